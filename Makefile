@@ -1,0 +1,49 @@
+# Every target makes the .venv it needs by itself; only Python 3.11 or newer and make are required.
+# Each stamp in .venv stands for one set of installed extras.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test lint bench docs clean
+
+demo: .venv/.run
+	$(BIN)/rectifact demo
+
+test: .venv/.dev
+	$(BIN)/python -m pytest
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/.bench
+	$(BIN)/rectifact bench crowd --peers
+
+docs: .venv/.docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf .venv build dist docs/_build docs/api/generated .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.run: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) --editable .
+	touch $@
+
+# torch comes first and pinned: left to a range, pip would fetch the newest build with its CUDA packages.
+.venv/.dev: .venv/.run
+	$(PIP) torch==2.13.0
+	$(PIP) --editable ".[dev]"
+	touch $@
+
+.venv/.bench: .venv/.run
+	$(PIP) --editable ".[bench]"
+	touch $@
+
+.venv/.docs: .venv/.run
+	$(PIP) --editable ".[docs]"
+	touch $@
