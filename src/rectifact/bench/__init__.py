@@ -1,0 +1,1 @@
+"""The papers' tables and the peers, measured in one run."""

@@ -1,0 +1,69 @@
+"""Which library an array belongs to, where it lives, and how to move it; every algorithm asks here."""
+
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+__all__ = ["Array", "device", "eps", "is_host", "namespace", "normal_like", "to_host", "to_like"]
+
+Array = Any
+"""An array of any library that speaks the array API standard: numpy, torch, cupy."""
+
+
+def namespace(*arrays: Array) -> Any:
+    """Array API namespace shared by ``arrays``; scipy sparse matrices belong to numpy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> namespace(np.ones(3)).__name__
+    'array_api_compat.numpy'
+    """
+    return array_api_compat.array_namespace(*(np.empty(0) if sp.issparse(a) else a for a in arrays))
+
+
+def is_host(array: Array) -> bool:
+    """Whether ``array`` is a numpy array or a scipy sparse one, so that compiled host kernels apply."""
+    return bool(sp.issparse(array) or array_api_compat.is_numpy_array(array))
+
+
+def device(array: Array) -> Any:
+    """Device that holds ``array``; ``"cpu"`` for numpy and scipy sparse."""
+    return "cpu" if sp.issparse(array) else array_api_compat.device(array)
+
+
+def eps(array: Array) -> float:
+    """Machine epsilon of the floating type of ``array``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> eps(np.zeros(1, dtype="float32")) == 2**-23
+    True
+    """
+    return float(namespace(array).finfo(array.dtype).eps)
+
+
+def to_host(array: Array) -> NDArray[Any]:
+    """Copy ``array`` to numpy if it lives elsewhere; a numpy array comes back as it is."""
+    if array_api_compat.is_cupy_array(array):
+        return array.get()
+    if array_api_compat.is_torch_array(array):
+        return array.detach().cpu().numpy()
+    return np.asarray(array)
+
+
+def to_like(values: NDArray[Any], like: Array) -> Array:
+    """``values`` as an array of the library, floating type and device of ``like``."""
+    return namespace(like).asarray(values, dtype=like.dtype, device=device(like))
+
+
+def normal_like(rng: np.random.Generator, shape: tuple[int, ...], like: Array) -> Array:
+    """Standard normal draws in the library and on the device of ``like``.
+
+    They are drawn on the host, so that one seed gives the same numbers on every device.
+    """
+    return to_like(rng.standard_normal(shape), like)

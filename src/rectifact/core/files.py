@@ -1,0 +1,74 @@
+"""Files are written whole or not at all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from zipfile import BadZipFile
+
+from rectifact.core.validation import InputError
+
+__all__ = ["atomic_path", "check_writable", "reading"]
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a place that cannot be written to, before the work that fills it."""
+    if path.is_dir():
+        raise InputError(f"Cannot write to {str(path)!r}: it is a folder. Name a file in it.")
+    if not path.parent.is_dir():
+        raise InputError(f"Cannot write to {str(path)!r}: there is no folder {str(path.parent)!r}. Make it first.")
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary name beside ``path`` and rename it at the end; on any error nothing is left.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     target = Path(folder) / "out.txt"
+    ...     with atomic_path(target) as temporary:
+    ...         _ = temporary.write_text("whole")
+    ...     target.read_text()
+    'whole'
+    """
+    check_writable(path)
+    if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced by a file
+        yield path
+        return
+    target = path.resolve()  # through a symbolic link, not over it
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        temporary.replace(target)
+    except OSError as error:
+        raise InputError(f"Cannot write to {str(path)!r}: {error.strerror}. Choose another place.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def reading(path: Path, expected: str) -> Iterator[None]:
+    """Turn whatever a reader raises into one sentence that names the file and what it should be.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> with reading(Path("nowhere.csv"), "a CSV file"):
+    ...     Path("nowhere.csv").read_text()
+    Traceback (most recent call last):
+    rectifact.core.validation.InputError: There is no file 'nowhere.csv'. Check the name and the folder.
+    """
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError(f"There is no file {str(path)!r}. Check the name and the folder.") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{str(path)!r} is a folder. Name a file in it.") from error
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"Cannot read {str(path)!r} as {expected}: {reason}.") from error

@@ -1,0 +1,238 @@
+"""Linear algebra the families share; the big matrix is only ever multiplied, never made dense."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from scipy.sparse.linalg import svds
+
+from rectifact.core.arrays import Array, eps, namespace, normal_like
+
+__all__ = [
+    "SVD",
+    "frobenius_residual",
+    "lanczos_svd",
+    "nnls_gram",
+    "procrustes",
+    "pseudo_inverse",
+    "subspace_svd",
+]
+
+TILE = 1 << 20
+"""Entries of a dense matrix that are worked on at once."""
+
+
+class SVD(NamedTuple):
+    """Truncated singular value decomposition ``U @ diag(s) @ Vt``, singular values descending."""
+
+    U: Array
+    s: Array
+    Vt: Array
+
+
+def lanczos_svd(X: Any, rank: int, *, start: SVD | None = None, tol: float = 0.0, seed: int = 0) -> SVD:
+    """Leading ``rank`` singular triplets by Lanczos iteration, accurate also on close spectra.
+
+    Parameters
+    ----------
+    X : array, sparse array or LinearOperator of shape (n, d), on the host
+    rank : int, ``1 <= rank <= min(n, d)``
+    start : SVD of a nearby matrix, whose leading vectors then start the iteration
+    tol : relative accuracy of the singular values; 0 is machine precision
+    seed : of the starting vector where there is no ``start``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lanczos_svd(np.diag([3.0, 2.0, 1.0, 0.5]), 2).s.round(6)
+    array([3., 2.])
+    """
+    n, d = X.shape
+    if rank >= min(n, d):  # Lanczos needs room to move
+        return SVD(*np.linalg.svd(X @ np.eye(d, dtype=X.dtype), full_matrices=False))
+    if start is None:
+        v0 = np.random.default_rng(seed).standard_normal(min(n, d)).astype(X.dtype)
+    else:
+        v0 = start.U @ start.s if n < d else start.s @ start.Vt  # every wanted direction is in it
+    if not np.any(X.T @ v0 if n < d else X @ v0):
+        return SVD(np.eye(n, rank, dtype=X.dtype), np.zeros(rank, dtype=X.dtype), np.eye(rank, d, dtype=X.dtype))
+    U, s, Vt = svds(X, k=rank, v0=v0, tol=tol)
+    order = np.argsort(-s)
+    return SVD(U[:, order], s[order], Vt[order])
+
+
+def subspace_svd(
+    X: Array, rank: int, *, start: SVD | None = None, n_iter: int = 4, oversample: int = 8, seed: int = 0
+) -> SVD:
+    """Leading ``rank`` singular triplets by block subspace iteration, on any device.
+
+    Each of the ``n_iter`` rounds multiplies by ``X`` and by its transpose once, in blocks. Cold, it is the
+    randomised SVD; from the ``start`` of a nearby matrix one or two rounds suffice. Close singular
+    values need many rounds: :func:`lanczos_svd` is the better choice there.
+
+    Parameters
+    ----------
+    X : array or sparse array of shape (n, d)
+    rank : int, ``1 <= rank <= min(n, d)``
+    start : SVD of a nearby matrix
+    n_iter : rounds
+    oversample : extra columns that speed convergence, dropped at the end
+    seed : of the random columns
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> subspace_svd(np.diag([3.0, 2.0, 1.0, 0.5]), 2).s.round(6)
+    array([3., 2.])
+    """
+    n, d = X.shape
+    width = min(rank + oversample, n, d)
+    like = X if start is None else start.Vt
+    xp = namespace(like)
+    V = normal_like(np.random.default_rng(seed), (d, width), like)
+    if start is not None:
+        kept = min(width, start.Vt.shape[0])
+        V[:, :kept] = start.Vt[:kept].T
+    for _ in range(n_iter):
+        Q, _ = xp.linalg.qr(X @ V)
+        V, R = xp.linalg.qr(X.T @ Q)
+    U, s, Wt = xp.linalg.svd(R.T, full_matrices=False)  # X ~ Q R' V'
+    return SVD((Q @ U)[:, :rank], s[:rank], (Wt @ V.T)[:rank])
+
+
+def procrustes(H: Array, U: Array, weights: Array | None = None) -> Array:
+    """Orthogonal ``Q`` that minimises ``||H - U Q||_F``, rows weighted by ``weights`` if given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> U = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> procrustes(U[:, ::-1], U)
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    weighted = U if weights is None else U * weights[:, None]
+    P, _, Rt = namespace(U).linalg.svd(weighted.T @ H, full_matrices=False)
+    return P @ Rt
+
+
+def pseudo_inverse(H: Array) -> Array:
+    """Moore-Penrose inverse, through the smaller Gram matrix where that is accurate.
+
+    A Gram matrix squares the condition number. Where its smallest eigenvalue says that half the
+    digits or more would be lost, or that ``H`` has not full rank, the slower SVD is taken instead.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pseudo_inverse(np.array([[2.0, 0.0, 0.0], [0.0, 4.0, 0.0]]))
+    array([[0.5 , 0.  ],
+           [0.  , 0.25],
+           [0.  , 0.  ]])
+    """
+    xp = namespace(H)
+    wide = H.shape[0] <= H.shape[1]
+    gram = H @ H.T if wide else H.T @ H
+    values, vectors = xp.linalg.eigh(gram)
+    if not values[0] > eps(H) ** 0.5 * values[-1]:  # also where they are NaN
+        return xp.linalg.pinv(H)
+    inverse = (vectors / values) @ vectors.T
+    return H.T @ inverse if wide else inverse @ H.T
+
+
+def nnls_gram(gram: NDArray[Any], cross: NDArray[Any]) -> NDArray[Any]:
+    """Non-negative least squares for many right-hand sides that share one Gram matrix.
+
+    Column j of the result minimises ``1/2 x' gram x - x' cross[:, j]`` over ``x >= 0``: with
+    ``gram = A' A`` and ``cross = A' Y`` that is ``||A x - y_j||``. Block principal pivoting of Kim and
+    Park (SIAM J. Sci. Comput. 33(6), 2011); columns with the same support are solved together. Columns
+    it does not settle, which happens only where ``gram`` is singular, go to scipy's active set solver.
+
+    Parameters
+    ----------
+    gram : array of shape (k, k), symmetric positive semidefinite
+    cross : array of shape (k, n)
+
+    Returns
+    -------
+    array of shape (k, n)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nnls_gram(np.eye(2), np.array([[1.0, -1.0], [2.0, 3.0]]))
+    array([[1., 0.],
+           [2., 3.]])
+    """
+    diagonal = np.diag(gram)
+    unit = np.sqrt(np.where(diagonal > 0, diagonal, 1))  # a component that is zero everywhere stays zero
+    G = gram / unit[:, None] / unit + np.diag(1.0 * (diagonal <= 0))
+    C = cross / unit[:, None]
+    size = np.abs(C).max(axis=0, initial=0)
+    C = C / np.where(size > 0, size, 1)  # now a single tolerance fits all columns
+
+    k, n = C.shape
+    tol = 100 * k * eps(C)
+    X, Y = np.zeros_like(C), -C
+    passive = np.zeros(C.shape, dtype=bool)
+    fewest, chances = np.full(n, k + 1), np.full(n, 3)
+    for _ in range(10 * k + 20):
+        wrong = np.where(passive, -tol > X, -tol > Y)
+        count = wrong.sum(axis=0)
+        todo = np.flatnonzero(count)
+        if not todo.size:
+            break
+        fell = count < fewest
+        fewest = np.minimum(fewest, count)
+        chances = np.where(fell, 3, chances - 1)
+        # Exchange all wrong variables while that makes progress, else only the last one, which cannot cycle.
+        last = (k - 1 - np.argmax(wrong[::-1], axis=0)) == np.arange(k)[:, None]
+        passive[:, todo] ^= (wrong & (last | (chances >= 0)))[:, todo]
+        X[:, todo] = _solve_on_support(G, C[:, todo], passive[:, todo])
+        Y[:, todo] = G @ X[:, todo] - C[:, todo]
+    else:
+        root = np.linalg.eigh(G)
+        A = np.sqrt(np.maximum(root.eigenvalues, 0))[:, None] * root.eigenvectors.T
+        for j in np.flatnonzero(np.where(passive, -tol > X, -tol > Y).any(axis=0)):
+            X[:, j] = nnls(A, np.linalg.pinv(A.T) @ C[:, j])[0]
+    return np.maximum(X, 0) * size / unit[:, None]
+
+
+def _solve_on_support(G: NDArray[Any], C: NDArray[Any], support: NDArray[np.bool_]) -> NDArray[Any]:
+    """Solve ``G[s, s] x[s] = c[s]`` for each column, once for all columns that share a support ``s``."""
+    X = np.zeros_like(C)
+    packed = np.packbits(support, axis=0)
+    _, first, group = np.unique(packed, axis=1, return_index=True, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    for columns in np.split(order, np.cumsum(np.bincount(group, minlength=len(first)))[:-1]):
+        s = np.flatnonzero(support[:, columns[0]])
+        sub, right = G[np.ix_(s, s)], C[np.ix_(s, columns)]
+        try:
+            X[np.ix_(s, columns)] = np.linalg.solve(sub, right)
+        except np.linalg.LinAlgError:
+            X[np.ix_(s, columns)] = np.linalg.lstsq(sub, right)[0]
+    return X
+
+
+def frobenius_residual(X: Array, W: Array, H: Array) -> Array:
+    """``||X - W H||_F`` without ever holding ``W H``.
+
+    A sparse ``X`` takes ``||X||^2 - 2 <W, X H'> + <W'W, H H'>``, linear in its nonzeros; what is left
+    of the difference is accurate to about ``sqrt(eps) ||X||``. A dense ``X`` is read in row tiles and
+    loses nothing. ``||X - U U'||`` is ``frobenius_residual(X, U, U.T)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> float(frobenius_residual(np.array([[3.0, 4.0]]), np.zeros((1, 1)), np.ones((1, 2))))
+    5.0
+    """
+    xp = namespace(X, W, H)
+    if sp.issparse(X):
+        squared = (X.data**2).sum() - 2 * (W * (X @ H.T)).sum() + ((W.T @ W) * (H @ H.T)).sum()
+        return np.sqrt(np.maximum(squared, 0))
+    rows = max(1, TILE // X.shape[1])
+    tiles = (slice(i, i + rows) for i in range(0, X.shape[0], rows))
+    return xp.sqrt(sum(xp.sum((X[t] - W[t] @ H) ** 2) for t in tiles))

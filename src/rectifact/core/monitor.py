@@ -1,0 +1,166 @@
+"""Iteration, history, stopping and progress: the part of every loop that is not the algorithm."""
+
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from time import perf_counter
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+__all__ = ["Callback", "LogProgress", "Monitor", "monitor_of", "set_fit_report"]
+
+Row = dict[str, float]
+Callback = Callable[[Row], object]
+"""Called with each row of the history; a true value stops the run."""
+
+
+@dataclass
+class Monitor:
+    """Counts iterations, keeps the history and decides when to stop. One monitor serves one run.
+
+    A loop asks it for iteration numbers and hands it the loss as a *function*, which is called only
+    at checks: between them nothing is evaluated and no device is synchronised.
+
+    Parameters
+    ----------
+    max_iter : int
+        Most iterations.
+    tol : float
+        The run has converged when the loss changes by less than ``tol`` times the first loss ...
+    patience : int
+        ... at this many checks in a row. A rise of the loss that is larger is no convergence.
+    check_every : int
+        Iterations between checks; the last iteration is always checked.
+    monotone : bool
+        Whether theory says that the loss cannot rise. A rise by more than ``tol`` then stops the run.
+    callbacks : sequence of callables
+        Each is called with every row of the history; one that returns a true value stops the run.
+
+    Attributes
+    ----------
+    history : list of dict
+        Rows with ``iter`` (from 1), ``loss`` and ``seconds`` since the start.
+    stop_reason : str
+        ``"converged"``, ``"max_iter"``, ``"loss_increased"``, ``"not_finite"`` or ``"callback"``.
+
+    Examples
+    --------
+    >>> monitor, x = Monitor(max_iter=100, tol=1e-3), 1.0
+    >>> for t in monitor:
+    ...     x = x / 2
+    ...     monitor.record(lambda: x)
+    >>> monitor.stop_reason, monitor.n_iter
+    ('converged', 10)
+    """
+
+    max_iter: int = 200
+    tol: float = 1e-4
+    check_every: int = 1
+    patience: int = 1
+    monotone: bool = False
+    callbacks: Sequence[Callback] = ()
+    history: list[Row] = field(default_factory=list, init=False)
+    stop_reason: str = field(default="max_iter", init=False)
+    n_iter: int = field(default=0, init=False)
+    _stalls: int = field(default=0, init=False, repr=False)
+    _start: float = field(default=0.0, init=False, repr=False)
+
+    def __iter__(self) -> Iterator[int]:
+        if self.n_iter:
+            raise RuntimeError("This Monitor has served a run already; make a new one for each run.")
+        self._start = perf_counter()
+        for t in range(self.max_iter):
+            self.n_iter = t + 1
+            yield t
+            if self.stop_reason != "max_iter":
+                return
+
+    @property
+    def converged(self) -> bool:
+        """Whether the loss settled within the tolerance."""
+        return self.stop_reason == "converged"
+
+    def record(self, loss: Callable[[], Any], settled: bool = True) -> None:
+        """Evaluate ``loss`` if a check is due, and decide whether to go on.
+
+        ``settled`` is false while the loss is not comparable from one iteration to the next, for
+        example while a threshold decays; the run is not stopped for its loss then.
+        """
+        if self.n_iter % self.check_every and self.n_iter < self.max_iter:
+            return
+        row = {"iter": self.n_iter, "loss": float(loss()), "seconds": perf_counter() - self._start}
+        previous = self.history[-1]["loss"] if self.history else None
+        self.history.append(row)
+        scale = abs(self.history[0]["loss"]) or 1.0
+        fall = 0.0 if previous is None else (previous - row["loss"]) / scale
+        small = settled and previous is not None and abs(fall) < self.tol
+        self._stalls = self._stalls + 1 if small else 0
+        # A list, not a generator: every callback sees every row, also when one of them stops the run.
+        if any([callback(row) for callback in self.callbacks]):
+            self.stop_reason = "callback"
+        if not isfinite(row["loss"]):
+            self.stop_reason = "not_finite"
+        elif self.monotone and settled and fall < -self.tol:
+            self.stop_reason = "loss_increased"
+        elif self._stalls >= self.patience:
+            self.stop_reason = "converged"
+
+
+class LogProgress:
+    """Callback that logs iteration, loss, rate and remaining time, at most once every ``every`` seconds.
+
+    Estimators with ``verbose=True`` add it. ``logging.basicConfig(level="INFO")`` shows its lines.
+    """
+
+    def __init__(self, name: str, max_iter: int, every: float = 1.0) -> None:
+        self.name, self.max_iter, self.every = name, max_iter, every
+        self._logger = logging.getLogger("rectifact")
+        self._last = -every
+
+    def __call__(self, row: Row) -> None:
+        if row["seconds"] - self._last < self.every and row["iter"] < self.max_iter:
+            return
+        self._last = row["seconds"]
+        per_iteration = row["seconds"] / row["iter"]
+        self._logger.info(
+            "%s: iteration %d of at most %d, loss %.6g, %.3g s each, at most %.0f s to go",
+            self.name,
+            row["iter"],
+            self.max_iter,
+            row["loss"],
+            per_iteration,
+            per_iteration * (self.max_iter - row["iter"]),
+        )
+
+
+def monitor_of(estimator: Any, *, monotone: bool = False) -> Monitor:
+    """Monitor set up from the parameters every estimator has."""
+    callbacks = list(estimator.callbacks or ())
+    if estimator.verbose:
+        callbacks.append(LogProgress(type(estimator).__name__, estimator.max_iter))
+    return Monitor(max_iter=estimator.max_iter, tol=estimator.tol, monotone=monotone, callbacks=callbacks)
+
+
+_ADVICE = {
+    "max_iter": "raise max_iter or tol",
+    "loss_increased": "the arithmetic is at its limit, raise tol",
+    "not_finite": "look for extreme values in the data",
+}
+
+
+def set_fit_report(estimator: Any, monitor: Monitor) -> None:
+    """Set ``n_iter_``, ``history_``, ``converged_``, ``stop_reason_``; warn where the run did not converge."""
+    estimator.n_iter_ = monitor.n_iter
+    estimator.history_ = monitor.history
+    estimator.converged_ = monitor.converged
+    estimator.stop_reason_ = monitor.stop_reason
+    if monitor.stop_reason in _ADVICE:
+        warnings.warn(
+            f"{type(estimator).__name__} stopped after {monitor.n_iter} iterations without converging "
+            f"({monitor.stop_reason}): {_ADVICE[monitor.stop_reason]}.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,95 @@
+"""The one idea all families share: decode linearly, then rectify.
+
+The papers use one name for two operators. Here :func:`relu` *keeps* what reaches the threshold
+(papers 1 and 2) and :func:`shifted_relu` also *subtracts* it (paper 3). At threshold 0 they agree.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from rectifact.core.arrays import Array, namespace
+
+__all__ = ["Constant", "Geometric", "Schedule", "relu", "shifted_relu"]
+
+
+def relu(Z: Array, threshold: float | Array = 0.0) -> Array:
+    """Keep the entries of ``Z`` that reach ``threshold``, put 0 elsewhere.
+
+    ``threshold`` may be an array that broadcasts against ``Z``, for example one value per column.
+    NaN stays NaN, so that a broken iteration is seen and not hidden.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> relu(np.array([-1.0, 0.4, 0.5, 2.0]), 0.5)
+    array([0. , 0. , 0.5, 2. ])
+    """
+    return namespace(Z).where(threshold > Z, 0.0, Z)
+
+
+def shifted_relu(Z: Array, threshold: float | Array = 0.0) -> Array:
+    """Subtract ``threshold`` from ``Z`` and keep what is positive: ``max(Z - threshold, 0)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shifted_relu(np.array([-1.0, 0.5, 2.0]), 0.5)
+    array([0. , 0. , 1.5])
+    """
+    return relu(Z - threshold)
+
+
+class Schedule(Protocol):
+    """A threshold for every iteration, and whether it has stopped moving."""
+
+    def __call__(self, t: int) -> float:
+        """Threshold of iteration ``t``, counted from 0."""
+
+    def settled(self, t: int) -> bool:
+        """Whether the threshold no longer moves, so that losses can be compared."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same threshold at every iteration.
+
+    Examples
+    --------
+    >>> schedule = Constant(0.1)
+    >>> schedule(7), schedule.settled(0)
+    (0.1, True)
+    """
+
+    value: float = 0.0
+
+    def __call__(self, t: int) -> float:
+        return self.value
+
+    def settled(self, t: int) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class Geometric:
+    """A threshold divided by ``decay`` at every iteration, never below ``floor``.
+
+    It has settled once it stands on the floor or, without one, once it is below 1e-16 of its start.
+
+    Examples
+    --------
+    >>> schedule = Geometric(start=0.8, decay=2.0, floor=0.1)
+    >>> [schedule(t) for t in range(5)]
+    [0.8, 0.4, 0.2, 0.1, 0.1]
+    >>> schedule.settled(2), schedule.settled(3)
+    (False, True)
+    """
+
+    start: float
+    decay: float
+    floor: float = 0.0
+
+    def __call__(self, t: int) -> float:
+        return max(self.start * self.decay**-t, self.floor)  # a negative power underflows, a positive one raises
+
+    def settled(self, t: int) -> bool:
+        return self.start * self.decay**-t <= max(self.floor, 1e-16 * self.start)

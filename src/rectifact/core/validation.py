@@ -1,0 +1,130 @@
+"""The one door for user data and parameters; scikit-learn's private helpers are imported here only."""
+
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_n_features, validate_data
+
+from rectifact.core.arrays import Array, is_host, namespace, to_host
+
+__all__ = ["InputError", "InputTypeError", "Interval", "StrOptions", "check_matrix", "fit_context"]
+
+
+class InputError(ValueError):
+    """The data cannot be used as it is; the message says what was found and what to do."""
+
+
+class InputTypeError(InputError, TypeError):
+    """The data has a type that cannot be used; a TypeError too, as scikit-learn users expect."""
+
+
+def check_matrix(
+    estimator: Any, X: Any, *, reset: bool = True, nonnegative: bool = False, allow_nan: bool = False
+) -> Array:
+    """Check a user's matrix once and return it in the form the algorithms take.
+
+    Numpy arrays, lists and pandas or polars frames become a numpy array; every scipy sparse format
+    becomes a canonical ``csr_array``; torch and cupy arrays stay where they are. float32 is kept, other
+    numbers become float64. The input is never changed.
+
+    Parameters
+    ----------
+    estimator : the estimator that asks; gets ``n_features_in_`` and ``feature_names_in_``
+    X : matrix of shape (n_samples, n_features)
+    reset : whether this is ``fit`` (remember the features) or later (compare them)
+    nonnegative : whether negative entries are a mistake
+    allow_nan : whether NaN stands for a missing entry
+
+    Raises
+    ------
+    InputError
+        One sentence that says what is wrong, where, and what to do.
+    """
+    if not is_host(X) and array_api_compat.is_array_api_obj(X):
+        X = _check_device_array(estimator, X, reset)
+    else:
+        X = _check_host_matrix(estimator, X, reset)
+    entries = X.data if sp.issparse(X) else X
+    xp = namespace(entries)
+    good = xp.isfinite(entries)
+    if allow_nan:
+        good = good | xp.isnan(entries)
+    if not xp.all(good):
+        _refuse(X, ~good, "NaN or infinity", "fill it in (for example with SimpleImputer) or drop the row")
+    if nonnegative and xp.any(entries < 0):
+        _refuse(X, entries < 0, "Negative values", "clip them with X.clip(0) if they are noise, or shift the data")
+    return X
+
+
+def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
+    try:
+        shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    except ValueError as error:
+        raise InputError(f"X is no matrix, its rows differ in length: {error}. Make them equally long.") from error
+    if len(shape) != 2:
+        raise InputError(
+            f"X must be two-dimensional, samples by features; got shape {tuple(shape)}. Reshape your data: "
+            "X.reshape(-1, 1) for a single feature, X.reshape(1, -1) for a single sample."
+        )
+    for size, what in zip(shape, ("sample", "feature"), strict=True):
+        if size == 0:
+            raise InputError(
+                f"X has 0 {what}(s) (shape={tuple(shape)}) while a minimum of 1 is required. "
+                "Check the file or the filter that made it."
+            )
+    try:
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=["float64", "float32"],
+            ensure_all_finite=False,
+        )
+    except TypeError as error:
+        raise InputTypeError(f"X holds objects that are no numbers: {error}. Turn them into numbers first.") from error
+    except ValueError as error:
+        advice = ""
+        if "could not convert" in str(error):
+            advice = ". X holds text where numbers are expected: drop such columns or encode them first"
+        raise InputError(f"{error}{advice}") from error
+    return _canonical(checked) if sp.issparse(checked) else checked
+
+
+def _canonical(checked: Any) -> sp.csr_array:
+    csr = sp.csr_array(checked)
+    if not csr.has_canonical_format:
+        csr = csr.copy()  # it may share memory with the caller's matrix
+        csr.sum_duplicates()
+    return csr
+
+
+def _check_device_array(estimator: Any, X: Array, reset: bool) -> Array:
+    xp = namespace(X)
+    if X.ndim != 2 or 0 in tuple(X.shape):
+        raise InputError(f"X must be two-dimensional and not empty, samples by features; got shape {tuple(X.shape)}.")
+    if not xp.isdtype(X.dtype, "real floating"):
+        raise InputError(f"X must hold floating point numbers; got {X.dtype}. Convert it first, for example X.float().")
+    try:
+        _check_n_features(estimator, X, reset=reset)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return X
+
+
+def _refuse(X: Array, bad: Array, what: str, cure: str) -> None:
+    bad = to_host(bad)
+    place = int(np.flatnonzero(bad)[0])
+    if sp.issparse(X):
+        row, column = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
+    else:
+        row, column = divmod(place, X.shape[1])
+    value = float(X[row, column])
+    raise InputError(
+        f"{what} in X: {int(bad.sum())} of its entries, first {value} at row {row}, column {column} "
+        f"(counted from 0): {cure}."
+    )

@@ -1,0 +1,76 @@
+"""Other people's tables: their file formats and the names they give their columns."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from rectifact.core.files import reading
+from rectifact.core.validation import InputError
+
+__all__ = ["COLUMN_NAMES", "find_column", "read_table"]
+
+# The names that annotation tools and platforms give the three columns, compared without case. The first
+# that a table has is taken. MTurk's batch files call the label Answer.<field of the form>.
+COLUMN_NAMES: dict[str, tuple[str, ...]] = {
+    "task": (
+        *("task", "task_id", "item", "item_id", "hitid", "_task_hash", "_input_hash", "_unit_id", "record_id"),
+        *("question", "question_id", "example_id", "document_id", "id"),
+    ),
+    "worker": (
+        *("worker", "worker_id", "workerid", "annotator", "annotator_id", "_annotator_id", "_session_id", "_worker_id"),
+        *("completed_by", "user_id", "user", "username", "rater", "judge", "labeler", "coder", "performer"),
+    ),
+    "label": (
+        *("label", "labels", "answer.label", "answer", "response", "responses", "choice", "value", "category", "class"),
+        *("rating", "annotation", "vote", "verdict"),
+    ),
+}
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Table in a CSV, TSV or Parquet file; the fields of the first two stay text, only empty ones are missing."""
+    kind = path.suffixes[-2:][0] if path.suffix in {".gz", ".bz2", ".xz", ".zst"} else path.suffix
+    expected = {".csv": "CSV", ".tsv": "TSV", ".parquet": "Parquet"}.get(kind.lower())
+    if expected is None:
+        raise InputError(f"{str(path)!r} should end in .csv, .tsv or .parquet, so that its format is known. Rename it.")
+    with reading(path, expected), warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # a row longer than the header
+        try:
+            if expected == "Parquet":
+                return pd.read_parquet(path)
+            separator = "," if expected == "CSV" else "\t"
+            text = {"dtype": str, "keep_default_na": False, "na_values": [""], "encoding": "utf-8-sig"}
+            return pd.read_csv(path, sep=separator, index_col=False, **text)  # type: ignore[call-overload]
+        except pd.errors.EmptyDataError as error:
+            raise ValueError("it is empty") from error
+        except pd.errors.ParserWarning as error:
+            raise ValueError("a row has more fields than the header") from error
+
+
+def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
+    """Name of the column that holds the ``role``: the given one, or one with a usual name.
+
+    Examples
+    --------
+    >>> find_column(["HITId", "WorkerId", "Answer.sentiment"], "label", None)
+    'Answer.sentiment'
+    """
+    if given is not None:
+        if given not in columns:
+            raise InputError(f"There is no column {given!r} for the {role} among {list(columns)}. Check the spelling.")
+        return given
+    by_name = {str(column).lower(): column for column in reversed(columns)}
+    for name in COLUMN_NAMES[role]:
+        if name in by_name:
+            return by_name[name]
+    fields = [column for column in columns if role == "label" and str(column).lower().startswith("answer.")]
+    if len(fields) == 1:
+        return fields[0]
+    hint = " A table with one column per annotator is read with wide=True (--wide)." if role == "worker" else ""
+    if len(columns) == 1:
+        hint = " The file may be separated by something else than its name says."
+    raise InputError(
+        f"No column for the {role} among {list(columns)}. Name it: {role}='...' (--{role} on the command line).{hint}"
+    )

@@ -1,0 +1,132 @@
+"""Planted crowds: answers drawn from the Dawid-Skene model with a known truth."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from rectifact.core.validation import InputError
+
+__all__ = ["CrowdSet", "make_crowd"]
+
+
+@dataclass(frozen=True)
+class CrowdSet:
+    """Answers of a crowd and what is known of the truth.
+
+    Attributes
+    ----------
+    answers : DataFrame with the columns ``task``, ``worker``, ``label``
+    truth : Series of true labels by task; may cover only some tasks, or none
+    confusions : array (n_workers, n_classes observed, n_classes true), known for planted crowds only
+    prior : array (n_classes,), known for planted crowds only
+    """
+
+    answers: pd.DataFrame
+    truth: "pd.Series[Any]"
+    confusions: NDArray[np.float64] | None = None
+    prior: NDArray[np.float64] | None = None
+
+
+def make_crowd(
+    n_tasks: int = 1000,
+    n_workers: int = 20,
+    n_classes: int = 3,
+    *,
+    labels_per_task: int = 5,
+    prior: ArrayLike | None = None,
+    accuracy: tuple[float, float] = (0.6, 0.9),
+    n_spammers: int = 0,
+    n_adversaries: int = 0,
+    assignment: Literal["uniform", "skewed", "groups"] = "uniform",
+    n_groups: int = 2,
+    seed: int = 0,
+) -> CrowdSet:
+    """Draw answers from the Dawid-Skene model.
+
+    Parameters
+    ----------
+    n_tasks, n_workers, n_classes : sizes; tasks, workers and classes are numbered from 0
+    labels_per_task : answers for each task, by as many different workers
+    prior : class probabilities; uniform by default. ``[.9, .06, .02, .02]`` makes rare classes.
+    accuracy : range of the honest workers' probability of a right answer, the same for every class
+    n_spammers : the first of the workers, whose answers do not depend on the truth
+    n_adversaries : the next ones, who take each class for the one after it as often as honest ones are right
+    assignment : who answers what: ``"uniform"``; ``"skewed"``, a few workers give most answers, as on
+        real platforms; ``"groups"``, ``n_groups`` sets of workers that share no task
+    seed : of the random numbers
+
+    Examples
+    --------
+    >>> crowd = make_crowd(n_tasks=100, n_workers=10, labels_per_task=3)
+    >>> len(crowd.answers), crowd.confusions.shape
+    (300, (10, 3, 3))
+    """
+    groups = n_groups if assignment == "groups" else 1
+    if not 1 <= labels_per_task <= n_workers // groups:
+        raise InputError(
+            f"labels_per_task={labels_per_task} needs as many different workers for every task; there are "
+            f"{n_workers // groups}. Ask for more workers or fewer labels."
+        )
+    rng = np.random.default_rng(seed)
+    probabilities = np.full(n_classes, 1 / n_classes) if prior is None else np.asarray(prior, dtype=float)
+    if probabilities.shape != (n_classes,) or not np.isclose(probabilities.sum(), 1):
+        raise InputError(f"prior must hold {n_classes} probabilities that sum to 1; got {probabilities.tolist()}.")
+    confusions = _confusions(rng, n_workers, n_classes, accuracy, n_spammers, n_adversaries)
+    truth = rng.choice(n_classes, size=n_tasks, p=probabilities)
+
+    weights = 1 / (1 + np.arange(n_workers)) if assignment == "skewed" else np.ones(n_workers)
+    weights = rng.permutation(weights)
+    workers = np.empty((n_tasks, labels_per_task), dtype=np.int64)
+    for group in range(groups):  # workers and tasks are dealt out like cards
+        members = np.arange(group, n_workers, groups)
+        workers[group::groups] = members[
+            _distinct_draws(rng, len(workers[group::groups]), labels_per_task, weights[members])
+        ]
+    task = np.repeat(np.arange(n_tasks), labels_per_task)
+    worker = workers.ravel()
+    thresholds = np.cumsum(confusions, axis=1)[worker, :, truth[task]]
+    label = np.minimum((rng.random(len(task))[:, None] > thresholds).sum(axis=1), n_classes - 1)
+    return CrowdSet(
+        answers=pd.DataFrame({"task": task, "worker": worker, "label": label}),
+        truth=pd.Series(truth, name="label", index=pd.RangeIndex(n_tasks, name="task")),
+        confusions=confusions,
+        prior=probabilities,
+    )
+
+
+def _confusions(
+    rng: np.random.Generator,
+    n_workers: int,
+    n_classes: int,
+    accuracy: tuple[float, float],
+    n_spammers: int,
+    n_adversaries: int,
+) -> NDArray[np.float64]:
+    right = rng.uniform(*accuracy, size=n_workers)
+    wrong = rng.dirichlet(np.ones(max(n_classes - 1, 1)), size=(n_workers, n_classes))
+    confusions = np.empty((n_workers, n_classes, n_classes))
+    for k in range(n_classes):
+        confusions[:, k, k] = right
+        confusions[:, np.arange(n_classes) != k, k] = wrong[:, k, : n_classes - 1] * (1 - right[:, None])
+    confusions[:n_spammers] = rng.dirichlet(np.ones(n_classes), size=n_spammers)[:, :, None]
+    adversaries = slice(n_spammers, n_spammers + n_adversaries)
+    confusions[adversaries] = np.roll(confusions[adversaries], 1, axis=1)
+    return confusions
+
+
+def _distinct_draws(rng: np.random.Generator, n_rows: int, n_draws: int, weights: NDArray[Any]) -> NDArray[np.int64]:
+    """Draw ``n_draws`` different indices for every row, with probabilities that follow ``weights``."""
+    if 4 * n_draws > len(weights):  # few candidates: the largest of randomly perturbed log-weights
+        keys = np.log(weights) + rng.gumbel(size=(n_rows, len(weights)))
+        return np.argsort(-keys, axis=1)[:, :n_draws]
+    probabilities = weights / weights.sum()
+    draws = rng.choice(len(weights), size=(n_rows, n_draws), p=probabilities)
+    while True:  # many candidates: repeats are few and drawn again
+        draws.sort(axis=1)
+        repeated = np.diff(draws, axis=1, prepend=-1) == 0
+        if not repeated.any():
+            return rng.permuted(draws, axis=1)
+        draws[repeated] = rng.choice(len(weights), size=int(repeated.sum()), p=probabilities)

@@ -1,0 +1,186 @@
+"""Planted topics, images and graphs, drawn as in the papers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+
+__all__ = [
+    "Graph",
+    "LabelledMatrix",
+    "Topics",
+    "make_block_model",
+    "make_dots",
+    "make_sprites",
+    "make_topics",
+]
+
+
+@dataclass(frozen=True)
+class LabelledMatrix:
+    """Samples in rows, their labels, and the (height, width) of an image where samples are images."""
+
+    X: Any
+    y: NDArray[Any]
+    image_shape: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Topics:
+    """Mixtures ``X = weights @ components (+ noise)`` and what they are made of."""
+
+    X: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    components: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A symmetric sparse adjacency matrix and the planted block of every node."""
+
+    adjacency: sp.csr_array
+    labels: NDArray[np.int64]
+
+
+def make_topics(
+    kind: Literal["dir", "ctm", "neg", "neg-dir"] = "dir",
+    *,
+    n_samples: int = 5000,
+    n_features: int = 1000,
+    n_topics: int = 100,
+    components: ArrayLike | None = None,
+    noise: float = 0.0,
+    seed: int = 0,
+) -> Topics:
+    """Mixtures of parts as in section 7 of paper 2 (AND).
+
+    Parameters
+    ----------
+    kind : ``"dir"``, weights from a Dirichlet distribution with parameters 0.05; ``"ctm"``, logistic normal
+        weights with standard deviation 3 whose logarithms are driven by ten shared factors, correlation 0.9
+        between parts of one factor; ``"neg"``, those weights with parts uniform on [-0.5, 0.5);
+        ``"neg-dir"``, such parts with Dirichlet weights
+    n_samples, n_features, n_topics : sizes
+    components : parts to mix, of shape (n_topics, n_features), instead of random ones; sets these two sizes
+    noise : level gamma; every entry gets normal noise of standard deviation gamma / sqrt(n_features)
+    seed : of the random numbers
+
+    Examples
+    --------
+    >>> topics = make_topics("ctm", n_samples=50, n_features=30, n_topics=4)
+    >>> topics.X.shape, bool((topics.weights >= 0).all())
+    ((50, 30), True)
+    """
+    rng = np.random.default_rng(seed)
+    if components is not None:
+        parts = np.array(components, dtype=float)
+    elif kind.startswith("neg"):
+        parts = rng.uniform(-0.5, 0.5, size=(n_topics, n_features))
+    else:
+        parts = rng.dirichlet(np.full(n_features, 0.1), size=n_topics)
+    n_topics, n_features = parts.shape
+    if kind.endswith("dir"):
+        weights = rng.dirichlet(np.full(n_topics, 0.05), size=n_samples)
+    else:
+        n_factors, correlation, sigma = 10, 0.9, 3.0
+        factors = rng.standard_normal((n_samples, n_factors))[:, np.arange(n_topics) % n_factors]
+        own = rng.standard_normal((n_samples, n_topics))
+        weights = softmax(sigma * (np.sqrt(correlation) * factors + np.sqrt(1 - correlation) * own), axis=1)
+    X = weights @ parts
+    if noise:
+        X += noise / np.sqrt(n_features) * rng.standard_normal(X.shape)
+    return Topics(X, weights, parts)
+
+
+def make_dots(*, size: int = 64, grid: int = 32, radius: float = 3.8) -> LabelledMatrix:
+    """Binary images of one disc that wraps around the borders, one image for every centre on a grid.
+
+    A matrix that no small rank fits, until a threshold is allowed behind it: the textbook case for NMD
+    (paper 4, section 5.1). Labels number the centres.
+
+    Examples
+    --------
+    >>> dots = make_dots()
+    >>> dots.X.shape, round(dots.X.mean(), 3)
+    ((1024, 4096), 0.011)
+    """
+    pixel = np.arange(size)
+    offset = np.abs(pixel - (np.arange(grid) * size / grid)[:, None])
+    squared = np.minimum(offset, size - offset) ** 2  # (grid, size): distance around the border
+    images = squared[:, None, :, None] + squared[None, :, None, :] <= radius**2
+    X = sp.csr_array(images.reshape(grid * grid, size * size), dtype=float)
+    return LabelledMatrix(X, np.arange(grid * grid), (size, size))
+
+
+def make_sprites(n_samples: int = 3812, *, size: int = 64, seed: int = 0) -> LabelledMatrix:
+    """Binary images of a square, an oval or a heart (labels 0, 1, 2 in turn) of any place, angle and six sizes.
+
+    Sizes are scaled so that 4.8 % of the pixels are set on average; centres are uniform on the middle half.
+
+    Examples
+    --------
+    >>> sprites = make_sprites(300)
+    >>> sprites.X.shape, 0.045 < sprites.X.mean() < 0.051
+    ((300, 4096), True)
+    """
+    rng = np.random.default_rng(seed)
+    shapes: tuple[Callable[[Any, Any], Any], ...] = (
+        lambda u, v: np.maximum(np.abs(u), np.abs(v)) <= 0.85,
+        lambda u, v: u**2 / 1.2 + v**2 / 0.6 <= 1,
+        lambda u, v: (u**2 + v**2 - 1) ** 3 <= u**2 * v**3,
+    )
+    fine = np.linspace(-1.5, 1.5, 601)
+    areas = [np.mean(shape(*np.meshgrid(fine, fine))) * 9 for shape in shapes]
+    relative_sizes = np.linspace(0.5, 1, 6)
+    unit = np.sqrt(0.048 * size**2 / np.mean(areas) / np.mean(relative_sizes**2))
+
+    labels = np.arange(n_samples) % len(shapes)
+    scales = unit * rng.choice(relative_sizes, size=n_samples)
+    angles = rng.uniform(0, 2 * np.pi, size=n_samples)
+    centres = rng.uniform(size / 4, 3 * size / 4, size=(n_samples, 2))
+    y, x = np.mgrid[:size, :size] + 0.5
+    rows = []
+    for label, scale, angle, (cx, cy) in zip(labels, scales, angles, centres, strict=True):
+        dx, dy = (x - cx) / scale, (y - cy) / scale
+        u, v = np.cos(angle) * dx + np.sin(angle) * dy, np.cos(angle) * dy - np.sin(angle) * dx
+        rows.append(np.flatnonzero(shapes[label](u, v)))
+    indptr = np.cumsum([0, *map(len, rows)])
+    X = sp.csr_array((np.ones(indptr[-1]), np.concatenate(rows), indptr), shape=(n_samples, size**2))
+    return LabelledMatrix(X, labels, (size, size))
+
+
+def make_block_model(
+    n_nodes: int = 1000, n_blocks: int = 4, *, degree: float = 16, mixing: float = 0.1, seed: int = 0
+) -> Graph:
+    """Sparse random graph with planted communities, in time and memory linear in its edges.
+
+    Parameters
+    ----------
+    n_nodes, n_blocks : sizes; blocks are as equal as can be, nodes in random order
+    degree : mean number of neighbours, slightly less where edges coincide
+    mixing : share of edges whose end is drawn from all nodes and not from the same block
+    seed : of the random numbers
+
+    Examples
+    --------
+    >>> graph = make_block_model(200, 2)
+    >>> graph.adjacency.shape, abs(graph.adjacency - graph.adjacency.T).max() == 0
+    ((200, 200), True)
+    """
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.arange(n_nodes) % n_blocks)
+    by_block = np.argsort(labels, kind="stable")
+    first = np.searchsorted(labels[by_block], np.arange(n_blocks + 1))
+    source = rng.integers(n_nodes, size=round(n_nodes * degree / 2))
+    block = labels[source]
+    inside = by_block[first[block] + rng.integers(np.diff(first)[block])]
+    target = np.where(rng.random(len(source)) < mixing, rng.integers(n_nodes, size=len(source)), inside)
+    edge = source != target
+    half = sp.coo_array((np.ones(edge.sum()), (source[edge], target[edge])), shape=(n_nodes, n_nodes))
+    adjacency = (half + half.T).tocsr()
+    adjacency.data[:] = 1.0  # edges drawn twice count once
+    return Graph(adjacency, labels)

@@ -1,0 +1,169 @@
+"""Loaders for the published sets, which are read from files of the user; only two sets come along.
+
+Files are looked for under ``$RECTIFACT_DATA`` and then under the user's cache. Nothing is downloaded.
+"""
+
+import os
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from sklearn.datasets import load_digits
+
+from rectifact.core.files import reading
+from rectifact.core.validation import InputError
+from rectifact.datasets.crowds import CrowdSet
+from rectifact.datasets.generators import LabelledMatrix
+
+__all__ = ["MissingDataset", "catalogue", "load_crowd", "load_images", "load_tdt2", "load_uci"]
+
+CROWDS = (
+    "adult",
+    "bluebird",
+    "dog",
+    "face",
+    "fact",
+    "polarity",
+    "product",
+    "rte",
+    "trec",
+    "weather",
+    "zencrowd-us",
+)
+IMAGES = {"orl": (112, 92), "coil20": (32, 32), "mnist": (28, 28)}
+UCI = {"car": "car.csv", "credit": "credit.data"}
+
+
+class MissingDataset(InputError):
+    """A published set is not on this machine; the message says which file goes where."""
+
+
+def catalogue() -> pd.DataFrame:
+    """Every set by name, the file that holds it, and where that was found (empty if it was not).
+
+    Examples
+    --------
+    >>> catalogue().query("set == 'anaesthetists'")["found"].item()
+    'bundled'
+    """
+    wanted = {name: f"crowd/{name}.labels.csv" for name in CROWDS}
+    wanted |= {name: f"images/{name}.npz" for name in IMAGES}
+    wanted |= {"tdt2": "text/tdt2.npz"} | {name: f"uci/{file}" for name, file in UCI.items()}
+    rows = [("anaesthetists", "", "bundled"), ("digits", "", "scikit-learn")]
+    for name, relative in sorted(wanted.items()):
+        found = next((folder for folder in _folders() if (folder / relative).is_file()), "")
+        rows.append((name, relative, str(found)))
+    return pd.DataFrame(rows, columns=["set", "file", "found"])
+
+
+def load_crowd(name: str, *, workers: int | Literal["all"] = "all") -> CrowdSet:
+    """Answers of a published crowd, and the truth where it is known.
+
+    Parameters
+    ----------
+    name : ``"anaesthetists"``, Table 1 of Dawid and Skene (1979), 45 patients graded by 5 observers, the
+        first of whom graded everyone three times, comes along; the others are read from your files: adult,
+        bluebird, dog, face, fact, polarity, product, rte, trec, weather, zencrowd-us
+    workers : keep only this many workers, those with the most answers. ``load_crowd("dog", workers=52)`` is
+        the set that paper 1 calls Dog.
+
+    Examples
+    --------
+    >>> crowd = load_crowd("anaesthetists")
+    >>> len(crowd.answers), crowd.answers["worker"].nunique()
+    (315, 5)
+    """
+    if name == "anaesthetists":
+        with as_file(files("rectifact.datasets") / "files" / "anaesthetists.csv") as path:
+            return CrowdSet(pd.read_csv(path), pd.Series(dtype="int64", name="label"))
+    _check_name(name, ("anaesthetists", *CROWDS))
+    answers = _read_csv(
+        f"crowd/{name}.labels.csv", "a CSV file with the columns task, worker, label", {"task", "worker", "label"}
+    )
+    truth = _read_csv(f"crowd/{name}.truth.csv", "a CSV file with the columns task, label", {"task", "label"})
+    if workers != "all":
+        busiest = answers["worker"].value_counts(sort=True).index[:workers]
+        answers = answers[answers["worker"].isin(busiest)].reset_index(drop=True)
+    return CrowdSet(answers, truth.set_index("task")["label"])
+
+
+def load_images(name: str, *, subset: Literal["all", "train", "test"] = "all") -> LabelledMatrix:
+    """Images in rows: scikit-learn's ``"digits"``, or your files of ``"orl"``, ``"coil20"``, ``"mnist"``.
+
+    ``subset`` applies to mnist, whose 60,000 training images come before its 10,000 test images.
+
+    Examples
+    --------
+    >>> digits = load_images("digits")
+    >>> digits.X.shape, digits.image_shape
+    ((1797, 64), (8, 8))
+    """
+    if name == "digits":
+        X, y = load_digits(return_X_y=True)
+        return LabelledMatrix(X, y, (8, 8))
+    _check_name(name, ("digits", *IMAGES))
+    arrays = _read_npz(
+        f"images/{name}.npz", ("X_train", "y_train", "X_test", "y_test") if name == "mnist" else ("X", "y")
+    )
+    if name == "mnist":
+        parts = ("train", "test") if subset == "all" else (subset,)
+        arrays = {key: np.concatenate([arrays[f"{key}_{part}"] for part in parts]) for key in ("X", "y")}
+    return LabelledMatrix(arrays["X"], arrays["y"], IMAGES[name])
+
+
+def load_tdt2() -> LabelledMatrix:
+    """Term counts of the 30 largest categories of TDT2 news, documents in rows, as a sparse array."""
+    arrays = _read_npz("text/tdt2.npz", ("data", "indices", "indptr", "shape", "y"))
+    X = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
+    return LabelledMatrix(X, arrays["y"])
+
+
+def load_uci(name: str) -> pd.DataFrame:
+    """Table of UCI ``"car"`` (evaluation) or ``"credit"`` (approval); the last column is ``label``."""
+    _check_name(name, tuple(UCI))
+    if name == "car":
+        return _read_csv("uci/car.csv", "the UCI car evaluation table with a header that ends in label", {"label"})
+    columns = [*(f"A{i}" for i in range(1, 16)), "label"]
+    expected = "the UCI credit approval file as published, without a header"
+    return _read_csv("uci/credit.data", expected, {"label"}, header=None, names=columns, na_values="?")
+
+
+def _check_name(name: str, known: tuple[str, ...]) -> None:
+    if name not in known:
+        raise InputError(f"There is no set {name!r} here; choose one of {', '.join(known)}.")
+
+
+def _folders() -> list[Path]:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "rectifact"
+    given = os.environ.get("RECTIFACT_DATA")
+    return [Path(given).expanduser(), cache] if given else [cache]
+
+
+def _find(relative: str, expected: str) -> Path:
+    folders = _folders()
+    for folder in folders:
+        if (folder / relative).is_file():
+            return folder / relative
+    raise MissingDataset(
+        f"This set is not on this machine: put {expected} at {str(folders[0] / relative)!r}, or set "
+        f"the environment variable RECTIFACT_DATA to the folder that holds {relative!r}."
+    )
+
+
+def _read_csv(relative: str, expected: str, columns: set[str], **options: Any) -> pd.DataFrame:
+    path = _find(relative, expected)
+    with reading(path, expected):
+        frame = pd.read_csv(path, **options)
+        if not columns <= set(frame.columns):
+            raise ValueError(f"its columns are {list(frame.columns)}")
+    return frame
+
+
+def _read_npz(relative: str, names: tuple[str, ...]) -> dict[str, Any]:
+    expected = f"an NPZ file with the arrays {', '.join(names)}"
+    path = _find(relative, expected)
+    with reading(path, expected), np.load(path, allow_pickle=False) as archive:
+        return {name: archive[name] for name in names}

@@ -1,0 +1,35 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rectifact.datasets import MissingDataset
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def load_or_skip() -> Callable[..., Any]:
+    """Load a published set, or skip the test with the sentence that says which file is missing."""
+
+    def load(loader: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        try:
+            return loader(*args, **options)
+        except MissingDataset as missing:
+            pytest.skip(str(missing))
+
+    return load
+
+
+@pytest.fixture(params=[("numpy", "cpu"), ("torch", "cpu"), ("torch", "cuda"), ("cupy", "cuda")], ids="-".join)
+def to_xp(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
+    """Carry a numpy array to each library and device that is there; every family runs its tests over it."""
+    name, device = request.param
+    xp = pytest.importorskip(name)
+    if name == "torch" and device == "cuda" and not xp.cuda.is_available():
+        pytest.skip("no CUDA device")
+    return (lambda array: xp.asarray(array, device=device)) if name == "torch" else xp.asarray

@@ -1,0 +1,59 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from rectifact import kernels
+from rectifact.core.arrays import to_host
+from rectifact.kernels import compiled, reference
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 20), k=st.integers(1, 5))
+@settings(deadline=None)
+def test_compiled_hals_equals_reference(seed, n, k):
+    rng = np.random.default_rng(seed)
+    V, U, B = rng.random((k + 3, k)), rng.random((n, k)), rng.normal(size=(n, k))
+    V[:, 0] *= rng.integers(2)  # now and then a dead column
+    G = V.T @ V
+    assert_allclose(compiled.hals_sweep(U.copy(), G, B), reference.hals_sweep(U.copy(), G, B), atol=1e-10)
+
+
+def test_hals_sweep_lowers_the_loss_column_by_column(rng):
+    X, V, U = rng.random((30, 12)), rng.random((12, 4)), rng.random((30, 4))
+    before = np.linalg.norm(X - U @ V.T)
+    reference.hals_sweep(U, V.T @ V, X @ V)
+    assert np.linalg.norm(X - U @ V.T) < before
+    gradient = (U @ (V.T @ V) - X @ V)[:, -1]  # the last column was solved last, so it is optimal
+    assert_allclose(gradient[U[:, -1] > 0], 0, atol=1e-10)
+    assert (gradient[U[:, -1] == 0] >= -1e-10).all()
+
+
+def test_the_seam_serves_every_library(rng, to_xp):
+    V, U, B = rng.random((7, 3)), rng.random((5, 3)), rng.standard_normal((5, 3))
+    expected = reference.hals_sweep(U.copy(), V.T @ V, B)
+    out = kernels.hals_sweep(to_xp(U.copy()), to_xp(V.T @ V), to_xp(B))
+    assert type(out) is type(to_xp(U))
+    assert_allclose(to_host(out), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_sweep_works_in_place_and_keeps_the_type(rng, dtype):
+    U = rng.random((5, 3)).astype(dtype)
+    G, B = np.eye(3, dtype=dtype), rng.standard_normal((5, 3)).astype(dtype)
+    assert kernels.hals_sweep(U, G, B) is U
+    assert U.dtype == dtype
+    assert_array_equal(U, np.maximum(B, 0))
+
+
+def test_a_second_process_does_not_compile_again():
+    code = (
+        "import numpy as np; from rectifact.kernels.compiled import hals_sweep;"
+        "hals_sweep(np.ones((2, 2)), np.eye(2), np.ones((2, 2)));"
+        "print(sum(hals_sweep.stats.cache_hits.values()), sum(hals_sweep.stats.cache_misses.values()))"
+    )
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
+    assert runs[-1].stdout.split() == ["1", "0"]
