@@ -54,9 +54,9 @@ def test_lanczos_of_a_repeated_spectrum_and_of_nothing():
     assert_allclose(zero.U.T @ zero.U, np.eye(2))
 
 
-@pytest.mark.parametrize("shape", [(40, 25), (25, 40)])
+@pytest.mark.parametrize("shape", [(400, 250), (250, 400)])
 def test_a_warm_start_saves_products(rng, shape):
-    X = decaying(rng, *shape) + 0.01 * rng.standard_normal(shape)
+    X = rng.standard_normal(shape)  # a flat spectrum, on which a cold start takes long
     products = []
 
     def counted(matrix):
@@ -69,7 +69,7 @@ def test_a_warm_start_saves_products(rng, shape):
     n_cold = len(products)
     near = X + 1e-6 * rng.standard_normal(shape)
     warm = lanczos_svd(counted(near), 3, start=cold, tol=1e-6)
-    assert len(products) - n_cold < n_cold
+    assert len(products) - n_cold < 0.8 * n_cold
     assert_is_truncation(warm, near, 3, atol=1e-5)
 
 

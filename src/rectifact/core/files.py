@@ -69,6 +69,6 @@ def reading(path: Path, expected: str) -> Iterator[None]:
         raise InputError(f"{str(path)!r} is a folder. Name a file in it.") from error
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, BadZipFile) as error:
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise InputError(f"Cannot read {str(path)!r} as {expected}: {reason}.") from error

@@ -53,7 +53,7 @@ class Monitor:
     ...     x = x / 2
     ...     monitor.record(lambda: x)
     >>> monitor.stop_reason, monitor.n_iter
-    ('converged', 10)
+    ('converged', 11)
     """
 
     max_iter: int = 200

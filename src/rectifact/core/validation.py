@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_n_features, validate_data
 
 from rectifact.core.arrays import Array, is_host, namespace, to_host
 
-__all__ = ["InputError", "InputTypeError", "Interval", "StrOptions", "check_matrix", "fit_context"]
+__all__ = ["InputError", "InputTypeError", "Interval", "StrOptions", "check_matrix", "check_not_empty", "fit_context"]
 
 
 class InputError(ValueError):
@@ -62,7 +62,7 @@ def check_matrix(
 
 def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
     try:
-        shape = X.shape if hasattr(X, "shape") else np.shape(X)
+        shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     except ValueError as error:
         raise InputError(f"X is no matrix, its rows differ in length: {error}. Make them equally long.") from error
     if len(shape) != 2:
@@ -70,12 +70,7 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
             f"X must be two-dimensional, samples by features; got shape {tuple(shape)}. Reshape your data: "
             "X.reshape(-1, 1) for a single feature, X.reshape(1, -1) for a single sample."
         )
-    for size, what in zip(shape, ("sample", "feature"), strict=True):
-        if size == 0:
-            raise InputError(
-                f"X has 0 {what}(s) (shape={tuple(shape)}) while a minimum of 1 is required. "
-                "Check the file or the filter that made it."
-            )
+    check_not_empty(shape)
     try:
         checked = validate_data(
             estimator,
@@ -93,6 +88,16 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
             advice = ". X holds text where numbers are expected: drop such columns or encode them first"
         raise InputError(f"{error}{advice}") from error
     return _canonical(checked) if sp.issparse(checked) else checked
+
+
+def check_not_empty(shape: tuple[int, ...]) -> None:
+    """Refuse a matrix without rows or columns, in the words that scikit-learn's checks look for."""
+    for size, what in zip(shape, ("sample", "feature"), strict=True):
+        if size == 0:
+            raise InputError(
+                f"The data has 0 {what}(s) (shape={tuple(shape)}) while a minimum of 1 is required. "
+                "Check the file or the filter that made it."
+            )
 
 
 def _canonical(checked: Any) -> sp.csr_array:

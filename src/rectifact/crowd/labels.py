@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.arrays import to_host
-from rectifact.core.validation import InputError, InputTypeError
+from rectifact.core.validation import InputError, InputTypeError, check_not_empty
 from rectifact.crowd.tables import COLUMN_NAMES, find_column, read_table
 
 __all__ = ["Answers", "read_answers", "with_classes"]
@@ -165,11 +165,14 @@ def _to_matrix(data: Any) -> NDArray[Any]:
         matrix = np.asarray(to_host(data) if array_api_compat.is_array_api_obj(data) else data)
     except ValueError as error:
         raise InputError("The answers are no matrix: its rows differ in length. Make them equally long.") from error
-    if matrix.ndim != 2 or not matrix.size:
+    if matrix.dtype.kind == "c":
+        raise InputError("Complex data not supported: labels are classes. Take the real part, or name the classes.")
+    if matrix.ndim != 2:
         raise InputError(
             "Answers are a table with the columns task, worker and label, the path of one, or a matrix of tasks by "
             f"workers; got {type(data).__name__} of shape {matrix.shape}."
         )
+    check_not_empty(matrix.shape)
     return matrix if matrix.dtype.kind in "biuf" else matrix.astype(object)
 
 

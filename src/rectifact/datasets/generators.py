@@ -105,8 +105,8 @@ def make_dots(*, size: int = 64, grid: int = 32, radius: float = 3.8) -> Labelle
     Examples
     --------
     >>> dots = make_dots()
-    >>> dots.X.shape, round(dots.X.mean(), 3)
-    ((1024, 4096), 0.011)
+    >>> dots.X.shape, int(dots.X.sum(axis=1).max())
+    ((1024, 4096), 45)
     """
     pixel = np.arange(size)
     offset = np.abs(pixel - (np.arange(grid) * size / grid)[:, None])
@@ -124,7 +124,7 @@ def make_sprites(n_samples: int = 3812, *, size: int = 64, seed: int = 0) -> Lab
     Examples
     --------
     >>> sprites = make_sprites(300)
-    >>> sprites.X.shape, 0.045 < sprites.X.mean() < 0.051
+    >>> sprites.X.shape, bool(0.045 < sprites.X.mean() < 0.051)
     ((300, 4096), True)
     """
     rng = np.random.default_rng(seed)
@@ -168,7 +168,7 @@ def make_block_model(
     Examples
     --------
     >>> graph = make_block_model(200, 2)
-    >>> graph.adjacency.shape, abs(graph.adjacency - graph.adjacency.T).max() == 0
+    >>> graph.adjacency.shape, graph.adjacency.nnz > 14 * 200
     ((200, 200), True)
     """
     rng = np.random.default_rng(seed)

@@ -165,5 +165,5 @@ def _read_csv(relative: str, expected: str, columns: set[str], **options: Any) -
 def _read_npz(relative: str, names: tuple[str, ...]) -> dict[str, Any]:
     expected = f"an NPZ file with the arrays {', '.join(names)}"
     path = _find(relative, expected)
-    with reading(path, expected), np.load(path, allow_pickle=False) as archive:
+    with reading(path, expected), path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         return {name: archive[name] for name in names}

@@ -1,0 +1,61 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from rectifact.core.files import atomic_path, check_writable, reading
+from rectifact.core.validation import InputError
+
+
+def test_nothing_is_left_when_writing_fails(tmp_path):
+    target = tmp_path / "out.csv"
+    target.write_text("old")
+    with pytest.raises(KeyboardInterrupt), atomic_path(target) as temporary:
+        temporary.write_text("half")
+        raise KeyboardInterrupt
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_a_link_keeps_pointing_where_it_did(tmp_path):
+    target, link = tmp_path / "real.csv", tmp_path / "link.csv"
+    target.write_text("old")
+    link.symlink_to(target)
+    with atomic_path(link) as temporary:
+        temporary.write_text("new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+
+
+def test_a_device_is_written_to_and_not_replaced():
+    with atomic_path(Path(os.devnull)) as temporary:
+        temporary.write_text("gone")
+    assert Path(os.devnull).is_char_device()
+
+
+@pytest.mark.parametrize(("name", "sentence"), [("", "it is a folder"), ("no/such/out.csv", "there is no folder")])
+def test_a_place_that_cannot_be_written_is_refused_at_once(tmp_path, name, sentence):
+    with pytest.raises(InputError, match=sentence):
+        check_writable(tmp_path / name)
+
+
+def test_a_full_disk_is_one_sentence(tmp_path):
+    with pytest.raises(InputError, match="No space left on device"), atomic_path(tmp_path / "x") as temporary:
+        temporary.write_text("half")
+        raise OSError(28, "No space left on device")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (FileNotFoundError(), "There is no file 'x.csv'"),
+        (IsADirectoryError(), "is a folder"),
+        (PermissionError(13, "Permission denied"), "Permission denied"),
+        (ValueError("line 3\n  is odd."), "as CSV: line 3 is odd"),
+    ],
+)
+def test_readers_errors_become_one_sentence(error, sentence):
+    with pytest.raises(InputError, match=sentence) as caught, reading(Path("x.csv"), "CSV"):
+        raise error
+    assert "\n" not in str(caught.value)

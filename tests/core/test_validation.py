@@ -1,0 +1,155 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rectifact.core.arrays import to_host
+from rectifact.core.validation import InputError, InputTypeError, check_matrix
+
+torch = pytest.importorskip("torch")
+
+
+class Doubler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """The thinnest estimator that enters by the door."""
+
+    def __init__(self, nonnegative=False):
+        self.nonnegative = nonnegative
+
+    def fit(self, X, y=None):
+        X = check_matrix(self, X, nonnegative=self.nonnegative)
+        self._n_features_out = X.shape[1]
+        return self
+
+    def transform(self, X):
+        if not hasattr(self, "n_features_in_"):
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError("This Doubler is not fitted yet.")
+        return 2 * check_matrix(self, X, reset=False, nonnegative=self.nonnegative)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+@parametrize_with_checks([Doubler()])
+def test_an_estimator_behind_the_door_keeps_scikit_learn_manners(estimator, check):
+    check(estimator)
+
+
+X = np.array([[0.0, 1.0, 2.0], [3.0, 0.0, 0.0]])
+SPARSE = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
+
+
+@pytest.mark.parametrize("form", [f"{name}_{kind}" for name in SPARSE for kind in ("array", "matrix")])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_every_sparse_format_becomes_csr(form, dtype):
+    given = getattr(sp, form)(X.astype(dtype))
+    before = given.copy()
+    out = check_matrix(Doubler(), given)
+    assert isinstance(out, sp.csr_array)
+    assert out.has_canonical_format
+    assert out.dtype == ("float32" if dtype == "float32" else "float64")
+    assert_allclose(out.toarray(), X)
+    assert (before != given).nnz == 0
+    assert given.dtype == dtype
+
+
+def test_duplicates_are_summed_in_a_copy():
+    data, indices, indptr = np.array([1.0, 2.0, 4.0]), np.array([1, 1, 0]), np.array([0, 3])
+    given = sp.csr_array((data, indices, indptr), shape=(1, 2))
+    assert_allclose(check_matrix(Doubler(), given).toarray(), [[4, 3]])
+    assert_array_equal(given.data, [1, 2, 4])
+    assert_array_equal(given.indices, [1, 1, 0])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_bring_their_names(frame):
+    estimator = Doubler()
+    assert_allclose(check_matrix(estimator, frame({"a": [1, 2], "b": [0.5, 3]})), [[1, 0.5], [2, 3]])
+    assert estimator.feature_names_in_.tolist() == ["a", "b"]
+    with pytest.raises(InputError, match="feature names should match"):
+        check_matrix(estimator, frame({"b": [1, 2], "a": [0.5, 3]}), reset=False)
+
+
+def test_float32_is_kept_and_the_input_untouched():
+    given = X.astype("float32")
+    out = check_matrix(Doubler(), given)
+    assert out.dtype == "float32"
+    assert_array_equal(given, X)
+
+
+def test_tensors_stay_where_they_are():
+    given = torch.asarray(X, dtype=torch.float32)
+    estimator = Doubler()
+    assert check_matrix(estimator, given) is given
+    assert estimator.n_features_in_ == 3
+    with pytest.raises(InputError, match="is expecting 3 features"):
+        check_matrix(estimator, given[:, :2], reset=False)
+
+
+def spoiled(value):
+    out = X.copy()
+    out[1, 2] = value
+    return out
+
+
+MISTAKES = {
+    "nan": (spoiled(np.nan), "NaN or infinity in X: 1 of its entries, first nan at row 1, column 2 .* fill it in"),
+    "inf": (spoiled(np.inf), "NaN or infinity in X: 1 of its entries, first inf at row 1, column 2"),
+    "negative": (
+        spoiled(-2.0),
+        r"Negative values in X: 1 of its .* first -2.0 at row 1, column 2 .* X.clip\(0\)",
+    ),
+    "vector": (X[0], r"two-dimensional.*shape \(3,\).*X.reshape\(-1, 1\)"),
+    "cube": (X[None], r"two-dimensional.*shape \(1, 2, 3\)"),
+    "no samples": (X[:0], r"0 sample\(s\)"),
+    "no features": (X[:, :0], r"0 feature\(s\)"),
+    "text": (np.array([["a", "b"], ["c", "d"]]), "text where numbers are expected"),
+    "objects": (np.array([["a", None], [1, 2]], dtype=object), "text where numbers are expected"),
+    "dicts": (np.array([[{}, 1.0]], dtype=object), "objects that are no numbers"),
+    "complex": (X + 1j, "Complex data not supported"),
+    "ragged": ([[1, 2], [3]], "rows differ in length"),
+    "text frame": (pd.DataFrame({"a": ["x", "y"]}), "text where numbers are expected"),
+    "a number": (3.0, "two-dimensional"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_get_a_sentence(name):
+    given, sentence = MISTAKES[name]
+    with pytest.raises(InputError, match=sentence):
+        check_matrix(Doubler(), given, nonnegative=True)
+
+
+@pytest.mark.parametrize("name", ["nan", "inf", "negative"])
+@pytest.mark.parametrize("form", [sp.csr_array, sp.coo_matrix, torch.asarray])
+def test_mistakes_are_found_and_placed_in_every_form(name, form):
+    given, sentence = MISTAKES[name]
+    with pytest.raises(InputError, match=sentence):
+        check_matrix(Doubler(), form(given), nonnegative=True)
+
+
+@pytest.mark.parametrize("given", [torch.ones(3), torch.ones((0, 3)), torch.ones((2, 3), dtype=torch.int64)])
+def test_tensors_that_do_not_fit(given):
+    with pytest.raises(InputError, match=r"two-dimensional and not empty|X.float\(\)"):
+        check_matrix(Doubler(), given)
+
+
+def test_nan_may_stand_for_missing():
+    out = check_matrix(Doubler(), spoiled(np.nan), allow_nan=True, nonnegative=True)
+    assert np.isnan(to_host(out)).sum() == 1
+    with pytest.raises(InputError, match="infinity"):
+        check_matrix(Doubler(), spoiled(np.inf), allow_nan=True)
+
+
+def test_one_exception_serves_all():
+    assert issubclass(InputError, ValueError)
+    assert issubclass(InputTypeError, InputError)
+    assert issubclass(InputTypeError, TypeError)

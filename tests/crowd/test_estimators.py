@@ -1,0 +1,179 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rectifact import DawidSkene, InputError, MajorityVote
+from rectifact.bench.crowd import error_percent
+from rectifact.crowd import read_answers
+from rectifact.datasets import load_crowd, make_crowd
+
+ESTIMATORS = [MajorityVote(), DawidSkene()]
+
+FRACTIONS = "a sparse matrix numbers its classes from 1, and the check fills it with fractions"
+WORKERS = "the columns of a matrix are workers, not features: later data may have other workers"
+NOT_APPLICABLE = {
+    "check_estimator_sparse_array": FRACTIONS,
+    "check_estimator_sparse_matrix": FRACTIONS,
+    "check_estimator_sparse_tag": FRACTIONS,
+    "check_n_features_in": WORKERS,
+    "check_n_features_in_after_fitting": WORKERS,
+    "check_fit2d_1feature": "the check wants a matrix of one column to be fitted, but one worker is an InputError",
+}
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda estimator: NOT_APPLICABLE)
+def test_scikit_learn_manners(estimator, check):
+    check(estimator)
+
+
+def probabilities(model):
+    return pd.DataFrame(model.probas_, index=model.tasks_, columns=model.classes_)
+
+
+def test_priors_of_dawid_and_skene_1979():
+    model = DawidSkene(smoothing=0, tol=1e-8, max_iter=1000).fit(load_crowd("anaesthetists").answers)
+    assert model.priors_.round(2).tolist() == [0.40, 0.42, 0.11, 0.07]
+    assert model.converged_
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "vote", "em"),
+    [
+        ("bluebird", {}, 24.08, 10.19),
+        ("dog", {"workers": 52}, 17.92, 15.87),
+        ("rte", {}, 10.32, 7.13),
+        ("trec", {}, 34.87, 29.68),
+    ],
+)
+def test_errors_on_the_published_crowds(name, options, vote, em, load_or_skip):
+    crowd = load_or_skip(load_crowd, name, **options)
+    assert error_percent(crowd, probabilities(MajorityVote().fit(crowd.answers))) <= vote
+    assert error_percent(crowd, probabilities(DawidSkene().fit(crowd.answers))) <= em
+
+
+def test_em_beats_the_vote_where_workers_differ():
+    crowd = make_crowd(2000, 40, 3, n_spammers=15, accuracy=(0.6, 0.95))
+    vote, em = (error_percent(crowd, probabilities(model.fit(crowd.answers))) for model in ESTIMATORS)
+    assert em < 0.7 * vote
+
+
+@pytest.mark.parametrize("model", ESTIMATORS)
+def test_order_and_names_change_nothing_else(model, rng):
+    answers = make_crowd(200, 15, 3, n_spammers=3).answers
+    plain = probabilities(clone(model).fit(answers))
+    shuffled = probabilities(clone(model).fit(answers.sample(frac=1, random_state=0)))
+    assert_allclose(shuffled.loc[plain.index], plain, atol=1e-9)
+    names = {0: "zebra", 1: "ant", 2: "mouse"}
+    renamed = probabilities(clone(model).fit(answers.assign(label=answers["label"].map(names))))
+    assert_allclose(renamed[[names[k] for k in plain.columns]], plain, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", ESTIMATORS)
+def test_every_shape_of_the_data_gives_the_same(model):
+    answers = make_crowd(100, 8, 2).answers
+    matrix = answers.pivot(index="task", columns="worker", values="label")
+    expected = clone(model).fit(answers).probas_
+    assert_allclose(clone(model).fit(matrix.to_numpy()).probas_, expected, atol=1e-12)
+    assert_allclose(clone(model).fit(matrix.fillna(-1).astype(int).to_numpy()).probas_, expected, atol=1e-12)
+    wide = read_answers(matrix.reset_index().rename(columns=str), wide=True)
+    assert_allclose(clone(model).fit(wide).probas_, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", ESTIMATORS)
+def test_a_second_fit_and_a_pickle_are_equal_and_the_data_untouched(model):
+    answers = make_crowd(100, 8, 2).answers
+    before = answers.copy()
+    first = clone(model).fit(answers)
+    again = pickle.loads(pickle.dumps(first))
+    pd.testing.assert_frame_equal(answers, before)
+    assert_array_equal(first.probas_, again.probas_)
+    assert_array_equal(first.probas_, clone(model).fit(answers).probas_)
+
+
+def test_ties_go_to_the_first_class_and_are_shared_in_the_shares():
+    frame = pd.DataFrame({"task": ["a", "a", "b"], "worker": [1, 2, 1], "label": ["y", "x", "y"]})
+    model = MajorityVote().fit(frame)
+    assert model.labels_.tolist() == ["x", "y"]
+    assert model.probas_.tolist() == [[0.5, 0.5], [0.0, 1.0]]
+
+
+def test_result_and_worker_report():
+    model = DawidSkene().fit(load_crowd("anaesthetists").answers)
+    result = model.result()
+    assert list(result.columns) == ["task", "label", "confidence", "entropy", "answers"]
+    assert (result["answers"] == 7).all()
+    assert_allclose(result["confidence"], model.probas_.max(axis=1))
+    by_hand = -(model.probas_ * np.log2(np.maximum(model.probas_, 1e-300))).sum(axis=1)
+    assert_allclose(result["entropy"], by_hand, atol=1e-9)
+    report = model.worker_report()
+    assert report["answers"].tolist() == [135, 45, 45, 45, 45]
+    observer = model.confusions_[1]
+    assert_allclose(report["accuracy"][1], sum(model.priors_[k] * observer[k, k] for k in range(4)))
+    assert ((report["agreement"] > 0.5) & (report["agreement"] <= 1)).all()
+
+
+def test_a_task_without_answers_gets_the_prior():
+    matrix = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0], [-1, -1, -1]])
+    model = DawidSkene().fit(matrix)
+    assert_allclose(model.probas_[-1], model.priors_)
+    assert model.result()["answers"].iloc[-1] == 0
+    assert_allclose(MajorityVote().fit(matrix).probas_[-1], [8 / 12, 4 / 12])
+
+
+def test_a_worker_without_answers_is_no_warning():
+    matrix = np.array([[0, 0, -1], [1, 1, -1], [0, 1, -1]])
+    report = DawidSkene().fit(matrix).worker_report()
+    assert report["answers"].tolist() == [3, 3, 0]
+    assert np.isnan(report["agreement"][2])
+
+
+def test_a_class_nobody_chose():
+    matrix = np.array([[1, 1], [3, 3], [1, 3]])
+    model = DawidSkene(n_classes=3).fit(matrix)
+    assert model.classes_.tolist() == [1, 2, 3]
+    assert_allclose(model.probas_[:, 1], 0, atol=1e-12)
+    assert np.isfinite(model.confusions_).all()
+
+
+def test_without_refinement_the_vote_gives_the_model():
+    answers = make_crowd(100, 8, 2).answers
+    rough = DawidSkene(refine=None).fit(answers)
+    with pytest.warns(ConvergenceWarning):
+        one = DawidSkene(max_iter=1).fit(answers)
+    assert_allclose(rough.probas_, one.probas_)
+    assert (rough.n_iter_, rough.stop_reason_, rough.history_) == (0, "not_refined", [])
+
+
+def test_the_fit_says_how_it_went():
+    answers = make_crowd(300, 20, 3).answers
+    model = DawidSkene().fit(answers)
+    assert model.converged_
+    assert model.stop_reason_ == "converged"
+    assert len(model.history_) == model.n_iter_ > 1
+    assert model.resolved_ == {"identify": "majority", "columns": {c: c for c in ("task", "worker", "label")}}
+    assert -model.history_[-1]["loss"] < model.log_likelihood_ < 0
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        assert not DawidSkene(max_iter=2).fit(answers).converged_
+    stopped = DawidSkene(callbacks=[lambda row: row["iter"] == 2]).fit(answers)
+    assert (stopped.stop_reason_, stopped.n_iter_) == ("callback", 2)
+
+
+def test_too_many_classes_for_the_memory_are_refused():
+    rows = [(t, w, t % 5000) for t in range(6000) for w in (t % 600, (t + 1) % 600)]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    with pytest.raises(InputError, match="Merge rare labels"):
+        DawidSkene().fit(frame)
+    assert len(MajorityVote().fit(frame).labels_) == 6000
+
+
+@pytest.mark.parametrize("model", ESTIMATORS)
+def test_nothing_before_fit(model):
+    for method in ("result", "worker_report"):
+        with pytest.raises(NotFittedError):
+            getattr(clone(model), method)()

@@ -1,0 +1,231 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+
+from rectifact.core.validation import InputError, InputTypeError
+from rectifact.crowd import Answers, read_answers
+from rectifact.crowd.labels import with_classes
+
+ROWS = [("t2", "ann", "yes"), ("t1", "bob", "no"), ("t1", "ann", "yes"), ("t2", "bob", "yes"), ("t1", "ann", "no")]
+FRAME = pd.DataFrame(ROWS, columns=["task", "worker", "label"])
+
+
+def decoded(answers: Answers) -> list[tuple]:
+    parts = answers.tasks[answers.task], answers.workers[answers.worker], answers.classes[answers.label]
+    return sorted(zip(*(part.tolist() for part in parts), strict=True))
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_tables_of_every_library(form):
+    answers = read_answers(form(FRAME))
+    assert decoded(answers) == sorted(ROWS)  # the repeated pair (t1, ann) stays two readings
+    assert answers.tasks.tolist() == ["t2", "t1"]
+    assert answers.classes.tolist() == ["no", "yes"]
+    assert_array_equal(answers.votes(), [[0, 2], [2, 1]])
+
+
+def test_the_table_is_untouched():
+    before = FRAME.copy()
+    read_answers(FRAME)
+    pd.testing.assert_frame_equal(FRAME, before)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".csv.gz"])
+def test_files_keep_every_character(tmp_path, suffix):
+    odd = ['a,"b"', "<script>alert(1)</script>", "007", "NA", "=cmd()", "été\nnew line", "שלום", "1.0"]
+    frame = pd.DataFrame({"task": odd * 2, "worker": ["w,1"] * 8 + ["None"] * 8, "label": odd + odd[::-1]})
+    path = tmp_path / f"answers{suffix}"
+    if suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
+    assert decoded(read_answers(path)) == decoded(read_answers(frame)) == decoded(read_answers(str(path)))
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    path = tmp_path / "excel.csv"
+    FRAME.to_csv(path, index=False, encoding="utf-8-sig")
+    assert decoded(read_answers(path)) == sorted(ROWS)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("HITId", "WorkerId", "Answer.label"),
+        ("HITId", "WorkerId", "Answer.sentiment"),  # MTurk names the label after the field of the form
+        ("id", "annotator", "choice"),  # Label Studio
+        ("id", "user_id", "value"),  # Argilla
+        ("_task_hash", "_annotator_id", "answer"),  # Prodigy
+        ("TASK", "Worker", "LABEL"),
+    ],
+)
+def test_usual_names_are_recognised(names):
+    frame = FRAME.set_axis(names, axis="columns").assign(note="x")
+    answers = read_answers(frame)
+    assert decoded(answers) == sorted(ROWS)
+    assert tuple(answers.columns.values()) == names
+
+
+def test_given_names_win():
+    frame = FRAME.assign(label2="other").set_axis(["q", "who", "label", "says"], axis="columns")
+    frame.loc[0, "says"] = "more"
+    answers = read_answers(frame, task="q", worker="who", label="says")
+    assert answers.classes.tolist() == ["more", "other"]
+
+
+@pytest.mark.parametrize(
+    ("values", "ordered"),
+    [
+        ([10, 9, 9], [9, 10]),
+        (["10", "9", "9"], ["9", "10"]),
+        ([True, False, False], [False, True]),
+        ([1.5, -0.5, -0.5], [-0.5, 1.5]),
+        ([("b", 1), ("a", 2), ("a", 2)], [("a", 2), ("b", 1)]),
+        (["b", 1, 1], [1, "b"]),
+    ],
+)
+def test_labels_of_any_type_keep_it(values, ordered):
+    frame = pd.DataFrame({"task": ["x"] * 3, "worker": [1, 2, 3], "label": pd.Series(values)})
+    classes = read_answers(frame).classes
+    assert classes.tolist() == ordered
+    assert [type(value) for value in classes.tolist()] == [type(value) for value in ordered]
+
+
+WIDE = pd.DataFrame({"task": ["a", "b", "c"], "ann": ["x", None, ""], "bob": ["x", "y", "x"], "eve": ["y", "y", None]})
+
+
+def test_wide_tables(tmp_path):
+    expected = [("a", "ann", "x"), ("a", "bob", "x"), ("a", "eve", "y")]
+    expected += [("b", "bob", "y"), ("b", "eve", "y"), ("c", "bob", "x")]
+    WIDE.to_csv(tmp_path / "wide.csv", index=False)
+    for data in (WIDE, pl.from_pandas(WIDE), tmp_path / "wide.csv"):
+        assert decoded(read_answers(data, wide=True)) == expected
+    named = WIDE.rename(columns={"task": "what"})
+    assert decoded(read_answers(named, wide=True, task="what")) == expected
+    numbered = read_answers(WIDE.drop(columns="task"), wide=True)
+    assert numbered.tasks.tolist() == [0, 1, 2]
+    with pytest.raises(InputError, match="two rows"):
+        read_answers(pd.concat([WIDE, WIDE]), wide=True)
+
+
+def test_matrices_and_their_missing_answers():
+    expected = [(0, 0, 1), (0, 1, 2), (1, 1, 2), (2, 0, 1), (2, 1, 1)]
+    minus = np.array([[1, 2], [-1, 2], [1, 1]])
+    nan = np.where(minus == -1, np.nan, minus)
+    zero = np.where(minus == -1, 0, minus)
+    torch = pytest.importorskip("torch")
+    assert decoded(read_answers(minus)) == expected
+    assert decoded(read_answers(minus.tolist())) == expected
+    assert decoded(read_answers(torch.asarray(minus))) == expected
+    assert decoded(read_answers(nan)) == expected
+    assert decoded(read_answers(zero, missing=0)) == expected
+    for form in (sp.csr_array, sp.coo_matrix, sp.lil_array):
+        assert decoded(read_answers(form(zero))) == expected
+    assert read_answers(np.array([["a", "b"], ["", "a"]])).classes.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("one", [1, 1.0, "1"])
+def test_labels_of_plus_and_minus_one_are_not_lost_silently(one):
+    minus = "-1" if one == "1" else -one
+    matrix = np.array([[one, minus], [minus, minus], [one, one]])
+    with pytest.raises(InputError, match=r"missing=np.nan if -1 is a label"):
+        read_answers(matrix)
+    assert len(read_answers(matrix, missing=np.nan)) == 6
+    third = np.array([[one, minus], ["0" if one == "1" else 0, minus], [one, one]])
+    assert len(read_answers(third)) == 4  # classes 0 and 1: -1 is no answer
+
+
+def test_a_task_nobody_answered_keeps_its_row():
+    answers = read_answers(np.array([[1, 2], [-1, -1], [2, 2]]))
+    assert len(answers.tasks) == 3
+    assert_array_equal(answers.votes()[1], [0, 0])
+
+
+def test_one_hot_counts_readings():
+    B = read_answers(FRAME).one_hot().toarray().reshape(2, 2, 2)  # task, worker, class
+    assert_array_equal(B[0], [[0, 1], [0, 1]])
+    assert_array_equal(B[1], [[1, 1], [1, 0]])
+
+
+def test_classes_nobody_chose():
+    answers = read_answers(FRAME, classes=["maybe", "yes", "no"])
+    assert decoded(answers) == sorted(ROWS)
+    assert answers.votes().shape == (2, 3)
+    with pytest.raises(InputError, match="'no' is not among"):
+        read_answers(FRAME, classes=["yes", "maybe"])
+    numbers = read_answers(np.array([[1, 3], [3, 3]]))
+    assert decoded(with_classes(numbers, 4)) == decoded(numbers)
+    with pytest.raises(InputError, match="Raise it"):
+        with_classes(with_classes(numbers, 4), 3)
+    with pytest.raises(InputError, match=r"classes=\[...\]"):
+        with_classes(read_answers(FRAME), 3)
+
+
+MISTAKES = {
+    "a missing column": (FRAME.drop(columns="worker"), "No column for the worker among .*'label'.*wide=True"),
+    "no column at all": (pd.DataFrame({"a;b": ["1;2"]}), "separated by something else"),
+    "several answer fields": (
+        pd.DataFrame({"HITId": [1], "WorkerId": [1], "Answer.a": [1], "Answer.b": [1]}),
+        "No column for the label",
+    ),
+    "no rows": (FRAME[:0], "no answers"),
+    "a NaN label": (
+        FRAME.assign(label=["yes", None, "no", "yes", "no"]),
+        "1 answers have no label, first task='t1'",
+    ),
+    "a NaN task": (FRAME.assign(task=[None, "a", "b", "c", "d"]), "1 answers have no task, first worker='ann'"),
+    "one worker": (FRAME.assign(worker="ann"), "come from one worker, 'ann'"),
+    "one class": (FRAME.assign(label="yes"), "Every answer is 'yes'"),
+    "measurements": (FRAME.assign(label=[0.1, 0.2, 0.3, 0.4, 0.5]), "5 classes for 5 answers"),
+    "lists": (FRAME.assign(label=[["a"]] * 5), "Turn it into text"),
+    "nothing but gaps": (np.full((2, 2), -1), "no answers"),
+    "a vector": (np.array([1, 2]), r"shape \(2,\)"),
+    "a number": (3, "got int"),
+    "ragged rows": ([[1, 2], [1]], "differ in length"),
+    "a sparse matrix from -1": (sp.csr_array(np.array([[-1, 1], [1, -1]])), "numbers its classes from 1.*found -1"),
+    "a sparse matrix of shares": (sp.csr_array(np.array([[0.5, 1], [1, 1]])), "found 0.5"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_get_a_sentence(name):
+    data, sentence = MISTAKES[name]
+    with pytest.raises(InputError, match=sentence):
+        read_answers(data)
+
+
+def test_an_unhashable_label_is_a_type_error_too():
+    with pytest.raises(InputTypeError):
+        read_answers(FRAME.assign(label=[["a"]] * 5))
+
+
+FILES = {
+    "empty.csv": (b"", "it is empty"),
+    "header.csv": (b"task,worker,label\n", "no answers"),
+    "really.parquet": (b"task,worker,label\n1,2,3\n", "as Parquet"),
+    "really.csv": (b"PAR1\x15\x04\x15\x80\xff\xfe\x00", "as CSV"),
+    "long.csv": (b"task,worker,label\n1,2,3,4\n1,3,4,5\n", "more fields than the header"),
+    "semicolon.csv": (b"task;worker;label\n1;2;3\n", "separated by something else"),
+    "answers.xlsx": (b"PK", "should end in .csv, .tsv or .parquet"),
+    "gap.csv": (b"task,worker,label\n1,2,\n1,3,x\n2,2,y\n", "1 answers have no label, first task='1', worker='2'"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_that_do_not_fit(tmp_path, name):
+    content, sentence = FILES[name]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=sentence):
+        read_answers(tmp_path / name)
+
+
+def test_files_that_are_not_there(tmp_path):
+    with pytest.raises(InputError, match="There is no file"):
+        read_answers(tmp_path / "nowhere.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InputError, match="is a folder"):
+        read_answers(tmp_path / "folder.csv")

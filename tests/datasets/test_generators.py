@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from rectifact.core.validation import InputError
+from rectifact.datasets import make_block_model, make_crowd, make_dots, make_sprites, make_topics
+
+
+def test_answers_follow_the_planted_model():
+    crowd = make_crowd(40_000, 12, 3, labels_per_task=4, prior=[0.7, 0.2, 0.1], n_spammers=2, n_adversaries=1)
+    truth = crowd.truth.to_numpy()
+    assert_allclose(np.bincount(truth) / len(truth), [0.7, 0.2, 0.1], atol=0.01)
+    counts = np.zeros((12, 3, 3))
+    np.add.at(counts, (crowd.answers["worker"], crowd.answers["label"], truth[crowd.answers["task"]]), 1)
+    assert_allclose(counts / counts.sum(axis=1, keepdims=True), crowd.confusions, atol=0.06)
+    assert_allclose(crowd.confusions.sum(axis=1), 1)
+    spammers, adversary, honest = crowd.confusions[:2], crowd.confusions[2], crowd.confusions[3:]
+    assert_allclose(spammers, spammers[:, :, :1].repeat(3, axis=2))
+    assert (np.diagonal(adversary) < 0.5).all()
+    assert (np.diagonal(honest, axis1=1, axis2=2) >= 0.6).all()
+
+
+@pytest.mark.parametrize("assignment", ["uniform", "skewed", "groups"])
+@pytest.mark.parametrize(("n_workers", "labels_per_task"), [(200, 3), (12, 6)])
+def test_every_task_has_as_many_different_workers(assignment, n_workers, labels_per_task):
+    answers = make_crowd(500, n_workers, labels_per_task=labels_per_task, assignment=assignment).answers
+    assert (answers.groupby("task")["worker"].nunique() == labels_per_task).all()
+    assert len(answers) == 500 * labels_per_task
+
+
+def test_who_answers():
+    busy = {
+        kind: make_crowd(2000, 100, assignment=kind).answers["worker"].value_counts().iloc[:10].sum() / 10_000
+        for kind in ("uniform", "skewed")
+    }
+    assert busy["uniform"] < 0.15 < 0.4 < busy["skewed"]
+    grouped = make_crowd(300, 30, assignment="groups", n_groups=3).answers
+    assert (grouped["task"] % 3 == grouped["worker"] % 3).all()
+
+
+def test_crowds_that_cannot_be():
+    with pytest.raises(InputError, match="there are 5"):
+        make_crowd(n_workers=10, labels_per_task=6, assignment="groups")
+    with pytest.raises(InputError, match="sum to 1"):
+        make_crowd(prior=[0.5, 0.5, 0.5])
+
+
+@pytest.mark.parametrize("kind", ["dir", "ctm", "neg", "neg-dir"])
+def test_topics_are_what_they_say(kind):
+    topics = make_topics(kind, n_samples=3000, n_features=40, n_topics=20)
+    assert_allclose(topics.X, topics.weights @ topics.components)
+    assert_allclose(topics.weights.sum(axis=1), 1)
+    assert (topics.weights >= 0).all()
+    assert (topics.components < 0).any() == kind.startswith("neg")
+    logs = np.log(np.maximum(topics.weights, 1e-300))
+    same, other = np.corrcoef(logs[:, 0] - logs[:, 1], logs[:, 10] - logs[:, 11])[0, 1], 0.8
+    if kind in ("ctm", "neg"):  # parts 0 and 10 share a factor, as do 1 and 11
+        assert same > other
+    else:
+        assert abs(same) < 0.1
+
+
+def test_topic_noise_has_the_level_asked_for():
+    clean, noisy = (make_topics("dir", n_samples=500, n_features=400, n_topics=5, noise=g) for g in (0, 0.2))
+    assert_allclose(np.linalg.norm(noisy.X - clean.X, axis=1).mean(), 0.2, rtol=0.02)
+    given = make_topics("dir", components=clean.components * 2, n_samples=3)
+    assert_allclose(given.components, 2 * clean.components)
+
+
+def test_dots_wrap_around():
+    dots = make_dots()
+    images = dots.X.toarray().reshape(32, 32, 64, 64)
+    assert dots.X.shape == (1024, 4096)
+    assert abs(dots.X.mean() - 0.011) < 1e-3
+    assert_array_equal(images[5, 9], np.roll(images[0, 0], (10, 18), axis=(0, 1)))
+
+
+def test_sprites():
+    sprites = make_sprites(900)
+    assert abs(sprites.X.mean() - 0.048) < 0.002
+    assert set(np.unique(sprites.X.data)) == {1.0}
+    assert_array_equal(np.bincount(sprites.y), [300, 300, 300])
+    border = sprites.X.toarray().reshape(-1, 64, 64)[:, [0, -1], :]
+    assert border.sum() == 0
+
+
+def test_block_model():
+    graph = make_block_model(3000, 5, degree=16, mixing=0.2)
+    A = graph.adjacency
+    assert abs(A - A.T).max() == 0
+    assert A.diagonal().sum() == 0
+    assert set(np.unique(A.data)) == {1.0}
+    assert 15 < A.nnz / 3000 <= 16
+    coo = A.tocoo()
+    inside = np.mean(graph.labels[coo.row] == graph.labels[coo.col])
+    assert abs(inside - (0.8 + 0.2 / 5)) < 0.02
+    assert_array_equal(np.bincount(graph.labels), [600] * 5)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda seed: make_crowd(50, seed=seed).answers.to_numpy(),
+        lambda seed: make_topics(n_samples=9, n_features=8, n_topics=3, seed=seed).X,
+        lambda seed: make_sprites(9, seed=seed).X.toarray(),
+        lambda seed: make_block_model(90, seed=seed).adjacency.toarray(),
+    ],
+)
+def test_a_seed_is_a_seed(make):
+    assert_array_equal(make(1), make(1))
+    assert not np.array_equal(make(1), make(2))

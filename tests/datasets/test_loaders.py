@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+
+from rectifact.core.validation import InputError
+from rectifact.datasets import MissingDataset, catalogue, load_crowd, load_images, load_tdt2, load_uci
+
+CROWDS = {  # tasks, workers, classes, answers, tasks with a known truth
+    "adult": (11040, 825, 4, 92721, 333),
+    "bluebird": (108, 39, 2, 4212, 108),
+    "dog": (807, 109, 4, 8070, 807),
+    "face": (584, 27, 4, 5242, 584),
+    "fact": (42624, 57, 3, 216725, 576),
+    "polarity": (4999, 203, 2, 27746, 4999),
+    "product": (8315, 176, 2, 24945, 8315),
+    "rte": (800, 164, 2, 8000, 800),
+    "trec": (19033, 762, 2, 88385, 2275),
+    "weather": (300, 461, 5, 1720, 300),
+    "zencrowd-us": (2040, 74, 2, 12190, 2040),
+}
+
+
+@pytest.mark.parametrize("name", CROWDS)
+def test_published_crowds(name, load_or_skip):
+    crowd = load_or_skip(load_crowd, name)
+    sizes = (*crowd.answers[["task", "worker", "label"]].nunique(), len(crowd.answers), len(crowd.truth))
+    assert sizes == CROWDS[name]
+
+
+def test_dog_as_in_paper_1(load_or_skip):
+    answers = load_or_skip(load_crowd, "dog", workers=52).answers
+    assert (len(answers), answers["worker"].nunique(), answers["task"].nunique()) == (7354, 52, 807)
+
+
+def test_the_bundled_table_is_dawid_and_skenes():
+    answers = load_crowd("anaesthetists").answers
+    assert answers.groupby("worker").size().to_dict() == {1: 135, 2: 45, 3: 45, 4: 45, 5: 45}
+    assert sorted(answers["label"].unique()) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("name", "shape"), [("orl", (400, 10304)), ("coil20", (1440, 1024)), ("mnist", (70000, 784))])
+def test_images(name, shape, load_or_skip):
+    images = load_or_skip(load_images, name)
+    assert images.X.shape == shape
+    assert images.y.shape == shape[:1]
+    assert np.prod(images.image_shape) == shape[1]
+
+
+def test_mnist_in_parts(load_or_skip):
+    every, test = load_or_skip(load_images, "mnist"), load_or_skip(load_images, "mnist", subset="test")
+    assert np.array_equal(every.X[60000:], test.X)
+
+
+def test_text_and_tables(load_or_skip):
+    tdt2 = load_or_skip(load_tdt2)
+    assert tdt2.X.shape == (9394, 36771)
+    assert len(np.unique(tdt2.y)) == 30
+    assert load_or_skip(load_uci, "car").shape == (1728, 7)
+    credit = load_or_skip(load_uci, "credit")
+    assert credit.shape == (690, 16)
+    assert credit.isna().to_numpy().sum() == 67
+    assert set(credit["label"]) == {"+", "-"}
+
+
+@pytest.fixture
+def nowhere(tmp_path, monkeypatch):
+    monkeypatch.setenv("RECTIFACT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("load", "file"),
+    [
+        (lambda: load_crowd("rte"), "crowd/rte.labels.csv"),
+        (lambda: load_images("orl"), "images/orl.npz"),
+        (load_tdt2, "text/tdt2.npz"),
+        (lambda: load_uci("car"), "uci/car.csv"),
+    ],
+)
+def test_a_missing_set_says_which_file_goes_where(nowhere, load, file):
+    with pytest.raises(MissingDataset, match="not on this machine") as caught:
+        load()
+    assert str(nowhere / "data" / file) in str(caught.value)
+    assert "RECTIFACT_DATA" in str(caught.value)
+    assert (catalogue()["found"] == "").sum() == 17
+
+
+def test_the_given_folder_comes_before_the_cache(nowhere):
+    for folder, label in (("cache/rectifact", 1), ("data", 2)):
+        crowd = nowhere / folder / "crowd"
+        crowd.mkdir(parents=True)
+        (crowd / "rte.labels.csv").write_text(f"task,worker,label\n1,1,{label}\n")
+        (crowd / "rte.truth.csv").write_text("task,label\n1,1\n")
+        assert load_crowd("rte").answers["label"].tolist() == [label]
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not really", b"\x80\x04pickle", b"a,b\n1,2\n"])
+def test_a_file_that_is_not_what_its_name_says(nowhere, content):
+    for relative in ("images/orl.npz", "crowd/rte.labels.csv"):
+        path = nowhere / "data" / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=r"Cannot read .*orl.npz"):
+        load_images("orl")
+    with pytest.raises(InputError, match=r"Cannot read .*rte.labels.csv"):
+        load_crowd("rte")
+
+
+def test_names_nobody_knows():
+    with pytest.raises(InputError, match=r"no set 'mturk'.*bluebird"):
+        load_crowd("mturk")
+    with pytest.raises(InputError, match="no set 'cifar'"):
+        load_images("cifar")
+    with pytest.raises(InputError, match="no set 'iris'"):
+        load_uci("iris")
