@@ -193,9 +193,10 @@ def main() -> None:
     except InputError as error:
         _say(f"rectifact: {error}")
         sys.exit(2)
-    except KeyboardInterrupt:
-        _say("rectifact: interrupted; nothing was written.")
-        sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == 130:  # typer has caught Ctrl-C
+            _say("rectifact: interrupted; no file was left half-written.")
+        raise
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -204,11 +204,11 @@ def test_an_unhashable_label_is_a_type_error_too():
 
 
 FILES = {
-    "empty.csv": (b"", "it is empty"),
+    "empty.csv": (b"", "Empty CSV file"),
     "header.csv": (b"task,worker,label\n", "no answers"),
     "really.parquet": (b"task,worker,label\n1,2,3\n", "as Parquet"),
     "really.csv": (b"PAR1\x15\x04\x15\x80\xff\xfe\x00", "as CSV"),
-    "long.csv": (b"task,worker,label\n1,2,3,4\n1,3,4,5\n", "more fields than the header"),
+    "long.csv": (b"task,worker,label\n1,2,3,4\n1,3,4,5\n", "Expected 3 columns, got 4"),
     "semicolon.csv": (b"task;worker;label\n1;2;3\n", "separated by something else"),
     "answers.xlsx": (b"PK", "should end in .csv, .tsv or .parquet"),
     "gap.csv": (b"task,worker,label\n1,2,\n1,3,x\n2,2,y\n", "1 answers have no label, first task='1', worker='2'"),

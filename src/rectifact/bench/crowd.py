@@ -1,4 +1,4 @@
-"""Label aggregation on the published crowds, next to what paper 1 prints and, on request, the peers."""
+"""Label aggregation on the published crowds, next to what Ibrahim and Fu (2021) print and, on request, the peers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,8 @@ from rectifact.metrics import expected_error
 
 __all__ = ["run_crowd"]
 
-# Error in percent, tables 4 and 5 of paper 1.
+# Error in percent, tables 4 and 5 of S. Ibrahim and X. Fu, "Crowdsourcing via annotator co-occurrence
+# imputation and provable symmetric nonnegative matrix factorization", ICML 2021.
 PAPER = {
     "majority vote": {"bluebird": 21.29, "dog52": 17.91, "rte": 10.31, "trec": 34.85},
     "MV-EM": {"bluebird": 12.03, "dog52": 15.86, "rte": 7.25, "trec": 30.02},

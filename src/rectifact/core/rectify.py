@@ -1,7 +1,8 @@
 """The one idea all families share: decode linearly, then rectify.
 
-The papers use one name for two operators. Here :func:`relu` *keeps* what reaches the threshold
-(papers 1 and 2) and :func:`shifted_relu` also *subtracts* it (paper 3). At threshold 0 they agree.
+The literature uses one name for two operators. Here :func:`relu` *keeps* what reaches the threshold, as in Li and
+Liang (ICML 2017) and, under the name of shifted ReLU, in Ibrahim and Fu (ICML 2021); :func:`shifted_relu` also
+*subtracts* it, as in Li, Liang and Risteski (NIPS 2016). At threshold 0 they agree.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""Majority vote and the EM algorithm of Dawid and Skene (1979)."""
+"""Majority vote and the EM algorithm of Dawid and Skene (1979).
+
+.. [1] A. P. Dawid and A. M. Skene, "Maximum likelihood estimation of observer error-rates using the EM
+   algorithm", Applied Statistics 28(1), 1979. Their equations 2.3 and 2.4 are the M-step here, 2.5 the E-step.
+"""
 
 from dataclasses import dataclass
 
@@ -19,8 +23,8 @@ class CrowdModel:
 
     Attributes
     ----------
-    priors : array (n_classes,), lambda in paper 1
-    confusions : array (n_workers, n_classes observed, n_classes true), A_m in paper 1; columns sum to 1
+    priors : array (n_classes,), lambda in the papers
+    confusions : array (n_workers, n_classes observed, n_classes true), A_m in the papers; columns sum to 1
     posteriors : array (n_tasks, n_classes) under these parameters
     log_likelihood : of all answers, in nats
     """

@@ -1,10 +1,10 @@
 """Other people's tables: their file formats and the names they give their columns."""
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas as pd
+import pyarrow as pa
+from pyarrow import csv, parquet
 
 from rectifact.core.files import reading
 from rectifact.core.validation import InputError
@@ -29,24 +29,22 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
 }
 
 
-def read_table(path: Path) -> pd.DataFrame:
+def read_table(path: Path) -> pa.Table:
     """Table in a CSV, TSV or Parquet file; the fields of the first two stay text, only empty ones are missing."""
-    kind = path.suffixes[-2:][0] if path.suffix in {".gz", ".bz2", ".xz", ".zst"} else path.suffix
+    kind = Path(path.stem).suffix if path.suffix in {".gz", ".bz2"} else path.suffix
     expected = {".csv": "CSV", ".tsv": "TSV", ".parquet": "Parquet"}.get(kind.lower())
     if expected is None:
         raise InputError(f"{str(path)!r} should end in .csv, .tsv or .parquet, so that its format is known. Rename it.")
-    with reading(path, expected), warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)  # a row longer than the header
-        try:
-            if expected == "Parquet":
-                return pd.read_parquet(path)
-            separator = "," if expected == "CSV" else "\t"
-            text = {"dtype": str, "keep_default_na": False, "na_values": [""], "encoding": "utf-8-sig"}
-            return pd.read_csv(path, sep=separator, index_col=False, **text)  # type: ignore[call-overload]
-        except pd.errors.EmptyDataError as error:
-            raise ValueError("it is empty") from error
-        except pd.errors.ParserWarning as error:
-            raise ValueError("a row has more fields than the header") from error
+    with reading(path, expected):
+        if path.is_dir():
+            raise IsADirectoryError
+        if expected == "Parquet":
+            return parquet.read_table(path)
+        parse = csv.ParseOptions(delimiter="," if expected == "CSV" else "\t", newlines_in_values=True)
+        with csv.open_csv(path, parse_options=parse) as head:
+            text = {name: pa.string() for name in head.schema.names}
+        convert = csv.ConvertOptions(column_types=text, strings_can_be_null=True, null_values=[""])
+        return csv.read_csv(path, parse_options=parse, convert_options=convert)
 
 
 def find_column(columns: Sequence[str], role: str, given: str | None) -> str:

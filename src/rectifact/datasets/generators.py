@@ -56,7 +56,7 @@ def make_topics(
     noise: float = 0.0,
     seed: int = 0,
 ) -> Topics:
-    """Mixtures of parts as in section 7 of paper 2 (AND).
+    """Mixtures of parts as in section 7 of Li and Liang (ICML 2017).
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def make_dots(*, size: int = 64, grid: int = 32, radius: float = 3.8) -> Labelle
     """Binary images of one disc that wraps around the borders, one image for every centre on a grid.
 
     A matrix that no small rank fits, until a threshold is allowed behind it: the textbook case for NMD
-    (paper 4, section 5.1). Labels number the centres.
+    (Saul 2022, section 5.1). Labels number the centres.
 
     Examples
     --------

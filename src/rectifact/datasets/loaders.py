@@ -68,7 +68,7 @@ def load_crowd(name: str, *, workers: int | Literal["all"] = "all") -> CrowdSet:
         first of whom graded everyone three times, comes along; the others are read from your files: adult,
         bluebird, dog, face, fact, polarity, product, rte, trec, weather, zencrowd-us
     workers : keep only this many workers, those with the most answers. ``load_crowd("dog", workers=52)`` is
-        the set that paper 1 calls Dog.
+        the set that Ibrahim and Fu (2021) call Dog.
 
     Examples
     --------

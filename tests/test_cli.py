@@ -1,0 +1,149 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from rectifact import __version__, cli
+from rectifact.datasets import load_crowd, make_crowd
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def run(*arguments, expect=0):
+        monkeypatch.setattr(sys, "argv", ["rectifact", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        captured = capsys.readouterr()
+        assert (stopped.value.code or 0) == expect, captured.err
+        return captured
+
+    return run
+
+
+@pytest.fixture
+def answers(tmp_path):
+    path = tmp_path / "answers.csv"
+    load_crowd("anaesthetists").answers.to_csv(path, index=False)
+    return path
+
+
+def test_labels_to_files(run, answers, tmp_path):
+    truth, workers = tmp_path / "truth.csv", tmp_path / "workers.csv"
+    said = run("labels", answers, "-o", truth, "--workers", workers)
+    assert said.out == ""
+    assert "315 answers of 5 workers on 45 tasks, 4 classes: converged" in said.err
+    frame = pd.read_csv(truth)
+    assert list(frame.columns) == ["task", "label", "confidence", "entropy", "answers"]
+    assert len(frame) == 45
+    assert frame.set_index("task")["label"][5] == 2
+    assert list(pd.read_csv(workers).columns) == ["worker", "answers", "agreement", "accuracy"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.csv", "truth.csv", "workers.csv"]
+
+
+def test_labels_to_stdout_are_nothing_but_data(run, answers):
+    said = run("labels", answers)
+    assert said.out.splitlines()[0] == "task,label,confidence,entropy,answers"
+    assert len(said.out.splitlines()) == 46
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+def test_odd_names_survive_the_round_trip(run, tmp_path, suffix):
+    odd = ['a,"b"', "<script>alert(1)</script>", "007", "NA", "=cmd()", "new\nline", "שלום"]
+    rows = [(task, worker, label) for task in odd for worker in odd[:3] for label in (task,)]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    source, target = tmp_path / "in.csv", tmp_path / f"out{suffix}"
+    frame.to_csv(source, index=False)
+    run("labels", source, "-o", target)
+    text = {"dtype": str, "keep_default_na": False}
+    out = pd.read_parquet(target) if suffix == ".parquet" else pd.read_csv(target, sep=None, engine="python", **text)
+    assert out["task"].tolist() == odd
+    assert out["label"].tolist() == odd
+
+
+def test_other_peoples_columns_and_shapes(run, answers, tmp_path):
+    plain = run("labels", answers).out
+    frame = pd.read_csv(answers)
+    mturk = tmp_path / "mturk.csv"
+    frame.set_axis(["HITId", "WorkerId", "Answer.grade"], axis="columns").to_csv(mturk, index=False)
+    said = run("labels", mturk)
+    assert said.out == plain
+    assert "task from 'HITId', worker from 'WorkerId', label from 'Answer.grade'" in said.err
+    own = tmp_path / "own.csv"
+    frame.set_axis(["p", "d", "g"], axis="columns").to_csv(own, index=False)
+    assert run("labels", own, "--task", "p", "--worker", "d", "--label", "g").out == plain
+    wide = tmp_path / "wide.csv"
+    crowd = make_crowd(30, 5, 2, labels_per_task=4).answers.assign(label=lambda a: a["label"].map({0: "no", 1: "yes"}))
+    crowd.pivot(index="task", columns="worker", values="label").fillna("?").to_csv(wide)
+    assert run("labels", wide, "--wide", "--missing", "?").out.count("\n") == 31
+
+
+MISTAKES = {
+    "empty.csv": ("", "Empty CSV file"),
+    "column.csv": ("task,label\n1,x\n", "No column for the worker"),
+    "worker.csv": ("task,worker,label\n1,a,x\n2,a,y\n", "come from one worker, 'a'"),
+    "class.csv": ("task,worker,label\n1,a,x\n1,b,x\n", "Every answer is 'x'"),
+    "gap.csv": ("task,worker,label\n1,a,x\n1,b,\n", "1 answers have no label"),
+    "classes.csv": ("task,worker,label\n1,a,x\n1,b,y\n2,a,z\n", "3 classes for 3 answers"),
+    "fake.parquet": ("task,worker,label\n1,a,x\n", "as Parquet"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_bad_input_is_one_sentence_and_exit_2(run, tmp_path, name):
+    content, sentence = MISTAKES[name]
+    (tmp_path / name).write_text(content)
+    said = run("labels", tmp_path / name, "-o", tmp_path / "truth.csv", expect=2)
+    assert sentence in said.err
+    assert said.err.startswith("rectifact: ")
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_wrong_place_is_said_before_the_work(run, answers, tmp_path):
+    assert "no folder" in run("labels", answers, "-o", tmp_path / "no" / "truth.csv", expect=2).err
+    assert "should end in" in run("labels", answers, "-o", tmp_path / "truth.xlsx", expect=2).err
+    assert "There is no file" in run("labels", tmp_path / "nowhere.csv", expect=2).err
+
+
+def test_demo_shows_a_result(run):
+    said = run("demo")
+    assert "Most doubtful patients" in said.out
+    assert "says 3 for 35% of grade 2" in said.out
+
+
+def test_version_help_and_datasets(run):
+    assert run("--version").out == f"rectifact {__version__}\n"
+    assert "labels" in run("--help").out
+    assert "anaesthetists" in run("datasets").out
+
+
+def test_bench_says_what_it_measured_and_where(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("RECTIFACT_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    said = run("bench", "crowd", "-o", tmp_path / "results.json")
+    assert "MV-EM" in said.out
+    results = json.loads((tmp_path / "results.json").read_text())
+    errors = {row["case"]: row["error_%"] for row in results["rows"]}
+    assert 0 < errors["MV-EM"] < errors["majority vote"] < 50
+    assert results["environment"]["versions"]["numpy"]
+    assert "choose crowd" in run("bench", "nothing", expect=2).err
+
+
+def test_an_interrupt_leaves_nothing_half_written(tmp_path):
+    source, pipe, workers = (tmp_path / name for name in ("answers.parquet", "truth.csv", "workers.csv"))
+    make_crowd(20_000, 20, 2).answers.to_parquet(source)
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "rectifact.cli", "labels", source, "-o", pipe, "--workers", workers]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    with pipe.open() as reader:  # opens when the command begins to write, more than the pipe takes in at once
+        assert reader.readline() == "task,label,confidence,entropy,answers\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert err == "rectifact: interrupted; no file was left half-written.\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.parquet", "truth.csv"]
