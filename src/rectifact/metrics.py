@@ -24,7 +24,7 @@ __all__ = [
 
 
 def total_correlation_error(components: ArrayLike, truth: ArrayLike) -> float:
-    """Sum over the true parts of their distance to the nearest found part, scaled freely (Li and Liang 2017, section 7).
+    """Sum over the true parts of their distance to the nearest found part, free scale (Li and Liang 2017, section 7).
 
     Parameters
     ----------
