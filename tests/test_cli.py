@@ -40,7 +40,8 @@ def test_labels_to_files(run, answers, tmp_path):
     assert list(frame.columns) == ["task", "label", "confidence", "entropy", "answers"]
     assert len(frame) == 45
     assert frame.set_index("task")["label"][5] == 2
-    assert list(pd.read_csv(workers).columns) == ["worker", "answers", "agreement", "accuracy"]
+    columns = ["worker", "answers", "accuracy", "accuracy_low", "accuracy_high", "information", "spammer"]
+    assert list(pd.read_csv(workers).columns) == [*columns, "bias_1", "bias_2", "bias_3", "bias_4"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.csv", "truth.csv", "workers.csv"]
 
 
@@ -113,7 +114,7 @@ def test_a_wrong_place_is_said_before_the_work(run, answers, tmp_path):
 def test_demo_shows_a_result(run):
     said = run("demo")
     assert "Most doubtful patients" in said.out
-    assert "says 3 for 35% of grade 2" in said.out
+    assert "says 3 for 28% of grade 2" in said.out
 
 
 def test_version_help_and_datasets(run):

@@ -1,8 +1,17 @@
 """Recover the truth behind non-negative data: decode linearly, rectify, update."""
 
 from rectifact.core.validation import InputError
-from rectifact.crowd import DawidSkene, MajorityVote
+from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
 
 __version__ = "0.1.0"
 
-__all__ = ["DawidSkene", "InputError", "MajorityVote", "__version__"]
+__all__ = [
+    "KOS",
+    "DawidSkene",
+    "EigenRatio",
+    "GhoshSVD",
+    "InputError",
+    "MajorityVote",
+    "MinimaxEntropy",
+    "__version__",
+]

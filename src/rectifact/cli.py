@@ -21,7 +21,7 @@ from rectifact.core.files import atomic_path, check_writable
 from rectifact.core.monitor import Callback
 from rectifact.core.validation import InputError
 from rectifact.crowd import DawidSkene, read_answers
-from rectifact.datasets import catalogue, load_crowd
+from rectifact.datasets import catalogue, data_folders, load_crowd
 
 app = typer.Typer(
     no_args_is_help=True, pretty_exceptions_enable=False, help="Recover the truth behind non-negative data."
@@ -57,12 +57,15 @@ def labels(
     worker: Annotated[str | None, typer.Option(help="Name of the column with the worker.")] = None,
     label: Annotated[str | None, typer.Option(help="Name of the column with the label.")] = None,
     wide: Annotated[bool, typer.Option("--wide", help="One row per task, one column per worker.")] = False,
-    missing: Annotated[str, typer.Option(help="What stands for no answer in a wide table, besides nothing.")] = "auto",
+    missing: Annotated[str, typer.Option(help="What stands for no answer, besides nothing.")] = "auto",
 ) -> None:
     """Turn the answers of many annotators into one label per task, and learn who is good."""
     for path in (out, workers):
         if path is not None and path != Path("-"):
             _check_table_name(path)
+    targets = [path.resolve() for path in (answers, out, workers) if path is not None and path != Path("-")]
+    if len(set(targets)) < len(targets):
+        raise InputError("The answers, the labels and the workers need three different files. Choose another name.")
     data = read_answers(answers, task=task, worker=worker, label=label, wide=wide, missing=missing)
     with _progress("aggregating") as callback, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -122,7 +125,7 @@ def datasets() -> None:
     for row in catalogue().itertuples(index=False):
         table.add_row(*row)
     output.print(table)
-    _say("Files are looked for under $RECTIFACT_DATA, then under ~/.cache/rectifact.")
+    _say("Files are looked for under " + " and then under ".join(map(str, data_folders())) + ".")
 
 
 @app.command()
@@ -175,7 +178,13 @@ def _check_table_name(path: Path) -> None:
 
 def _write_table(frame: pd.DataFrame, path: Path) -> None:
     if path == Path("-"):
-        frame.to_csv(sys.stdout, index=False)
+        try:
+            frame.to_csv(sys.stdout, index=False)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise InputError(f"Cannot write to the standard output: {error.strerror}.") from error
         return
     with atomic_path(path) as temporary:
         if path.suffix.lower() == ".parquet":

@@ -37,6 +37,8 @@ def total_correlation_error(components: ArrayLike, truth: ArrayLike) -> float:
     0.0
     """
     found, truth = np.asarray(components, dtype=float), np.asarray(truth, dtype=float)
+    if found.ndim != 2 or truth.ndim != 2 or found.shape[1] != truth.shape[1]:
+        raise InputError(f"Parts are rows with the same features; got shapes {found.shape} and {truth.shape}.")
     norms = np.linalg.norm(found, axis=1, keepdims=True)
     unit = found / np.where(norms > 0, norms, 1)
     # The residual itself, not sqrt(|a|^2 - (a.u)^2): the difference of squares would drown errors below 1e-8.
@@ -104,9 +106,16 @@ def confusion_mse(found: ArrayLike, truth: ArrayLike) -> float:
     >>> confusion_mse(np.eye(2)[None, :, ::-1], np.eye(2)[None])
     0.0
     """
-    found, truth = np.asarray(found, dtype=float), np.asarray(truth, dtype=float)
+    found, truth = _same_shape(found, truth)
     cost = ((found[:, :, :, None] - truth[:, :, None, :]) ** 2).sum(axis=(0, 1))
     return float(cost[linear_sum_assignment(cost)].sum() / truth.size)
+
+
+def _same_shape(found: ArrayLike, truth: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    a, b = np.asarray(found, dtype=float), np.asarray(truth, dtype=float)
+    if a.shape != b.shape or not a.size:
+        raise InputError(f"Two arrays of the same shape are compared; got {a.shape} and {b.shape}. Align them first.")
+    return a, b
 
 
 def _probabilities_and_codes(probas: ArrayLike, truth: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -138,7 +147,7 @@ def expected_error(probas: ArrayLike, truth: ArrayLike) -> float:
 
 
 def log_loss(probas: ArrayLike, truth: ArrayLike, *, floor: float = 1e-15) -> float:
-    """Mean negative log-probability of the true class, in nats; probabilities below ``floor`` count as it.
+    """Mean negative log-probability of the true class, in nats; less than ``floor``, or an unknown class, counts as it.
 
     Examples
     --------
@@ -146,7 +155,9 @@ def log_loss(probas: ArrayLike, truth: ArrayLike, *, floor: float = 1e-15) -> fl
     0.3466
     """
     P, codes = _probabilities_and_codes(probas, truth)
-    return float(-np.log(np.maximum(P[np.arange(len(codes)), codes], floor)).mean())
+    known = (codes >= 0) & (codes < P.shape[1])
+    right = np.where(known, P[np.arange(len(codes)), np.where(known, codes, 0)], 0)
+    return float(-np.log(np.maximum(right, floor)).mean())
 
 
 def calibration_error(probas: ArrayLike, truth: ArrayLike, *, n_bins: int = 10) -> float:
@@ -158,6 +169,8 @@ def calibration_error(probas: ArrayLike, truth: ArrayLike, *, n_bins: int = 10) 
     0.0
     """
     P, codes = _probabilities_and_codes(probas, truth)
+    if n_bins < 1:
+        raise InputError(f"n_bins={n_bins} must be at least 1.")
     confidence, right = P.max(axis=1), P.argmax(axis=1) == codes
     bins = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
     return float(np.abs(np.bincount(bins, weights=confidence - right)).sum() / len(codes))
@@ -171,5 +184,6 @@ def root_mean_squared_error(found: ArrayLike, truth: ArrayLike) -> float:
     >>> root_mean_squared_error([[3.0, 3.0]], [[0.0, 0.0]])
     3.0
     """
-    difference = np.asarray(found, dtype=float) - np.asarray(truth, dtype=float)
+    found, truth = _same_shape(found, truth)
+    difference = found - truth
     return float(np.sqrt(np.mean(difference**2)))

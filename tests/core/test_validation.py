@@ -10,7 +10,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rectifact.core.arrays import to_host
 from rectifact.core.validation import InputError, InputTypeError, check_matrix
 
-torch = pytest.importorskip("torch")
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch")
 
 
 class Doubler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -85,7 +88,7 @@ def test_float32_is_kept_and_the_input_untouched():
     assert_array_equal(given, X)
 
 
-def test_tensors_stay_where_they_are():
+def test_tensors_stay_where_they_are(torch):
     given = torch.asarray(X, dtype=torch.float32)
     estimator = Doubler()
     assert check_matrix(estimator, given) is given
@@ -113,7 +116,7 @@ MISTAKES = {
     "no features": (X[:, :0], r"0 feature\(s\)"),
     "text": (np.array([["a", "b"], ["c", "d"]]), "text where numbers are expected"),
     "objects": (np.array([["a", None], [1, 2]], dtype=object), "text where numbers are expected"),
-    "dicts": (np.array([[{}, 1.0]], dtype=object), "objects that are no numbers"),
+    "dicts": (np.array([[{}, 1.0]], dtype=object), "cannot be read as a matrix of numbers"),
     "complex": (X + 1j, "Complex data not supported"),
     "ragged": ([[1, 2], [3]], "rows differ in length"),
     "text frame": (pd.DataFrame({"a": ["x", "y"]}), "text where numbers are expected"),
@@ -129,17 +132,36 @@ def test_mistakes_get_a_sentence(name):
 
 
 @pytest.mark.parametrize("name", ["nan", "inf", "negative"])
-@pytest.mark.parametrize("form", [sp.csr_array, sp.coo_matrix, torch.asarray])
-def test_mistakes_are_found_and_placed_in_every_form(name, form):
+@pytest.mark.parametrize("form", [sp.csr_array, sp.coo_matrix, "tensor"])
+def test_mistakes_are_found_and_placed_in_every_form(name, form, torch):
     given, sentence = MISTAKES[name]
+    form = torch.asarray if form == "tensor" else form
     with pytest.raises(InputError, match=sentence):
         check_matrix(Doubler(), form(given), nonnegative=True)
 
 
-@pytest.mark.parametrize("given", [torch.ones(3), torch.ones((0, 3)), torch.ones((2, 3), dtype=torch.int64)])
-def test_tensors_that_do_not_fit(given):
-    with pytest.raises(InputError, match=r"two-dimensional and not empty|X.float\(\)"):
-        check_matrix(Doubler(), given)
+def test_tensors_that_do_not_fit(torch):
+    mistakes = {
+        "two-dimensional and not empty": (torch.ones(3), torch.ones((0, 3))),
+        r"X.float\(\)": (torch.ones((2, 3), dtype=torch.int64),),
+        r"X.to_dense\(\)": (torch.ones((2, 3)).to_sparse(),),
+    }
+    for sentence, tensors in mistakes.items():
+        for tensor in tensors:
+            with pytest.raises(InputError, match=sentence):
+                check_matrix(Doubler(), tensor)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_of_float32_keep_it(frame):
+    assert check_matrix(Doubler(), frame({"a": np.ones(2, dtype="float32")})).dtype == "float32"
+
+
+def test_a_tensor_forgets_the_names_of_an_earlier_fit(torch):
+    estimator = Doubler()
+    check_matrix(estimator, pd.DataFrame({"a": [1.0]}))
+    check_matrix(estimator, torch.ones((2, 3)))
+    assert not hasattr(estimator, "feature_names_in_")
 
 
 def test_nan_may_stand_for_missing():

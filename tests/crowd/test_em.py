@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from rectifact.core.monitor import Monitor
 from rectifact.crowd import read_answers
-from rectifact.crowd.em import e_step, em, m_step, penalised_objective, vote_shares
+from rectifact.crowd.em import Background, em, expected_counts, one_coin_of, vote_shares
 from rectifact.datasets import make_crowd
 
 
@@ -62,11 +62,39 @@ def test_zeros_without_smoothing_stay_finite():
     assert_allclose(model.confusions.sum(axis=1), 1)  # also worker 2, who never met class 2
 
 
-def test_the_bare_likelihood_is_the_objective_without_smoothing(rng):
-    answers = read_answers(make_crowd(20, 4, 2, labels_per_task=3).answers)
-    priors, confusions = m_step(answers.one_hot(), vote_shares(answers.votes()), 0.0)
-    _, evidence = e_step(answers.one_hot(), priors, confusions)
-    assert penalised_objective(evidence, confusions, 0.0) == evidence.sum()
+def test_one_coin_has_one_parameter_per_worker():
+    answers = read_answers(make_crowd(300, 8, 3, labels_per_task=4).answers)
+    B, start = answers.one_hot(), vote_shares(answers.votes())
+    monitor = Monitor(max_iter=50, tol=1e-8, monotone=True)
+    model = em(B, start, smoothing=0.1, monitor=monitor, confusions_from=one_coin_of)
+    diagonal = np.einsum("mkk->mk", model.confusions)
+    assert_allclose(diagonal, diagonal[:, :1].repeat(3, axis=1))
+    assert_allclose(model.confusions.sum(axis=1), 1)
+    assert monitor.converged  # a one-parameter M-step that were not the best one would let the objective fall
+
+
+def test_known_classes_stay_and_teach():
+    crowd = make_crowd(400, 10, 2, accuracy=(0.55, 0.7), seed=3)
+    answers = read_answers(crowd.answers)
+    known = np.arange(200)
+    gold = known, crowd.truth.to_numpy()[answers.tasks[known]]
+    start = vote_shares(answers.votes(), gold)
+    model = em(answers.one_hot(), start, smoothing=0.1, monitor=Monitor(monotone=True), gold=gold)
+    assert_allclose(model.posteriors[gold], 1)
+    alone = em(answers.one_hot(), vote_shares(answers.votes()), smoothing=0.1, monitor=Monitor())
+    rest = crowd.truth.to_numpy()[answers.tasks[200:]]
+    errors = [(m.posteriors[200:].argmax(axis=1) != rest).mean() for m in (model, alone)]
+    assert errors[0] <= errors[1]
+
+
+def test_a_background_stands_for_the_tasks_that_made_it():
+    answers = read_answers(make_crowd(100, 8, 3, labels_per_task=4).answers)
+    B, start = answers.one_hot(), vote_shares(answers.votes())
+    whole = em(B, start, smoothing=0.1, monitor=Monitor(max_iter=1, tol=0))
+    rest = Background(expected_counts(B[50:], start[50:]), start[50:].sum(axis=0))
+    part = em(B[:50], start[:50], smoothing=0.1, monitor=Monitor(max_iter=1, tol=0), background=rest)
+    assert_allclose(part.confusions, whole.confusions)
+    assert_allclose(part.posteriors, whole.posteriors[:50])
 
 
 @pytest.mark.parametrize("labels_per_task", [4, 16])

@@ -107,9 +107,9 @@ def test_a_file_that_is_not_what_its_name_says(nowhere, content):
 
 
 def test_names_nobody_knows():
-    with pytest.raises(InputError, match=r"no set 'mturk'.*bluebird"):
+    with pytest.raises(InputError, match=r"name='mturk' is unknown.*bluebird"):
         load_crowd("mturk")
-    with pytest.raises(InputError, match="no set 'cifar'"):
+    with pytest.raises(InputError, match="name='cifar' is unknown"):
         load_images("cifar")
-    with pytest.raises(InputError, match="no set 'iris'"):
+    with pytest.raises(InputError, match="name='iris' is unknown"):
         load_uci("iris")

@@ -11,6 +11,8 @@ from rectifact import kernels
 from rectifact.core.arrays import to_host
 from rectifact.kernels import compiled, reference
 
+FORMS = (reference, compiled)
+
 
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 20), k=st.integers(1, 5))
 @settings(deadline=None)
@@ -51,9 +53,40 @@ def test_a_sweep_works_in_place_and_keeps_the_type(rng, dtype):
 
 def test_a_second_process_does_not_compile_again():
     code = (
-        "import numpy as np; from rectifact.kernels.compiled import hals_sweep;"
-        "hals_sweep(np.ones((2, 2)), np.eye(2), np.ones((2, 2)));"
-        "print(sum(hals_sweep.stats.cache_hits.values()), sum(hals_sweep.stats.cache_misses.values()))"
+        "import numpy as np; from rectifact.kernels import compiled;"
+        "one = np.ones(1, dtype='i4'), np.ones(1, dtype='f4'), np.ones((1, 2));"
+        "compiled.hals_sweep(np.ones((2, 2)), np.eye(2), np.ones((2, 2)));"
+        "compiled.crowd_posteriors(np.array([0, 1], dtype='i4'), *one[:2], np.zeros(2), np.zeros((2, 2)));"
+        "compiled.crowd_counts(np.array([0, 1], dtype='i4'), *one, 2);"
+        "forms = compiled.hals_sweep, compiled.crowd_posteriors, compiled._add_counts;"
+        "stats = [f.stats for f in forms];"
+        "print(*(sum(s.cache_hits.values()) for s in stats), *(sum(s.cache_misses.values()) for s in stats))"
     )
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
-    assert runs[-1].stdout.split() == ["1", "0"]
+    assert runs[-1].stdout.split() == ["1", "1", "1", "0", "0", "0"]
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_tasks=st.integers(1, 1200), k=st.integers(2, 5))
+@settings(deadline=None, max_examples=25)
+def test_compiled_crowd_kernels_equal_reference(seed, n_tasks, k):
+    rng = np.random.default_rng(seed)
+    per_task = rng.integers(0, 6, size=n_tasks)
+    indptr = np.concatenate([[0], np.cumsum(per_task)]).astype(np.int32)
+    cells = rng.integers(0, 7 * k, size=indptr[-1]).astype(np.int32)
+    weights = rng.choice([0.5, 1.0, 2.0], size=len(cells)).astype(np.float32)
+    log_priors = np.log(rng.dirichlet(np.ones(k)))
+    log_confusions = np.log(rng.dirichlet(np.full(k, 0.2), size=(7, k)).transpose(0, 2, 1).reshape(-1, k) + 1e-30)
+    slow, fast = (form.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions) for form in FORMS)
+    assert_allclose(fast[0], slow[0], atol=1e-12)
+    assert_allclose(fast[1], slow[1], rtol=1e-12)
+    slow_counts, fast_counts = (form.crowd_counts(indptr, cells, weights, slow[0], 7 * k) for form in FORMS)
+    assert_allclose(fast_counts, slow_counts, atol=1e-12)
+
+
+def test_an_impossible_answer_excludes_a_class():
+    log_confusions = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
+    arrays = np.array([0, 1], dtype=np.int32), np.array([1], dtype=np.int32), np.ones(1, dtype=np.float32)
+    for form in FORMS:
+        posteriors, evidence = form.crowd_posteriors(*arrays, np.log([0.75, 0.25]), log_confusions)
+        assert_allclose(posteriors, [[0, 1]])
+        assert_allclose(evidence, np.log(0.25))

@@ -1,6 +1,7 @@
 """Files are written whole or not at all."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,11 @@ __all__ = ["atomic_path", "check_writable", "reading"]
 
 def check_writable(path: Path) -> None:
     """Refuse a place that cannot be written to, before the work that fills it."""
-    if path.is_dir():
-        raise InputError(f"Cannot write to {str(path)!r}: it is a folder. Name a file in it.")
-    if not path.parent.is_dir():
-        raise InputError(f"Cannot write to {str(path)!r}: there is no folder {str(path.parent)!r}. Make it first.")
+    with _writing(path):
+        if path.is_dir():
+            raise InputError(f"Cannot write to {str(path)!r}: it is a folder. Name a file in it.")
+        if not path.parent.is_dir():
+            raise InputError(f"Cannot write to {str(path)!r}: there is no folder {str(path.parent)!r}. Make it first.")
 
 
 @contextmanager
@@ -35,18 +37,28 @@ def atomic_path(path: Path) -> Iterator[Path]:
     'whole'
     """
     check_writable(path)
-    if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced by a file
-        yield path
-        return
-    target = path.resolve()  # through a symbolic link, not over it
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    with _writing(path):
+        if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced by a file
+            yield path
+            return
+        target = path.resolve()  # through a symbolic link, not over it
+        temporary = target.with_name(f".rectifact.{os.getpid()}.tmp")
+        try:
+            yield temporary
+            if target.exists():
+                shutil.copymode(target, temporary)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
     try:
-        yield temporary
-        temporary.replace(target)
+        yield
     except OSError as error:
-        raise InputError(f"Cannot write to {str(path)!r}: {error.strerror}. Choose another place.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        reason = error.strerror or str(error)
+        raise InputError(f"Cannot write to {str(path)!r}: {reason}. Choose another place.") from error
 
 
 @contextmanager

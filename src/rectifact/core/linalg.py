@@ -52,10 +52,12 @@ def lanczos_svd(X: Any, rank: int, *, start: SVD | None = None, tol: float = 0.0
     n, d = X.shape
     if rank >= min(n, d):  # Lanczos needs room to move
         return SVD(*np.linalg.svd(X @ np.eye(d, dtype=X.dtype), full_matrices=False))
-    if start is None:
-        v0 = np.random.default_rng(seed).standard_normal(min(n, d)).astype(X.dtype)
-    else:
+    random = np.random.default_rng(seed).standard_normal(min(n, d)).astype(X.dtype)
+    v0 = random
+    if start is not None:
         v0 = start.U @ start.s if n < d else start.s @ start.Vt  # every wanted direction is in it
+        if not np.any(X.T @ v0 if n < d else X @ v0):  # but X may have turned away from all of them
+            v0 = random
     if not np.any(X.T @ v0 if n < d else X @ v0):
         return SVD(np.eye(n, rank, dtype=X.dtype), np.zeros(rank, dtype=X.dtype), np.eye(rank, d, dtype=X.dtype))
     U, s, Vt = svds(X, k=rank, v0=v0, tol=tol)
@@ -136,7 +138,7 @@ def pseudo_inverse(H: Array) -> Array:
     wide = H.shape[0] <= H.shape[1]
     gram = H @ H.T if wide else H.T @ H
     values, vectors = xp.linalg.eigh(gram)
-    if not values[0] > eps(H) ** 0.5 * values[-1]:  # also where they are NaN
+    if not values[0] > eps(H) ** 0.5 * values[-1]:
         return xp.linalg.pinv(H)
     inverse = (vectors / values) @ vectors.T
     return H.T @ inverse if wide else inverse @ H.T
@@ -148,7 +150,7 @@ def nnls_gram(gram: NDArray[Any], cross: NDArray[Any]) -> NDArray[Any]:
     Column j of the result minimises ``1/2 x' gram x - x' cross[:, j]`` over ``x >= 0``: with
     ``gram = A' A`` and ``cross = A' Y`` that is ``||A x - y_j||``. Block principal pivoting of Kim and
     Park (SIAM J. Sci. Comput. 33(6), 2011); columns with the same support are solved together. Columns
-    it does not settle, which happens only where ``gram`` is singular, go to scipy's active set solver.
+    it does not settle, because ``gram`` is singular or close to it, go to scipy's active set solver.
 
     Parameters
     ----------
@@ -231,8 +233,8 @@ def frobenius_residual(X: Array, W: Array, H: Array) -> Array:
     """
     xp = namespace(X, W, H)
     if sp.issparse(X):
-        squared = (X.data**2).sum() - 2 * (W * (X @ H.T)).sum() + ((W.T @ W) * (H @ H.T)).sum()
+        squared = (X.data.astype(np.float64) ** 2).sum() - 2 * (W * (X @ H.T)).sum() + ((W.T @ W) * (H @ H.T)).sum()
         return np.sqrt(np.maximum(squared, 0))
-    rows = max(1, TILE // X.shape[1])
+    rows = max(1, TILE // max(X.shape[1], 1))
     tiles = (slice(i, i + rows) for i in range(0, X.shape[0], rows))
     return xp.sqrt(sum(xp.sum((X[t] - W[t] @ H) ** 2) for t in tiles))

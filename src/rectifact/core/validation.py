@@ -1,8 +1,11 @@
 """The one door for user data and parameters; scikit-learn's private helpers are imported here only."""
 
+from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import array_api_compat
+import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import _fit_context as fit_context
@@ -11,7 +14,38 @@ from sklearn.utils.validation import _check_n_features, validate_data
 
 from rectifact.core.arrays import Array, is_host, namespace, to_host
 
-__all__ = ["InputError", "InputTypeError", "Interval", "StrOptions", "check_matrix", "check_not_empty", "fit_context"]
+__all__ = [
+    "InputError",
+    "InputTypeError",
+    "Interval",
+    "StrOptions",
+    "check_at_least",
+    "check_generator",
+    "check_matrix",
+    "check_not_empty",
+    "check_option",
+    "fit_context",
+]
+
+
+def check_generator(random_state: Any) -> np.random.Generator:
+    """Generator for whatever scikit-learn users pass as ``random_state``."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    return np.random.default_rng(random_state)
+
+
+def check_option(name: str, value: Any, choices: Sequence[Any]) -> None:
+    """Refuse a value that is none of the choices."""
+    if value not in choices:
+        raise InputError(f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}.")
+
+
+def check_at_least(least: int, **values: Any) -> None:
+    """Refuse a size that is no whole number or too small."""
+    for name, value in values.items():
+        if not isinstance(value, Integral) or value < least:
+            raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
 
 
 class InputError(ValueError):
@@ -29,7 +63,7 @@ def check_matrix(
 
     Numpy arrays, lists and pandas or polars frames become a numpy array; every scipy sparse format
     becomes a canonical ``csr_array``; torch and cupy arrays stay where they are. float32 is kept, other
-    numbers become float64. The input is never changed.
+    numbers become float64 (a tensor must be floating already). The input is never changed.
 
     Parameters
     ----------
@@ -65,6 +99,8 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
         shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     except ValueError as error:
         raise InputError(f"X is no matrix, its rows differ in length: {error}. Make them equally long.") from error
+    if not shape:
+        raise InputError(f"X must be a matrix, samples by features, two-dimensional; got {type(X).__name__}.")
     if len(shape) != 2:
         raise InputError(
             f"X must be two-dimensional, samples by features; got shape {tuple(shape)}. Reshape your data: "
@@ -81,13 +117,16 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
             ensure_all_finite=False,
         )
     except TypeError as error:
-        raise InputTypeError(f"X holds objects that are no numbers: {error}. Turn them into numbers first.") from error
-    except ValueError as error:
+        raise InputTypeError(f"X cannot be read as a matrix of numbers: {error}.") from error
+    except (ValueError, OverflowError) as error:
         advice = ""
         if "could not convert" in str(error):
             advice = ". X holds text where numbers are expected: drop such columns or encode them first"
         raise InputError(f"{error}{advice}") from error
-    return _canonical(checked) if sp.issparse(checked) else checked
+    if sp.issparse(checked):
+        return _canonical(checked)
+    single = nw.dependencies.is_into_dataframe(X) and {*nw.from_native(X).schema.values()} == {nw.Float32()}
+    return checked.astype(np.float32) if single else checked  # scikit-learn widens frames of other libraries
 
 
 def check_not_empty(shape: tuple[int, ...]) -> None:
@@ -110,12 +149,16 @@ def _canonical(checked: Any) -> sp.csr_array:
 
 def _check_device_array(estimator: Any, X: Array, reset: bool) -> Array:
     xp = namespace(X)
+    if str(getattr(X, "layout", "torch.strided")) != "torch.strided":
+        raise InputTypeError(f"X is a tensor of layout {X.layout}, which is not supported. Give X.to_dense().")
     if X.ndim != 2 or 0 in tuple(X.shape):
         raise InputError(f"X must be two-dimensional and not empty, samples by features; got shape {tuple(X.shape)}.")
     if not xp.isdtype(X.dtype, "real floating"):
         raise InputError(f"X must hold floating point numbers; got {X.dtype}. Convert it first, for example X.float().")
     try:
         _check_n_features(estimator, X, reset=reset)
+        if reset and hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_  # of an earlier fit; tensors have none
     except ValueError as error:
         raise InputError(str(error)) from error
     return X

@@ -1,6 +1,17 @@
 """True labels and annotator quality from the answers of many noisy annotators."""
 
-from rectifact.crowd.estimators import DawidSkene, MajorityVote
-from rectifact.crowd.labels import Answers, read_answers
+from rectifact.crowd.aggregators import KOS, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
+from rectifact.crowd.answers import Answers
+from rectifact.crowd.estimators import DawidSkene
+from rectifact.crowd.labels import read_answers
 
-__all__ = ["Answers", "DawidSkene", "MajorityVote", "read_answers"]
+__all__ = [
+    "KOS",
+    "Answers",
+    "DawidSkene",
+    "EigenRatio",
+    "GhoshSVD",
+    "MajorityVote",
+    "MinimaxEntropy",
+    "read_answers",
+]

@@ -1,20 +1,48 @@
-"""Majority vote and the EM algorithm of Dawid and Skene (1979).
+"""Majority vote and the EM algorithm of Dawid and Skene (1979), with one confusion matrix or one coin per worker.
 
 .. [1] A. P. Dawid and A. M. Skene, "Maximum likelihood estimation of observer error-rates using the EM
    algorithm", Applied Statistics 28(1), 1979. Their equations 2.3 and 2.4 are the M-step here, 2.5 the E-step.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rectifact import kernels
 from rectifact.core.monitor import Monitor
 
-__all__ = ["CrowdModel", "e_step", "em", "m_step", "penalised_objective", "vote_shares"]
+__all__ = [
+    "NOTHING",
+    "Background",
+    "CrowdModel",
+    "Gold",
+    "confusions_of",
+    "e_step",
+    "em",
+    "expected_counts",
+    "log_e_step",
+    "model_from",
+    "one_coin_of",
+    "vote_shares",
+]
 
 Floats = NDArray[np.float64]
+Gold = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Tasks whose class is known, and their classes."""
+
+
+class Background(NamedTuple):
+    """What tasks outside of this run have contributed: expected counts of cells and of classes."""
+
+    counts: Floats | float = 0.0
+    classes: Floats | float = 0.0
+
+
+NOTHING = Background()
 
 
 @dataclass(frozen=True)
@@ -26,19 +54,26 @@ class CrowdModel:
     priors : array (n_classes,), lambda in the papers
     confusions : array (n_workers, n_classes observed, n_classes true), A_m in the papers; columns sum to 1
     posteriors : array (n_tasks, n_classes) under these parameters
+    counts : array like ``confusions``, the expected answers and pseudo-counts it was made of
+    log_priors, log_confusions : what an answer adds to the log-odds of the classes, to judge new tasks
     log_likelihood : of all answers, in nats
+    objective : what the algorithm maximised, to compare runs from different starts
     """
 
     priors: Floats
     confusions: Floats
     posteriors: Floats
+    counts: Floats
+    log_priors: Floats
+    log_confusions: Floats
     log_likelihood: float
+    objective: float
 
 
-def vote_shares(votes: Floats) -> Floats:
+def vote_shares(votes: Floats, gold: Gold | None = None) -> Floats:
     """Share of each class among a task's answers; a task without answers gets the shares of all answers.
 
-    A tie is shared, never broken at random.
+    A tie is shared, never broken at random. A task of known class has that class alone.
 
     Examples
     --------
@@ -49,10 +84,22 @@ def vote_shares(votes: Floats) -> Floats:
            [0.75, 0.25]])
     """
     total = votes.sum(axis=1, keepdims=True)
-    return np.where(total > 0, votes / np.where(total > 0, total, 1), votes.sum(axis=0) / votes.sum())
+    shares = np.where(total > 0, votes / np.where(total > 0, total, 1), votes.sum(axis=0) / votes.sum())
+    if gold is not None:
+        shares[gold[0]] = np.eye(votes.shape[1])[gold[1]]
+    return shares
 
 
-def em(B: sp.csr_array, posteriors: Floats, *, smoothing: float, monitor: Monitor) -> CrowdModel:
+def em(
+    B: sp.csr_array,
+    posteriors: Floats,
+    *,
+    smoothing: float,
+    monitor: Monitor,
+    gold: Gold | None = None,
+    confusions_from: Callable[[Floats, float], Floats] | None = None,
+    background: Background = NOTHING,
+) -> CrowdModel:
     """EM for the Dawid-Skene model from given posteriors.
 
     Parameters
@@ -61,7 +108,11 @@ def em(B: sp.csr_array, posteriors: Floats, *, smoothing: float, monitor: Monito
     posteriors : array (n_tasks, n_classes) to start from
     smoothing : pseudo-count added to each cell of each confusion matrix
     monitor : Monitor
-        Its loss is minus the penalised objective, which cannot rise; the bare likelihood can, with smoothing.
+        Its loss is minus the penalised objective, log-likelihood + smoothing * sum of log confusions, which
+        cannot rise; the bare likelihood can, with smoothing.
+    gold : tasks of known class
+    confusions_from : :func:`confusions_of` (the default) or :func:`one_coin_of`
+    background : statistics of other tasks, which stay as they are
 
     Examples
     --------
@@ -72,37 +123,65 @@ def em(B: sp.csr_array, posteriors: Floats, *, smoothing: float, monitor: Monito
            [1., 0.],
            [0., 1.]])
     """
+    confusions_from = confusions_from or confusions_of
     for _ in monitor:
-        priors, confusions = m_step(B, posteriors, smoothing)
-        posteriors, evidence = e_step(B, priors, confusions)
-        monitor.record(lambda: -penalised_objective(evidence, confusions, smoothing))
-    return CrowdModel(priors, confusions, posteriors, float(evidence.sum()))
+        counts = background.counts + expected_counts(B, posteriors)
+        classes = background.classes + posteriors.sum(axis=0)
+        priors, confusions = classes / classes.sum(), confusions_from(counts, smoothing)
+        posteriors, likelihood = e_step(B, priors, confusions, gold)
+        penalty = smoothing * np.log(confusions).sum() if smoothing else 0.0
+        monitor.record(lambda: -(likelihood + penalty))
+    return model_from(priors, confusions, posteriors, counts + smoothing, likelihood, likelihood + penalty)
 
 
-def m_step(B: sp.csr_array, posteriors: Floats, smoothing: float) -> tuple[Floats, Floats]:
-    """Class priors and confusion matrices that best explain the answers, given the posteriors.
+def model_from(
+    priors: Floats, confusions: Floats, posteriors: Floats, counts: Floats, likelihood: float, objective: float
+) -> CrowdModel:
+    """Model whose answers weigh by their plain probabilities."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(priors), np.log(confusions)
+    return CrowdModel(priors, confusions, posteriors, counts, *logs, likelihood, objective)
 
-    A class that a worker never met gets a uniform column.
-    """
+
+def expected_counts(B: sp.csr_array, posteriors: Floats) -> Floats:
+    """Expected answers k of worker m where c is true, of shape (n_workers, n_classes, n_classes)."""
     n_classes = posteriors.shape[1]
-    counts = (B.T @ posteriors).reshape(-1, n_classes, n_classes) + smoothing
-    met = counts.sum(axis=1, keepdims=True)
-    confusions = np.where(met > 0, counts / np.where(met > 0, met, 1), 1 / n_classes)
-    return posteriors.mean(axis=0), confusions
+    counts = kernels.crowd_counts(B.indptr, B.indices, B.data, posteriors, B.shape[1])
+    return counts.reshape(-1, n_classes, n_classes)
 
 
-def e_step(B: sp.csr_array, priors: Floats, confusions: Floats) -> tuple[Floats, Floats]:
-    """Posterior of each task's class, and the log-evidence of its answers."""
-    n_classes = len(priors)
+def confusions_of(counts: Floats, smoothing: float) -> Floats:
+    """Confusion matrices that best explain the counts; a class that a worker never met gets a uniform column."""
+    smoothed = counts + smoothing
+    met = smoothed.sum(axis=1, keepdims=True)
+    return np.where(met > 0, smoothed / np.where(met > 0, met, 1), 1 / counts.shape[1])
+
+
+def one_coin_of(counts: Floats, smoothing: float) -> Floats:
+    """Confusion matrices with one parameter per worker: right with p, else any wrong class alike."""
+    n_classes = counts.shape[1]
+    smoothed = counts + smoothing
+    total = smoothed.sum(axis=(1, 2))
+    right = np.where(total > 0, np.einsum("mkk->m", smoothed) / np.where(total > 0, total, 1), 1 / n_classes)
+    wrong = (1 - right) / (n_classes - 1)
+    return np.where(np.eye(n_classes, dtype=bool), right[:, None, None], wrong[:, None, None])
+
+
+def e_step(B: sp.csr_array, priors: Floats, confusions: Floats, gold: Gold | None = None) -> tuple[Floats, float]:
+    """Posterior of each task's class, and the log-likelihood of all answers and known classes."""
     with np.errstate(divide="ignore"):  # log 0 = -inf: impossible, as it should be
-        joint = np.log(priors) + B @ np.log(confusions).reshape(-1, n_classes)
-    top = joint.max(axis=1, keepdims=True)
-    odds = np.exp(joint - top)
-    total = odds.sum(axis=1, keepdims=True)
-    return odds / total, (top + np.log(total))[:, 0]
+        return log_e_step(B, np.log(priors), np.log(confusions), gold)
 
 
-def penalised_objective(evidence: Floats, confusions: Floats, smoothing: float) -> float:
-    """Log-likelihood plus the log-prior that the pseudo-counts stand for: what EM with smoothing climbs."""
-    penalty = smoothing * np.log(confusions).sum() if smoothing else 0.0
-    return float(evidence.sum() + penalty)
+def log_e_step(
+    B: sp.csr_array, log_priors: Floats, log_confusions: Floats, gold: Gold | None = None
+) -> tuple[Floats, float]:
+    """:func:`e_step` on logarithms, which need not be those of normalised probabilities."""
+    n_classes = len(log_priors)
+    cells = np.ascontiguousarray(log_confusions.reshape(-1, n_classes))
+    posteriors, evidence = kernels.crowd_posteriors(B.indptr, B.indices, B.data, log_priors, cells)
+    if gold is not None:
+        tasks, classes = gold
+        evidence += float(np.log(np.maximum(posteriors[tasks, classes], 1e-300)).sum())
+        posteriors[tasks] = np.eye(n_classes)[classes]
+    return posteriors, evidence

@@ -1,121 +1,50 @@
-"""Label aggregation with scikit-learn's manners."""
+"""Dawid-Skene with scikit-learn's manners."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy.special import entr
-from sklearn.base import BaseEstimator
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.monitor import Callback, monitor_of, set_fit_report
-from rectifact.core.validation import InputError, Interval, StrOptions, fit_context
-from rectifact.crowd.em import CrowdModel, e_step, em, m_step, vote_shares
-from rectifact.crowd.labels import Answers, read_answers, with_classes
+from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
+from rectifact.core.validation import InputError, Interval, StrOptions, check_generator, fit_context
+from rectifact.crowd.aggregators import Aggregator
+from rectifact.crowd.answers import Answers, merge_answers, with_classes
+from rectifact.crowd.calibration import temperature, tempered
+from rectifact.crowd.diagnosis import diagnose
+from rectifact.crowd.em import (
+    NOTHING,
+    Background,
+    CrowdModel,
+    Floats,
+    Gold,
+    em,
+    expected_counts,
+    log_e_step,
+    model_from,
+    one_coin_of,
+    vote_shares,
+)
+from rectifact.crowd.identification import METHODS, Start, identify
+from rectifact.crowd.labels import read_answers, read_gold, read_more
+from rectifact.crowd.planning import plan_labels, plan_pairs
+from rectifact.crowd.variational import dispersion, trust_in_answers, variational
+from rectifact.crowd.workers import worker_table
 
-__all__ = ["DawidSkene", "MajorityVote"]
+__all__ = ["DawidSkene"]
 
+MOST_CELLS = 1 << 27
+"""Cells of all confusion matrices together, 1 GiB, of which a fit holds about five."""
 
-MOST_CELLS = 1 << 29
-"""Cells of all confusion matrices together, 4 GiB; far more than any set of answers can fill."""
-
-
-def _check_size(n_workers: int, n_classes: int) -> None:
-    if n_workers * n_classes**2 > MOST_CELLS:
-        raise InputError(
-            f"{n_classes} classes for each of {n_workers} workers are too many to learn. Merge rare labels, for "
-            "example into 'other', or use MajorityVote."
-        )
-
-
-class _Aggregator(BaseEstimator):
-    """What all aggregators have: answers in, posteriors and labels out."""
-
-    def _set_result(self, answers: Answers, posteriors: NDArray[np.float64]) -> None:
-        self.tasks_, self.workers_, self.classes_ = answers.tasks, answers.workers, answers.classes
-        self.probas_ = posteriors
-        self.labels_ = answers.classes[posteriors.argmax(axis=1)]
-        self._answers = answers
-
-    def result(self) -> pd.DataFrame:
-        """Table by task: label, confidence (its probability), entropy (in bits) and number of answers."""
-        check_is_fitted(self)
-        return pd.DataFrame(
-            {
-                "task": self.tasks_,
-                "label": self.labels_,
-                "confidence": self.probas_.max(axis=1),
-                "entropy": entr(self.probas_).sum(axis=1) / np.log(2),
-                "answers": np.bincount(self._answers.task, minlength=len(self.tasks_)),
-            }
-        )
-
-    def worker_report(self) -> pd.DataFrame:
-        """Table by worker: answers given, and agreement, the expected share of them that are right.
-
-        Right is judged by the posteriors, to which the worker's own answers contributed.
-        """
-        check_is_fitted(self)
-        answers = self._answers
-        given = np.bincount(answers.worker, minlength=len(self.workers_))
-        right = self.probas_[answers.task, answers.label]
-        agreement = np.bincount(answers.worker, weights=right, minlength=len(self.workers_))
-        with np.errstate(invalid="ignore"):
-            return pd.DataFrame({"worker": self.workers_, "answers": given, "agreement": agreement / given})
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags
+UPDATE_ITERATIONS = 5
 
 
-class MajorityVote(_Aggregator):
-    """The class that most annotators chose.
-
-    ``probas_`` holds the shares of the votes. In ``labels_`` a tie goes to the class that comes first in
-    ``classes_``; :func:`rectifact.metrics.expected_error` counts ties by their share instead.
-
-    Parameters
-    ----------
-    missing : what stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`
-
-    Attributes
-    ----------
-    labels_, probas_ : arrays in the order of ``tasks_``; columns of ``probas_`` in the order of ``classes_``
-    tasks_, workers_, classes_ : arrays
-    n_iter_, converged_, stop_reason_, history_, resolved_ : how the fit went; a vote needs no iterations
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> answers = pd.DataFrame({"task": ["a", "a", "a", "b"], "worker": [1, 2, 3, 1], "label": list("xyxy")})
-    >>> MajorityVote().fit(answers).labels_.tolist()
-    ['x', 'y']
-    """
-
-    _parameter_constraints: dict[str, Any] = {"missing": "no_validation"}
-
-    def __init__(self, *, missing: Any = "auto") -> None:
-        self.missing = missing
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, data: Any, y: None = None) -> Self:
-        """Count the votes; ``data`` is whatever :func:`rectifact.crowd.read_answers` takes."""
-        answers = read_answers(data, missing=self.missing)
-        self._set_result(answers, vote_shares(answers.votes()))
-        self.n_iter_, self.converged_, self.stop_reason_ = 0, True, "closed_form"
-        self.history_: list[dict[str, float]] = []
-        self.resolved_ = {"columns": answers.columns}
-        return self
-
-
-class DawidSkene(_Aggregator):
+class DawidSkene(Aggregator):
     """True labels and a confusion matrix for every annotator, by the model of Dawid and Skene (1979).
 
     Each task has one true class, drawn from ``priors_``. Given it, annotators answer independently, each by
@@ -124,17 +53,28 @@ class DawidSkene(_Aggregator):
 
     Parameters
     ----------
-    identify : where the model comes from first: ``"majority"``, the shares of the votes
+    identify : where the fit begins.
+
+        - ``"majority"``: the shares of the votes;
+        - ``"robust"``, ``"designated"``: co-occurrences of workers, imputed and rotated to the non-negative orthant
+          (Ibrahim and Fu 2021); ``"none-imputed"``: the same without imputation;
+        - ``"multispa"``, ``"cnmf"``, ``"spectral"``: other moment methods, for comparison;
+        - ``"auto"``: from the majority and from ``"robust"``, and the better objective is kept.
     refine : ``"em"`` climbs the likelihood from there, None does not
-    model : ``"full"``, one confusion matrix per annotator
+    model : ``"full"``, one confusion matrix per annotator, by EM; ``"one-coin"``, one accuracy per annotator, by EM;
+        ``"auto"``, a confusion matrix per annotator by variational Bayes, which also measures whether answers
+        to one task are independent, and leans on the vote as far as they are not (``resolved_`` says how far)
     n_classes : number of classes where nobody chose some of them; only for labels that are whole numbers,
         else name them with ``read_answers(data, classes=[...])``
-    smoothing : pseudo-count added to each cell of each confusion matrix; 0 is maximum likelihood
+    smoothing : pseudo-count added to each cell of each confusion matrix; 0 is maximum likelihood. Not used by
+        ``model="auto"``, which has a prior of its own.
+    pair_weights : in robust imputation, whether pairs of workers weigh by the ``"count"`` of answers behind them,
+        or all the same (``"equal"``), as published
     missing : what stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`
-    max_iter, tol : EM stops when the penalised log-likelihood changes by less than ``tol`` times its first value
-    random_state : accepted by all estimators; nothing is drawn at random here yet
+    max_iter, tol : stop when the objective changes by less than ``tol`` times its first value
+    random_state : for ``identify="spectral"``; everything else is deterministic
     verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
-    callbacks : called with each row of the history; a true value stops EM
+    callbacks : called with each row of the history; a true value stops the run
 
     Attributes
     ----------
@@ -144,22 +84,25 @@ class DawidSkene(_Aggregator):
     confusions_ : array (n_workers, n_classes observed, n_classes true)
     log_likelihood_ : of all answers, in nats
     tasks_, workers_, classes_ : arrays
-    n_iter_, converged_, stop_reason_, history_, resolved_ : how the fit went
+    n_iter_, converged_, stop_reason_, history_ : how the fit went
+    resolved_ : what was chosen: ``identify`` and the ``objectives`` of the starts, the ``columns`` read, and with
+        ``model="auto"`` the ``dispersion`` of the answers and the ``trust`` that follows
 
     Examples
     --------
     >>> from rectifact.datasets import load_crowd
-    >>> model = DawidSkene(smoothing=0).fit(load_crowd("anaesthetists").answers)
+    >>> model = DawidSkene("majority", model="full", smoothing=0).fit(load_crowd("anaesthetists").answers)
     >>> model.priors_.round(2)
     array([0.4 , 0.42, 0.11, 0.07])
     """
 
     _parameter_constraints: dict[str, Any] = {
-        "identify": [StrOptions({"majority"})],
+        "identify": [StrOptions({"auto", *METHODS})],
         "refine": [StrOptions({"em"}), None],
-        "model": [StrOptions({"full"})],
+        "model": [StrOptions({"auto", "full", "one-coin"})],
         "n_classes": [Interval(Integral, 2, None, closed="left"), None],
         "smoothing": [Interval(Real, 0, None, closed="left")],
+        "pair_weights": [StrOptions({"count", "equal"})],
         "missing": "no_validation",
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -170,15 +113,16 @@ class DawidSkene(_Aggregator):
 
     def __init__(
         self,
-        identify: Literal["majority"] = "majority",
+        identify: str = "auto",
         refine: Literal["em"] | None = "em",
-        model: Literal["full"] = "full",
+        model: Literal["auto", "full", "one-coin"] = "auto",
         n_classes: int | None = None,
         smoothing: float = 0.1,
         *,
+        pair_weights: Literal["count", "equal"] = "count",
         missing: Any = "auto",
-        max_iter: int = 100,
-        tol: float = 1e-5,
+        max_iter: int = 500,
+        tol: float = 1e-6,
         random_state: Any = None,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] | None = None,
@@ -188,6 +132,7 @@ class DawidSkene(_Aggregator):
         self.model = model
         self.n_classes = n_classes
         self.smoothing = smoothing
+        self.pair_weights = pair_weights
         self.missing = missing
         self.max_iter = max_iter
         self.tol = tol
@@ -196,32 +141,183 @@ class DawidSkene(_Aggregator):
         self.callbacks = callbacks
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, data: Any, y: None = None) -> Self:
-        """Fit the model; ``data`` is whatever :func:`rectifact.crowd.read_answers` takes."""
+    def fit(self, data: Any, y: None = None, *, gold: Any = None, weights: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        data : whatever :func:`rectifact.crowd.read_answers` takes
+        y : ignored
+        gold : labels that are certain: a dict or Series by task, a table or file with task and label
+        weights : array (n_answers,), how much each answer counts, in the order of a table's rows
+        """
         answers = with_classes(read_answers(data, missing=self.missing), self.n_classes)
+        if weights is not None:
+            answers = answers.weighted(weights)
         _check_size(len(answers.workers), len(answers.classes))
-        B, start = answers.one_hot(), vote_shares(answers.votes())
-        monitor = monitor_of(self, monotone=True)
-        if self.refine == "em":
-            fitted = em(B, start, smoothing=self.smoothing, monitor=monitor)
-        else:
-            priors, confusions = m_step(B, start, self.smoothing)
-            posteriors, evidence = e_step(B, priors, confusions)
-            fitted = CrowdModel(priors, confusions, posteriors, float(evidence.sum()))
-            monitor.stop_reason = "not_refined"
-        self._set_result(answers, fitted.posteriors)
-        self.priors_, self.confusions_ = fitted.priors, fitted.confusions
-        self.log_likelihood_ = fitted.log_likelihood
-        self.resolved_ = {"identify": self.identify, "columns": answers.columns}
+        self._gold = None if gold is None else read_gold(gold, answers)
+        B, votes = answers.one_hot(), vote_shares(answers.votes(), self._gold)
+        self.resolved_ = {"columns": answers.columns}
+        starts = self._starts(B, votes)
+        self._trust = 1.0
+        runs = {method: self._refined(B, votes, start) for method, start in starts.items()}
+        if self.model == "auto" and self.refine is not None:
+            # Of all fits the one that finds the answers least independent is believed: another may have bent its
+            # classes until they looked so.
+            effect = max(dispersion(B, fitted) for fitted, _ in runs.values())
+            self._trust = trust_in_answers(effect)
+            self.resolved_ |= {"dispersion": effect, "trust": self._trust}
+            if self._trust < 1:
+                runs = {method: self._refined(B, votes, start) for method, start in starts.items()}
+        best = max(runs, key=lambda method: runs[method][0].objective)
+        objectives = {method: fitted.objective for method, (fitted, _) in runs.items()}
+        self.resolved_ |= {"identify": best, "objectives": objectives}
+        fitted, monitor = runs[best]
+        self._set_model(answers, fitted)
         set_fit_report(self, monitor)
         return self
 
-    def worker_report(self) -> pd.DataFrame:
-        """Table by worker: answers given, agreement with the posteriors, and accuracy under the model.
+    def _starts(self, B: sp.csr_array, votes: Floats) -> dict[str, Start]:
+        """Every start that ``identify`` asks for, by the method that was used in the end."""
+        rng, by_count = check_generator(self.random_state), self.pair_weights == "count"
+        names = ("majority", "robust") if self.identify == "auto" else (self.identify,)
+        starts = (identify(name, B, votes, gold=self._gold, weigh_by_count=by_count, rng=rng) for name in names)
+        return {start.method: start for start in starts}
 
-        Accuracy is the probability that the worker answers a new task right: the diagonal of the confusion
-        matrix averaged by the class priors.
+    def _refined(
+        self, B: sp.csr_array, votes: Floats, start: Start, background: Background = NOTHING
+    ) -> tuple[CrowdModel, Monitor]:
+        monitor = monitor_of(self, monotone=True)
+        if self.refine is None:
+            monitor.stop_reason = "not_refined"
+            posteriors, likelihood = log_e_step(B, np.log(start.priors), np.log(start.confusions), self._gold)
+            counts = expected_counts(B, posteriors) + self.smoothing
+            return model_from(start.priors, start.confusions, posteriors, counts, likelihood, likelihood), monitor
+        return self._run(B, votes, start.posteriors, monitor, self._gold, background), monitor
+
+    def _run(
+        self, B: sp.csr_array, votes: Floats, start: Floats, monitor: Monitor, gold: Gold | None, background: Background
+    ) -> CrowdModel:
+        if self.model == "auto":
+            return variational(B, start, votes, trust=self._trust, monitor=monitor, gold=gold, background=background)
+        confusions_from = one_coin_of if self.model == "one-coin" else None
+        return em(
+            B,
+            start,
+            smoothing=self.smoothing,
+            monitor=monitor,
+            gold=gold,
+            confusions_from=confusions_from,
+            background=background,
+        )
+
+    def _set_model(self, answers: Answers, fitted: CrowdModel) -> None:
+        self._model = fitted
+        self._set_result(answers, fitted.posteriors)
+        self.priors_, self.confusions_ = fitted.priors, fitted.confusions
+        self.log_likelihood_ = fitted.log_likelihood
+
+    def predict_proba(self, data: Any) -> NDArray[np.float64]:
+        """Class probabilities of new tasks answered by known workers, in order of the tasks' appearance."""
+        check_is_fitted(self)
+        answers = read_more(data, self.classes_, missing=self.missing, workers=self.workers_)
+        return log_e_step(answers.one_hot(), self._model.log_priors, self._model.log_confusions)[0]
+
+    def predict(self, data: Any) -> NDArray[Any]:
+        """Labels of new tasks answered by known workers, in order of the tasks' appearance."""
+        probas = self.predict_proba(data)
+        return self.classes_[probas.argmax(axis=1)]
+
+    def partial_fit(self, data: Any, y: None = None) -> Self:
+        """Take in more answers, to old or new tasks, by old or new workers, for the cost of the tasks they touch.
+
+        The tasks that got answers are judged anew, with what the others have taught held fixed. The start, the
+        trust in the answers and the classes stay as they were; ``fit`` all answers again now and then.
         """
-        report = super().worker_report()
-        report["accuracy"] = np.einsum("mkk,k->m", self.confusions_, self.priors_)
-        return report
+        if not hasattr(self, "_model"):
+            return self.fit(data)
+        more = read_more(data, self.classes_, missing=self.missing)
+        answers, touched = merge_answers(self._answers, more)
+        _check_size(len(answers.workers), len(answers.classes))
+        B, votes = answers.one_hot(), vote_shares(answers.votes(), self._gold)
+        posteriors = np.concatenate([self._model.posteriors, votes[len(self.tasks_) :]])
+        monitor = Monitor(max_iter=UPDATE_ITERATIONS, tol=self.tol)
+        background = self._statistics(B, votes, posteriors, without=touched)
+        gold = _gold_among(self._gold, touched)
+        local = self._run(B[touched], votes[touched], votes[touched], monitor, gold, background)
+        posteriors[touched] = local.posteriors
+        self._set_model(answers, replace(local, posteriors=posteriors))
+        return self
+
+    def _statistics(self, B: sp.csr_array, votes: Floats, posteriors: Floats, without: NDArray[np.int64]) -> Background:
+        """What the tasks but those ``without`` say of the parameters, in the proportions of the fit."""
+        seen = self._trust * posteriors + (1 - self._trust) * votes
+        seen[without] = 0
+        return Background(self._trust * expected_counts(B, seen), seen.sum(axis=0))
+
+    def worker_report(self) -> pd.DataFrame:
+        """Table by worker.
+
+        Returns
+        -------
+        DataFrame
+            ``worker``, ``answers``; ``accuracy``, the probability of a right answer to a new task, with the
+            bounds ``accuracy_low`` and ``accuracy_high`` of a 90 % interval from the posterior of the confusion
+            matrix; ``information``, bits that one answer tells; ``spammer``, 1 if the answers do not depend on
+            the class and 0 if they are always right; ``bias_<class>``, how much oftener the worker says the
+            class than it is there.
+        """
+        check_is_fitted(self)
+        given = np.bincount(self._answers.worker, minlength=len(self.workers_)).astype(float)
+        return worker_table(self.workers_, self.classes_, given, self._model)
+
+    def next_labels(self, n: int = 10, *, goal: Literal["labels", "identify"] = "labels") -> pd.DataFrame:
+        """What to label next.
+
+        Parameters
+        ----------
+        n : rows wanted
+        goal : ``"labels"``, the tasks where one more answer is expected to tell most, and whom to ask;
+            ``"identify"``, pairs of workers who should answer the same tasks, so that the model can be identified
+            from co-occurrences at all
+        """
+        check_is_fitted(self)
+        if goal == "labels":
+            return plan_labels(self.tasks_, self.workers_, self._answered(), self._model, n)
+        if goal == "identify":
+            return plan_pairs(self.workers_, self._answered(), self._model, n)
+        raise InputError(f"goal={goal!r} is unknown; choose 'labels' or 'identify'.")
+
+    def diagnose(self) -> pd.DataFrame:
+        """What could be wrong with the answers: a table of severity, finding, detail and remedy, worst first."""
+        check_is_fitted(self)
+        names = self.workers_, self.classes_
+        return diagnose(self._answers.one_hot(), self._answered(), names, self._model)
+
+    def calibrate(self) -> Self:
+        """Make ``probas_`` less sure where they are too sure, without any truth; labels stay the same.
+
+        The power they are raised to, ``temperature_``, is the smaller of two: what predicts left-out answers
+        best from the others' answers, and what the dependence of answers to one task calls for.
+        """
+        check_is_fitted(self)
+        B = self._answers.one_hot()
+        allowed = 1 / (max(dispersion(B, self._model), 1.0) * self._trust)
+        self.temperature_ = min(temperature(B, self._model), allowed, 1.0)
+        self._set_probas(tempered(self._model.posteriors, self.temperature_))
+        return self
+
+
+def _check_size(n_workers: int, n_classes: int) -> None:
+    if n_workers * n_classes**2 > MOST_CELLS:
+        raise InputError(
+            f"{n_classes} classes for each of {n_workers} workers are too many to learn. Merge rare labels, for "
+            "example into 'other', or use MajorityVote."
+        )
+
+
+def _gold_among(gold: Gold | None, touched: NDArray[np.int64]) -> Gold | None:
+    if gold is None:
+        return None
+    known = np.isin(gold[0], touched)
+    return np.searchsorted(touched, gold[0][known]), gold[1][known]

@@ -60,7 +60,10 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
             raise InputError(f"There is no column {given!r} for the {role} among {list(columns)}. Check the spelling.")
         return given
     by_name = {str(column).lower(): column for column in reversed(columns)}
-    for name in COLUMN_NAMES[role]:
+    names = COLUMN_NAMES[role]
+    if role == "label" and not by_name.keys().isdisjoint({"_task_hash", "_input_hash"}):
+        names = ("answer", *names)  # Prodigy, whose label is the question and whose answer is accept or reject
+    for name in names:
         if name in by_name:
             return by_name[name]
     fields = [column for column in columns if role == "label" and str(column).lower().startswith("answer.")]

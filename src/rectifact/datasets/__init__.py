@@ -13,6 +13,7 @@ from rectifact.datasets.generators import (
 from rectifact.datasets.loaders import (
     MissingDataset,
     catalogue,
+    data_folders,
     load_crowd,
     load_images,
     load_tdt2,
@@ -26,6 +27,7 @@ __all__ = [
     "MissingDataset",
     "Topics",
     "catalogue",
+    "data_folders",
     "load_crowd",
     "load_images",
     "load_tdt2",

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from rectifact.core.validation import InputError
+from rectifact.core.validation import InputError, check_at_least, check_option
 
 __all__ = ["CrowdSet", "make_crowd"]
 
@@ -64,15 +64,23 @@ def make_crowd(
     >>> len(crowd.answers), crowd.confusions.shape
     (300, (10, 3, 3))
     """
+    check_option("assignment", assignment, ("uniform", "skewed", "groups"))
+    check_at_least(1, n_tasks=n_tasks, n_workers=n_workers, labels_per_task=labels_per_task, n_groups=n_groups)
+    check_at_least(2, n_classes=n_classes)
+    check_at_least(0, n_spammers=n_spammers, n_adversaries=n_adversaries)
+    if not 0 <= accuracy[0] <= accuracy[1] <= 1 or n_spammers + n_adversaries > n_workers:
+        raise InputError(
+            f"accuracy={accuracy} must be a range within 0 and 1, and spammers and adversaries no more than workers."
+        )
     groups = n_groups if assignment == "groups" else 1
-    if not 1 <= labels_per_task <= n_workers // groups:
+    if labels_per_task > n_workers // groups:
         raise InputError(
             f"labels_per_task={labels_per_task} needs as many different workers for every task; there are "
             f"{n_workers // groups}. Ask for more workers or fewer labels."
         )
     rng = np.random.default_rng(seed)
     probabilities = np.full(n_classes, 1 / n_classes) if prior is None else np.asarray(prior, dtype=float)
-    if probabilities.shape != (n_classes,) or not np.isclose(probabilities.sum(), 1):
+    if probabilities.shape != (n_classes,) or (probabilities < 0).any() or not np.isclose(probabilities.sum(), 1):
         raise InputError(f"prior must hold {n_classes} probabilities that sum to 1; got {probabilities.tolist()}.")
     confusions = _confusions(rng, n_workers, n_classes, accuracy, n_spammers, n_adversaries)
     truth = rng.choice(n_classes, size=n_tasks, p=probabilities)
@@ -106,11 +114,11 @@ def _confusions(
     n_adversaries: int,
 ) -> NDArray[np.float64]:
     right = rng.uniform(*accuracy, size=n_workers)
-    wrong = rng.dirichlet(np.ones(max(n_classes - 1, 1)), size=(n_workers, n_classes))
+    wrong = rng.dirichlet(np.ones(n_classes - 1), size=(n_workers, n_classes))
     confusions = np.empty((n_workers, n_classes, n_classes))
     for k in range(n_classes):
         confusions[:, k, k] = right
-        confusions[:, np.arange(n_classes) != k, k] = wrong[:, k, : n_classes - 1] * (1 - right[:, None])
+        confusions[:, np.arange(n_classes) != k, k] = wrong[:, k] * (1 - right[:, None])
     confusions[:n_spammers] = rng.dirichlet(np.ones(n_classes), size=n_spammers)[:, :, None]
     adversaries = slice(n_spammers, n_spammers + n_adversaries)
     confusions[adversaries] = np.roll(confusions[adversaries], 1, axis=1)

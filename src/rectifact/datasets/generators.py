@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
+from rectifact.core.validation import InputError, check_at_least, check_option
+
 __all__ = [
     "Graph",
     "LabelledMatrix",
@@ -75,6 +77,8 @@ def make_topics(
     >>> topics.X.shape, bool((topics.weights >= 0).all())
     ((50, 30), True)
     """
+    check_option("kind", kind, ("dir", "ctm", "neg", "neg-dir"))
+    check_at_least(1, n_samples=n_samples, n_features=n_features, n_topics=n_topics)
     rng = np.random.default_rng(seed)
     if components is not None:
         parts = np.array(components, dtype=float)
@@ -108,6 +112,7 @@ def make_dots(*, size: int = 64, grid: int = 32, radius: float = 3.8) -> Labelle
     >>> dots.X.shape, int(dots.X.sum(axis=1).max())
     ((1024, 4096), 45)
     """
+    check_at_least(1, size=size, grid=grid)
     pixel = np.arange(size)
     offset = np.abs(pixel - (np.arange(grid) * size / grid)[:, None])
     squared = np.minimum(offset, size - offset) ** 2  # (grid, size): distance around the border
@@ -127,6 +132,7 @@ def make_sprites(n_samples: int = 3812, *, size: int = 64, seed: int = 0) -> Lab
     >>> sprites.X.shape, bool(0.045 < sprites.X.mean() < 0.051)
     ((300, 4096), True)
     """
+    check_at_least(1, n_samples=n_samples, size=size)
     rng = np.random.default_rng(seed)
     shapes: tuple[Callable[[Any, Any], Any], ...] = (
         lambda u, v: np.maximum(np.abs(u), np.abs(v)) <= 0.85,
@@ -171,6 +177,9 @@ def make_block_model(
     >>> graph.adjacency.shape, graph.adjacency.nnz > 14 * 200
     ((200, 200), True)
     """
+    check_at_least(1, n_nodes=n_nodes, n_blocks=n_blocks)
+    if n_blocks > n_nodes or not 0 <= mixing <= 1 or degree < 0:
+        raise InputError(f"{n_blocks} blocks of {n_nodes} nodes, mixing={mixing}, degree={degree} make no graph.")
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(n_nodes) % n_blocks)
     by_block = np.argsort(labels, kind="stable")

@@ -14,11 +14,11 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
 from rectifact.core.files import reading
-from rectifact.core.validation import InputError
+from rectifact.core.validation import InputError, check_at_least, check_option
 from rectifact.datasets.crowds import CrowdSet
 from rectifact.datasets.generators import LabelledMatrix
 
-__all__ = ["MissingDataset", "catalogue", "load_crowd", "load_images", "load_tdt2", "load_uci"]
+__all__ = ["MissingDataset", "catalogue", "data_folders", "load_crowd", "load_images", "load_tdt2", "load_uci"]
 
 CROWDS = (
     "adult",
@@ -54,7 +54,7 @@ def catalogue() -> pd.DataFrame:
     wanted |= {"tdt2": "text/tdt2.npz"} | {name: f"uci/{file}" for name, file in UCI.items()}
     rows = [("anaesthetists", "", "bundled"), ("digits", "", "scikit-learn")]
     for name, relative in sorted(wanted.items()):
-        found = next((folder for folder in _folders() if (folder / relative).is_file()), "")
+        found = next((folder for folder in data_folders() if (folder / relative).is_file()), "")
         rows.append((name, relative, str(found)))
     return pd.DataFrame(rows, columns=["set", "file", "found"])
 
@@ -76,18 +76,24 @@ def load_crowd(name: str, *, workers: int | Literal["all"] = "all") -> CrowdSet:
     >>> len(crowd.answers), crowd.answers["worker"].nunique()
     (315, 5)
     """
+    if workers != "all":
+        check_at_least(1, workers=workers)
     if name == "anaesthetists":
         with as_file(files("rectifact.datasets") / "files" / "anaesthetists.csv") as path:
-            return CrowdSet(pd.read_csv(path), pd.Series(dtype="int64", name="label"))
-    _check_name(name, ("anaesthetists", *CROWDS))
+            return CrowdSet(_busiest(pd.read_csv(path), workers), pd.Series(dtype="int64", name="label"))
+    check_option("name", name, ("anaesthetists", *CROWDS))
     answers = _read_csv(
         f"crowd/{name}.labels.csv", "a CSV file with the columns task, worker, label", {"task", "worker", "label"}
     )
     truth = _read_csv(f"crowd/{name}.truth.csv", "a CSV file with the columns task, label", {"task", "label"})
-    if workers != "all":
-        busiest = answers["worker"].value_counts(sort=True).index[:workers]
-        answers = answers[answers["worker"].isin(busiest)].reset_index(drop=True)
-    return CrowdSet(answers, truth.set_index("task")["label"])
+    return CrowdSet(_busiest(answers, workers), truth.set_index("task")["label"])
+
+
+def _busiest(answers: pd.DataFrame, workers: int | Literal["all"]) -> pd.DataFrame:
+    if workers == "all":
+        return answers
+    busiest = answers["worker"].value_counts(sort=True).index[:workers]
+    return answers[answers["worker"].isin(busiest)].reset_index(drop=True)
 
 
 def load_images(name: str, *, subset: Literal["all", "train", "test"] = "all") -> LabelledMatrix:
@@ -101,10 +107,11 @@ def load_images(name: str, *, subset: Literal["all", "train", "test"] = "all") -
     >>> digits.X.shape, digits.image_shape
     ((1797, 64), (8, 8))
     """
+    check_option("subset", subset, ("all", "train", "test") if name == "mnist" else ("all",))
     if name == "digits":
         X, y = load_digits(return_X_y=True)
         return LabelledMatrix(X, y, (8, 8))
-    _check_name(name, ("digits", *IMAGES))
+    check_option("name", name, ("digits", *IMAGES))
     arrays = _read_npz(
         f"images/{name}.npz", ("X_train", "y_train", "X_test", "y_test") if name == "mnist" else ("X", "y")
     )
@@ -123,7 +130,7 @@ def load_tdt2() -> LabelledMatrix:
 
 def load_uci(name: str) -> pd.DataFrame:
     """Table of UCI ``"car"`` (evaluation) or ``"credit"`` (approval); the last column is ``label``."""
-    _check_name(name, tuple(UCI))
+    check_option("name", name, tuple(UCI))
     if name == "car":
         return _read_csv("uci/car.csv", "the UCI car evaluation table with a header that ends in label", {"label"})
     columns = [*(f"A{i}" for i in range(1, 16)), "label"]
@@ -131,19 +138,15 @@ def load_uci(name: str) -> pd.DataFrame:
     return _read_csv("uci/credit.data", expected, {"label"}, header=None, names=columns, na_values="?")
 
 
-def _check_name(name: str, known: tuple[str, ...]) -> None:
-    if name not in known:
-        raise InputError(f"There is no set {name!r} here; choose one of {', '.join(known)}.")
-
-
-def _folders() -> list[Path]:
+def data_folders() -> list[Path]:
+    """Where files are looked for, in this order."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "rectifact"
     given = os.environ.get("RECTIFACT_DATA")
     return [Path(given).expanduser(), cache] if given else [cache]
 
 
 def _find(relative: str, expected: str) -> Path:
-    folders = _folders()
+    folders = data_folders()
     for folder in folders:
         if (folder / relative).is_file():
             return folder / relative

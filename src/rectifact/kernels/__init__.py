@@ -4,10 +4,24 @@
 numba for numpy arrays. It is imported at the first use, so that importing rectifact does not load numba.
 """
 
+from types import ModuleType
+
 from rectifact.core.arrays import Array, is_host
 from rectifact.kernels import reference
 
-__all__ = ["hals_sweep"]
+__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep"]
+
+
+def crowd_posteriors(
+    indptr: Array, cells: Array, weights: Array, log_priors: Array, log_confusions: Array
+) -> tuple[Array, float]:
+    """E-step of Dawid-Skene; see :func:`rectifact.kernels.reference.crowd_posteriors`."""
+    return _form(log_confusions).crowd_posteriors(indptr, cells, weights, log_priors, log_confusions)
+
+
+def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, n_cells: int) -> Array:
+    """M-step of Dawid-Skene; see :func:`rectifact.kernels.reference.crowd_counts`."""
+    return _form(posteriors).crowd_counts(indptr, cells, weights, posteriors, n_cells)
 
 
 def hals_sweep(U: Array, G: Array, B: Array) -> Array:
@@ -21,8 +35,12 @@ def hals_sweep(U: Array, G: Array, B: Array) -> Array:
     >>> hals_sweep(np.zeros((1, 2)), np.eye(2), np.array([[1.0, -1.0]]))
     array([[1., 0.]])
     """
-    if not is_host(U):
-        return reference.hals_sweep(U, G, B)
+    return _form(U).hals_sweep(U, G, B)
+
+
+def _form(array: Array) -> ModuleType:
+    if not is_host(array):
+        return reference
     from rectifact.kernels import compiled
 
-    return compiled.hals_sweep(U, G, B)
+    return compiled

@@ -1,9 +1,12 @@
 """The kernels in plain array code: the specification that the compiled forms are tested against."""
 
-from rectifact.core.arrays import Array
+import numpy as np
+import scipy.sparse as sp
+
+from rectifact.core.arrays import Array, namespace
 from rectifact.core.rectify import relu
 
-__all__ = ["hals_sweep"]
+__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep"]
 
 
 def hals_sweep(U: Array, G: Array, B: Array) -> Array:
@@ -19,7 +22,49 @@ def hals_sweep(U: Array, G: Array, B: Array) -> Array:
     G : array of shape (r, r)
     B : array of shape (n, r)
     """
+    xp = namespace(U)
     for k in range(U.shape[1]):
-        if G[k, k] > 0:
-            U[:, k] = relu(U[:, k] + (B[:, k] - U @ G[:, k]) / G[k, k])
+        curvature = xp.where(G[k, k] > 0, G[k, k], float("inf"))  # no branch, which would wait for a device
+        U[:, k] = relu(U[:, k] + (B[:, k] - U @ G[:, k]) / curvature)
     return U
+
+
+def crowd_posteriors(
+    indptr: Array, cells: Array, weights: Array, log_priors: Array, log_confusions: Array
+) -> tuple[Array, float]:
+    """E-step of Dawid-Skene: posterior class of each task, and the log-evidence of all answers.
+
+    Parameters
+    ----------
+    indptr, cells, weights : CSR arrays of the answers by task; a cell is ``worker * n_classes + label``
+    log_priors : array of shape (n_classes,)
+    log_confusions : array of shape (n_workers * n_classes, n_classes); -inf where an answer is impossible
+
+    Returns
+    -------
+    posteriors : array of shape (n_tasks, n_classes)
+    evidence : float
+    """
+    B = sp.csr_array((weights, cells, indptr), shape=(len(indptr) - 1, len(log_confusions)))
+    joint = log_priors + B @ log_confusions
+    top = joint.max(axis=1, keepdims=True)
+    odds = np.exp(joint - top)
+    total = odds.sum(axis=1, keepdims=True)
+    return odds / total, float((top + np.log(total)).sum())
+
+
+def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, n_cells: int) -> Array:
+    """M-step of Dawid-Skene: expected number of answers in each cell where each class is true.
+
+    Parameters
+    ----------
+    indptr, cells, weights : CSR arrays of the answers by task
+    posteriors : array of shape (n_tasks, n_classes)
+    n_cells : number of workers times number of classes
+
+    Returns
+    -------
+    array of shape (n_cells, n_classes)
+    """
+    B = sp.csr_array((weights, cells, indptr), shape=(len(indptr) - 1, n_cells))
+    return B.T @ posteriors

@@ -1,0 +1,262 @@
+"""Can these answers identify the model at all, and what is wrong with them? Findings with a remedy."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import norm
+
+from rectifact.crowd.em import CrowdModel, Floats
+from rectifact.crowd.rotation import factor_of
+from rectifact.crowd.variational import dispersion
+from rectifact.crowd.workers import spammer_score
+
+__all__ = ["Finding", "dependent_pairs", "diagnose"]
+
+RARE = 0.02  # share of a class below which its confusions can hardly be learnt
+FEW_ANSWERS = 5  # of a worker
+BLIND = 0.9  # spammer score of a worker who tells nothing
+DEPENDENT = 1.15  # design effect worth a word
+SURE = 1e-3  # chance, over all pairs together, of calling independent workers dependent
+NAMED = 5  # offenders named in a finding
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong or worth knowing: ``severity`` is "problem", "warning" or "note"."""
+
+    severity: str
+    finding: str
+    detail: str
+    remedy: str
+
+
+def diagnose(
+    B: sp.csr_array,
+    answered: sp.csr_array,
+    names: tuple[NDArray[Any], NDArray[Any]],
+    model: CrowdModel,
+) -> pd.DataFrame:
+    """All findings, the worst first; an empty table is good news.
+
+    Parameters
+    ----------
+    B : sparse array (n_tasks, n_workers * n_classes)
+    answered : sparse array (n_tasks, n_workers), number of answers
+    names : workers and classes
+    model : fitted to them
+    """
+    workers, classes = names
+    findings = [
+        *_graph(answered, workers),
+        *_amounts(answered, workers),
+        *_classes(B, classes, model),
+        *_conditioning(B, model),
+        *_chance(answered, classes, model),
+        *_dependence(B, workers, model),
+    ]
+    table = pd.DataFrame([vars(finding) for finding in findings], columns=list(Finding.__annotations__))
+    rank = table["severity"].map({"problem": 0, "warning": 1, "note": 2})
+    return table.iloc[np.argsort(rank.to_numpy(), kind="stable")].reset_index(drop=True)
+
+
+def _named(names: NDArray[Any]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(repr(name.item() if isinstance(name, np.generic) else name) for name in names[:NAMED]) + more
+
+
+def _graph(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
+    present = answered.astype(bool).astype(np.int64)
+    if not (np.diff(answered.indptr) > 1).any():
+        return [
+            Finding(
+                "problem",
+                "one answer per task",
+                "No task was answered twice, so that workers cannot be compared; the labels are the answers.",
+                "Let several workers answer at least a part of the tasks; next_labels(n, goal='identify') says which.",
+            )
+        ]
+    shared = sp.csr_array(present.T @ present)
+    n_groups, group = connected_components(shared, directed=False)
+    if n_groups == 1:
+        return []
+    sizes = np.bincount(group)
+    outside = workers[group != sizes.argmax()]
+    return [
+        Finding(
+            "warning",
+            "workers fall into groups",
+            f"{n_groups} groups of workers share no task with each other; outside of the largest: {_named(outside)}.",
+            "Let a worker of each group answer tasks of the others; next_labels(n, goal='identify') says who.",
+        )
+    ]
+
+
+def _amounts(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
+    findings = []
+    given = np.asarray(answered.sum(axis=0), dtype=float).ravel()
+    few = workers[given < FEW_ANSWERS]
+    if len(few):
+        findings.append(
+            Finding(
+                "note" if len(few) < len(workers) / 2 else "warning",
+                "workers with few answers",
+                f"{len(few)} of {len(workers)} workers gave fewer than {FEW_ANSWERS} answers: {_named(few)}.",
+                "Their accuracy is hardly known, see accuracy_low and accuracy_high; ask them more, or fewer people.",
+            )
+        )
+    empty = int((np.diff(answered.indptr) == 0).sum())
+    if empty:
+        findings.append(
+            Finding(
+                "note",
+                "tasks without answers",
+                f"{empty} tasks have no answer; their label is the commonest class.",
+                "Have them answered, or leave them out.",
+            )
+        )
+    return findings
+
+
+def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
+    chosen = np.asarray(B.sum(axis=0), dtype=float).reshape(-1, len(classes)).sum(axis=0)
+    findings = []
+    absent, rare = chosen == 0, (chosen > 0) & (model.priors < RARE)
+    if absent.any():
+        findings.append(
+            Finding(
+                "warning",
+                "classes that nobody chose",
+                f"No answer names {_named(classes[absent])}.",
+                "Nothing can be said of them; check the instructions, or drop them.",
+            )
+        )
+    if rare.any():
+        findings.append(
+            Finding(
+                "warning",
+                "rare classes",
+                f"Fewer than {RARE:.0%} of the tasks are {_named(classes[rare])}.",
+                "Add tasks that are likely of these classes, or labels that are certain, with fit(..., gold=...).",
+            )
+        )
+    return findings
+
+
+def _conditioning(B: sp.csr_array, model: CrowdModel) -> list[Finding]:
+    k = len(model.priors)
+    given = np.asarray(B.sum(axis=0), dtype=float).reshape(-1, k).sum(axis=1)
+    factor = factor_of(np.full(k, 1 / k), model.confusions) * np.sqrt(given / given.sum())[:, None, None]
+    singular = np.linalg.svd(factor.reshape(-1, k), compute_uv=False)
+    if singular[-1] > 0.1 * singular[0]:
+        return []
+    return [
+        Finding(
+            "warning",
+            "classes that look alike",
+            f"The answers hardly tell some classes apart: the condition number is {singular[0] / singular[-1]:.0f}.",
+            "Merge classes that workers confuse, or sharpen the instructions.",
+        )
+    ]
+
+
+def _chance(answered: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
+    given = np.asarray(answered.sum(axis=0), dtype=float).ravel()
+    mean = np.einsum("m,mkc->kc", given / given.sum(), model.confusions)
+    wrong = mean.argmax(axis=0) != np.arange(len(classes))
+    blind = spammer_score(model.confusions) > BLIND
+    findings = []
+    if wrong.any():
+        findings.append(
+            Finding(
+                "problem",
+                "the crowd is not better than chance",
+                f"Where the class is {_named(classes[wrong])}, another answer is commoner than the right one.",
+                "The names of the classes may be swapped; give some certain labels with fit(..., gold=...).",
+            )
+        )
+    if blind.mean() > 0.2:
+        findings.append(
+            Finding(
+                "warning",
+                "many workers are no better than chance",
+                f"The answers of {int(blind.sum())} of {len(blind)} workers hardly depend on the class.",
+                "Look at worker_report(): leave out those with a spammer score near 1, and check the instructions.",
+            )
+        )
+    return findings
+
+
+def dependent_pairs(B: sp.csr_array, model: CrowdModel) -> tuple[NDArray[np.int64], Floats]:
+    """Pairs of workers who agree more often than the model allows, and by how many standard errors.
+
+    Given the class, independent workers m and j give the same answer with probability
+    ``sum_k A_m(k, c) A_j(k, c)``. Summed over their common tasks and the posterior, that is the agreement to
+    expect; pairs beyond what chance would give in any of all pairs are returned, the most striking first.
+
+    Returns
+    -------
+    pairs : array (n, 2) of workers
+    scores : array (n,)
+    """
+    k, n_workers = len(model.priors), len(model.confusions)
+    W = sp.csr_array((np.ones(len(B.data)), B.indices // k, B.indptr), shape=(B.shape[0], n_workers))
+    ones = sp.csr_array((np.ones(len(B.data)), B.indices, B.indptr), shape=B.shape)
+    agreed = sp.csr_array((n_workers, n_workers))
+    expected, variance = sp.csr_array((n_workers, n_workers)), sp.csr_array((n_workers, n_workers))
+    for c in range(k):
+        agreed = agreed + _between(ones[:, c::k])
+        common = _between(W, model.posteriors[:, c])
+        rows = np.repeat(np.arange(n_workers), np.diff(common.indptr))
+        chance = np.einsum("pk,pk->p", model.confusions[rows, :, c], model.confusions[common.indices, :, c])
+        expected = expected + _filled(common, common.data * chance)
+        variance = variance + _filled(common, common.data * chance * (1 - chance))
+    excess = sp.coo_array(sp.triu(agreed - expected, k=1))
+    spread = sp.csr_array(variance)[excess.row, excess.col]
+    spread = spread.toarray().ravel() if sp.issparse(spread) else np.asarray(spread).ravel()
+    scores = excess.data / np.sqrt(np.maximum(spread, 1e-12))
+    limit = norm.isf(SURE / max(len(scores), 1))
+    striking = np.flatnonzero((scores > limit) & (spread > 1))
+    order = striking[np.argsort(-scores[striking], kind="stable")]
+    return np.stack([excess.row[order], excess.col[order]], axis=1).astype(np.int64), scores[order]
+
+
+def _between(X: sp.csr_array, weights: Floats | None = None) -> sp.csr_array:
+    weighted = X if weights is None else sp.csr_array(X.multiply(weights[:, None]))
+    return sp.csr_array(X.T @ weighted)
+
+
+def _filled(pattern: sp.csr_array, data: Floats) -> sp.csr_array:
+    return sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+
+
+def _dependence(B: sp.csr_array, workers: NDArray[Any], model: CrowdModel) -> list[Finding]:
+    findings = []
+    effect = dispersion(B, model)
+    if effect > DEPENDENT:
+        findings.append(
+            Finding(
+                "warning",
+                "answers to one task are not independent",
+                f"They stray together {effect:.2f} times as much as independent answers would; confidence is too high.",
+                "Use model='auto', which takes this into account, and calibrate() for honest probabilities.",
+            )
+        )
+    pairs, scores = dependent_pairs(B, model)
+    if len(pairs):
+        named = "; ".join(
+            f"{_named(workers[pair])} ({score:.0f} sigma)" for pair, score in zip(pairs[:NAMED], scores, strict=False)
+        )
+        findings.append(
+            Finding(
+                "warning",
+                "workers who err alike",
+                f"{len(pairs)} pairs agree more than the model allows, as copies or judges of one family do: {named}.",
+                "Keep one of each pair, or count them as one worker.",
+            )
+        )
+    return findings

@@ -1,0 +1,97 @@
+"""Where a fit begins: every value of ``identify`` gives posteriors of all tasks, and the model behind them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from rectifact.core.linalg import procrustes
+from rectifact.core.monitor import Monitor
+from rectifact.core.rectify import Geometric
+from rectifact.crowd import imputation, moments
+from rectifact.crowd.cooccurrence import cooccurrences, n_paired_answers
+from rectifact.crowd.em import Floats, Gold, confusions_of, e_step, expected_counts
+from rectifact.crowd.rotation import factor_of, match_classes, model_of, rotate
+
+__all__ = ["METHODS", "Start", "identify"]
+
+METHODS = ("majority", "robust", "designated", "none-imputed", "multispa", "cnmf", "spectral")
+MOST_PAIRS = 5_000_000
+"""Pairs of answers above which robust imputation goes without them."""
+
+SMOOTHING = 0.1
+
+
+@dataclass(frozen=True)
+class Start:
+    """A first model and the posteriors under it; ``method`` is what was used, which may not be what was asked."""
+
+    method: str
+    priors: Floats
+    confusions: Floats
+    posteriors: Floats
+
+
+def identify(
+    method: str,
+    B: sp.csr_array,
+    votes: Floats,
+    *,
+    gold: Gold | None = None,
+    weigh_by_count: bool = True,
+    rng: np.random.Generator,
+) -> Start:
+    """Posteriors to start from, and their model.
+
+    Where no task has answers of two workers there are no co-occurrences, and the majority vote is all there is.
+
+    Parameters
+    ----------
+    method : one of ``METHODS``
+    B : sparse array (n_tasks, n_workers * n_classes)
+    votes : array (n_tasks, n_classes), shares of the votes
+    gold : tasks of known class
+    weigh_by_count : whether robust imputation weighs a pair of workers by what they share
+    rng : for ``"spectral"``
+    """
+    n_classes = votes.shape[1]
+    majority = votes.mean(axis=0), confusions_of(expected_counts(B, votes), SMOOTHING)
+    n_pairs = n_paired_answers(B)
+    if method == "majority" or not n_pairs:
+        return Start("majority", *majority, votes)
+    given = np.asarray(B.sum(axis=0), dtype=float).reshape(-1, n_classes).sum(axis=1)
+    start = factor_of(*majority)
+    if method == "spectral":
+        model = moments.spectral(B, votes, rng=rng)
+    elif method == "robust" and n_pairs > MOST_PAIRS:
+        model = _rotated(imputation.pair_free(B, start, monitor=Monitor(max_iter=50, tol=1e-4)), start, given)
+    else:
+        pairs = cooccurrences(B, n_classes)
+        if method == "multispa":
+            model = moments.multispa(pairs, given)
+        elif method == "cnmf":
+            model = moments.cnmf(pairs, *moments.multispa(pairs, given), monitor=Monitor(max_iter=20, tol=0))
+        elif method == "designated":
+            model = _rotated(imputation.designated(pairs), start, given)
+        elif method == "none-imputed":
+            model = _rotated(imputation.not_imputed(pairs), start, given)
+        else:
+            monitor = Monitor(max_iter=50, tol=1e-4)
+            U = imputation.robust(pairs, start, monitor=monitor, weigh_by_count=weigh_by_count)
+            model = _rotated(U, start, given)
+    posteriors, _ = e_step(B, *model, gold)
+    return Start(method, *model, posteriors)
+
+
+def _rotated(U: Floats, guess: Floats, given: Floats) -> tuple[Floats, Floats]:
+    """Model behind a root of the co-occurrences: rotate it to the non-negative orthant and name the classes.
+
+    The rotation starts where the root comes closest to the majority vote's.
+    """
+    k = U.shape[1]
+    stacked, weights = U.reshape(-1, k), np.repeat(given, k)
+    scale = float(np.sqrt((stacked**2).sum(axis=1).mean()))
+    Q = procrustes(guess.reshape(-1, k), stacked, weights)
+    schedule = Geometric(start=0.5 * scale, decay=1 / 0.9)
+    H = rotate(stacked, Q, weights, schedule=schedule, monitor=Monitor(max_iter=200, tol=0))
+    return match_classes(*model_of(H.reshape(U.shape), given), given)

@@ -1,0 +1,248 @@
+"""What users ask beside labels: workers, plans, diagnosis, calibration, updates, gold, weights, prediction."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.exceptions import NotFittedError
+
+from rectifact import DawidSkene, InputError, MajorityVote
+from rectifact.crowd.calibration import tempered
+from rectifact.crowd.workers import expected_gain, information, spammer_score
+from rectifact.datasets import load_crowd, make_crowd
+from rectifact.metrics import log_loss
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return make_crowd(1200, 24, 3, labels_per_task=6, n_spammers=4, accuracy=(0.65, 0.95), seed=5)
+
+
+@pytest.fixture(scope="module")
+def model(crowd):
+    return DawidSkene().fit(crowd.answers)
+
+
+def truth_of(crowd, model):
+    return crowd.truth.loc[model.tasks_].to_numpy()
+
+
+def test_workers_are_described_as_they_are(crowd, model):
+    report = model.worker_report().set_index("worker").loc[range(24)]
+    accuracy = np.einsum("mkk,k->m", crowd.confusions, crowd.prior)
+    inside = (report["accuracy_low"] <= accuracy) & (accuracy <= report["accuracy_high"])
+    assert inside.mean() > 0.7  # a 90 % interval that does not know of the posteriors' own doubt
+    assert (report["spammer"][:4] > 0.8).all()
+    assert (report["spammer"][4:] < 0.8).all()
+    assert (report["information"][:4] < 0.1).all()
+    assert (report["information"][4:] > 0.2).all()
+    bias = crowd.confusions @ crowd.prior - crowd.prior
+    assert_allclose(report[["bias_0", "bias_1", "bias_2"]], bias, atol=0.15)
+
+
+def test_information_is_mutual_information(rng):
+    priors, confusions = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), size=(2, 3)).transpose(0, 2, 1)
+    for m in range(2):
+        joint = confusions[m] * priors
+        expected = (joint * np.log2(joint / np.outer(joint.sum(axis=1), priors))).sum()
+        assert_allclose(information(priors, confusions)[m], expected)
+        gain = expected_gain(priors[None], confusions)[0, m]
+        assert_allclose(gain, expected)
+    assert_allclose(spammer_score(np.eye(4)[None]), 0)
+
+
+def test_the_next_labels_are_where_they_help(crowd, model):
+    plan = model.next_labels(20)
+    assert len(plan) == 20
+    assert (plan["gain"].diff().dropna() <= 1e-12).all()
+    entropy = model.result().set_index("task")["entropy"]
+    assert plan["entropy"].min() > entropy.quantile(0.9)
+    asked = crowd.answers.groupby("task")["worker"].apply(set)
+    for row in plan.itertuples():
+        assert row.workers
+        assert not asked[row.task] & set(row.workers)
+        assert not {0, 1, 2, 3} & set(row.workers)  # never a spammer
+
+
+def test_asking_as_planned_beats_asking_at_random(crowd):
+    """Forty tasks get one more answer, drawn from the planted model; planned ones tell more."""
+    rng = np.random.default_rng(0)
+    gains = {}
+    for name in ("planned", "random"):
+        model = DawidSkene().fit(crowd.answers)
+        plan = model.next_labels(60)
+        tasks = plan["task"] if name == "planned" else pd.Series(rng.choice(model.tasks_, 60, replace=False))
+        workers = [row[0] for row in plan["workers"]]
+        drawn = [rng.choice(3, p=crowd.confusions[w][:, crowd.truth[t]]) for t, w in zip(tasks, workers, strict=True)]
+        before = (model.labels_ != truth_of(crowd, model)).sum()
+        model.partial_fit(pd.DataFrame({"task": tasks, "worker": workers, "label": drawn}))
+        gains[name] = before - (model.labels_ != truth_of(crowd, model)).sum()
+    assert gains["planned"] > gains["random"]
+
+
+def test_pairs_to_bring_together(crowd):
+    groups = make_crowd(400, 20, 2, assignment="groups", n_groups=4).answers
+    plan = DawidSkene().fit(groups).next_labels(8, goal="identify")
+    assert not plan["connected"].any()
+    assert (plan["shared"] == 0).all()
+    assert (plan["worker"] != plan["with_worker"]).all()
+    with pytest.raises(InputError, match="choose 'labels' or 'identify'"):
+        DawidSkene().fit(groups).next_labels(8, goal="more")
+
+
+def findings(answers, **options):
+    return set(DawidSkene(**options).fit(answers).diagnose()["finding"])
+
+
+def test_good_data_has_no_findings():
+    assert findings(make_crowd(2000, 20, 3, seed=3).answers) == set()
+
+
+def test_each_problem_is_named():
+    assert "one answer per task" in findings(make_crowd(200, 10, 3, labels_per_task=1).answers)
+    assert "workers fall into groups" in findings(make_crowd(400, 20, 3, assignment="groups").answers)
+    assert "rare classes" in findings(make_crowd(3000, 20, 4, prior=[0.9, 0.08, 0.01, 0.01]).answers)
+    matrix = np.array([[1, 1, 3], [3, 3, 3], [1, 3, 1], [1, 1, 1]])
+    assert "classes that nobody chose" in findings(matrix, n_classes=3)
+    assert "workers with few answers" in findings(make_crowd(100, 200, 3, labels_per_task=3).answers)
+    assert "tasks without answers" in findings(np.array([[1, 1], [2, 2], [1, 2], [-1, -1]]))
+    spam = make_crowd(1000, 20, 3, n_spammers=12).answers
+    assert "many workers are no better than chance" in findings(spam)
+    twins = make_crowd(1500, 20, 3, seed=4).answers
+    same = {0: 1, 1: 1, 2: 2}  # class 0 is always called 1
+    assert "classes that look alike" in findings(twins.assign(label=twins["label"].map(same)), n_classes=3)
+
+
+def test_copies_are_found():
+    answers = make_crowd(1500, 15, 3, labels_per_task=5, accuracy=(0.6, 0.8), seed=1).answers
+    copy = answers[answers["worker"] == 3].assign(worker=99)
+    table = DawidSkene().fit(pd.concat([answers, copy])).diagnose()
+    row = table[table["finding"] == "workers who err alike"].iloc[0]
+    assert row["detail"].startswith("1 pairs")
+    assert "3, 99" in row["detail"]
+    assert "workers who err alike" not in findings(answers)
+
+
+def test_diagnosis_names_odd_workers_safely():
+    answers = make_crowd(200, 10, 2, labels_per_task=1).answers
+    table = DawidSkene().fit(answers.assign(worker=answers["worker"].map(lambda w: f"<b>{w}"))).diagnose()
+    assert list(table.columns) == ["severity", "finding", "detail", "remedy"]
+    assert table["severity"].iloc[0] == "problem"
+
+
+@pytest.mark.parametrize("kind", ["auto", "full", "one-coin"])
+def test_new_tasks_of_known_workers(crowd, kind):
+    old, new = crowd.answers[crowd.answers["task"] < 900], crowd.answers[crowd.answers["task"] >= 900]
+    model = DawidSkene(model=kind).fit(old)
+    probas = model.predict_proba(new)
+    assert_allclose(probas.sum(axis=1), 1)
+    error = (model.predict(new) != crowd.truth.to_numpy()[900:]).mean()
+    vote = (MajorityVote().fit(new).labels_ != crowd.truth.to_numpy()[900:]).mean()
+    assert error < vote
+    with pytest.raises(InputError, match="1 workers were not in the data of fit, first 77"):
+        model.predict(new.replace({"worker": {5: 77}}))
+
+
+@pytest.mark.parametrize("kind", ["auto", "full", "one-coin"])
+def test_more_answers_come_close_to_a_full_fit(crowd, kind):
+    order = crowd.answers.sample(frac=1, random_state=0)
+    model = DawidSkene(model=kind).fit(order[:5000])
+    model.partial_fit(order[5000:])
+    whole = DawidSkene(model=kind).fit(crowd.answers)
+    position = pd.Index(model.tasks_).get_indexer(whole.tasks_)
+    assert (model.labels_[position] == whole.labels_).mean() > 0.97
+    assert model.result()["answers"].sum() == len(crowd.answers)
+    report = model.worker_report().set_index("worker")["accuracy"]
+    assert_allclose(report.loc[whole.workers_], whole.worker_report()["accuracy"], atol=0.1)
+
+
+def test_new_workers_and_tasks_come_in(model, crowd):
+    fresh = DawidSkene().fit(crowd.answers)
+    more = pd.DataFrame({"task": ["new", "new", 5], "worker": [7, "zoe", "zoe"], "label": [1, 1, 2]})
+    fresh.partial_fit(more)
+    assert fresh.tasks_[-1] == "new"
+    assert fresh.labels_[-1] == 1
+    assert fresh.confusions_.shape == (25, 3, 3)
+    assert len(fresh.predict(more)) == 2
+    first = DawidSkene().partial_fit(crowd.answers)
+    assert_allclose(first.probas_, model.probas_)
+
+
+def test_gold_labels_are_kept_and_help():
+    crowd = make_crowd(600, 12, 2, accuracy=(0.5, 0.65), labels_per_task=4, seed=8)
+    gold = crowd.truth.iloc[:200]
+    plain, helped = DawidSkene().fit(crowd.answers), DawidSkene().fit(crowd.answers, gold=gold)
+    rest = crowd.truth.iloc[200:]
+    position = pd.Index(helped.tasks_).get_indexer(gold.index)
+    assert (helped.labels_[position] == gold.to_numpy()).all()
+    errors = [(pd.Series(m.labels_, m.tasks_).loc[rest.index] != rest).mean() for m in (plain, helped)]
+    assert errors[1] <= errors[0]
+    for form in (gold.to_dict(), gold.reset_index()):
+        assert_allclose(DawidSkene().fit(crowd.answers, gold=form).probas_, helped.probas_)
+
+
+def test_gold_from_a_file_and_its_mistakes(tmp_path):
+    answers, path = tmp_path / "a.csv", tmp_path / "gold.csv"
+    crowd = make_crowd(50, 6, 2)
+    crowd.answers.to_csv(answers, index=False)
+    crowd.truth.iloc[:9].to_csv(path)
+    assert DawidSkene().fit(answers, gold=path).probas_.max(axis=1)[0] == 1
+    fit = DawidSkene().fit
+    with pytest.raises(InputError, match="gold label 9 of task 0 is none of the classes"):
+        fit(crowd.answers, gold={0: 9})
+    with pytest.raises(InputError, match="name the tasks alike"):
+        fit(crowd.answers, gold={"0": 1})
+    with pytest.raises(InputError, match="two gold labels"):
+        fit(crowd.answers, gold=pd.Series([1, 0], index=[3, 3]))
+    with pytest.raises(InputError, match="got list"):
+        fit(crowd.answers, gold=[1, 2])
+
+
+def test_weights_count_answers():
+    answers = make_crowd(120, 10, 3).answers
+    rng = np.random.default_rng(0)
+    weights = rng.integers(0, 3, size=len(answers))
+    kind = {"identify": "majority", "model": "full"}
+    repeated = DawidSkene(**kind).fit(answers.loc[answers.index.repeat(weights)])
+    weighted = DawidSkene(**kind).fit(answers, weights=weights)
+    position = pd.Index(weighted.tasks_).get_indexer(repeated.tasks_)
+    rows = answers[weights > 0]["task"].nunique() == answers["task"].nunique()
+    tolerance = 1e-6 if rows else 0.02  # a task without weight still has a say in nothing but the prior
+    assert_allclose(weighted.probas_[position], repeated.probas_, atol=tolerance)
+    with pytest.raises(InputError, match="one number of at least 0"):
+        DawidSkene().fit(answers, weights=weights[:5])
+
+
+def test_calibration_makes_overconfident_posteriors_honest(load_or_skip):
+    losses = {}
+    for name in ("rte", "polarity", "face"):
+        crowd = load_or_skip(load_crowd, name)
+        model = DawidSkene().fit(crowd.answers)
+        known = crowd.truth.index.intersection(model.tasks_)
+        rows, codes = (
+            pd.Index(model.tasks_).get_indexer(known),
+            pd.Index(model.classes_).get_indexer(crowd.truth[known]),
+        )
+        before, labels = log_loss(model.probas_[rows], codes), model.labels_.copy()
+        model.calibrate()
+        losses[name] = before, log_loss(model.probas_[rows], codes)
+        assert (model.labels_ == labels).all()
+        assert model.temperature_ <= 1
+    assert all(after < before for before, after in losses.values()), losses
+
+
+def test_calibration_leaves_honest_posteriors_alone(crowd):
+    model = DawidSkene().fit(crowd.answers)
+    before = log_loss(model.probas_, truth_of(crowd, model))
+    model.calibrate()
+    assert 0.7 < model.temperature_ <= 1
+    assert log_loss(model.probas_, truth_of(crowd, model)) < before + 0.01
+    assert_allclose(tempered(np.array([[0.9, 0.1]]), 1.0), [[0.9, 0.1]])
+
+
+def test_nothing_before_fit(crowd):
+    for call in ("next_labels", "diagnose", "calibrate", "worker_report", "result"):
+        with pytest.raises(NotFittedError):
+            getattr(DawidSkene(), call)()
+    with pytest.raises(NotFittedError):
+        DawidSkene().predict(crowd.answers)
