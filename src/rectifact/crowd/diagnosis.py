@@ -11,7 +11,6 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm
 
 from rectifact.crowd.em import CrowdModel, Floats
-from rectifact.crowd.rotation import factor_of
 from rectifact.crowd.variational import dispersion
 from rectifact.crowd.workers import spammer_score
 
@@ -19,6 +18,7 @@ __all__ = ["Finding", "dependent_pairs", "diagnose"]
 
 RARE = 0.02  # share of a class below which its confusions can hardly be learnt
 FEW_ANSWERS = 5  # of a worker
+LEAST_CONTRAST = 0.03  # correlation of two answers to one task on any contrast of classes
 BLIND = 0.9  # spammer score of a worker who tells nothing
 DEPENDENT = 1.15  # design effect worth a word
 SURE = 1e-3  # chance, over all pairs together, of calling independent workers dependent
@@ -55,7 +55,7 @@ def diagnose(
         *_graph(answered, workers),
         *_amounts(answered, workers),
         *_classes(B, classes, model),
-        *_conditioning(B, model),
+        *_conditioning(B, classes),
         *_chance(answered, classes, model),
         *_dependence(B, workers, model),
     ]
@@ -147,19 +147,25 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
     return findings
 
 
-def _conditioning(B: sp.csr_array, model: CrowdModel) -> list[Finding]:
-    k = len(model.priors)
-    given = np.asarray(B.sum(axis=0), dtype=float).reshape(-1, k).sum(axis=1)
-    factor = factor_of(np.full(k, 1 / k), model.confusions) * np.sqrt(given / given.sum())[:, None, None]
-    singular = np.linalg.svd(factor.reshape(-1, k), compute_uv=False)
-    if singular[-1] > 0.1 * singular[0]:
+def _conditioning(B: sp.csr_array, classes: NDArray[Any]) -> list[Finding]:
+    """How well two answers to one task agree on each contrast of classes: the spectrum of all co-occurrences."""
+    votes = B @ np.tile(np.eye(len(classes)), (B.shape[1] // len(classes), 1))
+    together = votes.T @ votes - np.diag(votes.sum(axis=0))  # pairs of different answers
+    share = together.sum(axis=1)
+    chosen = np.flatnonzero(share > 0)
+    if len(chosen) < 2:
         return []
+    root = np.sqrt(share[chosen])
+    values, vectors = np.linalg.eigh(together[np.ix_(chosen, chosen)] / np.outer(root, root))
+    if values[0] > max(LEAST_CONTRAST, 2 / np.sqrt(share.sum())):
+        return []
+    alike = classes[chosen[np.sort(np.argsort(-np.abs(vectors[:, 0]))[:2])]]
     return [
         Finding(
             "warning",
             "classes that look alike",
-            f"The answers hardly tell some classes apart: the condition number is {singular[0] / singular[-1]:.0f}.",
-            "Merge classes that workers confuse, or sharpen the instructions.",
+            f"Workers hardly tell {_named(alike)} apart: their answers agree on it with correlation {values[0]:.2f}.",
+            "Merge these classes, or sharpen the instructions.",
         )
     ]
 
