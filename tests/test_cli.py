@@ -82,6 +82,24 @@ def test_other_peoples_columns_and_shapes(run, answers, tmp_path):
     assert run("labels", wide, "--wide", "--missing", "?").out.count("\n") == 31
 
 
+def test_gold_plan_and_calibration(run, answers, tmp_path):
+    gold, plan = tmp_path / "gold.csv", tmp_path / "plan.csv"
+    gold.write_text("task,label\n12,2\n38,2\n")
+    frame = pd.read_csv(answers)
+    frame[(frame["task"] != 3) | (frame["worker"] < 3)].to_csv(answers, index=False)
+    said = run("labels", answers, "--gold", gold, "--plan", plan, "--calibrate", "-o", tmp_path / "truth.csv")
+    truth = pd.read_csv(tmp_path / "truth.csv").set_index("task")
+    assert truth.loc[[12, 38], "label"].tolist() == [2, 2]
+    table = pd.read_csv(plan)
+    assert list(table.columns) == ["task", "gain", "entropy", "workers"]
+    assert len(table) == 45
+    assert set(table.set_index("task")["workers"][3].split("; ")) == {"3", "4", "5"}
+    assert "answers to one task are not independent" in said.err
+    for other in (answers, gold):
+        assert "named twice" in run("labels", answers, "--gold", gold, "-o", other, expect=2).err
+    assert "named twice" in run("labels", answers, "-o", plan, "--workers", plan, expect=2).err
+
+
 MISTAKES = {
     "empty.csv": ("", "Empty CSV file"),
     "column.csv": ("task,label\n1,x\n", "No column for the worker"),
@@ -146,5 +164,5 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert err == "rectifact: interrupted; no file was left half-written.\n"
+    assert err.endswith("rectifact: interrupted; no file was left half-written.\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.parquet", "truth.csv"]

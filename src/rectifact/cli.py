@@ -57,28 +57,40 @@ def labels(
     worker: Annotated[str | None, typer.Option(help="Name of the column with the worker.")] = None,
     label: Annotated[str | None, typer.Option(help="Name of the column with the label.")] = None,
     wide: Annotated[bool, typer.Option("--wide", help="One row per task, one column per worker.")] = False,
+    gold: Annotated[Path | None, typer.Option(help="File of labels that are certain: task, label.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="Write what to label next here, and whom to ask.")] = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Make too high confidence honest.")
+    ] = False,
     missing: Annotated[str, typer.Option(help="What stands for no answer, besides nothing.")] = "auto",
 ) -> None:
     """Turn the answers of many annotators into one label per task, and learn who is good."""
-    for path in (out, workers):
-        if path is not None and path != Path("-"):
-            _check_table_name(path)
-    targets = [path.resolve() for path in (answers, out, workers) if path is not None and path != Path("-")]
-    if len(set(targets)) < len(targets):
-        raise InputError("The answers, the labels and the workers need three different files. Choose another name.")
+    outputs = [path for path in (out, workers, plan) if path is not None and path != Path("-")]
+    for path in outputs:
+        _check_table_name(path)
+    files = [path.resolve() for path in (answers, gold, *outputs) if path is not None]
+    if len(set(files)) < len(files):
+        raise InputError("One file is named twice, and would be overwritten. Choose another name for the output.")
     data = read_answers(answers, task=task, worker=worker, label=label, wide=wide, missing=missing)
     with _progress("aggregating") as callback, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = DawidSkene(callbacks=[callback]).fit(data)
+        model = DawidSkene(callbacks=[callback]).fit(data, gold=gold)
+        if calibrate:
+            model.calibrate()
     _write_table(model.result(), out)
     if workers is not None:
         _write_table(model.worker_report(), workers)
+    if plan is not None:
+        table = model.next_labels(len(data.tasks))
+        _write_table(table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names)))), plan)
     for warning in caught:
         _say(f"Note: {warning.message}")
     _say(
         f"{len(data)} answers of {len(data.workers)} workers on {len(data.tasks)} tasks, {len(data.classes)} classes: "
         f"{model.stop_reason_} after {model.n_iter_} iterations."
     )
+    for row in model.diagnose().itertuples():
+        _say(f"{row.severity}: {row.finding}. {row.detail} {row.remedy}")
     if data.columns and set(data.columns) != set(data.columns.values()):
         _say("Columns read: " + ", ".join(f"{role} from {column!r}" for role, column in data.columns.items()) + ".")
 

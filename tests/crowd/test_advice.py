@@ -113,8 +113,6 @@ def test_each_problem_is_named():
     table = DawidSkene().fit(twins.assign(label=np.where(twins["label"] < 2, guessed, 2))).diagnose()
     detail = table.set_index("finding").loc["classes that look alike", "detail"]
     assert detail.startswith("Workers hardly tell 0, 1 apart")
-        table.set_index("finding").loc["classes that look alike", "detail"].startswith("Workers hardly tell 0, 1 apart")
-    )
 
 
 def test_copies_are_found():

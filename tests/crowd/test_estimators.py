@@ -85,6 +85,64 @@ def test_errors_on_the_published_crowds(name, options, vote, em, load_or_skip):
     assert error_percent(crowd, probabilities(clone(MV_EM).fit(crowd.answers))) <= em
 
 
+ELEVEN = ["adult", "bluebird", "dog", "face", "fact", "polarity", "product", "rte", "trec", "weather", "zencrowd-us"]
+
+
+def test_auto_is_never_embarrassed_on_the_published_crowds(load_or_skip):
+    """One configuration for all, no truth used: the lowest mean error, and never far from the best method."""
+    errors = {"vote": [], "em": [], "one-coin": [], "auto": []}
+    for name in ELEVEN:
+        crowd = load_or_skip(load_crowd, name, **({"workers": 52} if name == "dog" else {}))
+        models = MajorityVote(), clone(MV_EM), DawidSkene("majority", model="one-coin"), DawidSkene()
+        for key, model in zip(errors, models, strict=True):
+            errors[key].append(error_percent(crowd, probabilities(model.fit(crowd.answers))))
+    table = pd.DataFrame(errors, index=ELEVEN)
+    assert table["auto"].mean() <= 16.2
+    assert table.mean().idxmin() == "auto"
+    assert (table["auto"] - table[["vote", "em"]].min(axis=1)).max() <= 2.0
+
+
+PLANTED = {
+    "rare classes": {"n_tasks": 2000, "n_workers": 40, "n_classes": 4, "prior": [0.9, 0.06, 0.02, 0.02]},
+    "spammers": {"n_tasks": 1000, "n_workers": 40, "n_spammers": 20},
+    "adversaries": {"n_tasks": 1000, "n_workers": 40, "n_adversaries": 10},
+    "both": {"n_tasks": 1000, "n_workers": 60, "n_classes": 4, "n_spammers": 15, "n_adversaries": 10},
+    "groups": {"n_tasks": 1000, "n_workers": 40, "assignment": "groups", "n_groups": 4},
+    "one label": {"n_tasks": 1000, "n_workers": 40, "labels_per_task": 1},
+    "many workers": {"n_tasks": 1000, "n_workers": 500, "labels_per_task": 5},
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_auto_is_close_to_em_or_better_where_em_is_right(name):
+    options = {"labels_per_task": 7, **PLANTED[name]}
+    differences = []
+    for seed in range(4):
+        crowd = make_crowd(seed=seed, **options)
+        auto, em = (error_percent(crowd, probabilities(m.fit(crowd.answers))) for m in (DawidSkene(), clone(MV_EM)))
+        differences.append(auto - em)
+    assert np.mean(differences) <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "bounds"),
+    [
+        ({"identify": "robust", "refine": None}, (11.62, 16.62, 7.75, 29.90)),
+        ({"identify": "robust"}, (10.69, 16.37, 7.63, 30.13)),
+        ({"identify": "designated", "refine": None}, (12.54, 16.99, 10.01, 29.60)),
+        ({"identify": "designated"}, (10.69, 16.37, 7.63, 30.13)),
+        ({"identify": "cnmf", "refine": None}, (11.62, 16.50, 7.39, 30.27)),
+        ({"identify": "auto"}, (10.69, 16.37, 7.63, 30.13)),
+    ],
+    ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else "",
+)
+def test_identification_on_the_published_crowds(options, bounds, load_or_skip):
+    for name, bound in zip(("bluebird", "dog", "rte", "trec"), bounds, strict=True):
+        crowd = load_or_skip(load_crowd, name, **({"workers": 52} if name == "dog" else {}))
+        model = DawidSkene(model="full", **options).fit(crowd.answers)
+        assert error_percent(crowd, probabilities(model)) <= bound, name
+
+
 def test_em_beats_the_vote_where_workers_differ():
     crowd = make_crowd(2000, 40, 3, n_spammers=15, accuracy=(0.6, 0.95))
     vote, em, auto = (error_percent(crowd, probabilities(model.fit(crowd.answers))) for model in ESTIMATORS)

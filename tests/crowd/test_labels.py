@@ -139,6 +139,65 @@ def test_labels_of_plus_and_minus_one_are_not_lost_silently(one):
     assert len(read_answers(third)) == 4  # classes 0 and 1: -1 is no answer
 
 
+def test_wide_files_mix_whole_numbers_as_pandas_writes_them(tmp_path):
+    frame = pd.DataFrame({"task": list("abcd"), "w1": [1, 0, 1, np.nan], "w2": [1, 0, 1, 0], "w3": [0, 0, np.nan, 1]})
+    expected = [(t, w, str(int(x))) for t, w, x in decoded(read_answers(frame, wide=True))]
+    frame.to_csv(tmp_path / "wide.csv", index=False)  # w1 and w3 have 1.0 where w2 has 1
+    assert decoded(read_answers(tmp_path / "wide.csv", wide=True)) == expected
+    frame.fillna(-1).to_csv(tmp_path / "minus.csv", index=False)
+    assert decoded(read_answers(tmp_path / "minus.csv", wide=True)) == expected
+    signs = frame.replace(0, -1)
+    signs.to_csv(tmp_path / "signs.csv", index=False)
+    for data in (signs, tmp_path / "signs.csv"):
+        with pytest.raises(InputError, match="--missing nan"):
+            read_answers(data, wide=True)
+        assert len(read_answers(data, wide=True, missing="nan")) == 10
+
+
+@pytest.mark.parametrize("missing", [-9, "-9", -9.0])
+def test_missing_is_compared_by_value(missing):
+    frame = pd.DataFrame({"task": [1, 2], "a": [1, -9], "b": [1, 2], "c": [2, 2]})
+    assert len(read_answers(frame, wide=True, missing=missing)) == 5
+    assert len(read_answers(frame.drop(columns="task").to_numpy(), missing=missing)) == 5
+    assert len(read_answers(sp.csr_array(frame.drop(columns="task").to_numpy()), missing=missing)) == 5
+    long = pd.DataFrame({"task": [1, 1, 2, 2], "worker": [1, 2, 1, 2], "label": [3, -9, 3, 4]})
+    assert len(read_answers(long, missing=missing)) == 3
+
+
+def test_a_column_that_is_no_annotator_is_refused():
+    frame = WIDE.assign(text=["one", "two", "three"])
+    with pytest.raises(InputError, match="'text' shares no label with the others"):
+        read_answers(frame, wide=True)
+    pivoted = FRAME.drop_duplicates(["task", "worker"]).pivot(index="task", columns="worker", values="label")
+    answers = read_answers(pivoted, wide=True)
+    assert sorted(answers.tasks) == ["t1", "t2"]
+    assert answers.columns == {"task": "task"}
+    numbers = pivoted.rename(columns={"ann": 0, "bob": 1})
+    assert read_answers(numbers.reset_index(), wide=True).workers.tolist() == [0, 1]
+
+
+def test_gaps_of_every_kind():
+    frame = pd.DataFrame({"a": pd.array([1, None, 2], dtype="Int64"), "b": pd.array([1, 1, 2], dtype="Int64")})
+    assert len(read_answers(frame, wide=True)) == 5
+    masked = np.ma.masked_array([[1, 2], [2, 2]], mask=[[False, True], [False, False]])
+    assert len(read_answers(masked)) == 3
+
+
+def test_dates_stay_dates():
+    days = pd.to_datetime(["2020-01-01", "2020-01-02", "2020-01-01"]).astype("datetime64[ns]")
+    frame = pd.DataFrame({"task": ["x"] * 3, "worker": [1, 2, 3], "label": days})
+    assert read_answers(frame).classes.tolist() == [pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-02")]
+
+
+def test_prodigy_asks_about_a_label_and_gets_an_answer():
+    frame = FRAME.set_axis(["_task_hash", "_annotator_id", "answer"], axis="columns").assign(label="POSITIVE")
+    assert read_answers(frame).classes.tolist() == ["no", "yes"]
+
+
+def test_a_record_batch_is_a_table():
+    assert decoded(read_answers(pa.RecordBatch.from_pandas(FRAME))) == sorted(ROWS)
+
+
 def test_a_task_nobody_answered_keeps_its_row():
     answers = read_answers(np.array([[1, 2], [-1, -1], [2, 2]]))
     assert len(answers.tasks) == 3
@@ -187,6 +246,8 @@ MISTAKES = {
     "a number": (3, "got int"),
     "ragged rows": ([[1, 2], [1]], "differ in length"),
     "a sparse matrix from -1": (sp.csr_array(np.array([[-1, 1], [1, -1]])), "numbers its classes from 1.*found -1"),
+    "two columns of one name": (pd.concat([FRAME, FRAME[["label"]]], axis=1), "Give each a name of its own"),
+    "a sparse vector": (sp.coo_array(np.array([1, 2])), r"got shape \(2,\)"),
     "a sparse matrix of shares": (sp.csr_array(np.array([[0.5, 1], [1, 1]])), "found 0.5"),
 }
 
@@ -196,6 +257,18 @@ def test_mistakes_get_a_sentence(name):
     data, sentence = MISTAKES[name]
     with pytest.raises(InputError, match=sentence):
         read_answers(data)
+
+
+def test_options_that_make_no_sense():
+    with pytest.raises(InputError, match="three columns"):
+        read_answers(FRAME, task="worker")
+    with pytest.raises(InputError, match="one column per worker"):
+        read_answers(WIDE, wide=True, label="ann")
+    with pytest.raises(InputError, match="one value that stands for no answer"):
+        read_answers(FRAME, missing=[1, 2])
+    with pytest.raises(InputError, match="listed twice"):
+        read_answers(FRAME, classes=["yes", "no", "no"])
+    assert read_answers(FRAME, classes=["a", "b", "c", "yes", "no", "d"]).classes.tolist()[-1] == "d"
 
 
 def test_an_unhashable_label_is_a_type_error_too():

@@ -56,9 +56,10 @@ def test_a_second_process_does_not_compile_again():
         "import numpy as np; from rectifact.kernels import compiled;"
         "one = np.ones(1, dtype='i4'), np.ones(1, dtype='f4'), np.ones((1, 2));"
         "compiled.hals_sweep(np.ones((2, 2)), np.eye(2), np.ones((2, 2)));"
-        "compiled.crowd_posteriors(np.array([0, 1], dtype='i4'), *one[:2], np.zeros(2), np.zeros((2, 2)));"
+        "known = np.empty(0, dtype='i8');"
+        "compiled.crowd_sweep(np.array([0, 1], dtype='i4'), *one[:2], np.zeros(2), np.zeros((2, 2)), known, one[2]);"
         "compiled.crowd_counts(np.array([0, 1], dtype='i4'), *one, 2);"
-        "forms = compiled.hals_sweep, compiled.crowd_posteriors, compiled._add_counts;"
+        "forms = compiled.hals_sweep, compiled._sweep, compiled._add_counts;"
         "stats = [f.stats for f in forms];"
         "print(*(sum(s.cache_hits.values()) for s in stats), *(sum(s.cache_misses.values()) for s in stats))"
     )
@@ -76,17 +77,25 @@ def test_compiled_crowd_kernels_equal_reference(seed, n_tasks, k):
     weights = rng.choice([0.5, 1.0, 2.0], size=len(cells)).astype(np.float32)
     log_priors = np.log(rng.dirichlet(np.ones(k)))
     log_confusions = np.log(rng.dirichlet(np.full(k, 0.2), size=(7, k)).transpose(0, 2, 1).reshape(-1, k) + 1e-30)
-    slow, fast = (form.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions) for form in FORMS)
+    known = rng.integers(-3, k, size=n_tasks).clip(-1) if seed % 2 else np.empty(0, dtype=np.int64)
+    out = [np.empty((n_tasks, k)) for _ in FORMS]
+    slow, fast = (
+        form.crowd_sweep(indptr, cells, weights, log_priors, log_confusions, known, posteriors)
+        for form, posteriors in zip(FORMS, out, strict=True)
+    )
+    assert_allclose(out[1], out[0], atol=1e-12)
     assert_allclose(fast[0], slow[0], atol=1e-12)
     assert_allclose(fast[1], slow[1], rtol=1e-12)
-    slow_counts, fast_counts = (form.crowd_counts(indptr, cells, weights, slow[0], 7 * k) for form in FORMS)
-    assert_allclose(fast_counts, slow_counts, atol=1e-12)
+    counts = [form.crowd_counts(indptr, cells, weights, out[0], 7 * k) for form in FORMS]
+    assert_allclose(counts[0], slow[0], atol=1e-12)
+    assert_allclose(counts[1], slow[0], atol=1e-12)
 
 
 def test_an_impossible_answer_excludes_a_class():
     log_confusions = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
     arrays = np.array([0, 1], dtype=np.int32), np.array([1], dtype=np.int32), np.ones(1, dtype=np.float32)
     for form in FORMS:
-        posteriors, evidence = form.crowd_posteriors(*arrays, np.log([0.75, 0.25]), log_confusions)
+        posteriors, nothing = np.empty((1, 2)), np.empty(0, dtype=np.int64)
+        _, evidence = form.crowd_sweep(*arrays, np.log([0.75, 0.25]), log_confusions, nothing, posteriors)
         assert_allclose(posteriors, [[0, 1]])
         assert_allclose(evidence, np.log(0.25))

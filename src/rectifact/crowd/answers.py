@@ -201,7 +201,7 @@ def check_comparable(answers: Answers) -> None:
             f"Every answer is {plain(answers.classes[0])!r}: with one class there is nothing to decide. Name the "
             "column with the labels, or list all classes."
         )
-    n_seen = len(np.unique(answers.label))
+    n_seen = np.count_nonzero(np.bincount(answers.label))
     if n_seen >= max(len(answers), 3):
         raise InputError(
             f"There are {n_seen} classes for {len(answers)} answers, so that no two answers agree. "

@@ -20,13 +20,16 @@ __all__ = [
     "Background",
     "CrowdModel",
     "Gold",
+    "class_totals",
     "confusions_of",
     "e_step",
     "em",
     "expected_counts",
+    "known_classes",
     "log_e_step",
     "model_from",
     "one_coin_of",
+    "sweep",
     "vote_shares",
 ]
 
@@ -124,14 +127,37 @@ def em(
            [0., 1.]])
     """
     confusions_from = confusions_from or confusions_of
+    posteriors, known = posteriors.copy(), known_classes(gold, len(posteriors))
+    seen = expected_counts(B, posteriors)
     for _ in monitor:
-        counts = background.counts + expected_counts(B, posteriors)
-        classes = background.classes + posteriors.sum(axis=0)
+        counts, classes = background.counts + seen, background.classes + class_totals(posteriors)
         priors, confusions = classes / classes.sum(), confusions_from(counts, smoothing)
-        posteriors, likelihood = e_step(B, priors, confusions, gold)
+        with np.errstate(divide="ignore"):  # log 0 = -inf: impossible, as it should be
+            seen, likelihood = sweep(B, np.log(priors), np.log(confusions), known, posteriors)
         penalty = smoothing * np.log(confusions).sum() if smoothing else 0.0
         monitor.record(lambda: -(likelihood + penalty))
     return model_from(priors, confusions, posteriors, counts + smoothing, likelihood, likelihood + penalty)
+
+
+def sweep(
+    B: sp.csr_array, log_priors: Floats, log_confusions: Floats, known: NDArray[np.int64], posteriors: Floats
+) -> tuple[Floats, float]:
+    """E-step into ``posteriors`` and the counts of the next M-step, in one pass; and the log-likelihood.
+
+    The logarithms need not be those of normalised probabilities.
+    """
+    cells = np.ascontiguousarray(log_confusions.reshape(-1, len(log_priors)))
+    counts, evidence = kernels.crowd_sweep(B.indptr, B.indices, B.data, log_priors, cells, known, posteriors)
+    return counts.reshape(log_confusions.shape), evidence
+
+
+def known_classes(gold: Gold | None, n_tasks: int) -> NDArray[np.int64]:
+    """Class of each task where it is known and -1 elsewhere; empty if none is."""
+    if gold is None:
+        return np.empty(0, dtype=np.int64)
+    known = np.full(n_tasks, -1, dtype=np.int64)
+    known[gold[0]] = gold[1]
+    return known
 
 
 def model_from(
@@ -148,6 +174,11 @@ def expected_counts(B: sp.csr_array, posteriors: Floats) -> Floats:
     n_classes = posteriors.shape[1]
     counts = kernels.crowd_counts(B.indptr, B.indices, B.data, posteriors, B.shape[1])
     return counts.reshape(-1, n_classes, n_classes)
+
+
+def class_totals(posteriors: Floats) -> Floats:
+    """Expected number of tasks of each class; a product, because numpy sums long thin arrays slowly."""
+    return np.ones(len(posteriors)) @ posteriors
 
 
 def confusions_of(counts: Floats, smoothing: float) -> Floats:
@@ -169,19 +200,14 @@ def one_coin_of(counts: Floats, smoothing: float) -> Floats:
 
 def e_step(B: sp.csr_array, priors: Floats, confusions: Floats, gold: Gold | None = None) -> tuple[Floats, float]:
     """Posterior of each task's class, and the log-likelihood of all answers and known classes."""
-    with np.errstate(divide="ignore"):  # log 0 = -inf: impossible, as it should be
+    with np.errstate(divide="ignore"):
         return log_e_step(B, np.log(priors), np.log(confusions), gold)
 
 
 def log_e_step(
     B: sp.csr_array, log_priors: Floats, log_confusions: Floats, gold: Gold | None = None
 ) -> tuple[Floats, float]:
-    """:func:`e_step` on logarithms, which need not be those of normalised probabilities."""
-    n_classes = len(log_priors)
-    cells = np.ascontiguousarray(log_confusions.reshape(-1, n_classes))
-    posteriors, evidence = kernels.crowd_posteriors(B.indptr, B.indices, B.data, log_priors, cells)
-    if gold is not None:
-        tasks, classes = gold
-        evidence += float(np.log(np.maximum(posteriors[tasks, classes], 1e-300)).sum())
-        posteriors[tasks] = np.eye(n_classes)[classes]
+    """:func:`e_step` on logarithms."""
+    posteriors = np.empty((B.shape[0], len(log_priors)))
+    _, evidence = sweep(B, log_priors, log_confusions, known_classes(gold, B.shape[0]), posteriors)
     return posteriors, evidence

@@ -16,7 +16,7 @@ from rectifact.crowd.rotation import factor_of, match_classes, model_of, rotate
 __all__ = ["METHODS", "Start", "identify"]
 
 METHODS = ("majority", "robust", "designated", "none-imputed", "multispa", "cnmf", "spectral")
-MOST_PAIRS = 5_000_000
+MOST_PAIRS = 500_000
 """Pairs of answers above which robust imputation goes without them."""
 
 SMOOTHING = 0.1

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
+from rectifact import kernels
 from rectifact.core.monitor import Monitor
 from rectifact.core.validation import InputError
 from rectifact.crowd.cooccurrence import Cooccurrences
@@ -61,12 +62,17 @@ def pair_free(B: sp.csr_array, start: Floats, *, monitor: Monitor) -> Floats:
     given = (B.T @ np.ones(B.shape[0])).reshape(n_workers, k, 1)
     met = np.arange(n_workers)
     for _ in monitor:
-        cross = (B.T @ (B @ U.reshape(-1, k))).reshape(U.shape) - given * U
+        cross = _gathered(B, B @ U.reshape(-1, k)).reshape(U.shape) - given * U
         own = (U.swapaxes(1, 2) @ U).reshape(n_workers, -1)
-        gram = (W.T @ (W @ own) - given.sum(axis=1) * own).reshape(U.shape)
+        gram = (_gathered(W, W @ own) - given.sum(axis=1) * own).reshape(U.shape)
         previous, U = U, _half_step(U, met, cross, gram)
         monitor.record(lambda: np.linalg.norm(U - previous))
     return U
+
+
+def _gathered(X: sp.csr_array, Y: Floats) -> Floats:
+    """``X.T @ Y`` on all cores."""
+    return kernels.crowd_counts(X.indptr, X.indices, X.data, Y, X.shape[1])
 
 
 def _half_step(U: Floats, met: np.ndarray, cross: Floats, gram: Floats) -> Floats:

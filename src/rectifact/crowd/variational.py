@@ -12,7 +12,18 @@ import scipy.sparse as sp
 from scipy.special import digamma, gammaln
 
 from rectifact.core.monitor import Monitor
-from rectifact.crowd.em import NOTHING, Background, CrowdModel, Floats, Gold, e_step, expected_counts, log_e_step
+from rectifact.crowd.em import (
+    NOTHING,
+    Background,
+    CrowdModel,
+    Floats,
+    Gold,
+    class_totals,
+    e_step,
+    expected_counts,
+    known_classes,
+    sweep,
+)
 
 __all__ = ["PRIOR_ANSWERS", "dispersion", "trust_in_answers", "variational"]
 
@@ -57,15 +68,15 @@ def variational(
     n_classes = start.shape[1]
     everywhere, diagonal = PRIOR_ANSWERS
     prior_counts = everywhere + diagonal * np.eye(n_classes)
-    vote_counts, vote_classes = expected_counts(B, votes), votes.sum(axis=0)
-    posteriors = start
+    vote_counts, vote_classes = expected_counts(B, votes), class_totals(votes)
+    posteriors, known = start.copy(), known_classes(gold, len(start))
+    seen = expected_counts(B, posteriors)
     for _ in monitor:
-        seen = trust * expected_counts(B, posteriors) + (1 - trust) * vote_counts
-        counts = prior_counts + background.counts + trust * seen
-        classes = 1 + background.classes + trust * posteriors.sum(axis=0) + (1 - trust) * vote_classes
+        counts = prior_counts + background.counts + trust * (trust * seen + (1 - trust) * vote_counts)
+        classes = 1 + background.classes + trust * class_totals(posteriors) + (1 - trust) * vote_classes
         log_confusions = digamma(counts) - digamma(counts.sum(axis=1, keepdims=True))
         log_priors = digamma(classes) - digamma(classes.sum())
-        posteriors, evidence = log_e_step(B, log_priors, trust * log_confusions, gold)
+        seen, evidence = sweep(B, log_priors, trust * log_confusions, known, posteriors)
         anchored = (vote_classes * log_priors).sum() + trust * (vote_counts * log_confusions).sum()
         divergence = _divergence(counts, prior_counts) + _divergence(classes[:, None], np.ones((n_classes, 1)))
         bound = trust * evidence + (1 - trust) * anchored - divergence

@@ -9,18 +9,25 @@ from types import ModuleType
 from rectifact.core.arrays import Array, is_host
 from rectifact.kernels import reference
 
-__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep"]
+__all__ = ["crowd_counts", "crowd_sweep", "hals_sweep"]
 
 
-def crowd_posteriors(
-    indptr: Array, cells: Array, weights: Array, log_priors: Array, log_confusions: Array
+def crowd_sweep(
+    indptr: Array,
+    cells: Array,
+    weights: Array,
+    log_priors: Array,
+    log_confusions: Array,
+    known: Array,
+    posteriors: Array,
 ) -> tuple[Array, float]:
-    """E-step of Dawid-Skene; see :func:`rectifact.kernels.reference.crowd_posteriors`."""
-    return _form(log_confusions).crowd_posteriors(indptr, cells, weights, log_priors, log_confusions)
+    """E-step and M-step of Dawid-Skene; see :func:`rectifact.kernels.reference.crowd_sweep`."""
+    form = _form(log_confusions)
+    return form.crowd_sweep(indptr, cells, weights, log_priors, log_confusions, known, posteriors)
 
 
 def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, n_cells: int) -> Array:
-    """M-step of Dawid-Skene; see :func:`rectifact.kernels.reference.crowd_counts`."""
+    """Expected answers per cell; see :func:`rectifact.kernels.reference.crowd_counts`."""
     return _form(posteriors).crowd_counts(indptr, cells, weights, posteriors, n_cells)
 
 
