@@ -59,9 +59,7 @@ def labels(
     wide: Annotated[bool, typer.Option("--wide", help="One row per task, one column per worker.")] = False,
     gold: Annotated[Path | None, typer.Option(help="File of labels that are certain: task, label.")] = None,
     plan: Annotated[Path | None, typer.Option(help="Write what to label next here, and whom to ask.")] = None,
-    calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Make too high confidence honest.")
-    ] = False,
+    calibrate: Annotated[bool, typer.Option("--calibrate", help="Make too high confidence honest.")] = False,
     missing: Annotated[str, typer.Option(help="What stands for no answer, besides nothing.")] = "auto",
 ) -> None:
     """Turn the answers of many annotators into one label per task, and learn who is good."""
