@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from rectifact import __version__, cli
+from rectifact.bench.crowd import METHODS
 from rectifact.datasets import load_crowd, make_crowd
 
 
@@ -147,8 +148,12 @@ def test_bench_says_what_it_measured_and_where(run, tmp_path, monkeypatch):
     said = run("bench", "crowd", "-o", tmp_path / "results.json")
     assert "MV-EM" in said.out
     results = json.loads((tmp_path / "results.json").read_text())
-    errors = {row["case"]: row["error_%"] for row in results["rows"]}
+    errors = {row["method"]: row["error_%"] for row in results["methods"]}
     assert 0 < errors["MV-EM"] < errors["majority vote"] < 50
+    assert errors.keys() == set(METHODS)
+    assert results["auto"] == []  # no published set is here
+    assert {row["answers"] for row in results["scaling"]} == {500_000, 1_000_000}
+    assert results["environment"]["numba_threads"] == 1
     assert results["environment"]["versions"]["numpy"]
     assert "choose crowd" in run("bench", "nothing", expect=2).err
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ app = typer.Typer(
     no_args_is_help=True, pretty_exceptions_enable=False, help="Recover the truth behind non-negative data."
 )
 messages = Console(stderr=True, highlight=False, soft_wrap=True)
-output = Console(highlight=False, soft_wrap=True)
+output = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
 
 
 def _print_version(wanted: bool) -> None:
@@ -142,6 +142,7 @@ def datasets() -> None:
 def bench(
     family: Annotated[str, typer.Argument(help="What to measure: crowd.")] = "crowd",
     peers: Annotated[bool, typer.Option("--peers", help="Measure the peers in the same run.")] = False,
+    large: Annotated[bool, typer.Option("--large", help="Up to 100 million answers: takes minutes and 12 GB.")] = False,
     out: Annotated[Path | None, typer.Option("--output", "-o", help="Save results and environment as JSON.")] = None,
 ) -> None:
     """Measure errors and times on the published sets that are at hand, next to the papers' figures."""
@@ -150,21 +151,28 @@ def bench(
     if out is not None:
         check_writable(out)
     from rectifact.bench.crowd import run_crowd
-    from rectifact.bench.measure import environment
+    from rectifact.bench.measure import environment, one_thread
+    from rectifact.bench.scaling import run_scaling
 
-    with _progress("measuring"):
-        rows = run_crowd(peers=peers)
-    table = Table("set", "method", "error %", "paper %", "seconds", "time ratio to MV-EM")
-    for row in rows:
-        paper = "" if row["paper_%"] != row["paper_%"] else f"{row['paper_%']:.2f}"
-        figures = f"{row['error_%']:.2f}", paper, f"{row['min_s']:.3g}", f"{row['time_ratio']:.2f}"
-        table.add_row(row["set"], row["case"], *figures)
-    output.print(table)
+    with _progress("measuring"), one_thread():
+        tables = run_crowd(peers=peers) | {"scaling": run_scaling(peers=peers, large=large)}
+        around = environment()
+    for title, rows in tables.items():
+        if rows:
+            output.print(_rows_table(title, rows))
     if out is not None:
         with atomic_path(out) as temporary:
-            frame = pd.DataFrame(rows).astype(object).where(pd.notna(pd.DataFrame(rows)), None)
-            results = {"environment": environment(), "rows": frame.to_dict("records")}
-            temporary.write_text(json.dumps(results, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+            results = json.dumps({"environment": around} | tables, indent=1, allow_nan=False)
+            temporary.write_text(results + "\n", encoding="utf-8")
+
+
+def _rows_table(title: str, rows: list[dict[str, Any]]) -> Table:
+    """Rows as a table for people: figures short, gaps empty."""
+    table = Table(*rows[0], title=title, title_justify="left")
+    for row in rows:
+        cells = ("" if value is None or value != value else value for value in row.values())
+        table.add_row(*(f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in cells))
+    return table
 
 
 def _say(text: str) -> None:

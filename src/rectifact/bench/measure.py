@@ -2,16 +2,18 @@
 
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from statistics import median
 from time import perf_counter
 from typing import Any
 
-from threadpoolctl import threadpool_info
+import numba
+from threadpoolctl import threadpool_info, threadpool_limits
 
-__all__ = ["Case", "environment", "measure"]
+__all__ = ["Case", "environment", "measure", "one_thread"]
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,22 @@ def measure(case: Case, data: Any, *, warmup: int = 1, repeats: int = 3) -> dict
     }
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep linear algebra and compiled kernels to one thread, so that times compare."""
+    before = numba.get_num_threads()
+    with threadpool_limits(1):
+        numba.set_num_threads(1)
+        try:
+            yield
+        finally:
+            numba.set_num_threads(before)
+
+
 def environment() -> dict[str, Any]:
     """Versions, machine and threads, so that a result can be judged later."""
     versions = {}
-    for package in ("rectifact", "numpy", "scipy", "scikit-learn", "numba", "pandas", "crowd-kit", "torch"):
+    for package in ("rectifact", "numpy", "scipy", "scikit-learn", "numba", "pandas", "crowd-kit", "snorkel", "torch"):
         try:
             versions[package] = version(package)
         except PackageNotFoundError:
@@ -59,6 +73,7 @@ def environment() -> dict[str, Any]:
         "machine": platform.machine(),
         "system": platform.system(),
         "cpus": os.cpu_count(),
-        "blas_threads": [pool["num_threads"] for pool in threadpool_info()],
+        "blas_threads": sorted({pool["num_threads"] for pool in threadpool_info()}),
+        "numba_threads": numba.get_num_threads(),
         "versions": versions,
     }

@@ -24,6 +24,9 @@ __all__ = [
     "with_classes",
 ]
 
+Codes = NDArray[Any]
+"""Integers that number tasks, workers or classes."""
+
 MOST_CELLS = 1 << 29
 """Tasks times classes, of which a table of votes takes 4 GiB."""
 
@@ -46,9 +49,9 @@ class Answers:
     weight : array (n_answers,), how much each answer counts, or None: all the same
     """
 
-    task: NDArray[np.int64]
-    worker: NDArray[np.int64]
-    label: NDArray[np.int64]
+    task: Codes
+    worker: Codes
+    label: Codes
     tasks: NDArray[Any]
     workers: NDArray[Any]
     classes: NDArray[Any]
@@ -73,7 +76,9 @@ class Answers:
         shape = len(self.tasks), len(self.classes)
         if shape[0] * shape[1] > MOST_CELLS:
             raise InputError(f"{shape[1]} classes are too many for {shape[0]} tasks. Merge rare labels into 'other'.")
-        cells = np.bincount(self.task * shape[1] + self.label, weights=self.weight, minlength=shape[0] * shape[1])
+        cells = np.bincount(
+            self.task.astype(np.int64) * shape[1] + self.label, weights=self.weight, minlength=shape[0] * shape[1]
+        )
         return cells.reshape(shape).astype(np.float64)
 
     def one_hot(self) -> sp.csr_array:
@@ -116,7 +121,7 @@ def with_classes(answers: Answers, n_classes: int | None) -> Answers:
     return replace(answers, classes=every, label=label)
 
 
-def merge_answers(old: Answers, more: Answers) -> tuple[Answers, NDArray[np.int64]]:
+def merge_answers(old: Answers, more: Answers) -> tuple[Answers, Codes]:
     """Both together, old tasks and workers first, and the positions of the tasks that got more answers."""
     tasks = pd.Index(old.tasks).append(pd.Index(more.tasks).difference(pd.Index(old.tasks), sort=False))
     workers = pd.Index(old.workers).append(pd.Index(more.workers).difference(pd.Index(old.workers), sort=False))
@@ -137,19 +142,19 @@ def merge_answers(old: Answers, more: Answers) -> tuple[Answers, NDArray[np.int6
     return merged, np.unique(task)
 
 
-def encode(values: NDArray[Any], role: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def encode(values: NDArray[Any], role: str) -> tuple[NDArray[Any], NDArray[Any]]:
     """Codes in order of appearance, -1 where there is no value, and the values."""
     try:
         codes, uniques = pd.factorize(values)
     except TypeError as error:
         raise InputTypeError(f"A {role} is a list or a dict ({error}). Turn it into text first.") from error
     if uniques.dtype.kind in "mM":  # or their tolist would give nanoseconds
-        return codes.astype(np.int64), pd.Index(uniques).astype(object).to_numpy()
-    return codes.astype(np.int64), np.asarray(uniques)
+        uniques = pd.Index(uniques).astype(object).to_numpy()
+    return codes.astype(np.int32), np.asarray(uniques)
 
 
 def make_answers(
-    codes: dict[str, NDArray[np.int64]],
+    codes: dict[str, Codes],
     values: dict[str, NDArray[Any]],
     classes: Sequence[Any] | None,
     columns: dict[str, str],
@@ -172,7 +177,7 @@ def make_answers(
     kept[:] = ordered
     if values["label"].dtype != object and len({type(value) for value in ordered}) == 1:
         kept = kept.astype(values["label"].dtype)
-    label = np.array([position[value] for value in seen])[codes["label"]]
+    label = np.array([position[value] for value in seen], dtype=np.int32)[codes["label"]]
     return Answers(codes["task"], codes["worker"], label, values["task"], values["worker"], kept, columns)
 
 

@@ -25,11 +25,10 @@ __all__ = [
     "e_step",
     "em",
     "expected_counts",
-    "known_classes",
     "log_e_step",
     "model_from",
     "one_coin_of",
-    "sweep",
+    "update_posteriors",
     "vote_shares",
 ]
 
@@ -127,37 +126,31 @@ def em(
            [0., 1.]])
     """
     confusions_from = confusions_from or confusions_of
-    posteriors, known = posteriors.copy(), known_classes(gold, len(posteriors))
-    seen = expected_counts(B, posteriors)
+    posteriors = posteriors.copy()  # one array for all iterations
     for _ in monitor:
-        counts, classes = background.counts + seen, background.classes + class_totals(posteriors)
+        counts = background.counts + expected_counts(B, posteriors)
+        classes = background.classes + class_totals(posteriors)
         priors, confusions = classes / classes.sum(), confusions_from(counts, smoothing)
         with np.errstate(divide="ignore"):  # log 0 = -inf: impossible, as it should be
-            seen, likelihood = sweep(B, np.log(priors), np.log(confusions), known, posteriors)
+            likelihood = update_posteriors(B, np.log(priors), np.log(confusions), posteriors, gold)
         penalty = smoothing * np.log(confusions).sum() if smoothing else 0.0
         monitor.record(lambda: -(likelihood + penalty))
     return model_from(priors, confusions, posteriors, counts + smoothing, likelihood, likelihood + penalty)
 
 
-def sweep(
-    B: sp.csr_array, log_priors: Floats, log_confusions: Floats, known: NDArray[np.int64], posteriors: Floats
-) -> tuple[Floats, float]:
-    """E-step into ``posteriors`` and the counts of the next M-step, in one pass; and the log-likelihood.
+def update_posteriors(
+    B: sp.csr_array, log_priors: Floats, log_confusions: Floats, posteriors: Floats, gold: Gold | None
+) -> float:
+    """E-step into ``posteriors``; returns the log-likelihood of all answers and known classes.
 
     The logarithms need not be those of normalised probabilities.
     """
+    known = np.empty(0, dtype=np.int64)
+    if gold is not None:
+        known = np.full(B.shape[0], -1, dtype=np.int64)
+        known[gold[0]] = gold[1]
     cells = np.ascontiguousarray(log_confusions.reshape(-1, len(log_priors)))
-    counts, evidence = kernels.crowd_sweep(B.indptr, B.indices, B.data, log_priors, cells, known, posteriors)
-    return counts.reshape(log_confusions.shape), evidence
-
-
-def known_classes(gold: Gold | None, n_tasks: int) -> NDArray[np.int64]:
-    """Class of each task where it is known and -1 elsewhere; empty if none is."""
-    if gold is None:
-        return np.empty(0, dtype=np.int64)
-    known = np.full(n_tasks, -1, dtype=np.int64)
-    known[gold[0]] = gold[1]
-    return known
+    return kernels.crowd_posteriors(B.indptr, B.indices, B.data, log_priors, cells, known, posteriors)
 
 
 def model_from(
@@ -177,8 +170,11 @@ def expected_counts(B: sp.csr_array, posteriors: Floats) -> Floats:
 
 
 def class_totals(posteriors: Floats) -> Floats:
-    """Expected number of tasks of each class; a product, because numpy sums long thin arrays slowly."""
-    return np.ones(len(posteriors)) @ posteriors
+    """Expected number of tasks of each class, column by column, because numpy sums long thin arrays slowly.
+
+    Not as a product either: the threads of BLAS would then wait on the cores that the kernels need.
+    """
+    return np.array([posteriors[:, c].sum() for c in range(posteriors.shape[1])])
 
 
 def confusions_of(counts: Floats, smoothing: float) -> Floats:
@@ -209,5 +205,4 @@ def log_e_step(
 ) -> tuple[Floats, float]:
     """:func:`e_step` on logarithms."""
     posteriors = np.empty((B.shape[0], len(log_priors)))
-    _, evidence = sweep(B, log_priors, log_confusions, known_classes(gold, B.shape[0]), posteriors)
-    return posteriors, evidence
+    return posteriors, update_posteriors(B, log_priors, log_confusions, posteriors, gold)

@@ -42,6 +42,10 @@ MOST_CELLS = 1 << 27
 """Cells of all confusion matrices together, 1 GiB, of which a fit holds about five."""
 
 UPDATE_ITERATIONS = 5
+"""Rounds over the tasks that got new answers."""
+
+TRIAL_TOL = 3e-4
+"""Accuracy at which it is clear where a start leads."""
 
 
 class DawidSkene(Aggregator):
@@ -160,40 +164,52 @@ class DawidSkene(Aggregator):
         self.resolved_ = {"columns": answers.columns}
         starts = self._starts(B, votes)
         self._trust = 1.0
-        runs = {method: self._refined(B, votes, start) for method, start in starts.items()}
-        if self.model == "auto" and self.refine is not None:
-            # Of all fits the one that finds the answers least independent is believed: another may have bent its
-            # classes until they looked so.
-            effect = max(dispersion(B, fitted) for fitted, _ in runs.values())
-            self._trust = trust_in_answers(effect)
-            self.resolved_ |= {"dispersion": effect, "trust": self._trust}
-            if self._trust < 1:
-                runs = {method: self._refined(B, votes, start) for method, start in starts.items()}
-        best = max(runs, key=lambda method: runs[method][0].objective)
-        objectives = {method: fitted.objective for method, (fitted, _) in runs.items()}
-        self.resolved_ |= {"identify": best, "objectives": objectives}
-        fitted, monitor = runs[best]
+        start = next(iter(starts.values()))
+        if len(starts) > 1 or self.model == "auto":
+            start = self._best_of(starts, B, votes)
+        self.resolved_ |= {"identify": start.method}
+        fitted, monitor = self._refined(B, votes, start)
         self._set_model(answers, fitted)
         set_fit_report(self, monitor)
         return self
 
+    def _best_of(self, starts: dict[str, Start], B: sp.csr_array, votes: Floats) -> Start:
+        """The start whose trial has the highest objective, moved on to where the trial ended."""
+        trials = {method: self._refined(B, votes, start, trial=True)[0] for method, start in starts.items()}
+        if self.model == "auto" and self.refine is not None:
+            # Of all trials the one that finds the answers least independent is believed: another may have bent
+            # its classes until they looked so.
+            effect = max(dispersion(B, trial) for trial in trials.values())
+            self._trust = trust_in_answers(effect)
+            self.resolved_ |= {"dispersion": effect, "trust": self._trust}
+            if self._trust < 1:
+                trials = {method: self._refined(B, votes, start, trial=True)[0] for method, start in starts.items()}
+        best = max(trials, key=lambda method: trials[method].objective)
+        self.resolved_ |= {"objectives": {method: trial.objective for method, trial in trials.items()}}
+        return replace(starts[best], posteriors=trials[best].posteriors)
+
     def _starts(self, B: sp.csr_array, votes: Floats) -> dict[str, Start]:
         """Every start that ``identify`` asks for, by the method that was used in the end."""
-        rng, by_count = check_generator(self.random_state), self.pair_weights == "count"
-        names = ("majority", "robust") if self.identify == "auto" else (self.identify,)
-        starts = (identify(name, B, votes, gold=self._gold, weigh_by_count=by_count, rng=rng) for name in names)
+        rng, by_count, auto = check_generator(self.random_state), self.pair_weights == "count", self.identify == "auto"
+        starts = [
+            identify(name, B, votes, gold=self._gold, weigh_by_count=by_count, lean=auto, rng=rng)
+            for name in (("majority", "robust") if auto else (self.identify,))
+        ]
         return {start.method: start for start in starts}
 
     def _refined(
-        self, B: sp.csr_array, votes: Floats, start: Start, background: Background = NOTHING
+        self, B: sp.csr_array, votes: Floats, start: Start, *, trial: bool = False
     ) -> tuple[CrowdModel, Monitor]:
+        """Fit from a start; a trial stops early, when it is clear where it goes."""
         monitor = monitor_of(self, monotone=True)
+        if trial:
+            monitor = Monitor(max_iter=self.max_iter, tol=max(self.tol, TRIAL_TOL), monotone=True)
         if self.refine is None:
             monitor.stop_reason = "not_refined"
             posteriors, likelihood = log_e_step(B, np.log(start.priors), np.log(start.confusions), self._gold)
             counts = expected_counts(B, posteriors) + self.smoothing
             return model_from(start.priors, start.confusions, posteriors, counts, likelihood, likelihood), monitor
-        return self._run(B, votes, start.posteriors, monitor, self._gold, background), monitor
+        return self._run(B, votes, start.posteriors, monitor, self._gold, NOTHING), monitor
 
     def _run(
         self, B: sp.csr_array, votes: Floats, start: Floats, monitor: Monitor, gold: Gold | None, background: Background

@@ -39,6 +39,7 @@ def identify(
     *,
     gold: Gold | None = None,
     weigh_by_count: bool = True,
+    lean: bool = False,
     rng: np.random.Generator,
 ) -> Start:
     """Posteriors to start from, and their model.
@@ -52,6 +53,7 @@ def identify(
     votes : array (n_tasks, n_classes), shares of the votes
     gold : tasks of known class
     weigh_by_count : whether robust imputation weighs a pair of workers by what they share
+    lean : whether robust imputation goes without pairs, as it does anyway where there are too many
     rng : for ``"spectral"``
     """
     n_classes = votes.shape[1]
@@ -63,8 +65,8 @@ def identify(
     start = factor_of(*majority)
     if method == "spectral":
         model = moments.spectral(B, votes, rng=rng)
-    elif method == "robust" and n_pairs > MOST_PAIRS:
-        model = _rotated(imputation.pair_free(B, start, monitor=Monitor(max_iter=50, tol=1e-4)), start, given)
+    elif method == "robust" and (lean or n_pairs > MOST_PAIRS):
+        model = _rotated(imputation.pair_free(B, start, monitor=Monitor(max_iter=50, tol=0.02)), start, given)
     else:
         pairs = cooccurrences(B, n_classes)
         if method == "multispa":

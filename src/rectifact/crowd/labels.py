@@ -67,7 +67,7 @@ def _coded(data: Any, names: dict[str, str | None], wide: bool, missing: Any, cl
     if isinstance(data, Answers):
         return data
     if isinstance(data, str | Path):
-        data = read_table(Path(data))
+        data = read_table(Path(data), None if wide else names)
     elif isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
     if sp.issparse(data):
@@ -145,16 +145,18 @@ def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: 
     columns = {role: find_column(frame.columns, role, name) for role, name in given.items()}
     if len(set(columns.values())) < len(columns):
         raise InputError(f"Task, worker and label are three columns; got {columns}. Name each of them.")
-    arrays = {role: frame.get_column(column).to_numpy() for role, column in columns.items()}
     if not (isinstance(missing, str) and missing == "auto"):
-        kept = ~equal(arrays["label"].astype(object), missing)
-        arrays = {role: array[kept] for role, array in arrays.items()}
+        labels = frame.get_column(columns["label"]).to_numpy()
+        frame = frame.filter((~equal(labels.astype(object), missing)).tolist())
     codes, values = {}, {}
-    for role, array in arrays.items():
-        codes[role], values[role] = encode(array, role)
+    for role, column in columns.items():  # one after the other, so that big tables are not held three times
+        codes[role], values[role] = encode(frame.get_column(column).to_numpy(), role)
         lost = np.flatnonzero(codes[role] < 0)
         if lost.size:
-            place = ", ".join(f"{other}={plain(arrays[other][lost[0]])!r}" for other in arrays if other != role)
+            row = {
+                other: plain(frame.get_column(name)[int(lost[0])]) for other, name in columns.items() if other != role
+            }
+            place = ", ".join(f"{other}={value!r}" for other, value in row.items())
             raise InputError(
                 f"{lost.size} answers have no {role}, first {place} (row {lost[0] + 1}). Drop them: "
                 f"frame.dropna(subset=[{columns[role]!r}])."

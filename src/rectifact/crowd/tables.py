@@ -29,8 +29,11 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
 }
 
 
-def read_table(path: Path) -> pa.Table:
-    """Table in a CSV, TSV or Parquet file; the fields of the first two stay text, only empty ones are missing."""
+def read_table(path: Path, names: dict[str, str | None] | None = None) -> pa.Table:
+    """Table in a CSV, TSV or Parquet file; the fields of the first two stay text, only empty ones are missing.
+
+    Of a Parquet file only the columns of the roles in ``names`` are read, if given.
+    """
     kind = Path(path.stem).suffix if path.suffix in {".gz", ".bz2"} else path.suffix
     expected = {".csv": "CSV", ".tsv": "TSV", ".parquet": "Parquet"}.get(kind.lower())
     if expected is None:
@@ -39,7 +42,10 @@ def read_table(path: Path) -> pa.Table:
         if path.is_dir():
             raise IsADirectoryError
         if expected == "Parquet":
-            return parquet.read_table(path)
+            if names is None:
+                return parquet.read_table(path)
+            found = parquet.read_schema(path).names
+            return parquet.read_table(path, columns=[find_column(found, role, name) for role, name in names.items()])
         parse = csv.ParseOptions(delimiter="," if expected == "CSV" else "\t", newlines_in_values=True)
         with csv.open_csv(path, parse_options=parse) as head:
             text = {name: pa.string() for name in head.schema.names}

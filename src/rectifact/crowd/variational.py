@@ -21,8 +21,7 @@ from rectifact.crowd.em import (
     class_totals,
     e_step,
     expected_counts,
-    known_classes,
-    sweep,
+    update_posteriors,
 )
 
 __all__ = ["PRIOR_ANSWERS", "dispersion", "trust_in_answers", "variational"]
@@ -69,14 +68,14 @@ def variational(
     everywhere, diagonal = PRIOR_ANSWERS
     prior_counts = everywhere + diagonal * np.eye(n_classes)
     vote_counts, vote_classes = expected_counts(B, votes), class_totals(votes)
-    posteriors, known = start.copy(), known_classes(gold, len(start))
-    seen = expected_counts(B, posteriors)
+    posteriors = start.copy()  # one array for all iterations
     for _ in monitor:
-        counts = prior_counts + background.counts + trust * (trust * seen + (1 - trust) * vote_counts)
+        seen = trust * expected_counts(B, posteriors) + (1 - trust) * vote_counts
+        counts = prior_counts + background.counts + trust * seen
         classes = 1 + background.classes + trust * class_totals(posteriors) + (1 - trust) * vote_classes
         log_confusions = digamma(counts) - digamma(counts.sum(axis=1, keepdims=True))
         log_priors = digamma(classes) - digamma(classes.sum())
-        seen, evidence = sweep(B, log_priors, trust * log_confusions, known, posteriors)
+        evidence = update_posteriors(B, log_priors, trust * log_confusions, posteriors, gold)
         anchored = (vote_classes * log_priors).sum() + trust * (vote_counts * log_confusions).sum()
         divergence = _divergence(counts, prior_counts) + _divergence(classes[:, None], np.ones((n_classes, 1)))
         bound = trust * evidence + (1 - trust) * anchored - divergence

@@ -9,10 +9,10 @@ from types import ModuleType
 from rectifact.core.arrays import Array, is_host
 from rectifact.kernels import reference
 
-__all__ = ["crowd_counts", "crowd_sweep", "hals_sweep"]
+__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep"]
 
 
-def crowd_sweep(
+def crowd_posteriors(
     indptr: Array,
     cells: Array,
     weights: Array,
@@ -20,14 +20,14 @@ def crowd_sweep(
     log_confusions: Array,
     known: Array,
     posteriors: Array,
-) -> tuple[Array, float]:
-    """E-step and M-step of Dawid-Skene; see :func:`rectifact.kernels.reference.crowd_sweep`."""
+) -> float:
+    """E-step of Dawid-Skene; see :func:`rectifact.kernels.reference.crowd_posteriors`."""
     form = _form(log_confusions)
-    return form.crowd_sweep(indptr, cells, weights, log_priors, log_confusions, known, posteriors)
+    return form.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known, posteriors)
 
 
 def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, n_cells: int) -> Array:
-    """Expected answers per cell; see :func:`rectifact.kernels.reference.crowd_counts`."""
+    """M-step of Dawid-Skene; see :func:`rectifact.kernels.reference.crowd_counts`."""
     return _form(posteriors).crowd_counts(indptr, cells, weights, posteriors, n_cells)
 
 

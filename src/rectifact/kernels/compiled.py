@@ -1,11 +1,13 @@
 """The kernels in numba: names and arguments of ``reference``, cached on disk after the first compilation."""
 
+from math import factorial
+
 import numpy as np
 from numba import get_num_threads, njit, prange
 
 from rectifact.core.arrays import Array
 
-__all__ = ["crowd_counts", "crowd_sweep", "hals_sweep"]
+__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep"]
 
 
 @njit(parallel=True, cache=True)
@@ -21,26 +23,27 @@ def hals_sweep(U: Array, G: Array, B: Array) -> Array:
     return U
 
 
-NOTHING = -40.0  # exp of this is below the rounding of 1
+BLOCK = 128  # tasks whose numbers stay in the first cache
+PART = 32 * BLOCK  # tasks that one thread takes at a time
+LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
+C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1 / factorial(k) for k in range(2, 14))
 
 
-def crowd_sweep(
-    indptr: Array,
-    cells: Array,
-    weights: Array,
-    log_priors: Array,
-    log_confusions: Array,
-    known: Array,
-    posteriors: Array,
-) -> tuple[Array, float]:
-    """As in ``reference``; each thread counts for itself, because workers meet in many tasks."""
-    partial = np.zeros((get_num_threads(), *log_confusions.shape))
-    evidence = _sweep(indptr, cells, weights, log_priors, log_confusions, known, posteriors, partial)
-    return partial.sum(axis=0), evidence
+@njit(inline="always")
+def _exp_parts(x: float) -> tuple[float, float]:
+    """``p, n`` with ``exp(x) = p 2^n``: Taylor's series, whose remainder is below rounding for |r| < ln(2) / 2.
+
+    Written out so that loops over it are vectorised, which calls of exp are not: three times their speed.
+    """
+    n = np.floor(x * LOG2_E + 0.5)
+    r = (x - n * LN2_HIGH) - n * LN2_LOW
+    p = ((((C13 * r + C12) * r + C11) * r + C10) * r + C9) * r + C8
+    p = ((((((p * r + C7) * r + C6) * r + C5) * r + C4) * r + C3) * r + C2) * r + 1.0
+    return p * r + 1.0, n
 
 
 @njit(parallel=True, cache=True)
-def _sweep(
+def crowd_posteriors(
     indptr: Array,
     cells: Array,
     weights: Array,
@@ -48,49 +51,59 @@ def _sweep(
     log_confusions: Array,
     known: Array,
     posteriors: Array,
-    partial: Array,
 ) -> float:
-    """One pass over the answers; exp is called only where it shows, log once for many tasks."""
+    """As in ``reference``, block by block: gather, exp, normalise."""
     n_tasks, n_classes = posteriors.shape
-    n_parts = len(partial)
+    n_parts = (n_tasks + PART - 1) // PART
     evidence = np.zeros(n_parts)
     for part in prange(n_parts):
-        product, tops = 1.0, 0.0  # product of totals, each between 1 and n_classes
-        for i in range(n_tasks * part // n_parts, n_tasks * (part + 1) // n_parts):
-            top = -np.inf
-            for c in range(n_classes):
-                joint = log_priors[c]  # a scalar that stays in a register while the task's answers go by
-                for a in range(indptr[i], indptr[i + 1]):
-                    joint += weights[a] * log_confusions[cells[a], c]
-                posteriors[i, c] = joint
-                top = max(top, joint)
-            if len(known) and known[i] >= 0:
-                tops += posteriors[i, known[i]]
+        odds, bits = np.empty(BLOCK * n_classes), np.empty(BLOCK * n_classes, dtype=np.int64)
+        powers = bits.view(np.float64)
+        end = min(n_tasks, (part + 1) * PART)
+        for block in range(part * PART, end, BLOCK):
+            stop = min(block + BLOCK, end)
+            for i in range(block, stop):
+                base, top = (i - block) * n_classes, -np.inf
                 for c in range(n_classes):
-                    posteriors[i, c] = 1.0 if c == known[i] else 0.0
-            else:
-                total = 0.0
+                    joint = log_priors[c]  # a scalar that stays in a register while the task's answers go by
+                    for a in range(indptr[i], indptr[i + 1]):
+                        joint += weights[a] * log_confusions[cells[a], c]
+                    odds[base + c] = joint
+                    top = max(top, joint)
+                if len(known) and known[i] >= 0:
+                    top = odds[base + known[i]]
+                    for c in range(n_classes):
+                        odds[base + c] = top if c == known[i] else -np.inf
                 for c in range(n_classes):
-                    gap = posteriors[i, c] - top
-                    odds = 1.0 if gap == 0.0 else (np.exp(gap) if gap > NOTHING else 0.0)
-                    posteriors[i, c] = odds
-                    total += odds
+                    odds[base + c] -= top
+                evidence[part] += top
+            used = (stop - block) * n_classes
+            for j in range(used):
+                odds[j], n = _exp_parts(max(odds[j], -700.0))
+                bits[j] = (np.int64(n) + 1023) << 52  # the bits of 2^n
+            for j in range(used):
+                odds[j] *= powers[j]
+            product = 1.0  # of totals between 1 and n_classes: one log serves many
+            for i in range(block, stop):
+                base, total = (i - block) * n_classes, 0.0
                 for c in range(n_classes):
-                    posteriors[i, c] /= total
-                tops += top
+                    total += odds[base + c]
                 product *= total
                 if product > 1e200:
-                    tops += np.log(product)
+                    evidence[part] += np.log(product)
                     product = 1.0
-            for a in range(indptr[i], indptr[i + 1]):
+                scale = 1.0 / total
                 for c in range(n_classes):
-                    partial[part, cells[a], c] += weights[a] * posteriors[i, c]
-        evidence[part] = tops + np.log(product)
+                    posteriors[i, c] = odds[base + c] * scale
+            evidence[part] += np.log(product)
     return evidence.sum()
 
 
 def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, n_cells: int) -> Array:
-    """As in ``reference``; each thread counts for itself."""
+    """As in ``reference``; each thread counts for itself, because workers meet in many tasks.
+
+    A pass of its own: together with the posteriors the tables of many workers would not fit the cache.
+    """
     partial = np.zeros((get_num_threads(), n_cells, posteriors.shape[1]))
     _add_counts(indptr, cells, weights, posteriors, partial)
     return partial.sum(axis=0)

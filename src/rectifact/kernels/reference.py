@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from rectifact.core.arrays import Array, namespace
 from rectifact.core.rectify import relu
 
-__all__ = ["crowd_counts", "crowd_sweep", "hals_sweep"]
+__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep"]
 
 
 def hals_sweep(U: Array, G: Array, B: Array) -> Array:
@@ -29,7 +29,7 @@ def hals_sweep(U: Array, G: Array, B: Array) -> Array:
     return U
 
 
-def crowd_sweep(
+def crowd_posteriors(
     indptr: Array,
     cells: Array,
     weights: Array,
@@ -37,8 +37,8 @@ def crowd_sweep(
     log_confusions: Array,
     known: Array,
     posteriors: Array,
-) -> tuple[Array, float]:
-    """E-step and M-step of Dawid-Skene: posteriors of all tasks, and what they count up to.
+) -> float:
+    """E-step of Dawid-Skene: posterior class of each task; returns the log-likelihood of answers and known classes.
 
     Parameters
     ----------
@@ -47,11 +47,6 @@ def crowd_sweep(
     log_confusions : array of shape (n_workers * n_classes, n_classes); -inf where an answer is impossible
     known : array of shape (n_tasks,), the class of a task where it is known and -1 elsewhere; empty if none is
     posteriors : array of shape (n_tasks, n_classes), overwritten
-
-    Returns
-    -------
-    counts : array like ``log_confusions``, expected answers in each cell where each class is true
-    evidence : float, log-likelihood of all answers and known classes
     """
     B = sp.csr_array((weights, cells, indptr), shape=(len(indptr) - 1, len(log_confusions)))
     joint = log_priors + B @ log_confusions
@@ -63,11 +58,11 @@ def crowd_sweep(
     certain = np.flatnonzero(known >= 0)
     evidence[certain] = joint[certain, known[certain]]
     posteriors[certain] = np.eye(len(log_priors))[known[certain]]
-    return B.T @ posteriors, float(evidence.sum())
+    return float(evidence.sum())
 
 
 def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, n_cells: int) -> Array:
-    """Expected number of answers in each cell where each class is true, for given posteriors.
+    """M-step of Dawid-Skene: expected number of answers in each cell where each class is true.
 
     Parameters
     ----------
