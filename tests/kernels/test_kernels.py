@@ -60,7 +60,7 @@ def test_a_second_process_does_not_compile_again():
         "ends = np.array([0, 1], dtype='i4');"
         "compiled.crowd_posteriors(ends, *one[:2], np.zeros(2), np.zeros((2, 2)), known, one[2]);"
         "compiled.crowd_counts(ends, *one, 2);"
-        "forms = compiled.hals_sweep, compiled.crowd_posteriors, compiled._add_counts;"
+        "forms = compiled.hals_sweep, compiled._posteriors, compiled._add_counts;"
         "stats = [f.stats for f in forms];"
         "print(*(sum(s.cache_hits.values()) for s in stats), *(sum(s.cache_misses.values()) for s in stats))"
     )
@@ -68,7 +68,7 @@ def test_a_second_process_does_not_compile_again():
     assert runs[-1].stdout.split() == ["1", "1", "1", "0", "0", "0"]
 
 
-@given(seed=st.integers(0, 2**32 - 1), n_tasks=st.integers(1, 9000), k=st.integers(2, 5))
+@given(seed=st.integers(0, 2**32 - 1), n_tasks=st.integers(1, 9000), k=st.sampled_from([2, 3, 9]))
 @settings(deadline=None, max_examples=25)
 def test_compiled_crowd_kernels_equal_reference(seed, n_tasks, k):
     rng = np.random.default_rng(seed)

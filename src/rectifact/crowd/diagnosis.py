@@ -56,7 +56,7 @@ def diagnose(
         *_amounts(answered, workers),
         *_classes(B, classes, model),
         *_conditioning(B, classes),
-        *_chance(answered, classes, model),
+        *_chance(answered, workers, classes, model),
         *_dependence(B, workers, model),
     ]
     table = pd.DataFrame([vars(finding) for finding in findings], columns=list(Finding.__annotations__))
@@ -170,7 +170,7 @@ def _conditioning(B: sp.csr_array, classes: NDArray[Any]) -> list[Finding]:
     ]
 
 
-def _chance(answered: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
+def _chance(answered: sp.csr_array, workers: NDArray[Any], classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
     given = np.asarray(answered.sum(axis=0), dtype=float).ravel()
     mean = np.einsum("m,mkc->kc", given / given.sum(), model.confusions)
     wrong = mean.argmax(axis=0) != np.arange(len(classes))
@@ -185,6 +185,16 @@ def _chance(answered: sp.csr_array, classes: NDArray[Any], model: CrowdModel) ->
                 "The names of the classes may be swapped; give some certain labels with fit(..., gold=...).",
             )
         )
+    against = _misleading(model)
+    if against.any():
+        findings.append(
+            Finding(
+                "warning",
+                "workers who answer against the truth",
+                f"{int(against.sum())} workers are right less often than guessing would be: {_named(workers[against])}.",
+                "The labels use this; check whether they swapped classes or act in bad faith.",
+            )
+        )
     if blind.mean() > 0.2:
         findings.append(
             Finding(
@@ -195,6 +205,14 @@ def _chance(answered: sp.csr_array, classes: NDArray[Any], model: CrowdModel) ->
             )
         )
     return findings
+
+
+def _misleading(model: CrowdModel) -> NDArray[np.bool_]:
+    """Workers whose accuracy is below that of guessing by more than three standard errors."""
+    accuracy = np.einsum("mkk,k->m", model.confusions, model.priors)
+    guessing = (model.confusions @ model.priors) @ model.priors
+    error = np.sqrt(accuracy * (1 - accuracy) / model.counts.sum(axis=(1, 2)))
+    return accuracy < guessing - 3 * error
 
 
 def dependent_pairs(B: sp.csr_array, model: CrowdModel) -> tuple[NDArray[np.int64], Floats]:

@@ -1,6 +1,7 @@
 """The kernels in numba: names and arguments of ``reference``, cached on disk after the first compilation."""
 
 from math import factorial
+from typing import Any
 
 import numpy as np
 from numba import get_num_threads, njit, prange
@@ -25,6 +26,7 @@ def hals_sweep(U: Array, G: Array, B: Array) -> Array:
 
 BLOCK = 128  # tasks whose numbers stay in the first cache
 PART = 32 * BLOCK  # tasks that one thread takes at a time
+FEW_CLASSES = 4
 LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1 / factorial(k) for k in range(2, 14))
 
@@ -42,7 +44,6 @@ def _exp_parts(x: float) -> tuple[float, float]:
     return p * r + 1.0, n
 
 
-@njit(parallel=True, cache=True)
 def crowd_posteriors(
     indptr: Array,
     cells: Array,
@@ -52,8 +53,27 @@ def crowd_posteriors(
     known: Array,
     posteriors: Array,
 ) -> float:
-    """As in ``reference``, block by block: gather, exp, normalise."""
-    n_tasks, n_classes = posteriors.shape
+    """As in ``reference``."""
+    return _posteriors(indptr, cells, weights, _fixed(log_priors), log_confusions, known, posteriors)
+
+
+def _fixed(values: Array) -> Any:
+    """A tuple, whose length the compiler knows: loops over a few classes then cost half."""
+    return tuple(values.tolist()) if len(values) <= FEW_CLASSES else values
+
+
+@njit(parallel=True, cache=True)
+def _posteriors(
+    indptr: Array,
+    cells: Array,
+    weights: Array,
+    log_priors: Any,
+    log_confusions: Array,
+    known: Array,
+    posteriors: Array,
+) -> float:
+    """Block by block: gather, exp, normalise."""
+    n_tasks, n_classes = len(posteriors), len(log_priors)
     n_parts = (n_tasks + PART - 1) // PART
     evidence = np.zeros(n_parts)
     for part in prange(n_parts):
@@ -65,11 +85,13 @@ def crowd_posteriors(
             for i in range(block, stop):
                 base, top = (i - block) * n_classes, -np.inf
                 for c in range(n_classes):
-                    joint = log_priors[c]  # a scalar that stays in a register while the task's answers go by
-                    for a in range(indptr[i], indptr[i + 1]):
-                        joint += weights[a] * log_confusions[cells[a], c]
-                    odds[base + c] = joint
-                    top = max(top, joint)
+                    odds[base + c] = log_priors[c]
+                for a in range(indptr[i], indptr[i + 1]):
+                    weight, cell = weights[a], cells[a]
+                    for c in range(n_classes):
+                        odds[base + c] += weight * log_confusions[cell, c]
+                for c in range(n_classes):
+                    top = max(top, odds[base + c])
                 if len(known) and known[i] >= 0:
                     top = odds[base + known[i]]
                     for c in range(n_classes):
@@ -104,15 +126,15 @@ def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array,
 
     A pass of its own: together with the posteriors the tables of many workers would not fit the cache.
     """
-    partial = np.zeros((get_num_threads(), n_cells, posteriors.shape[1]))
-    _add_counts(indptr, cells, weights, posteriors, partial)
+    n_classes = posteriors.shape[1]
+    partial = np.zeros((get_num_threads(), n_cells, n_classes))
+    _add_counts(indptr, cells, weights, posteriors, _fixed(np.zeros(n_classes)), partial)
     return partial.sum(axis=0)
 
 
 @njit(parallel=True, cache=True)
-def _add_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, partial: Array) -> None:
-    n_tasks, n_classes = posteriors.shape
-    n_parts = len(partial)
+def _add_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, classes: Any, partial: Array) -> None:
+    n_tasks, n_classes, n_parts = len(posteriors), len(classes), len(partial)
     for part in prange(n_parts):
         for i in range(n_tasks * part // n_parts, n_tasks * (part + 1) // n_parts):
             for a in range(indptr[i], indptr[i + 1]):
