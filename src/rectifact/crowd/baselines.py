@@ -1,11 +1,14 @@
 """Older ways to weigh a crowd, to compare with: three spectral ones and minimax conditional entropy.
 
-.. [1] D. R. Karger, S. Oh and D. Shah, "Efficient crowdsourcing for multi-class labeling", SIGMETRICS 2013.
-.. [2] A. Ghosh, S. Kale and P. McAfee, "Who moderates the moderators? Crowdsourcing abuse detection in
-   user-generated content", EC 2011.
-.. [3] N. Dalvi, A. Dasgupta, R. Kumar and V. Rastogi, "Aggregating crowdsourced binary ratings", WWW 2013.
-.. [4] D. Zhou, Q. Liu, J. C. Platt and C. Meek, "Aggregating ordinal labels from crowds by minimax
-   conditional entropy", ICML 2014.
+[1] D. R. Karger, S. Oh and D. Shah, "Efficient crowdsourcing for multi-class labeling", SIGMETRICS 2013.
+
+[2] A. Ghosh, S. Kale and P. McAfee, "Who moderates the moderators? Crowdsourcing abuse detection in
+user-generated content", EC 2011.
+
+[3] N. Dalvi, A. Dasgupta, R. Kumar and V. Rastogi, "Aggregating crowdsourced binary ratings", WWW 2013.
+
+[4] D. Zhou, Q. Liu, J. C. Platt and C. Meek, "Aggregating ordinal labels from crowds by minimax
+conditional entropy", ICML 2014.
 """
 
 from collections.abc import Callable
@@ -71,7 +74,7 @@ class MinimaxModel:
 
 
 def kos(answers: Answers) -> WeighedVotes:
-    """Karger, Oh and Shah's low-rank method for any number of classes (2013, [1]_).
+    """Karger, Oh and Shah's low-rank method for any number of classes (2013, [1]).
 
     For every class but the last, answers become +1 above it and -1 otherwise, 0 is no answer, each worker's
     column loses its mean, and the first left singular vector splits the tasks; most of the weight of the right
@@ -110,7 +113,7 @@ def kos(answers: Answers) -> WeighedVotes:
 
 
 def ghosh_svd(answers: Answers) -> WeighedVotes:
-    """Ghosh, Kale and McAfee's split of the tasks by the first left singular vector (2011, [2]_).
+    """Ghosh, Kale and McAfee's split of the tasks by the first left singular vector (2011, [2]).
 
     Answers are +1, -1 and 0 for none; the sign of the vector is the one that agrees with most answers. Groups
     of workers that share no task are split one by one, since the vector would reach only one of them.
@@ -127,7 +130,7 @@ def ghosh_svd(answers: Answers) -> WeighedVotes:
 
 
 def eigen_ratio(answers: Answers) -> WeighedVotes:
-    """Dalvi, Dasgupta, Kumar and Rastogi's ratio of eigenvectors (2013, [3]_).
+    """Dalvi, Dasgupta, Kumar and Rastogi's ratio of eigenvectors (2013, [3]).
 
     Two matrices of workers by workers: the mean agreement, from -1 to 1, over the tasks that two share, and
     whether they share any. A worker's weight is the ratio of their first eigenvectors, and the weighed vote decides.
@@ -154,7 +157,7 @@ def minimax_entropy(
     task_penalty: float | None = None,
     n_inner: int = 5,
 ) -> MinimaxModel:
-    r"""Zhou, Liu, Platt and Meek's minimax conditional entropy for categories, regularised (2014, [4]_).
+    r"""Zhou, Liu, Platt and Meek's minimax conditional entropy for categories, regularised (2014, [4]).
 
     Worker j answers k on task i of class c with a probability in proportion to
     :math:`\exp(\sigma_j[k, c] + \tau_i[k, c])`: a worker's habits, and the task's peculiarities. Maximised is the

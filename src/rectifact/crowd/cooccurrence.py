@@ -1,8 +1,8 @@
 """How often two workers gave which pair of answers to the same task: all that identification needs.
 
-.. [1] S. Ibrahim and X. Fu, "Crowdsourcing via annotator co-occurrence imputation and provable symmetric
-   nonnegative matrix factorization", ICML 2021. Equation numbers here and in ``imputation`` and ``rotation``
-   are theirs.
+[1] S. Ibrahim and X. Fu, "Crowdsourcing via annotator co-occurrence imputation and provable symmetric
+nonnegative matrix factorization", ICML 2021. Equation numbers here and in ``imputation`` and ``rotation``
+are theirs.
 """
 
 from dataclasses import dataclass

@@ -191,7 +191,7 @@ def _chance(answered: sp.csr_array, workers: NDArray[Any], classes: NDArray[Any]
             Finding(
                 "warning",
                 "workers who answer against the truth",
-                f"{int(against.sum())} workers are right less often than guessing would be: {_named(workers[against])}.",
+                f"{int(against.sum())} workers are right less often than by guessing: {_named(workers[against])}.",
                 "The labels use this; check whether they swapped classes or act in bad faith.",
             )
         )

@@ -1,7 +1,7 @@
 """Majority vote and the EM algorithm of Dawid and Skene (1979), with one confusion matrix or one coin per worker.
 
-.. [1] A. P. Dawid and A. M. Skene, "Maximum likelihood estimation of observer error-rates using the EM
-   algorithm", Applied Statistics 28(1), 1979. Their equations 2.3 and 2.4 are the M-step here, 2.5 the E-step.
+[1] A. P. Dawid and A. M. Skene, "Maximum likelihood estimation of observer error-rates using the EM
+algorithm", Applied Statistics 28(1), 1979. Their equations 2.3 and 2.4 are the M-step here, 2.5 the E-step.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,6 @@ __all__ = [
     "NOTHING",
     "Background",
     "CrowdModel",
-    "Gold",
     "class_totals",
     "confusions_of",
     "e_step",
@@ -33,8 +32,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Gold = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Tasks whose class is known, and their classes."""
+Gold = tuple[NDArray[np.int64], NDArray[np.int64]]  # tasks whose class is known, and their classes
 
 
 class Background(NamedTuple):

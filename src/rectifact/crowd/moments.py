@@ -1,9 +1,10 @@
 """Other ways to identify the model from moments of the answers, for comparison.
 
-.. [1] S. Ibrahim, X. Fu, N. Kargas and K. Huang, "Crowdsourcing via pairwise co-occurrences: identifiability
-   and algorithms", NeurIPS 2019: MultiSPA and CNMF.
-.. [2] Y. Zhang, X. Chen, D. Zhou and M. I. Jordan, "Spectral methods meet EM: a provably optimal algorithm for
-   crowdsourcing", JMLR 17, 2016.
+[1] S. Ibrahim, X. Fu, N. Kargas and K. Huang, "Crowdsourcing via pairwise co-occurrences: identifiability
+and algorithms", NeurIPS 2019: MultiSPA and CNMF.
+
+[2] Y. Zhang, X. Chen, D. Zhou and M. I. Jordan, "Spectral methods meet EM: a provably optimal algorithm for
+crowdsourcing", JMLR 17, 2016.
 """
 
 import numpy as np
@@ -37,7 +38,7 @@ def successive_projection(Z: Floats, k: int) -> Floats:
 
 
 def multispa(pairs: Cooccurrences, answers_given: Floats) -> tuple[Floats, Floats]:
-    """MultiSPA [1]_: the columns of a worker's co-occurrences, scaled to sum to 1, have the confusions as corners.
+    """MultiSPA [1]: the columns of a worker's co-occurrences, scaled to sum to 1, have the confusions as corners.
 
     Returns
     -------
@@ -70,7 +71,7 @@ def _priors_of(pairs: Cooccurrences, confusions: Floats, answers_given: Floats) 
 
 
 def cnmf(pairs: Cooccurrences, priors: Floats, confusions: Floats, *, monitor: Monitor) -> tuple[Floats, Floats]:
-    """Coupled NMF [1]_: fit ``A_m D A_j'`` to every observed co-occurrence in Kullback-Leibler divergence.
+    """Coupled NMF [1]: fit ``A_m D A_j'`` to every observed co-occurrence in Kullback-Leibler divergence.
 
     Multiplicative updates in the form of EM on pairs of answers: the posterior class of a pair of answers is
     proportional to ``priors * A_m(k) * A_j(l)``; blocks weigh by the number of answers behind them.
@@ -95,7 +96,7 @@ def cnmf(pairs: Cooccurrences, priors: Floats, confusions: Floats, *, monitor: M
 
 
 def spectral(B: sp.csr_array, votes: Floats, *, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Third-order moments of three random groups of workers [2]_, whitened and decomposed by the power method.
+    """Third-order moments of three random groups of workers [2], whitened and decomposed by the power method.
 
     The corners give each group's mean confusions; the posteriors under these give each worker's.
 
@@ -122,7 +123,7 @@ def spectral(B: sp.csr_array, votes: Floats, *, rng: np.random.Generator) -> tup
 
 
 def _group_confusions(Za: Floats, Zb: Floats, Zc: Floats, rng: np.random.Generator) -> Floats:
-    """Mean confusions of the third view (Algorithm 1 of [2]_): symmetrise, whiten, tensor power, undo."""
+    """Mean confusions of the third view (Algorithm 1 of [2]): symmetrise, whiten, tensor power, undo."""
     n, k = Zc.shape
     cross_ab, cross_cb, cross_ca = Za.T @ Zb / n, Zc.T @ Zb / n, Zc.T @ Za / n
     Xa = Za @ (cross_cb @ np.linalg.pinv(cross_ab)).T

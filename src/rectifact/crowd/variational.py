@@ -1,10 +1,10 @@
 """Dawid-Skene by variational Bayes, which may lean on the vote where answers are not independent.
 
 The posterior of the parameters is kept, not only their best value: a worker of whom little is known counts
-for little. This is Bayesian classifier combination [1]_ with two additions of ours, see :func:`dispersion`
+for little. This is Bayesian classifier combination [1] with two additions of ours, see :func:`dispersion`
 and :func:`variational`.
 
-.. [1] H.-C. Kim and Z. Ghahramani, "Bayesian classifier combination", AISTATS 2012.
+[1] H.-C. Kim and Z. Ghahramani, "Bayesian classifier combination", AISTATS 2012.
 """
 
 import numpy as np
