@@ -159,6 +159,22 @@ def test_bench_says_what_it_measured_and_where(run, tmp_path, monkeypatch):
     assert "choose crowd" in run("bench", "nothing", expect=2).err
 
 
+def test_a_reader_that_has_seen_enough(tmp_path):
+    source = tmp_path / "answers.parquet"
+    make_crowd(20_000, 20, 2).answers.to_parquet(source)
+    command = f"{sys.executable} -m rectifact.cli labels {source} | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert done.stdout == "task,label,confidence,entropy,answers\n"
+    assert "Traceback" not in done.stderr
+
+
+def test_a_full_disk_is_one_sentence(answers):
+    command = f"{sys.executable} -m rectifact.cli labels {answers} > /dev/full"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "rectifact: Cannot write to the standard output: No space left on device.\n"
+
+
 def test_an_interrupt_leaves_nothing_half_written(tmp_path):
     source, pipe, workers = (tmp_path / name for name in ("answers.parquet", "truth.csv", "workers.csv"))
     make_crowd(20_000, 20, 2).answers.to_parquet(source)

@@ -71,6 +71,27 @@ def test_log_loss_and_calibration(rng):
     assert_allclose(metrics.log_loss([[1.0, 0.0]], [1]), -np.log(1e-15))
 
 
+def test_bins_of_the_calibration_error():
+    P, truth = [[0.95, 0.05], [0.55, 0.45]], [1, 0]
+    assert_allclose(metrics.calibration_error(P, truth), (0.95 + 0.45) / 2)
+    assert_allclose(metrics.calibration_error(P, truth, n_bins=1), abs(0.95 - 0.45) / 2)
+    with pytest.raises(InputError, match="at least 1"):
+        metrics.calibration_error(P, truth, n_bins=0)
+
+
+def test_a_part_that_is_zero_covers_nothing():
+    assert metrics.total_correlation_error([[0.0, 0.0]], [[3.0, 4.0]]) == 5.0
+
+
+def test_shapes_that_do_not_match_are_refused():
+    for metric in (metrics.confusion_mse, metrics.root_mean_squared_error):
+        with pytest.raises(InputError, match="same shape"):
+            metric(np.ones((1, 2, 2)), np.ones((4, 2, 2)))
+    with pytest.raises(InputError, match="same features"):
+        metrics.total_correlation_error([[1.0, 2.0]], [[1.0]])
+    assert_allclose(metrics.log_loss([[0.9, 0.1]], [-1]), -np.log(1e-15))
+
+
 def test_root_mean_squared_error():
     assert_allclose(metrics.root_mean_squared_error([1, 2], [4, 6]), np.sqrt(12.5))
 

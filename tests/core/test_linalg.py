@@ -47,6 +47,13 @@ def test_lanczos(rng, form, shape, rank):
     assert_is_truncation(lanczos_svd(form(X), rank), X, rank)
 
 
+def test_a_start_that_the_matrix_has_turned_away_from(rng):
+    X = np.zeros((6, 8))
+    X[2, 2], X[3, 3] = 5, 4
+    elsewhere = lanczos_svd(np.diag([9.0, 8, 0, 0, 0, 0, 0, 0])[:6], 2)
+    assert_allclose(lanczos_svd(X, 2, start=elsewhere).s, [5, 4])
+
+
 def test_lanczos_of_a_repeated_spectrum_and_of_nothing():
     assert_is_truncation(lanczos_svd(np.eye(12), 3), np.eye(12), 3)
     zero = lanczos_svd(sp.csr_array((5, 7)), 2)
@@ -132,6 +139,15 @@ def test_nnls_equals_scipy(seed, k, n):
     assert found.shape == (k, n)
     for j in range(n):
         assert_allclose(found[:, j], nnls(A, Y[:, j])[0], atol=1e-8)
+
+
+def test_pivoting_needs_no_help_on_a_good_matrix(rng, monkeypatch):
+    monkeypatch.setattr("rectifact.core.linalg.nnls", None)  # must not be called
+    A, Y = rng.random((40, 12)), rng.standard_normal((40, 200))
+    found = nnls_gram(A.T @ A, A.T @ Y)
+    slope = A.T @ (A @ found - Y)
+    assert (slope > -1e-9).all()
+    assert_allclose(slope * found, 0, atol=1e-9)
 
 
 @given(seed=seeds)

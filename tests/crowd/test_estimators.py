@@ -261,6 +261,18 @@ def test_the_fit_says_how_it_went():
     assert (stopped.stop_reason_, stopped.n_iter_) == ("callback", 2)
 
 
+@pytest.mark.parametrize("model", [*ESTIMATORS, *OTHERS])
+def test_every_estimator_passes_missing_on(model):
+    matrix = np.array([[1, 2, 0], [2, 2, 1], [1, 0, 1], [2, 2, 2]])
+    assert clone(model).set_params(missing=0).fit(matrix).classes_.tolist() == [1, 2]
+
+
+def test_progress_is_logged_when_asked_for(caplog):
+    with caplog.at_level("INFO", logger="rectifact"):
+        DawidSkene(verbose=True).fit(make_crowd(100, 8, 2).answers)
+    assert caplog.records[0].message.startswith("DawidSkene: iteration 1 of at most 500")
+
+
 def test_too_many_classes_for_the_memory_are_refused():
     rows = [(t, w, t % 5000) for t in range(6000) for w in (t % 600, (t + 1) % 600)]
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])

@@ -125,6 +125,7 @@ def test_matrices_and_their_missing_answers():
     assert decoded(read_answers(zero, missing=0)) == expected
     for form in (sp.csr_array, sp.coo_matrix, sp.lil_array):
         assert decoded(read_answers(form(zero))) == expected
+        assert decoded(read_answers(form(nan))) == expected
     assert read_answers(np.array([["a", "b"], ["", "a"]])).classes.tolist() == ["a", "b"]
 
 
@@ -234,7 +235,7 @@ MISTAKES = {
     "no rows": (FRAME[:0], "no answers"),
     "a NaN label": (
         FRAME.assign(label=["yes", None, "no", "yes", "no"]),
-        "1 answers have no label, first task='t1'",
+        r"1 answers have no label, first task='t1', worker='bob' \(row 2\)",
     ),
     "a NaN task": (FRAME.assign(task=[None, "a", "b", "c", "d"]), "1 answers have no task, first worker='ann'"),
     "one worker": (FRAME.assign(worker="ann"), "come from one worker, 'ann'"),

@@ -60,6 +60,34 @@ def test_topics_are_what_they_say(kind):
         assert abs(same) < 0.1
 
 
+def test_weights_are_spread_as_in_the_paper():
+    dirichlet = make_topics("dir", n_samples=4000, n_features=5, n_topics=20).weights
+    assert_allclose(dirichlet.var(axis=0).mean(), (1 / 20) * (19 / 20) / (20 * 0.05 + 1), rtol=0.1)
+    logs = np.log(make_topics("ctm", n_samples=4000, n_features=5, n_topics=20).weights)
+    within, across = logs[:, 0] - logs[:, 10], logs[:, 0] - logs[:, 1]  # of one factor, of two
+    assert_allclose([within.std(), across.std()], [3 * np.sqrt(0.2), 3 * np.sqrt(2)], rtol=0.05)
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        lambda: make_topics("DIR"),
+        lambda: make_topics(n_samples=0),
+        lambda: make_crowd(assignment="skew"),
+        lambda: make_crowd(n_classes=1),
+        lambda: make_crowd(accuracy=(0.9, 1.2)),
+        lambda: make_crowd(n_workers=10, n_spammers=11),
+        lambda: make_crowd(n_groups=0),
+        lambda: make_sprites(0),
+        lambda: make_block_model(10, 0),
+        lambda: make_block_model(10, 20),
+    ],
+)
+def test_options_that_make_no_sense(mistake):
+    with pytest.raises(InputError):
+        mistake()
+
+
 def test_topic_noise_has_the_level_asked_for():
     clean, noisy = (make_topics("dir", n_samples=500, n_features=400, n_topics=5, noise=g) for g in (0, 0.2))
     assert_allclose(np.linalg.norm(noisy.X - clean.X, axis=1).mean(), 0.2, rtol=0.02)

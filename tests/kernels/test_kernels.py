@@ -42,6 +42,13 @@ def test_the_seam_serves_every_library(rng, to_xp):
     assert_allclose(to_host(out), expected, atol=1e-12)
 
 
+def test_numpy_arrays_take_the_compiled_form(monkeypatch):
+    called = []
+    monkeypatch.setattr(compiled, "hals_sweep", lambda *arrays: called.append("compiled") or arrays[0])
+    kernels.hals_sweep(np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)))
+    assert called == ["compiled"]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_sweep_works_in_place_and_keeps_the_type(rng, dtype):
     U = rng.random((5, 3)).astype(dtype)
