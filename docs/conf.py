@@ -8,6 +8,7 @@ copyright = "2026, the rectifact developers"
 release = version = __version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "numpydoc"]
 html_theme = "pydata_sphinx_theme"
+html_sidebars = {"**": []}
 html_title = f"rectifact {__version__}"
 exclude_patterns = ["_build"]
 autosummary_generate = True

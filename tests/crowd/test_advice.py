@@ -98,6 +98,11 @@ def test_good_data_has_no_findings():
     assert findings(make_crowd(2000, 20, 3, seed=3).answers) == set()
 
 
+def test_two_workers_who_agree_are_no_problem_of_the_classes():
+    answers = pd.DataFrame({"task": list("aabb"), "worker": list("xyxy"), "label": ["yes", "yes", "no", "no"]})
+    assert findings(answers) == {"workers with few answers"}
+
+
 def test_each_problem_is_named():
     assert "one answer per task" in findings(make_crowd(200, 10, 3, labels_per_task=1).answers)
     assert "workers fall into groups" in findings(make_crowd(400, 20, 3, assignment="groups").answers)

@@ -157,7 +157,8 @@ def _conditioning(B: sp.csr_array, classes: NDArray[Any]) -> list[Finding]:
         return []
     root = np.sqrt(share[chosen])
     values, vectors = np.linalg.eigh(together[np.ix_(chosen, chosen)] / np.outer(root, root))
-    if values[0] > max(LEAST_CONTRAST, 2 / np.sqrt(share.sum())):
+    noise = 2 / np.sqrt(share.sum())
+    if values[0] > max(LEAST_CONTRAST, min(noise, 10 * LEAST_CONTRAST)):
         return []
     alike = classes[chosen[np.sort(np.argsort(-np.abs(vectors[:, 0]))[:2])]]
     return [
