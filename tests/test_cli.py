@@ -100,6 +100,7 @@ def test_gold_plan_and_calibration(run, answers, tmp_path):
     for other in (answers, gold):
         assert "named twice" in run("labels", answers, "--gold", gold, "-o", other, expect=2).err
     assert "named twice" in run("labels", answers, "-o", plan, "--workers", plan, expect=2).err
+    assert "Only the labels" in run("labels", answers, "--workers", "-", expect=2).err
 
 
 MISTAKES = {

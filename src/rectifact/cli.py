@@ -63,6 +63,8 @@ def labels(
     missing: Annotated[str, typer.Option(help="What stands for no answer, besides nothing.")] = "auto",
 ) -> None:
     """Turn the answers of many annotators into one label per task, and learn who is good."""
+    if Path("-") in (workers, plan):
+        raise InputError("Only the labels can go to the standard output. Name a file for --workers and --plan.")
     outputs = [path for path in (out, workers, plan) if path is not None and path != Path("-")]
     for path in outputs:
         _check_table_name(path)

@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
 
-from rectifact import DawidSkene, InputError, MajorityVote
+from rectifact import KOS, DawidSkene, InputError, MajorityVote
+from rectifact.crowd import read_answers
 from rectifact.crowd.calibration import tempered
 from rectifact.crowd.workers import expected_gain, information, spammer_score
 from rectifact.datasets import load_crowd, make_crowd
@@ -177,6 +178,45 @@ def test_new_workers_and_tasks_come_in(model, crowd):
     assert_allclose(first.probas_, model.probas_)
 
 
+def test_answers_are_coded_like_the_model():
+    names = np.array(["x", "y", "z"])
+    model = DawidSkene().fit(make_crowd(200, 6, 3).answers.assign(label=lambda a: names[a["label"]]))
+    new = pd.DataFrame({"task": [1, 1, 1, 2, 2, 2], "worker": [0, 1, 2] * 2, "label": list("yyyzzz")})
+    assert model.predict(read_answers(new)).tolist() == model.predict(new).tolist() == ["y", "z"]
+    more = new.assign(task=new["task"] + 1000)
+    assert model.partial_fit(read_answers(more)).labels_[-2:].tolist() == ["y", "z"]
+    with pytest.raises(InputError, match="'q' is not among the classes"):
+        model.predict(read_answers(new.replace("y", "q")))
+
+
+def test_an_answer_that_was_impossible_says_nothing():
+    answers = pd.DataFrame({"task": [1, 1, 2, 2, 3, 3], "worker": ["a", "b"] * 3, "label": [0, 0, 0, 1, 0, 1]})
+    model = DawidSkene("majority", model="full", smoothing=0).fit(answers)
+    probas = model.predict_proba(pd.DataFrame({"task": [9], "worker": ["a"], "label": [1]}))
+    assert_allclose(probas, [model.priors_])
+
+
+def test_gold_of_a_task_that_comes_later():
+    crowd = make_crowd(100, 8, 2)
+    model = DawidSkene().fit(crowd.answers, gold={0: 1, 999: 1})
+    late = pd.DataFrame({"task": [999] * 4, "worker": [1, 2, 3, 4], "label": [0] * 4})
+    model.partial_fit(late)
+    assert model.labels_[-1] == 1
+    whole = DawidSkene().fit(pd.concat([crowd.answers, late]), gold={0: 1, 999: 1})
+    assert model.log_likelihood_ == pytest.approx(whole.log_likelihood_, rel=0.02)
+
+
+def test_calibration_holds_for_predictions_until_the_next_fit(crowd):
+    rng = np.random.default_rng(0)
+    first = crowd.answers.groupby("task")["label"].transform("first")
+    copied = crowd.answers.assign(label=np.where(rng.random(len(first)) < 0.4, first, crowd.answers["label"]))
+    model = DawidSkene().fit(copied).calibrate()
+    assert model.temperature_ < 1
+    assert_allclose(model.predict_proba(copied), model.probas_, atol=1e-3)
+    assert not hasattr(model.partial_fit(copied[:5]), "temperature_")
+    assert DawidSkene().fit(make_crowd(50, 5, 2, labels_per_task=1).answers).calibrate().temperature_ <= 1
+
+
 def test_gold_labels_are_kept_and_help():
     crowd = make_crowd(600, 12, 2, accuracy=(0.5, 0.65), labels_per_task=4, seed=8)
     gold = crowd.truth.iloc[:200]
@@ -200,7 +240,7 @@ def test_gold_from_a_file_and_its_mistakes(tmp_path):
     with pytest.raises(InputError, match="gold label 9 of task 0 is none of the classes"):
         fit(crowd.answers, gold={0: 9})
     with pytest.raises(InputError, match="name the tasks alike"):
-        fit(crowd.answers, gold={"0": 1})
+        fit(crowd.answers, gold={"zero": 1})
     with pytest.raises(InputError, match="two gold labels"):
         fit(crowd.answers, gold=pd.Series([1, 0], index=[3, 3]))
     with pytest.raises(InputError, match="got list"):
@@ -218,8 +258,26 @@ def test_weights_count_answers():
     rows = answers[weights > 0]["task"].nunique() == answers["task"].nunique()
     tolerance = 1e-6 if rows else 0.02  # a task without weight still has a say in nothing but the prior
     assert_allclose(weighted.probas_[position], repeated.probas_, atol=tolerance)
-    with pytest.raises(InputError, match="one number of at least 0"):
-        DawidSkene().fit(answers, weights=weights[:5])
+    for wrong in (weights[:5], -weights - 1, 0 * weights, np.full(len(weights), np.nan)):
+        with pytest.raises(InputError, match="one number of at least 0"):
+            DawidSkene().fit(answers, weights=wrong)
+    with pytest.raises(InputError, match="must be numbers"):
+        DawidSkene().fit(answers, weights=["a"] * len(answers))
+
+
+def test_weights_in_the_default_model():
+    answers = make_crowd(300, 10, 3).answers
+    plain = DawidSkene().fit(answers)
+    same = DawidSkene().fit(answers, weights=np.ones(len(answers)))
+    assert_allclose(same.probas_, plain.probas_)
+    half = DawidSkene().fit(answers, weights=np.full(len(answers), 0.5))
+    assert half.resolved_["dispersion"] == pytest.approx(plain.resolved_["dispersion"], abs=0.1)
+    junk = answers.assign(label=0)
+    both = pd.concat([answers, junk])
+    ignored = DawidSkene().fit(both, weights=np.repeat([1, 0], len(answers)))
+    assert_allclose(ignored.probas_, plain.probas_)
+    with pytest.raises(InputError, match="counts all answers alike"):
+        KOS().fit(read_answers(answers).weighted(np.ones(len(answers))))
 
 
 def test_calibration_makes_overconfident_posteriors_honest(load_or_skip):

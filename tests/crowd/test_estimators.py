@@ -110,6 +110,7 @@ PLANTED = {
     "groups": {"n_tasks": 1000, "n_workers": 40, "assignment": "groups", "n_groups": 4},
     "one label": {"n_tasks": 1000, "n_workers": 40, "labels_per_task": 1},
     "a class nobody chose": {"n_tasks": 500, "n_workers": 20, "n_classes": 3},
+    "weak workers": {"n_tasks": 1000, "n_workers": 20, "n_classes": 3, "accuracy": (0.4, 0.6)},
     "many workers": {"n_tasks": 1000, "n_workers": 500, "labels_per_task": 5},
 }
 

@@ -9,7 +9,7 @@ from scipy.stats import dirichlet
 from rectifact.core.monitor import Monitor
 from rectifact.crowd import read_answers
 from rectifact.crowd.em import vote_shares
-from rectifact.crowd.variational import PRIOR_ANSWERS, dispersion, trust_in_answers, variational
+from rectifact.crowd.variational import PRIOR_ANSWERS, PRIOR_CLASSES, dispersion, trust_in_answers, variational
 from rectifact.datasets import make_crowd
 
 
@@ -26,7 +26,7 @@ def slow(answers, votes, trust, n_iter):
     prior = PRIOR_ANSWERS[0] + PRIOR_ANSWERS[1] * np.eye(k)
     Q = votes
     for _ in range(n_iter):
-        counts, classes = np.tile(prior, (len(answers.workers), 1, 1)), np.ones(k)
+        counts, classes = np.tile(prior, (len(answers.workers), 1, 1)), 1 + PRIOR_CLASSES * votes.sum(axis=0)
         for i, m, x in zip(answers.task, answers.worker, answers.label, strict=True):
             counts[m, x] += trust * (trust * Q[i] + (1 - trust) * votes[i])
         for i in range(n):

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
-from rectifact.core.validation import Interval, fit_context
+from rectifact.core.validation import InputError, Interval, fit_context
 from rectifact.crowd.answers import Answers
 from rectifact.crowd.baselines import eigen_ratio, ghosh_svd, kos, minimax_entropy
 from rectifact.crowd.em import vote_shares
@@ -89,10 +89,17 @@ class Aggregator(BaseEstimator):
         return tags
 
 
+def _refuse_weights(estimator: Aggregator, answers: Answers) -> None:
+    if answers.weight is not None:
+        name = type(estimator).__name__
+        raise InputError(f"{name} counts all answers alike. Use DawidSkene or MajorityVote for weights.")
+
+
 class _ClosedForm(Aggregator):
     """An aggregator without iterations: answers to posteriors in one function."""
 
     _parameter_constraints: dict[str, Any] = {"missing": "no_validation"}
+    _takes_weights = False
 
     def __init__(self, *, missing: Any = "auto") -> None:
         self.missing = missing
@@ -104,6 +111,8 @@ class _ClosedForm(Aggregator):
     def fit(self, data: Any, y: None = None) -> Self:
         """Aggregate; ``data`` is whatever :func:`rectifact.crowd.read_answers` takes."""
         answers = read_answers(data, missing=self.missing)
+        if not self._takes_weights:
+            _refuse_weights(self, answers)
         self._set_result(answers, self._posteriors(answers))
         self._set_closed_form(answers)
         return self
@@ -132,6 +141,8 @@ class MajorityVote(_ClosedForm):
     >>> MajorityVote().fit(answers).labels_.tolist()
     ['x', 'y']
     """
+
+    _takes_weights = True
 
     def _posteriors(self, answers: Answers) -> NDArray[np.float64]:
         return vote_shares(answers.votes())
@@ -249,6 +260,7 @@ class MinimaxEntropy(Aggregator):
     def fit(self, data: Any, y: None = None) -> Self:
         """Fit the model; ``data`` is whatever :func:`rectifact.crowd.read_answers` takes."""
         answers = read_answers(data, missing=self.missing)
+        _refuse_weights(self, answers)
         monitor = monitor_of(self, monotone=True)
         model = minimax_entropy(
             answers, monitor=monitor, worker_penalty=self.worker_penalty, task_penalty=self.task_penalty

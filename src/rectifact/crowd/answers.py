@@ -27,7 +27,7 @@ __all__ = [
 Codes = NDArray[Any]
 """Integers that number tasks, workers or classes."""
 
-MOST_CELLS = 1 << 29
+MOST_VOTE_CELLS = 1 << 29
 """Tasks times classes, of which a table of votes takes 4 GiB."""
 
 MOST_UNSEEN = 1000
@@ -60,13 +60,29 @@ class Answers:
 
     def weighted(self, weight: ArrayLike) -> "Answers":
         """The same answers, each counting for its ``weight``."""
-        values = np.asarray(weight, dtype=float)
-        if values.shape != (len(self),) or not np.isfinite(values).all() or (values < 0).any():
+        try:
+            values = np.asarray(weight, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise InputTypeError(f"weights must be numbers: {error}.") from error
+        if values.shape != (len(self),) or not (values >= 0).all() or not 0 < values.sum() < 1e15:
             raise InputError(
-                f"weights holds one number of at least 0 for each of the {len(self)} answers; got shape "
+                f"weights holds one number of at least 0, not all 0, for each of the {len(self)} answers; got shape "
                 f"{values.shape}. Give them in the order of the answers."
             )
-        return replace(self, weight=values)
+        kept = values > 0
+        task, worker, label = self.task[kept], self.worker[kept], self.label[kept]
+        return replace(self, task=task, worker=worker, label=label, weight=values[kept])
+
+    def recoded(self, classes: NDArray[Any]) -> "Answers":
+        """The same answers, with labels numbered as in ``classes``."""
+        position = pd.Index(classes).get_indexer(pd.Index(self.classes))
+        unknown = np.flatnonzero((position < 0) & (np.bincount(self.label, minlength=len(self.classes)) > 0))
+        if unknown.size:
+            raise InputError(
+                f"The label {plain(self.classes[unknown[0]])!r} is not among the classes {list(classes)}. Add it, or "
+                "drop it."
+            )
+        return replace(self, label=position[self.label], classes=np.asarray(classes))
 
     def __len__(self) -> int:
         return len(self.label)
@@ -74,7 +90,7 @@ class Answers:
     def votes(self) -> NDArray[np.float64]:
         """Number, or weight, of the answers for each class, of shape (n_tasks, n_classes)."""
         shape = len(self.tasks), len(self.classes)
-        if shape[0] * shape[1] > MOST_CELLS:
+        if shape[0] * shape[1] > MOST_VOTE_CELLS:
             raise InputError(f"{shape[1]} classes are too many for {shape[0]} tasks. Merge rare labels into 'other'.")
         cells = np.bincount(
             self.task.astype(np.int64) * shape[1] + self.label, weights=self.weight, minlength=shape[0] * shape[1]

@@ -28,6 +28,8 @@ def tempered(posteriors: Floats, power: float) -> Floats:
 def temperature(B: sp.csr_array, model: CrowdModel) -> float:
     """Power of the posteriors that best predicts each answer from the other answers to its task."""
     joint, own, predictive = _left_out(B, model)
+    if not len(joint):  # no task has two answers
+        return 1.0
     found = minimize_scalar(
         lambda log_power: -held_out_score(joint, own, predictive, float(np.exp(log_power))),
         bounds=(np.log(0.02), np.log(2.0)),

@@ -66,7 +66,9 @@ def cooccurrences(B: sp.csr_array, n_classes: int) -> Cooccurrences:
            [0., 1.]]))
     """
     n_workers = B.shape[1] // n_classes
-    product = sp.coo_array(B.T.astype(np.float64) @ B.astype(np.float64))
+    # Not B.astype, which would merge repeated readings in B itself.
+    exact = sp.csr_array((B.data.astype(np.float64), B.indices, B.indptr), shape=B.shape)
+    product = sp.coo_array(exact.T @ exact)
     first, row = np.divmod(product.row.astype(np.int64), n_classes)
     second, column = np.divmod(product.col.astype(np.int64), n_classes)
     different = first != second

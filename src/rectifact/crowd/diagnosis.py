@@ -125,7 +125,7 @@ def _amounts(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
 def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
     chosen = np.asarray(B.sum(axis=0), dtype=float).reshape(-1, len(classes)).sum(axis=0)
     findings = []
-    absent, rare = chosen == 0, (chosen > 0) & (model.priors < RARE)
+    absent, rare = chosen == 0, (chosen > 0) & (model.posteriors.mean(axis=0) < RARE)
     if absent.any():
         findings.append(
             Finding(
@@ -149,7 +149,8 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
 
 def _conditioning(B: sp.csr_array, classes: NDArray[Any]) -> list[Finding]:
     """How well two answers to one task agree on each contrast of classes: the spectrum of all co-occurrences."""
-    votes = B @ np.tile(np.eye(len(classes)), (B.shape[1] // len(classes), 1))
+    ones = sp.csr_array((np.ones(len(B.data)), B.indices, B.indptr), shape=B.shape)
+    votes = ones @ np.tile(np.eye(len(classes)), (B.shape[1] // len(classes), 1))
     together = votes.T @ votes - np.diag(votes.sum(axis=0))  # pairs of different answers
     share = together.sum(axis=1)
     chosen = np.flatnonzero(share > 0)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
-from rectifact.core.validation import InputError, Interval, StrOptions, check_generator, fit_context
+from rectifact.core.validation import InputError, Interval, StrOptions, check_at_least, check_generator, fit_context
 from rectifact.crowd.aggregators import Aggregator
 from rectifact.crowd.answers import Answers, merge_answers, with_classes
 from rectifact.crowd.calibration import temperature, tempered
@@ -23,6 +23,7 @@ from rectifact.crowd.em import (
     CrowdModel,
     Floats,
     Gold,
+    e_step,
     em,
     expected_counts,
     log_e_step,
@@ -38,7 +39,7 @@ from rectifact.crowd.workers import worker_table
 
 __all__ = ["DawidSkene"]
 
-MOST_CELLS = 1 << 27
+MOST_CONFUSION_CELLS = 1 << 27
 """Cells of all confusion matrices together, 1 GiB, of which a fit holds about five."""
 
 UPDATE_ITERATIONS = 5
@@ -105,7 +106,7 @@ class DawidSkene(Aggregator):
         "refine": [StrOptions({"em"}), None],
         "model": [StrOptions({"auto", "full", "one-coin"})],
         "n_classes": [Interval(Integral, 2, None, closed="left"), None],
-        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "smoothing": [Interval(Real, 0, 1e9, closed="left")],
         "pair_weights": [StrOptions({"count", "equal"})],
         "missing": "no_validation",
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -159,6 +160,7 @@ class DawidSkene(Aggregator):
         if weights is not None:
             answers = answers.weighted(weights)
         _check_size(len(answers.workers), len(answers.classes))
+        self._gold_given = gold
         self._gold = None if gold is None else read_gold(gold, answers)
         B, votes = answers.one_hot(), vote_shares(answers.votes(), self._gold)
         self.resolved_ = {"columns": answers.columns}
@@ -206,7 +208,7 @@ class DawidSkene(Aggregator):
             monitor = Monitor(max_iter=self.max_iter, tol=max(self.tol, TRIAL_TOL), monotone=True)
         if self.refine is None:
             monitor.stop_reason = "not_refined"
-            posteriors, likelihood = log_e_step(B, np.log(start.priors), np.log(start.confusions), self._gold)
+            posteriors, likelihood = e_step(B, start.priors, start.confusions, self._gold)
             counts = expected_counts(B, posteriors) + self.smoothing
             return model_from(start.priors, start.confusions, posteriors, counts, likelihood, likelihood), monitor
         return self._run(B, votes, start.posteriors, monitor, self._gold, NOTHING), monitor
@@ -228,6 +230,7 @@ class DawidSkene(Aggregator):
         )
 
     def _set_model(self, answers: Answers, fitted: CrowdModel) -> None:
+        self.__dict__.pop("temperature_", None)  # of an earlier calibration
         self._model = fitted
         self._set_result(answers, fitted.posteriors)
         self.priors_, self.confusions_ = fitted.priors, fitted.confusions
@@ -237,7 +240,8 @@ class DawidSkene(Aggregator):
         """Class probabilities of new tasks answered by known workers, in order of the tasks' appearance."""
         check_is_fitted(self)
         answers = read_more(data, self.classes_, missing=self.missing, workers=self.workers_)
-        return log_e_step(answers.one_hot(), self._model.log_priors, self._model.log_confusions)[0]
+        posteriors, _ = log_e_step(answers.one_hot(), self._model.log_priors, self._model.log_confusions)
+        return tempered(posteriors, self.temperature_) if hasattr(self, "temperature_") else posteriors
 
     def predict(self, data: Any) -> NDArray[Any]:
         """Labels of new tasks answered by known workers, in order of the tasks' appearance."""
@@ -245,16 +249,19 @@ class DawidSkene(Aggregator):
         return self.classes_[probas.argmax(axis=1)]
 
     def partial_fit(self, data: Any, y: None = None) -> Self:
-        """Take in more answers, to old or new tasks, by old or new workers, for the cost of the tasks they touch.
+        """Take in more answers, to old or new tasks, by old or new workers, for a fraction of a fit's cost.
 
         The tasks that got answers are judged anew, with what the others have taught held fixed. The start, the
-        trust in the answers and the classes stay as they were; ``fit`` all answers again now and then.
+        trust in the answers and the classes stay as they were; ``fit`` all answers again now and then, and
+        ``calibrate`` again if you had.
         """
         if not hasattr(self, "_model"):
             return self.fit(data)
         more = read_more(data, self.classes_, missing=self.missing)
         answers, touched = merge_answers(self._answers, more)
         _check_size(len(answers.workers), len(answers.classes))
+        if self._gold_given is not None:
+            self._gold = read_gold(self._gold_given, answers)  # a task of known class may have come in
         B, votes = answers.one_hot(), vote_shares(answers.votes(), self._gold)
         posteriors = np.concatenate([self._model.posteriors, votes[len(self.tasks_) :]])
         monitor = Monitor(max_iter=UPDATE_ITERATIONS, tol=self.tol)
@@ -262,7 +269,8 @@ class DawidSkene(Aggregator):
         gold = _gold_among(self._gold, touched)
         local = self._run(B[touched], votes[touched], votes[touched], monitor, gold, background)
         posteriors[touched] = local.posteriors
-        self._set_model(answers, replace(local, posteriors=posteriors))
+        _, likelihood = e_step(B, local.priors, local.confusions, self._gold)
+        self._set_model(answers, replace(local, posteriors=posteriors, log_likelihood=likelihood))
         return self
 
     def _statistics(self, B: sp.csr_array, votes: Floats, posteriors: Floats, without: NDArray[np.int64]) -> Background:
@@ -279,9 +287,9 @@ class DawidSkene(Aggregator):
         DataFrame
             ``worker``, ``answers``; ``accuracy``, the probability of a right answer to a new task, with the
             bounds ``accuracy_low`` and ``accuracy_high`` of a 90 % interval from the posterior of the confusion
-            matrix; ``information``, bits that one answer tells; ``spammer``, 1 if the answers do not depend on
-            the class and 0 if they are always right; ``bias_<class>``, how much oftener the worker says the
-            class than it is there.
+            matrix (given the labels found: their own doubt is not in it); ``information``, bits that one answer
+            tells; ``spammer``, 1 if the answers do not depend on the class and 0 if they are always right;
+            ``bias_<class>``, how much oftener the worker says the class than it is there.
         """
         check_is_fitted(self)
         given = np.bincount(self._answers.worker, minlength=len(self.workers_)).astype(float)
@@ -298,8 +306,10 @@ class DawidSkene(Aggregator):
             from co-occurrences at all
         """
         check_is_fitted(self)
+        check_at_least(1, n=n)
         if goal == "labels":
-            return plan_labels(self.tasks_, self.workers_, self._answered(), self._model, n)
+            model = replace(self._model, posteriors=self.probas_)
+            return plan_labels(self.tasks_, self.workers_, self._answered(), model, n)
         if goal == "identify":
             return plan_pairs(self.workers_, self._answered(), self._model, n)
         raise InputError(f"goal={goal!r} is unknown; choose 'labels' or 'identify'.")
@@ -325,7 +335,7 @@ class DawidSkene(Aggregator):
 
 
 def _check_size(n_workers: int, n_classes: int) -> None:
-    if n_workers * n_classes**2 > MOST_CELLS:
+    if n_workers * n_classes**2 > MOST_CONFUSION_CELLS:
         raise InputError(
             f"{n_classes} classes for each of {n_workers} workers are too many to learn. Merge rare labels, for "
             "example into 'other', or use MajorityVote."

@@ -59,7 +59,8 @@ def pair_free(B: sp.csr_array, start: Floats, *, monitor: Monitor) -> Floats:
     n_workers, k, _ = start.shape
     U = start
     W = sp.csr_array((B.data, B.indices // k, B.indptr), shape=(B.shape[0], n_workers))
-    given = (B.T @ np.ones(B.shape[0])).reshape(n_workers, k, 1)
+    given = np.bincount(B.indices, B.data.astype(np.float64) ** 2, B.shape[1])  # what answers are to themselves
+    given = given.reshape(n_workers, k, 1)
     met = np.arange(n_workers)
     for _ in monitor:
         cross = _gathered(B, B @ U.reshape(-1, k)).reshape(U.shape) - given * U

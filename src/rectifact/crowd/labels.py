@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.validation import InputError, InputTypeError
-from rectifact.crowd.answers import Answers, check_comparable, encode, make_answers, plain
+from rectifact.crowd.answers import Answers, check_comparable, encode, make_answers, plain, plain_text
 from rectifact.crowd.matrices import equal, from_matrix, from_sparse, to_matrix, whole_numbers
 from rectifact.crowd.tables import COLUMN_NAMES, find_column, read_table
 
@@ -46,7 +46,7 @@ def read_answers(
         column that is no annotator; without one, rows are numbered.
     wide : whether a table has one column per annotator
     missing : what stands for no answer, besides an empty cell. ``"auto"`` takes NaN and -1 in a matrix or a wide
-        table, and asks where -1 might be a label; ``np.nan`` takes NaN alone.
+        table, and asks if all labels are -1 and 1; ``np.nan`` takes NaN alone, and -1 is a label then.
     classes : all classes in the order wanted, also those that nobody chose
 
     Examples
@@ -65,7 +65,7 @@ def _coded(data: Any, names: dict[str, str | None], wide: bool, missing: Any, cl
     if np.ndim(missing) != 0 or (classes is not None and np.ndim(np.asarray(classes, dtype=object)) == 0):
         raise InputTypeError("missing is one value that stands for no answer, and classes a list of all classes.")
     if isinstance(data, Answers):
-        return data
+        return data if classes is None else data.recoded(_object_array(classes))
     if isinstance(data, str | Path):
         data = read_table(Path(data), None if wide else names)
     elif isinstance(data, pa.RecordBatch):
@@ -81,6 +81,12 @@ def _coded(data: Any, names: dict[str, str | None], wide: bool, missing: Any, cl
         return _from_wide(frame, names["task"], missing, classes)
     matrix = to_matrix(data)
     return from_matrix(matrix, np.arange(matrix.shape[0]), np.arange(matrix.shape[1]), missing, classes, {})
+
+
+def _object_array(values: Sequence[Any]) -> NDArray[Any]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = list(values)
+    return array
 
 
 def _open_frame(data: Any, wide: bool) -> Any:
@@ -109,6 +115,16 @@ def read_more(
     return replace(answers, worker=position[answers.worker], workers=workers)
 
 
+def _matched(values: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
+    """Positions of ``values`` in ``known``, -1 where there is none; a number and its text are the same."""
+    position = pd.Index(known).get_indexer(pd.Index(values))
+    by_text = pd.Index([plain_text(value) for value in known]).drop_duplicates()
+    if (position < 0).any() and len(by_text) == len(known):
+        texts = by_text.get_indexer(pd.Index([plain_text(value) for value in values]))
+        position = np.where(position < 0, texts, position)
+    return position
+
+
 def read_gold(data: Any, answers: Answers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Certain labels as task and class codes: from a dict or Series by task, or a table or file with task and label."""
     if isinstance(data, str | Path):
@@ -124,8 +140,7 @@ def read_gold(data: Any, answers: Answers) -> tuple[NDArray[np.int64], NDArray[n
         raise InputTypeError(
             f"gold is a dict or Series of labels by task, a table, or a file; got {type(data).__name__}."
         )
-    task = pd.Index(answers.tasks).get_indexer(pd.Index(tasks))
-    label = pd.Index(answers.classes).get_indexer(pd.Index(labels))
+    task, label = _matched(tasks, answers.tasks), _matched(labels, answers.classes)
     unknown = np.flatnonzero((label < 0) & (task >= 0))
     if unknown.size:
         raise InputError(
@@ -172,6 +187,8 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
     codes, values = encode(tasks, "task")
     if len(values) < len(tasks) or (codes < 0).any():
         raise InputError("A wide table has one row for each task; here a task is empty or has two rows. Merge them.")
+    if not workers:
+        raise InputError("A wide table has one column per worker; here is none beside the task. Check the separator.")
     matrix = np.empty((len(frame), len(workers)), dtype=object)
     for j, name in enumerate(workers):
         matrix[:, j] = frame.get_column(name).to_list()

@@ -24,10 +24,13 @@ from rectifact.crowd.em import (
     update_posteriors,
 )
 
-__all__ = ["PRIOR_ANSWERS", "dispersion", "trust_in_answers", "variational"]
+__all__ = ["PRIOR_ANSWERS", "PRIOR_CLASSES", "dispersion", "trust_in_answers", "variational"]
 
 PRIOR_ANSWERS = (0.3, 2.0)
 """Pseudo-answers before any data: in every cell of a confusion matrix, and more on its diagonal."""
+
+PRIOR_CLASSES = 0.2
+"""Pseudo-tasks of each class before any data, as a share of its votes: mean-field bounds favour few big classes."""
 
 LEAST_TRUST = 0.8
 
@@ -68,16 +71,17 @@ def variational(
     everywhere, diagonal = PRIOR_ANSWERS
     prior_counts = everywhere + diagonal * np.eye(n_classes)
     vote_counts, vote_classes = expected_counts(B, votes), class_totals(votes)
+    class_prior = 1 + PRIOR_CLASSES * vote_classes
     posteriors = start.copy()  # one array for all iterations
     for _ in monitor:
         seen = trust * expected_counts(B, posteriors) + (1 - trust) * vote_counts
         counts = prior_counts + background.counts + trust * seen
-        classes = 1 + background.classes + trust * class_totals(posteriors) + (1 - trust) * vote_classes
+        classes = class_prior + background.classes + trust * class_totals(posteriors) + (1 - trust) * vote_classes
         log_confusions = digamma(counts) - digamma(counts.sum(axis=1, keepdims=True))
         log_priors = digamma(classes) - digamma(classes.sum())
         evidence = update_posteriors(B, log_priors, trust * log_confusions, posteriors, gold)
         anchored = (vote_classes * log_priors).sum() + trust * (vote_counts * log_confusions).sum()
-        divergence = _divergence(counts, prior_counts) + _divergence(classes[:, None], np.ones((n_classes, 1)))
+        divergence = _divergence(counts, prior_counts) + _divergence(classes[:, None], class_prior[:, None])
         bound = trust * evidence + (1 - trust) * anchored - divergence
         monitor.record(lambda: -bound)
     priors, confusions = classes / classes.sum(), counts / counts.sum(axis=1, keepdims=True)
@@ -127,6 +131,8 @@ def dispersion(B: sp.csr_array, model: CrowdModel) -> float:
     n_classes = len(model.priors)
     A, Q = model.confusions, model.posteriors
     ones = sp.csr_array((np.ones_like(B.data), B.indices, B.indptr), shape=B.shape)
+    if not np.array_equal(ones.data, B.data):  # weights change what is believed, not how answers scatter
+        Q, _ = e_step(ones, model.priors, A)
     counts = expected_counts(ones, Q)
     squares = (A**2).sum(axis=1)  # (n_workers, n_classes): sum over k of A(k, c)^2
     variance = (counts.sum(axis=1) * (1 - squares)).sum()

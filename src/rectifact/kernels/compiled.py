@@ -92,6 +92,10 @@ def _posteriors(
                         odds[base + c] += weight * log_confusions[cell, c]
                 for c in range(n_classes):
                     top = max(top, odds[base + c])
+                if top == -np.inf:  # nothing is possible: as if there were no answers
+                    for c in range(n_classes):
+                        odds[base + c] = log_priors[c]
+                        top = max(top, log_priors[c])
                 if len(known) and known[i] >= 0:
                     top = odds[base + known[i]]
                     for c in range(n_classes):

@@ -50,6 +50,7 @@ def crowd_posteriors(
     """
     B = sp.csr_array((weights, cells, indptr), shape=(len(indptr) - 1, len(log_confusions)))
     joint = log_priors + B @ log_confusions
+    joint[np.isneginf(joint).all(axis=1)] = log_priors  # nothing is possible: as if there were no answers
     top = joint.max(axis=1, keepdims=True)
     odds = np.exp(joint - top)
     total = odds.sum(axis=1, keepdims=True)
