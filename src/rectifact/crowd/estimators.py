@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,24 +16,12 @@ from rectifact.crowd.aggregators import Aggregator
 from rectifact.crowd.answers import Answers, merge_answers, with_classes
 from rectifact.crowd.calibration import temperature, tempered
 from rectifact.crowd.diagnosis import diagnose
-from rectifact.crowd.em import (
-    NOTHING,
-    Background,
-    CrowdModel,
-    Floats,
-    Gold,
-    e_step,
-    em,
-    expected_counts,
-    log_e_step,
-    model_from,
-    one_coin_of,
-    vote_shares,
-)
+from rectifact.crowd.em import CrowdModel, e_step, log_e_step, vote_shares
+from rectifact.crowd.fitting import Fitting, Problem, best_start, unrefined
 from rectifact.crowd.identification import METHODS, Start, identify
 from rectifact.crowd.labels import read_answers, read_gold, read_more
 from rectifact.crowd.planning import plan_labels, plan_pairs
-from rectifact.crowd.variational import dispersion, trust_in_answers, variational
+from rectifact.crowd.variational import dispersion
 from rectifact.crowd.workers import worker_table
 
 __all__ = ["DawidSkene"]
@@ -44,9 +31,6 @@ MOST_CONFUSION_CELLS = 1 << 27
 
 UPDATE_ITERATIONS = 5
 """Rounds over the tasks that got new answers."""
-
-TRIAL_TOL = 3e-4
-"""Accuracy at which it is clear where a start leads."""
 
 
 class DawidSkene(Aggregator):
@@ -161,73 +145,33 @@ class DawidSkene(Aggregator):
             answers = answers.weighted(weights)
         _check_size(len(answers.workers), len(answers.classes))
         self._gold_given = gold
-        self._gold = None if gold is None else read_gold(gold, answers)
-        B, votes = answers.one_hot(), vote_shares(answers.votes(), self._gold)
-        self.resolved_ = {"columns": answers.columns}
-        starts = self._starts(B, votes)
-        self._trust = 1.0
-        start = next(iter(starts.values()))
-        if len(starts) > 1 or self.model == "auto":
-            start = self._best_of(starts, B, votes)
-        self.resolved_ |= {"identify": start.method}
-        fitted, monitor = self._refined(B, votes, start)
+        problem = _problem(answers, gold)
+        fitting, resolved = Fitting(self.model, self.smoothing), {"columns": answers.columns}
+        starts, monitor = self._starts(problem), monitor_of(self, monotone=True)
+        if self.refine is None:
+            monitor.stop_reason = "not_refined"
+            models = {method: unrefined(problem, start, self.smoothing) for method, start in starts.items()}
+            best = max(models, key=lambda method: models[method].objective)
+            start, fitted = starts[best], models[best]
+        else:
+            start = next(iter(starts.values()))
+            if len(starts) > 1 or self.model == "auto":
+                start, fitting, measured = best_start(problem, fitting, starts, max_iter=self.max_iter, tol=self.tol)
+                resolved |= measured
+            fitted = fitting.run(problem, start.posteriors, monitor=monitor)
+        self._fitting, self.resolved_ = fitting, resolved | {"identify": start.method}
         self._set_model(answers, fitted)
         set_fit_report(self, monitor)
         return self
 
-    def _best_of(self, starts: dict[str, Start], B: sp.csr_array, votes: Floats) -> Start:
-        """The start whose trial has the highest objective, moved on to where the trial ended."""
-        trials = {method: self._refined(B, votes, start, trial=True)[0] for method, start in starts.items()}
-        if self.model == "auto" and self.refine is not None:
-            # Of all trials the one that finds the answers least independent is believed: another may have bent
-            # its classes until they looked so.
-            effect = max(dispersion(B, trial) for trial in trials.values())
-            self._trust = trust_in_answers(effect)
-            self.resolved_ |= {"dispersion": effect, "trust": self._trust}
-            if self._trust < 1:
-                trials = {method: self._refined(B, votes, start, trial=True)[0] for method, start in starts.items()}
-        best = max(trials, key=lambda method: trials[method].objective)
-        self.resolved_ |= {"objectives": {method: trial.objective for method, trial in trials.items()}}
-        return replace(starts[best], posteriors=trials[best].posteriors)
-
-    def _starts(self, B: sp.csr_array, votes: Floats) -> dict[str, Start]:
+    def _starts(self, problem: Problem) -> dict[str, Start]:
         """Every start that ``identify`` asks for, by the method that was used in the end."""
         rng, by_count, auto = check_generator(self.random_state), self.pair_weights == "count", self.identify == "auto"
         starts = [
-            identify(name, B, votes, gold=self._gold, weigh_by_count=by_count, lean=auto, rng=rng)
+            identify(name, problem.B, problem.votes, gold=problem.gold, weigh_by_count=by_count, lean=auto, rng=rng)
             for name in (("majority", "robust") if auto else (self.identify,))
         ]
         return {start.method: start for start in starts}
-
-    def _refined(
-        self, B: sp.csr_array, votes: Floats, start: Start, *, trial: bool = False
-    ) -> tuple[CrowdModel, Monitor]:
-        """Fit from a start; a trial stops early, when it is clear where it goes."""
-        monitor = monitor_of(self, monotone=True)
-        if trial:
-            monitor = Monitor(max_iter=self.max_iter, tol=max(self.tol, TRIAL_TOL), monotone=True)
-        if self.refine is None:
-            monitor.stop_reason = "not_refined"
-            posteriors, likelihood = e_step(B, start.priors, start.confusions, self._gold)
-            counts = expected_counts(B, posteriors) + self.smoothing
-            return model_from(start.priors, start.confusions, posteriors, counts, likelihood, likelihood), monitor
-        return self._run(B, votes, start.posteriors, monitor, self._gold, NOTHING), monitor
-
-    def _run(
-        self, B: sp.csr_array, votes: Floats, start: Floats, monitor: Monitor, gold: Gold | None, background: Background
-    ) -> CrowdModel:
-        if self.model == "auto":
-            return variational(B, start, votes, trust=self._trust, monitor=monitor, gold=gold, background=background)
-        confusions_from = one_coin_of if self.model == "one-coin" else None
-        return em(
-            B,
-            start,
-            smoothing=self.smoothing,
-            monitor=monitor,
-            gold=gold,
-            confusions_from=confusions_from,
-            background=background,
-        )
 
     def _set_model(self, answers: Answers, fitted: CrowdModel) -> None:
         self.__dict__.pop("temperature_", None)  # of an earlier calibration
@@ -260,24 +204,15 @@ class DawidSkene(Aggregator):
         more = read_more(data, self.classes_, missing=self.missing)
         answers, touched = merge_answers(self._answers, more)
         _check_size(len(answers.workers), len(answers.classes))
-        if self._gold_given is not None:
-            self._gold = read_gold(self._gold_given, answers)  # a task of known class may have come in
-        B, votes = answers.one_hot(), vote_shares(answers.votes(), self._gold)
-        posteriors = np.concatenate([self._model.posteriors, votes[len(self.tasks_) :]])
-        monitor = Monitor(max_iter=UPDATE_ITERATIONS, tol=self.tol)
-        background = self._statistics(B, votes, posteriors, without=touched)
-        gold = _gold_among(self._gold, touched)
-        local = self._run(B[touched], votes[touched], votes[touched], monitor, gold, background)
+        problem = _problem(answers, self._gold_given)  # a task of known class may have come in
+        posteriors = np.concatenate([self._model.posteriors, problem.votes[len(self.tasks_) :]])
+        background = self._fitting.background(problem, posteriors, without=touched)
+        part, monitor = problem.of_tasks(touched), Monitor(max_iter=UPDATE_ITERATIONS, tol=self.tol)
+        local = self._fitting.run(part, part.votes, monitor=monitor, background=background)
         posteriors[touched] = local.posteriors
-        _, likelihood = e_step(B, local.priors, local.confusions, self._gold)
+        _, likelihood = e_step(problem.B, local.priors, local.confusions, problem.gold)
         self._set_model(answers, replace(local, posteriors=posteriors, log_likelihood=likelihood))
         return self
-
-    def _statistics(self, B: sp.csr_array, votes: Floats, posteriors: Floats, without: NDArray[np.int64]) -> Background:
-        """What the tasks but those ``without`` say of the parameters, in the proportions of the fit."""
-        seen = self._trust * posteriors + (1 - self._trust) * votes
-        seen[without] = 0
-        return Background(self._trust * expected_counts(B, seen), seen.sum(axis=0))
 
     def worker_report(self) -> pd.DataFrame:
         """Table by worker.
@@ -328,7 +263,7 @@ class DawidSkene(Aggregator):
         """
         check_is_fitted(self)
         B = self._answers.one_hot()
-        allowed = 1 / (max(dispersion(B, self._model), 1.0) * self._trust)
+        allowed = 1 / (max(dispersion(B, self._model), 1.0) * self._fitting.trust)
         self.temperature_ = min(temperature(B, self._model), allowed, 1.0)
         self._set_probas(tempered(self._model.posteriors, self.temperature_))
         return self
@@ -342,8 +277,6 @@ def _check_size(n_workers: int, n_classes: int) -> None:
         )
 
 
-def _gold_among(gold: Gold | None, touched: NDArray[np.int64]) -> Gold | None:
-    if gold is None:
-        return None
-    known = np.isin(gold[0], touched)
-    return np.searchsorted(touched, gold[0][known]), gold[1][known]
+def _problem(answers: Answers, gold: Any) -> Problem:
+    known = None if gold is None else read_gold(gold, answers)
+    return Problem(answers.one_hot(), vote_shares(answers.votes(), known), known)
