@@ -1,5 +1,7 @@
 """What users ask beside labels: workers, plans, diagnosis, calibration, updates, gold, weights, prediction."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from rectifact import KOS, DawidSkene, InputError, MajorityVote
 from rectifact.crowd import read_answers
-from rectifact.crowd.calibration import tempered
+from rectifact.crowd.calibration import temperature, tempered
 from rectifact.crowd.workers import expected_gain, information, spammer_score
 from rectifact.datasets import load_crowd, make_crowd
 from rectifact.metrics import log_loss
@@ -242,7 +244,10 @@ def test_gold_from_a_file_and_its_mistakes(tmp_path):
     with pytest.raises(InputError, match="name the tasks alike"):
         fit(crowd.answers, gold={"zero": 1})
     with pytest.raises(InputError, match="two gold labels"):
-        fit(crowd.answers, gold=pd.Series([1, 0], index=[3, 3]))
+        fit(crowd.answers, gold=pd.Series([1, 0, 1], index=[3, 5, 3]))
+    swapped = fit(crowd.answers, gold=pd.Series([1, 0], index=[7, 2]))
+    assert dict(zip(swapped.tasks_, swapped.labels_, strict=True))[7] == 1
+    assert dict(zip(swapped.tasks_, swapped.labels_, strict=True))[2] == 0
     with pytest.raises(InputError, match="got list"):
         fit(crowd.answers, gold=[1, 2])
 
@@ -296,6 +301,13 @@ def test_calibration_makes_overconfident_posteriors_honest(load_or_skip):
         assert (model.labels_ == labels).all()
         assert model.temperature_ <= 1
     assert all(after < before for before, after in losses.values()), losses
+
+
+def test_the_temperature_undoes_evidence_counted_twice(crowd):
+    model = DawidSkene("majority", model="full").fit(crowd.answers)
+    B, honest = model._answers.one_hot(), model._model
+    twice = replace(honest, log_priors=2 * honest.log_priors, log_confusions=2 * honest.log_confusions)
+    assert temperature(B, twice) == pytest.approx(temperature(B, honest) / 2, rel=0.02)
 
 
 def test_calibration_leaves_honest_posteriors_alone(crowd):

@@ -41,6 +41,8 @@ def test_em_equals_the_slow_form(seed, smoothing):
     assert_allclose(model.confusions, A, atol=1e-12)
     assert_allclose(model.posteriors, T, atol=1e-12)
     assert_allclose(-monitor.history[-1]["loss"], objective, rtol=1e-12)
+    assert_allclose(model.objective, objective, rtol=1e-12)
+    assert_allclose(model.log_likelihood, objective - smoothing * np.log(A).sum(), rtol=1e-12)
 
 
 @given(seed=st.integers(0, 10_000), smoothing=st.sampled_from([0, 0.1, 2.0]))
