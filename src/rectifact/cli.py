@@ -26,6 +26,7 @@ from rectifact.datasets import catalogue, data_folders, load_crowd
 app = typer.Typer(
     no_args_is_help=True, pretty_exceptions_enable=False, help="Recover the truth behind non-negative data."
 )
+MOST_PLANNED = 1000  # rows of a plan, the most useful first
 messages = Console(stderr=True, highlight=False, soft_wrap=True)
 output = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
 
@@ -58,7 +59,7 @@ def labels(
     label: Annotated[str | None, typer.Option(help="Name of the column with the label.")] = None,
     wide: Annotated[bool, typer.Option("--wide", help="One row per task, one column per worker.")] = False,
     gold: Annotated[Path | None, typer.Option(help="File of labels that are certain: task, label.")] = None,
-    plan: Annotated[Path | None, typer.Option(help="Write what to label next here, and whom to ask.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="Write the 1000 tasks to label next here, and whom to ask.")] = None,
     calibrate: Annotated[bool, typer.Option("--calibrate", help="Make too high confidence honest.")] = False,
     missing: Annotated[str, typer.Option(help="What stands for no answer, besides nothing.")] = "auto",
 ) -> None:
@@ -81,7 +82,7 @@ def labels(
     if workers is not None:
         _write_table(model.worker_report(), workers)
     if plan is not None:
-        table = model.next_labels(len(data.tasks))
+        table = model.next_labels(min(len(data.tasks), MOST_PLANNED))
         _write_table(table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names)))), plan)
     for warning in caught:
         _say(f"Note: {warning.message}")

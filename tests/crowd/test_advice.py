@@ -67,6 +67,12 @@ def test_the_next_labels_are_where_they_help(crowd, model):
         assert not {0, 1, 2, 3} & set(row.workers)  # never a spammer
 
 
+def test_a_plan_is_the_same_in_small_pieces(model, monkeypatch):
+    whole = model.next_labels(50)
+    monkeypatch.setattr("rectifact.crowd.planning.TILE", 1)
+    pd.testing.assert_frame_equal(model.next_labels(50), whole)
+
+
 def test_asking_as_planned_beats_asking_at_random(crowd):
     """Forty tasks get one more answer, drawn from the planted model; planned ones tell more."""
     rng = np.random.default_rng(0)

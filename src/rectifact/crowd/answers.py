@@ -19,6 +19,7 @@ __all__ = [
     "encode",
     "make_answers",
     "merge_answers",
+    "object_array",
     "plain",
     "plain_text",
     "with_classes",
@@ -189,8 +190,7 @@ def make_answers(
     unknown = [value for value in seen if value not in position]
     if unknown:
         raise InputError(f"The label {unknown[0]!r} is not among the given classes {ordered}. Add it, or drop it.")
-    kept = np.empty(len(ordered), dtype=object)  # np.array would turn tuples into rows and mixed types into text
-    kept[:] = ordered
+    kept = object_array(ordered)
     if values["label"].dtype != object and len({type(value) for value in ordered}) == 1:
         kept = kept.astype(values["label"].dtype)
     label = np.array([position[value] for value in seen], dtype=np.int32)[codes["label"]]
@@ -228,6 +228,13 @@ def check_comparable(answers: Answers) -> None:
             f"There are {n_seen} classes for {len(answers)} answers, so that no two answers agree. "
             "Name the column with the labels; free text or measurements must be grouped into classes first."
         )
+
+
+def object_array(values: Sequence[Any]) -> NDArray[Any]:
+    """One-dimensional array of any values; np.array would turn tuples into rows and mixed types into text."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = list(values)
+    return array
 
 
 def plain_text(value: Any) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm
 
-from rectifact.crowd.em import CrowdModel, Floats
+from rectifact.crowd.em import CrowdModel, Floats, unweighted
 from rectifact.crowd.variational import dispersion
 from rectifact.crowd.workers import spammer_score
 
@@ -149,7 +149,7 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
 
 def _conditioning(B: sp.csr_array, classes: NDArray[Any]) -> list[Finding]:
     """How well two answers to one task agree on each contrast of classes: the spectrum of all co-occurrences."""
-    ones = sp.csr_array((np.ones(len(B.data)), B.indices, B.indptr), shape=B.shape)
+    ones = unweighted(B)
     votes = ones @ np.tile(np.eye(len(classes)), (B.shape[1] // len(classes), 1))
     together = votes.T @ votes - np.diag(votes.sum(axis=0))  # pairs of different answers
     share = together.sum(axis=1)
@@ -231,7 +231,7 @@ def dependent_pairs(B: sp.csr_array, model: CrowdModel) -> tuple[NDArray[np.int6
     """
     k, n_workers = len(model.priors), len(model.confusions)
     W = sp.csr_array((np.ones(len(B.data)), B.indices // k, B.indptr), shape=(B.shape[0], n_workers))
-    ones = sp.csr_array((np.ones(len(B.data)), B.indices, B.indptr), shape=B.shape)
+    ones = unweighted(B)
     agreed = sp.csr_array((n_workers, n_workers))
     expected, variance = sp.csr_array((n_workers, n_workers)), sp.csr_array((n_workers, n_workers))
     for c in range(k):

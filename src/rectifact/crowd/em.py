@@ -27,6 +27,7 @@ __all__ = [
     "log_e_step",
     "model_from",
     "one_coin_of",
+    "unweighted",
     "update_posteriors",
     "vote_shares",
 ]
@@ -158,6 +159,11 @@ def model_from(
     with np.errstate(divide="ignore"):
         logs = np.log(priors), np.log(confusions)
     return CrowdModel(priors, confusions, posteriors, counts, *logs, likelihood, objective)
+
+
+def unweighted(B: sp.csr_array) -> sp.csr_array:
+    """The same answers, each counting for one."""
+    return sp.csr_array((np.ones(len(B.data)), B.indices, B.indptr), shape=B.shape)
 
 
 def expected_counts(B: sp.csr_array, posteriors: Floats) -> Floats:

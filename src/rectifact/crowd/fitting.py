@@ -14,6 +14,7 @@ from rectifact.crowd.em import (
     CrowdModel,
     Floats,
     Gold,
+    class_totals,
     e_step,
     em,
     expected_counts,
@@ -74,7 +75,7 @@ class Fitting:
         """What all tasks but those ``without`` say of the parameters, in the proportions of the fit."""
         seen = self.trust * posteriors + (1 - self.trust) * problem.votes
         seen[without] = 0
-        return Background(self.trust * expected_counts(problem.B, seen), seen.sum(axis=0))
+        return Background(self.trust * expected_counts(problem.B, seen), class_totals(seen))
 
 
 def best_start(

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.validation import InputError, InputTypeError
-from rectifact.crowd.answers import Answers, check_comparable, encode, make_answers, plain, plain_text
+from rectifact.crowd.answers import Answers, check_comparable, encode, make_answers, object_array, plain, plain_text
 from rectifact.crowd.matrices import equal, from_matrix, from_sparse, to_matrix, whole_numbers
 from rectifact.crowd.tables import COLUMN_NAMES, find_column, read_table
 
@@ -65,7 +65,7 @@ def _coded(data: Any, names: dict[str, str | None], wide: bool, missing: Any, cl
     if np.ndim(missing) != 0 or (classes is not None and np.ndim(np.asarray(classes, dtype=object)) == 0):
         raise InputTypeError("missing is one value that stands for no answer, and classes a list of all classes.")
     if isinstance(data, Answers):
-        return data if classes is None else data.recoded(_object_array(classes))
+        return data if classes is None else data.recoded(object_array(classes))
     if isinstance(data, str | Path):
         data = read_table(Path(data), None if wide else names)
     elif isinstance(data, pa.RecordBatch):
@@ -81,12 +81,6 @@ def _coded(data: Any, names: dict[str, str | None], wide: bool, missing: Any, cl
         return _from_wide(frame, names["task"], missing, classes)
     matrix = to_matrix(data)
     return from_matrix(matrix, np.arange(matrix.shape[0]), np.arange(matrix.shape[1]), missing, classes, {})
-
-
-def _object_array(values: Sequence[Any]) -> NDArray[Any]:
-    array = np.empty(len(values), dtype=object)
-    array[:] = list(values)
-    return array
 
 
 def _open_frame(data: Any, wide: bool) -> Any:
@@ -134,8 +128,9 @@ def read_gold(data: Any, answers: Answers) -> tuple[NDArray[np.int64], NDArray[n
     if isinstance(data, pd.Series):
         tasks, labels = data.index.to_numpy(), data.to_numpy()
     elif nw.dependencies.is_into_dataframe(data):
-        frame = nw.from_native(data, eager_only=True)
-        tasks, labels = (frame[find_column(frame.columns, role, None)].to_numpy() for role in ("task", "label"))
+        frame = _open_frame(data, wide=False)
+        columns = (find_column(frame.columns, role, None) for role in ("task", "label"))
+        tasks, labels = (frame.get_column(column).to_numpy() for column in columns)
     else:
         raise InputTypeError(
             f"gold is a dict or Series of labels by task, a table, or a file; got {type(data).__name__}."

@@ -7,13 +7,15 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
+from scipy.special import entr
 
-from rectifact.crowd.em import CrowdModel
+from rectifact.crowd.em import CrowdModel, Floats
 from rectifact.crowd.workers import expected_gain, information
 
 __all__ = ["plan_labels", "plan_pairs"]
 
 SUGGESTED = 3  # workers named for a task
+TILE = 1 << 23  # numbers worked on at once
 
 
 def plan_labels(
@@ -38,16 +40,14 @@ def plan_labels(
     typical = np.einsum("m,mkc->kc", given / given.sum(), model.confusions)
     rough = expected_gain(model.posteriors, typical[None])[:, 0]
     top = np.argsort(-rough, kind="stable")[:n]
-    gains = expected_gain(model.posteriors[top], model.confusions)
-    gains[answered[top].toarray() > 0] = -1.0
-    order = np.argsort(-gains, axis=1, kind="stable")[:, :SUGGESTED]
-    best = np.take_along_axis(gains, order, axis=1)
-    entropy = -(model.posteriors[top] * np.log2(np.maximum(model.posteriors[top], 1e-300))).sum(axis=1)
+    rows = max(1, TILE // model.confusions[..., 0].size)  # of tasks by workers by classes, only so many at once
+    tiles = [_best_workers(top[i : i + rows], answered, model) for i in range(0, len(top), rows)]
+    order, best = (np.concatenate(parts) for parts in zip(*tiles, strict=True))
     plan = pd.DataFrame(
         {
             "task": tasks[top],
             "gain": np.where(best[:, 0] >= 0, best[:, 0], rough[top]),  # nobody left: somebody new, of the usual kind
-            "entropy": entropy,
+            "entropy": entr(model.posteriors[top]).sum(axis=1) / np.log(2),
             "workers": [
                 [workers[m] for m, gain in zip(ms, gs, strict=True) if gain >= 0]
                 for ms, gs in zip(order, best, strict=True)
@@ -55,6 +55,16 @@ def plan_labels(
         }
     )
     return plan.sort_values("gain", ascending=False, kind="stable", ignore_index=True)
+
+
+def _best_workers(
+    tasks: NDArray[np.int64], answered: sp.csr_array, model: CrowdModel
+) -> tuple[NDArray[np.int64], Floats]:
+    """Workers to ask for each task, best first, and what each answer would tell; -1 for who has answered."""
+    gains = expected_gain(model.posteriors[tasks], model.confusions)
+    gains[answered[tasks].toarray() > 0] = -1.0
+    order = np.argsort(-gains, axis=1, kind="stable")[:, :SUGGESTED]
+    return order, np.take_along_axis(gains, order, axis=1)
 
 
 def plan_pairs(workers: NDArray[Any], answered: sp.csr_array, model: CrowdModel, n: int) -> pd.DataFrame:

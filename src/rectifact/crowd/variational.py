@@ -21,6 +21,7 @@ from rectifact.crowd.em import (
     class_totals,
     e_step,
     expected_counts,
+    unweighted,
     update_posteriors,
 )
 
@@ -130,7 +131,7 @@ def dispersion(B: sp.csr_array, model: CrowdModel) -> float:
     """
     n_classes = len(model.priors)
     A, Q = model.confusions, model.posteriors
-    ones = sp.csr_array((np.ones_like(B.data), B.indices, B.indptr), shape=B.shape)
+    ones = unweighted(B)
     if not np.array_equal(ones.data, B.data):  # weights change what is believed, not how answers scatter
         Q, _ = e_step(ones, model.priors, A)
     counts = expected_counts(ones, Q)
