@@ -45,7 +45,7 @@ def test_crowds_that_cannot_be():
         make_crowd(prior=[0.5, 0.5, 0.5])
 
 
-@pytest.mark.parametrize("kind", ["dir", "ctm", "neg", "neg-dir"])
+@pytest.mark.parametrize("kind", ["dir", "ctm", "groups", "neg", "neg-dir"])
 def test_topics_are_what_they_say(kind):
     topics = make_topics(kind, n_samples=3000, n_features=40, n_topics=20)
     assert_allclose(topics.X, topics.weights @ topics.components)
@@ -54,18 +54,22 @@ def test_topics_are_what_they_say(kind):
     assert (topics.components < 0).any() == kind.startswith("neg")
     logs = np.log(np.maximum(topics.weights, 1e-300))
     same, other = np.corrcoef(logs[:, 0] - logs[:, 1], logs[:, 10] - logs[:, 11])[0, 1], 0.8
-    if kind in ("ctm", "neg"):  # parts 0 and 10 share a factor, as do 1 and 11
+    if kind == "groups":  # parts 0 and 10 share a factor, as do 1 and 11
         assert same > other
-    else:
+    elif kind.endswith("dir"):
         assert abs(same) < 0.1
 
 
 def test_weights_are_spread_as_in_the_paper():
     dirichlet = make_topics("dir", n_samples=4000, n_features=5, n_topics=20).weights
     assert_allclose(dirichlet.var(axis=0).mean(), (1 / 20) * (19 / 20) / (20 * 0.05 + 1), rtol=0.1)
-    logs = np.log(make_topics("ctm", n_samples=4000, n_features=5, n_topics=20).weights)
+    logs = np.log(make_topics("groups", n_samples=4000, n_features=5, n_topics=20).weights)
     within, across = logs[:, 0] - logs[:, 10], logs[:, 0] - logs[:, 1]  # of one factor, of two
     assert_allclose([within.std(), across.std()], [3 * np.sqrt(0.2), 3 * np.sqrt(2)], rtol=0.05)
+    logs = np.log(make_topics("ctm", n_samples=20_000, n_features=5, n_topics=100).weights)
+    values = np.linalg.eigvalsh(np.cov(logs - logs.mean(axis=1, keepdims=True), rowvar=False))
+    assert_allclose(np.median(values), 9 * (1 - 0.81), rtol=0.05)  # own variance; ten factors carry the rest
+    assert_allclose(values.sum(), 9 * 100, rtol=0.05)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ class Graph:
 
 
 def make_topics(
-    kind: Literal["dir", "ctm", "neg", "neg-dir"] = "dir",
+    kind: Literal["dir", "ctm", "groups", "neg", "neg-dir"] = "dir",
     *,
     n_samples: int = 5000,
     n_features: int = 1000,
@@ -62,10 +62,14 @@ def make_topics(
 
     Parameters
     ----------
-    kind : ``"dir"``, weights from a Dirichlet distribution with parameters 0.05; ``"ctm"``, logistic normal
-        weights with standard deviation 3 whose logarithms are driven by ten shared factors, correlation 0.9
-        between parts of one factor; ``"neg"``, those weights with parts uniform on [-0.5, 0.5);
-        ``"neg-dir"``, such parts with Dirichlet weights
+    kind : where weights and parts come from.
+
+        - ``"dir"``: weights from a Dirichlet distribution with parameters 0.05;
+        - ``"ctm"``: logistic normal weights, as in the correlated topic model: logarithms with standard deviation 3,
+          each correlated 0.9 with a random mixture of ten factors that all parts share;
+        - ``"groups"``: the same with one of ten factors for each part and correlation 0.9 between the parts of one
+          factor, which always come together: harder than anything in the paper;
+        - ``"neg"``: weights as for ``"ctm"``, parts uniform on [-0.5, 0.5); ``"neg-dir"``: such parts, Dirichlet weights
     n_samples, n_features, n_topics : sizes
     components : parts to mix, of shape (n_topics, n_features), instead of random ones; sets these two sizes
     noise : level gamma; every entry gets normal noise of standard deviation gamma / sqrt(n_features)
@@ -77,7 +81,7 @@ def make_topics(
     >>> topics.X.shape, bool((topics.weights >= 0).all())
     ((50, 30), True)
     """
-    check_option("kind", kind, ("dir", "ctm", "neg", "neg-dir"))
+    check_option("kind", kind, ("dir", "ctm", "groups", "neg", "neg-dir"))
     check_at_least(1, n_samples=n_samples, n_features=n_features, n_topics=n_topics)
     rng = np.random.default_rng(seed)
     if components is not None:
@@ -90,14 +94,24 @@ def make_topics(
     if kind.endswith("dir"):
         weights = rng.dirichlet(np.full(n_topics, 0.05), size=n_samples)
     else:
-        n_factors, correlation, sigma = 10, 0.9, 3.0
-        factors = rng.standard_normal((n_samples, n_factors))[:, np.arange(n_topics) % n_factors]
-        own = rng.standard_normal((n_samples, n_topics))
-        weights = softmax(sigma * (np.sqrt(correlation) * factors + np.sqrt(1 - correlation) * own), axis=1)
+        weights = _correlated_weights(n_samples, n_topics, kind == "groups", rng)
     X = weights @ parts
     if noise:
         X += noise / np.sqrt(n_features) * rng.standard_normal(X.shape)
     return Topics(X, weights, parts)
+
+
+def _correlated_weights(
+    n_samples: int, n_topics: int, grouped: bool, rng: np.random.Generator, sigma: float = 3.0, n_factors: int = 10
+) -> NDArray[np.float64]:
+    """Logistic normal weights whose logarithms share ten factors; loadings have the length 0.9, in groups sqrt(0.9)."""
+    if grouped:
+        loadings = np.sqrt(0.9) * np.eye(n_factors)[np.arange(n_topics) % n_factors]
+    else:
+        directions = rng.standard_normal((n_topics, n_factors))
+        loadings = 0.9 * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    own = np.sqrt(1 - (loadings**2).sum(axis=1)) * rng.standard_normal((n_samples, n_topics))
+    return softmax(sigma * (rng.standard_normal((n_samples, n_factors)) @ loadings.T + own), axis=1)
 
 
 def make_dots(*, size: int = 64, grid: int = 32, radius: float = 3.8) -> LabelledMatrix:
