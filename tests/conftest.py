@@ -12,7 +12,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def load_or_skip() -> Callable[..., Any]:
     """Load a published set, or skip the test with the sentence that says which file is missing."""
 

@@ -5,12 +5,15 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from rectifact import __version__, cli
 from rectifact.bench.crowd import METHODS
-from rectifact.datasets import load_crowd, make_crowd
+from rectifact.datasets import load_crowd, make_crowd, make_topics
+from rectifact.metrics import part_errors
 
 
 @pytest.fixture
@@ -157,7 +160,7 @@ def test_bench_says_what_it_measured_and_where(run, tmp_path, monkeypatch):
     assert {row["answers"] for row in results["scaling"]} == {500_000, 1_000_000}
     assert results["environment"]["numba_threads"] == 1
     assert results["environment"]["versions"]["numpy"]
-    assert "choose crowd" in run("bench", "nothing", expect=2).err
+    assert "choose one of 'crowd', 'parts'" in run("bench", "nothing", expect=2).err
 
 
 def test_a_reader_that_has_seen_enough(tmp_path):
@@ -189,3 +192,71 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path):
     assert process.returncode == 130, err
     assert err.endswith("rectifact: interrupted; no file was left half-written.\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.parquet", "truth.csv"]
+
+
+@pytest.fixture
+def news(tmp_path):
+    path = tmp_path / "news.txt"
+    topics = ["bank money loan credit", "ball goal team match", "star planet orbit moon"]
+    rng = np.random.default_rng(0)
+    lines = [" ".join(rng.choice((topics[i % 3] + " [red] day").split(), size=12)) for i in range(300)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_topics_of_a_text_file(run, news):
+    said = run("parts", news, "-k", "3")
+    rows = [line for line in said.out.splitlines() if "%" in line]
+    found = {frozenset(re.findall("[a-z]+", row)) & {"bank", "ball", "star", "money", "goal", "moon"} for row in rows}
+    assert found == {frozenset({"bank", "money"}), frozenset({"ball", "goal"}), frozenset({"star", "moon"})}
+    assert "300 samples" in said.err
+
+
+def test_parts_to_files(run, news, tmp_path):
+    saved, features, weights = tmp_path / "parts.npz", tmp_path / "features.csv", tmp_path / "weights.parquet"
+    run("parts", news, "-k", "3", "-o", saved, "--features", features, "--weights", weights, "--top", "4")
+    with np.load(saved, allow_pickle=False) as arrays:
+        assert arrays["components"].shape == (3, len(arrays["features"]))
+        assert arrays["weights"].shape == (300, 3)
+        names, components = arrays["features"], arrays["components"]
+    table = pd.read_csv(features)
+    assert list(table.columns) == ["part", "rank", "feature", "value"]
+    assert table.query("part == 1")["feature"].tolist() == names[np.argsort(-components[0], kind="stable")[:4]].tolist()
+    assert pd.read_parquet(weights).columns.tolist() == ["sample", "part1", "part2", "part3"]
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".npy", ".csv", ".parquet"])
+@pytest.mark.parametrize("method", ["and", "purification"])
+def test_parts_of_matrices(run, tmp_path, suffix, method):
+    topics = make_topics(n_samples=3000, n_features=12, n_topics=3)
+    path, saved = tmp_path / f"X{suffix}", tmp_path / "parts.npz"
+    frame = pd.DataFrame(topics.X, columns=[f"word{i}" for i in range(12)])
+    {
+        ".npz": lambda: sp.save_npz(path, sp.csr_array(topics.X)),
+        ".npy": lambda: np.save(path, topics.X),
+        ".csv": lambda: frame.to_csv(path, index=False),
+        ".parquet": lambda: frame.to_parquet(path),
+    }[suffix]()
+    run("parts", path, "-k", "3", "-o", saved, "--method", method)
+    with np.load(saved, allow_pickle=False) as arrays:
+        if method == "and":
+            assert part_errors(arrays["components"], topics.components).max() < 1e-3
+        assert arrays["features"][0] == ("word0" if suffix in (".csv", ".parquet") else "1")
+
+
+def test_mistakes_with_parts_are_one_sentence(run, news, tmp_path):
+    assert "should end in .npz" in run("parts", news, "-k", "3", "-o", tmp_path / "parts.csv", expect=2).err
+    assert "There is no file" in run("parts", tmp_path / "none.npz", "-k", "2", expect=2).err
+    assert (
+        "One file is named twice"
+        in run(
+            "parts", news, "-k", "2", "--weights", tmp_path / "a.csv", "--features", tmp_path / "a.csv", expect=2
+        ).err
+    )
+    empty = tmp_path / "empty.txt"
+    empty.write_text("")
+    assert run("parts", empty, "-k", "2", expect=2).err.count("\n") == 1
+    hole = tmp_path / "hole.csv"
+    hole.write_text("a,b\n1,2\n3,\n")
+    assert "NaN or infinity in X" in run("parts", hole, "-k", "1", expect=2).err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.txt", "hole.csv", "news.txt"]

@@ -2,10 +2,12 @@
 
 from rectifact.core.validation import InputError
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
+from rectifact.parts import ANDNMF, PurificationNMF
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ANDNMF",
     "KOS",
     "DawidSkene",
     "EigenRatio",
@@ -13,5 +15,6 @@ __all__ = [
     "InputError",
     "MajorityVote",
     "MinimaxEntropy",
+    "PurificationNMF",
     "__version__",
 ]

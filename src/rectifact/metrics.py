@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score
@@ -17,10 +18,30 @@ __all__ = [
     "expected_error",
     "log_loss",
     "nmi",
+    "npmi_coherence",
+    "part_errors",
     "purity",
     "root_mean_squared_error",
     "total_correlation_error",
 ]
+
+
+def part_errors(components: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
+    """Distance of each true part to the nearest found one, free scale and sign, in units of its own norm.
+
+    Parameters
+    ----------
+    components : array of shape (n_components, n_features), found parts in rows
+    truth : array of shape (n_parts, n_features), true parts in rows
+
+    Examples
+    --------
+    >>> part_errors([[0, 2], [3, 0]], [[5, 0], [0, 1]])
+    array([0., 0.])
+    """
+    found, truth = _same_features(components, truth)
+    norms = np.linalg.norm(truth, axis=1)
+    return _distances(found, truth) / np.where(norms > 0, norms, 1)
 
 
 def total_correlation_error(components: ArrayLike, truth: ArrayLike) -> float:
@@ -36,14 +57,52 @@ def total_correlation_error(components: ArrayLike, truth: ArrayLike) -> float:
     >>> total_correlation_error([[0, 2], [3, 0]], [[1, 0], [0, 1]])
     0.0
     """
-    found, truth = np.asarray(components, dtype=float), np.asarray(truth, dtype=float)
-    if found.ndim != 2 or truth.ndim != 2 or found.shape[1] != truth.shape[1]:
-        raise InputError(f"Parts are rows with the same features; got shapes {found.shape} and {truth.shape}.")
+    return float(np.sum(_distances(*_same_features(components, truth))))
+
+
+def _same_features(components: ArrayLike, truth: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    found, true = np.asarray(components, dtype=float), np.asarray(truth, dtype=float)
+    if found.ndim != 2 or true.ndim != 2 or found.shape[1] != true.shape[1]:
+        raise InputError(f"Parts are rows with the same features; got shapes {found.shape} and {true.shape}.")
+    return found, true
+
+
+def _distances(found: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray[np.float64]:
     norms = np.linalg.norm(found, axis=1, keepdims=True)
     unit = found / np.where(norms > 0, norms, 1)
     # The residual itself, not sqrt(|a|^2 - (a.u)^2): the difference of squares would drown errors below 1e-8.
-    residuals = [np.linalg.norm(part - (unit @ part)[:, None] * unit, axis=1).min() for part in truth]
-    return float(np.sum(residuals))
+    return np.array([np.linalg.norm(part - (unit @ part)[:, None] * unit, axis=1).min() for part in truth])
+
+
+def npmi_coherence(components: ArrayLike, X: Any, *, n_top: int = 10) -> NDArray[np.float64]:
+    """Coherence of each part: mean normalised pointwise mutual information of its ``n_top`` largest features.
+
+    1 where these always occur together in a sample, 0 where they are independent, -1 where they never do.
+
+    Parameters
+    ----------
+    components : array of shape (n_components, n_features)
+    X : array or sparse array of shape (n_samples, n_features); a feature occurs in a sample where it is not zero
+    n_top : number of features compared
+
+    Examples
+    --------
+    >>> npmi_coherence([[1, 1, 0], [0, 1, 1]], [[1, 1, 0], [2, 3, 0], [0, 0, 1], [0, 0, 0]], n_top=2)
+    array([ 1., -1.])
+    """
+    parts, occurs = np.asarray(components, dtype=float), sp.csc_array(sp.csr_array(X) != 0, dtype=float)
+    n_samples = occurs.shape[0]
+    upper = np.triu_indices(min(n_top, parts.shape[1]), 1)
+    scores = []
+    for part in parts:
+        top = occurs[:, np.argsort(-part, kind="stable")[:n_top]]
+        together = (top.T @ top).toarray() / n_samples
+        joint, alone = together[upper], np.diag(together)
+        expected = (alone[:, None] * alone[None, :])[upper]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            npmi = np.log(joint / expected) / -np.log(joint)
+        scores.append(np.mean(np.select([joint <= 0, joint >= 1], [-1.0, 1.0], npmi)))
+    return np.array(scores)
 
 
 def _contingency(truth: ArrayLike, found: ArrayLike) -> NDArray[np.int64]:

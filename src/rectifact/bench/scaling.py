@@ -21,7 +21,7 @@ from pyarrow import parquet
 from rectifact.crowd import DawidSkene
 from rectifact.datasets import make_crowd
 
-__all__ = ["run_scaling"]
+__all__ = ["peak_memory", "run_scaling"]
 
 Rows = list[dict[str, Any]]
 EM = {"identify": "majority", "model": "full", "max_iter": 20, "tol": 0.0}
@@ -62,7 +62,7 @@ def run_case(case: dict[str, Any]) -> dict[str, Any]:
     DawidSkene().fit(make_crowd(100, 10, 3).answers)  # compiles
     with tempfile.TemporaryDirectory() as folder:
         data, truth = _data(case, Path(folder))
-        before, seconds, loops = _peak(), [], []
+        before, seconds, loops = peak_memory(), [], []
         for _ in range(1 if case.get("file") else 3):  # the least of three: the machine has other work at times
             start = perf_counter()
             loop, labels, tasks = _crowdkit(data) if "options" not in case else _ours(data, case["options"])
@@ -75,7 +75,7 @@ def run_case(case: dict[str, Any]) -> dict[str, Any]:
         "threads": case["threads"],
         "seconds": round(min(seconds), 3),
         "iterations_s": None if loops[0] is None else round(min(loops), 3),
-        "peak_GB": round(_peak(), 2),
+        "peak_GB": round(peak_memory(), 2),
         "data_GB": round(before, 2),
         "error_%": round(100 * float(np.mean(labels != truth[tasks])), 2),
     }
@@ -112,7 +112,7 @@ def _crowdkit(data: Any) -> tuple[Any, Any, Any]:
     return None, labels.to_numpy(), labels.index.to_numpy()
 
 
-def _peak() -> float:
+def peak_memory() -> float:
     """Most memory this process has held, in GB."""
     status = Path("/proc/self/status")
     if status.exists():  # getrusage would also count what the parent held when it started this process

@@ -66,7 +66,14 @@ def lanczos_svd(X: Any, rank: int, *, start: SVD | None = None, tol: float = 0.0
 
 
 def subspace_svd(
-    X: Array, rank: int, *, start: SVD | None = None, n_iter: int = 4, oversample: int = 8, seed: int = 0
+    X: Array,
+    rank: int,
+    *,
+    start: SVD | None = None,
+    n_iter: int = 4,
+    tol: float = 0.0,
+    oversample: int = 8,
+    seed: int = 0,
 ) -> SVD:
     """Leading ``rank`` singular triplets by block subspace iteration, on any device.
 
@@ -79,7 +86,9 @@ def subspace_svd(
     X : array or sparse array of shape (n, d)
     rank : int, ``1 <= rank <= min(n, d)``
     start : SVD of a nearby matrix
-    n_iter : rounds
+    n_iter : most rounds
+    tol : stop before that when the squared norm that was found grows by less than this share; 0 never asks, which
+        spares a device the waiting
     oversample : extra columns that speed convergence, dropped at the end
     seed : of the random columns
 
@@ -97,9 +106,14 @@ def subspace_svd(
     if start is not None:
         kept = min(width, start.Vt.shape[0])
         V[:, :kept] = start.Vt[:kept].T
+    found = 0.0
     for _ in range(n_iter):
         Q, _ = xp.linalg.qr(X @ V)
         V, R = xp.linalg.qr(X.T @ Q)
+        if tol:
+            before, found = found, float(xp.sum(R**2))
+            if found - before <= tol * found:
+                break
     U, s, Wt = xp.linalg.svd(R.T, full_matrices=False)  # X ~ Q R' V'
     return SVD((Q @ U)[:, :rank], s[:rank], (Wt @ V.T)[:rank])
 

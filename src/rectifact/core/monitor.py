@@ -83,14 +83,16 @@ class Monitor:
         """Whether the loss settled within the tolerance."""
         return self.stop_reason == "converged"
 
-    def record(self, loss: Callable[[], Any], settled: bool = True) -> None:
+    def record(self, loss: Callable[[], Any], settled: bool | Callable[[], bool] = True) -> None:
         """Evaluate ``loss`` if a check is due, and decide whether to go on.
 
         ``settled`` is false while the loss is not comparable from one iteration to the next, for
-        example while a threshold decays; the run is not stopped for its loss then.
+        example while a threshold decays; the run is not stopped for its loss then. Like the loss it may be
+        a function, which is called at checks only.
         """
         if self.n_iter % self.check_every and self.n_iter < self.max_iter:
             return
+        settled = settled() if callable(settled) else settled
         row = {"iter": self.n_iter, "loss": float(loss()), "seconds": perf_counter() - self._start}
         previous = self.history[-1]["loss"] if self.history else None
         self.history.append(row)

@@ -69,7 +69,8 @@ def make_topics(
           each correlated 0.9 with a random mixture of ten factors that all parts share;
         - ``"groups"``: the same with one of ten factors for each part and correlation 0.9 between the parts of one
           factor, which always come together: harder than anything in the paper;
-        - ``"neg"``: weights as for ``"ctm"``, parts uniform on [-0.5, 0.5); ``"neg-dir"``: such parts, Dirichlet weights
+        - ``"neg"``: weights as for ``"ctm"``, parts uniform on [-0.5, 0.5); ``"neg-dir"``: such parts, Dirichlet
+          weights
     n_samples, n_features, n_topics : sizes
     components : parts to mix, of shape (n_topics, n_features), instead of random ones; sets these two sizes
     noise : level gamma; every entry gets normal noise of standard deviation gamma / sqrt(n_features)

@@ -1,0 +1,267 @@
+"""Parts of mixtures: the figures of Li and Liang (2017) as tables, the comparisons from the same start, real text."""
+
+import warnings
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import psi
+from sklearn.decomposition import NMF, LatentDirichletAllocation
+from sklearn.feature_extraction.text import TfidfTransformer
+
+from rectifact.core.monitor import Monitor
+from rectifact.core.rectify import Constant, Geometric, Schedule
+from rectifact.datasets import MissingDataset, Topics, load_tdt2, make_topics
+from rectifact.metrics import npmi_coherence, part_errors, total_correlation_error
+from rectifact.parts import ANDNMF
+from rectifact.parts.and_nmf import Threshold, and_nmf
+from rectifact.parts.baselines import anls, hals
+from rectifact.parts.samples import squared_norm
+from rectifact.parts.starts import anchor_start, subspace
+
+__all__ = ["paper_start", "run_parts", "tdt2_topics"]
+
+Rows = list[dict[str, Any]]
+Parts = NDArray[np.float64]
+Method = Callable[[Topics, Parts, int], Parts]
+RECOVERED = 1e-2  # a part is recovered when its relative error is below
+
+
+def tdt2_topics(n_topics: int = 100, n_words: int = 1000) -> Parts:
+    """Topics (n_topics, n_words) of TDT2 news over its commonest words, by anchor words as in the paper's section 7."""
+    X = load_tdt2().X
+    frequent = np.sort(np.argsort(-X.sum(axis=0), kind="stable")[:n_words])
+    return anchor_start(sp.csr_array(X[:, frequent]), n_topics, min_samples=50)
+
+
+def paper_start(components: Parts, seed: int = 0) -> Parts:
+    """The paper's start ``A* (I + U)``, U uniform on [-0.05, 0.05): every part with some of all others."""
+    U = np.random.default_rng(seed).uniform(-0.05, 0.05, size=(len(components),) * 2)
+    return (np.eye(len(components)) + U) @ components
+
+
+def run_parts(*, n_samples: int = 5000, seeds: int = 3) -> dict[str, Rows]:
+    """Measure everything; topics are random ones where TDT2 is not at hand.
+
+    Returns
+    -------
+    dict of tables : ``"error against time"`` and ``"time to 1e-3"`` (Figure 1), ``"thresholds"`` (Figure 2 a, b),
+        ``"noise"`` (Figure 2 c), ``"blind"``, recovery without a start, ``"one pass"``, and ``"tdt2"``, coherence on
+        real text
+    """
+    try:
+        topics: Parts | None = tdt2_topics()
+    except MissingDataset:
+        topics = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # runs of a fixed length do not converge
+        curves = _curves(topics, n_samples)
+        return {
+            "error against time": curves,
+            "time to 1e-3": _time_to(curves, 1e-3),
+            "thresholds": _thresholds(topics, n_samples),
+            "noise": _noise(topics, n_samples),
+            "blind": _blind(topics, n_samples, seeds),
+            "one pass": _one_pass(topics),
+            "tdt2": _tdt2(),
+        }
+
+
+def _data(kind: Any, topics: Parts | None, n_samples: int, **options: Any) -> Topics:
+    return make_topics(kind, n_samples=n_samples, components=None if kind.startswith("neg") else topics, **options)
+
+
+def _and(decay: float, unit: Any = "component") -> Method:
+    def run(data: Topics, start: Parts, n_iter: int) -> Parts:
+        space = subspace(data.X, len(start), float(squared_norm(data.X)))
+        monitor = Monitor(n_iter, tol=0, check_every=n_iter)
+        threshold = Threshold(Geometric(0.1, decay), unit=unit)
+        return and_nmf(space.coordinates, start @ space.basis, threshold=threshold, monitor=monitor).H @ space.svd.Vt
+
+    return run
+
+
+def _and_published(data: Topics, start: Parts, n_iter: int) -> Parts:
+    """All features, T = 50 steps a stage, absolute thresholds."""
+    threshold = Threshold(Geometric(0.1, 1.1), unit="absolute")
+    monitor = Monitor(n_iter, tol=0, check_every=n_iter)
+    return and_nmf(data.X, start, threshold=threshold, monitor=monitor, n_inner=50).H
+
+
+def _alternating(method: Callable[..., Any]) -> Method:
+    def run(data: Topics, start: Parts, n_iter: int) -> Parts:
+        return method(data.X, np.maximum(start, 0), monitor=Monitor(n_iter, tol=0, check_every=n_iter)).H
+
+    return run
+
+
+def _sklearn_nmf(solver: str) -> Method:
+    def run(data: Topics, start: Parts, n_iter: int) -> Parts:
+        model = NMF(len(start), init="custom", solver=solver, max_iter=n_iter, tol=0)
+        model.fit_transform(data.X, W=np.full((len(data.X), len(start)), 1 / len(start)), H=np.maximum(start, 1e-12))
+        return model.components_
+
+    return run
+
+
+def _online_lda(data: Topics, start: Parts, n_iter: int) -> Parts:
+    """Online LDA from the same start, on documents of a thousand words."""
+    X = 1000 * data.X
+    model = LatentDirichletAllocation(len(start), learning_method="online", total_samples=len(X))
+    model.partial_fit(X[:1])
+    model.components_ = 1000 * np.maximum(start, 1e-6)
+    total = model.components_.sum(axis=1, keepdims=True)
+    model.exp_dirichlet_component_ = np.exp(psi(model.components_) - psi(total))
+    for i in range(n_iter):
+        batch = slice(500 * i % len(X), 500 * i % len(X) + 500)
+        model.partial_fit(X[batch])
+    return model.components_
+
+
+METHODS: dict[str, tuple[Method, tuple[int, ...]]] = {
+    "AND, decay 1.3, compressed": (_and(1.3), (1, 5, 10, 20, 30, 40, 60, 100)),
+    "AND, decay 1.1, compressed": (_and(1.1, "absolute"), (1, 10, 50, 100, 160, 200)),
+    "AND, decay 1.1, T = 50, all features": (_and_published, (1, 10, 50, 100)),
+    "HALS": (_alternating(hals), (1, 10, 50, 100, 150)),
+    "ANLS": (_alternating(anls), (1, 3, 10)),
+    "scikit-learn NMF, cd": (_sklearn_nmf("cd"), (1, 10, 50, 100, 150)),
+    "scikit-learn NMF, mu": (_sklearn_nmf("mu"), (10, 100)),
+    "scikit-learn LDA, online": (_online_lda, (2, 10)),
+}
+
+
+def _curves(topics: Parts | None, n_samples: int) -> Rows:
+    rows: Rows = []
+    for kind in ("dir", "ctm", "neg"):
+        data = _data(kind, topics, n_samples)
+        start = paper_start(data.components)
+        for name, (method, lengths) in METHODS.items():
+            if kind == "neg" and not name.startswith("AND"):
+                continue  # they would need non-negative data
+            method(Topics(data.X[:200], data.weights[:200], data.components), start, 1)  # compiles
+            for n_iter in lengths:
+                begin = perf_counter()
+                found = method(data, start, n_iter)
+                seconds = perf_counter() - begin
+                error = total_correlation_error(found, data.components)
+                rows.append({"data": kind, "method": name, "iterations": n_iter, "seconds": seconds, "error": error})
+    return rows
+
+
+def _time_to(curves: Rows, error: float) -> Rows:
+    """Time to an error on DIR by each method, from its own curve; the ratio is to AND in the compressed form."""
+    rows: Rows = []
+    for name in METHODS:
+        own = [row for row in curves if row["data"] == "dir" and row["method"] == name]
+        reached = next((i for i, row in enumerate(own) if row["error"] < error), None)
+        if not reached:
+            rows.append({"method": name, "seconds": None, "times_AND": None})
+            continue
+        before, after = own[reached - 1], own[reached]
+        logs = np.log([before["error"], after["error"]])
+        share = (logs[0] - np.log(error)) / (logs[0] - logs[1])
+        seconds = before["seconds"] + share * (after["seconds"] - before["seconds"])
+        rows.append(
+            {"method": name, "seconds": seconds, "times_AND": seconds / (rows[0]["seconds"] if rows else seconds)}
+        )
+    return rows
+
+
+def _thresholds(topics: Parts | None, n_samples: int) -> Rows:
+    schedules: dict[str, Schedule] = {
+        f"decay {decay}": Geometric(0.1, decay) for decay in (1.05, 1.1, 1.3, 1.5, 2.0, 10.0)
+    }
+    schedules |= {f"constant {value}": Constant(value) for value in (0.1, 0.01)}
+    rows: Rows = []
+    for kind in ("dir", "ctm"):
+        data = _data(kind, topics, n_samples)
+        start, space = paper_start(data.components), subspace(data.X, len(data.components), float(squared_norm(data.X)))
+        for name, schedule in schedules.items():
+            row: dict[str, Any] = {"data": kind, "threshold": name}
+            for stages in (20, 100, 200):
+                found = and_nmf(
+                    space.coordinates,
+                    start @ space.basis,
+                    threshold=Threshold(schedule, unit="absolute"),
+                    monitor=Monitor(stages, tol=0, check_every=stages),
+                )
+                row[f"error after {stages}"] = total_correlation_error(found.H @ space.svd.Vt, data.components)
+            rows.append(row)
+    return rows
+
+
+def _noise(topics: Parts | None, n_samples: int) -> Rows:
+    rows: Rows = []
+    for gamma in (0.0, 0.001, 0.01, 0.05, 0.1):
+        data = _data("ctm", topics, n_samples, noise=gamma)
+        row: dict[str, Any] = {"gamma": gamma}
+        runs: list[tuple[str, Any, Any]] = [
+            ("paper's start, floor", paper_start(data.components), "auto"),
+            ("paper's start, no floor", paper_start(data.components), 0),
+            ("blind, floor", "auto", "auto"),
+        ]
+        for name, init, floor in runs:
+            model = ANDNMF(len(data.components), init=init, noise_floor=floor, random_state=0).fit(data.X)
+            row[name] = total_correlation_error(model.components_, data.components)
+        rows.append(row)
+    return rows
+
+
+def _blind(topics: Parts | None, n_samples: int, seeds: int) -> Rows:
+    rows: Rows = []
+    for kind in ("dir", "ctm", "neg", "neg-dir", "groups"):
+        for init in ("ica", "spa", *(() if kind.startswith("neg") else ("anchor", "nndsvd"))):
+            recovered, errors, seconds = [], [], []
+            for seed in range(seeds):
+                data = _data(kind, topics, n_samples, seed=seed)
+                begin = perf_counter()
+                model = ANDNMF(len(data.components), init=init, random_state=seed).fit(data.X)
+                seconds.append(perf_counter() - begin)
+                recovered.append(int((part_errors(model.components_, data.components) < RECOVERED).sum()))
+                errors.append(total_correlation_error(model.components_, data.components))
+            counts = " ".join(map(str, recovered))
+            rows.append(
+                {"data": kind, "init": init, "recovered": counts, "error": max(errors), "seconds": min(seconds)}
+            )
+    return rows
+
+
+def _one_pass(topics: Parts | None, n_samples: int = 40_000) -> Rows:
+    rows: Rows = []
+    for batch in (500, 2000):
+        for name in ("paper's start", "blind"):
+            data = _data("dir", topics, n_samples)
+            init = paper_start(data.components) if name == "paper's start" else "auto"
+            model = ANDNMF(len(data.components), init=init, random_state=0)
+            for i in range(0, n_samples, batch):
+                model.partial_fit(data.X[i : i + batch])
+            error = total_correlation_error(model.components_, data.components)
+            rows.append({"batch": batch, "start": name, "samples": n_samples, "error": error})
+    return rows
+
+
+def _tdt2(n_parts: int = 30) -> Rows:
+    """Coherence of the ten top words of each topic, and the time, on counts and on tf-idf."""
+    try:
+        counts = sp.csr_array(load_tdt2().X, dtype=float)
+    except MissingDataset:
+        return []
+    rows: Rows = []
+    weighted = sp.csr_array(TfidfTransformer(sublinear_tf=True).fit_transform(counts))
+    for form, X in (("counts", counts), ("tf-idf", weighted)):
+        for name, model in (
+            ("ANDNMF", ANDNMF(n_parts, random_state=0)),
+            ("ANDNMF, noise_floor=3", ANDNMF(n_parts, noise_floor=3, random_state=0)),
+            ("scikit-learn NMF", NMF(n_parts, init="nndsvd", max_iter=400, random_state=0)),
+        ):
+            begin = perf_counter()
+            model.fit(X)
+            seconds = perf_counter() - begin
+            coherence = npmi_coherence(model.components_, counts)
+            error = model.reconstruction_err_ / sp.linalg.norm(X)
+            figures = {"npmi_mean": coherence.mean(), "npmi_least": coherence.min(), "relative_error": error}
+            rows.append({"data": form, "method": name, **figures, "seconds": seconds})
+    return rows

@@ -1,0 +1,85 @@
+"""Time of a stage as nonzeros grow, and the memory of a stream. The stream runs in a process of its own.
+
+``python -m rectifact.bench.parts_scaling ROWS`` streams one memory-mapped file and prints its row as JSON.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from rectifact.bench.scaling import peak_memory
+from rectifact.core.monitor import Monitor
+from rectifact.core.rectify import Geometric
+from rectifact.datasets import make_topics
+from rectifact.metrics import part_errors
+from rectifact.parts import ANDNMF
+from rectifact.parts.and_nmf import Threshold, and_nmf
+
+__all__ = ["run_parts_scaling"]
+
+Rows = list[dict[str, Any]]
+
+
+def run_parts_scaling(*, large: bool = False) -> Rows:
+    """Rows of one table: stages on sparse data of growing size, then streams of growing length."""
+    rows = [_stage(n_samples) for n_samples in (20_000, 40_000, 80_000, 160_000)]
+    for n_samples in (100_000, *((1_000_000,) if large else ())):
+        command = [sys.executable, "-m", "rectifact.bench.parts_scaling", str(n_samples)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+        rows.append(json.loads(done.stdout.splitlines()[-1]))
+    return rows
+
+
+def _stage(n_samples: int, n_features: int = 5000, n_parts: int = 20, n_stages: int = 3) -> dict[str, Any]:
+    """Seconds of one stage in all features, 1 % of them nonzero."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((n_samples, n_features), density=0.01, rng=rng, format="csr")
+    H = rng.random((n_parts, n_features))
+    seconds = []
+    for _ in range(3):
+        begin = perf_counter()
+        monitor = Monitor(n_stages, tol=0, check_every=n_stages)
+        and_nmf(X, H, threshold=Threshold(Geometric(0.1, 1.3)), monitor=monitor)
+        seconds.append((perf_counter() - begin) / n_stages)
+    figures = {"seconds": min(seconds), "ns_per_nonzero": 1e9 * min(seconds) / X.nnz}
+    return {
+        "what": "one stage, sparse",
+        "samples": n_samples,
+        "nonzeros": X.nnz,
+        **figures,
+        "peak_GB": None,
+        "error": None,
+    }
+
+
+def stream(n_samples: int, n_features: int = 1000, n_parts: int = 20, batch: int = 10_000) -> dict[str, Any]:
+    """Write a float32 matrix piece by piece, map it into memory, and stream it through ``partial_fit``."""
+    parts = make_topics(n_samples=1, n_features=n_features, n_topics=n_parts).components
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "samples.npy"
+        written = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n_samples, n_features))
+        for i in range(0, n_samples, batch):
+            written[i : i + batch] = rng.dirichlet(np.full(n_parts, 0.05), size=batch) @ parts
+            written.flush()
+        del written
+        X = np.load(path, mmap_mode="r")
+        model, begin = ANDNMF(n_parts, random_state=0), perf_counter()
+        for i in range(0, n_samples, batch):
+            model.partial_fit(np.array(X[i : i + batch]))  # a copy, so that pages of the file need not stay
+        seconds = perf_counter() - begin
+    figures = {"seconds": seconds, "ns_per_nonzero": 1e9 * seconds / (n_samples * n_features)}
+    error = float(part_errors(model.components_, parts).max())
+    size = {"samples": n_samples, "nonzeros": n_samples * n_features}
+    return {"what": "stream, float32", **size, **figures, "peak_GB": round(peak_memory(), 2), "error": error}
+
+
+if __name__ == "__main__":
+    print(json.dumps(stream(int(sys.argv[1]))))  # noqa: T201

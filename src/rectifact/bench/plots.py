@@ -1,0 +1,35 @@
+"""Pictures of benchmark tables; matplotlib comes with the extra ``bench``."""
+
+from pathlib import Path
+from typing import Any
+
+from rectifact.core.files import atomic_path
+from rectifact.core.validation import InputError
+
+__all__ = ["plot_error_against_time"]
+
+TITLES = {"dir": "DIR: Dirichlet weights", "ctm": "CTM: correlated weights", "neg": "NEG: signed parts"}
+
+
+def plot_error_against_time(rows: list[dict[str, Any]], path: Path) -> None:
+    """Figure 1 of Li and Liang (2017): total correlation error against seconds, one panel per data set."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InputError("Pictures need matplotlib. Install it: pip install 'rectifact[bench]'.") from error
+    if path.suffix.lower() not in {".svg", ".png", ".pdf"}:
+        raise InputError(f"{str(path)!r} should end in .svg, .png or .pdf. Rename it.")
+    figure = Figure(figsize=(13, 4.2), layout="constrained")
+    axes = figure.subplots(1, len(TITLES))
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    for axis, (data, title) in zip(axes, TITLES.items(), strict=True):
+        for i, method in enumerate(methods):
+            own = [row for row in rows if row["data"] == data and row["method"] == method]
+            style = {"marker": "o" if method.startswith("AND") else "s", "markersize": 3.5, "color": f"C{i}"}
+            axis.plot([row["seconds"] for row in own], [row["error"] for row in own], label=method, **style)
+        axis.set(title=title, xlabel="seconds, one thread", xscale="log", yscale="log")
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel("total correlation error")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)

@@ -1,0 +1,87 @@
+"""Purification under adversarial and unbiased noise: the setting of Li, Liang and Risteski (2016)."""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectifact.parts import PurificationNMF
+
+__all__ = ["largest_error", "noisy_batches", "planted_parts", "run_purification"]
+
+Rows = list[dict[str, Any]]
+Noise = Literal["none", "adversarial", "unbiased"]
+Parts = NDArray[np.float64]
+
+
+def planted_parts(n_parts: int = 20, n_features: int = 100, seed: int = 0) -> tuple[Parts, Parts]:
+    """Block-like parts with l1 norm 1, and a start that mixes some of the others into each."""
+    rng = np.random.default_rng(seed)
+    block = np.repeat(np.eye(n_parts), n_features // n_parts, axis=1)
+    parts = block * rng.uniform(0.8, 1.2, block.shape) + 0.1 * rng.random(block.shape) * (rng.random(block.shape) < 0.3)
+    parts /= parts.sum(axis=1, keepdims=True)
+    mixing = rng.random((n_parts, n_parts)) * (1 - np.eye(n_parts))
+    return parts, parts + 0.08 * mixing / mixing.sum(axis=1, keepdims=True) @ parts
+
+
+def noisy_batches(
+    parts: Parts,
+    noise: Noise,
+    level: float,
+    *,
+    weights: Literal["binary", "uniform"] = "binary",
+    n_batches: int = 40,
+    n_samples: int = 30_000,
+    n_active: float = 3.0,
+    seed: int = 0,
+) -> Iterator[Parts]:
+    """Fresh samples ``w @ parts + noise``, each part active with probability ``n_active / n_parts``.
+
+    Entries of adversarial noise (N1) are at most ``level / n_features``, in all as large as a part for level 1, and
+    depend on the weights: the sign of a fixed random mixture of them. Unbiased noise (N2) is sqrt(n_parts) times as
+    large, with random signs.
+    """
+    rng = np.random.default_rng(seed)
+    n_parts, n_features = parts.shape
+    mixture = rng.standard_normal((n_parts, n_features))
+    for _ in range(n_batches):
+        w = (rng.random((n_samples, n_parts)) < n_active / n_parts) * 1.0
+        if weights == "uniform":
+            w *= rng.random(w.shape)
+        X = w @ parts
+        if noise == "adversarial":
+            X += level / n_features * np.sign(w @ mixture)
+        elif noise == "unbiased":
+            X += level * np.sqrt(n_parts) / n_features * rng.choice([-1.0, 1.0], X.shape)
+        yield X
+
+
+def largest_error(components: Parts, parts: Parts) -> float:
+    """Largest l1 error of a part, all scaled to the l1 norm 1, in the order they are in."""
+    return float(np.abs(components / np.abs(components).sum(axis=1, keepdims=True) - parts).sum(axis=1).max())
+
+
+def run_purification(*, n_batches: int = 40, n_samples: int = 30_000) -> Rows:
+    """Largest error of a part by kind and level of noise, for binary and for uniform weights."""
+    parts, start = planted_parts()
+    cases: list[tuple[Noise, float]] = [("none", 0.0)]
+    cases += [("adversarial", level) for level in (0.1, 0.3, 1.0)] + [("unbiased", level) for level in (0.1, 0.3, 1.0)]
+    rows: Rows = []
+    for noise, level in cases:
+        row: dict[str, Any] = {"noise": noise, "level": level, "start": largest_error(start, parts)}
+        for weights in ("binary", "uniform"):
+            model = PurificationNMF(len(parts), init=start)
+            batches = noisy_batches(
+                parts,
+                noise,
+                level,
+                weights=weights,
+                n_batches=n_batches,
+                n_samples=n_samples,
+            )
+            for X in batches:
+                model.partial_fit(X)
+            row[f"{weights} weights"] = largest_error(model.components_, parts)
+        rows.append(row)
+    return rows

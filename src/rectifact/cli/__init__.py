@@ -1,0 +1,56 @@
+"""The command line: data to files or stdout, messages to stderr; exit 0 done, 1 a check failed, 2 bad input."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from rectifact import __version__
+from rectifact.cli.bench import bench
+from rectifact.cli.demo import datasets, demo
+from rectifact.cli.labels import labels
+from rectifact.cli.parts import parts
+from rectifact.cli.terminal import say
+from rectifact.core.validation import InputError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    no_args_is_help=True, pretty_exceptions_enable=False, help="Recover the truth behind non-negative data."
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rectifact {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Recover the truth behind non-negative data."""
+
+
+for command in (labels, parts, demo, datasets, bench):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line; a mistake of the user is one sentence and exit code 2, anything else a traceback."""
+    try:
+        app()
+    except InputError as error:
+        say(f"rectifact: {error}")
+        sys.exit(2)
+    except SystemExit as stop:
+        if stop.code == 130:  # typer has caught Ctrl-C
+            say("rectifact: interrupted; no file was left half-written.")
+        raise
+    except BrokenPipeError:  # the reader of our output, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,5 @@
+"""``python -m rectifact.cli``."""
+
+from rectifact.cli import main
+
+main()

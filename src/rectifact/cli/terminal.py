@@ -1,0 +1,88 @@
+"""What all commands share: where messages and data go, progress, and tables in files."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from rectifact.core.files import atomic_path, check_writable
+from rectifact.core.monitor import Callback
+from rectifact.core.validation import InputError
+
+__all__ = [
+    "STDOUT",
+    "check_different_files",
+    "check_table_name",
+    "output",
+    "progress",
+    "rows_table",
+    "say",
+    "write_table",
+]
+
+STDOUT = Path("-")
+messages = Console(stderr=True, highlight=False, soft_wrap=True)
+output = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
+
+
+def say(text: str) -> None:
+    """Message to the user, on stderr."""
+    messages.print(text, markup=False)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callback]:
+    """Spinner on stderr while something runs; nothing where stderr is no terminal."""
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=messages, transient=True, disable=not messages.is_terminal) as bars:
+        bar = bars.add_task(what)
+        yield lambda row: bars.update(bar, description=f"{what}: iteration {row['iter']:.0f}")
+
+
+def rows_table(title: str, rows: list[dict[str, Any]]) -> Table:
+    """Rows as a table for people: figures short, gaps empty."""
+    table = Table(*rows[0], title=title, title_justify="left")
+    for row in rows:
+        cells = ("" if value is None or value != value else value for value in row.values())
+        table.add_row(*(f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in cells))
+    return table
+
+
+def check_different_files(paths: list[Path | None]) -> None:
+    """Refuse one file under two names, which would be overwritten."""
+    files = [path.resolve() for path in paths if path is not None and path != STDOUT]
+    if len(set(files)) < len(files):
+        raise InputError("One file is named twice, and would be overwritten. Choose another name for the output.")
+
+
+def check_table_name(path: Path) -> None:
+    """Refuse a name that does not tell the format, or a place that cannot be written to."""
+    check_writable(path)
+    if path.suffix.lower() not in {".csv", ".tsv", ".parquet"} and path.parent != Path("/dev"):
+        raise InputError(f"{str(path)!r} should end in .csv, .tsv or .parquet, so that its format is known. Rename it.")
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table whole or not at all; ``-`` is the standard output."""
+    if path == STDOUT:
+        try:
+            frame.to_csv(sys.stdout, index=False)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise InputError(f"Cannot write to the standard output: {error.strerror}.") from error
+        return
+    with atomic_path(path) as temporary:
+        if path.suffix.lower() == ".parquet":
+            frame.to_parquet(temporary, index=False)
+        else:
+            separator = "\t" if path.suffix.lower() == ".tsv" else ","
+            frame.to_csv(temporary, index=False, sep=separator)
+    say(f"{len(frame)} rows -> {path}")

@@ -1,0 +1,212 @@
+"""Where the search for parts begins, when nobody knows them.
+
+AND and Purification are proved to end at the truth from a start in its neighbourhood. These functions find one
+from the data alone, as an array (n_components, n_features).
+
+References
+----------
+[1] A. Hyvärinen, "Fast and robust fixed-point algorithms for independent component analysis", IEEE Trans. Neural
+Networks 10(3), 1999. [2] N. Gillis and S. A. Vavasis, "Fast and robust recursive algorithms for separable
+nonnegative matrix factorization", IEEE TPAMI 36(4), 2014. [3] S. Arora et al., "A practical algorithm for topic
+modeling with provable guarantees", ICML 2013. [4] C. Boutsidis and E. Gallopoulos, "SVD based initialization",
+Pattern Recognition 41(4), 2008.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from rectifact.core.arrays import Array, namespace, normal_like, to_host, to_like
+from rectifact.core.linalg import SVD, lanczos_svd, nnls_gram, procrustes, subspace_svd
+
+__all__ = [
+    "STARTS",
+    "Subspace",
+    "anchor_start",
+    "choose_start",
+    "find_start",
+    "ica_start",
+    "nndsvd_start",
+    "spa_start",
+    "subspace",
+]
+
+ICA_SAMPLES_PER_PART = 10
+"""Fewer samples than this per part are too few for third moments."""
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """The leading singular subspace of X: what the parts span, if there is little noise.
+
+    ``coordinates`` (n_samples, rank) are ``X @ basis`` for the orthonormal ``basis`` (n_features, rank), and
+    ``noise`` is the root mean square of what is outside, per entry.
+    """
+
+    svd: SVD
+    coordinates: Array
+    noise: float
+
+    @property
+    def basis(self) -> Array:
+        """Orthonormal columns (n_features, rank)."""
+        return self.svd.Vt.T
+
+    @property
+    def rank(self) -> int:
+        """Number of directions in which there is more than rounding."""
+        return int(self.coordinates.shape[1])
+
+
+def subspace(X: Array, rank: int, total: float, *, seed: int = 0) -> Subspace:
+    """Leading ``rank`` directions of X, fewer where X has a lower rank; ``total`` is its squared norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> subspace(np.outer([1.0, 2.0, 3.0], [1.0, 1.0]), 2, 28.0).rank
+    1
+    """
+    n, d = X.shape
+    rank = min(rank, n, d)
+    if sp.issparse(X):  # the long flat spectrum of a sparse matrix would take a block method many rounds
+        U, s, Vt = lanczos_svd(X, rank, tol=1e-6, seed=seed)
+    else:
+        U, s, Vt = subspace_svd(X, rank, n_iter=30, tol=1e-8, seed=seed)
+    xp = namespace(s)
+    rounding = max(n, d) * float(xp.finfo(s.dtype).eps)
+    found = int(xp.sum(xp.astype(s > rounding * s[0], xp.int64))) if float(s[0]) > 0 else 0
+    U, s, Vt = U[:, :found], s[:found], Vt[:found]
+    rest = max(total - float(xp.sum(s**2)), 0.0) / max(n * (d - found), 1)
+    # Below the rounding of the two sums nothing can be said: exact data has no noise.
+    noise = rest**0.5 if rest * n * d > 100 * rounding * total else 0.0
+    return Subspace(SVD(U, s, Vt), U * s, noise)
+
+
+def ica_start(space: Subspace, rng: np.random.Generator, *, n_iter: int = 200) -> Array:
+    """Directions of largest skewness: symmetric FastICA [1] with the nonlinearity ``u^2``.
+
+    Weights of parts are skewed, being zero or small most of the time. Samples are first multiplied by random
+    Gamma(2) numbers: weights that sum to one would have a singular covariance, and no component is independent
+    of the others then. Draws differ, the directions they lead to hardly do.
+
+    Parameters
+    ----------
+    space : leading subspace of the samples
+    rng : of the Gamma numbers and the first rotation
+    n_iter : most rounds; about ten are typical
+    """
+    Y = space.coordinates
+    xp, (n, k) = namespace(Y), Y.shape
+    Y = Y * to_like(rng.gamma(2.0, size=(n, 1)), Y)
+    centred = Y - xp.mean(Y, axis=0)
+    values, vectors = xp.linalg.eigh(centred.T @ centred / n)
+    scale = xp.sqrt(xp.clip(values, float(values[-1]) * float(xp.finfo(Y.dtype).eps) * k, None))
+    white = centred @ (vectors / scale)
+    rotation, _ = xp.linalg.qr(normal_like(rng, (k, k), Y))
+    for _ in range(n_iter):
+        before = rotation
+        sources = white @ rotation.T
+        rotation = procrustes((sources**2).T @ white, xp.eye(k, dtype=Y.dtype, device=Y.device))
+        if float(xp.min(xp.abs(xp.sum(rotation * before, axis=1)))) > 1 - 1e-4:
+            break
+    # u^2 leads to positive skewness, so weights point the right way already.
+    return (rotation * scale) @ vectors.T @ space.svd.Vt
+
+
+def spa_start(space: Subspace) -> Array:
+    """Samples that are nearly pure: the successive projection algorithm [2] in the leading subspace.
+
+    Takes the sample of largest norm, removes its direction from all, and so on.
+    """
+    Y = space.coordinates
+    xp, rest, chosen = namespace(Y), Y, []
+    for _ in range(space.rank):
+        chosen.append(int(xp.argmax(xp.sum(rest**2, axis=1))))
+        direction = rest[chosen[-1]] / xp.linalg.vector_norm(rest[chosen[-1]])
+        rest = rest - (rest @ direction)[:, None] * direction[None, :]
+    return xp.stack([Y[i] for i in chosen]) @ space.svd.Vt
+
+
+def anchor_start(X: Array, n_components: int, *, min_samples: int = 20) -> Array:
+    """Topics from anchor words [3]: features that occur in one part only, found by SPA on co-occurrences.
+
+    Parameters
+    ----------
+    X : non-negative array or sparse array (n_samples, n_features), such as word counts
+    n_components : number of parts
+    min_samples : rarer features are no anchors; fewer are asked for where the data is small
+    """
+    counts = sp.csr_array(X if sp.issparse(X) else to_host(X)).astype(np.float64)
+    Q = np.maximum(_co_occurrences(counts), 0)
+    frequency = Q.sum(axis=1)
+    rows = Q / np.where(frequency > 0, frequency, 1)[:, None]
+    seen = np.bincount(counts.nonzero()[1], minlength=counts.shape[1])
+    common = seen >= min(min_samples, np.sort(seen)[-min(n_components, len(seen))])
+    anchors = rows[_successive_projection(np.where(common[:, None], rows, 0), n_components)]
+    shares_of_parts = nnls_gram(anchors @ anchors.T, anchors @ rows.T)
+    H = shares_of_parts * frequency
+    H = H / np.maximum(H.sum(axis=1, keepdims=True), 1e-300)
+    return to_like(H, X.data if sp.issparse(X) else X)
+
+
+def _co_occurrences(counts: sp.csr_array) -> Any:
+    """Features by features: how often a sample pairs them, each sample weighted alike.
+
+    A word of a text pairs with the other words only, so counts are freed of their diagonal; other data has none.
+    """
+    length = counts.sum(axis=1)
+    counted = bool((counts.data == np.round(counts.data)).all()) and bool((length > 1).any())
+    pairs = length * (length - 1) if counted else length**2
+    weight = sp.diags_array(np.where(pairs > 0, 1 / np.where(pairs > 0, pairs, 1), 0))
+    scaled = weight @ counts
+    Q = (scaled.T @ counts).toarray()
+    if counted:
+        Q[np.diag_indices_from(Q)] -= scaled.sum(axis=0)
+    return Q
+
+
+def _successive_projection(rows: Any, n_chosen: int) -> list[int]:
+    """Row numbers chosen by SPA; the same greedy step as Gram-Schmidt with pivoting."""
+    rest, chosen = rows.copy(), []
+    for _ in range(n_chosen):
+        norms = (rest**2).sum(axis=1)
+        chosen.append(int(norms.argmax()))
+        direction = rest[chosen[-1]] / np.sqrt(max(norms[chosen[-1]], 1e-300))
+        rest -= np.outer(rest @ direction, direction)
+    return chosen
+
+
+def nndsvd_start(space: Subspace) -> Array:
+    """Positive or negative parts of the singular vectors, whichever carry more (NNDSVD, [4])."""
+    xp = namespace(space.svd.U)
+    U, V = space.svd.U, space.svd.Vt.T
+    positive = xp.linalg.vector_norm(xp.clip(U, 0, None), axis=0) * xp.linalg.vector_norm(xp.clip(V, 0, None), axis=0)
+    negative = xp.linalg.vector_norm(xp.clip(-U, 0, None), axis=0) * xp.linalg.vector_norm(xp.clip(-V, 0, None), axis=0)
+    sign = xp.where(positive >= negative, 1.0, -1.0)
+    return (xp.clip(V * sign, 0, None) * space.svd.s).T
+
+
+STARTS = ("ica", "spa", "anchor", "nndsvd")
+
+
+def choose_start(n_samples: int, n_components: int) -> str:
+    """The start that ``init="auto"`` takes: third moments where there are samples enough, else pure samples.
+
+    Examples
+    --------
+    >>> choose_start(5000, 100), choose_start(300, 100)
+    ('ica', 'spa')
+    """
+    return "ica" if n_samples >= ICA_SAMPLES_PER_PART * n_components else "spa"
+
+
+def find_start(name: str, X: Array, space: Subspace, rng: np.random.Generator) -> Array:
+    """Parts by the start of this name; as many as the subspace has directions."""
+    if name == "ica":
+        return ica_start(space, rng)
+    if name == "anchor":
+        return anchor_start(X, space.rank)
+    return spa_start(space) if name == "spa" else nndsvd_start(space)

@@ -1,0 +1,177 @@
+"""Purification with scikit-learn's manners."""
+
+import warnings
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, Literal, Self
+
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from rectifact.core.arrays import Array
+from rectifact.core.linalg import frobenius_residual, pseudo_inverse
+from rectifact.core.monitor import Callback, monitor_of, set_fit_report
+from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_context
+from rectifact.parts.base import PartsTransformer
+from rectifact.parts.inverses import INVERSES, least_infinity_inverse
+from rectifact.parts.purification import Purifier, begin, decode_shifted, purify, sampling_floor
+from rectifact.parts.samples import squared_norm
+
+__all__ = ["PurificationNMF"]
+
+WORTHLESS_FLOOR = 0.1
+"""Sampling error of a part above which Purification warns that the samples are too few."""
+
+
+class PurificationNMF(PartsTransformer):
+    """Recovers parts from a stream of samples with independent weights, in spite of adversarial noise.
+
+    It needs fresh samples: call ``partial_fit`` with batch after batch. Weights are decoded by a linear map and a
+    shifted ReLU, and the parts move toward the covariance of samples and weights [1]_. What is left of the error after
+    n samples in all is about ``n_components / sqrt(n)`` for each part, and twice the noise that an adversary adds to
+    one sample. For a fixed sample :class:`ANDNMF` is the better choice, and ``fit`` warns where it is far better.
+
+    Parameters
+    ----------
+    n_components : number of parts
+    init : where to start, see :class:`ANDNMF`
+    threshold : subtracted from decoded weights, in parts of the largest weight that each part has in the first batch
+    step : first step, between 0 and 1. Later ones make the parts the mean over all batches, with the start counted as
+        ``1/step - 1`` batches.
+    inverse : ``"pinv"``, the pseudo-inverse; ``"min-inf"``, the left inverse that lets the least adversarial noise
+        through, one linear program per part and hundreds of times as slow
+    balance : whether to begin by scaling the parts so that all weights have the same second moment
+    n_jobs : linear programs at a time for ``inverse="min-inf"``
+    max_iter, tol : of ``fit``, which takes the same samples in each iteration: stop when the relative error changes by
+        less than ``tol`` times its first value
+    random_state : for the start ``"ica"``
+    verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
+    callbacks : called with each row of the history; a true value stops the run
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features), the parts; scaling X scales them
+    thresholds_ : array (n_components,)
+    reconstruction_err_ : Frobenius norm of ``X - W @ components_`` at the end of ``fit``
+    n_iter_, converged_, stop_reason_, history_ : how the fit went
+    resolved_ : what was chosen: ``init``, ``rank``, and ``sampling_floor``, the relative error of a part that is to be
+        expected from so many samples alone
+
+    See Also
+    --------
+    ANDNMF : for a fixed sample, and for correlated weights.
+
+    References
+    ----------
+    .. [1] Y. Li, Y. Liang and A. Risteski, "Recovery guarantee of non-negative matrix factorization via alternating
+       updates", NIPS 2016, Algorithm 1; ``balance`` is section 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rectifact import PurificationNMF
+    >>> rng = np.random.default_rng(0)
+    >>> parts = rng.random((3, 10))
+    >>> model = PurificationNMF(3, random_state=0)
+    >>> for _ in range(10):
+    ...     weights = rng.random((2000, 3)) * (rng.random((2000, 3)) < 0.3)
+    ...     _ = model.partial_fit(weights @ parts)
+    >>> model.transform(parts).round(1).sum(axis=0).shape
+    (3,)
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        **PartsTransformer._parameter_constraints,
+        "threshold": [Interval(Real, 0, None, closed="left")],
+        "step": [Interval(Real, 0, 1, closed="right")],
+        "inverse": [StrOptions(set(INVERSES))],
+        "balance": ["boolean"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        n_components: int,
+        init: str | ArrayLike = "auto",
+        threshold: float = 0.2,
+        step: float = 0.5,
+        inverse: Literal["pinv", "min-inf"] = "pinv",
+        balance: bool = False,
+        *,
+        n_jobs: int | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        verbose: bool | int = False,
+        callbacks: Sequence[Callback] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.threshold = threshold
+        self.step = step
+        self.inverse = inverse
+        self.balance = balance
+        self.n_jobs = n_jobs
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Find the parts of a fixed sample X (n_samples, n_features); warns where it is too small for that."""
+        X = check_matrix(self, X)
+        state = self._begin(X)
+        floor = self._set_floor(X.shape[0])
+        if floor > WORTHLESS_FLOOR:
+            warnings.warn(
+                f"From {X.shape[0]} samples PurificationNMF can tell {self.n_components} parts apart to about "
+                f"{floor:.0%} only. Use ANDNMF, or give fresh samples to partial_fit.",
+                UserWarning,
+                stacklevel=3,
+            )
+        norm, monitor = squared_norm(X) ** 0.5, monitor_of(self)
+        for _ in monitor:
+            state, W = purify(state, X, step=self.step, inverse=self._inverse)
+            monitor.record(lambda: frobenius_residual(X, W, state.H) / norm)
+        self._set_state(state, X.shape[0])
+        self.reconstruction_err_ = float(frobenius_residual(X, self.transform(X), self.components_))
+        set_fit_report(self, monitor)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: None = None) -> Self:
+        """One step with a further batch of samples. The first batch finds the start, thresholds and gain."""
+        first = not hasattr(self, "_state")
+        X = check_matrix(self, X, reset=first)
+        state = self._begin(X) if first else self._state
+        state, _ = purify(state, X, step=self.step, inverse=self._inverse)
+        self._set_state(state, X.shape[0] + (0 if first else self._n_seen))
+        self._set_floor(self._n_seen)
+        self.n_iter_, self.converged_, self.stop_reason_ = state.n_steps, False, "stream"
+        self.history_: list[dict[str, float]] = []
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Weights (n_samples, n_components) of the parts in each sample, shifted by ``thresholds_``."""
+        check_is_fitted(self)
+        X = check_matrix(self, X, reset=False)
+        return decode_shifted(X, self.components_, self.thresholds_, self._inverse)
+
+    def _inverse(self, H: Array) -> Array:
+        return pseudo_inverse(H) if self.inverse == "pinv" else least_infinity_inverse(H, n_jobs=self.n_jobs)
+
+    def _begin(self, X: Array) -> Purifier:
+        self.resolved_: dict[str, Any] = {}
+        H = self._start(X, self._subspace(X))
+        return begin(X, H, threshold=self.threshold, inverse=self._inverse, balance=self.balance)
+
+    def _set_floor(self, n_samples: int) -> float:
+        self.resolved_["sampling_floor"] = sampling_floor(self.n_components, n_samples)
+        return self.resolved_["sampling_floor"]
+
+    def _set_state(self, state: Purifier, n_seen: int) -> None:
+        self._state, self._n_seen = state, n_seen
+        self.components_ = self._padded(state.H)
+        self.thresholds_ = self._padded(state.thresholds[:, None])[:, 0]

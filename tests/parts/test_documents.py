@@ -1,0 +1,181 @@
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from rectifact.core.validation import InputError
+from rectifact.parts.documents import count_words, read_documents
+
+SEA = ["ships sail the sea", "the sea has waves", "waves rock ships"]
+LAND = ["roads cross the land", "land bears trees", "trees shade roads"]
+
+
+@pytest.mark.parametrize(
+    "content", ["one\ntwo two\n\n  \n three\n", "one\r\ntwo two\r\n\r\n  \r\n three", "one\rtwo two\r\r\rthree"]
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_every_line_is_a_document_named_by_its_number(tmp_path, content, encoding):
+    (tmp_path / "x.txt").write_bytes(content.encode(encoding))
+    documents, names = read_documents(tmp_path / "x.txt")
+    assert documents == ["one", "two two", "three"]
+    assert names.tolist() == ["1", "2", "5"]
+
+
+def test_only_ends_of_lines_part_documents(tmp_path):
+    lines = ["=cmd()", "שלום עולם", "数据 été", "a\x0bb\x0cc\x85d\u2028e", '"quoted, text"\tand more']
+    (tmp_path / "odd").write_text("\n".join(lines), encoding="utf-8")
+    documents, names = read_documents(tmp_path / "odd")
+    assert documents == lines
+    assert names.tolist() == ["1", "2", "3", "4", "5"]
+
+
+def test_a_folder_has_one_document_per_text_file(tmp_path):
+    texts = {"b.txt": "bee\nline", "a/z.txt": "deep", "a/שלום.TXT": "peace", "a.txt": "", "a/=cmd().txt": "odd"}
+    for name, text in {**texts, "notes.md": "no", "a/x.txt.bak": "no", "txt": "no"}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(("\ufeff" + text).encode())
+    (tmp_path / "folder.txt").mkdir()
+    documents, names = read_documents(tmp_path)
+    assert names.tolist() == ["a.txt", "a/=cmd().txt", "a/z.txt", "a/שלום.TXT", "b.txt"]
+    assert documents == [texts[name] for name in names]
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("one\ntwo\ncafé\n".encode("latin-1"), 3),
+        ("one\ntwo".encode("utf-16"), 1),
+        ("one\ntwo".encode("utf-16-le"), 1),
+        (b"\xef\xbb\xbfone\ntwo\x00", 2),
+    ],
+)
+def test_other_encodings_are_refused_with_the_place(tmp_path, content, line):
+    (tmp_path / "x.txt").write_bytes(content)
+    for path in (tmp_path / "x.txt", tmp_path):
+        with pytest.raises(InputError, match=rf"x.txt' is no UTF-8 text, see its line {line}. Save it as plain text"):
+            read_documents(path)
+
+
+def test_places_without_documents(tmp_path):
+    with pytest.raises(InputError, match=r"There is no file '.*nowhere.txt'"):
+        read_documents(tmp_path / "nowhere.txt")
+    with pytest.raises(InputError, match=r"The folder '.*' has no .txt file. Save each document as one"):
+        read_documents(tmp_path)
+    for content in ("", "\n \n\t\n"):
+        (tmp_path / "x.txt").write_text(content)
+        with pytest.raises(InputError, match=r"x.txt' holds no document: every line is blank"):
+            read_documents(tmp_path / "x.txt")
+
+
+def test_counts_are_those_of_a_plain_loop():
+    counted = count_words(SEA + LAND + SEA, min_documents=2, stop_words=None)
+    texts = [text.split() for text in SEA + LAND + SEA]
+    kept = sorted({word for text in texts for word in text if 2 <= sum(word in other for other in texts) <= 4})
+    assert "the" not in kept  # in five of nine documents
+    assert len(kept) > 8
+    assert counted.columns.tolist() == kept
+    assert counted.columns.dtype.kind == "U"
+    assert counted.rows is None
+    assert isinstance(counted.X, sp.csr_array)
+    assert counted.X.dtype == np.float64
+    assert counted.X.has_canonical_format
+    assert_array_equal(counted.X.toarray(), [[text.count(word) for word in kept] for text in texts])
+
+
+def test_tfidf_weighs_rare_words_more_and_scales_documents():
+    documents = ["sea sea ship", "sea wind", "wind road"] * 2
+    counted = count_words(documents, max_share=1)
+    weighed = count_words(documents, max_share=1, tfidf=True)
+    assert isinstance(weighed.X, sp.csr_array)
+    assert weighed.columns.tolist() == counted.columns.tolist() == ["road", "sea", "ship", "wind"]
+    share = (counted.X.toarray() > 0).sum(0)
+    expected = counted.X.toarray() * (np.log(7 / (1 + share)) + 1)
+    assert_allclose(weighed.X.toarray(), expected / np.linalg.norm(expected, axis=1, keepdims=True))
+
+
+def test_options_leave_words_out():
+    documents = ["the cat sat", "the cat ran", "the dog ran far", "a bird"]
+    everything = {"min_documents": 1, "max_share": 1.0, "stop_words": None}
+    words = {
+        name: count_words(documents, **everything | option).columns.tolist()
+        for name, option in {
+            "all": {},
+            "common": {"min_documents": 2},
+            "rare": {"max_share": 0.5},
+            "telling": {"stop_words": "english"},
+            "most": {"max_words": 1},
+        }.items()
+    }
+    assert words == {
+        "all": ["bird", "cat", "dog", "far", "ran", "sat", "the"],
+        "common": ["cat", "ran", "the"],
+        "rare": ["bird", "cat", "dog", "far", "ran", "sat"],
+        "telling": ["bird", "cat", "dog", "far", "ran", "sat"],
+        "most": ["the"],
+    }
+
+
+def test_a_share_of_one_is_all_documents_and_not_one():
+    assert count_words(["sea"] * 4, max_share=1).columns.tolist() == ["sea"]
+
+
+def test_tiny_corpora_keep_words_of_one_document():
+    three, four = ["red car", "green car", "blue tree"], ["red car", "green car", "blue tree", "tree"]
+    assert count_words(three, max_share=1).columns.tolist() == ["blue", "car", "green", "red", "tree"]
+    assert count_words(four, max_share=1).columns.tolist() == ["car", "tree"]
+    assert count_words(four, max_share=1, min_documents=3).columns.tolist() == ["blue", "car", "green", "red", "tree"]
+
+
+def test_words_of_all_scripts_are_counted_and_pasted_data_is_not():
+    long = "x" * 100
+    documents = [f"Été שלום Σίσυφος I {long} {long}y", f"ÉTÉ שלום ΣΊΣΥΦΟΣ I {long} {long}y"]
+    assert set(count_words(documents, max_share=1).columns) == {"été", "שלום", "σίσυφος", long}
+
+
+RELAX = "No word of the {} documents is left to count"
+
+
+@pytest.mark.parametrize(
+    ("documents", "options", "sentence"),
+    [
+        (["red sea", "blue sky", "big tree", "old road"], {}, "Relax one option: min_documents=1."),
+        (["sea"], {}, "Relax one option: max_share=1."),
+        (["sea"] * 4, {}, "Relax one option: max_share=1."),
+        (["the", "and", "the", "of"], {}, "Relax one option: stop_words=None."),
+        (["ab", "cd", "ab cd", "ab cd"], {"stop_words": None}, "Relax one option: max_share=1."),
+        (["ab", "ab", "ab", "cd"], {}, "Relax one option: min_documents=1 or max_share=1."),
+        (["the of", "the to"], {"max_share": 0.4}, "Relax the options together: max_share=1, stop_words=None."),
+    ],
+)
+def test_when_no_word_is_left_the_option_to_relax_is_named(documents, options, sentence):
+    for tfidf in (False, True):
+        with pytest.raises(InputError, match=re.escape(f"{RELAX.format(len(documents))}. {sentence}") + "$"):
+            count_words(documents, tfidf=tfidf, **options)
+
+
+@pytest.mark.parametrize("documents", [["", " "], ["a b c", "- ! ?"], ["x" * 200] * 4])
+def test_documents_without_words(documents):
+    with pytest.raises(InputError, match=rf"{RELAX.format(len(documents))}: they hold no word of 2 to 100 letters"):
+        count_words(documents)
+
+
+@pytest.mark.parametrize(
+    ("documents", "options", "sentence"),
+    [
+        ([], {}, "There is no document whose words could be counted"),
+        ("one text", {}, "documents is a list of texts; got a single text"),
+        (["one", None], {}, "documents is a list of texts; number 2 is of type NoneType. Leave it out"),
+        (SEA, {"min_documents": 0}, "min_documents=0 must be a whole number of at least 1"),
+        (SEA, {"min_documents": 0.5}, "min_documents=0.5 must be a whole number"),
+        (SEA, {"max_words": 0}, "max_words=0 must be a whole number of at least 1"),
+        (SEA, {"max_share": 0}, "max_share=0 must be above 0 and at most 1"),
+        (SEA, {"max_share": 2}, "max_share=2 must be above 0 and at most 1"),
+        (SEA, {"max_share": float("nan")}, "max_share=nan must be above 0"),
+        (SEA, {"stop_words": "french"}, "stop_words='french' is unknown; choose one of 'english', None"),
+    ],
+)
+def test_wrong_arguments_are_one_sentence(documents, options, sentence):
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        count_words(documents, **options)
