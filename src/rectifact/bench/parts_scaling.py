@@ -65,15 +65,15 @@ def stream(n_samples: int, n_features: int = 1000, n_parts: int = 20, batch: int
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "samples.npy"
-        written = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n_samples, n_features))
-        for i in range(0, n_samples, batch):
-            written[i : i + batch] = rng.dirichlet(np.full(n_parts, 0.05), size=batch) @ parts
-            written.flush()
-        del written
-        X = np.load(path, mmap_mode="r")
+        with path.open("wb") as file:
+            header = {"descr": "<f4", "fortran_order": False, "shape": (n_samples, n_features)}
+            np.lib.format.write_array_header_1_0(file, header)
+            for _ in range(0, n_samples, batch):
+                (rng.dirichlet(np.full(n_parts, 0.05), size=batch) @ parts).astype(np.float32).tofile(file)
         model, begin = ANDNMF(n_parts, random_state=0), perf_counter()
         for i in range(0, n_samples, batch):
-            model.partial_fit(np.array(X[i : i + batch]))  # a copy, so that pages of the file need not stay
+            X = np.load(path, mmap_mode="r")  # mapped anew, so that pages already read do not count as memory
+            model.partial_fit(X[i : i + batch])
         seconds = perf_counter() - begin
     figures = {"seconds": seconds, "ns_per_nonzero": 1e9 * seconds / (n_samples * n_features)}
     error = float(part_errors(model.components_, parts).max())

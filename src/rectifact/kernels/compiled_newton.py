@@ -1,0 +1,226 @@
+r"""Newton's method for NMD in numba: the embedding of each row, components and sigma given.
+
+With :math:`C = B / \sigma`, :math:`y = x / \sigma` and :math:`a = \theta / \sigma = v C`, the log-likelihood of a row is
+concave in v. Its gradient is :math:`C g` with g = -h(a) where x = 0, y - a where x > 0 (relu) or h(-a) (binary); minus its
+Hessian is :math:`C\, diag(w)\, C^T` with w = h d where truncated, 1 where observed and 0 where missing.
+"""
+
+from math import log
+
+import numpy as np
+from numba import njit, prange
+
+from rectifact.core.arrays import Array
+from rectifact.kernels.compiled_nmd import BLOCK, FUSED, _moments, _reduce
+from rectifact.kernels.truncated import FAR, LOG_ROOT_2PI
+
+__all__ = ["nmd_newton"]
+
+
+def nmd_newton(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    B: Array,
+    sigma: float,
+    binary: bool,
+    A: Array,
+    tolerance: float = 1e-2,
+    max_iter: int = 100,
+) -> tuple[Array, Array]:
+    """As in ``reference``; in double precision whatever that of the data."""
+    likelihoods, iterations = np.empty(len(A)), np.empty(len(A), np.int64)
+    V = np.ascontiguousarray(A, dtype=np.float64)
+    C = np.ascontiguousarray(B / sigma, dtype=np.float64)
+    values = np.asarray(data, dtype=np.float64) / (1.0 if binary else sigma)
+    _newton(indptr, indices, values, C, bool(binary), V, tolerance, max_iter, likelihoods, iterations)
+    A[:] = V
+    if not binary:
+        positive = np.concatenate([[0], np.cumsum(values > 0)])
+        likelihoods -= np.diff(positive[indptr]) * (log(sigma) + LOG_ROOT_2PI)
+    return likelihoods, iterations
+
+
+@njit(fastmath=FUSED)
+def _combine(C: Array, v: Array, out: Array) -> None:
+    """Write v C to ``out``."""
+    out[:] = 0.0
+    for k in range(len(v)):
+        c, row = v[k], C[k]
+        for j in range(len(out)):
+            out[j] += c * row[j]
+
+
+@njit(fastmath=True)
+def _dots(C: Array, g: Array, out: Array) -> None:
+    """Write C g to ``out``."""
+    for k in range(len(out)):
+        total, row = 0.0, C[k]
+        for j in range(len(g)):
+            total += row[j] * g[j]
+        out[k] = total
+
+
+@njit(fastmath=True)
+def _hessian(C: Array, weights: Array, left: Array, H: Array) -> None:
+    """Lower triangle of C diag(weights) C', two rows by two at a time; no BLAS, whose threads would meet ours."""
+    r, d = C.shape
+    for k in range(r):
+        row, out = C[k], left[k]
+        for j in range(d):
+            out[j] = row[j] * weights[j]
+    for k in range(0, r, 2):
+        k1 = min(k + 1, r - 1)  # the last row twice where r is odd
+        x0, x1 = left[k], left[k1]
+        for i in range(0, k + 1, 2):
+            i1 = min(i + 1, r - 1)
+            y0, y1 = C[i], C[i1]
+            h00 = h01 = h10 = h11 = 0.0
+            for j in range(d):
+                h00 += x0[j] * y0[j]
+                h01 += x0[j] * y1[j]
+                h10 += x1[j] * y0[j]
+                h11 += x1[j] * y1[j]
+            H[k, i], H[k, i1], H[k1, i], H[k1, i1] = h00, h01, h10, h11
+
+
+@njit(error_model="numpy")
+def _solve(H: Array, ridge: float, L: Array, g: Array, p: Array) -> bool:
+    """Solve ``(H + ridge I) p = g`` by Cholesky; False where that breaks down."""
+    r = len(g)
+    for i in range(r):
+        for k in range(i + 1):
+            total = H[i, k]
+            if i == k:
+                total += ridge
+            for q in range(k):
+                total -= L[i, q] * L[k, q]
+            if i == k:
+                if not total > 0.0:
+                    return False
+                L[i, i] = np.sqrt(total)
+            else:
+                L[i, k] = total / L[k, k]
+    for i in range(r):
+        total = g[i]
+        for q in range(i):
+            total -= L[i, q] * p[q]
+        p[i] = total / L[i, i]
+    for i in range(r - 1, -1, -1):
+        total = p[i]
+        for q in range(i + 1, r):
+            total -= L[q, i] * p[q]
+        p[i] = total / L[i, i]
+    return True
+
+
+@njit(error_model="numpy")
+def _evaluate(
+    a: Array,
+    places: Array,
+    values: Array,
+    binary: bool,
+    w: Array,
+    bits: Array,
+    powers: Array,
+    factors: Array,
+    g: Array,
+    weights: Array,
+) -> float:
+    """Log-likelihood, gradient and weights at a = theta / sigma."""
+    total, d = 0.0, len(a)
+    k = 0
+    for block in range(0, d, BLOCK):
+        used = min(BLOCK, d - block)
+        for j in range(used):
+            w[j] = a[block + j]
+        for j in range(used, BLOCK):
+            w[j] = -FAR
+        begin = k
+        while k < len(places) and places[k] < block + BLOCK:
+            if binary and values[k] > 0:
+                w[places[k] - block] = -w[places[k] - block]
+            k += 1
+        _moments(w, bits, powers)
+        for j in range(used):
+            g[block + j] = -w[j + BLOCK]
+        for j in range(used):
+            weights[block + j] = w[j + BLOCK] * w[j + 2 * BLOCK]
+        for q in range(begin, k):
+            y, place = values[q], places[q]
+            at = place - block
+            if binary and y > 0:
+                g[place] = -g[place]
+            elif y > 0 or np.isnan(y):
+                for m in range(3):
+                    w[at + m * BLOCK] = 0.0
+                w[at + 3 * BLOCK] = 1.0
+                g[place] = weights[place] = 0.0
+                if y > 0:
+                    gap = y - a[place]
+                    g[place], weights[place] = gap, 1.0
+                    total -= 0.5 * gap * gap
+        logs, _, _ = _reduce(w, factors)
+        total += logs
+    return total
+
+
+@njit(parallel=True, cache=True, error_model="numpy")
+def _newton(
+    indptr: Array,
+    indices: Array,
+    scaled: Array,
+    C: Array,
+    binary: bool,
+    V: Array,
+    tolerance: float,
+    max_iter: int,
+    likelihoods: Array,
+    iterations: Array,
+) -> None:
+    """Rows in parallel, each climbing its own concave likelihood."""
+    n, (r, d) = len(V), C.shape
+    n_parts = (n + 15) // 16
+    for part in prange(n_parts):
+        w, factors, powers = np.empty(4 * BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+        bits = powers.view(np.int64)
+        a, trial, move, g, weights = np.empty(d), np.empty(d), np.empty(d), np.empty(d), np.empty(d)
+        slope, p, H, L, left = np.empty(r), np.empty(r), np.empty((r, r)), np.empty((r, r)), np.empty((r, d))
+        for i in range(part * 16, min(n, part * 16 + 16)):
+            places, values = indices[indptr[i] : indptr[i + 1]], scaled[indptr[i] : indptr[i + 1]]
+            _combine(C, V[i], a)
+            value = _evaluate(a, places, values, binary, w, bits, powers, factors, g, weights)
+            for step in range(max_iter):
+                iterations[i] = step + 1
+                _dots(C, g, slope)
+                _hessian(C, weights, left, H)
+                trace = 0.0
+                for k in range(r):
+                    trace += H[k, k]
+                ridge = 1e-13 * trace + 1e-200
+                while not _solve(H, ridge, L, slope, p):
+                    ridge *= 100.0
+                decrement = 0.0
+                for k in range(r):
+                    decrement += slope[k] * p[k]
+                _combine(C, p, move)
+                size = 1.0
+                while size > 1e-9:
+                    for j in range(d):
+                        trial[j] = a[j] + size * move[j]
+                    new = _evaluate(trial, places, values, binary, w, bits, powers, factors, g, weights)
+                    if new >= value + 1e-4 * size * decrement or (
+                        decrement < 1e-8 and new >= value - 1e-12 * abs(value)
+                    ):
+                        break
+                    size *= 0.5
+                if size <= 1e-9:
+                    break
+                value = new
+                for k in range(r):
+                    V[i, k] += size * p[k]
+                for j in range(d):
+                    a[j] = trial[j]
+                if decrement < tolerance * tolerance:  # the step just made squared it
+                    break
+            likelihoods[i] = value

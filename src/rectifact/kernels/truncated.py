@@ -1,0 +1,128 @@
+r"""Moments of the truncated Gaussian without cancellation, in any array library.
+
+With :math:`h(a) = \varphi(a) / \Phi(-a)`, the inverse Mills ratio, and :math:`d(a) = h(a) - a > 0`, a variable
+:math:`z \sim N(\theta, \sigma^2)` and :math:`a = \theta / \sigma`:
+
+- :math:`E[z \mid z \le 0] = -\sigma d(a)`, :math:`Var[z \mid z \le 0] = \sigma^2 (1 - h d)`, and
+- :math:`\log P(z \le 0) = \log \Phi(-a)`.
+
+The other side, :math:`z > 0`, is the same with the signs of :math:`\theta` and of z changed. Written with h alone, mean
+and variance are differences of nearly equal numbers; here :math:`u = 1/d - a` is approximated instead. For :math:`a \ge
+0`, :math:`P(t) = (a + 4)\, u(a)` with :math:`t = (a - 4) / (a + 4)` is smooth on [-1, 1], and its Chebyshev series,
+computed with 60 digits and cut at degree 24 (12 in single precision), has relative errors of 3e-14 (7e-8).
+"""
+
+from math import log, pi, sqrt
+from typing import Any, NamedTuple
+
+from rectifact.core.arrays import Array, namespace
+
+__all__ = ["COEFFICIENTS", "COEFFICIENTS_SINGLE", "SHIFT", "Truncated", "truncated_moments"]
+
+SHIFT = 4.0
+ROOT_2PI = sqrt(2 * pi)
+LOG_ROOT_2PI = 0.5 * log(2 * pi)
+FAR = 40.0
+"""The density at 40 standard deviations is 0 in all precisions."""
+
+COEFFICIENTS = (
+    3.459869934984981,
+    -1.853592178481991,
+    0.14950199497677735,
+    0.44574305552657373,
+    -0.15868676375830917,
+    -0.1300072746197751,
+    0.08245713525458062,
+    0.0419277005989925,
+    -0.038496211919258644,
+    -0.014672076755499036,
+    0.017241570699003807,
+    0.005565290943801151,
+    -0.0075036611711275705,
+    -0.002263834987606979,
+    0.003165526692163012,
+    0.0009488000176168181,
+    -0.0012729240582464963,
+    -0.00037805159870661723,
+    0.0004666908157306123,
+    0.00012652703549046251,
+    -0.00014244223134522174,
+    -2.9738483769444086e-05,
+    3.0815832131897096e-05,
+    3.5061739414546752e-06,
+    -3.3914861104424467e-06,
+)
+"""Coefficients of P(t), constant first, for double precision."""
+
+COEFFICIENTS_SINGLE = (
+    3.4598701000213623,
+    -1.8535901308059692,
+    0.14949199557304382,
+    0.44568341970443726,
+    -0.1585201919078827,
+    -0.12950482964515686,
+    0.08139827847480774,
+    0.040061336010694504,
+    -0.03519127145409584,
+    -0.011106635443866253,
+    0.011615078896284103,
+    0.001828672830015421,
+    -0.0020357316825538874,
+)
+"""The same for single precision."""
+
+
+class Truncated(NamedTuple):
+    """Inverse Mills ratio h, d = h - a, variance 1 - h d, and log Phi(-a)."""
+
+    h: Array
+    d: Array
+    variance: Array
+    log_tail: Array
+
+
+def truncated_moments(a: Array) -> Truncated:
+    """Moments of a standard normal variable with mean ``a`` that is known to be at most 0.
+
+    Relative errors are below 1e-12 in double and 5e-6 in single precision for ``a`` up to 1e6 in size.
+
+    Parameters
+    ----------
+    a : array of floats, mean in units of the standard deviation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> moments = truncated_moments(np.array([0.0, 1e6]))
+    >>> moments.d.round(6).tolist(), (moments.variance * [1, 1e12]).round(6).tolist()
+    ([0.797885, 1e-06], [0.36338, 1.0])
+    """
+    xp: Any = namespace(a)
+    b = xp.abs(a)
+    s = 1 / (b + SHIFT)
+    t = 1 - 2 * SHIFT * s
+    coefficients = COEFFICIENTS_SINGLE if a.dtype == xp.float32 else COEFFICIENTS
+    p = xp.full_like(a, coefficients[-1])
+    for c in coefficients[-2::-1]:
+        p = p * t + c
+    u = p * s
+    e = b + u  # 1 / d(b)
+    mills = e / (1 + b * e)  # Phi(-b) / phi(b)
+    bell = _bell(b) * (1 / ROOT_2PI)
+    q = bell * mills  # Phi(-b)
+    positive = a >= 0
+    r = 1 / xp.where(positive, e, 1 - q)
+    h = xp.where(positive, b + r, bell * r)
+    d = xp.where(positive, r, h + b)
+    variance = xp.where(positive, r * (u - r), 1 - h * d)
+    log_positive = xp.log(xp.where(positive, mills, xp.ones_like(mills))) - LOG_ROOT_2PI - 0.5 * b * b
+    return Truncated(h, d, variance, xp.where(positive, log_positive, xp.log1p(-q)))
+
+
+def _bell(b: Array) -> Array:
+    """``exp(-b^2 / 2)`` for ``b >= 0``; b^2 in two parts, or its rounding would be the largest error of all."""
+    xp = namespace(b)
+    b = xp.minimum(b, xp.full_like(b, FAR))
+    high = xp.floor(16 * b + 0.5) / 16  # few bits: its square is exact
+    low = b - high
+    return xp.exp(-0.5 * high * high) * xp.exp(-low * (high + 0.5 * low))
