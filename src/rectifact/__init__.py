@@ -2,6 +2,7 @@
 
 from rectifact.core.validation import InputError
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
+from rectifact.latent import NMD
 from rectifact.parts import ANDNMF, PurificationNMF
 
 __version__ = "0.1.0"
@@ -9,6 +10,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ANDNMF",
     "KOS",
+    "NMD",
     "DawidSkene",
     "EigenRatio",
     "GhoshSVD",

@@ -108,7 +108,7 @@ MISTAKES = {
     "inf": (spoiled(np.inf), "NaN or infinity in X: 1 of its entries, first inf at row 1, column 2"),
     "negative": (
         spoiled(-2.0),
-        r"Negative values in X: 1 of its .* first -2.0 at row 1, column 2 .* X.clip\(0\)",
+        r"Negative values in data: 1 of its .* first -2.0 at row 1, column 2 .* X.clip\(0\)",
     ),
     "vector": (X[0], r"two-dimensional.*shape \(3,\).*X.reshape\(-1, 1\)"),
     "cube": (X[None], r"two-dimensional.*shape \(1, 2, 3\)"),

@@ -88,9 +88,11 @@ def check_matrix(
     if allow_nan:
         good = good | xp.isnan(entries)
     if not xp.all(good):
-        _refuse(X, ~good, "NaN or infinity", "fill it in (for example with SimpleImputer) or drop the row")
+        _refuse(X, ~good, "NaN or infinity in X", "fill it in (for example with SimpleImputer) or drop the row")
     if nonnegative and xp.any(entries < 0):
-        _refuse(X, entries < 0, "Negative values", "clip them with X.clip(0) if they are noise, or shift the data")
+        _refuse(
+            X, entries < 0, "Negative values in data", "clip them with X.clip(0) if they are noise, or shift the data"
+        )
     return X
 
 
@@ -173,6 +175,6 @@ def _refuse(X: Array, bad: Array, what: str, cure: str) -> None:
         row, column = divmod(place, X.shape[1])
     value = float(X[row, column])
     raise InputError(
-        f"{what} in X: {int(bad.sum())} of its entries, first {value} at row {row}, column {column} "
+        f"{what}: {int(bad.sum())} of its entries, first {value} at row {row}, column {column} "
         f"(counted from 0): {cure}."
     )

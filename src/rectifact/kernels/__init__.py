@@ -6,10 +6,13 @@ numba for numpy arrays. It is imported at the first use, so that importing recti
 
 from types import ModuleType
 
+import numpy as np
+import scipy.sparse as sp
+
 from rectifact.core.arrays import Array, is_host
 from rectifact.kernels import reference
 
-__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep"]
+__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep", "nmd_e_step", "nmd_newton"]
 
 
 def crowd_posteriors(
@@ -43,6 +46,25 @@ def hals_sweep(U: Array, G: Array, B: Array) -> Array:
     array([[1., 0.]])
     """
     return _form(U).hals_sweep(U, G, B)
+
+
+def nmd_e_step(X: Array, rows: slice, theta: Array, sigma: float, binary: bool, z: Array) -> tuple[Array, Array]:
+    """E-step of NMD on a range of rows; see :func:`rectifact.kernels.reference.nmd_e_step`."""
+    if not sp.issparse(X):
+        return reference.nmd_e_step(X[rows], theta, sigma, binary)
+    from rectifact.kernels import compiled_nmd
+
+    indptr = X.indptr[rows.start : rows.stop + 1]
+    return z, np.array(compiled_nmd.nmd_e_step(indptr, X.indices, X.data, theta, sigma, binary, z))
+
+
+def nmd_newton(X: Array, B: Array, sigma: float, binary: bool, A: Array) -> tuple[Array, Array]:
+    """Embedding of rows by Newton's method, from A and in place; see :func:`rectifact.kernels.reference.nmd_newton`."""
+    if not sp.issparse(X):
+        return reference.nmd_newton(X, B, sigma, binary, A)
+    from rectifact.kernels import compiled_newton
+
+    return compiled_newton.nmd_newton(X.indptr, X.indices, X.data, B, sigma, binary, A)
 
 
 def _form(array: Array) -> ModuleType:

@@ -1,8 +1,8 @@
 r"""Newton's method for NMD in numba: the embedding of each row, components and sigma given.
 
-With :math:`C = B / \sigma`, :math:`y = x / \sigma` and :math:`a = \theta / \sigma = v C`, the log-likelihood of a row is
-concave in v. Its gradient is :math:`C g` with g = -h(a) where x = 0, y - a where x > 0 (relu) or h(-a) (binary); minus its
-Hessian is :math:`C\, diag(w)\, C^T` with w = h d where truncated, 1 where observed and 0 where missing.
+With :math:`C = B / \sigma`, :math:`y = x / \sigma` and :math:`a = \theta / \sigma = v C`, the log-likelihood of a row
+is concave in v. Its gradient is :math:`C g` with g = -h(a) where x = 0, y - a where x > 0 (relu) or h(-a) (binary);
+minus its Hessian is :math:`C\, diag(w)\, C^T` with w = h d where truncated, 1 where observed and 0 where missing.
 """
 
 from math import log

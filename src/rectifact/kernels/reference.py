@@ -1,12 +1,15 @@
 """The kernels in plain array code: the specification that the compiled forms are tested against."""
 
+from math import log
+
 import numpy as np
 import scipy.sparse as sp
 
 from rectifact.core.arrays import Array, namespace
 from rectifact.core.rectify import relu
+from rectifact.kernels.truncated import LOG_ROOT_2PI, truncated_moments
 
-__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep"]
+__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep", "nmd_e_step", "nmd_newton"]
 
 
 def hals_sweep(U: Array, G: Array, B: Array) -> Array:
@@ -77,3 +80,109 @@ def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array,
     """
     B = sp.csr_array((weights, cells, indptr), shape=(len(indptr) - 1, n_cells))
     return B.T @ posteriors
+
+
+def nmd_e_step(X: Array, theta: Array, sigma: float, binary: bool) -> tuple[Array, Array]:
+    r"""E-step of NMD: posterior means of the latent matrix, log-likelihood and its derivatives in log sigma.
+
+    Equations 4.8 and 4.10 of Saul (2022), without cancellation. Derivatives of an entry that is only known to be
+    negative are :math:`a h` and :math:`-a h (1 + a d)` with :math:`a = \theta / \sigma`; of an entry that is seen,
+    :math:`\rho^2 - 1` and :math:`-2 \rho^2` with :math:`\rho = (x - \theta) / \sigma`.
+
+    Parameters
+    ----------
+    X : array of shape (n, d): zero, positive, or NaN where it is missing
+    theta : array of shape (n, d), prior means
+    sigma : prior standard deviation
+    binary : whether a positive x says only that z > 0
+
+    Returns
+    -------
+    array of shape (n, d), and an array of three sums: log-likelihood, first and second derivative
+    """
+    xp = namespace(theta)
+    missing, positive = xp.isnan(X), X > 0
+    one = xp.ones_like(theta)
+    sign = xp.where(positive, -one, one) if binary else one
+    a = sign * theta / sigma
+    h, d, _, log_p = truncated_moments(a)
+    z, first = -sigma * d * sign, a * h
+    second = -first * (1 + a * d)
+    if not binary:
+        squared = ((X - theta) / sigma) ** 2
+        z = xp.where(positive, X, z)
+        log_p = xp.where(positive, -0.5 * squared - (log(sigma) + LOG_ROOT_2PI), log_p)
+        first = xp.where(positive, squared - 1, first)
+        second = xp.where(positive, -2 * squared, second)
+    sums = [xp.sum(xp.where(missing, xp.zeros_like(v), v)) for v in (log_p, first, second)]
+    return xp.where(missing, theta, z), xp.stack(sums)
+
+
+def nmd_newton(
+    X: Array, B: Array, sigma: float, binary: bool, A: Array, tolerance: float = 1e-2, max_iter: int = 100
+) -> tuple[Array, Array]:
+    r"""Embedding of each row by Newton's method with step halving, from the rows of ``A``, which are overwritten.
+
+    The log-likelihood of a row is concave in :math:`v`, :math:`\theta = v B`: with :math:`C = B / \sigma` and
+    :math:`a = v C`, its gradient is :math:`C g`, where g is :math:`-h(a)` for a zero, :math:`x/\sigma - a` (relu) or
+    :math:`h(-a)` (binary) for a positive x; minus its Hessian is :math:`C\, diag(w)\, C^T`, where w is :math:`h d` for
+    truncated entries, 1 for those seen and 0 for missing ones.
+
+    Parameters
+    ----------
+    X : array of shape (n, d): zero, positive, or NaN where it is missing
+    B : array of shape (r, d)
+    sigma, binary : as in :func:`nmd_e_step`
+    A : array of shape (n, r)
+    tolerance : stop after the step whose Newton decrement is below
+    max_iter : most steps
+
+    Returns
+    -------
+    arrays of shape (n,) : log-likelihood of each row, and its number of steps
+    """
+    xp = namespace(B)
+    C, n = B / sigma, A.shape[0]
+    value, g, w = _row_terms(X, A @ C, sigma, binary)
+    active = xp.ones_like(value) > 0
+    steps = xp.zeros_like(value)
+    for _ in range(max_iter):
+        if not bool(xp.any(active)):
+            break
+        slope = g @ C.T
+        hessian = xp.stack([(C * w[i]) @ C.T for i in range(n)])
+        trace = xp.sum(xp.linalg.diagonal(hessian), axis=1)
+        ridge = (1e-7 if B.dtype == xp.float32 else 1e-13) * trace + 1e-30
+        hessian = hessian + ridge[:, None, None] * xp.eye(B.shape[0], dtype=B.dtype, device=B.device)
+        move = xp.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
+        decrement = xp.sum(slope * move, axis=1)
+        size = xp.where(active, xp.ones_like(value), xp.zeros_like(value))
+        for _ in range(30):
+            trial = A + size[:, None] * move
+            new = _row_terms(X, trial @ C, sigma, binary)[0]
+            short = new < value + 1e-4 * size * decrement - 1e-6 * xp.abs(value) * (B.dtype == xp.float32)
+            if not bool(xp.any(short & active)):
+                break
+            size = xp.where(short, size / 2, size)
+        A[:] = xp.where((active & ~short)[:, None], trial, A)
+        steps = steps + xp.astype(active, steps.dtype)
+        value, g, w = _row_terms(X, A @ C, sigma, binary)
+        active = active & (decrement >= tolerance**2) & ~short
+    return value, steps
+
+
+def _row_terms(X: Array, a: Array, sigma: float, binary: bool) -> tuple[Array, Array, Array]:
+    """Log-likelihood by row, and by entry its derivative in a and minus its curvature."""
+    xp = namespace(a)
+    missing, positive = xp.isnan(X), X > 0
+    one = xp.ones_like(a)
+    sign = xp.where(positive, -one, one) if binary else one
+    h, d, _, log_p = truncated_moments(sign * a)
+    g, w = -sign * h, h * d
+    if not binary:
+        gap = X / sigma - a
+        g, w = xp.where(positive, gap, g), xp.where(positive, one, w)
+        log_p = xp.where(positive, -0.5 * gap**2 - (log(sigma) + LOG_ROOT_2PI), log_p)
+    zero = xp.zeros_like(a)
+    log_p, g, w = (xp.where(missing, zero, v) for v in (log_p, g, w))
+    return xp.sum(log_p, axis=1), g, w

@@ -1,0 +1,249 @@
+"""NMD with scikit-learn's manners."""
+
+from collections.abc import Sequence
+from math import exp, isnan, log
+from numbers import Integral, Real
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from rectifact.core.arrays import Array, is_host, namespace
+from rectifact.core.monitor import Callback, monitor_of, set_fit_report
+from rectifact.core.validation import InputError, Interval, StrOptions, check_matrix, fit_context
+from rectifact.latent.nmd import Expectation, LatentModel, canonical, embed, expected_values, nmd, svd_start
+from rectifact.latent.paper import em_nmd
+
+__all__ = ["NMD"]
+
+LEAST_SCALE = {"float64": 1e-4, "float32": 1e-3}
+"""Least sigma, in units of the data: exact or separable data would drive it to zero."""
+
+
+class NMD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Few dimensions behind sparse data: ``X ~ max(0, embedding_ @ components_)``, or a threshold for binary data.
+
+    A zero of the data does not say that something is zero, only that it is not positive. With that freedom a much lower
+    rank explains the same data than truncated SVD needs [1]_.
+
+    Parameters
+    ----------
+    n_components : number of dimensions, at most the number of samples and of features
+    link : ``"relu"`` for non-negative data, ``"binary"`` for zeros and ones; ``"auto"`` looks
+    objective : ``"likelihood"``, of Gaussian noise before the ReLU; ``"latent"``, the squared distance of Theta to the
+        nearest matrix that agrees with the data (equation 2.9 of [1]_), for ``link="relu"``
+    missing : what is missing: nothing (None); entries that are NaN (``np.nan``); or a mask of the shape of X, dense or
+        sparse, that is true where an entry of ``fit`` is missing
+    solver : ``"sweep"``, accelerated generalised EM over row tiles that holds nothing of the size of the dense matrix;
+        ``"em"``, the published algorithm, which does
+    n_jobs : threads; -1 is all cores
+    max_iter, tol : stop when the objective per entry changes by less than ``tol`` times its first value
+    random_state : of the starting vector of the SVD; accepts what scikit-learn does, and has hardly any influence
+    verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
+    callbacks : called with each row of the history; a true value stops the run
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features), orthonormal rows, the most important first
+    embedding_ : array (n_samples, n_components), equal to ``transform(X)``
+    scale_ : sigma, the standard deviation of the noise before the ReLU
+    n_iter_, converged_, stop_reason_, history_ : how the fit went; the loss is minus the objective per entry, for
+        the likelihood in units of the root mean square of the positive entries
+    resolved_ : what was chosen: ``link``
+
+    References
+    ----------
+    .. [1] L. K. Saul, "A nonlinear matrix decomposition for mining the zeros of sparse data", SIAM J. Math. Data Sci.
+    4(2),
+       2022.
+
+    Examples
+    --------
+    >>> from rectifact import NMD
+    >>> from rectifact.datasets import make_dots
+    >>> X = make_dots(size=16, grid=16).X                        # 256 images of a dot, as a sparse matrix
+    >>> model = NMD(5, max_iter=60).fit(X)
+    >>> bool(abs(model.inverse_transform(model.embedding_) - X.toarray()).max() < 0.01)   # five dimensions explain all
+    True
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "link": [StrOptions({"auto", "relu", "binary"})],
+        "objective": [StrOptions({"likelihood", "latent"})],
+        "missing": "no_validation",
+        "solver": [StrOptions({"sweep", "em"})],
+        "n_jobs": [Integral, None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "callbacks": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        n_components: int,
+        link: Literal["auto", "relu", "binary"] = "auto",
+        objective: Literal["likelihood", "latent"] = "likelihood",
+        missing: Any = None,
+        *,
+        solver: Literal["sweep", "em"] = "sweep",
+        n_jobs: int | None = -1,
+        max_iter: int = 300,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        verbose: bool | int = False,
+        callbacks: Sequence[Callback] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.link = link
+        self.objective = objective
+        self.missing = missing
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Learn components and embedding of the non-negative matrix X (n_samples, n_features), dense or sparse."""
+        X = self._checked(X, reset=True)
+        if not self._nan_is_missing() and self.missing is not None:
+            X = _masked(X, self.missing)
+        link = self._resolve_link(X)
+        self._check_sizes(X)
+        monitor = monitor_of(self)
+        model = self._solve(X, link, monitor)
+        self.resolved_ = {"link": link}
+        self.components_ = model.B
+        self.scale_ = exp(model.log_sigma)
+        self.embedding_, _ = self._embed(X)
+        set_fit_report(self, monitor)
+        return self
+
+    def fit_transform(self, X: Any, y: None = None) -> Any:
+        """Fit, and return the embedding (n_samples, n_components)."""
+        return self.fit(X).embedding_
+
+    def transform(self, X: Any) -> Any:
+        """Embedding (n_samples, n_components) of the rows of X, the most likely one for each."""
+        check_is_fitted(self)
+        return self._embed(self._checked(X))[0]
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Expected data (n_samples, n_features) of the embedding X (n_samples, n_components)."""
+        check_is_fitted(self)
+        A = X if hasattr(X, "shape") else np.asarray(X, dtype=self.components_.dtype)
+        if len(A.shape) != 2 or A.shape[1] != self.components_.shape[0]:
+            raise InputError(
+                f"An embedding needs the shape (n_samples, {self.components_.shape[0]}); got {tuple(A.shape)}."
+            )
+        return expected_values(A @ self.components_, self.scale_, self.resolved_["link"])
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Log-likelihood of X per entry that is not missing, in nats, each row at its most likely embedding."""
+        check_is_fitted(self)
+        X = self._checked(X)
+        _, likelihoods = embed(X, self.components_, self.scale_, self.resolved_["link"])
+        missing = namespace(likelihoods).sum(namespace(likelihoods).isnan(X.data if sp.issparse(X) else X))
+        return float(namespace(likelihoods).sum(likelihoods)) / (float(np.prod(X.shape)) - float(missing))
+
+    def _checked(self, X: Any, reset: bool = False) -> Array:
+        """Non-negative data as a csr_array, or as it is on a device; NaN only where that stands for missing."""
+        X = check_matrix(self, X, reset=reset, nonnegative=True, allow_nan=self._nan_is_missing())
+        if not is_host(X):
+            return X
+        X = sp.csr_array(X)
+        if not X.has_sorted_indices:
+            X = X.sorted_indices()
+        return X
+
+    def _nan_is_missing(self) -> bool:
+        return isinstance(self.missing, float) and isnan(self.missing)
+
+    def _resolve_link(self, X: Array) -> str:
+        values = X.data if sp.issparse(X) else X
+        xp = namespace(values)
+        binary = bool(xp.all((values == 0) | (values == 1) | xp.isnan(values)))
+        if self.link == "binary" and not binary:
+            raise InputError("link='binary' is for zeros and ones, and X has other values. Use link='relu', or X > 0.")
+        link = ("binary" if binary else "relu") if self.link == "auto" else self.link
+        if link == "binary" and self.objective == "latent":
+            raise InputError("objective='latent' is for link='relu': a threshold leaves the scale of Theta open.")
+        positive = int(xp.sum(xp.astype(values > 0, xp.int64)))
+        if positive == 0:
+            raise InputError("No entry of X is positive: there is nothing to embed. Check the file or the filter.")
+        missing = int(xp.sum(xp.astype(xp.isnan(values), xp.int64)))
+        if link == "binary" and positive + missing == int(np.prod(X.shape)):
+            raise InputError("All entries of X are one: there is nothing to tell apart. Use data that has zeros too.")
+        return link
+
+    def _check_sizes(self, X: Array) -> None:
+        n, d = X.shape
+        if self.n_components > min(n, d):
+            raise InputError(
+                f"n_components={self.n_components} dimensions need as many samples and features; X has {n} sample(s) "
+                f"and {d} feature(s). Lower n_components."
+            )
+
+    def _solve(self, X: Array, link: str, monitor: Any) -> LatentModel:
+        if self.solver == "em":
+            if self.objective == "latent":
+                raise InputError("solver='em' climbs the likelihood. Use solver='sweep' for objective='latent'.")
+            dense = X.toarray() if sp.issparse(X) else X
+            model = em_nmd(dense, self.n_components, link, monitor=monitor)
+            return canonical(model)
+        unit, share = self._unit(X, link)
+        offset = -share * log(unit) if self.objective == "likelihood" else 0.0
+        floor = log(LEAST_SCALE[str(X.dtype).rpartition(".")[2]] * unit)
+        start = svd_start(X, self.n_components, link)
+        jobs = effective_n_jobs(self.n_jobs) if is_host(X) else 1
+        expect = Expectation(link, self.objective)
+        model = canonical(nmd(X, start, expect=expect, monitor=monitor, n_jobs=jobs, floor=floor, offset=offset))
+        return model if self.objective == "likelihood" else LatentModel(model.A, model.B, floor)
+
+    def _unit(self, X: Array, link: str) -> tuple[float, float]:
+        """Root mean square of the positive entries, and their share; the latent scale of binary data is free, so 1."""
+        values = X.data if sp.issparse(X) else X
+        xp = namespace(values)
+        seen = xp.where(values > 0, values, xp.zeros_like(values))
+        count = float(xp.sum(xp.astype(values > 0, xp.float64)))
+        unit = 1.0 if link == "binary" else float(xp.linalg.vector_norm(seen)) / count**0.5
+        return unit, count / float(np.prod(X.shape))
+
+    def _embed(self, X: Array) -> tuple[Array, Array]:
+        A, likelihoods = embed(X, self.components_, self.scale_, self.resolved_["link"])
+        return A, likelihoods
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.input_tags.allow_nan = self._nan_is_missing()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _masked(X: Array, mask: Any) -> Array:
+    """X with NaN where the mask is true; a sparse mask stays sparse."""
+    if tuple(getattr(mask, "shape", np.shape(mask))) != tuple(X.shape):
+        raise InputError(
+            f"missing has the shape {tuple(np.shape(mask))} and X {tuple(X.shape)}. Give a mask of the shape of X, "
+            "np.nan, or None."
+        )
+    if not is_host(X):
+        return namespace(X).where(mask, float("nan"), X)
+    hidden = sp.csr_array(mask, dtype=X.dtype)
+    hidden.data[:] = np.where(hidden.data != 0, np.nan, 0)
+    return sp.csr_array(X + hidden)

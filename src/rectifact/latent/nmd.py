@@ -1,0 +1,293 @@
+r"""NMD: a low-rank matrix behind a ReLU or a threshold, at the cost of the nonzeros.
+
+The model: :math:`z_{ij} \sim N(\theta_{ij}, \sigma^2)` with :math:`\Theta = A B` of rank r, and what is seen is
+:math:`x = \max(0, z)` (link *relu*) or :math:`x = [z > 0]` (link *binary*). A zero only says that :math:`z \le 0`.
+
+References
+----------
+[1] L. K. Saul, "A nonlinear matrix decomposition for mining the zeros of sparse data", SIAM J. Math. Data Sci. 4(2),
+2022.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import exp, log
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
+from scipy.special import ndtri
+from threadpoolctl import threadpool_limits
+
+from rectifact.core.arrays import Array, is_host, namespace
+from rectifact.core.linalg import lanczos_svd, subspace_svd
+from rectifact.core.monitor import Monitor
+from rectifact.kernels import nmd_e_step, nmd_newton
+from rectifact.kernels.truncated import truncated_moments
+
+__all__ = [
+    "Expectation",
+    "LatentModel",
+    "canonical",
+    "constant_start",
+    "embed",
+    "expected_values",
+    "nmd",
+    "svd_start",
+    "sweep",
+]
+
+TILE_BYTES = 1 << 20
+"""Size of a dense tile of Theta; it and its posterior stay in the second cache."""
+
+MOST_EXTRAPOLATION = {"likelihood": 0.99, "latent": 0.98}
+
+
+@dataclass(frozen=True)
+class LatentModel:
+    """Factors of Theta: A (n_samples, rank) and B (rank, n_features), and the logarithm of sigma."""
+
+    A: Array
+    B: Array
+    log_sigma: float
+
+    def beyond(self, other: "LatentModel", beta: float, floor: float) -> "LatentModel":
+        """The point that lies as far ahead as ``beta`` times the way from ``other`` to here."""
+        ahead = self.log_sigma + beta * (self.log_sigma - other.log_sigma)
+        return LatentModel(self.A + beta * (self.A - other.A), self.B + beta * (self.B - other.B), max(ahead, floor))
+
+
+@dataclass(frozen=True)
+class Expectation:
+    r"""What is filled in for the latent matrix: posterior means, or the nearest point that agrees with the data.
+
+    ``link`` is ``"relu"`` or ``"binary"``. ``objective`` is ``"likelihood"``, section 4 of [1], or ``"latent"``, minus
+    the sum of :math:`(z - \theta)^2` over the nearest z, equation 2.9, for relu only.
+    """
+
+    link: str = "relu"
+    objective: str = "likelihood"
+
+    def __call__(self, X: Array, rows: slice, theta: Array, sigma: float, z: Array) -> tuple[Array, Array]:
+        """Latent matrix of some rows, and the objective with its first two derivatives in log sigma."""
+        if self.objective == "likelihood":
+            return nmd_e_step(X, rows, theta, sigma, self.link == "binary", z)
+        return _nearest(X, rows, theta)
+
+
+def _nearest(X: Array, rows: slice, theta: Array) -> tuple[Array, Array]:
+    xp = namespace(theta)
+    z = xp.minimum(theta, xp.zeros_like(theta))
+    if sp.issparse(X):
+        start, stop = X.indptr[rows.start], X.indptr[rows.stop]
+        row = np.repeat(np.arange(len(theta)), np.diff(X.indptr[rows.start : rows.stop + 1]))
+        column, values = X.indices[start:stop], X.data[start:stop]
+        z[row, column] = np.where(values == 0, z[row, column], np.where(np.isnan(values), theta[row, column], values))
+    else:
+        seen = X[rows]
+        z = xp.where(seen > 0, seen, xp.where(xp.isnan(seen), theta, z))
+    return z, xp.stack([-xp.sum((z - theta) ** 2), xp.zeros_like(theta[0, 0]), xp.zeros_like(theta[0, 0])])
+
+
+def tiles(X: Array, itemsize: int) -> list[slice]:
+    """Ranges of rows whose dense form has about TILE_BYTES; all rows at once on a device."""
+    n, d = X.shape
+    rows = max(1, TILE_BYTES // (d * itemsize)) if is_host(X) else max(1, (1 << 28) // (d * itemsize))
+    return [slice(i, min(i + rows, n)) for i in range(0, n, rows)]
+
+
+def sweep(
+    X: Array, model: LatentModel, expect: Expectation, *, n_jobs: int = 1, floor: float = -np.inf
+) -> tuple[LatentModel, float]:
+    """One step of generalised EM over row tiles; returns the new model and the objective of the old one.
+
+    For each tile: ``Theta = A B``, then its latent matrix Z, then ``A = Z B' (B B')^-1``; products ``A'Z`` add up, and
+    B is their least squares solution at the end. Neither Theta nor Z is ever held whole. sigma takes a Newton step on
+    the logarithm of the likelihood, of at most 0.5 in log sigma.
+    """
+    xp = namespace(model.B)
+    sigma, inverse = exp(model.log_sigma), xp.linalg.inv(model.B @ model.B.T)
+    A = xp.empty_like(model.A)
+    ranges = tiles(X, model.B.itemsize)
+
+    def work(job: int) -> tuple[Array, Array]:
+        """Every n_jobs-th tile; threads share nothing but A, in which each has rows of its own."""
+        products, sums = xp.zeros_like(model.B), 0.0
+        scratch = xp.empty_like(model.A[: ranges[0].stop] @ model.B)
+        for rows in ranges[job::n_jobs]:
+            theta = model.A[rows] @ model.B
+            Z, terms = expect(X, rows, theta, sigma, scratch[: theta.shape[0]])
+            A[rows] = (Z @ model.B.T) @ inverse
+            products = products + A[rows].T @ Z
+            sums = sums + terms
+        return products, sums
+
+    parts = [work(0)] if n_jobs == 1 else _in_threads(work, n_jobs)
+    products, sums = (sum(terms) for terms in zip(*parts, strict=True))
+    B = xp.linalg.solve(A.T @ A, products)
+    objective, first, second = (float(value) for value in sums)
+    newton = -first / second if second < 0 else 0.5 * float(np.sign(first))
+    return LatentModel(A, B, max(model.log_sigma + float(np.clip(newton, -0.5, 0.5)), floor)), objective
+
+
+def _in_threads(work: Any, n_jobs: int) -> list[Any]:
+    """Tiles side by side; linear algebra keeps to one thread meanwhile, or its threads would meet ours."""
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_jobs) as pool:
+        return list(pool.map(work, range(n_jobs)))
+
+
+def nmd(
+    X: Array,
+    start: LatentModel,
+    *,
+    expect: Expectation,
+    monitor: Monitor,
+    n_jobs: int = 1,
+    floor: float = -np.inf,
+    offset: float = 0.0,
+    accelerate: bool = True,
+) -> LatentModel:
+    """Climb the objective from ``start`` by sweeps, extrapolated as far as that goes well.
+
+    The step ahead grows while the objective rises, ``1 - beta`` being multiplied by 0.9 each time. Where it falls, the
+    sweep is thrown away, and the next one begins at the last good result with ``1 - beta`` four times as large.
+
+    Parameters
+    ----------
+    X : csr_array, or dense array on a device, of shape (n_samples, n_features); NaN is a missing entry
+    start : model to start from
+    expect : link and objective
+    monitor : its loss is ``offset`` minus the objective per entry; only points that are kept are recorded, so it cannot
+        rise
+    n_jobs : threads
+    floor : least log sigma; separable binary data would drive it to minus infinity
+    offset : makes losses comparable between data in different units
+    accelerate : whether to extrapolate; without, it is plain generalised EM
+
+    Returns
+    -------
+    LatentModel : the best point that was recorded
+
+    Examples
+    --------
+    >>> from rectifact.datasets import make_dots
+    >>> X = make_dots(size=16, grid=16, radius=3.8).X
+    >>> monitor = Monitor(40, tol=0)
+    >>> model = nmd(X, svd_start(X, 5, "binary"), expect=Expectation("binary"), monitor=monitor, floor=-7.0)
+    >>> bool((((model.A @ model.B) > 0) == (X.toarray() > 0)).all())
+    True
+    """
+    size = float(np.prod(X.shape))
+    point = best = start
+    before, highest, gap, extrapolated = start, -np.inf, 0.5, False
+    for _ in monitor:
+        after, objective = sweep(X, point, expect, n_jobs=n_jobs, floor=floor)
+        if objective < highest - 1e-12 * abs(highest):
+            point, gap, extrapolated = (before, min(0.5, 4 * gap), False) if extrapolated else (after, gap, False)
+            continue
+        best, highest = point, max(objective, highest)
+        if accelerate and monitor.n_iter > 1:
+            point, extrapolated = after.beyond(before, min(1 - gap, MOST_EXTRAPOLATION[expect.objective]), floor), True
+            gap *= 0.9
+        else:
+            point, extrapolated = after, False
+        before = after
+        monitor.record(lambda: offset - objective / size)
+    return best
+
+
+def constant_start(X: Array, link: str) -> tuple[float, float]:
+    """Theta and sigma that are the same for all entries, equation 4.14 of [1]; missing entries do not count."""
+    values = X.data if sp.issparse(X) else X[X != 0]
+    xp = namespace(values)
+    known = ~xp.isnan(values)
+    count = float(np.prod(X.shape)) - float(xp.sum(xp.astype(~known, xp.float64)))
+    seen = xp.astype(xp.where(known, values, xp.zeros_like(values)), xp.float64)
+    mean = float(xp.sum(seen)) / count
+    if link == "binary":
+        return float(ndtri(mean)), 1.0
+    return mean, max(float(xp.sum(seen**2)) / count - mean**2, 1e-300) ** 0.5
+
+
+def svd_start(X: Array, rank: int, link: str, *, seed: int = 0) -> LatentModel:
+    """Leading singular vectors of the latent matrix that one E-step from a constant fills in.
+
+    All its zeros are alike, so it is a constant plus a matrix as sparse as X, and is never made dense. Lanczos
+    iteration tells also singular values apart that nearly coincide, as those of regular images do.
+    """
+    theta, sigma = constant_start(X, link)
+    below, above = _filled(theta / sigma, sigma)
+    like = X.data if sp.issparse(X) else X
+    if sp.issparse(X):
+        values = np.asarray(X.data, dtype=np.float64)
+        seen = np.full_like(values, above) if link == "binary" else values
+        filled = np.where(np.isnan(values), theta, np.where(values > 0, seen, below))
+        S = sp.csr_array((filled - below, X.indices, X.indptr), shape=X.shape)
+        svd = lanczos_svd(_plus_constant(S, below), rank, tol=1e-8, seed=seed)
+    else:
+        xp = namespace(X)
+        seen = xp.full_like(X, above) if link == "binary" else X
+        filled = xp.where(xp.isnan(X), theta, xp.where(X > 0, seen, below))
+        svd = subspace_svd(filled, rank, n_iter=50, tol=1e-10, seed=seed)
+    root = svd.s**0.5
+    A, B = svd.U * root, root[:, None] * svd.Vt
+    if sp.issparse(X):
+        A, B = (np.ascontiguousarray(factor, dtype=like.dtype) for factor in (A, B))
+    return LatentModel(A, B, log(sigma))
+
+
+def _filled(a: float, sigma: float) -> tuple[float, float]:
+    """Posterior mean of an entry whose prior mean is ``a`` standard deviations, where it is negative and positive."""
+    moments = truncated_moments(np.array([a, -a]))
+    return -sigma * float(moments.d[0]), sigma * float(moments.d[1])
+
+
+def _plus_constant(S: sp.csr_array, constant: float) -> LinearOperator:
+    """``S + constant`` as something that can be multiplied."""
+    return LinearOperator(
+        S.shape,
+        matvec=lambda v: S @ v + constant * v.sum(),
+        rmatvec=lambda u: S.T @ u + constant * u.sum(),
+        matmat=lambda V: S @ V + constant * V.sum(axis=0),
+        rmatmat=lambda U: S.T @ U + constant * U.sum(axis=0),
+        dtype=np.float64,
+    )
+
+
+def canonical(model: LatentModel) -> LatentModel:
+    """The same Theta with orthonormal rows of B, the most important first, each with its largest entry positive."""
+    xp = namespace(model.B)
+    Q, R = xp.linalg.qr(model.B.T)
+    U, s, Vt = xp.linalg.svd(model.A @ R.T, full_matrices=False)
+    B = Vt @ Q.T
+    places = xp.argmax(xp.abs(B), axis=1)
+    sign = xp.sign(xp.stack([B[i, int(place)] for i, place in enumerate(places)]))
+    return LatentModel(U * (s * sign), B * sign[:, None], model.log_sigma)
+
+
+def expected_values(theta: Array, sigma: float, link: str) -> Array:
+    """Expectation of X given Theta, equation 4.10 of [1]: never negative, and at most 1 for binary data."""
+    xp = namespace(theta)
+    moments = truncated_moments(-theta / sigma)
+    positive = xp.exp(moments.log_tail)
+    return positive if link == "binary" else sigma * moments.d * positive
+
+
+def embed(X: Array, B: Array, sigma: float, link: str) -> tuple[Array, Array]:
+    """Rows of X in the space of the orthonormal components B: embedding (n, rank) and log-likelihood of each row.
+
+    From the least squares fit to what one E-step from Theta = 0 fills in, by Newton's method row by row.
+    """
+    below, above = _filled(0.0, sigma)
+    xp = namespace(B)
+    if sp.issparse(X):
+        seen = np.full_like(X.data, above) if link == "binary" else X.data
+        values = np.where(np.isnan(X.data), 0, np.where(X.data > 0, seen, below)) - below
+        A = sp.csr_array((values, X.indices, X.indptr), shape=X.shape) @ B.T + below * B.sum(axis=1)
+        A = np.ascontiguousarray(A, dtype=B.dtype)
+    else:
+        seen = xp.full_like(X, above) if link == "binary" else X
+        A = xp.where(xp.isnan(X), 0.0, xp.where(X > 0, seen, below)) @ B.T
+    likelihoods, _ = nmd_newton(X, B, sigma, link == "binary", A)
+    return A, likelihoods

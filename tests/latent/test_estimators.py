@@ -1,0 +1,225 @@
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rectifact import NMD, InputError
+from rectifact.core.arrays import device, to_host
+from rectifact.datasets import load_images, make_dots, make_sprites
+from rectifact.metrics import root_mean_squared_error
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@parametrize_with_checks(
+    [NMD(2, max_iter=20), NMD(2, objective="latent", max_iter=20), NMD(1, solver="em", max_iter=20)]
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """A matrix of rank 4 before the ReLU, with a little noise."""
+    rng = np.random.default_rng(0)
+    theta = rng.standard_normal((300, 4)) @ rng.standard_normal((4, 80)) - 0.5
+    return np.maximum(theta + 0.05 * rng.standard_normal(theta.shape), 0)
+
+
+@pytest.fixture(scope="module")
+def fitted(planted):
+    return NMD(5).fit(planted)
+
+
+def rmse_of_svd(X, rank, most=np.inf):
+    U, s, Vt = np.linalg.svd(X, full_matrices=False)
+    return root_mean_squared_error(((U[:, :rank] * s[:rank]) @ Vt[:rank]).clip(0, most), X)
+
+
+def rmse(model, X):
+    return root_mean_squared_error(model.inverse_transform(model.embedding_), X)
+
+
+def test_planted_rank_is_found_where_svd_needs_more(planted, fitted):
+    assert rmse(fitted, planted) < 0.06
+    assert rmse_of_svd(planted, 5) > 0.4
+    assert_allclose(fitted.scale_, 0.05, rtol=0.15)  # a little less: five dimensions fit some of the noise
+    assert fitted.resolved_ == {"link": "relu"}
+    assert fitted.components_.shape == (5, 80)
+    assert np.linalg.matrix_rank(fitted.components_) == 5
+
+
+def test_five_dimensions_explain_all_dots():
+    X = make_dots().X
+    model = NMD(5, max_iter=60).fit(X)
+    assert model.resolved_["link"] == "binary"
+    assert_array_equal(model.inverse_transform(model.embedding_) > 0.5, X.toarray() > 0)
+    assert rmse(model, X.toarray()) < 1e-3
+
+
+@pytest.mark.parametrize(("rank", "bound"), [(16, 0.135), (32, 0.072), (64, 0.042)])
+def test_digits(load_or_skip, rank, bound):
+    X = load_or_skip(load_images, "mnist").X[::10] / 255
+    model = NMD(rank, max_iter=150, tol=0).fit(X)
+    assert rmse(model, X) <= bound < rmse_of_svd(X, rank)
+
+
+def test_likelihood_never_falls(fitted):
+    losses = np.array([row["loss"] for row in fitted.history_])
+    assert (np.diff(losses) <= 1e-11 * np.abs(losses[0])).all()
+    assert len(losses) > 20
+
+
+def test_embedding_is_the_transform(planted, fitted):
+    assert_array_equal(fitted.embedding_, fitted.transform(planted))
+    assert_allclose(fitted.transform(planted[7:8]), fitted.embedding_[7:8], atol=1e-9)
+
+
+def test_embedding_is_the_most_likely(planted, fitted, rng):
+    seen = planted[planted > 0]
+    offset = len(seen) / planted.size * np.log(np.sqrt((seen**2).mean()))  # losses are in units of the data
+    assert fitted.score(planted) >= -fitted.history_[-1]["loss"] - offset - 1e-9  # Newton undoes nothing
+    others = planted[:3], fitted.embedding_[:3] + 0.01 * rng.standard_normal((3, 5))
+    from rectifact.kernels.reference import nmd_e_step
+
+    at = [
+        float(nmd_e_step(others[0], A @ fitted.components_, fitted.scale_, False)[1][0])
+        for A in (fitted.embedding_[:3], others[1])
+    ]
+    assert at[0] > at[1]
+
+
+def test_sparse_equals_dense(planted, fitted):
+    for other in (sp.csr_array(planted), sp.csc_array(planted), sp.coo_array(planted)):
+        model = clone(fitted).fit(other)
+        assert_allclose(model.embedding_, fitted.embedding_, atol=1e-10)
+        assert_allclose(model.components_, fitted.components_, atol=1e-10)
+
+
+def test_threads_change_nothing(planted):
+    one, two = (NMD(5, max_iter=30, n_jobs=jobs).fit(np.vstack([planted] * 8)) for jobs in (1, 2))
+    assert_allclose(one.embedding_, two.embedding_, atol=1e-7)
+
+
+def test_float32_stays_and_is_near(planted, fitted):
+    model = NMD(5).fit(planted.astype(np.float32))
+    assert model.components_.dtype == model.embedding_.dtype == np.float32
+    assert_allclose(rmse(model, planted), rmse(fitted, planted), rtol=0.02)
+
+
+def test_backends(to_xp, planted):
+    X = to_xp(planted)
+    model = NMD(5, max_iter=40).fit(X)
+    assert type(model.embedding_) is type(X)
+    assert device(model.embedding_) == device(X)
+    host = NMD(5, max_iter=40).fit(planted)
+    assert_allclose(
+        to_host(model.inverse_transform(model.embedding_)), host.inverse_transform(host.embedding_), atol=1e-3
+    )
+
+
+def test_latent_objective_is_the_relative_error(planted):
+    model = NMD(5, objective="latent", max_iter=200).fit(planted)
+    theta = model.embedding_ @ model.components_
+    nearest = np.where(planted > 0, planted, np.minimum(theta, 0))
+    at_theta = ((nearest - theta) ** 2).mean()
+    assert at_theta < 0.06**2
+    assert at_theta <= model.history_[-1]["loss"] * (1 + 1e-6)
+    assert_allclose(model.inverse_transform(model.embedding_), np.maximum(theta, 0), atol=1e-3)
+
+
+def test_the_published_algorithm_is_reached_and_passed(planted, fitted):
+    published = NMD(5, solver="em", max_iter=512, tol=0).fit(planted)
+    losses = [row["loss"] for row in published.history_]
+    assert (np.diff(losses) < 1e-9).all()
+    assert fitted.score(planted) >= published.score(planted) - 1e-6
+
+
+@pytest.mark.parametrize("form", ["nan", "mask", "sparse mask"])
+def test_missing_entries_are_filled_in_better_than_by_svd(planted, form, rng):
+    hidden = rng.random(planted.shape) < 0.2
+    X = np.where(hidden, np.nan, planted)
+    if form == "nan":
+        model = NMD(5, missing=np.nan).fit(X)
+    else:
+        wrong = np.where(hidden, 1e3, planted)
+        model = NMD(5, missing=hidden if form == "mask" else sp.csr_array(hidden)).fit(wrong)
+    found = model.inverse_transform(model.embedding_)
+    filled = np.where(hidden, np.nanmean(X, axis=0), planted)
+    for _ in range(30):  # imputation by SVD
+        U, s, Vt = np.linalg.svd(filled, full_matrices=False)
+        filled = np.where(hidden, np.maximum((U[:, :5] * s[:5]) @ Vt[:5], 0), planted)
+    assert root_mean_squared_error(found[hidden], planted[hidden]) < 0.5 * root_mean_squared_error(
+        filled[hidden], planted[hidden]
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e5])
+def test_scale_of_the_data_is_the_scale_of_the_embedding(planted, fitted, scale):
+    model = clone(fitted).fit(scale * planted)
+    assert_allclose(model.embedding_, scale * fitted.embedding_, atol=1e-5 * scale)
+    assert_allclose(model.scale_, scale * fitted.scale_, rtol=1e-6)
+
+
+class TestOddData:
+    @pytest.mark.parametrize(
+        ("model", "X", "message"),
+        [
+            (NMD(1), np.zeros((4, 3)), "No entry of X is positive: there is nothing to embed"),
+            (NMD(1), np.ones((4, 3)), "All entries of X are one: there is nothing to tell apart"),
+            (NMD(4), np.eye(3), r"n_components=4 dimensions need .* X has 3 sample\(s\) and 3 feature\(s\)"),
+            (NMD(1), [[1.0, -2.0]], "Negative values in data"),
+            (NMD(1), [[1.0, np.nan]], "NaN or infinity in X"),
+            (NMD(1, link="binary"), [[0.5, 0.0], [1.0, 0.0]], "link='binary' is for zeros and ones"),
+            (NMD(1, "binary", "latent"), np.eye(3), "objective='latent' is for link='relu'"),
+            (NMD(1, missing=np.ones((2, 2))), np.eye(3), r"missing has the shape \(2, 2\) and X \(3, 3\)"),
+        ],
+    )
+    def test_mistakes_get_a_sentence(self, model, X, message):
+        with pytest.raises(InputError, match=message):
+            model.fit(X)
+
+    @pytest.mark.parametrize(
+        "X",
+        [
+            np.array([[1.0], [0.0], [2.0]]),
+            np.array([[1.0, 0.0, 2.0]]),
+            np.eye(4),
+            np.full((5, 4), 3.0),
+            np.vstack([np.zeros((3, 4)), np.ones((3, 4))]),
+            np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]),
+        ],
+        ids=["one column", "one row", "separable", "constant", "rows of zeros", "duplicates"],
+    )
+    def test_results_are_finite(self, X):
+        model = NMD(1, max_iter=50).fit(X)
+        assert np.isfinite(model.embedding_).all()
+        assert np.isfinite(model.inverse_transform(model.embedding_)).all()
+        assert np.isfinite(model.score(X))
+
+    def test_full_rank_can_be_asked_for(self, planted):
+        model = NMD(20, max_iter=10).fit(planted[:20])
+        assert np.linalg.matrix_rank(model.components_) == 20
+
+    def test_embeddings_of_the_wrong_shape(self, fitted):
+        with pytest.raises(InputError, match=r"An embedding needs the shape \(n_samples, 5\)"):
+            fitted.inverse_transform(np.ones((2, 3)))
+
+
+def test_data_and_fits_are_left_alone(planted, fitted):
+    before = planted.copy()
+    again = clone(fitted).fit(planted)
+    assert_array_equal(planted, before)
+    assert_array_equal(again.embedding_, fitted.embedding_)
+
+
+def test_sprites():
+    X = make_sprites().X.astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = NMD(16, max_iter=300, tol=0).fit(X)
+    assert rmse(model, X.toarray()) <= 0.035
