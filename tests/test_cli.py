@@ -205,7 +205,7 @@ def news(tmp_path):
 
 
 def test_topics_of_a_text_file(run, news):
-    said = run("parts", news, "-k", "3")
+    said = run("parts", news, "-k", "3", "--top", "4")
     rows = [line for line in said.out.splitlines() if "%" in line]
     found = {frozenset(re.findall("[a-z]+", row)) & {"bank", "ball", "star", "money", "goal", "moon"} for row in rows}
     assert found == {frozenset({"bank", "money"}), frozenset({"ball", "goal"}), frozenset({"star", "moon"})}

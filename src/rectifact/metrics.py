@@ -62,7 +62,7 @@ def total_correlation_error(components: ArrayLike, truth: ArrayLike) -> float:
 
 def _same_features(components: ArrayLike, truth: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     found, true = np.asarray(components, dtype=float), np.asarray(truth, dtype=float)
-    if found.ndim != 2 or true.ndim != 2 or found.shape[1] != true.shape[1]:
+    if found.ndim != 2 or true.ndim != 2 or found.shape[1] != true.shape[1] or not len(found):
         raise InputError(f"Parts are rows with the same features; got shapes {found.shape} and {true.shape}.")
     return found, true
 
@@ -91,6 +91,8 @@ def npmi_coherence(components: ArrayLike, X: Any, *, n_top: int = 10) -> NDArray
     array([ 1., -1.])
     """
     parts, occurs = np.asarray(components, dtype=float), sp.csc_array(sp.csr_array(X) != 0, dtype=float)
+    if parts.ndim != 2 or parts.shape[1] != occurs.shape[1]:
+        raise InputError(f"Parts {parts.shape} and samples {occurs.shape} need the same features, in columns.")
     n_samples = occurs.shape[0]
     upper = np.triu_indices(min(n_top, parts.shape[1]), 1)
     scores = []

@@ -26,7 +26,7 @@ def exact(points):
                 ratio = 1 / (a + 1 / (a + 2 / (a + 3 / (a + 4 / (a + 5 / (a + 6 / (a + 7 / a)))))))
                 h, log_tail = 1 / ratio, mp.log(ratio) - a * a / 2 - mp.log(2 * mp.pi) / 2
             else:
-                h, log_tail = mp.npdf(a) / tail, mp.log(tail)
+                h, log_tail = mp.npdf(a) / tail, mp.log1p(-mp.erfc(-a / mp.sqrt(2)) / 2) if a < 0 else mp.log(tail)
             d = h - a
             rows.append([h, d, 1 - h * d, log_tail])
         return rows

@@ -15,7 +15,6 @@ from rectifact.metrics import total_correlation_error
 from rectifact.parts.and_nmf import Threshold, and_nmf, descend
 from rectifact.parts.baselines import anls, hals
 from rectifact.parts.inverses import least_infinity_inverse
-from rectifact.parts.samples import squared_norm
 from rectifact.parts.starts import subspace
 
 SIZE = {"n_samples": 600, "n_features": 50, "n_topics": 8}
@@ -75,7 +74,7 @@ def test_compressed_data_gives_the_same_parts(mixtures):
     topics, start = mixtures
     threshold = Threshold(Geometric(0.1, 1.2))
     whole = and_nmf(topics.X, start, threshold=threshold, monitor=Monitor(40, tol=0))
-    space = subspace(topics.X, 8, float(squared_norm(topics.X)))
+    space = subspace(topics.X, 8)
     small = and_nmf(space.coordinates, start @ space.basis, threshold=threshold, monitor=Monitor(40, tol=0))
     assert_allclose(small.H @ space.svd.Vt, whole.H, atol=1e-10)
     assert_allclose(small.W, whole.W, atol=1e-10)
@@ -162,7 +161,7 @@ def news(load_or_skip):
 @pytest.fixture(scope="module")
 def error_on_news(news):
     start = paper_start(news.components)
-    space = subspace(news.X, 100, float(squared_norm(news.X)))
+    space = subspace(news.X, 100)
 
     def error(threshold, stages):
         monitor = Monitor(stages, tol=0, check_every=stages)

@@ -1,3 +1,4 @@
+import pickle
 import warnings
 
 import numpy as np
@@ -14,6 +15,7 @@ from rectifact.bench.parts import RECOVERED, paper_start, tdt2_topics
 from rectifact.core.arrays import device, to_host
 from rectifact.datasets import make_topics
 from rectifact.metrics import npmi_coherence, part_errors, total_correlation_error
+from rectifact.parts.and_nmf import decode
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning", "ignore:X has rank", "ignore:From .* samples PurificationNMF"
@@ -189,6 +191,76 @@ def test_output_as_a_frame(topics):
     assert list(frame.columns) == ["andnmf0", "andnmf1", "andnmf2"]
 
 
+def test_float32_sees_the_same_noise(topics):
+    noisy = make_topics(n_samples=5000, n_features=40, n_topics=8, noise=0.05)
+    errors = []
+    for dtype in (np.float64, np.float32):
+        model = ANDNMF(8, random_state=0).fit(noisy.X.astype(dtype))
+        errors.append(part_errors(model.components_, noisy.components).max())
+        assert model.resolved_["noise"] > 0
+    assert_allclose(errors[0], errors[1], rtol=0.05)
+
+
+def test_a_small_batch_after_fit_does_not_undo_it():
+    noisy = make_topics(n_samples=5000, n_features=40, n_topics=8, noise=0.05)
+    model = ANDNMF(8, random_state=0).fit(noisy.X)
+    before = part_errors(model.components_, noisy.components).max()
+    model.partial_fit(noisy.X[:10])
+    assert part_errors(model.components_, noisy.components).max() < 1.1 * before
+
+
+def test_thresholds_outlive_a_batch_without_the_part(topics):
+    model = ANDNMF(10, noise_floor=0, random_state=0).partial_fit(topics.X)
+    model.partial_fit(topics.X[:1])
+    assert (model.thresholds_ > 0.1 * model.thresholds_.max()).all()
+
+
+@pytest.mark.parametrize("forgetting", [0.0, 0.3, 1.0])
+def test_older_batches_fade(topics, forgetting):
+    model = ANDNMF(10, forgetting=forgetting, random_state=0).partial_fit(topics.X[:700])
+    before = model._stream
+    model.partial_fit(topics.X[700:])
+    samples = topics.X[700:] / topics.X[700:].sum(axis=1, keepdims=True)
+    W = decode(samples, before.H, before.threshold, before.stage, forgetting * before.largest).W
+    assert_allclose(model._stream.WtW, forgetting * before.WtW + W.T @ W)
+    assert_allclose(model._stream.H, np.linalg.solve(model._stream.WtW, model._stream.WtX), atol=1e-8)
+
+
+def test_parts_are_in_the_order_of_their_contribution(topics, fitted):
+    contribution = np.linalg.norm(fitted.transform(topics.X), axis=0) * np.linalg.norm(fitted.components_, axis=1)
+    assert (np.diff(contribution) <= 1e-6).all()
+    start = paper_start(topics.components)
+    given = ANDNMF(10, init=start).fit(topics.X)
+    assert [int(np.argmax(row)) for row in np.corrcoef(given.components_, topics.components)[:10, 10:]] == list(
+        range(10)
+    )
+
+
+def test_thresholds_hold_for_the_scaled_parts(topics):
+    model = ANDNMF(10, random_state=0, max_iter=3).fit(topics.X)
+    weights = model.transform(topics.X) / topics.X.sum(axis=1, keepdims=True)
+    assert (weights[weights > 0] >= 0.99 * np.broadcast_to(model.thresholds_, weights.shape)[weights > 0]).all()
+    raw = topics.X / topics.X.sum(axis=1, keepdims=True) @ np.linalg.pinv(model.components_)
+    assert_allclose(model.thresholds_, 0.5 / 1.3**2 * raw.max(axis=0), rtol=0.5)
+
+
+def test_noisy_parts_are_fitted_in_all_features(rng):
+    """The last step leaves the subspace, whose directions are themselves disturbed by noise."""
+    data = make_topics(n_samples=300, n_features=40, n_topics=5, noise=0.2)
+    model = ANDNMF(5, random_state=0, normalize=None).fit(data.X)
+    W = model.transform(data.X)
+    assert_allclose(model.components_, np.linalg.lstsq(W, data.X)[0], atol=0.05)
+    space = np.linalg.svd(data.X)[2][:5]
+    assert np.abs(model.components_ - model.components_ @ space.T @ space).max() > 1e-6
+
+
+def test_callbacks_stop_and_models_travel(topics):
+    stopped = ANDNMF(10, random_state=0, callbacks=[lambda row: row["iter"] >= 4]).fit(topics.X)
+    assert (stopped.stop_reason_, stopped.n_iter_) == ("callback", 4)
+    stream = pickle.loads(pickle.dumps(ANDNMF(10, random_state=0).partial_fit(topics.X)))
+    assert_array_equal(stream.partial_fit(topics.X).transform(topics.X[:5]).shape, (5, 10))
+
+
 class TestOddData:
     def test_rank_below_what_is_asked(self, topics):
         with pytest.warns(
@@ -237,6 +309,15 @@ class TestOddData:
             (ANDNMF(1, init=[[np.inf, 2.0]]), np.eye(2), "init holds NaN or infinity"),
             (ANDNMF(2, init="anchor"), [[1.0, -2.0], [3.0, -1.0]], "init='anchor' is for non-negative data"),
             (ANDNMF(2, init="nndsvd"), [[1.0, -2.0], [3.0, -1.0]], "init='nndsvd' is for non-negative data"),
+            (ANDNMF(2, init=[["a", "b"], ["c", "d"]]), np.eye(2), "init is no matrix of numbers"),
+            (ANDNMF(2), 1e200 * np.eye(3), "The largest entry of X is 1e.200, which cannot be squared"),
+            (ANDNMF(2, step=0.1), np.eye(3), "step=0.1 is the size of n_inner steps"),
+            (
+                ANDNMF(2, init=np.eye(3)[:2], n_inner=50, step=1e10),
+                np.eye(3),
+                "The parts grew beyond all bounds with step",
+            ),
+            (ANDNMF(2, noise_floor=1e6), np.random.default_rng(0).random((9, 5)), "No weight reaches its threshold"),
         ],
     )
     def test_mistakes_get_a_sentence(self, model, X, message):
@@ -245,9 +326,29 @@ class TestOddData:
 
     def test_a_first_batch_that_is_too_small(self):
         with pytest.raises(
-            InputError, match=r"The first batch has 3 samples, too few to find 5 parts\. Give at least 50"
+            InputError, match=r"The first batch has rank 3, too low to find 5 parts in it\. Give at least 50"
         ):
             ANDNMF(5).partial_fit(np.eye(3))
+
+    def test_more_parts_given_than_the_data_has(self, topics, rng):
+        start = np.vstack([topics.components, rng.random((2, 60))])
+        model = ANDNMF(12, init=start).fit(topics.X)
+        assert model.resolved_["compress"] is False
+        assert model.reconstruction_err_ < 0.1 * np.linalg.norm(topics.X)
+
+    def test_a_wide_sparse_matrix_stays_sparse(self, rng):
+        X = sp.random_array((40, 100_000), density=0.001, rng=rng, format="csr")
+        assert ANDNMF(40, max_iter=2).fit(X).components_.shape == (40, 100_000)
+        with pytest.raises(InputError, match="init='anchor' compares all pairs of features; 100000 are too many"):
+            ANDNMF(2, init="anchor").fit(X)
+
+    def test_exact_fits_converge(self):
+        assert ANDNMF(2).fit([[1.0, 2.0], [2.0, 1.0]]).converged_
+
+    def test_arrays_of_another_kind(self, topics, fitted):
+        torch = pytest.importorskip("torch")
+        with pytest.raises(InputError, match="The model was fitted on ndarray of float64; X is Tensor"):
+            fitted.transform(torch.asarray(topics.X))
 
     def test_weights_of_the_wrong_shape(self, fitted):
         with pytest.raises(InputError, match=r"Weights need the shape \(n_samples, 10\)"):

@@ -8,7 +8,7 @@ from rectifact.core.arrays import device, to_host
 from rectifact.core.rectify import relu
 from rectifact.datasets import make_topics
 from rectifact.metrics import part_errors
-from rectifact.parts.samples import choose_norm, divided, sample_norms, squared_norm
+from rectifact.parts.samples import choose_norm, divided, sample_norms
 from rectifact.parts.starts import anchor_start, ica_start, nndsvd_start, spa_start, subspace
 
 
@@ -18,7 +18,7 @@ def topics():
 
 
 def leading(X, rank):
-    return subspace(X, rank, float(squared_norm(X)))
+    return subspace(X, rank)
 
 
 def test_subspace_holds_the_data_and_measures_what_is_outside(topics, rng):

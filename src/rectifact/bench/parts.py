@@ -19,7 +19,6 @@ from rectifact.metrics import npmi_coherence, part_errors, total_correlation_err
 from rectifact.parts import ANDNMF
 from rectifact.parts.and_nmf import Threshold, and_nmf
 from rectifact.parts.baselines import anls, hals
-from rectifact.parts.samples import squared_norm
 from rectifact.parts.starts import anchor_start, subspace
 
 __all__ = ["paper_start", "run_parts", "tdt2_topics"]
@@ -76,7 +75,7 @@ def _data(kind: Any, topics: Parts | None, n_samples: int, **options: Any) -> To
 
 def _and(decay: float, unit: Any = "component") -> Method:
     def run(data: Topics, start: Parts, n_iter: int) -> Parts:
-        space = subspace(data.X, len(start), float(squared_norm(data.X)))
+        space = subspace(data.X, len(start))
         monitor = Monitor(n_iter, tol=0, check_every=n_iter)
         threshold = Threshold(Geometric(0.1, decay), unit=unit)
         return and_nmf(space.coordinates, start @ space.basis, threshold=threshold, monitor=monitor).H @ space.svd.Vt
@@ -157,16 +156,14 @@ def _time_to(curves: Rows, error: float) -> Rows:
     for name in METHODS:
         own = [row for row in curves if row["data"] == "dir" and row["method"] == name]
         reached = next((i for i, row in enumerate(own) if row["error"] < error), None)
-        if not reached:
-            rows.append({"method": name, "seconds": None, "times_AND": None})
-            continue
-        before, after = own[reached - 1], own[reached]
-        logs = np.log([before["error"], after["error"]])
-        share = (logs[0] - np.log(error)) / (logs[0] - logs[1])
-        seconds = before["seconds"] + share * (after["seconds"] - before["seconds"])
-        rows.append(
-            {"method": name, "seconds": seconds, "times_AND": seconds / (rows[0]["seconds"] if rows else seconds)}
-        )
+        seconds = None
+        if reached is not None:
+            before, after = own[max(reached - 1, 0)], own[reached]
+            logs = np.log([before["error"], after["error"]])
+            share = (logs[0] - np.log(error)) / (logs[0] - logs[1]) if reached else 1.0
+            seconds = before["seconds"] + share * (after["seconds"] - before["seconds"])
+        base = rows[0]["seconds"] if rows else seconds
+        rows.append({"method": name, "seconds": seconds, "times_AND": seconds and base and seconds / base})
     return rows
 
 
@@ -178,7 +175,7 @@ def _thresholds(topics: Parts | None, n_samples: int) -> Rows:
     rows: Rows = []
     for kind in ("dir", "ctm"):
         data = _data(kind, topics, n_samples)
-        start, space = paper_start(data.components), subspace(data.X, len(data.components), float(squared_norm(data.X)))
+        start, space = paper_start(data.components), subspace(data.X, len(data.components))
         for name, schedule in schedules.items():
             row: dict[str, Any] = {"data": kind, "threshold": name}
             for stages in (20, 100, 200):

@@ -1,24 +1,29 @@
 """Pictures of benchmark tables; matplotlib comes with the extra ``bench``."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from rectifact.core.files import atomic_path
 from rectifact.core.validation import InputError
 
-__all__ = ["plot_error_against_time"]
+__all__ = ["check_plot", "plot_error_against_time"]
 
 TITLES = {"dir": "DIR: Dirichlet weights", "ctm": "CTM: correlated weights", "neg": "NEG: signed parts"}
 
 
-def plot_error_against_time(rows: list[dict[str, Any]], path: Path) -> None:
-    """Figure 1 of Li and Liang (2017): total correlation error against seconds, one panel per data set."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("Pictures need matplotlib. Install it: pip install 'rectifact[bench]'.") from error
+def check_plot(path: Path) -> None:
+    """Refuse, before anything is measured, what could not be drawn afterwards."""
     if path.suffix.lower() not in {".svg", ".png", ".pdf"}:
         raise InputError(f"{str(path)!r} should end in .svg, .png or .pdf. Rename it.")
+    if find_spec("matplotlib") is None:
+        raise InputError("Pictures need matplotlib. Install it: pip install 'rectifact[bench]'.")
+
+
+def plot_error_against_time(rows: list[dict[str, Any]], path: Path) -> None:
+    """Figure 1 of Li and Liang (2017): total correlation error against seconds, one panel per data set."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(13, 4.2), layout="constrained")
     axes = figure.subplots(1, len(TITLES))
     methods = list(dict.fromkeys(row["method"] for row in rows))

@@ -11,13 +11,13 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from rectifact.cli.terminal import check_different_files, check_table_name, output, progress, say, write_table
+from rectifact.cli.terminal import check_different_files, check_table_name, progress, say, show, write_table
 from rectifact.core.files import atomic_path, check_writable
 from rectifact.core.matrices import NamedMatrix, read_matrix
 from rectifact.core.validation import InputError
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import count_words, read_documents
-from rectifact.parts.samples import squared_norm
+from rectifact.parts.samples import choose_norm, squared_norm
 
 __all__ = ["parts"]
 
@@ -48,7 +48,7 @@ def parts(
     min_documents: Annotated[int, typer.Option(min=1, help="Drop words of fewer documents.")] = 2,
     max_share: Annotated[float, typer.Option(help="Drop words of a larger share of the documents.")] = 0.5,
     max_words: Annotated[int, typer.Option(min=1, help="Keep this many words, the commonest.")] = 20_000,
-    seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random numbers.")] = 0,
 ) -> None:
     """Find the parts that samples are mixtures of: topics of texts, spectra, sources."""
     for path in (features, weights):
@@ -78,7 +78,8 @@ def parts(
         model = kind(n_parts, random_state=seed, callbacks=[callback]).fit(matrix.X)
         W = np.asarray(model.transform(matrix.X))
     named = _named(matrix)
-    largest = _largest_features(np.asarray(model.components_), named.columns, top)
+    signed = choose_norm(matrix.X) == "l2"
+    largest = _largest_features(np.asarray(model.components_), named.columns, top, signed)
     if out is not None:
         _save(out, {"components": model.components_, "weights": W, "features": named.columns, "samples": named.rows})
     if features is not None:
@@ -86,7 +87,7 @@ def parts(
     if weights is not None:
         write_table(_weights_table(W, named.rows), weights)
     if not (out or features or weights):
-        output.print(_top_table(largest, W))
+        show(_top_table(largest, W))
     for warning in caught:
         say(f"Note: {warning.message}")
     explained = 1 - model.reconstruction_err_**2 / float(squared_norm(matrix.X))
@@ -105,11 +106,12 @@ def _named(matrix: NamedMatrix) -> Any:
     return NamedMatrix(matrix.X, *names)
 
 
-def _largest_features(components: Any, names: Any, top: int) -> pd.DataFrame:
-    """Table of part, rank, feature and value, ``top`` rows per part, largest first."""
-    order = np.argsort(-components, axis=1, kind="stable")[:, :top]
+def _largest_features(components: Any, names: Any, top: int, signed: bool) -> pd.DataFrame:
+    """Table of part, rank, feature and value, at most ``top`` rows per part; by size where parts are signed."""
+    size = np.abs(components) if signed else components
+    order = np.argsort(-size, axis=1, kind="stable")[:, :top]
     part, rank = np.indices(order.shape)
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "part": part.ravel() + 1,
             "rank": rank.ravel() + 1,
@@ -117,6 +119,7 @@ def _largest_features(components: Any, names: Any, top: int) -> pd.DataFrame:
             "value": np.take_along_axis(components, order, axis=1).ravel(),
         }
     )
+    return table[np.take_along_axis(size, order, axis=1).ravel() > 0]
 
 
 def _weights_table(W: Any, samples: Any) -> pd.DataFrame:
@@ -130,8 +133,9 @@ def _top_table(largest: pd.DataFrame, W: Any) -> Table:
     share = W.sum(axis=0) / max(W.sum(), 1e-300)
     table = Table("part", "share of weight", "top features", title="Parts", title_justify="left")
     for i, weight in enumerate(share):
-        words = largest.loc[(largest["part"] == i + 1) & (largest["value"] > 0), "feature"]
-        table.add_row(str(i + 1), f"{weight:.1%}", escape(", ".join(words)))
+        words = ", ".join(largest.loc[largest["part"] == i + 1, "feature"])
+        printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words)
+        table.add_row(str(i + 1), f"{weight:.1%}", escape(printable))
     return table
 
 

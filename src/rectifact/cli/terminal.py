@@ -23,6 +23,7 @@ __all__ = [
     "progress",
     "rows_table",
     "say",
+    "show",
     "write_table",
 ]
 
@@ -43,6 +44,23 @@ def progress(what: str) -> Iterator[Callback]:
     with Progress(*columns, console=messages, transient=True, disable=not messages.is_terminal) as bars:
         bar = bars.add_task(what)
         yield lambda row: bars.update(bar, description=f"{what}: iteration {row['iter']:.0f}")
+
+
+def show(what: Any) -> None:
+    """Print data for people on the standard output."""
+    with _writing_to_stdout():
+        output.print(what)
+        sys.stdout.flush()
+
+
+@contextmanager
+def _writing_to_stdout() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InputError(f"Cannot write to the standard output: {error.strerror}.") from error
 
 
 def rows_table(title: str, rows: list[dict[str, Any]]) -> Table:
@@ -71,13 +89,9 @@ def check_table_name(path: Path) -> None:
 def write_table(frame: pd.DataFrame, path: Path) -> None:
     """Write a table whole or not at all; ``-`` is the standard output."""
     if path == STDOUT:
-        try:
+        with _writing_to_stdout():
             frame.to_csv(sys.stdout, index=False)
             sys.stdout.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise InputError(f"Cannot write to the standard output: {error.strerror}.") from error
         return
     with atomic_path(path) as temporary:
         if path.suffix.lower() == ".parquet":

@@ -51,7 +51,8 @@ def lanczos_svd(X: Any, rank: int, *, start: SVD | None = None, tol: float = 0.0
     """
     n, d = X.shape
     if rank >= min(n, d):  # Lanczos needs room to move
-        return SVD(*np.linalg.svd(X @ np.eye(d, dtype=X.dtype), full_matrices=False))
+        dense = X @ np.eye(d, dtype=X.dtype) if d <= n else (X.T @ np.eye(n, dtype=X.dtype)).T
+        return SVD(*np.linalg.svd(dense, full_matrices=False))
     random = np.random.default_rng(seed).standard_normal(min(n, d)).astype(X.dtype)
     v0 = random
     if start is not None:

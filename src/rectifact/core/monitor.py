@@ -164,5 +164,5 @@ def set_fit_report(estimator: Any, monitor: Monitor) -> None:
             f"{type(estimator).__name__} stopped after {monitor.n_iter} iterations without converging "
             f"({monitor.stop_reason}): {_ADVICE[monitor.stop_reason]}.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

@@ -155,8 +155,12 @@ def _check_device_array(estimator: Any, X: Array, reset: bool) -> Array:
         raise InputTypeError(f"X is a tensor of layout {X.layout}, which is not supported. Give X.to_dense().")
     if X.ndim != 2 or 0 in tuple(X.shape):
         raise InputError(f"X must be two-dimensional and not empty, samples by features; got shape {tuple(X.shape)}.")
-    if not xp.isdtype(X.dtype, "real floating"):
-        raise InputError(f"X must hold floating point numbers; got {X.dtype}. Convert it first, for example X.float().")
+    if X.dtype not in (xp.float32, xp.float64):
+        raise InputError(
+            f"X must hold float32 or float64 numbers; got {X.dtype}. Convert it first, for example X.float()."
+        )
+    if getattr(X, "requires_grad", False):
+        X = X.detach()
     try:
         _check_n_features(estimator, X, reset=reset)
         if reset and hasattr(estimator, "feature_names_in_"):

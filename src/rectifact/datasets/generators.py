@@ -87,6 +87,8 @@ def make_topics(
     rng = np.random.default_rng(seed)
     if components is not None:
         parts = np.array(components, dtype=float)
+        if parts.ndim != 2:
+            raise InputError(f"components have the shape (n_topics, n_features); got {parts.shape}.")
     elif kind.startswith("neg"):
         parts = rng.uniform(-0.5, 0.5, size=(n_topics, n_features))
     else:

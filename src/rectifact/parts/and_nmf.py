@@ -48,23 +48,26 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Decoding:
-    """Weights (n_samples, n_components), what they were held against, and whether only noise holds that up."""
+    """Weights (n_samples, n_components), and by part: thresholds, largest weight; whether only noise holds them up."""
 
     W: Array
     thresholds: Array
+    largest: Array
     on_floor: Array
 
 
-def decode(X: Array, H: Array, threshold: Threshold, t: int) -> Decoding:
-    """Weights of the samples in stage ``t``: ``relu(X @ pinv(H))`` with a threshold for each part."""
+def decode(X: Array, H: Array, threshold: Threshold, t: int, seen: Array | float = 0.0) -> Decoding:
+    """Weights of the samples in stage ``t``: ``relu(X @ pinv(H))`` with a threshold for each part.
+
+    ``seen`` are the largest weights of earlier samples, which are the unit where X has no larger ones.
+    """
     xp, inverse = namespace(H), pseudo_inverse(H)
     Z = X @ inverse
-    falling = threshold.schedule(t) * xp.ones_like(H[:, 0])
-    if threshold.unit == "component":
-        falling = falling * xp.clip(xp.max(Z, axis=0), 0, None)
+    largest = xp.maximum(xp.max(Z, axis=0), seen + xp.zeros_like(H[:, 0]))
+    falling = threshold.schedule(t) * (largest if threshold.unit == "component" else xp.ones_like(largest))
     floor = threshold.multiple * threshold.noise * xp.linalg.vector_norm(inverse, axis=0)
     thresholds = xp.maximum(falling, floor)
-    return Decoding(relu(Z, thresholds), thresholds, xp.all(falling <= floor))
+    return Decoding(relu(Z, thresholds), thresholds, largest, xp.all(falling <= floor))
 
 
 def and_nmf(
@@ -112,7 +115,7 @@ def and_nmf(
         WtX, WtW = (X.T @ weights.W).T, weights.W.T @ weights.W
         H = descend(H, WtX, WtW, n_inner=n_inner, step=step)
         monitor.record(
-            lambda: frobenius_residual(X, weights.W, H) / norm,
+            lambda: max(float(frobenius_residual(X, weights.W, H) / norm), 10 * eps(H)),  # less is rounding
             settled=lambda: threshold.schedule.settled(t) or bool(weights.on_floor),
         )
     return Factorization(weights.W, H, weights.thresholds)
@@ -140,7 +143,8 @@ def descend(H: Array, WtX: Array, WtW: Array, *, n_inner: int | None = None, ste
     """
     xp = namespace(H)
     values, vectors = xp.linalg.eigh(WtW)
-    way = 1 - (1 - (step or 1 / values[-1]) * values) ** n_inner if n_inner else xp.ones_like(values)
+    largest = xp.clip(values[-1], eps(H) ** 4, None)
+    way = 1 - (1 - (step or 1 / largest) * values) ** n_inner if n_inner else xp.ones_like(values)
     seen = values > len(values) * eps(H) * values[-1]
     gain = xp.where(seen, way / xp.where(seen, values, 1.0), 0.0)
     return H + (vectors * gain) @ (vectors.T @ (WtX - WtW @ H))

@@ -4,17 +4,21 @@ import warnings
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, namespace, to_host, to_like
+from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
 from rectifact.core.linalg import nnls_gram
 from rectifact.core.validation import InputError, Interval, StrOptions, check_generator
-from rectifact.parts.samples import choose_norm, squared_norm
+from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace
 
 __all__ = ["PartsTransformer"]
+
+MOST_WORDS = 10_000
+"""Features whose co-occurrences are held as a dense matrix, of 0.8 GB."""
 
 
 class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -35,18 +39,44 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 
-    def _subspace(self, X: Array) -> Subspace:
-        total = float(squared_norm(X))
-        if total == 0:
+    def _check_scale(self, X: Array) -> None:
+        """Refuse data without a scale, or one whose squares leave the numbers."""
+        entries = X.data if sp.issparse(X) else X
+        xp = namespace(entries)
+        largest = float(xp.max(xp.abs(entries))) if entries.shape[0] else 0.0
+        if largest == 0:
             raise InputError("All entries of X are zero: there are no parts to find. Check the file or the filter.")
-        space = subspace(X, self.n_components, total)
+        most = 1e100 if entries.dtype == xp.float64 else 1e12
+        if not 1 / most < largest < most:
+            raise InputError(f"The largest entry of X is {largest:.0e}, which cannot be squared. Divide X by it first.")
+
+    def _check_alike(self, X: Array) -> None:
+        """Refuse samples of another array library or precision than the parts, which would not go together."""
+        mine = self.components_
+        if self.n_components != mine.shape[0]:
+            raise InputError(
+                f"n_components changed to {self.n_components} after {mine.shape[0]} parts were fitted. Fit anew."
+            )
+        if is_host(X) != is_host(mine) or (not is_host(X) and (X.dtype != mine.dtype or X.device != mine.device)):
+            raise InputError(
+                f"The model was fitted on {type(mine).__name__} of {mine.dtype}; X is {type(X).__name__} of {X.dtype}. "
+                "Convert X, or fit anew."
+            )
+
+    def _subspace(self, X: Array, first_batch: bool = False) -> Subspace:
+        space = subspace(X, self.n_components)
         self.resolved_["rank"] = space.rank
-        if space.rank < self.n_components:
+        if space.rank < self.n_components and isinstance(self.init, str):
+            if first_batch:
+                raise InputError(
+                    f"The first batch has rank {space.rank}, too low to find {self.n_components} parts in it. Give at "
+                    f"least {10 * self.n_components} samples, or parts to start from as init."
+                )
             warnings.warn(
                 f"X has rank {space.rank}, so no more than {space.rank} parts can be told apart; asked for are "
                 f"{self.n_components}. The others stay zero: lower n_components, or give more different samples.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return space
 
@@ -58,12 +88,20 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         name = choose_start(X.shape[0], space.rank) if self.init == "auto" else self.init
         if name in ("anchor", "nndsvd") and choose_norm(X) == "l2":
             raise InputError(f"init={name!r} is for non-negative data, and X has negative entries. Use init='auto'.")
+        if name == "anchor" and X.shape[1] > MOST_WORDS:
+            raise InputError(
+                f"init='anchor' compares all pairs of features; {X.shape[1]} are too many. Keep the commonest "
+                f"{MOST_WORDS}, or use init='auto'."
+            )
         self.resolved_["init"] = name
         return find_start(name, X, space, check_generator(self.random_state))
 
     def _given(self, X: Array) -> Array:
         like = X.data if sp.issparse(X) else X
-        H = to_like(to_host(self.init), like)
+        try:
+            H = to_like(np.asarray(to_host(self.init), dtype=np.float64), like)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"init is no matrix of numbers: {error}. Give an array, or init='auto'.") from error
         if tuple(H.shape) != (self.n_components, X.shape[1]):
             raise InputError(
                 f"init has the shape {tuple(H.shape)}; parts to start from need (n_components, n_features) = "
@@ -86,7 +124,10 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def inverse_transform(self, X: Any) -> Array:
         """Samples (n_samples, n_features) that the weights X (n_samples, n_components) make: ``X @ components_``."""
         check_is_fitted(self)
-        W = X if hasattr(X, "shape") else to_like(to_host(X), self.components_)
+        try:
+            W = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"Weights are a matrix of numbers: {error}.") from error
         if len(W.shape) != 2 or W.shape[1] != self.components_.shape[0]:
             raise InputError(
                 f"Weights need the shape (n_samples, {self.components_.shape[0]}), one column per part; got "

@@ -61,7 +61,8 @@ def _read_folder(folder: Path) -> tuple[list[str], NDArray[np.str_]]:
     names = sorted(name for name, path in files.items() if path.is_file())
     if not names:
         raise InputError(f"The folder {str(folder)!r} has no .txt file. Save each document as one.")
-    return [_read_text(files[name]) for name in names], np.array(names)
+    printable = [name.encode("utf-8", "replace").decode() for name in names]  # a name may be no text at all
+    return [_read_text(files[name]) for name in names], np.array(printable)
 
 
 def _read_text(path: Path) -> str:

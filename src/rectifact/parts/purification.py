@@ -9,7 +9,7 @@ updates", NIPS 2016.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rectifact.core.arrays import Array, namespace
+from rectifact.core.arrays import Array, eps, namespace
 from rectifact.core.rectify import shifted_relu
 
 __all__ = ["Purifier", "begin", "cross_covariance", "decode_shifted", "purify", "sampling_floor", "step_size"]
@@ -71,7 +71,7 @@ def decode_shifted(X: Array, H: Array, thresholds: Array | float, inverse: Inver
 
 
 def begin(X: Array, H: Array, *, threshold: float, inverse: Inverse, balance: bool = False) -> Purifier:
-    """Fix thresholds and gain by the first batch of samples.
+    """Fix thresholds and gain by the first batch of samples; the gain is not finite where weights do not vary.
 
     Parameters
     ----------
@@ -91,10 +91,11 @@ def begin(X: Array, H: Array, *, threshold: float, inverse: Inverse, balance: bo
     C = 2 * cross_covariance(shifted_relu(Z, thresholds), X)
     own = xp.sort(xp.sum(C * P.T, axis=1))
     middle = own[own.shape[0] // 2]
-    return Purifier(H, thresholds, 1 / xp.where(middle > 0, middle, xp.ones_like(middle)))
+    varies = middle > 1e3 * eps(H) * xp.mean(Z**2)  # else it is rounding
+    return Purifier(H, thresholds, 1 / xp.where(varies, middle, xp.zeros_like(middle)))
 
 
-def purify(state: Purifier, X: Array, *, step: float, inverse: Inverse) -> tuple[Purifier, Array]:
+def purify(state: Purifier, X: Array, *, eta: float, inverse: Inverse) -> tuple[Purifier, Array]:
     r"""One step of Algorithm 1 in [1] on the samples X; returns the new state and the weights it decoded.
 
     The update is :math:`H \leftarrow (1-\eta) H + \eta r E[(x-x')(w-w')^T]`. The expectation over pairs of samples is
@@ -108,11 +109,10 @@ def purify(state: Purifier, X: Array, *, step: float, inverse: Inverse) -> tuple
     >>> X = (rng.random((20_000, 2)) < 0.2) @ np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     >>> state = begin(X, np.array([[1.0, 0.1, 1.0], [0.1, 1.0, 0.1]]), threshold=0.2, inverse=pseudo_inverse)
     >>> for _ in range(100):
-    ...     state, W = purify(state, X, step=0.5, inverse=pseudo_inverse)
+    ...     state, W = purify(state, X, eta=0.5, inverse=pseudo_inverse)
     >>> bool(abs(state.H[0, 1] / state.H[0, 0]) < 0.05)
     True
     """
-    eta = step_size(step, state.n_steps)
     W = decode_shifted(X, state.H, state.thresholds, inverse)
     H = (1 - eta) * state.H + eta * state.gain * 2 * cross_covariance(W, X)
     return replace(state, H=H, n_steps=state.n_steps + 1), W

@@ -40,8 +40,8 @@ def sample_norms(X: Array, norm: Norm) -> Array:
     """
     xp = namespace(X)
     if sp.issparse(X):
-        squares = X.power(2) if norm == "l2" else abs(X)
-        sums = squares.sum(axis=1) if norm else xp.ones(X.shape[0])
+        powers = X.power(2) if norm == "l2" else abs(X)
+        sums = powers.sum(axis=1) if norm else xp.ones(X.shape[0])
         sums = xp.asarray(sums, dtype=X.dtype)
         norms = xp.sqrt(sums) if norm == "l2" else sums
     elif norm is None:

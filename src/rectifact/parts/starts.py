@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from rectifact.core.arrays import Array, namespace, normal_like, to_host, to_like
+from rectifact.core.arrays import Array, eps, namespace, normal_like, to_host, to_like
 from rectifact.core.linalg import SVD, lanczos_svd, nnls_gram, procrustes, subspace_svd
+from rectifact.parts.samples import squared_norm
 
 __all__ = [
     "STARTS",
@@ -60,28 +61,28 @@ class Subspace:
         return int(self.coordinates.shape[1])
 
 
-def subspace(X: Array, rank: int, total: float, *, seed: int = 0) -> Subspace:
-    """Leading ``rank`` directions of X, fewer where X has a lower rank; ``total`` is its squared norm.
+def subspace(X: Array, rank: int, *, seed: int = 0) -> Subspace:
+    """Leading ``rank`` directions of X, fewer where X has a lower rank.
 
     Examples
     --------
     >>> import numpy as np
-    >>> subspace(np.outer([1.0, 2.0, 3.0], [1.0, 1.0]), 2, 28.0).rank
+    >>> subspace(np.outer([1.0, 2.0, 3.0], [1.0, 1.0]), 2).rank
     1
     """
-    n, d = X.shape
+    (n, d), total = X.shape, float(squared_norm(X))
     rank = min(rank, n, d)
     if sp.issparse(X):  # the long flat spectrum of a sparse matrix would take a block method many rounds
         U, s, Vt = lanczos_svd(X, rank, tol=1e-6, seed=seed)
     else:
         U, s, Vt = subspace_svd(X, rank, n_iter=30, tol=1e-8, seed=seed)
     xp = namespace(s)
-    rounding = max(n, d) * float(xp.finfo(s.dtype).eps)
+    rounding = 10 * eps(s)
     found = int(xp.sum(xp.astype(s > rounding * s[0], xp.int64))) if float(s[0]) > 0 else 0
     U, s, Vt = U[:, :found], s[:found], Vt[:found]
     rest = max(total - float(xp.sum(s**2)), 0.0) / max(n * (d - found), 1)
     # Below the rounding of the two sums nothing can be said: exact data has no noise.
-    noise = rest**0.5 if rest * n * d > 100 * rounding * total else 0.0
+    noise = rest**0.5 if rest * n * d > 10 * rounding * total else 0.0
     return Subspace(SVD(U, s, Vt), U * s, noise)
 
 
@@ -103,7 +104,7 @@ def ica_start(space: Subspace, rng: np.random.Generator, *, n_iter: int = 200) -
     Y = Y * to_like(rng.gamma(2.0, size=(n, 1)), Y)
     centred = Y - xp.mean(Y, axis=0)
     values, vectors = xp.linalg.eigh(centred.T @ centred / n)
-    scale = xp.sqrt(xp.clip(values, float(values[-1]) * float(xp.finfo(Y.dtype).eps) * k, None))
+    scale = xp.sqrt(xp.clip(values, float(values[-1]) * eps(Y) * k, None))
     white = centred @ (vectors / scale)
     rotation, _ = xp.linalg.qr(normal_like(rng, (k, k), Y))
     for _ in range(n_iter):
@@ -121,13 +122,8 @@ def spa_start(space: Subspace) -> Array:
 
     Takes the sample of largest norm, removes its direction from all, and so on.
     """
-    Y = space.coordinates
-    xp, rest, chosen = namespace(Y), Y, []
-    for _ in range(space.rank):
-        chosen.append(int(xp.argmax(xp.sum(rest**2, axis=1))))
-        direction = rest[chosen[-1]] / xp.linalg.vector_norm(rest[chosen[-1]])
-        rest = rest - (rest @ direction)[:, None] * direction[None, :]
-    return xp.stack([Y[i] for i in chosen]) @ space.svd.Vt
+    chosen = _successive_projection(space.coordinates, space.rank)
+    return space.coordinates[chosen] @ space.svd.Vt
 
 
 def anchor_start(X: Array, n_components: int, *, min_samples: int = 20) -> Array:
@@ -168,14 +164,14 @@ def _co_occurrences(counts: sp.csr_array) -> Any:
     return Q
 
 
-def _successive_projection(rows: Any, n_chosen: int) -> list[int]:
-    """Row numbers chosen by SPA; the same greedy step as Gram-Schmidt with pivoting."""
-    rest, chosen = rows.copy(), []
+def _successive_projection(rows: Array, n_chosen: int) -> list[int]:
+    """Row numbers chosen by SPA: the longest row, whose direction is then removed from all, and so on."""
+    xp, rest, chosen = namespace(rows), rows, []
     for _ in range(n_chosen):
-        norms = (rest**2).sum(axis=1)
-        chosen.append(int(norms.argmax()))
-        direction = rest[chosen[-1]] / np.sqrt(max(norms[chosen[-1]], 1e-300))
-        rest -= np.outer(rest @ direction, direction)
+        chosen.append(int(xp.argmax(xp.sum(rest**2, axis=1))))
+        longest = rest[chosen[-1]]
+        direction = longest / xp.clip(xp.linalg.vector_norm(longest), eps(rows) ** 4, None)
+        rest = rest - (rest @ direction)[:, None] * direction[None, :]
     return chosen
 
 

@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
+import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, eps, namespace
 from rectifact.core.linalg import frobenius_residual, pseudo_inverse
-from rectifact.core.monitor import Callback, monitor_of, set_fit_report
+from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
 from rectifact.core.rectify import Geometric, relu
 from rectifact.core.validation import InputError, Interval, StrOptions, check_matrix, fit_context
-from rectifact.parts.and_nmf import Threshold, and_nmf, decode, descend
+from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, decode, descend
 from rectifact.parts.base import PartsTransformer
 from rectifact.parts.samples import Norm, choose_norm, divided, sample_norms
 from rectifact.parts.starts import Subspace
@@ -24,20 +25,21 @@ __all__ = ["ANDNMF"]
 
 @dataclass(frozen=True)
 class _Stream:
-    """Parts before they are scaled, statistics of all batches so far, the older ones faded, and the thresholds."""
+    """Parts before they are scaled; statistics and largest weights of all batches so far, the older ones faded."""
 
     H: Array
     WtX: Array
     WtW: Array
+    largest: Array
     threshold: Threshold
-    n_batches: int = 0
+    stage: int = 0
 
 
 class ANDNMF(PartsTransformer):
     """Recovers the parts of mixtures: ``X ~ W @ components_`` with weights ``W >= 0`` and parts of any sign.
 
-    Where parts are often absent from samples, the true parts are found, up to scale, however strongly weights are
-    correlated [1]_. Parts get the norm 1, l1 for non-negative data and l2 else, so that weights carry the scale:
+    Where parts are often absent from samples, the true parts are found, up to scale, also when weights are correlated
+    [1]_. Parts get the norm 1, l1 for non-negative data and l2 else, so that weights carry the scale:
     ``fit(c * X)`` finds the same parts, and weights times ``c``.
 
     Parameters
@@ -59,10 +61,10 @@ class ANDNMF(PartsTransformer):
     normalize : norm that samples are divided by during the fit, ``"l1"``, ``"l2"`` or None; ``"auto"`` is l1 for
         data that is non-negative but for noise, and l2 else. Weights are given for the samples as they were.
     unit : ``"component"``, thresholds in parts of the largest weight; ``"absolute"``, as published
-    n_inner, step : gradient steps in each iteration (published: 50), and their size; None is as many as it takes, of
+    n_inner, step : gradient steps in each iteration (published: 50), and their size; None is as many as it takes, and
         the largest safe size
     compress : whether to work in the leading subspace of the data, of dimension ``n_components``; ``"auto"`` does if
-        samples have more nonzeros than that. Faster, and rid of most of the noise.
+        samples have more nonzeros than that and ``n_inner`` is None. Faster, and rid of most of the noise.
     decode : how ``transform`` finds weights: ``"relu"``, as during the fit, or ``"nnls"``, non-negative least squares,
         which fits noisy samples better and takes longer
     forgetting : what the statistics of earlier batches are multiplied by in ``partial_fit``
@@ -161,21 +163,28 @@ class ANDNMF(PartsTransformer):
     def fit(self, X: Any, y: None = None) -> Self:
         """Find the parts of the samples X (n_samples, n_features), dense or sparse."""
         X = check_matrix(self, X)
+        self._check_scale(X)
+        if self.step is not None and self.n_inner is None:
+            raise InputError(
+                f"step={self.step} is the size of n_inner steps, and n_inner is None. Give both, or neither."
+            )
         samples, norms = self._normalized(X, first=True)
         space = self._subspace(samples)
         H = self._start(X, space)
         threshold = self._threshold(space, H)
-        compressed = self._compressed(samples)
+        compressed = self._compressed(samples, H.shape[0] <= space.rank)
         data, start = (space.coordinates, H @ space.basis) if compressed else (samples, H)
         monitor = monitor_of(self)
-        found = and_nmf(data, start, threshold=threshold, monitor=monitor, n_inner=self.n_inner, step=self.step)
+        found = self._run(data, start, threshold, monitor)
+        WtX, WtW = (samples.T @ found.W).T, found.W.T @ found.W
         H = found.H
         if compressed:  # back to all features, as the last stage would have done it
-            H = descend(H @ space.svd.Vt, (samples.T @ found.W).T, found.W.T @ found.W)
+            H = descend(H @ space.svd.Vt, WtX, WtW, n_inner=self.n_inner, step=self.step)
         order = self._order(found.W, H)
-        H, thresholds = H[order], found.thresholds[order]
+        H, WtX, WtW, thresholds = H[order], WtX[order], WtW[order][:, order], found.thresholds[order]
         self._set_parts(H, thresholds)
-        self._stream = _Stream(H, 0.0, 0.0, threshold, monitor.n_iter)
+        largest = namespace(H).max(found.W, axis=0)[order]
+        self._stream = _Stream(H, WtX, WtW, largest, threshold, monitor.n_iter)
         self.reconstruction_err_ = float(frobenius_residual(X, self._weights(samples, norms), self.components_))
         set_fit_report(self, monitor)
         return self
@@ -189,21 +198,46 @@ class ANDNMF(PartsTransformer):
         """
         first = not hasattr(self, "_stream")
         X = check_matrix(self, X, reset=first)
+        if first:
+            self._check_scale(X)
+        else:
+            self._check_alike(X)
         samples, _ = self._normalized(X, first=first)
         stream = self._open_stream(X, samples) if first else self._stream
-        weights = decode(samples, stream.H, stream.threshold, stream.n_batches)
+        weights = decode(samples, stream.H, stream.threshold, stream.stage, self.forgetting * stream.largest)
         WtX = self.forgetting * stream.WtX + (samples.T @ weights.W).T
         WtW = self.forgetting * stream.WtW + weights.W.T @ weights.W
         H = descend(stream.H, WtX, WtW, n_inner=self.n_inner, step=self.step)
-        self._stream = _Stream(H, WtX, WtW, stream.threshold, stream.n_batches + 1)
+        self._stream = _Stream(H, WtX, WtW, weights.largest, stream.threshold, stream.stage + 1)
         self._set_parts(H, weights.thresholds)
-        self.n_iter_, self.converged_, self.stop_reason_ = self._stream.n_batches, False, "stream"
+        self.n_iter_, self.converged_, self.stop_reason_ = self._stream.stage, False, "stream"
+        self.history_: list[dict[str, float]] = []
         return self
 
     def transform(self, X: Any) -> Any:
         """Weights (n_samples, n_components) of the parts in each sample."""
         check_is_fitted(self)
-        return self._weights(*self._normalized(check_matrix(self, X, reset=False)))
+        X = check_matrix(self, X, reset=False)
+        self._check_alike(X)
+        return self._weights(*self._normalized(X))
+
+    def _run(self, data: Array, start: Array, threshold: Threshold, monitor: Monitor) -> Factorization:
+        """The algorithm, and a sentence where its steps were too large for it, or it left nothing."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = and_nmf(data, start, threshold=threshold, monitor=monitor, n_inner=self.n_inner, step=self.step)
+        except np.linalg.LinAlgError:
+            monitor.stop_reason = "not_finite"
+        if monitor.stop_reason == "not_finite":
+            raise InputError(
+                f"The parts grew beyond all bounds with step={self.step}. Use step=None, the largest safe one."
+            )
+        if not bool(namespace(found.W).any(found.W > 0)):
+            raise InputError(
+                f"No weight reaches its threshold: noise_floor={self.noise_floor} or the parts given as init leave "
+                "nothing. Lower noise_floor, or use init='auto'."
+            )
+        return found
 
     def _weights(self, samples: Array, norms: Array) -> Array:
         if self.decode == "nnls":
@@ -229,9 +263,11 @@ class ANDNMF(PartsTransformer):
         schedule = Geometric(start, self.threshold_decay, floor=max(self.tol, eps(H)) if self.tol else 0.0)
         return Threshold(schedule, unit=self.unit, noise=space.noise, multiple=multiple)
 
-    def _compressed(self, X: Array) -> bool:
+    def _compressed(self, X: Array, possible: bool) -> bool:
+        """Whether to work in the subspace, which must have room for all parts that are given."""
         per_sample = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
-        compressed = self.n_components < per_sample if self.compress == "auto" else bool(self.compress)
+        cheaper = self.n_components < per_sample and self.n_inner is None
+        compressed = possible and (cheaper if self.compress == "auto" else bool(self.compress))
         self.resolved_["compress"] = compressed
         return compressed
 
@@ -243,15 +279,9 @@ class ANDNMF(PartsTransformer):
         return xp.argsort(-xp.linalg.vector_norm(W, axis=0) * xp.linalg.vector_norm(H, axis=1))
 
     def _open_stream(self, X: Array, samples: Array) -> _Stream:
-        if isinstance(self.init, str) and samples.shape[0] < self.n_components:
-            raise InputError(
-                f"The first batch has {samples.shape[0]} samples, too few to find {self.n_components} parts. Give at "
-                f"least {10 * self.n_components}, or parts to start from as init."
-            )
-        space = self._subspace(samples)
+        space = self._subspace(samples, first_batch=True)
         H = self._start(X, space)
-        self.history_: list[dict[str, float]] = []
-        return _Stream(H, 0.0, 0.0, self._threshold(space, H))
+        return _Stream(H, 0.0, 0.0, 0.0, self._threshold(space, H))
 
     def _set_parts(self, H: Array, thresholds: Array) -> None:
         """Parts of norm 1, thresholds to match, and zeros for what the data does not have."""

@@ -5,16 +5,17 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array
 from rectifact.core.linalg import frobenius_residual, pseudo_inverse
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
-from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_context
+from rectifact.core.validation import InputError, Interval, StrOptions, check_matrix, fit_context
 from rectifact.parts.base import PartsTransformer
 from rectifact.parts.inverses import INVERSES, least_infinity_inverse
-from rectifact.parts.purification import Purifier, begin, decode_shifted, purify, sampling_floor
+from rectifact.parts.purification import Purifier, begin, decode_shifted, purify, sampling_floor, step_size
 from rectifact.parts.samples import squared_norm
 
 __all__ = ["PurificationNMF"]
@@ -28,16 +29,17 @@ class PurificationNMF(PartsTransformer):
 
     It needs fresh samples: call ``partial_fit`` with batch after batch. Weights are decoded by a linear map and a
     shifted ReLU, and the parts move toward the covariance of samples and weights [1]_. What is left of the error after
-    n samples in all is about ``n_components / sqrt(n)`` for each part, and twice the noise that an adversary adds to
-    one sample. For a fixed sample :class:`ANDNMF` is the better choice, and ``fit`` warns where it is far better.
+    n samples in all is about ``n_components / sqrt(n)`` for each part, and by the theory up to twice the noise that an
+    adversary adds to one sample. For a fixed sample :class:`ANDNMF` is the better choice, and ``fit`` warns where it is
+    far better.
 
     Parameters
     ----------
     n_components : number of parts
     init : where to start, see :class:`ANDNMF`
     threshold : subtracted from decoded weights, in parts of the largest weight that each part has in the first batch
-    step : first step, between 0 and 1. Later ones make the parts the mean over all batches, with the start counted as
-        ``1/step - 1`` batches.
+    step : of ``fit`` and the first step of a stream, between 0 and 1. Later ones make the parts the mean over all
+        batches, with the start counted as ``1/step - 1`` batches.
     inverse : ``"pinv"``, the pseudo-inverse; ``"min-inf"``, the left inverse that lets the least adversarial noise
         through, one linear program per part and hundreds of times as slow
     balance : whether to begin by scaling the parts so that all weights have the same second moment
@@ -70,14 +72,15 @@ class PurificationNMF(PartsTransformer):
     --------
     >>> import numpy as np
     >>> from rectifact import PurificationNMF
+    >>> from rectifact.metrics import part_errors
     >>> rng = np.random.default_rng(0)
     >>> parts = rng.random((3, 10))
     >>> model = PurificationNMF(3, random_state=0)
     >>> for _ in range(10):
     ...     weights = rng.random((2000, 3)) * (rng.random((2000, 3)) < 0.3)
     ...     _ = model.partial_fit(weights @ parts)
-    >>> model.transform(parts).round(1).sum(axis=0).shape
-    (3,)
+    >>> bool(part_errors(model.components_, parts).max() < 0.1)
+    True
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -122,7 +125,7 @@ class PurificationNMF(PartsTransformer):
     def fit(self, X: Any, y: None = None) -> Self:
         """Find the parts of a fixed sample X (n_samples, n_features); warns where it is too small for that."""
         X = check_matrix(self, X)
-        state = self._begin(X)
+        state = self._begin(X, first_batch=False)
         floor = self._set_floor(X.shape[0])
         if floor > WORTHLESS_FLOOR:
             warnings.warn(
@@ -133,10 +136,11 @@ class PurificationNMF(PartsTransformer):
             )
         norm, monitor = squared_norm(X) ** 0.5, monitor_of(self)
         for _ in monitor:
-            state, W = purify(state, X, step=self.step, inverse=self._inverse)
+            state, W = purify(state, X, eta=self.step, inverse=self._inverse)
             monitor.record(lambda: frobenius_residual(X, W, state.H) / norm)
         self._set_state(state, X.shape[0])
-        self.reconstruction_err_ = float(frobenius_residual(X, self.transform(X), self.components_))
+        W = decode_shifted(X, self.components_, self.thresholds_, self._inverse)
+        self.reconstruction_err_ = float(frobenius_residual(X, W, self.components_))
         set_fit_report(self, monitor)
         return self
 
@@ -145,8 +149,10 @@ class PurificationNMF(PartsTransformer):
         """One step with a further batch of samples. The first batch finds the start, thresholds and gain."""
         first = not hasattr(self, "_state")
         X = check_matrix(self, X, reset=first)
-        state = self._begin(X) if first else self._state
-        state, _ = purify(state, X, step=self.step, inverse=self._inverse)
+        if not first:
+            self._check_alike(X)
+        state = self._begin(X, first_batch=True) if first else self._state
+        state, _ = purify(state, X, eta=step_size(self.step, state.n_steps), inverse=self._inverse)
         self._set_state(state, X.shape[0] + (0 if first else self._n_seen))
         self._set_floor(self._n_seen)
         self.n_iter_, self.converged_, self.stop_reason_ = state.n_steps, False, "stream"
@@ -157,15 +163,23 @@ class PurificationNMF(PartsTransformer):
         """Weights (n_samples, n_components) of the parts in each sample, shifted by ``thresholds_``."""
         check_is_fitted(self)
         X = check_matrix(self, X, reset=False)
+        self._check_alike(X)
         return decode_shifted(X, self.components_, self.thresholds_, self._inverse)
 
     def _inverse(self, H: Array) -> Array:
         return pseudo_inverse(H) if self.inverse == "pinv" else least_infinity_inverse(H, n_jobs=self.n_jobs)
 
-    def _begin(self, X: Array) -> Purifier:
+    def _begin(self, X: Array, first_batch: bool) -> Purifier:
         self.resolved_: dict[str, Any] = {}
-        H = self._start(X, self._subspace(X))
-        return begin(X, H, threshold=self.threshold, inverse=self._inverse, balance=self.balance)
+        self._check_scale(X)
+        H = self._start(X, self._subspace(X, first_batch=first_batch))
+        with np.errstate(divide="ignore"):
+            state = begin(X, H, threshold=self.threshold, inverse=self._inverse, balance=self.balance)
+        if not 0 < float(state.gain) < np.inf:
+            raise InputError(
+                f"The weights of the parts do not vary between the {X.shape[0]} sample(s) of X. Give more, and different ones."
+            )
+        return state
 
     def _set_floor(self, n_samples: int) -> float:
         self.resolved_["sampling_floor"] = sampling_floor(self.n_components, n_samples)
