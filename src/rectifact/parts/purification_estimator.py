@@ -177,7 +177,8 @@ class PurificationNMF(PartsTransformer):
             state = begin(X, H, threshold=self.threshold, inverse=self._inverse, balance=self.balance)
         if not 0 < float(state.gain) < np.inf:
             raise InputError(
-                f"The weights of the parts do not vary between the {X.shape[0]} sample(s) of X. Give more, and different ones."
+                f"The weights of the parts do not vary between the {X.shape[0]} sample(s) of X. Give more, and "
+                "different ones."
             )
         return state
 
