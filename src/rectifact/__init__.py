@@ -2,7 +2,7 @@
 
 from rectifact.core.validation import InputError
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
-from rectifact.latent import NMD
+from rectifact.latent import NMD, LogisticPCA
 from rectifact.parts import ANDNMF, PurificationNMF
 
 __version__ = "0.1.0"
@@ -15,6 +15,7 @@ __all__ = [
     "EigenRatio",
     "GhoshSVD",
     "InputError",
+    "LogisticPCA",
     "MajorityVote",
     "MinimaxEntropy",
     "PurificationNMF",

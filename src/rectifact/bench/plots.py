@@ -7,7 +7,7 @@ from typing import Any
 from rectifact.core.files import atomic_path
 from rectifact.core.validation import InputError
 
-__all__ = ["check_plot", "plot_error_against_time"]
+__all__ = ["check_plot", "plot_error_against_time", "plot_rmse_against_rank"]
 
 TITLES = {"dir": "DIR: Dirichlet weights", "ctm": "CTM: correlated weights", "neg": "NEG: signed parts"}
 
@@ -36,5 +36,27 @@ def plot_error_against_time(rows: list[dict[str, Any]], path: Path) -> None:
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("total correlation error")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
+
+
+def plot_rmse_against_rank(rows: list[dict[str, Any]], path: Path) -> None:
+    """Figure 5.1 of Saul (2022): RMSE of NMD and of truncated SVD against the rank, one panel per data set."""
+    from matplotlib.figure import Figure
+
+    names = list(dict.fromkeys(row["data"] for row in rows))
+    figure = Figure(figsize=(4.2 * len(names), 3.6), layout="constrained")
+    axes = figure.subplots(1, len(names), squeeze=False)[0]
+    for axis, name in zip(axes, names, strict=True):
+        own = [row for row in rows if row["data"] == name]
+        for method, marker in (("SVD", "s"), ("NMD", "o")):
+            axis.plot([row["rank"] for row in own], [row[f"rmse_{method}"] for row in own], marker=marker, label=method)
+        axis.set(title=name, xlabel="rank", xscale="log")
+        axis.set_xticks([row["rank"] for row in own], [str(row["rank"]) for row in own], minor=False)
+        axis.minorticks_off()
+        axis.set_ylim(bottom=0)
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel("RMSE")
+    axes[0].legend(frameon=False)
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)

@@ -9,6 +9,7 @@ import typer
 from rectifact import __version__
 from rectifact.cli.bench import bench
 from rectifact.cli.demo import datasets, demo
+from rectifact.cli.embed import embed
 from rectifact.cli.labels import labels
 from rectifact.cli.parts import parts
 from rectifact.cli.terminal import say
@@ -36,7 +37,7 @@ def options(
     """Recover the truth behind non-negative data."""
 
 
-for command in (labels, parts, demo, datasets, bench):
+for command in (labels, parts, embed, demo, datasets, bench):
     app.command()(command)
 
 

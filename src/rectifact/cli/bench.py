@@ -14,7 +14,8 @@ __all__ = ["bench"]
 
 Tables = dict[str, list[dict[str, Any]]]
 
-FAMILIES = ("crowd", "parts")
+FAMILIES = ("crowd", "parts", "latent")
+PLOTS = ("parts", "latent")
 
 
 def bench(
@@ -24,23 +25,23 @@ def bench(
     ] = False,
     large: Annotated[bool, typer.Option("--large", help="Large data too: takes minutes and 12 GB.")] = False,
     out: Annotated[Path | None, typer.Option("--output", "-o", help="Save results and environment as JSON.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="parts: draw error against time here, .svg or .png.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="parts, latent: draw the figure here, .svg, .png or .pdf.")] = None,
 ) -> None:
     """Measure errors and times on the published sets that are at hand, next to the papers' figures."""
     check_option("family", family, FAMILIES)
-    if plot is not None and family != "parts":
-        raise InputError("--plot draws error against time for parts. Leave it out.")
+    if plot is not None and family not in PLOTS:
+        raise InputError(f"--plot is for {' and '.join(PLOTS)}. Leave it out.")
     for path in (out, plot):
         if path is not None:
             check_writable(path)
     from rectifact.bench.measure import environment, one_thread
-    from rectifact.bench.plots import check_plot, plot_error_against_time
+    from rectifact.bench.plots import check_plot, plot_error_against_time, plot_rmse_against_rank
 
     if plot is not None:
         check_plot(plot)
 
     with progress("measuring"), one_thread():
-        tables = {"crowd": _crowd, "parts": _parts}[family](peers, large)
+        tables = {"crowd": _crowd, "parts": _parts, "latent": _latent}[family](peers, large)
         around = environment()
     for title, rows in tables.items():
         if rows:
@@ -49,8 +50,10 @@ def bench(
         with atomic_path(out) as temporary:
             results = json.dumps({"environment": around} | tables, indent=1, allow_nan=False)
             temporary.write_text(results + "\n", encoding="utf-8")
-    if plot is not None:
+    if plot is not None and family == "parts":
         plot_error_against_time(tables["error against time"], plot)
+    elif plot is not None:
+        plot_rmse_against_rank(tables["rmse against rank"], plot)
 
 
 def _crowd(peers: bool, large: bool) -> Tables:
@@ -58,6 +61,13 @@ def _crowd(peers: bool, large: bool) -> Tables:
     from rectifact.bench.scaling import run_scaling
 
     return run_crowd(peers=peers) | {"scaling": run_scaling(peers=peers, large=large)}
+
+
+def _latent(peers: bool, large: bool) -> Tables:
+    from rectifact.bench.latent import run_latent
+    from rectifact.bench.latent_scaling import run_latent_scaling
+
+    return run_latent(large=large) | {"scaling": run_latent_scaling(large=large)}
 
 
 def _parts(peers: bool, large: bool) -> Tables:

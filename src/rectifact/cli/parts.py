@@ -11,8 +11,16 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from rectifact.cli.terminal import check_different_files, check_table_name, progress, say, show, write_table
-from rectifact.core.files import atomic_path, check_writable
+from rectifact.cli.terminal import (
+    check_different_files,
+    check_table_name,
+    progress,
+    save_arrays,
+    say,
+    show,
+    write_table,
+)
+from rectifact.core.files import check_writable
 from rectifact.core.matrices import NamedMatrix, read_matrix
 from rectifact.core.validation import InputError
 from rectifact.parts import ANDNMF, PurificationNMF
@@ -81,7 +89,9 @@ def parts(
     signed = choose_norm(matrix.X) == "l2"
     largest = _largest_features(np.asarray(model.components_), named.columns, top, signed)
     if out is not None:
-        _save(out, {"components": model.components_, "weights": W, "features": named.columns, "samples": named.rows})
+        save_arrays(
+            out, {"components": model.components_, "weights": W, "features": named.columns, "samples": named.rows}
+        )
     if features is not None:
         write_table(largest, features)
     if weights is not None:
@@ -137,9 +147,3 @@ def _top_table(largest: pd.DataFrame, W: Any) -> Table:
         printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words)
         table.add_row(str(i + 1), f"{weight:.1%}", escape(printable))
     return table
-
-
-def _save(path: Path, arrays: dict[str, Any]) -> None:
-    with atomic_path(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, **arrays)  # names are arrays of text, so nothing is pickled
-    say(f"{', '.join(arrays)} -> {path}")

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -22,6 +23,7 @@ __all__ = [
     "output",
     "progress",
     "rows_table",
+    "save_arrays",
     "say",
     "show",
     "write_table",
@@ -84,6 +86,13 @@ def check_table_name(path: Path) -> None:
     check_writable(path)
     if path.suffix.lower() not in {".csv", ".tsv", ".parquet"} and path.parent != Path("/dev"):
         raise InputError(f"{str(path)!r} should end in .csv, .tsv or .parquet, so that its format is known. Rename it.")
+
+
+def save_arrays(path: Path, arrays: dict[str, Any]) -> None:
+    """Write an .npz archive whole or not at all; names are arrays of text, so nothing is pickled."""
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    say(f"{', '.join(arrays)} -> {path}")
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:

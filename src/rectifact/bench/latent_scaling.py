@@ -1,0 +1,77 @@
+"""Time and memory of NMD on large sparse data. Each case runs in a process of its own.
+
+``python -m rectifact.bench.latent_scaling '{"n_samples": 1000, ...}'`` runs one case and prints its row as JSON.
+"""
+
+import json
+import subprocess
+import sys
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
+
+from rectifact.bench.scaling import peak_memory
+from rectifact.latent import nmd as algorithm
+from rectifact.latent.nmd import Expectation, svd_start, sweep
+
+__all__ = ["run_latent_scaling"]
+
+Rows = list[dict[str, Any]]
+MEDIUM = {"n_samples": 20_000, "n_features": 4096, "density": 0.02, "dtype": "float64"}
+SMALL: Rows = [
+    MEDIUM | {"form": "tiles", "threads": 1},
+    MEDIUM | {"form": "tiles", "threads": 2},
+    MEDIUM | {"form": "dense", "threads": 1},
+]
+LARGE: Rows = [
+    {"n_samples": 200_000, "n_features": 10_000, "density": 0.01, "dtype": "float32", "form": "tiles", "threads": 2}
+]
+
+
+def run_latent_scaling(*, large: bool = False) -> Rows:
+    """Rows by case: seconds of a sweep, and peak memory above the data; *dense* holds the whole latent matrix."""
+    rows = []
+    for case in SMALL + (LARGE if large else []):
+        command = [sys.executable, "-m", "rectifact.bench.latent_scaling", json.dumps(case)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+        rows.append(json.loads(done.stdout.splitlines()[-1]))
+    return rows
+
+
+def run_case(case: dict[str, Any], rank: int = 16) -> dict[str, Any]:
+    """One row, measured in this process."""
+    if case["form"] == "dense":
+        algorithm.TILE_BYTES = 1 << 62
+    small = sp.csr_array(np.eye(20, dtype=case["dtype"]))
+    sweep(small, svd_start(small, 2, "relu"), Expectation("relu"))  # compiles
+    X = _sparse(case["n_samples"], case["n_features"], case["density"], case["dtype"])
+    data = peak_memory()
+    with threadpool_limits(1):
+        model, seconds = svd_start(X, rank, "relu"), []
+        for _ in range(3):
+            begin = perf_counter()
+            model, _ = sweep(X, model, Expectation("relu"), n_jobs=case["threads"])
+            seconds.append(perf_counter() - begin)
+    figures = {"seconds_per_sweep": min(seconds), "above_data_MB": round(1000 * (peak_memory() - data))}
+    return case | {"nonzeros": X.nnz, **figures}
+
+
+def _sparse(n_samples: int, n_features: int, density: float, dtype: str) -> sp.csr_array:
+    """Random sparse matrix in no more memory than it takes itself."""
+    rng = np.random.default_rng(0)
+    per_row = round(density * n_features)
+    indices = np.empty(n_samples * per_row, dtype=np.int32)
+    for i in range(n_samples):  # one column out of each of per_row equal ranges: sorted, and never twice
+        start = np.arange(per_row) * n_features // per_row
+        indices[i * per_row : (i + 1) * per_row] = start + rng.integers(n_features // per_row, size=per_row)
+    indptr = np.arange(0, len(indices) + 1, per_row, dtype=np.int32)
+    return sp.csr_array(
+        (rng.random(len(indices), dtype=np.float32).astype(dtype), indices, indptr), (n_samples, n_features)
+    )
+
+
+if __name__ == "__main__":
+    print(json.dumps(run_case(json.loads(sys.argv[1]))))  # noqa: T201

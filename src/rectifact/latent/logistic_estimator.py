@@ -1,0 +1,161 @@
+"""Logistic PCA with scikit-learn's manners; for comparison with NMD."""
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from rectifact.core.arrays import Array, is_host
+from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
+from rectifact.core.validation import InputError, Interval, check_matrix, fit_context
+from rectifact.latent.logistic_pca import log_likelihood, logistic_pca, logistic_rows
+from rectifact.latent.nmd import canonical, svd_start
+
+__all__ = ["LogisticPCA"]
+
+LARGEST = 30.0
+"""Size of Theta at which probabilities are 1 to rounding: separable data would go on for ever."""
+
+
+class LogisticPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Few dimensions behind zeros and ones: ``P(X = 1) = 1 / (1 + exp(-embedding_ @ components_))``.
+
+    Alternating least squares on a bound of the likelihood [1]_. NMD with its threshold is much the same model, and much
+    faster: every row and column takes a linear system of its own here.
+
+    Parameters
+    ----------
+    n_components : number of dimensions, at most the number of samples and of features
+    max_iter, tol : stop when the log-likelihood per entry changes by less than ``tol`` times its first value
+    random_state : accepted by all estimators; nothing is drawn at random here
+    verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
+    callbacks : called with each row of the history; a true value stops the run
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features), orthonormal rows, the most important first
+    embedding_ : array (n_samples, n_components)
+    n_iter_, converged_, stop_reason_, history_ : how the fit went; the loss is minus the log-likelihood per entry
+    resolved_ : nothing is chosen here
+
+    References
+    ----------
+    .. [1] A. I. Schein, L. K. Saul and L. H. Ungar, "A generalized linear model for principal component analysis of
+       binary data", AISTATS 2003.
+
+    Examples
+    --------
+    >>> from rectifact import LogisticPCA
+    >>> from rectifact.datasets import make_dots
+    >>> model = LogisticPCA(4, tol=1e-3).fit(make_dots(size=12, grid=6, radius=3.0).X)
+    >>> model.embedding_.shape
+    (36, 4)
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "callbacks": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        n_components: int,
+        *,
+        max_iter: int = 512,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        verbose: bool | int = False,
+        callbacks: Sequence[Callback] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Learn components and embedding of X (n_samples, n_features), zeros and ones, dense or sparse."""
+        X = self._checked(X, reset=True)
+        n, d = X.shape
+        if self.n_components > min(n, d):
+            raise InputError(
+                f"n_components={self.n_components} dimensions need as many samples and features; X has {n} sample(s) "
+                f"and {d} feature(s). Lower n_components."
+            )
+        if X.nnz in (0, n * d):
+            raise InputError("All entries of X are alike: nothing can be told apart. Use data with zeros and ones.")
+        monitor = monitor_of(self)
+        model = canonical(logistic_pca(X, svd_start(X, self.n_components, "binary"), monitor=monitor))
+        self.components_ = model.B
+        self.embedding_ = self._embed(X)
+        self.resolved_: dict[str, Any] = {}
+        set_fit_report(self, monitor)
+        return self
+
+    def fit_transform(self, X: Any, y: None = None) -> Any:
+        """Fit, and return the embedding (n_samples, n_components)."""
+        return self.fit(X).embedding_
+
+    def transform(self, X: Any) -> Any:
+        """Embedding (n_samples, n_components) of the rows of X, by the same steps with the components fixed."""
+        check_is_fitted(self)
+        return self._embed(self._checked(X))
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Probabilities of ones (n_samples, n_features) for the embedding X (n_samples, n_components)."""
+        check_is_fitted(self)
+        A = np.asarray(X, dtype=self.components_.dtype)
+        if A.ndim != 2 or A.shape[1] != len(self.components_):
+            raise InputError(f"An embedding needs the shape (n_samples, {len(self.components_)}); got {A.shape}.")
+        return expit(A @ self.components_)
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Log-likelihood of X per entry, in nats, each row at its embedding."""
+        check_is_fitted(self)
+        X = self._checked(X)
+        return log_likelihood(X, self._embed(X), self.components_) / float(np.prod(X.shape))
+
+    def _embed(self, X: Any) -> Any:
+        """Rows one by one until they stay, or until Theta is as large as makes a difference."""
+        A = np.zeros((X.shape[0], len(self.components_)), dtype=self.components_.dtype)
+        monitor = Monitor(100, tol=0)
+        for _ in monitor:
+            after = logistic_rows(X, A, self.components_)
+            largest = np.abs(after @ self.components_).max(axis=1)
+            after *= np.minimum(1, LARGEST / np.maximum(largest, 1e-300))[:, None]
+            moved, A = np.abs(after - A).max(), after
+            if moved < 1e-6:
+                break
+        return A
+
+    def _checked(self, X: Any, reset: bool = False) -> Any:
+        X = check_matrix(self, X, reset=reset, nonnegative=True)
+        if not is_host(X):
+            raise InputError("LogisticPCA works on the host: give a numpy array or a scipy sparse matrix, or use NMD.")
+        X = sp.csr_array(X)
+        X.eliminate_zeros()
+        if (X.data != 1).any():
+            raise InputError("LogisticPCA is for zeros and ones, and X has other values. Use NMD, or X > 0.")
+        return X
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
