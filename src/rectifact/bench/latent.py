@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import product
 from time import perf_counter
 from typing import Any
 
@@ -163,7 +164,7 @@ def _e_step_speed(shape: tuple[int, int] = (1000, 800)) -> Rows:
     return rows
 
 
-def _least(run: Callable[[], Any], repeats: int = 7) -> float:
+def _least(run: Callable[[], Any], repeats: int = 15) -> float:
     run()
     seconds = []
     for _ in range(repeats):
