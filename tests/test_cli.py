@@ -260,3 +260,29 @@ def test_mistakes_with_parts_are_one_sentence(run, news, tmp_path):
     hole.write_text("a,b\n1,2\n3,\n")
     assert "NaN or infinity in X" in run("parts", hole, "-k", "1", expect=2).err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.txt", "hole.csv", "news.txt"]
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_embedding_of_a_matrix(run, tmp_path, suffix):
+    rng = np.random.default_rng(0)
+    X = np.maximum(rng.standard_normal((60, 2)) @ rng.standard_normal((2, 10)), 0)
+    path, saved = tmp_path / "X.csv", tmp_path / f"embedding{suffix}"
+    pd.DataFrame(X, columns=[f"f{i}" for i in range(10)]).to_csv(path, index=False)
+    said = run("embed", path, "-k", "2", "-o", saved)
+    assert "60 samples, 10 features, link relu: 2 dimensions" in said.err
+    if suffix == ".npz":
+        with np.load(saved, allow_pickle=False) as arrays:
+            theta = arrays["embedding"] @ arrays["components"]
+            assert arrays["features"][3] == "f3"
+        assert np.abs(np.maximum(theta, 0) - X).max() < 0.05
+    else:
+        assert pd.read_csv(saved).columns.tolist() == ["sample", "dimension1", "dimension2"]
+
+
+def test_embedding_with_holes(run, tmp_path):
+    path = tmp_path / "X.csv"
+    path.write_text("a,b,c\n1,2,0\n3,,1\n0,1,2\n2,2,2\n")
+    assert "NaN or infinity in X" in run("embed", path, "-k", "1", "-o", tmp_path / "e.csv", expect=2).err
+    run("embed", path, "-k", "1", "-o", tmp_path / "e.csv", "--missing")
+    assert len(pd.read_csv(tmp_path / "e.csv")) == 4
+    assert "should end in" in run("embed", path, "-k", "1", "-o", tmp_path / "e.txt", expect=2).err
