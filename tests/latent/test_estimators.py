@@ -1,6 +1,5 @@
-import warnings
-
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -146,7 +145,7 @@ def test_missing_entries_are_filled_in_better_than_by_svd(planted, form, rng):
     if form == "nan":
         model = NMD(5, missing=np.nan).fit(X)
     else:
-        wrong = np.where(hidden, 1e3, planted)
+        wrong = np.where(hidden, np.nan if form == "mask" else 1e3, planted)  # what is hidden is not looked at
         model = NMD(5, missing=hidden if form == "mask" else sp.csr_array(hidden)).fit(wrong)
     found = model.inverse_transform(model.embedding_)
     filled = np.where(hidden, np.nanmean(X, axis=0), planted)
@@ -158,7 +157,7 @@ def test_missing_entries_are_filled_in_better_than_by_svd(planted, form, rng):
     )
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e5])
+@pytest.mark.parametrize("scale", [1e-150, 1e-6, 1e5, 1e150])
 def test_scale_of_the_data_is_the_scale_of_the_embedding(planted, fitted, scale):
     model = clone(fitted).fit(scale * planted)
     assert_allclose(model.embedding_, scale * fitted.embedding_, atol=1e-5 * scale)
@@ -177,6 +176,7 @@ class TestOddData:
             (NMD(1, link="binary"), [[0.5, 0.0], [1.0, 0.0]], "link='binary' is for zeros and ones"),
             (NMD(1, "binary", "latent"), np.eye(3), "objective='latent' is for link='relu'"),
             (NMD(1, missing=np.ones((2, 2))), np.eye(3), r"missing has the shape \(2, 2\) and X \(3, 3\)"),
+            (NMD(1, n_jobs=0), np.eye(3), "n_jobs=0 leaves nobody to work"),
         ],
     )
     def test_mistakes_get_a_sentence(self, model, X, message):
@@ -192,11 +192,16 @@ class TestOddData:
             np.full((5, 4), 3.0),
             np.vstack([np.zeros((3, 4)), np.ones((3, 4))]),
             np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]),
+            np.outer(np.arange(1.0, 9), np.arange(1.0, 6)),
+            np.pad([[5.0]], ((0, 9), (0, 7))),
         ],
-        ids=["one column", "one row", "separable", "constant", "rows of zeros", "duplicates"],
+        ids=["one column", "one row", "separable", "constant", "rows of zeros", "duplicates", "rank one", "one entry"],
     )
-    def test_results_are_finite(self, X):
-        model = NMD(1, max_iter=50).fit(X)
+    @pytest.mark.parametrize("rank", [1, 2, 3])
+    def test_results_are_finite(self, X, rank):
+        if rank > min(X.shape):
+            pytest.skip("rank above the size is refused")
+        model = NMD(rank, max_iter=50).fit(X)
         assert np.isfinite(model.embedding_).all()
         assert np.isfinite(model.inverse_transform(model.embedding_)).all()
         assert np.isfinite(model.score(X))
@@ -205,21 +210,53 @@ class TestOddData:
         model = NMD(20, max_iter=10).fit(planted[:20])
         assert np.linalg.matrix_rank(model.components_) == 20
 
+    def test_binary_models_take_nothing_else(self):
+        with pytest.raises(InputError, match="link='binary' is for zeros and ones"):
+            NMD(1, max_iter=5).fit(np.eye(3)).transform(7 * np.eye(3))
+
+    def test_nothing_to_score(self, planted):
+        model = NMD(1, missing=np.nan, max_iter=5).fit(planted)
+        with pytest.raises(InputError, match="All entries of X are missing"):
+            model.score(np.full((2, 80), np.nan))
+
     def test_embeddings_of_the_wrong_shape(self, fitted):
         with pytest.raises(InputError, match=r"An embedding needs the shape \(n_samples, 5\)"):
             fitted.inverse_transform(np.ones((2, 3)))
 
 
 def test_data_and_fits_are_left_alone(planted, fitted):
-    before = planted.copy()
-    again = clone(fitted).fit(planted)
-    assert_array_equal(planted, before)
-    assert_array_equal(again.embedding_, fitted.embedding_)
+    X, mask = sp.csr_array(planted), sp.csr_array((np.ones(3), ([0, 1, 2], [0, 1, 2])), shape=planted.shape)
+    X.data[::5] = 0  # stored zeros
+    copies = X.copy(), mask.copy()
+    NMD(2, missing=mask, max_iter=3).fit(X)
+    for ours, copy in zip((X, mask), copies, strict=True):
+        assert_array_equal(ours.data, copy.data)
+        assert ours.nnz == copy.nnz
+    assert_array_equal(clone(fitted).fit(planted).embedding_, fitted.embedding_)
 
 
-def test_sprites():
+def test_float32_scales(planted):
+    for scale in (1e-25, 1e25):
+        model = NMD(5, max_iter=30).fit((scale * planted).astype(np.float32))
+        assert np.isfinite(model.embedding_).all()
+        assert rmse(model, scale * planted) < 0.1 * scale
+
+
+def test_frames_in_and_out(planted):
+    model = NMD(2, max_iter=5).set_output(transform="pandas")
+    frame = model.fit_transform(pd.DataFrame(planted, columns=[f"f{i}" for i in range(80)]))
+    assert model.inverse_transform(frame).shape == planted.shape
+
+
+def test_threads_are_given_back(planted):
+    import numba
+
+    before = numba.get_num_threads()
+    NMD(2, max_iter=2, n_jobs=1).fit(planted)
+    assert numba.get_num_threads() == before
+
+
+@pytest.mark.parametrize(("rank", "bound"), [(16, 0.035), (32, 0.011)])
+def test_sprites(rank, bound):
     X = make_sprites().X.astype(np.float32)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = NMD(16, max_iter=300, tol=0).fit(X)
-    assert rmse(model, X.toarray()) <= 0.035
+    assert rmse(NMD(rank, max_iter=300, tol=0).fit(X), X.toarray()) <= bound

@@ -70,6 +70,28 @@ def test_mistakes_get_a_sentence(X, message):
         LogisticPCA(2).fit(X)
 
 
+def test_embedding_is_as_good_as_the_fit(planted):
+    X, _ = planted
+    model = LogisticPCA(3, max_iter=60).fit(X)
+    assert model.score(X) >= -model.history_[-1]["loss"] - 1e-6
+
+
+def test_data_is_left_alone():
+    X = sp.csr_array(np.eye(5) + np.eye(5, k=1))
+    X.data[::3] = 0
+    before = X.copy()
+    LogisticPCA(2, max_iter=5).fit(X)
+    assert X.nnz == before.nnz
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_separable_blocks_stay_finite(dtype):
+    X = np.kron(np.eye(2), np.ones((5, 4))).astype(dtype)
+    model = LogisticPCA(2).fit(X)
+    assert model.embedding_.dtype == dtype
+    assert np.abs(model.inverse_transform(model.embedding_) - X).max() < 0.01
+
+
 def test_separable_data_stays_finite():
     model = LogisticPCA(1, max_iter=50).fit(np.eye(4))
     assert np.isfinite(model.embedding_).all()

@@ -351,7 +351,7 @@ class TestOddData:
             fitted.transform(torch.asarray(topics.X))
 
     def test_weights_of_the_wrong_shape(self, fitted):
-        with pytest.raises(InputError, match=r"Weights need the shape \(n_samples, 10\)"):
+        with pytest.raises(InputError, match=r"A matrix of weights needs the shape \(n_samples, 10\)"):
             fitted.inverse_transform(np.ones((2, 3)))
 
 

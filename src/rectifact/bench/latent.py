@@ -29,7 +29,7 @@ def run_latent(*, large: bool = False) -> dict[str, Rows]:
     Returns
     -------
     dict of tables : ``"rmse against rank"`` (Figure 5.1), ``"logistic pca"`` (Figure 5.3), ``"time to the same
-        likelihood"`` and ``"time to the same relative error"``, and ``"e-step"``, speed against the numpy expression
+        quality"``, and ``"e-step"``, speed against the numpy expression
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # runs of a fixed length do not converge

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import nnls
-from scipy.sparse.linalg import svds
+from scipy.sparse.linalg import ArpackError, LinearOperator, svds
 
 from rectifact.core.arrays import Array, eps, namespace, normal_like
 
@@ -61,7 +61,10 @@ def lanczos_svd(X: Any, rank: int, *, start: SVD | None = None, tol: float = 0.0
             v0 = random
     if not np.any(X.T @ v0 if n < d else X @ v0):
         return SVD(np.eye(n, rank, dtype=X.dtype), np.zeros(rank, dtype=X.dtype), np.eye(rank, d, dtype=X.dtype))
-    U, s, Vt = svds(X, k=rank, v0=v0, tol=tol)
+    try:
+        U, s, Vt = svds(X, k=rank, v0=v0, tol=tol)
+    except ArpackError:  # a matrix of far lower rank may exhaust the iteration; blocks do not mind
+        return subspace_svd(X, rank, n_iter=20, seed=seed)
     order = np.argsort(-s)
     return SVD(U[:, order], s[order], Vt[order])
 
@@ -101,7 +104,8 @@ def subspace_svd(
     """
     n, d = X.shape
     width = min(rank + oversample, n, d)
-    like = X if start is None else start.Vt
+    like = np.empty(0, dtype=X.dtype) if isinstance(X, LinearOperator) else X
+    like = like if start is None else start.Vt
     xp = namespace(like)
     V = normal_like(np.random.default_rng(seed), (d, width), like)
     if start is not None:

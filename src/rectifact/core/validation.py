@@ -19,7 +19,9 @@ __all__ = [
     "InputTypeError",
     "Interval",
     "StrOptions",
+    "check_alike",
     "check_at_least",
+    "check_factor",
     "check_generator",
     "check_matrix",
     "check_not_empty",
@@ -88,7 +90,12 @@ def check_matrix(
     if allow_nan:
         good = good | xp.isnan(entries)
     if not xp.all(good):
-        _refuse(X, ~good, "NaN or infinity in X", "fill it in (for example with SimpleImputer) or drop the row")
+        _refuse(
+            X,
+            ~good,
+            "NaN or infinity in X",
+            "fill it in, for example with SimpleImputer, or drop the row; NMD(missing=np.nan) takes it as missing",
+        )
     if nonnegative and xp.any(entries < 0):
         _refuse(
             X, entries < 0, "Negative values in data", "clip them with X.clip(0) if they are noise, or shift the data"
@@ -129,6 +136,27 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
         return _canonical(checked)
     single = nw.dependencies.is_into_dataframe(X) and {*nw.from_native(X).schema.values()} == {nw.Float32()}
     return checked.astype(np.float32) if single else checked  # scikit-learn widens frames of other libraries
+
+
+def check_alike(fitted: Array, X: Array) -> None:
+    """Refuse data of another array library, or of another precision on a device, than what was fitted."""
+    if is_host(X) != is_host(fitted) or (not is_host(X) and (X.dtype != fitted.dtype or X.device != fitted.device)):
+        raise InputError(
+            f"The model was fitted on {type(fitted).__name__} of {fitted.dtype}; X is {type(X).__name__} of {X.dtype}. "
+            "Convert X, or fit anew."
+        )
+
+
+def check_factor(name: str, X: Any, fitted: Array) -> Array:
+    """Weights or an embedding that a user hands back, as an array that can be multiplied with the parts ``fitted``."""
+    try:
+        A = X if not is_host(X) and array_api_compat.is_array_api_obj(X) else np.asarray(X, dtype=fitted.dtype)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is no matrix of numbers: {error}.") from error
+    if len(A.shape) != 2 or A.shape[1] != fitted.shape[0]:
+        raise InputError(f"{name} needs the shape (n_samples, {fitted.shape[0]}); got {tuple(A.shape)}.")
+    check_alike(fitted, A)
+    return A
 
 
 def check_not_empty(shape: tuple[int, ...]) -> None:

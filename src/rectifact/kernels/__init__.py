@@ -58,13 +58,13 @@ def nmd_e_step(X: Array, rows: slice, theta: Array, sigma: float, binary: bool, 
     return z, np.array(compiled_nmd.nmd_e_step(indptr, X.indices, X.data, theta, sigma, binary, z))
 
 
-def nmd_newton(X: Array, B: Array, sigma: float, binary: bool, A: Array) -> tuple[Array, Array]:
+def nmd_newton(X: Array, B: Array, sigma: float, binary: bool, A: Array, n_jobs: int = 1) -> tuple[Array, Array]:
     """Embedding of rows by Newton's method, from A and in place; see :func:`rectifact.kernels.reference.nmd_newton`."""
     if not sp.issparse(X):
         return reference.nmd_newton(X, B, sigma, binary, A)
     from rectifact.kernels import compiled_newton
 
-    return compiled_newton.nmd_newton(X.indptr, X.indices, X.data, B, sigma, binary, A)
+    return compiled_newton.nmd_newton(X.indptr, X.indices, X.data, B, sigma, binary, A, n_jobs)
 
 
 def _form(array: Array) -> ModuleType:

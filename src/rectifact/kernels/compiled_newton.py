@@ -8,7 +8,7 @@ minus its Hessian is :math:`C\, diag(w)\, C^T` with w = h d where truncated, 1 w
 from math import log
 
 import numpy as np
-from numba import njit, prange
+from numba import config, get_num_threads, njit, prange, set_num_threads
 
 from rectifact.core.arrays import Array
 from rectifact.kernels.compiled_nmd import BLOCK, FUSED, _moments, _reduce
@@ -25,6 +25,7 @@ def nmd_newton(
     sigma: float,
     binary: bool,
     A: Array,
+    n_jobs: int = 1,
     tolerance: float = 1e-2,
     max_iter: int = 100,
 ) -> tuple[Array, Array]:
@@ -33,7 +34,12 @@ def nmd_newton(
     V = np.ascontiguousarray(A, dtype=np.float64)
     C = np.ascontiguousarray(B / sigma, dtype=np.float64)
     values = np.asarray(data, dtype=np.float64) / (1.0 if binary else sigma)
-    _newton(indptr, indices, values, C, bool(binary), V, tolerance, max_iter, likelihoods, iterations)
+    before = get_num_threads()
+    set_num_threads(max(1, min(n_jobs, config.NUMBA_NUM_THREADS)))
+    try:
+        _newton(indptr, indices, values, C, bool(binary), V, tolerance, max_iter, likelihoods, iterations)
+    finally:
+        set_num_threads(before)
     A[:] = V
     if not binary:
         positive = np.concatenate([[0], np.cumsum(values > 0)])
@@ -198,8 +204,14 @@ def _newton(
                 for k in range(r):
                     trace += H[k, k]
                 ridge = 1e-13 * trace + 1e-200
-                while not _solve(H, ridge, L, slope, p):
+                solved = _solve(H, ridge, L, slope, p)
+                for _ in range(20):
+                    if solved:
+                        break
                     ridge *= 100.0
+                    solved = _solve(H, ridge, L, slope, p)
+                if not solved:  # nothing to go by: the row stays where it is
+                    break
                 decrement = 0.0
                 for k in range(r):
                     decrement += slope[k] * p[k]

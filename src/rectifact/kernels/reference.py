@@ -150,7 +150,8 @@ def nmd_newton(
         if not bool(xp.any(active)):
             break
         slope = g @ C.T
-        hessian = xp.stack([(C * w[i]) @ C.T for i in range(n)])
+        rows = max(1, (1 << 22) // (C.shape[0] * C.shape[1]))
+        hessian = xp.concat([(C[None] * w[i : i + rows, None, :]) @ C.T for i in range(0, n, rows)])
         trace = xp.sum(xp.linalg.diagonal(hessian), axis=1)
         ridge = (1e-7 if B.dtype == xp.float32 else 1e-13) * trace + 1e-30
         hessian = hessian + ridge[:, None, None] * xp.eye(B.shape[0], dtype=B.dtype, device=B.device)
@@ -160,7 +161,8 @@ def nmd_newton(
         for _ in range(30):
             trial = A + size[:, None] * move
             new = _row_terms(X, trial @ C, sigma, binary)[0]
-            short = new < value + 1e-4 * size * decrement - 1e-6 * xp.abs(value) * (B.dtype == xp.float32)
+            slack = (1e-6 if B.dtype == xp.float32 else 1e-12) * xp.abs(value)
+            short = ~(new >= value + 1e-4 * size * decrement - slack)
             if not bool(xp.any(short & active)):
                 break
             size = xp.where(short, size / 2, size)

@@ -1,7 +1,7 @@
 """NMD with scikit-learn's manners."""
 
 from collections.abc import Sequence
-from math import exp, isnan, log
+from math import exp, isnan, log, log2
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -11,9 +11,18 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, is_host, namespace
+from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
-from rectifact.core.validation import InputError, Interval, StrOptions, check_matrix, fit_context
+from rectifact.core.validation import (
+    InputError,
+    Interval,
+    StrOptions,
+    check_alike,
+    check_factor,
+    check_generator,
+    check_matrix,
+    fit_context,
+)
 from rectifact.latent.nmd import Expectation, LatentModel, canonical, embed, expected_values, nmd, svd_start
 from rectifact.latent.paper import em_nmd
 
@@ -41,7 +50,7 @@ class NMD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ``"em"``, the published algorithm, which does
     n_jobs : threads; -1 is all cores
     max_iter, tol : stop when the objective per entry changes by less than ``tol`` times its first value
-    random_state : of the starting vector of the SVD; accepts what scikit-learn does, and has hardly any influence
+    random_state : of the starting vector of the SVD, which has hardly any influence
     verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
     callbacks : called with each row of the history; a true value stops the run
 
@@ -49,7 +58,7 @@ class NMD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ----------
     components_ : array (n_components, n_features), orthonormal rows, the most important first
     embedding_ : array (n_samples, n_components), equal to ``transform(X)``
-    scale_ : sigma, the standard deviation of the noise before the ReLU
+    scale_ : sigma, the standard deviation of the noise before the ReLU; for ``objective="latent"`` the least one
     n_iter_, converged_, stop_reason_, history_ : how the fit went; the loss is minus the objective per entry, for
         the likelihood in units of the root mean square of the positive entries
     resolved_ : what was chosen: ``link``
@@ -119,12 +128,14 @@ class NMD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             X = _masked(X, self.missing)
         link = self._resolve_link(X)
         self._check_sizes(X)
+        self._unit = _power_of_two(X)
+        X = _divided(X, self._unit)
         monitor = monitor_of(self)
         model = self._solve(X, link, monitor)
         self.resolved_ = {"link": link}
         self.components_ = model.B
-        self.scale_ = exp(model.log_sigma)
-        self.embedding_, _ = self._embed(X)
+        self.scale_ = self._unit * exp(model.log_sigma)
+        self.embedding_ = self._embed(X)[0]
         set_fit_report(self, monitor)
         return self
 
@@ -135,29 +146,43 @@ class NMD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Embedding (n_samples, n_components) of the rows of X, the most likely one for each."""
         check_is_fitted(self)
-        return self._embed(self._checked(X))[0]
+        return self._embed(self._known(X))[0]
 
     def inverse_transform(self, X: Any) -> Array:
         """Expected data (n_samples, n_features) of the embedding X (n_samples, n_components)."""
         check_is_fitted(self)
-        A = X if hasattr(X, "shape") else np.asarray(X, dtype=self.components_.dtype)
-        if len(A.shape) != 2 or A.shape[1] != self.components_.shape[0]:
-            raise InputError(
-                f"An embedding needs the shape (n_samples, {self.components_.shape[0]}); got {tuple(A.shape)}."
-            )
+        A = check_factor("An embedding", X, self.components_)
         return expected_values(A @ self.components_, self.scale_, self.resolved_["link"])
 
     def score(self, X: Any, y: None = None) -> float:
         """Log-likelihood of X per entry that is not missing, in nats, each row at its most likely embedding."""
         check_is_fitted(self)
+        X = self._known(X)
+        _, likelihoods = self._embed(X)
+        values = X.data if sp.issparse(X) else X
+        xp = namespace(values)
+        known = float(np.prod(X.shape)) - float(xp.sum(xp.astype(xp.isnan(values), xp.float64)))
+        if not known:
+            raise InputError("All entries of X are missing: there is nothing to score.")
+        positive = float(xp.sum(xp.astype(values > 0, xp.float64))) if self.resolved_["link"] == "relu" else 0.0
+        return (float(xp.sum(likelihoods)) - positive * log(self._unit)) / known
+
+    def _known(self, X: Any) -> Array:
+        """New data, of the kind and in the units of what was fitted."""
         X = self._checked(X)
-        _, likelihoods = embed(X, self.components_, self.scale_, self.resolved_["link"])
-        missing = namespace(likelihoods).sum(namespace(likelihoods).isnan(X.data if sp.issparse(X) else X))
-        return float(namespace(likelihoods).sum(likelihoods)) / (float(np.prod(X.shape)) - float(missing))
+        check_alike(self.components_, X)
+        self._check_values(X, self.resolved_["link"])
+        return _divided(X, self._unit)
+
+    def _check_values(self, X: Array, link: str) -> None:
+        values = X.data if sp.issparse(X) else X
+        xp = namespace(values)
+        if link == "binary" and not bool(xp.all((values == 0) | (values == 1) | xp.isnan(values))):
+            raise InputError("link='binary' is for zeros and ones, and X has other values. Use link='relu', or X > 0.")
 
     def _checked(self, X: Any, reset: bool = False) -> Array:
         """Non-negative data as a csr_array, or as it is on a device; NaN only where that stands for missing."""
-        X = check_matrix(self, X, reset=reset, nonnegative=True, allow_nan=self._nan_is_missing())
+        X = check_matrix(self, X, reset=reset, nonnegative=True, allow_nan=self.missing is not None)
         if not is_host(X):
             return X
         X = sp.csr_array(X)
@@ -166,14 +191,13 @@ class NMD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return X
 
     def _nan_is_missing(self) -> bool:
-        return isinstance(self.missing, float) and isnan(self.missing)
+        return isinstance(self.missing, Real) and isnan(float(self.missing))
 
     def _resolve_link(self, X: Array) -> str:
         values = X.data if sp.issparse(X) else X
         xp = namespace(values)
         binary = bool(xp.all((values == 0) | (values == 1) | xp.isnan(values)))
-        if self.link == "binary" and not binary:
-            raise InputError("link='binary' is for zeros and ones, and X has other values. Use link='relu', or X > 0.")
+        self._check_values(X, self.link)
         link = ("binary" if binary else "relu") if self.link == "auto" else self.link
         if link == "binary" and self.objective == "latent":
             raise InputError("objective='latent' is for link='relu': a threshold leaves the scale of Theta open.")
@@ -197,19 +221,20 @@ class NMD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if self.solver == "em":
             if self.objective == "latent":
                 raise InputError("solver='em' climbs the likelihood. Use solver='sweep' for objective='latent'.")
-            dense = X.toarray() if sp.issparse(X) else X
-            model = em_nmd(dense, self.n_components, link, monitor=monitor)
-            return canonical(model)
-        unit, share = self._unit(X, link)
+            if not sp.issparse(X):
+                raise InputError("solver='em' works on the host. Give a numpy array, or use solver='sweep'.")
+            return canonical(em_nmd(X.toarray(), self.n_components, link, monitor=monitor))
+        unit, share = self._rms(X, link)
         offset = -share * log(unit) if self.objective == "likelihood" else 0.0
         floor = log(LEAST_SCALE[str(X.dtype).rpartition(".")[2]] * unit)
-        start = svd_start(X, self.n_components, link)
-        jobs = effective_n_jobs(self.n_jobs) if is_host(X) else 1
+        seed = int(check_generator(self.random_state).integers(2**31)) if self.random_state is not None else 0
+        start = svd_start(X, self.n_components, link, seed=seed)
+        jobs = self._jobs() if is_host(X) else 1
         expect = Expectation(link, self.objective)
         model = canonical(nmd(X, start, expect=expect, monitor=monitor, n_jobs=jobs, floor=floor, offset=offset))
         return model if self.objective == "likelihood" else LatentModel(model.A, model.B, floor)
 
-    def _unit(self, X: Array, link: str) -> tuple[float, float]:
+    def _rms(self, X: Array, link: str) -> tuple[float, float]:
         """Root mean square of the positive entries, and their share; the latent scale of binary data is free, so 1."""
         values = X.data if sp.issparse(X) else X
         xp = namespace(values)
@@ -219,8 +244,15 @@ class NMD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return unit, count / float(np.prod(X.shape))
 
     def _embed(self, X: Array) -> tuple[Array, Array]:
-        A, likelihoods = embed(X, self.components_, self.scale_, self.resolved_["link"])
-        return A, likelihoods
+        """Embedding, and the log-likelihood of each row of X, which is in the units of the fit."""
+        sigma = self.scale_ / self._unit
+        A, likelihoods = embed(X, self.components_, sigma, self.resolved_["link"], n_jobs=self._jobs())
+        return A * self._unit, likelihoods
+
+    def _jobs(self) -> int:
+        if self.n_jobs == 0:
+            raise InputError("n_jobs=0 leaves nobody to work. Use -1 for all cores, or 1.")
+        return int(effective_n_jobs(self.n_jobs))
 
     @property
     def _n_features_out(self) -> int:
@@ -235,6 +267,22 @@ class NMD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
+def _power_of_two(X: Array) -> float:
+    """Unit in which the largest entry is near 1, where squares would otherwise leave the numbers; else 1."""
+    values = X.data if sp.issparse(X) else X
+    xp = namespace(values)
+    largest = float(xp.max(xp.where(xp.isnan(values), xp.zeros_like(values), values)))
+    return 1.0 if 1e-10 < largest < 1e10 else 2.0 ** round(log2(largest))
+
+
+def _divided(X: Array, unit: float) -> Array:
+    if unit == 1:
+        return X
+    return (
+        sp.csr_array((X.data / X.dtype.type(unit), X.indices, X.indptr), shape=X.shape) if sp.issparse(X) else X / unit
+    )
+
+
 def _masked(X: Array, mask: Any) -> Array:
     """X with NaN where the mask is true; a sparse mask stays sparse."""
     if tuple(getattr(mask, "shape", np.shape(mask))) != tuple(X.shape):
@@ -243,7 +291,7 @@ def _masked(X: Array, mask: Any) -> Array:
             "np.nan, or None."
         )
     if not is_host(X):
-        return namespace(X).where(mask, float("nan"), X)
-    hidden = sp.csr_array(mask, dtype=X.dtype)
+        return namespace(X).where(to_like(to_host(mask), X) != 0, float("nan"), X)
+    hidden = sp.csr_array(mask, dtype=X.dtype, copy=True)
     hidden.data[:] = np.where(hidden.data != 0, np.nan, 0)
     return sp.csr_array(X + hidden)

@@ -11,15 +11,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, is_host
-from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
-from rectifact.core.validation import InputError, Interval, check_matrix, fit_context
-from rectifact.latent.logistic_pca import log_likelihood, logistic_pca, logistic_rows
+from rectifact.core.monitor import Callback, monitor_of, set_fit_report
+from rectifact.core.validation import InputError, Interval, check_factor, check_matrix, fit_context
+from rectifact.latent.logistic_pca import log_likelihood, logistic_newton, logistic_pca
 from rectifact.latent.nmd import canonical, svd_start
 
 __all__ = ["LogisticPCA"]
-
-LARGEST = 30.0
-"""Size of Theta at which probabilities are 1 to rounding: separable data would go on for ever."""
 
 
 class LogisticPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -96,8 +93,9 @@ class LogisticPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if X.nnz in (0, n * d):
             raise InputError("All entries of X are alike: nothing can be told apart. Use data with zeros and ones.")
         monitor = monitor_of(self)
-        model = canonical(logistic_pca(X, svd_start(X, self.n_components, "binary"), monitor=monitor))
-        self.components_ = model.B
+        start = svd_start(sp.csr_array(X, dtype=np.float64), self.n_components, "binary")
+        model = canonical(logistic_pca(X, start, monitor=monitor))
+        self.components_ = model.B.astype(X.dtype)
         self.embedding_ = self._embed(X)
         self.resolved_: dict[str, Any] = {}
         set_fit_report(self, monitor)
@@ -115,10 +113,7 @@ class LogisticPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def inverse_transform(self, X: Any) -> Array:
         """Probabilities of ones (n_samples, n_features) for the embedding X (n_samples, n_components)."""
         check_is_fitted(self)
-        A = np.asarray(X, dtype=self.components_.dtype)
-        if A.ndim != 2 or A.shape[1] != len(self.components_):
-            raise InputError(f"An embedding needs the shape (n_samples, {len(self.components_)}); got {A.shape}.")
-        return expit(A @ self.components_)
+        return expit(check_factor("An embedding", X, self.components_) @ self.components_)
 
     def score(self, X: Any, y: None = None) -> float:
         """Log-likelihood of X per entry, in nats, each row at its embedding."""
@@ -127,23 +122,13 @@ class LogisticPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return log_likelihood(X, self._embed(X), self.components_) / float(np.prod(X.shape))
 
     def _embed(self, X: Any) -> Any:
-        """Rows one by one until they stay, or until Theta is as large as makes a difference."""
-        A = np.zeros((X.shape[0], len(self.components_)), dtype=self.components_.dtype)
-        monitor = Monitor(100, tol=0)
-        for _ in monitor:
-            after = logistic_rows(X, A, self.components_)
-            largest = np.abs(after @ self.components_).max(axis=1)
-            after *= np.minimum(1, LARGEST / np.maximum(largest, 1e-300))[:, None]
-            moved, A = np.abs(after - A).max(), after
-            if moved < 1e-6:
-                break
-        return A
+        return logistic_newton(X, np.asarray(self.components_, dtype=np.float64)).astype(self.components_.dtype)
 
     def _checked(self, X: Any, reset: bool = False) -> Any:
         X = check_matrix(self, X, reset=reset, nonnegative=True)
         if not is_host(X):
             raise InputError("LogisticPCA works on the host: give a numpy array or a scipy sparse matrix, or use NMD.")
-        X = sp.csr_array(X)
+        X = sp.csr_array(X, copy=True)
         X.eliminate_zeros()
         if (X.data != 1).any():
             raise InputError("LogisticPCA is for zeros and ones, and X has other values. Use NMD, or X > 0.")

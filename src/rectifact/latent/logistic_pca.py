@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from rectifact.core.monitor import Monitor
 from rectifact.latent.nmd import LatentModel
 
-__all__ = ["log_likelihood", "logistic_pca", "logistic_rows"]
+__all__ = ["log_likelihood", "logistic_newton", "logistic_pca", "logistic_rows"]
 
 TILE = 1 << 20
 """Entries of a dense tile."""
@@ -49,6 +50,8 @@ def logistic_pca(X: Any, start: LatentModel, *, monitor: Monitor) -> LatentModel
     for _ in monitor:
         A = logistic_rows(X, A, B)
         B = logistic_rows(transposed, B.T, A.T).T
+        balance = (np.linalg.norm(B) / np.linalg.norm(A)) ** 0.5  # or the two would drift apart in scale
+        A, B = A * balance, B / balance
         monitor.record(lambda: -log_likelihood(X, A, B) / float(np.prod(X.shape)))
     return LatentModel(A, B, 0.0)
 
@@ -68,6 +71,43 @@ def logistic_rows(X: Any, A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
         ridge = 1e-10 * np.trace(systems, axis1=1, axis2=2)[:, None, None] * np.eye(rank)
         out[i : i + step] = np.linalg.solve(systems + ridge, right[i : i + step, :, None])[:, :, 0]
     return out
+
+
+def logistic_newton(X: Any, B: NDArray[Any], *, n_iter: int = 60, largest: float = 30.0) -> NDArray[Any]:
+    """Most likely embedding (n, rank) of the rows of X, B fixed: Newton's method with step halving, row by row.
+
+    Rows that B separates have none; they stop where Theta is ``largest``, and probabilities are 1 to rounding.
+    """
+    rank, step = len(B), max(1, TILE // B.shape[1])
+    pairs = (B[:, None, :] * B[None, :, :]).reshape(rank * rank, -1)
+    out = np.zeros((X.shape[0], rank))
+    for i in range(0, X.shape[0], step):
+        rows = X[i : i + step].toarray()
+        A = out[i : i + step]
+        value = _row_likelihoods(rows, A @ B)
+        for _ in range(n_iter):
+            P = expit(A @ B)
+            systems = ((P * (1 - P)) @ pairs.T).reshape(-1, rank, rank)
+            ridge = (1e-10 * np.trace(systems, axis1=1, axis2=2) + 1e-12)[:, None, None] * np.eye(rank)
+            gradient = (rows - P) @ B.T
+            move = np.linalg.solve(systems + ridge, gradient[:, :, None])[:, :, 0]
+            decrement = (gradient * move).sum(axis=1)
+            size = np.minimum(1, largest / np.maximum(np.abs((A + move) @ B).max(axis=1), 1e-300))
+            for _ in range(20):
+                new = _row_likelihoods(rows, (A + size[:, None] * move) @ B)
+                short = ~(new >= value)
+                if not short.any():
+                    break
+                size = np.where(short, size / 2, size)
+            A += np.where(short, 0, size)[:, None] * move
+            value = np.where(short, value, new)
+            if (decrement * size).max() < 1e-8:
+                break
+    return out
+
+
+def _row_likelihoods(rows: NDArray[Any], theta: NDArray[Any]) -> NDArray[Any]:
+    return (rows * theta - np.logaddexp(0, theta)).sum(axis=1)
 
 
 def log_likelihood(X: Any, A: NDArray[Any], B: NDArray[Any]) -> float:

@@ -20,7 +20,7 @@ from scipy.sparse.linalg import LinearOperator
 from scipy.special import ndtri
 from threadpoolctl import threadpool_limits
 
-from rectifact.core.arrays import Array, is_host, namespace
+from rectifact.core.arrays import Array, eps, is_host, namespace
 from rectifact.core.linalg import lanczos_svd, subspace_svd
 from rectifact.core.monitor import Monitor
 from rectifact.kernels import nmd_e_step, nmd_newton
@@ -42,6 +42,9 @@ TILE_BYTES = 1 << 20
 """Size of a dense tile of Theta; it and its posterior stay in the second cache."""
 
 MOST_EXTRAPOLATION = {"likelihood": 0.99, "latent": 0.98}
+
+MOST_REJECTED = 6
+"""Sweeps in a row that lead nowhere before the run stops."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,9 @@ def _nearest(X: Array, rows: slice, theta: Array) -> tuple[Array, Array]:
 
 
 def tiles(X: Array, itemsize: int) -> list[slice]:
-    """Ranges of rows whose dense form has about TILE_BYTES; all rows at once on a device."""
+    """Ranges of rows whose dense form has about TILE_BYTES, or 256 times that on a device."""
     n, d = X.shape
-    rows = max(1, TILE_BYTES // (d * itemsize)) if is_host(X) else max(1, (1 << 28) // (d * itemsize))
+    rows = max(1, TILE_BYTES // (d * itemsize)) if is_host(X) else max(1, 256 * TILE_BYTES // (d * itemsize))
     return [slice(i, min(i + rows, n)) for i in range(0, n, rows)]
 
 
@@ -107,9 +110,10 @@ def sweep(
     the logarithm of the likelihood, of at most 0.5 in log sigma.
     """
     xp = namespace(model.B)
-    sigma, inverse = exp(model.log_sigma), xp.linalg.inv(model.B @ model.B.T)
+    sigma, inverse = exp(model.log_sigma), xp.linalg.pinv(model.B @ model.B.T)  # data may have a lower rank
     A = xp.empty_like(model.A)
     ranges = tiles(X, model.B.itemsize)
+    n_jobs = min(n_jobs, len(ranges))
 
     def work(job: int) -> tuple[Array, Array]:
         """Every n_jobs-th tile; threads share nothing but A, in which each has rows of its own."""
@@ -125,7 +129,7 @@ def sweep(
 
     parts = [work(0)] if n_jobs == 1 else _in_threads(work, n_jobs)
     products, sums = (sum(terms) for terms in zip(*parts, strict=True))
-    B = xp.linalg.solve(A.T @ A, products)
+    B = xp.linalg.pinv(A.T @ A) @ products
     objective, first, second = (float(value) for value in sums)
     newton = -first / second if second < 0 else 0.5 * float(np.sign(first))
     return LatentModel(A, B, max(model.log_sigma + float(np.clip(newton, -0.5, 0.5)), floor)), objective
@@ -180,16 +184,20 @@ def nmd(
     """
     size = float(np.prod(X.shape))
     point = best = start
-    before, highest, gap, extrapolated = start, -np.inf, 0.5, False
+    before, highest, gap, extrapolated, rejected = start, -np.inf, 0.5, False, 0
+    rounding = eps(start.B)
     for _ in monitor:
         after, objective = sweep(X, point, expect, n_jobs=n_jobs, floor=floor)
-        if objective < highest - 1e-12 * abs(highest):
+        if not objective >= highest - rounding * abs(highest):
             point, gap, extrapolated = (before, min(0.5, 4 * gap), False) if extrapolated else (after, gap, False)
+            rejected += 1
+            if rejected == MOST_REJECTED:  # nothing is left but rounding
+                monitor.stop_reason = "converged"
             continue
-        best, highest = point, max(objective, highest)
+        best, highest, rejected = point, max(objective, highest), 0
         if accelerate and monitor.n_iter > 1:
             point, extrapolated = after.beyond(before, min(1 - gap, MOST_EXTRAPOLATION[expect.objective]), floor), True
-            gap *= 0.9
+            gap = max(0.9 * gap, 1 - MOST_EXTRAPOLATION[expect.objective])
         else:
             point, extrapolated = after, False
         before = after
@@ -274,7 +282,7 @@ def expected_values(theta: Array, sigma: float, link: str) -> Array:
     return positive if link == "binary" else sigma * moments.d * positive
 
 
-def embed(X: Array, B: Array, sigma: float, link: str) -> tuple[Array, Array]:
+def embed(X: Array, B: Array, sigma: float, link: str, *, n_jobs: int = 1) -> tuple[Array, Array]:
     """Rows of X in the space of the orthonormal components B: embedding (n, rank) and log-likelihood of each row.
 
     From the least squares fit to what one E-step from Theta = 0 fills in, by Newton's method row by row.
@@ -289,5 +297,5 @@ def embed(X: Array, B: Array, sigma: float, link: str) -> tuple[Array, Array]:
     else:
         seen = xp.full_like(X, above) if link == "binary" else X
         A = xp.where(xp.isnan(X), 0.0, xp.where(X > 0, seen, below)) @ B.T
-    likelihoods, _ = nmd_newton(X, B, sigma, link == "binary", A)
+    likelihoods, _ = nmd_newton(X, B, sigma, link == "binary", A, n_jobs)
     return A, likelihoods

@@ -58,6 +58,7 @@ def em_nmd(
     """
     binary, size = link == "binary", X.size
     theta, sigma = constant_start(X, link)
+    least_sigma = 1e-8 * float(np.nanmax(X))
     Theta, before = np.full_like(X, theta), -np.inf
     factors: SVD | None = None
     for _ in monitor:
@@ -65,10 +66,10 @@ def em_nmd(
         variance = _variances(X, Theta, sigma, binary)
         factors = svd(Z, rank, start=factors)
         monitor.record(lambda: -likelihood / size)
-        if (likelihood - before) / size < least_gain:
+        if monitor.stop_reason == "max_iter" and (likelihood - before) / size < least_gain:
             monitor.stop_reason = "converged"
         Theta, before = (factors.U * factors.s) @ factors.Vt, likelihood
-        sigma = float(np.sqrt(np.mean((Z - Theta) ** 2 + variance)))
+        sigma = max(float(np.sqrt(np.mean((Z - Theta) ** 2 + variance))), least_sigma)
     if factors is None:
         raise ValueError("A monitor that allows no iteration leaves no model.")
     log_sigma = _best_scale(X, Theta, log(sigma)) if binary else log(sigma)

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
+from rectifact.core.arrays import Array, namespace, to_host, to_like
 from rectifact.core.linalg import nnls_gram
-from rectifact.core.validation import InputError, Interval, StrOptions, check_generator
+from rectifact.core.validation import InputError, Interval, StrOptions, check_alike, check_factor, check_generator
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace
 
@@ -57,11 +57,7 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             raise InputError(
                 f"n_components changed to {self.n_components} after {mine.shape[0]} parts were fitted. Fit anew."
             )
-        if is_host(X) != is_host(mine) or (not is_host(X) and (X.dtype != mine.dtype or X.device != mine.device)):
-            raise InputError(
-                f"The model was fitted on {type(mine).__name__} of {mine.dtype}; X is {type(X).__name__} of {X.dtype}. "
-                "Convert X, or fit anew."
-            )
+        check_alike(mine, X)
 
     def _subspace(self, X: Array, first_batch: bool = False) -> Subspace:
         space = subspace(X, self.n_components)
@@ -124,16 +120,7 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def inverse_transform(self, X: Any) -> Array:
         """Samples (n_samples, n_features) that the weights X (n_samples, n_components) make: ``X @ components_``."""
         check_is_fitted(self)
-        try:
-            W = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"Weights are a matrix of numbers: {error}.") from error
-        if len(W.shape) != 2 or W.shape[1] != self.components_.shape[0]:
-            raise InputError(
-                f"Weights need the shape (n_samples, {self.components_.shape[0]}), one column per part; got "
-                f"{tuple(W.shape)}."
-            )
-        return W @ self.components_
+        return check_factor("A matrix of weights", X, self.components_) @ self.components_
 
     def _nonnegative_least_squares(self, X: Array) -> Array:
         H = self.components_
