@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from rectifact.core.arrays import to_host
-from rectifact.kernels import nmd_e_step, nmd_newton, reference
+from rectifact.kernels import nmd_e_step, nmd_nearest, nmd_newton, reference
 from rectifact.kernels.truncated import truncated_moments
 
 
@@ -70,6 +70,18 @@ def test_compiled_e_step_is_the_plain_one(rng, binary, dtype, rtol):
     plain, plain_sums = reference.nmd_e_step(x, theta, 0.7, binary)
     assert_allclose(z, plain, rtol=rtol, atol=1e-30)
     assert_allclose(sums, np.asarray(plain_sums, dtype=float), rtol=max(rtol, 1e-10))
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+def test_compiled_nearest_is_the_plain_one(rng, dtype, rtol):
+    x, theta = tile(rng, False, dtype)
+    X = sp.csr_array(np.vstack([x[:5], x]))
+    X.data[::9] = 0  # stored zeros are zeros
+    x = X.toarray()[5:]
+    z, distance = nmd_nearest(X, slice(5, 45), theta, np.empty_like(theta))
+    plain, slow = reference.nmd_nearest(x.astype(np.float64), theta.astype(np.float64))
+    assert_allclose(z, plain, rtol=rtol)
+    assert_allclose(distance, slow, rtol=rtol)
 
 
 @pytest.mark.parametrize("binary", [True, False])

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 from time import perf_counter
 from typing import Any
@@ -105,7 +106,8 @@ def _time_to_same(rank: int = 32) -> Rows:
     peers: list[tuple[str, Callable[[Any, int, int], Iterator[float]], str]] = [
         ("EM, randomised SVD", em_with_randomized_svd, "likelihood"),
         ("A-NMD", a_nmd, "latent"),
-        ("3B-NMD", three_block_nmd, "latent"),
+        ("3B-NMD, beta 0.7", three_block_nmd, "latent"),
+        ("3B-NMD, beta 0.95", partial(three_block_nmd, beta=0.95), "latent"),
     ]
     for name, peer, objective in peers:
         begin = perf_counter()

@@ -67,10 +67,10 @@ def a_nmd(X: Matrix, rank: int, n_iter: int) -> Iterator[float]:
         yield _relative_error(X, after)
 
 
-def three_block_nmd(X: Matrix, rank: int, n_iter: int, beta: float = 0.95) -> Iterator[float]:
+def three_block_nmd(X: Matrix, rank: int, n_iter: int, beta: float = 0.7) -> Iterator[float]:
     """3B-NMD [2]: Theta = W H by alternating least squares, momentum on Z; yields the error after each iteration.
 
-    ``beta`` is the best of those tried here, from 0.4 to 0.95; momentum of 0.7 on both Z and Theta diverged.
+    Of the values from 0.4 to 0.95 the largest was the best here; momentum of 0.7 on both Z and Theta diverged.
     """
     U, s, Vt = randomized_svd(X, rank, random_state=0)
     H, Theta, Z = Vt, (U * s) @ Vt, X

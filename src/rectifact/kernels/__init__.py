@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from rectifact.core.arrays import Array, is_host
 from rectifact.kernels import reference
 
-__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep", "nmd_e_step", "nmd_newton"]
+__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep", "nmd_e_step", "nmd_nearest", "nmd_newton"]
 
 
 def crowd_posteriors(
@@ -56,6 +56,16 @@ def nmd_e_step(X: Array, rows: slice, theta: Array, sigma: float, binary: bool, 
 
     indptr = X.indptr[rows.start : rows.stop + 1]
     return z, np.array(compiled_nmd.nmd_e_step(indptr, X.indices, X.data, theta, sigma, binary, z))
+
+
+def nmd_nearest(X: Array, rows: slice, theta: Array, z: Array) -> tuple[Array, Array]:
+    """Nearest latent matrix on a range of rows; see :func:`rectifact.kernels.reference.nmd_nearest`."""
+    if not sp.issparse(X):
+        return reference.nmd_nearest(X[rows], theta)
+    from rectifact.kernels import compiled_nmd
+
+    indptr = X.indptr[rows.start : rows.stop + 1]
+    return z, np.array(compiled_nmd.nmd_nearest(indptr, X.indices, X.data, theta, z))
 
 
 def nmd_newton(X: Array, B: Array, sigma: float, binary: bool, A: Array, n_jobs: int = 1) -> tuple[Array, Array]:

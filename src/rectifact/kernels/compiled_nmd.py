@@ -1,4 +1,4 @@
-"""The E-step of NMD in numba, and the block-wise truncated moments it is made of.
+"""The fill-in steps of NMD in numba, and the block-wise truncated moments that the E-step is made of.
 
 Loops are written so that they are vectorised: over blocks of constant length, without sums inside, and in the precision
 of the data (one float64 literal would widen a whole loop). ``fastmath`` and ``error_model`` are always given, for numba
@@ -15,7 +15,7 @@ from numba.extending import overload
 from rectifact.core.arrays import Array
 from rectifact.kernels.truncated import COEFFICIENTS, COEFFICIENTS_SINGLE, FAR, LOG_ROOT_2PI, ROOT_2PI, SHIFT
 
-__all__ = ["nmd_e_step"]
+__all__ = ["nmd_e_step", "nmd_nearest"]
 
 BLOCK = 512  # entries whose numbers stay in the first cache
 LOG2_E = 1 / log(2)
@@ -208,10 +208,11 @@ def _e_step(
     w, powers, factors = np.empty(4 * BLOCK, theta.dtype), np.empty(BLOCK, theta.dtype), np.empty(BLOCK)
     bits, places = _bits(powers), np.empty(BLOCK, np.int64)
     likelihood, first, second = 0.0, 0.0, 0.0
+    scaling, far = 1.0 / sigma, real(-FAR)
     row, k, end = 0, indptr[0], n_rows * n_columns
     for block in range(0, end, BLOCK):
         stop = min(block + BLOCK, end)
-        _load(w, means[block:stop], real(1.0 / sigma))
+        _load(w, means[block:stop], real(scaling))
         stored = 0
         while k < indptr[n_rows]:  # the entries of the data that lie in the block
             while k >= indptr[row + 1]:
@@ -222,29 +223,51 @@ def _e_step(
             places[stored] = place
             stored += 1
             k += 1
-        if binary:
-            for c in range(stored):
-                if data[k - stored + c] > 0:
-                    w[places[c]] = -w[places[c]]
+        for c in range(stored):
+            x, place = data[k - stored + c], places[c]
+            if binary and x > 0:
+                w[place] = -w[place]
+            elif x != 0:  # seen or missing: nothing is truncated there
+                w[place] = far
         _moments(w, bits, powers)
         _store(w, real(sigma), posteriors[block:stop])
         residual, positives = 0.0, 0
         for c in range(stored):
-            x, place = data[k - stored + c], places[c]
+            x, place = data[k - stored + c], block + places[c]
             if binary and x > 0:
-                posteriors[block + place] = -posteriors[block + place]
-            elif x > 0 or np.isnan(x):
-                for q in range(3):
-                    w[place + q * BLOCK] = 0.0
-                w[place + 3 * BLOCK] = 1.0
-                posteriors[block + place] = means[block + place]
-                if x > 0:
-                    gap = (x - means[block + place]) / sigma
-                    residual += gap * gap
-                    positives += 1
-                    posteriors[block + place] = x
+                posteriors[place] = -posteriors[place]
+            elif x > 0:
+                gap = (x - means[place]) * scaling
+                residual += gap * gap
+                positives += 1
+                posteriors[place] = x
+            elif x != 0:
+                posteriors[place] = means[place]
         logs, slope, bend = _reduce(w, factors)
         likelihood += logs - 0.5 * residual - positives * (log(sigma) + LOG_ROOT_2PI)
         first += slope + residual - positives
         second -= bend + 2.0 * residual
     return likelihood, first, second
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # sums may be reordered; NaN must be seen
+def nmd_nearest(indptr: Array, indices: Array, data: Array, theta: Array, z: Array) -> float:
+    """As in ``reference``, on the rows that ``indptr`` covers; NaN is a missing entry."""
+    total = 0.0
+    for i in range(theta.shape[0]):
+        means, row = theta[i], z[i]
+        for j in range(len(means)):
+            positive = max(means[j], theta.dtype.type(0))
+            row[j] = means[j] - positive
+            total += np.float64(positive) * np.float64(positive)
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            if data[k] != 0:
+                positive = max(means[j], theta.dtype.type(0))
+                total -= np.float64(positive) * np.float64(positive)
+                row[j] = means[j]
+                if data[k] > 0:
+                    gap = np.float64(data[k]) - np.float64(means[j])
+                    total += gap * gap
+                    row[j] = data[k]
+    return total

@@ -9,7 +9,7 @@ from rectifact.core.arrays import Array, namespace
 from rectifact.core.rectify import relu
 from rectifact.kernels.truncated import LOG_ROOT_2PI, truncated_moments
 
-__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep", "nmd_e_step", "nmd_newton"]
+__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep", "nmd_e_step", "nmd_nearest", "nmd_newton"]
 
 
 def hals_sweep(U: Array, G: Array, B: Array) -> Array:
@@ -116,6 +116,16 @@ def nmd_e_step(X: Array, theta: Array, sigma: float, binary: bool) -> tuple[Arra
         second = xp.where(positive, -2 * squared, second)
     sums = [xp.sum(xp.where(missing, xp.zeros_like(v), v)) for v in (log_p, first, second)]
     return xp.where(missing, theta, z), xp.stack(sums)
+
+
+def nmd_nearest(X: Array, theta: Array) -> tuple[Array, Array]:
+    """Nearest matrix to ``theta`` that agrees with X, equation 2.9 of Saul (2022), and its squared distance.
+
+    Positive entries of X are seen, zeros say that the entry is not positive, and NaN says nothing.
+    """
+    xp = namespace(theta)
+    z = xp.where(X > 0, X, xp.where(xp.isnan(X), theta, xp.minimum(theta, xp.zeros_like(theta))))
+    return z, xp.sum((z - theta) ** 2)
 
 
 def nmd_newton(

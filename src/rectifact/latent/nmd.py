@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from rectifact.core.arrays import Array, eps, is_host, namespace
 from rectifact.core.linalg import lanczos_svd, subspace_svd
 from rectifact.core.monitor import Monitor
-from rectifact.kernels import nmd_e_step, nmd_newton
+from rectifact.kernels import nmd_e_step, nmd_nearest, nmd_newton
 from rectifact.kernels.truncated import truncated_moments
 
 __all__ = [
@@ -76,21 +76,9 @@ class Expectation:
         """Latent matrix of some rows, and the objective with its first two derivatives in log sigma."""
         if self.objective == "likelihood":
             return nmd_e_step(X, rows, theta, sigma, self.link == "binary", z)
-        return _nearest(X, rows, theta)
-
-
-def _nearest(X: Array, rows: slice, theta: Array) -> tuple[Array, Array]:
-    xp = namespace(theta)
-    z = xp.minimum(theta, xp.zeros_like(theta))
-    if sp.issparse(X):
-        start, stop = X.indptr[rows.start], X.indptr[rows.stop]
-        row = np.repeat(np.arange(len(theta)), np.diff(X.indptr[rows.start : rows.stop + 1]))
-        column, values = X.indices[start:stop], X.data[start:stop]
-        z[row, column] = np.where(values == 0, z[row, column], np.where(np.isnan(values), theta[row, column], values))
-    else:
-        seen = X[rows]
-        z = xp.where(seen > 0, seen, xp.where(xp.isnan(seen), theta, z))
-    return z, xp.stack([-xp.sum((z - theta) ** 2), xp.zeros_like(theta[0, 0]), xp.zeros_like(theta[0, 0])])
+        nearest, distance = nmd_nearest(X, rows, theta, z)
+        zero = 0 * distance
+        return nearest, namespace(distance).stack([-distance, zero, zero])
 
 
 def tiles(X: Array, itemsize: int) -> list[slice]:
