@@ -65,9 +65,8 @@ class NMD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     References
     ----------
-    .. [1] L. K. Saul, "A nonlinear matrix decomposition for mining the zeros of sparse data", SIAM J. Math. Data Sci.
-    4(2),
-       2022.
+    .. [1] L. K. Saul, "A nonlinear matrix decomposition for mining the zeros of sparse data", SIAM Journal on
+       Mathematics of Data Science 4(2), 2022.
 
     Examples
     --------
