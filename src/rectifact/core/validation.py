@@ -1,7 +1,7 @@
 """The one door for user data and parameters; scikit-learn's private helpers are imported here only."""
 
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import array_api_compat
@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_n_features, validate_data
 from rectifact.core.arrays import Array, is_host, namespace, to_host
 
 __all__ = [
+    "RUN_CONSTRAINTS",
     "InputError",
     "InputTypeError",
     "Interval",
@@ -28,6 +29,16 @@ __all__ = [
     "check_option",
     "fit_context",
 ]
+
+
+RUN_CONSTRAINTS: dict[str, Any] = {
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+    "callbacks": ["array-like", None],
+}
+"""Constraints of the parameters that every iterating estimator has."""
 
 
 def check_generator(random_state: Any) -> np.random.Generator:

@@ -1,7 +1,7 @@
 """The vote and the older methods as estimators, and what all aggregators have in common."""
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
-from rectifact.core.validation import InputError, Interval, fit_context
+from rectifact.core.validation import RUN_CONSTRAINTS, InputError, Interval, fit_context
 from rectifact.crowd.answers import Answers
 from rectifact.crowd.baselines import eigen_ratio, ghosh_svd, kos, minimax_entropy
 from rectifact.crowd.em import vote_shares
@@ -228,11 +228,7 @@ class MinimaxEntropy(Aggregator):
         "worker_penalty": [Interval(Real, 0, None, closed="neither"), None],
         "task_penalty": [Interval(Real, 0, None, closed="neither"), None],
         "missing": "no_validation",
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callbacks": ["array-like", None],
+        **RUN_CONSTRAINTS,
     }
 
     def __init__(

@@ -11,7 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
-from rectifact.core.validation import InputError, Interval, StrOptions, check_at_least, check_generator, fit_context
+from rectifact.core.validation import (
+    RUN_CONSTRAINTS,
+    InputError,
+    Interval,
+    StrOptions,
+    check_at_least,
+    check_generator,
+    fit_context,
+)
 from rectifact.crowd.aggregators import Aggregator
 from rectifact.crowd.answers import Answers, merge_answers, with_classes
 from rectifact.crowd.calibration import temperature, tempered
@@ -93,11 +101,7 @@ class DawidSkene(Aggregator):
         "smoothing": [Interval(Real, 0, 1e9, closed="left")],
         "pair_weights": [StrOptions({"count", "equal"})],
         "missing": "no_validation",
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callbacks": ["array-like", None],
+        **RUN_CONSTRAINTS,
     }
 
     def __init__(

@@ -8,14 +8,12 @@ from typing import Any, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
 from rectifact.core.validation import (
     InputError,
-    Interval,
     StrOptions,
     check_alike,
     check_factor,
@@ -23,6 +21,7 @@ from rectifact.core.validation import (
     check_matrix,
     fit_context,
 )
+from rectifact.latent.base import LatentTransformer
 from rectifact.latent.nmd import Expectation, LatentModel, canonical, embed, expected_values, nmd, svd_start
 from rectifact.latent.paper import em_nmd
 
@@ -32,7 +31,7 @@ LEAST_SCALE = {"float64": 1e-4, "float32": 1e-3}
 """Least sigma, in units of the data: exact or separable data would drive it to zero."""
 
 
-class NMD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NMD(LatentTransformer):
     r"""Few dimensions behind sparse data: ``X ~ max(0, embedding_ @ components_)``, or a threshold for binary data.
 
     A zero of the data does not say that something is zero, only that it is not positive. With that freedom a much lower
@@ -79,17 +78,12 @@ class NMD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict[str, Any] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **LatentTransformer._parameter_constraints,
         "link": [StrOptions({"auto", "relu", "binary"})],
         "objective": [StrOptions({"likelihood", "latent"})],
         "missing": "no_validation",
         "solver": [StrOptions({"sweep", "em"})],
         "n_jobs": [Integral, None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callbacks": ["array-like", None],
     }
 
     def __init__(
@@ -137,10 +131,6 @@ class NMD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.embedding_ = self._embed(X)[0]
         set_fit_report(self, monitor)
         return self
-
-    def fit_transform(self, X: Any, y: None = None) -> Any:
-        """Fit, and return the embedding (n_samples, n_components)."""
-        return self.fit(X).embedding_
 
     def transform(self, X: Any) -> Any:
         """Embedding (n_samples, n_components) of the rows of X, the most likely one for each."""
@@ -208,14 +198,6 @@ class NMD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise InputError("All entries of X are one: there is nothing to tell apart. Use data that has zeros too.")
         return link
 
-    def _check_sizes(self, X: Array) -> None:
-        n, d = X.shape
-        if self.n_components > min(n, d):
-            raise InputError(
-                f"n_components={self.n_components} dimensions need as many samples and features; X has {n} sample(s) "
-                f"and {d} feature(s). Lower n_components."
-            )
-
     def _solve(self, X: Array, link: str, monitor: Any) -> LatentModel:
         if self.solver == "em":
             if self.objective == "latent":
@@ -253,16 +235,9 @@ class NMD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise InputError("n_jobs=0 leaves nobody to work. Use -1 for all cores, or 1.")
         return int(effective_n_jobs(self.n_jobs))
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        tags.input_tags.allow_nan = self._nan_is_missing()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.allow_nan = self.missing is not None
         return tags
 
 

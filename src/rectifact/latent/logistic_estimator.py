@@ -1,25 +1,24 @@
 """Logistic PCA with scikit-learn's manners; for comparison with NMD."""
 
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, is_host
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
-from rectifact.core.validation import InputError, Interval, check_factor, check_matrix, fit_context
+from rectifact.core.validation import InputError, check_factor, check_matrix, fit_context
+from rectifact.latent.base import LatentTransformer
 from rectifact.latent.logistic_pca import log_likelihood, logistic_newton, logistic_pca
 from rectifact.latent.nmd import canonical, svd_start
 
 __all__ = ["LogisticPCA"]
 
 
-class LogisticPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LogisticPCA(LatentTransformer):
     """Few dimensions behind zeros and ones: ``P(X = 1) = 1 / (1 + exp(-embedding_ @ components_))``.
 
     Alternating least squares on a bound of the likelihood [1]_. NMD with its threshold is much the same model, and much
@@ -54,15 +53,6 @@ class LogisticPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     (36, 4)
     """
 
-    _parameter_constraints: dict[str, Any] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callbacks": ["array-like", None],
-    }
-
     def __init__(
         self,
         n_components: int,
@@ -84,13 +74,8 @@ class LogisticPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn components and embedding of X (n_samples, n_features), zeros and ones, dense or sparse."""
         X = self._checked(X, reset=True)
-        n, d = X.shape
-        if self.n_components > min(n, d):
-            raise InputError(
-                f"n_components={self.n_components} dimensions need as many samples and features; X has {n} sample(s) "
-                f"and {d} feature(s). Lower n_components."
-            )
-        if X.nnz in (0, n * d):
+        self._check_sizes(X)
+        if X.nnz in (0, X.shape[0] * X.shape[1]):
             raise InputError("All entries of X are alike: nothing can be told apart. Use data with zeros and ones.")
         monitor = monitor_of(self)
         start = svd_start(sp.csr_array(X, dtype=np.float64), self.n_components, "binary")
@@ -100,10 +85,6 @@ class LogisticPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.resolved_: dict[str, Any] = {}
         set_fit_report(self, monitor)
         return self
-
-    def fit_transform(self, X: Any, y: None = None) -> Any:
-        """Fit, and return the embedding (n_samples, n_components)."""
-        return self.fit(X).embedding_
 
     def transform(self, X: Any) -> Any:
         """Embedding (n_samples, n_components) of the rows of X, by the same steps with the components fixed."""
@@ -133,14 +114,3 @@ class LogisticPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if (X.data != 1).any():
             raise InputError("LogisticPCA is for zeros and ones, and X has other values. Use NMD, or X > 0.")
         return X
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

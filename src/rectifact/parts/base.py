@@ -1,7 +1,7 @@
 """What the estimators of parts share: a start, weights of new samples, and samples made of weights."""
 
 import warnings
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, namespace, to_host, to_like
 from rectifact.core.linalg import nnls_gram
-from rectifact.core.validation import InputError, Interval, StrOptions, check_alike, check_factor, check_generator
+from rectifact.core.validation import (
+    RUN_CONSTRAINTS,
+    InputError,
+    Interval,
+    StrOptions,
+    check_alike,
+    check_factor,
+    check_generator,
+)
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace
 
@@ -27,11 +35,7 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     _parameter_constraints: dict[str, Any] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "init": [StrOptions({"auto", *STARTS}), "array-like"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callbacks": ["array-like", None],
+        **RUN_CONSTRAINTS,
     }
     components_: Array
 

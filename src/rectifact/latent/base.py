@@ -1,0 +1,45 @@
+"""What the estimators of latent dimensions share."""
+
+from numbers import Integral
+from typing import Any
+
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from rectifact.core.arrays import Array
+from rectifact.core.validation import RUN_CONSTRAINTS, InputError, Interval
+
+__all__ = ["LatentTransformer"]
+
+
+class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Samples in, an embedding out; the data is not negative."""
+
+    _parameter_constraints: dict[str, Any] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **RUN_CONSTRAINTS,
+    }
+    components_: Array
+    embedding_: Array
+
+    def fit_transform(self, X: Any, y: None = None) -> Any:
+        """Fit, and return the embedding (n_samples, n_components)."""
+        return self.fit(X).embedding_
+
+    def _check_sizes(self, X: Array) -> None:
+        n, d = X.shape
+        if self.n_components > min(n, d):
+            raise InputError(
+                f"n_components={self.n_components} dimensions need as many samples and features; X has {n} sample(s) "
+                f"and {d} feature(s). Lower n_components."
+            )
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
