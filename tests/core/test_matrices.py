@@ -515,3 +515,13 @@ def test_files_that_are_not_there(tmp_path, suffix):
     (tmp_path / f"folder{suffix}").mkdir()
     with pytest.raises(InputError, match=r"is a folder. Name a file in it"):
         read_matrix(tmp_path / f"folder{suffix}")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_column_called_sample_names_the_rows(tmp_path, suffix):
+    path = tmp_path / f"weights{suffix}"
+    frame = pd.DataFrame({"sample": [1, 2], "part1": [0.5, 0.25]})
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path, index=False)
+    matrix = read_matrix(path)
+    assert matrix.X.tolist() == [[0.5], [0.25]]
+    assert matrix.rows.tolist() == ["1", "2"]

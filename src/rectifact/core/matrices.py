@@ -26,6 +26,7 @@ from rectifact.core.validation import InputError, check_not_empty
 __all__ = ["NamedMatrix", "read_matrix"]
 
 BLOCK = 1 << 24  # bytes of a CSV file read at once; a line must fit, and some have 100 000 columns
+SAMPLES = "sample"  # a first column of this name, as our own tables have it, holds names and no numbers
 LONGEST_NAME = 1000  # characters; all names take the space of the longest, and a longer one is a document
 MISSING = frozenset(csv.ConvertOptions().null_values)  # what a CSV file may hold where a number is missing
 
@@ -51,8 +52,8 @@ def read_matrix(path: Path) -> NamedMatrix:
     - ``.npz``: a sparse matrix of :func:`scipy.sparse.save_npz`, or an archive with one matrix or one named X;
     - ``.npy``: an array, which stays on the disk until it is used;
     - ``.mtx``: Matrix Market, sparse or dense;
-    - ``.csv`` and ``.tsv``: the first line names the columns, unless it is all numbers; a first column of text, or
-      without a name, names the rows; empty cells become NaN;
+    - ``.csv`` and ``.tsv``: the first line names the columns, unless it is all numbers; a first column of text,
+      without a name, or called sample, names the rows; empty cells become NaN;
     - ``.parquet``: likewise; an index that pandas stored names the rows.
 
     The text formats may be compressed: ``.csv.gz``, ``.tsv.gz``, ``.mtx.gz``, or ``.bz2``. float32 is kept, all
@@ -209,7 +210,7 @@ def _read_csv(path: Path) -> NamedMatrix:
     unnamed = _are_numbers(names)
     if not unnamed:
         _check_different(path, names)
-    index = names[:1] if names[0] == "" and not unnamed else []
+    index = names[:1] if names[0] in ("", SAMPLES) and not unnamed else []
     as_text = {names[0]: pa.string()} if index or not _is_number(first) else {}  # no date is made of a row's name
     table = csv.read_csv(
         path,
@@ -254,7 +255,7 @@ def _check_different(path: Path, names: Sequence[str]) -> None:
 
 def _from_table(path: Path, table: pa.Table, index: list[str]) -> NamedMatrix:
     """Matrix of a table: the columns in ``index``, or a first one of text or dates, name the rows."""
-    if not index and table.num_columns and _is_name(table.schema.types[0]):
+    if not index and table.num_columns and (_is_name(table.schema.types[0]) or table.column_names[0] == SAMPLES):
         index = table.column_names[:1]
     columns = [name for name in table.column_names if name not in index]
     if index and not columns:
