@@ -286,3 +286,23 @@ def test_embedding_with_holes(run, tmp_path):
     run("embed", path, "-k", "1", "-o", tmp_path / "e.csv", "--missing")
     assert len(pd.read_csv(tmp_path / "e.csv")) == 4
     assert "should end in" in run("embed", path, "-k", "1", "-o", tmp_path / "e.txt", expect=2).err
+
+
+def test_clusters_of_points_and_of_edges(run, tmp_path):
+    rng = np.random.default_rng(0)
+    points = np.vstack([rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 12])
+    path, out = tmp_path / "points.csv", tmp_path / "clusters.csv"
+    pd.DataFrame(points, columns=["x", "y"]).to_csv(path, index=False)
+    run("cluster", path, "-k", "2", "-o", out)
+    table = pd.read_csv(out)
+    assert list(table.columns) == ["sample", "cluster", "membership1", "membership2"]
+    assert table["cluster"].iloc[:40].nunique() == table["cluster"].iloc[40:].nunique() == 1
+    edges = tmp_path / "edges.csv"
+    edges.write_text("from,to,weight\na,b,2\nb,c,2\na,c,2\nc,x,0.1\nx,y,2\ny,z,2\nx,z,2\n")
+    said = run("cluster", "--graph", edges, "-k", "2")
+    rows = [line.split(",")[:2] for line in said.out.splitlines()[1:]]
+    groups = dict(rows)
+    assert groups["a"] == groups["b"] == groups["c"] != groups["x"] == groups["y"] == groups["z"]
+    assert "Give either a file of points, or a file of edges" in run("cluster", "-k", "2", expect=2).err
+    edges.write_text("from,to,weight\na,b,much\n")
+    assert "are no numbers" in run("cluster", "--graph", edges, expect=2).err

@@ -2,6 +2,7 @@
 
 from rectifact.core.validation import InputError
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
+from rectifact.graph import SymNMF, similarity_graph
 from rectifact.latent import NMD, LogisticPCA
 from rectifact.parts import ANDNMF, PurificationNMF
 
@@ -19,5 +20,7 @@ __all__ = [
     "MajorityVote",
     "MinimaxEntropy",
     "PurificationNMF",
+    "SymNMF",
     "__version__",
+    "similarity_graph",
 ]

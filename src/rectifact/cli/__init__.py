@@ -8,6 +8,7 @@ import typer
 
 from rectifact import __version__
 from rectifact.cli.bench import bench
+from rectifact.cli.cluster import cluster
 from rectifact.cli.demo import datasets, demo
 from rectifact.cli.embed import embed
 from rectifact.cli.labels import labels
@@ -37,7 +38,7 @@ def options(
     """Recover the truth behind non-negative data."""
 
 
-for command in (labels, parts, embed, demo, datasets, bench):
+for command in (labels, parts, embed, cluster, demo, datasets, bench):
     app.command()(command)
 
 

@@ -1,0 +1,165 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.neighbors import KNeighborsTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rectifact import InputError, SymNMF, similarity_graph
+from rectifact.core.monitor import Monitor
+from rectifact.datasets import load_images, make_block_model
+from rectifact.graph import from_edges, from_networkx
+from rectifact.graph.solvers import SOLVERS, projected_gradient, relative_error
+from rectifact.graph.spectral import eigenvalue_bound, leading_eigenvectors, random_start, spectral_start
+from rectifact.metrics import cluster_accuracy
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@parametrize_with_checks([SymNMF(2, n_init=2, max_iter=30), SymNMF(2, solver="hals", init="spectral", max_iter=30)])
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    return make_block_model(300, 4, degree=24, mixing=0.15)
+
+
+def dense_error(X, U):
+    return np.linalg.norm(X.toarray() - U @ U.T) ** 2 / np.linalg.norm(X.toarray()) ** 2
+
+
+def slow_graph(points, k):
+    """Self-tuning similarities by the book, with dense loops."""
+    n = len(points)
+    d = np.linalg.norm(points[:, None] - points[None], axis=2)
+    scale = np.sort(d, axis=1)[:, min(7, n - 1)]
+    S = np.zeros((n, n))
+    for i in range(n):
+        for j in np.argsort(d[i], kind="stable")[1 : k + 1]:
+            S[i, j] = S[j, i] = np.exp(-(d[i, j] ** 2) / (scale[i] * scale[j]))
+    root = np.sqrt(S.sum(axis=1))
+    return S / root[:, None] / root
+
+
+def test_the_graph_is_the_one_of_the_books(rng):
+    points = rng.random((50, 3))
+    assert_allclose(similarity_graph(points).toarray(), slow_graph(points, int(np.log2(50)) + 1), atol=1e-12)
+    assert_allclose(similarity_graph(points, 9).toarray(), slow_graph(points, 9), atol=1e-12)
+    found = similarity_graph(points, 5, neighbors=KNeighborsTransformer(n_neighbors=12))
+    assert_allclose(found.toarray(), slow_graph(points, 5), atol=1e-12)
+
+
+def test_cosine_graph_ignores_length(rng):
+    points = rng.random((40, 5))
+    longer = points * rng.uniform(1, 9, size=(40, 1))
+    first, second = (similarity_graph(data, metric="cosine").toarray() for data in (points, sp.csr_array(longer)))
+    assert_allclose(first, second, atol=1e-10)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_objective_without_the_product(blocks, rng, solver):
+    X, monitor = blocks.adjacency, Monitor(60, tol=0)
+    squared = float((X.data**2).sum())
+    U = SOLVERS[solver](X, random_start(squared, 300, 4, rng), squared, monitor=monitor)
+    assert (U >= 0).all()
+    assert_allclose(monitor.history[-1]["loss"], dense_error(X, U), rtol=1e-9)
+    assert monitor.history[-1]["loss"] < monitor.history[0]["loss"]
+
+
+def test_gradient_is_the_derivative(blocks, rng):
+    X, U = blocks.adjacency, rng.random((300, 4)) + 0.1
+    squared, step, D = float((X.data**2).sum()), 1e-6, rng.standard_normal((300, 4))
+    ahead, behind = (float(relative_error(squared, V, X @ V)) for V in (U + step * D, U - step * D))
+    assert_allclose((ahead - behind) / (2 * step) * squared, (projected_gradient(U, X @ U) * D).sum(), rtol=1e-5)
+
+
+def test_eigenvalues_that_repeat_are_all_found():
+    one = make_block_model(400, 1, degree=12).adjacency
+    X = sp.csr_array(sp.block_diag([one, one, one]))
+    values, vectors = leading_eigenvectors(X, 6)
+    assert_allclose(values, np.sort(np.linalg.eigvalsh(X.toarray()))[::-1][:6], rtol=1e-8)
+    assert_allclose(X @ vectors, vectors * values, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_planted_blocks_are_found(blocks, solver):
+    model = SymNMF(4, solver=solver, affinity="precomputed", n_init=2, random_state=0).fit(blocks.adjacency)
+    assert cluster_accuracy(blocks.labels, model.labels_) > 0.97
+    assert_allclose(model.membership_.sum(axis=1), 1)
+    assert model.relative_error_ >= model.eigenvalue_bound() - 1e-6
+    assert model.relative_error_ == min(model.resolved_["errors"].values())
+    assert len(model.resolved_["errors"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "accuracy", "error"), [("orl", 0.78, 0.3690), ("coil20", 0.795, 0.85480)], ids=["orl", "coil20"]
+)
+def test_published_images(load_or_skip, name, accuracy, error):
+    data = load_or_skip(load_images, name)
+    model = SymNMF(len(np.unique(data.y)), init="spectral").fit(data.X.astype(float))
+    assert cluster_accuracy(data.y, model.labels_) >= accuracy
+    assert eigenvalue_bound(model.affinity_matrix_, model.n_clusters, 1.0) < 1
+    assert model.eigenvalue_bound() - 1e-6 <= model.relative_error_ <= error
+
+
+def test_permuting_nodes_permutes_the_result(blocks, rng):
+    order = rng.permutation(300)
+    model = SymNMF(4, affinity="precomputed", init="spectral")
+    plain = model.fit_predict(blocks.adjacency)
+    assert cluster_accuracy(plain[order], model.fit_predict(blocks.adjacency[order][:, order])) == 1
+
+
+def test_odd_graphs(rng):
+    lonely = sp.csr_array(sp.block_diag([np.ones((4, 4)), np.ones((5, 5)), sp.csr_array((2, 2))]))  # two isolated nodes
+    model = SymNMF(2, affinity="precomputed", n_init=2, random_state=0).fit(lonely)
+    assert cluster_accuracy([0] * 4 + [1] * 5, model.labels_[:9]) == 1
+    assert np.isfinite(model.membership_).all()
+    assert_array_equal(SymNMF(1, affinity="precomputed", n_init=1).fit(lonely).labels_, 0)
+    twins = np.repeat(rng.random((10, 2)), 5, axis=0)
+    assert np.isfinite(SymNMF(3, n_init=1, random_state=0).fit(twins).membership_).all()
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.ones((3, 2)), "affinity='precomputed' needs a square matrix"),
+        (np.array([[0.0, 1.0], [0.0, 0.0]]), "X is not symmetric. Give X"),
+        (-np.ones((3, 3)), "Negative values in data"),
+        (np.zeros((3, 3)), "X has no edges"),
+        (np.ones((1, 1)), r"n_clusters=2 clusters need as many samples; X has 1 sample\(s\)"),
+    ],
+)
+def test_mistakes_get_a_sentence(X, message):
+    with pytest.raises(InputError, match=message):
+        SymNMF(2, affinity="precomputed").fit(X)
+
+
+def test_starts_are_non_negative(blocks):
+    U = spectral_start(blocks.adjacency, 4)
+    assert (U >= 0).all()
+    assert cluster_accuracy(blocks.labels, U.argmax(axis=1)) > 0.9
+
+
+def test_edge_lists(rng):
+    matrix, nodes = from_edges(["b", "a", "c"], ["a", "c", "c"], [2.0, 1.0, 5.0])
+    assert nodes.tolist() == ["a", "b", "c"]
+    assert_array_equal(matrix.toarray(), [[0, 2, 1], [2, 0, 0], [1, 0, 5]])
+    for mistake, message in (
+        (lambda: from_edges([], []), "Edges are pairs of nodes"),
+        (lambda: from_edges(["a"], [None]), "Some edges lack a node"),
+        (lambda: from_edges(["a"], ["b"], [-1.0]), "finite and not negative"),
+    ):
+        with pytest.raises(InputError, match=message):
+            mistake()
+
+
+def test_networks():
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_edge("x", "y", weight=3.0)
+    graph.add_edge("y", "z")
+    matrix, nodes = from_networkx(graph)
+    assert nodes == ["x", "y", "z"]
+    assert_array_equal(matrix.toarray(), [[0, 3, 0], [3, 0, 1], [0, 1, 0]])
