@@ -64,7 +64,8 @@ class ANDNMF(PartsTransformer):
     n_inner, step : gradient steps in each iteration (published: 50), and their size; None is as many as it takes, and
         the largest safe size
     compress : whether to work in the leading subspace of the data, of dimension ``n_components``; ``"auto"`` does if
-        samples have more nonzeros than that and ``n_inner`` is None. Faster, and rid of most of the noise.
+        samples have more nonzeros than that and ``n_inner`` is None. A stage then costs the same for any number of
+        features.
     decode : how ``transform`` finds weights: ``"relu"``, as during the fit, or ``"nnls"``, non-negative least squares,
         which fits noisy samples better and takes longer
     forgetting : what the statistics of earlier batches are multiplied by in ``partial_fit``
