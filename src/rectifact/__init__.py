@@ -2,7 +2,7 @@
 
 from rectifact.core.validation import InputError
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
-from rectifact.graph import SymNMF, similarity_graph
+from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
 from rectifact.latent import NMD, LogisticPCA
 from rectifact.parts import ANDNMF, PurificationNMF
 
@@ -21,6 +21,7 @@ __all__ = [
     "MinimaxEntropy",
     "PurificationNMF",
     "SymNMF",
+    "SymNMFNet",
     "__version__",
     "similarity_graph",
 ]

@@ -22,6 +22,7 @@ __all__ = [
     "part_errors",
     "purity",
     "root_mean_squared_error",
+    "sparse_factor",
     "total_correlation_error",
 ]
 
@@ -152,6 +153,18 @@ def nmi(truth: ArrayLike, found: ArrayLike, *, normalize: Literal["arithmetic", 
     """
     _contingency(truth, found)
     return float(normalized_mutual_info_score(truth, found, average_method=normalize))
+
+
+def sparse_factor(U: ArrayLike) -> float:
+    """Share of entries above a hundredth of the mean, in size: 1 is dense (Li, Kong and Lin 2022, section 4.1).
+
+    Examples
+    --------
+    >>> sparse_factor([[1.0, 0.0], [0.001, 1.0]])
+    0.5
+    """
+    size = np.abs(np.asarray(U, dtype=float))
+    return float((size > 0.01 * size.mean()).mean()) if size.size else 0.0
 
 
 def confusion_mse(found: ArrayLike, truth: ArrayLike) -> float:

@@ -5,13 +5,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import KNeighborsTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rectifact import InputError, SymNMF, similarity_graph
+from rectifact import InputError, SymNMF, SymNMFNet, similarity_graph
+from rectifact.bench.graph import published_graph
 from rectifact.core.monitor import Monitor
-from rectifact.datasets import load_images, make_block_model
+from rectifact.datasets import make_block_model
 from rectifact.graph import from_edges, from_networkx
-from rectifact.graph.solvers import SOLVERS, projected_gradient, relative_error
-from rectifact.graph.spectral import eigenvalue_bound, leading_eigenvectors, random_start, spectral_start
-from rectifact.metrics import cluster_accuracy
+from rectifact.graph.solvers import SOLVERS, objective, projected_gradient
+from rectifact.graph.spectral import leading_eigenvectors, random_start, spectral_start
+from rectifact.metrics import cluster_accuracy, sparse_factor
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -62,7 +63,7 @@ def test_cosine_graph_ignores_length(rng):
 def test_objective_without_the_product(blocks, rng, solver):
     X, monitor = blocks.adjacency, Monitor(60, tol=0)
     squared = float((X.data**2).sum())
-    U = SOLVERS[solver](X, random_start(squared, 300, 4, rng), squared, monitor=monitor)
+    U = SOLVERS[solver](X, random_start(X, 4, rng), squared, monitor=monitor)
     assert (U >= 0).all()
     assert_allclose(monitor.history[-1]["loss"], dense_error(X, U), rtol=1e-9)
     assert monitor.history[-1]["loss"] < monitor.history[0]["loss"]
@@ -71,7 +72,7 @@ def test_objective_without_the_product(blocks, rng, solver):
 def test_gradient_is_the_derivative(blocks, rng):
     X, U = blocks.adjacency, rng.random((300, 4)) + 0.1
     squared, step, D = float((X.data**2).sum()), 1e-6, rng.standard_normal((300, 4))
-    ahead, behind = (float(relative_error(squared, V, X @ V)) for V in (U + step * D, U - step * D))
+    ahead, behind = (float(objective(squared, V, X @ V)) for V in (U + step * D, U - step * D))
     assert_allclose((ahead - behind) / (2 * step) * squared, (projected_gradient(U, X @ U) * D).sum(), rtol=1e-5)
 
 
@@ -94,14 +95,86 @@ def test_planted_blocks_are_found(blocks, solver):
 
 
 @pytest.mark.parametrize(
-    ("name", "accuracy", "error"), [("orl", 0.78, 0.3690), ("coil20", 0.795, 0.85480)], ids=["orl", "coil20"]
+    ("name", "accuracy", "error"),
+    [
+        ("ORL", 0.78, 0.3690),
+        ("COIL-20", 0.795, 0.85480),
+        ("MNIST1", 0.695, 0.95272),
+        ("MNIST2", 0.855, 0.98480),
+        ("TDT2", 0.865, 0.93710),
+    ],
 )
-def test_published_images(load_or_skip, name, accuracy, error):
-    data = load_or_skip(load_images, name)
-    model = SymNMF(len(np.unique(data.y)), init="spectral").fit(data.X.astype(float))
-    assert cluster_accuracy(data.y, model.labels_) >= accuracy
-    assert eigenvalue_bound(model.affinity_matrix_, model.n_clusters, 1.0) < 1
+def test_published_sets(load_or_skip, name, accuracy, error):
+    graph = load_or_skip(published_graph, name)
+    init = "spectral" if name == "TDT2" else "pool"  # the spectral start wins there; a pool takes most of a minute
+    model = SymNMF(graph.n_classes, affinity="precomputed", init=init, random_state=0, n_jobs=2).fit(graph.X)
+    assert cluster_accuracy(graph.y, model.labels_) >= accuracy
     assert model.eigenvalue_bound() - 1e-6 <= model.relative_error_ <= error
+    assert model.stationarity_ <= 1e-5
+    net = SymNMFNet(graph.n_classes, affinity="precomputed", device="cpu").fit(graph.X)
+    assert model.eigenvalue_bound() - 1e-6 <= net.relative_error_ <= model.relative_error_ + 0.002
+
+
+def test_objective_and_stopping_do_not_depend_on_units(blocks):
+    """A graph in other units has the same clusters, found in as many iterations."""
+    for solver in SOLVERS:
+        fits = [
+            SymNMF(4, solver=solver, affinity="precomputed", init="random", n_init=1, random_state=0, max_iter=50)
+            for _ in range(2)
+        ]
+        one, other = (fit.fit(X) for fit, X in zip(fits, (blocks.adjacency, 1000 * blocks.adjacency), strict=True))
+        assert_allclose(other.relative_error_, one.relative_error_, rtol=1e-6)
+        assert one.n_iter_ == other.n_iter_
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_l1_makes_the_factor_sparse(blocks, solver):
+    """All solvers agree on the minimum of the objective with l1, from the same start."""
+    common = {"affinity": "precomputed", "init": "spectral", "max_iter": 3000, "tol": 1e-6}
+    plain = SymNMF(4, **common).fit(blocks.adjacency)
+    sparse = SymNMF(4, solver=solver, l1=4.0, **common).fit(blocks.adjacency)
+    newton = SymNMF(4, l1=4.0, **common).fit(blocks.adjacency)
+    assert sparse_factor(sparse.components_) < sparse_factor(plain.components_)
+    assert sparse.components_.sum() < plain.components_.sum()
+    if solver != "admm":  # stalls above the tolerance
+        assert_allclose(sparse.components_, newton.components_, atol=1e-3)
+
+
+def test_gradient_with_l1_is_the_derivative(blocks, rng):
+    X, U = blocks.adjacency, rng.random((300, 4)) + 0.1
+    squared, step, D = float((X.data**2).sum()), 1e-6, rng.standard_normal((300, 4))
+    ahead, behind = (float(objective(squared, V, X @ V, 3.0)) for V in (U + step * D, U - step * D))
+    assert_allclose((ahead - behind) / (2 * step) * squared, (projected_gradient(U, X @ U, 3.0) * D).sum(), rtol=1e-5)
+
+
+def test_threads_do_not_change_the_result(blocks):
+    for solver in ("newton", "hals"):
+        one, two = (
+            SymNMF(4, solver=solver, affinity="precomputed", n_init=4, random_state=0, n_jobs=n).fit(blocks.adjacency)
+            for n in (1, 2)
+        )
+        assert one.resolved_ == two.resolved_
+        assert_array_equal(one.components_, two.components_)
+
+
+def test_many_components_are_quick(rng):
+    """Ten thousand pairs: eigenvectors are found component by component, in time linear in their number."""
+    pair = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
+    X = sp.csr_array(sp.block_diag([pair] * 10_000))
+    values, vectors = leading_eigenvectors(X, 5)
+    assert_allclose(values, 1)
+    assert_allclose(vectors.T @ vectors, np.eye(5), atol=1e-12)
+
+
+def test_graphs_as_people_have_them(blocks):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.from_scipy_sparse_array(blocks.adjacency)
+    edges = networkx.to_pandas_edgelist(graph)
+    model = SymNMF(4, affinity="precomputed", init="spectral")
+    plain = model.fit_predict(blocks.adjacency)
+    assert_array_equal(model.nodes_, np.arange(300))
+    assert_array_equal(model.fit_predict(graph), plain)
+    assert_array_equal(model.fit_predict(edges)[np.argsort(model.nodes_)], plain)
 
 
 def test_permuting_nodes_permutes_the_result(blocks, rng):

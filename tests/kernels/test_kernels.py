@@ -62,12 +62,12 @@ def test_a_second_process_does_not_compile_again():
     code = (
         "import numpy as np; from rectifact.kernels import compiled;"
         "one = np.ones(1, dtype='i4'), np.ones(1, dtype='f4'), np.ones((1, 2));"
-        "compiled.hals_sweep(np.ones((2, 2)), np.eye(2), np.ones((2, 2)));"
+        "compiled._plain_sweep(np.ones((2, 2)), np.eye(2), np.ones((2, 2)));"
         "known = np.empty(0, dtype='i8');"
         "ends = np.array([0, 1], dtype='i4');"
         "compiled.crowd_posteriors(ends, *one[:2], np.zeros(2), np.zeros((2, 2)), known, one[2]);"
         "compiled.crowd_counts(ends, *one, 2);"
-        "forms = compiled.hals_sweep, compiled._posteriors, compiled._add_counts;"
+        "forms = compiled._plain_sweep, compiled._posteriors, compiled._add_counts;"
         "stats = [f.stats for f in forms];"
         "print(*(sum(s.cache_hits.values()) for s in stats), *(sum(s.cache_misses.values()) for s in stats))"
     )

@@ -13,6 +13,8 @@ from typing import Any
 import numba
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from rectifact.kernels import single_thread
+
 __all__ = ["Case", "environment", "measure", "one_thread"]
 
 
@@ -51,13 +53,8 @@ def measure(case: Case, data: Any, *, warmup: int = 1, repeats: int = 3) -> dict
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Keep linear algebra and compiled kernels to one thread, so that times compare."""
-    before = numba.get_num_threads()
-    with threadpool_limits(1):
-        numba.set_num_threads(1)
-        try:
-            yield
-        finally:
-            numba.set_num_threads(before)
+    with threadpool_limits(1), single_thread():
+        yield
 
 
 def environment() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from rectifact.cli.terminal import STDOUT, check_different_files, check_table_na
 from rectifact.core.matrices import read_matrix
 from rectifact.core.validation import InputError
 from rectifact.crowd.tables import read_table
-from rectifact.graph import SymNMF, from_edges
+from rectifact.graph import SymNMF, from_edges, normalized
 
 __all__ = ["cluster"]
 
@@ -27,13 +27,16 @@ def cluster(
     ] = None,
     n_clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, help="Number of clusters.")] = 8,
     graph: Annotated[
-        Path | None, typer.Option(help="Edges instead: a table whose columns are two nodes and, if there, a weight.")
+        Path | None,
+        typer.Option(help="Edges instead: a table whose columns are two nodes and, if there, a weight. Normalised."),
     ] = None,
     out: Annotated[
         Path, typer.Option("--output", "-o", help="One row per sample: cluster, memberships; .csv, .tsv, .parquet.")
     ] = STDOUT,
     metric: Annotated[Literal["euclidean", "cosine"], typer.Option(help="Distance of points.")] = "euclidean",
     n_neighbors: Annotated[int | None, typer.Option("--neighbors", min=1, help="Neighbours of a point.")] = None,
+    l1: Annotated[float, typer.Option(min=0, help="Weight of the sum of memberships: larger is sparser.")] = 0.0,
+    n_jobs: Annotated[int, typer.Option("--jobs", help="Starts that run at a time; -1 is all cores.")] = 1,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random numbers.")] = 0,
 ) -> None:
     """Find communities of a graph, or clusters of points, and how far each node belongs to each."""
@@ -46,8 +49,9 @@ def cluster(
     with progress("clustering") as callback, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         affinity: Literal["knn", "precomputed"] = "knn" if data is not None else "precomputed"
-        options: dict[str, Any] = {"n_neighbors": n_neighbors, "metric": metric, "random_state": seed}
-        model = SymNMF(n_clusters, affinity=affinity, callbacks=[callback], **options).fit(X)
+        options: dict[str, Any] = {"n_neighbors": n_neighbors, "metric": metric, "l1": l1}
+        model = SymNMF(n_clusters, affinity=affinity, callbacks=[callback], n_jobs=n_jobs, random_state=seed, **options)
+        model.fit(X)
     table = pd.DataFrame(model.membership_, columns=[f"membership{i + 1}" for i in range(n_clusters)])
     table.insert(0, "sample", names)
     table.insert(1, "cluster", model.labels_ + 1)
@@ -76,4 +80,5 @@ def _edges(path: Path) -> tuple[sp.csr_array, Any]:
         weights = pd.to_numeric(table.iloc[:, 2], errors="coerce")
         if weights.isna().any():
             raise InputError(f"Some weights in the third column of {str(path)!r} are no numbers. Mend or drop it.")
-    return from_edges(table.iloc[:, 0], table.iloc[:, 1], weights)
+    adjacency, nodes = from_edges(table.iloc[:, 0], table.iloc[:, 1], weights)
+    return normalized(adjacency), nodes  # nodes with many edges would be clusters of their own

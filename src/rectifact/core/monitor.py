@@ -42,9 +42,9 @@ class Monitor:
     Attributes
     ----------
     history : list of dict
-        Rows with ``iter`` (from 1), ``loss`` and ``seconds`` since the start.
+        Rows with ``iter`` (from 1), ``loss``, ``seconds`` since the start and, where the loop gives one, ``gap``.
     stop_reason : str
-        ``"converged"``, ``"max_iter"``, ``"loss_increased"``, ``"not_finite"`` or ``"callback"``.
+        ``"converged"``, ``"max_iter"``, ``"stalled"``, ``"loss_increased"``, ``"not_finite"`` or ``"callback"``.
 
     Examples
     --------
@@ -83,32 +83,46 @@ class Monitor:
         """Whether the loss settled within the tolerance."""
         return self.stop_reason == "converged"
 
-    def record(self, loss: Callable[[], Any], settled: bool | Callable[[], bool] = True) -> None:
+    def record(
+        self,
+        loss: Callable[[], Any],
+        settled: bool | Callable[[], bool] = True,
+        *,
+        gap: Callable[[], Any] | None = None,
+    ) -> None:
         """Evaluate ``loss`` if a check is due, and decide whether to go on.
 
         ``settled`` is false while the loss is not comparable from one iteration to the next, for
         example while a threshold decays; the run is not stopped for its loss then. Like the loss it may be
         a function, which is called at checks only.
+
+        ``gap`` measures the distance from a stationary point, relative to its scale. Where it is given the run has
+        converged when the gap is at most ``tol``, however little the loss changes; it has stalled when the loss does
+        not change at all.
         """
         if self.n_iter % self.check_every and self.n_iter < self.max_iter:
             return
         settled = settled() if callable(settled) else settled
         row = {"iter": self.n_iter, "loss": float(loss()), "seconds": perf_counter() - self._start}
+        if gap is not None:
+            row["gap"] = float(gap())
         previous = self.history[-1]["loss"] if self.history else None
         self.history.append(row)
         scale = abs(self.history[0]["loss"]) or 1.0
         fall = 0.0 if previous is None else (previous - row["loss"]) / scale
-        small = settled and previous is not None and abs(fall) < self.tol
-        self._stalls = self._stalls + 1 if small else 0
+        small = abs(fall) < self.tol if gap is None else fall == 0
+        self._stalls = self._stalls + 1 if settled and previous is not None and small else 0
         # A list, not a generator: every callback sees every row, also when one of them stops the run.
         if any([callback(row) for callback in self.callbacks]):
             self.stop_reason = "callback"
         if not isfinite(row["loss"]):
             self.stop_reason = "not_finite"
+        elif gap is not None and row["gap"] <= self.tol:
+            self.stop_reason = "converged"
         elif self.monotone and settled and fall < -self.tol:
             self.stop_reason = "loss_increased"
         elif self._stalls >= self.patience:
-            self.stop_reason = "converged"
+            self.stop_reason = "converged" if gap is None else "stalled"
 
 
 class LogProgress:
@@ -138,16 +152,18 @@ class LogProgress:
         )
 
 
-def monitor_of(estimator: Any, *, monotone: bool = False) -> Monitor:
+def monitor_of(estimator: Any, *, monotone: bool = False, check_every: int = 1) -> Monitor:
     """Monitor set up from the parameters every estimator has."""
     callbacks = list(estimator.callbacks or ())
     if estimator.verbose:
         callbacks.append(LogProgress(type(estimator).__name__, estimator.max_iter))
-    return Monitor(max_iter=estimator.max_iter, tol=estimator.tol, monotone=monotone, callbacks=callbacks)
+    limits = {"max_iter": estimator.max_iter, "tol": estimator.tol, "check_every": check_every}
+    return Monitor(**limits, monotone=monotone, callbacks=callbacks)
 
 
 _ADVICE = {
     "max_iter": "raise max_iter or tol",
+    "stalled": "the arithmetic is at its limit, raise tol",
     "loss_increased": "the arithmetic is at its limit, raise tol",
     "not_finite": "look for extreme values in the data",
 }

@@ -1,34 +1,27 @@
 """SymNMF with scikit-learn's manners."""
 
-from collections.abc import Sequence
-from numbers import Integral
+from collections.abc import Iterator, Sequence
+from numbers import Integral, Real
 from typing import Any, Literal, Self
 
-import numpy as np
 import scipy.sparse as sp
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
-from rectifact.core.arrays import is_host
-from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
-from rectifact.core.validation import (
-    RUN_CONSTRAINTS,
-    InputError,
-    Interval,
-    StrOptions,
-    check_generator,
-    check_matrix,
-    fit_context,
-)
-from rectifact.graph.similarity import similarity_graph
-from rectifact.graph.solvers import SOLVERS, projected_gradient
-from rectifact.graph.spectral import eigenvalue_bound, random_start, spectral_start
+from rectifact.core.monitor import Callback, monitor_of
+from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, fit_context
+from rectifact.graph.base import GraphClusterer, Run, best_run
+from rectifact.graph.solvers import SOLVERS
+from rectifact.kernels import single_thread
 
 __all__ = ["SymNMF"]
 
+NEWTON_SIZE = 4_000_000
+"""Largest number of entries of U for which Newton's method is the default: it keeps a dozen arrays of that size."""
 
-class SymNMF(ClusterMixin, BaseEstimator):
+
+class SymNMF(GraphClusterer):
     """Communities of a graph, or clusters of points, by ``X ~ U U'`` with ``U >= 0``.
 
     X is a symmetric matrix of similarities; row i of U says how far node i belongs to each cluster.
@@ -37,15 +30,19 @@ class SymNMF(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : number of clusters
     solver : ``"newton"``, projected Newton steps by conjugate gradients; ``"hals"``, ``"anls"``, ``"admm"``, objectives
-        that split the two factors; ``"pgd"``, projected gradient; ``"auto"`` is ``"newton"``
+        that split the two factors; ``"pgd"``, projected gradient; ``"auto"`` is ``"newton"``, or ``"hals"`` where
+        memory matters (``n_samples * n_clusters`` above 4 million)
     affinity : ``"knn"``, X are points, which are connected with their neighbours by
-        :func:`rectifact.graph.similarity_graph`; ``"precomputed"``, X is a symmetric non-negative matrix of
-        similarities
+        :func:`rectifact.graph.similarity_graph`; ``"precomputed"``, X is a graph: a symmetric non-negative matrix of
+        similarities, a networkx graph, or a table of edges with the columns source, target and, if there, weight
     init : ``"spectral"``, rotated eigenvectors; ``"random"``, ``n_init`` draws; ``"pool"``, all of them: the lowest
         objective wins
     n_init : random starts
     n_neighbors, metric : of the graph for ``affinity="knn"``
-    max_iter, tol : stop when the relative error changes by less than ``tol`` times its first value
+    l1 : weight of the sum of U in the objective, for a sparse U; it is added when the best start has converged, since
+        from a poor U it may set everything to zero
+    max_iter, tol : stop when the norm of the projected gradient is at most ``tol`` times that of ``4 X U``
+    n_jobs : starts that run at a time, each in a thread; -1 is all cores
     random_state : of the random starts
     verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
     callbacks : called with each row of the history; a true value stops the run
@@ -55,9 +52,10 @@ class SymNMF(ClusterMixin, BaseEstimator):
     labels_ : array (n_samples,), the column of U that is largest
     membership_ : array (n_samples, n_clusters), rows of U that sum to one; rows of zeros are shared evenly
     components_ : array (n_samples, n_clusters), U
-    affinity_matrix_ : the similarities
+    affinity_matrix_ : the similarities; ``nodes_``, what its rows are
     objective_ : squared Frobenius norm of ``X - U U'``; ``relative_error_``: divided by that of X
-    projected_gradient_ : norm of the projected gradient, 0 at a stationary point
+    projected_gradient_ : norm of the projected gradient, 0 at a stationary point; ``stationarity_``: divided by that of
+        ``4 X U``
     n_iter_, converged_, stop_reason_, history_ : how the best run went
     resolved_ : what was chosen: ``solver``, ``start``, and the relative ``errors`` of all starts
 
@@ -80,6 +78,8 @@ class SymNMF(ClusterMixin, BaseEstimator):
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "metric": [StrOptions({"euclidean", "cosine"})],
+        "l1": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
         **RUN_CONSTRAINTS,
     }
 
@@ -93,8 +93,10 @@ class SymNMF(ClusterMixin, BaseEstimator):
         *,
         n_neighbors: int | None = None,
         metric: Literal["euclidean", "cosine"] = "euclidean",
-        max_iter: int = 300,
-        tol: float = 1e-6,
+        l1: float = 0.0,
+        max_iter: int = 500,
+        tol: float = 1e-5,
+        n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] | None = None,
@@ -106,8 +108,10 @@ class SymNMF(ClusterMixin, BaseEstimator):
         self.n_init = n_init
         self.n_neighbors = n_neighbors
         self.metric = metric
+        self.l1 = l1
         self.max_iter = max_iter
         self.tol = tol
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
@@ -115,65 +119,30 @@ class SymNMF(ClusterMixin, BaseEstimator):
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
         """Cluster the points or the nodes of X."""
-        X = check_matrix(self, X, nonnegative=self.affinity == "precomputed")
-        if not is_host(X):
-            raise InputError("SymNMF works on the host: give a numpy array or a scipy sparse matrix.")
-        if self.n_clusters > X.shape[0]:
-            raise InputError(
-                f"n_clusters={self.n_clusters} clusters need as many samples; X has {X.shape[0]} sample(s). Lower "
-                "n_clusters."
-            )
         S = self._similarities(X)
-        squared = float((S.data**2).sum())
-        solver = "newton" if self.solver == "auto" else self.solver
-        runs = [(name, *self._run(solver, S, U, squared)) for name, U in self._starts(S, squared)]
-        errors = {name: monitor.history[-1]["loss"] for name, _, monitor in runs}
-        name, U, monitor = min(runs, key=lambda run: run[2].history[-1]["loss"])
+        size = S.shape[0] * self.n_clusters
+        solver = self.solver if self.solver != "auto" else "newton" if size <= NEWTON_SIZE else "hals"
+        name, U, monitor, errors = best_run(self._runs(solver, S))
+        if self.l1:
+            _, U, monitor = self._run(solver, S, name, U, l1=self.l1)
         self.resolved_ = {"solver": solver, "start": name, "errors": errors}
-        self.affinity_matrix_, self.components_ = S, U
-        self.relative_error_ = errors[name]
-        self.objective_ = errors[name] * squared
-        self.projected_gradient_ = float(np.linalg.norm(projected_gradient(U, S @ U)))
-        self.labels_ = U.argmax(axis=1)
-        total = U.sum(axis=1, keepdims=True)
-        self.membership_ = np.where(total > 0, U / np.where(total > 0, total, 1), 1 / self.n_clusters)
-        set_fit_report(self, monitor)
-        return self
+        return self._set_result(S, U, monitor, self.l1)
 
-    def eigenvalue_bound(self) -> float:
-        """Relative error below which no factorisation of this rank can come, non-negative or not."""
-        check_is_fitted(self)
-        return eigenvalue_bound(self.affinity_matrix_, self.n_clusters, float((self.affinity_matrix_.data**2).sum()))
+    def _runs(self, solver: str, S: sp.csr_array) -> Iterator[Run]:
+        """Finished runs of all starts, as they come, in their order."""
+        if effective_n_jobs(self.n_jobs) == 1:
+            yield from (self._run(solver, S, name, U) for name, U in self._starts(S, self.init))
+            return
+        parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator", pre_dispatch="n_jobs")
+        with threadpool_limits(1):
+            yield from parallel(delayed(self._run_alone)(solver, S, *start) for start in self._starts(S, self.init))
 
-    def _similarities(self, X: Any) -> sp.csr_array:
-        if self.affinity == "knn":
-            return similarity_graph(X, self.n_neighbors, metric=self.metric)
-        S = sp.csr_array(X)
-        if S.shape[0] != S.shape[1]:
-            raise InputError(f"affinity='precomputed' needs a square matrix of similarities; got shape {S.shape}.")
-        if abs(S - S.T).max() > 1e-10 * abs(S).max():
-            raise InputError("X is not symmetric. Give X + X.T, or affinity='knn' if X holds points.")
-        if S.nnz == 0 or not S.data.any():
-            raise InputError("X has no edges: there is nothing to cluster. Check the file or the filter.")
-        return S
+    def _run(self, solver: str, S: sp.csr_array, name: str, U: NDArray[Any], l1: float = 0.0) -> Run:
+        monitor = monitor_of(
+            self, check_every=1 if solver == "newton" else 5
+        )  # where iterations cost as much as checks
+        return name, SOLVERS[solver](S, U, float(S.data @ S.data), monitor=monitor, l1=l1), monitor
 
-    def _starts(self, S: sp.csr_array, squared: float) -> list[tuple[str, NDArray[Any]]]:
-        starts: list[tuple[str, NDArray[Any]]] = []
-        if self.init in ("pool", "spectral"):
-            starts.append(("spectral", spectral_start(S, self.n_clusters)))
-        if self.init in ("pool", "random"):
-            rng = check_generator(self.random_state)
-            draws = (random_start(squared, S.shape[0], self.n_clusters, rng) for _ in range(self.n_init))
-            starts += [(f"random {i + 1}", U) for i, U in enumerate(draws)]
-        return starts
-
-    def _run(self, solver: str, S: sp.csr_array, U: NDArray[Any], squared: float) -> tuple[NDArray[Any], Monitor]:
-        monitor = monitor_of(self)
-        return SOLVERS[solver](S, U, squared, monitor=monitor), monitor
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.affinity == "precomputed"
-        tags.input_tags.positive_only = self.affinity == "precomputed"
-        return tags
+    def _run_alone(self, *arguments: Any) -> Run:
+        with single_thread():
+            return self._run(*arguments)

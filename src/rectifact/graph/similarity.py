@@ -127,5 +127,7 @@ def normalized(S: sp.csr_array) -> sp.csr_array:
            [1., 0.]])
     """
     degree = np.asarray(S.sum(axis=1), dtype=float).ravel()
-    scale = sp.diags_array(1 / np.sqrt(np.where(degree > 0, degree, 1)))
-    return sp.csr_array(scale @ S @ scale)
+    scale = 1 / np.sqrt(np.where(degree > 0, degree, 1))
+    S = sp.csr_array(S)
+    data = S.data * np.repeat(scale, np.diff(S.indptr)) * scale[S.indices]
+    return sp.csr_array((data, S.indices, S.indptr), shape=S.shape)

@@ -1,7 +1,9 @@
 r"""Symmetric non-negative factorisation ``X ~ U U'``: solvers that see only ``X @ U`` and Gram matrices.
 
-The objective is :math:`\|X - U U^T\|_F^2 = \|X\|^2 - 2 tr(U^T X U) + \|U^T U\|^2`, so ``U U'`` is never formed. The
-loss is its relative form, divided by :math:`\|X\|^2`.
+The objective is :math:`\|X - U U^T\|_F^2 + \alpha \sum U`, with :math:`\|X - U U^T\|_F^2 = \|X\|^2 - 2 tr(U^T X U) +
+\|U^T U\|^2`, so ``U U'`` is never formed; ``l1`` is :math:`\alpha`, and U is not negative, so its sum is its l1 norm.
+The loss is the objective divided by :math:`\|X\|^2`. All solvers stop by the projected gradient: the change of the loss
+is small on a plateau too.
 
 References
 ----------
@@ -17,129 +19,158 @@ import numpy as np
 from rectifact.core.arrays import Array, namespace
 from rectifact.core.linalg import nnls_gram
 from rectifact.core.monitor import Monitor
-from rectifact.kernels import hals_sweep
+from rectifact.kernels import hals_sweep, sparse_times
 
-__all__ = ["SOLVERS", "admm", "anls", "hals", "newton", "pgd", "projected_gradient", "relative_error"]
+__all__ = ["SOLVERS", "admm", "anls", "gap", "hals", "newton", "objective", "pgd", "projected_gradient"]
 
-PENALTY = 0.66
-"""Weight of the split U = V in SymHALS and SymANLS."""
+PENALTY, RHO = 0.66, 0.3
+"""Weights of the split U = V in SymHALS and SymANLS, and in ADMM, relative to the norm of ``U'U`` at the start."""
 
 
-def relative_error(squared: Array, U: Array, XU: Array) -> Array:
-    r""":math:`\|X - U U^T\|^2 / \|X\|^2` from ``squared``, the squared norm of X, and the product ``X @ U``."""
+def objective(squared: Array, U: Array, XU: Array, l1: float = 0.0) -> Array:
+    r""":math:`(\|X - U U^T\|^2 + \alpha \sum U) / \|X\|^2` from ``squared``, the squared norm of X, and ``X @ U``."""
     xp = namespace(U)
     G = U.T @ U
-    return (squared - 2 * xp.sum(U * XU) + xp.sum(G * G)) / squared
+    return (squared - 2 * xp.sum(U * XU) + xp.sum(G * G) + l1 * xp.sum(U)) / squared
 
 
-def projected_gradient(U: Array, XU: Array) -> Array:
-    """Gradient ``4 (U U'U - X U)`` where U may move: all of it where U > 0, only what would raise U where U = 0."""
+def projected_gradient(U: Array, XU: Array, l1: float = 0.0) -> Array:
+    """Gradient ``4 (U U'U - X U) + l1`` where U may move: all where U > 0, only what would raise U where U = 0."""
+    return _free_part(U, _gradient(U, XU, l1))
+
+
+def gap(U: Array, XU: Array, gradient: Array) -> float:
+    """Norm of the projected gradient relative to that of ``4 X U``: 0 at a stationary point, free of units."""
     xp = namespace(U)
-    gradient = 4 * (U @ (U.T @ U) - XU)
+    free = _free_part(U, gradient)
+    scale = 4 * float(xp.sum(XU * XU)) ** 0.5
+    return float(xp.sum(free * free)) ** 0.5 / scale if scale else 0.0
+
+
+def _gradient(U: Array, XU: Array, l1: float) -> Array:
+    return 4 * (U @ (U.T @ U) - XU) + l1
+
+
+def _free_part(U: Array, gradient: Array) -> Array:
+    xp = namespace(U)
     return xp.where(U > 0, gradient, xp.minimum(gradient, xp.zeros_like(gradient)))
 
 
-def hals(X: Any, U: Array, squared: Array, *, monitor: Monitor, penalty: float = PENALTY) -> Array:
+def hals(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0) -> Array:
     r"""SymHALS [1]: columns of U one by one on :math:`\|X - U V^T\|^2 + \lambda \|U - V\|^2`, with V the U before."""
     xp = namespace(U)
+    penalty = PENALTY * _size(U)
     eye = penalty * xp.eye(U.shape[1], dtype=U.dtype, device=U.device)
-    XU = X @ U
+    U = xp.asarray(U, copy=True)  # the caller's start stays as it is; from here on memory is reused
+    XU = sparse_times(X, U)
     for _ in monitor:
-        U = hals_sweep(xp.asarray(U, copy=True), U.T @ U + eye, XU + penalty * U)
-        XU = X @ U
-        monitor.record(lambda: relative_error(squared, U, XU))
+        G = U.T @ U + eye
+        XU += penalty * U
+        XU -= l1 / 4
+        U = hals_sweep(U, G, XU)
+        XU = sparse_times(X, U)
+        _record(monitor, squared, U, XU, l1)
     return U
 
 
-def anls(X: Any, U: Array, squared: Array, *, monitor: Monitor, penalty: float = PENALTY) -> Array:
+def anls(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0) -> Array:
     """SymANLS [1]: the same split, solved exactly by block principal pivoting."""
+    penalty = PENALTY * _size(U)
     eye = penalty * np.eye(U.shape[1], dtype=U.dtype)
-    XU = X @ U
+    XU = sparse_times(X, U)
     for _ in monitor:
-        U = nnls_gram(U.T @ U + eye, (XU + penalty * U).T).T
-        XU = X @ U
-        monitor.record(lambda: relative_error(squared, U, XU))
+        U = nnls_gram(U.T @ U + eye, (XU + penalty * U - l1 / 4).T).T
+        XU = sparse_times(X, U)
+        _record(monitor, squared, U, XU, l1)
     return U
 
 
-def pgd(X: Any, U: Array, squared: Array, *, monitor: Monitor) -> Array:
+def pgd(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0) -> Array:
     """Projected gradient on the objective itself, the step halved until it falls and doubled after."""
-    xp = namespace(U)
-    XU = X @ U
-    loss, step = relative_error(squared, U, XU), 1.0 / float(xp.linalg.matrix_norm(U.T @ U, ord=2) * 4 + 1e-30)
+    XU = sparse_times(X, U)
+    step = 1 / (4 * _size(U))
     for _ in monitor:
-        gradient = 4 * (U @ (U.T @ U) - XU)
-        for _ in range(40):
-            trial = xp.clip(U - step * gradient, 0, None)
-            product = X @ trial
-            new = relative_error(squared, trial, product)
-            if new <= loss:
-                break
-            step /= 2
-        if new <= loss:
-            U, XU, loss, step = trial, product, new, 2 * step
-        monitor.record(lambda: loss)
+        U, XU, taken = _line_search(X, U, XU, squared, -_gradient(U, XU, l1), step, l1)
+        step = 2 * taken
+        _record(monitor, squared, U, XU, l1)
     return U
 
 
-def admm(X: Any, U: Array, squared: Array, *, monitor: Monitor, rho: float = 0.3) -> Array:
+def admm(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0) -> Array:
     """Alternating directions: two factors that are pulled together by multipliers; the non-negative one is returned."""
     xp = namespace(U)
+    rho = RHO * _size(U)
     eye = rho * xp.eye(U.shape[1], dtype=U.dtype, device=U.device)
-    V, multiplier, XV = U, xp.zeros_like(U), X @ U
+    V, multiplier, XV = U, xp.zeros_like(U), sparse_times(X, U)
     for _ in monitor:
         W = xp.linalg.solve(V.T @ V + eye, (XV + rho * V - multiplier).T).T
-        V = xp.clip(xp.linalg.solve(W.T @ W + eye, (X @ W + rho * W + multiplier).T).T, 0, None)
+        right = sparse_times(X, W) + rho * W + multiplier - l1 / 2
+        V = xp.clip(xp.linalg.solve(W.T @ W + eye, right.T).T, 0, None)
         multiplier = multiplier + rho * (W - V)
-        XV = X @ V
-        monitor.record(lambda: relative_error(squared, V, XV))
+        XV = sparse_times(X, V)
+        _record(monitor, squared, V, XV, l1)
     return V
 
 
-def newton(X: Any, U: Array, squared: Array, *, monitor: Monitor, n_inner: int = 30) -> Array:
+def newton(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0, n_inner: int = 30) -> Array:
     """Projected Newton [2]: conjugate gradients on the entries that are free to move, then a projected line search."""
-    xp = namespace(U)
-    XU = X @ U
-    loss = relative_error(squared, U, XU)
+    XU = sparse_times(X, U)
     for _ in monitor:
-        gradient = 4 * (U @ (U.T @ U) - XU)
-        free = (U > 0) | (gradient < 0)
-        move = _conjugate_gradients(X, U, xp.where(free, -gradient, xp.zeros_like(gradient)), free, n_inner)
-        step = 1.0
-        for _ in range(30):
-            trial = xp.clip(U + step * move, 0, None)
-            product = X @ trial
-            new = relative_error(squared, trial, product)
-            if new <= loss:
-                U, XU, loss = trial, product, new
-                break
-            step /= 2
-        monitor.record(lambda: loss)
+        right = -projected_gradient(U, XU, l1)
+        move = _conjugate_gradients(X, U, right, n_inner)
+        U, XU, _ = _line_search(X, U, XU, squared, move, 1.0, l1)
+        _record(monitor, squared, U, XU, l1)
     return U
 
 
-def _conjugate_gradients(X: Any, U: Array, right: Array, free: Array, n_inner: int) -> Array:
-    """Solve for the Newton step on the free entries, up to negative curvature or a tenth of the residual."""
+def _size(U: Array) -> float:
+    return float(namespace(U).linalg.matrix_norm(U.T @ U, ord=2)) or 1.0
+
+
+def _record(monitor: Monitor, squared: Array, U: Array, XU: Array, l1: float) -> None:
+    monitor.record(lambda: objective(squared, U, XU, l1), gap=lambda: gap(U, XU, _gradient(U, XU, l1)))
+
+
+def _line_search(
+    X: Any, U: Array, XU: Array, squared: Array, move: Array, step: float, l1: float
+) -> tuple[Array, Array, float]:
+    """Halve the step until the projected point is no worse; U itself where no step helps. With its ``X @ U``."""
     xp = namespace(U)
+    loss = objective(squared, U, XU, l1)
+    for _ in range(40):
+        trial = xp.clip(U + step * move, 0, None)
+        product = sparse_times(X, trial)
+        if objective(squared, trial, product, l1) <= loss:
+            return trial, product, step
+        step /= 2
+    return U, XU, step
+
+
+def _conjugate_gradients(X: Any, U: Array, right: Array, n_inner: int) -> Array:
+    """Newton step on the entries where ``right`` is not zero or U is positive, up to negative curvature.
+
+    It stops when a tenth of the residual is left; a better step is worth less than a new gradient.
+    """
+    xp = namespace(U)
+    free, zero = (U > 0) | (right > 0), xp.zeros_like(U)
     G = U.T @ U
-    zero = xp.zeros_like(U)
     step, residual, direction = zero, right, right
     norm = first = float(xp.sum(residual * residual))
     for _ in range(n_inner):
-        curved = 4 * (direction @ G + U @ (direction.T @ U) + U @ (U.T @ direction) - X @ direction)
+        curved = 4 * (direction @ G + U @ (direction.T @ U) + U @ (U.T @ direction) - sparse_times(X, direction))
         curved = xp.where(free, curved, zero)
         bend = float(xp.sum(direction * curved))
         if bend <= 1e-12 * norm:
-            return (
-                step if bool(xp.any(step != 0)) else right * (1 / (4 * float(xp.linalg.matrix_norm(G, ord=2)) + 1e-30))
-            )
+            break
         step = step + norm / bend * direction
         residual = residual - norm / bend * curved
         before, norm = norm, float(xp.sum(residual * residual))
         if norm <= 1e-2 * first:
-            break
+            return step
         direction = residual + norm / before * direction
-    return step
+    if bool(xp.any(step != 0)):
+        return step
+    return right / (4 * _size(U))  # no curvature at all: the gradient
 
 
 SOLVERS: dict[str, Callable[..., Array]] = {

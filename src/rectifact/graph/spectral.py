@@ -6,6 +6,7 @@ References
 Inference 8(1), 2019: the rotation by pivoted QR.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,28 +36,32 @@ def leading_eigenvectors(X: sp.csr_array, rank: int, *, seed: int = 0) -> tuple[
     array([3., 2.])
     """
     n_parts, part = connected_components(X, directed=False)
-    values, columns = [], []
+    order = np.argsort(part, kind="stable")
+    ends = np.searchsorted(part[order], np.arange(n_parts + 1))
+    together = sp.csr_array(X[order][:, order]) if n_parts > 1 else X
     rng = np.random.default_rng(seed)
-    for i in range(n_parts):
-        nodes = np.flatnonzero(part == i) if n_parts > 1 else np.arange(X.shape[0])
-        block = sp.csr_array(X[nodes][:, nodes]) if n_parts > 1 else X
-        k = min(rank, len(nodes))
-        if len(nodes) <= max(SMALL, 2 * k):
-            found, vectors = np.linalg.eigh(block.toarray())
-            found, vectors = found[-k:], vectors[:, -k:]
-        else:
-            found, vectors = eigsh(block, k=k, which="LA", v0=rng.standard_normal(len(nodes)))
-        values.append(found)
-        columns.append(sp.coo_array((vectors.ravel(), (np.repeat(nodes, k), np.tile(np.arange(k), len(nodes))))))
-    order = np.argsort(-np.concatenate(values), kind="stable")[:rank]
-    owner = np.repeat(np.arange(n_parts), [len(v) for v in values])
-    place = np.concatenate([np.arange(len(v)) for v in values])
-    dense = np.zeros((X.shape[0], len(order)))
-    for j, one in enumerate(order):
-        column = columns[owner[one]]
-        mine = column.col == place[one]
-        dense[column.row[mine], j] = column.data[mine]
-    return np.concatenate(values)[order], dense
+    found: list[tuple[float, int, NDArray[Any]]] = []  # value, first node of the component, vector
+    for first, last in pairwise(ends.tolist()):
+        block = together[first:last, first:last] if n_parts > 1 else X
+        if len(found) == rank and abs(block).sum(axis=1).max() <= found[-1][0]:
+            continue  # its eigenvalues are no larger than its row sums
+        for value, vector in zip(*_component(block, min(rank, last - first), rng), strict=True):
+            found.append((float(value), first, vector))
+        found = sorted(found, key=lambda item: -item[0])[:rank]
+    dense = np.zeros((X.shape[0], len(found)))
+    for j, (_, first, vector) in enumerate(found):
+        dense[order[first : first + len(vector)], j] = vector
+    return np.array([value for value, _, _ in found]), dense
+
+
+def _component(block: sp.csr_array, k: int, rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Largest ``k`` eigenvalues of a connected graph, and their eigenvectors in rows."""
+    n = block.shape[0]
+    if n <= max(SMALL, 2 * k):
+        values, vectors = np.linalg.eigh(block.toarray())
+        return values[-k:], vectors[:, -k:].T
+    values, vectors = eigsh(block, k=k, which="LA", v0=rng.standard_normal(n))
+    return values, vectors.T
 
 
 def spectral_start(X: sp.csr_array, rank: int, *, seed: int = 0) -> NDArray[Any]:
@@ -69,10 +74,14 @@ def spectral_start(X: sp.csr_array, rank: int, *, seed: int = 0) -> NDArray[Any]
     return U * np.sqrt(np.maximum(values, 0)).mean() + 1e-8
 
 
-def random_start(squared: float, n: int, rank: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Uniform numbers, scaled such that ``U U'`` is as large as X, whose squared norm is given."""
-    U = rng.random((n, rank))
-    return U * (squared**0.5 / np.linalg.norm(U.T @ U)) ** 0.5
+def random_start(X: sp.csr_array, rank: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Uniform numbers, scaled such that ``U U'`` is as near to X as it can be.
+
+    The scale matters: larger numbers make solvers that go column by column set whole columns to zero, for good.
+    """
+    U = rng.random((X.shape[0], rank))
+    G = U.T @ U
+    return U * float(((U * (X @ U)).sum() / (G * G).sum()) ** 0.5)
 
 
 def eigenvalue_bound(X: sp.csr_array, rank: int, squared: float) -> float:

@@ -4,6 +4,8 @@
 numba for numpy arrays. It is imported at the first use, so that importing rectifact does not load numba.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 
 import numpy as np
@@ -12,7 +14,16 @@ import scipy.sparse as sp
 from rectifact.core.arrays import Array, is_host
 from rectifact.kernels import reference
 
-__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep", "nmd_e_step", "nmd_nearest", "nmd_newton"]
+__all__ = [
+    "crowd_counts",
+    "crowd_posteriors",
+    "hals_sweep",
+    "nmd_e_step",
+    "nmd_nearest",
+    "nmd_newton",
+    "single_thread",
+    "sparse_times",
+]
 
 
 def crowd_posteriors(
@@ -48,6 +59,18 @@ def hals_sweep(U: Array, G: Array, B: Array) -> Array:
     return _form(U).hals_sweep(U, G, B)
 
 
+def sparse_times(X: Array, U: Array) -> Array:
+    """Product of a sparse matrix with a dense one; see :func:`rectifact.kernels.reference.sparse_times`.
+
+    Examples
+    --------
+    >>> sparse_times(sp.eye_array(2, format="csr"), np.array([[1.0], [2.0]]))
+    array([[1.],
+           [2.]])
+    """
+    return (_form(U) if sp.issparse(X) else reference).sparse_times(X, U)
+
+
 def nmd_e_step(X: Array, rows: slice, theta: Array, sigma: float, binary: bool, z: Array) -> tuple[Array, Array]:
     """E-step of NMD on a range of rows; see :func:`rectifact.kernels.reference.nmd_e_step`."""
     if not sp.issparse(X):
@@ -75,6 +98,19 @@ def nmd_newton(X: Array, B: Array, sigma: float, binary: bool, A: Array, n_jobs:
     from rectifact.kernels import compiled_newton
 
     return compiled_newton.nmd_newton(X.indptr, X.indices, X.data, B, sigma, binary, A, n_jobs)
+
+
+@contextmanager
+def single_thread() -> Iterator[None]:
+    """Keep the compiled kernels that this Python thread calls to one thread; others are not touched."""
+    import numba
+
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 def _form(array: Array) -> ModuleType:

@@ -8,20 +8,64 @@ from numba import get_num_threads, njit, prange
 
 from rectifact.core.arrays import Array
 
-__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep"]
+__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep", "sparse_times"]
 
 
-@njit(parallel=True, cache=True)
+HALS_ROWS = 64
+
+
 def hals_sweep(U: Array, G: Array, B: Array) -> Array:
-    """As in ``reference``; rows are independent given ``G``, so one pass over memory serves all columns."""
-    for i in prange(U.shape[0]):
-        for k in range(U.shape[1]):
+    """As in ``reference``; rows are independent given ``G``, so one pass over memory serves all columns.
+
+    With one thread the loop is plain, such that several Python threads may run one each.
+    """
+    return (_parallel_sweep if get_num_threads() > 1 else _plain_sweep)(U, G, B)
+
+
+def _sweep(U: Array, G: Array, B: Array) -> Array:
+    n, r = U.shape
+    for block in prange((n + HALS_ROWS - 1) // HALS_ROWS):
+        first, size = block * HALS_ROWS, min(n - block * HALS_ROWS, HALS_ROWS)
+        V = np.zeros((r, HALS_ROWS), U.dtype)  # a block of U, transposed: the inner loops run over rows and vectorise
+        step = np.zeros(HALS_ROWS, U.dtype)
+        V[:, :size] = U[first : first + size].T
+        for k in range(r):
             if G[k, k] > 0:
-                step = B[i, k]
-                for j in range(U.shape[1]):
-                    step -= U[i, j] * G[j, k]
-                U[i, k] = max(0.0, U[i, k] + step / G[k, k])
+                step[:size] = B[first : first + size, k]
+                for j in range(r):
+                    for i in range(HALS_ROWS):
+                        step[i] -= V[j, i] * G[j, k]
+                for i in range(HALS_ROWS):
+                    V[k, i] = max(0.0, V[k, i] + step[i] / G[k, k])
+        U[first : first + size] = V[:, :size].T
     return U
+
+
+_parallel_sweep = njit(parallel=True, cache=True)(_sweep)
+_plain_sweep = njit(nogil=True, cache=True)(_sweep)
+
+
+def sparse_times(X: Any, U: Array) -> Array:
+    """As in ``reference``, for a scipy CSR array; with one thread the loop is plain, as in ``hals_sweep``."""
+    out = np.empty((X.shape[0], U.shape[1]), np.result_type(X.data, U))
+    (_parallel_times if get_num_threads() > 1 else _plain_times)(
+        X.indptr, X.indices, X.data, np.ascontiguousarray(U), out
+    )
+    return out
+
+
+def _times(indptr: Array, indices: Array, data: Array, U: Array, out: Array) -> None:
+    for i in prange(len(out)):
+        for k in range(U.shape[1]):
+            out[i, k] = 0
+        for place in range(indptr[i], indptr[i + 1]):
+            j, x = indices[place], data[place]  # read once: the compiler cannot know that out is another array
+            for k in range(U.shape[1]):
+                out[i, k] += x * U[j, k]
+
+
+_parallel_times = njit(parallel=True, cache=True)(_times)
+_plain_times = njit(nogil=True, cache=True)(_times)
 
 
 BLOCK = 128  # tasks whose numbers stay in the first cache

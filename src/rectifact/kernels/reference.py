@@ -1,6 +1,7 @@
 """The kernels in plain array code: the specification that the compiled forms are tested against."""
 
 from math import log
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,7 +10,7 @@ from rectifact.core.arrays import Array, namespace
 from rectifact.core.rectify import relu
 from rectifact.kernels.truncated import LOG_ROOT_2PI, truncated_moments
 
-__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep", "nmd_e_step", "nmd_nearest", "nmd_newton"]
+__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep", "nmd_e_step", "nmd_nearest", "nmd_newton", "sparse_times"]
 
 
 def hals_sweep(U: Array, G: Array, B: Array) -> Array:
@@ -30,6 +31,11 @@ def hals_sweep(U: Array, G: Array, B: Array) -> Array:
         curvature = xp.where(G[k, k] > 0, G[k, k], float("inf"))  # no branch, which would wait for a device
         U[:, k] = relu(U[:, k] + (B[:, k] - U @ G[:, k]) / curvature)
     return U
+
+
+def sparse_times(X: Any, U: Array) -> Array:
+    """Product of a sparse matrix (n, n) with a dense one (n, r)."""
+    return X @ U
 
 
 def crowd_posteriors(

@@ -1,0 +1,239 @@
+r"""SymNMF-Net: iterations of SymNMF unrolled into blocks, whose linear layers are trained.
+
+Block i maps :math:`U_{i-1}` to :math:`U_i = ReLU(P_i (U_{i-1}^T U_{i-1} + \lambda I)^{-1})` ([1], Figure 2.1): an
+inversion layer, a linear layer :math:`P_i` and a ReLU. With :math:`P_i = (X + \lambda I) U_{i-1}`, where training
+starts (Algorithm 1), a block is one step of equation (4). The loss is that of section 4,
+
+.. math:: \sum_i \|X - U_i U_i^T\|^2 + \beta \|P_i - (X + \lambda I) U_{i-1}\|^2 + \text{terms}(U_i),
+
+with :math:`\|X - U U^T\|^2 = \|X\|^2 - 2 tr(U^T X U) + \|U^T U\|^2`: X stays sparse and ``U U'`` is never formed.
+
+References
+----------
+[1] M. Li, H. Kong, Z. Lin, "SymNMF-Net for the symmetric NMF problem", arXiv:2205.13214.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+
+from rectifact.core.monitor import Monitor
+from rectifact.graph.solvers import gap
+
+__all__ = [
+    "SETTINGS",
+    "Net",
+    "Recipe",
+    "Term",
+    "from_numpy",
+    "gradients",
+    "loss",
+    "partial_labels",
+    "start",
+    "to_numpy",
+    "to_torch",
+    "train",
+]
+
+Term = Callable[[torch.Tensor], torch.Tensor]
+"""Something of U to keep small: maps a tensor (n, r) to a number, by operations that torch can differentiate."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a net is trained.
+
+    Parameters
+    ----------
+    n_blocks : blocks
+    learning_rate : of Adam, for graphs of norm 1; ``relative``: for entries of P of root mean square 1/4
+    cosine : whether the rate falls to zero along a cosine
+    beta : weight of the distance of P from its start
+    learn_lambda : whether lambda is trained too, and kept above the bound of Proposition 1
+    keep_alive : whether entries that the ReLU set to zero still learn where that would raise them, and P stays
+        non-negative
+    """
+
+    n_blocks: int
+    learning_rate: float
+    relative: bool
+    cosine: bool
+    beta: float
+    learn_lambda: bool
+    keep_alive: bool
+
+
+SETTINGS = {
+    "paper": Recipe(10, 0.5, relative=False, cosine=False, beta=5e-6, learn_lambda=True, keep_alive=False),
+    "repaired": Recipe(1, 0.1, relative=True, cosine=True, beta=0.0, learn_lambda=False, keep_alive=True),
+}
+
+
+@dataclass
+class Net:
+    """Parameters of a net: linear layers ``P`` (blocks, n, r), the number ``lam``, and the input ``U0`` (n, r)."""
+
+    P: torch.Tensor
+    lam: torch.Tensor
+    U0: torch.Tensor
+
+    def __post_init__(self) -> None:
+        self._eye = torch.eye(self.U0.shape[1], dtype=self.U0.dtype, device=self.U0.device)
+        self._gram = self.U0.T @ self.U0
+
+    def forward(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Outputs of all blocks, after the input, and the inverses in between."""
+        outputs, inverses, G = [self.U0], [], self._gram
+        for i, P in enumerate(self.P):
+            G = outputs[-1].T @ outputs[-1] if i else G
+            inverses.append(torch.linalg.inv(G + self.lam * self._eye))
+            outputs.append(torch.relu(P @ inverses[-1]))
+        return outputs, inverses
+
+
+def start(X: torch.Tensor, U0: torch.Tensor, lam: float, n_blocks: int) -> Net:
+    """Algorithm 1: linear layers with which each block takes one step of equation (4)."""
+    number = torch.tensor(lam, dtype=U0.dtype, device=U0.device)
+    net = Net(torch.empty((0, *U0.shape), dtype=U0.dtype, device=U0.device), number, U0)
+    for _ in range(n_blocks):
+        U = net.forward()[0][-1]
+        net.P = torch.cat([net.P, (X @ U + number * U)[None]])
+    return net
+
+
+def loss(X: torch.Tensor, squared: float, net: Net, beta: float = 0.0, terms: Iterable[Term] = ()) -> torch.Tensor:
+    """The loss of section 4. Autograd can differentiate it; :func:`gradients` is faster."""
+    outputs, _ = net.forward()
+    total = torch.zeros((), dtype=net.U0.dtype, device=net.U0.device)
+    for P, before, U in zip(net.P, outputs, outputs[1:], strict=False):
+        G = U.T @ U
+        total = total + squared - 2 * (U * (X @ U)).sum() + (G * G).sum()
+        if beta:
+            total = total + beta * ((P - X @ before - net.lam * before) ** 2).sum()
+        total = total + sum(term(U) for term in terms)
+    return total
+
+
+def gradients(
+    X: torch.Tensor,
+    net: Net,
+    beta: float = 0.0,
+    terms: Sequence[Term] = (),
+    *,
+    keep_alive: bool = False,
+    learn_lambda: bool = True,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Derivatives of :func:`loss` with respect to P and lambda, by hand; that of lambda is 0 if it is not learned.
+
+    ``keep_alive`` lets the gradient through the ReLU also where the output is zero and the gradient would raise it.
+    """
+    outputs, inverses = net.forward()
+    d_P, d_lam = torch.empty_like(net.P), torch.zeros_like(net.lam)
+    carried: torch.Tensor | None = None  # derivative of the later blocks' losses with respect to this block's output
+    for i in reversed(range(len(net.P))):
+        before, U, M = outputs[i], outputs[i + 1], inverses[i]
+        d_U = torch.addmm(X @ U, U, U.T @ U, beta=-4, alpha=4)  # 4 (U U'U - X U)
+        d_U = sum((_derivative(term, U) for term in terms), start=d_U if carried is None else d_U + carried)
+        d_Y = d_U.mul_((U > 0) | (d_U < 0) if keep_alive else U > 0)
+        torch.mm(d_Y, M, out=d_P[i])
+        if i or learn_lambda:
+            d_S = -M @ (net.P[i].T @ d_Y) @ M
+            d_lam = d_lam + torch.trace(d_S)
+            carried = before @ (d_S + d_S.T) if i else None
+        if beta:
+            apart = 2 * beta * (net.P[i] - X @ before - net.lam * before)
+            d_P[i] += apart
+            d_lam = d_lam - (apart * before).sum()
+            if carried is not None:
+                carried = carried - X @ apart - net.lam * apart
+    return d_P, d_lam
+
+
+def _derivative(term: Term, U: torch.Tensor) -> torch.Tensor:
+    with torch.enable_grad():
+        V = U.detach().requires_grad_()
+        (found,) = torch.autograd.grad(term(V), V)
+    return found
+
+
+@torch.no_grad()
+def train(
+    X: torch.Tensor, squared: float, net: Net, recipe: Recipe, rate: float, *, terms: Sequence[Term], monitor: Monitor
+) -> torch.Tensor:
+    """Train the net by Adam and return the output of its last block; the loss is reported relative to ``squared``."""
+    for parameter in (net.P, net.lam):
+        parameter.requires_grad_()
+    optimizer = torch.optim.Adam([net.P, net.lam] if recipe.learn_lambda else [net.P], lr=rate, fused=True)
+    anneal = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, monitor.max_iter) if recipe.cosine else None
+    least = 0.5 * (squared**0.5 + _distance(X, squared, net.U0))
+    for _ in monitor:
+        net.P.grad, net.lam.grad = gradients(
+            X, net, recipe.beta, terms, keep_alive=recipe.keep_alive, learn_lambda=recipe.learn_lambda
+        )
+        optimizer.step()
+        if anneal is not None:
+            anneal.step()
+        if recipe.keep_alive:
+            net.P.clamp_(min=0)
+        if recipe.learn_lambda:
+            sizes = [(U * U).sum() for U in net.forward()[0]]
+            net.lam.clamp_(min=torch.stack(sizes).max().clamp(min=least))
+        monitor.record(
+            lambda: loss(X, squared, net, recipe.beta, terms) / squared,
+            settled=False,  # a loss in single precision may rest while the rate falls
+            gap=lambda: _gap(X, net.forward()[0][-1], terms),
+        )
+    return net.forward()[0][-1]
+
+
+def _distance(X: torch.Tensor, squared: float, U: torch.Tensor) -> float:
+    G = U.T @ U
+    return max(float(squared - 2 * (U * (X @ U)).sum() + (G * G).sum()), 0.0) ** 0.5
+
+
+def _gap(X: torch.Tensor, U: torch.Tensor, terms: Sequence[Term]) -> float:
+    XU = X @ U
+    gradient = 4 * (U @ (U.T @ U) - XU)
+    for term in terms:
+        gradient = gradient + _derivative(term, U)
+    return gap(U, XU, gradient)
+
+
+def partial_labels(nodes: torch.Tensor, classes: torch.Tensor, weight: float, floor: float) -> Term:
+    """Task loss: ``weight`` times the sum over ``nodes`` of minus the log of the membership in their class.
+
+    ``floor`` is added to each entry of U, which may be zero.
+    """
+
+    def term(U: torch.Tensor) -> torch.Tensor:
+        rows = U[nodes] + floor
+        chosen = rows.gather(1, classes[:, None])[:, 0]
+        return -weight * torch.log(chosen / rows.sum(dim=1)).sum()
+
+    return term
+
+
+def to_torch(S: sp.csr_array, device: str, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """A scipy matrix as a sparse tensor."""
+    index = np.int32 if S.nnz < 2**31 else np.int64  # the faster one
+    parts = [torch.from_numpy(part.astype(index)) for part in (S.indptr, S.indices)]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support")
+        X = torch.sparse_csr_tensor(*parts, torch.from_numpy(S.data).to(dtype), size=S.shape, check_invariants=False)
+        return X.to(device)
+
+
+def from_numpy(U: NDArray[Any], like: torch.Tensor) -> torch.Tensor:
+    """A numpy array as a tensor of the type and on the device of another."""
+    return torch.from_numpy(U).to(like.device, like.dtype)
+
+
+def to_numpy(U: torch.Tensor) -> NDArray[Any]:
+    """A tensor as a numpy array of double precision."""
+    return U.detach().to("cpu", torch.float64).numpy()
