@@ -160,7 +160,7 @@ def test_bench_says_what_it_measured_and_where(run, tmp_path, monkeypatch):
     assert {row["answers"] for row in results["scaling"]} == {500_000, 1_000_000}
     assert results["environment"]["numba_threads"] == 1
     assert results["environment"]["versions"]["numpy"]
-    assert "choose one of 'crowd', 'parts', 'latent'" in run("bench", "nothing", expect=2).err
+    assert "choose one of 'crowd', 'parts', 'latent', 'graph'" in run("bench", "nothing", expect=2).err
 
 
 def test_a_reader_that_has_seen_enough(tmp_path):

@@ -14,14 +14,14 @@ __all__ = ["bench"]
 
 Tables = dict[str, list[dict[str, Any]]]
 
-FAMILIES = ("crowd", "parts", "latent")
+FAMILIES = ("crowd", "parts", "latent", "graph")
 PLOTS = ("parts", "latent")
 
 
 def bench(
     family: Annotated[str, typer.Argument(help=f"What to measure: {', '.join(FAMILIES)}.")],
     peers: Annotated[
-        bool, typer.Option("--peers", help="crowd: measure crowd-kit and snorkel in the same run.")
+        bool, typer.Option("--peers", help="crowd, graph: measure crowd-kit, snorkel and scikit-learn in the same run.")
     ] = False,
     large: Annotated[bool, typer.Option("--large", help="Large data too: takes minutes and 12 GB.")] = False,
     out: Annotated[Path | None, typer.Option("--output", "-o", help="Save results and environment as JSON.")] = None,
@@ -41,7 +41,7 @@ def bench(
         check_plot(plot)
 
     with progress("measuring"), one_thread():
-        tables = {"crowd": _crowd, "parts": _parts, "latent": _latent}[family](peers, large)
+        tables = {"crowd": _crowd, "parts": _parts, "latent": _latent, "graph": _graph}[family](peers, large)
         around = environment()
     for title, rows in tables.items():
         if rows:
@@ -68,6 +68,13 @@ def _latent(peers: bool, large: bool) -> Tables:
     from rectifact.bench.latent_scaling import run_latent_scaling
 
     return run_latent(large=large) | {"scaling": run_latent_scaling(large=large)}
+
+
+def _graph(peers: bool, large: bool) -> Tables:
+    from rectifact.bench.graph import run_graph
+    from rectifact.bench.graph_scaling import run_graph_scaling
+
+    return run_graph(peers=peers, large=large) | run_graph_scaling(large=large)
 
 
 def _parts(peers: bool, large: bool) -> Tables:

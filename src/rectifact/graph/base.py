@@ -24,11 +24,14 @@ Run = tuple[str, NDArray[Any], Monitor]
 
 
 def best_run(runs: Iterator[Run]) -> tuple[str, NDArray[Any], Monitor, dict[str, float]]:
-    """The run of lowest loss, the first of equal ones, and the losses of all; one U is kept at a time."""
+    """The run of lowest loss, the first of those that are equal to eight digits, and the losses of all.
+
+    One U is kept at a time.
+    """
     best, losses = None, {}
     for run in runs:
         losses[run[0]] = run[2].history[-1]["loss"]
-        best = run if best is None or losses[run[0]] < losses[best[0]] else best
+        best = run if best is None or losses[run[0]] < (1 - 1e-8) * losses[best[0]] else best
     if best is None:
         raise ValueError("There was no run.")
     return *best, losses
