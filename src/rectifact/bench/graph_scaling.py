@@ -62,7 +62,6 @@ def fit(n: int) -> Rows:
 def iterations(n: int) -> Rows:
     """One iteration of each method, on one thread, without checks."""
     X, _ = _graph(n)
-    X = sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
     squared, start = float(X.data @ X.data), random_start(X, RANK, np.random.default_rng(0))
     plain: dict[str, Any] = {"hals_sweep": reference.hals_sweep, "sparse_times": reference.sparse_times}
     with one_thread():

@@ -13,7 +13,7 @@ from rectifact.core.arrays import is_host
 from rectifact.core.monitor import Monitor, set_fit_report
 from rectifact.core.validation import InputError, check_generator, check_matrix
 from rectifact.graph.edges import from_edges, from_networkx
-from rectifact.graph.similarity import similarity_graph
+from rectifact.graph.similarity import similarity_graph, small_indices
 from rectifact.graph.solvers import gap, objective, projected_gradient
 from rectifact.graph.spectral import eigenvalue_bound, random_start, spectral_start
 
@@ -57,10 +57,9 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
                 "n_clusters."
             )
         self.nodes_ = np.arange(X.shape[0]) if nodes is None else nodes
-        S = similarity_graph(X, self.n_neighbors, metric=self.metric) if self.affinity == "knn" else _symmetric(X)
-        if S.nnz < 2**31:
-            S = sp.csr_array((S.data, S.indices.astype(np.int32), S.indptr.astype(np.int32)), shape=S.shape)
-        return S
+        if self.affinity == "knn":
+            return similarity_graph(X, self.n_neighbors, metric=self.metric)
+        return small_indices(_symmetric(X))
 
     def _matrix_and_nodes(self, X: Any) -> tuple[Any, Any]:
         if self.affinity == "knn":

@@ -17,7 +17,7 @@ from sklearn.preprocessing import normalize
 
 from rectifact.core.validation import InputError, check_at_least, check_option
 
-__all__ = ["normalized", "similarity_graph"]
+__all__ = ["normalized", "similarity_graph", "small_indices"]
 
 SCALE_NEIGHBOR = 7
 """The neighbour whose distance is the scale of a point [2]."""
@@ -130,4 +130,11 @@ def normalized(S: sp.csr_array) -> sp.csr_array:
     scale = 1 / np.sqrt(np.where(degree > 0, degree, 1))
     S = sp.csr_array(S)
     data = S.data * np.repeat(scale, np.diff(S.indptr)) * scale[S.indices]
-    return sp.csr_array((data, S.indices, S.indptr), shape=S.shape)
+    return small_indices(sp.csr_array((data, S.indices, S.indptr), shape=S.shape))
+
+
+def small_indices(S: sp.csr_array) -> sp.csr_array:
+    """The same matrix with indices of 32 bits where they suffice, which scikit-learn asks for."""
+    if S.nnz >= 2**31:
+        return S
+    return sp.csr_array((S.data, S.indices.astype(np.int32), S.indptr.astype(np.int32)), shape=S.shape)
