@@ -4,6 +4,7 @@ from rectifact.core.validation import InputError
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
 from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
 from rectifact.latent import NMD, LogisticPCA
+from rectifact.models import load_model, save_model
 from rectifact.parts import ANDNMF, PurificationNMF
 
 __version__ = "0.1.0"
@@ -23,5 +24,7 @@ __all__ = [
     "SymNMF",
     "SymNMFNet",
     "__version__",
+    "load_model",
+    "save_model",
     "similarity_graph",
 ]

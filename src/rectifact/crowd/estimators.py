@@ -27,7 +27,7 @@ from rectifact.crowd.diagnosis import diagnose
 from rectifact.crowd.em import CrowdModel, e_step, log_e_step, vote_shares
 from rectifact.crowd.fitting import Fitting, Problem, best_start, unrefined
 from rectifact.crowd.identification import METHODS, Start, identify
-from rectifact.crowd.labels import read_answers, read_gold, read_more
+from rectifact.crowd.labels import Gold, match_gold, read_answers, read_gold, read_more
 from rectifact.crowd.planning import plan_labels, plan_pairs
 from rectifact.crowd.variational import dispersion
 from rectifact.crowd.workers import worker_table
@@ -148,8 +148,8 @@ class DawidSkene(Aggregator):
         if weights is not None:
             answers = answers.weighted(weights)
         _check_size(len(answers.workers), len(answers.classes))
-        self._gold_given = gold
-        problem = _problem(answers, gold)
+        self._gold = None if gold is None else read_gold(gold)
+        problem = _problem(answers, self._gold)
         fitting, resolved = Fitting(self.model, self.smoothing), {"columns": answers.columns}
         starts, monitor = self._starts(problem), monitor_of(self, monotone=True)
         if self.refine is None:
@@ -208,7 +208,7 @@ class DawidSkene(Aggregator):
         more = read_more(data, self.classes_, missing=self.missing)
         answers, touched = merge_answers(self._answers, more)
         _check_size(len(answers.workers), len(answers.classes))
-        problem = _problem(answers, self._gold_given)  # a task of known class may have come in
+        problem = _problem(answers, self._gold)  # a task of known class may have come in
         posteriors = np.concatenate([self._model.posteriors, problem.votes[len(self.tasks_) :]])
         background = self._fitting.background(problem, posteriors, without=touched)
         part, monitor = problem.of_tasks(touched), Monitor(max_iter=UPDATE_ITERATIONS, tol=self.tol)
@@ -281,6 +281,6 @@ def _check_size(n_workers: int, n_classes: int) -> None:
         )
 
 
-def _problem(answers: Answers, gold: Any) -> Problem:
-    known = None if gold is None else read_gold(gold, answers)
+def _problem(answers: Answers, gold: Gold | None) -> Problem:
+    known = None if gold is None else match_gold(gold, answers)
     return Problem(answers.one_hot(), vote_shares(answers.votes(), known), known)

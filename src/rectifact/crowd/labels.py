@@ -17,7 +17,10 @@ from rectifact.crowd.answers import Answers, check_comparable, encode, make_answ
 from rectifact.crowd.matrices import equal, from_matrix, from_sparse, to_matrix, whole_numbers
 from rectifact.crowd.tables import COLUMN_NAMES, find_column, read_table
 
-__all__ = ["read_answers", "read_gold", "read_more"]
+__all__ = ["Gold", "match_gold", "read_answers", "read_gold", "read_more"]
+
+Gold = tuple[NDArray[Any], NDArray[Any]]
+"""Tasks and their certain labels."""
 
 
 def read_answers(
@@ -119,22 +122,24 @@ def _matched(values: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
     return position
 
 
-def read_gold(data: Any, answers: Answers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Certain labels as task and class codes: from a dict or Series by task, or a table or file with task and label."""
+def read_gold(data: Any) -> Gold:
+    """Certain labels as arrays of tasks and labels: from a dict or Series by task, or a table or file with both."""
     if isinstance(data, str | Path):
         data = read_table(Path(data))
     if isinstance(data, Mapping):
         data = pd.Series(data)
     if isinstance(data, pd.Series):
-        tasks, labels = data.index.to_numpy(), data.to_numpy()
-    elif nw.dependencies.is_into_dataframe(data):
+        return data.index.to_numpy(), data.to_numpy()
+    if nw.dependencies.is_into_dataframe(data):
         frame = _open_frame(data, wide=False)
-        columns = (find_column(frame.columns, role, None) for role in ("task", "label"))
-        tasks, labels = (frame.get_column(column).to_numpy() for column in columns)
-    else:
-        raise InputTypeError(
-            f"gold is a dict or Series of labels by task, a table, or a file; got {type(data).__name__}."
-        )
+        task, label = (find_column(frame.columns, role, None) for role in ("task", "label"))
+        return frame.get_column(task).to_numpy(), frame.get_column(label).to_numpy()
+    raise InputTypeError(f"gold is a dict or Series of labels by task, a table, or a file; got {type(data).__name__}.")
+
+
+def match_gold(gold: Gold, answers: Answers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Certain labels as task and class codes, sorted by task; those of tasks that nobody answered are left out."""
+    tasks, labels = gold
     task, label = _matched(tasks, answers.tasks), _matched(labels, answers.classes)
     unknown = np.flatnonzero((label < 0) & (task >= 0))
     if unknown.size:

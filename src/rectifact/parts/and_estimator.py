@@ -24,7 +24,7 @@ __all__ = ["ANDNMF"]
 
 
 @dataclass(frozen=True)
-class _Stream:
+class Stream:
     """Parts before they are scaled; statistics and largest weights of all batches so far, the older ones faded."""
 
     H: Array
@@ -185,7 +185,7 @@ class ANDNMF(PartsTransformer):
         H, WtX, WtW, thresholds = H[order], WtX[order], WtW[order][:, order], found.thresholds[order]
         self._set_parts(H, thresholds)
         largest = namespace(H).max(found.W, axis=0)[order]
-        self._stream = _Stream(H, WtX, WtW, largest, threshold, monitor.n_iter)
+        self._stream = Stream(H, WtX, WtW, largest, threshold, monitor.n_iter)
         self.reconstruction_err_ = float(frobenius_residual(X, self._weights(samples, norms), self.components_))
         set_fit_report(self, monitor)
         return self
@@ -209,7 +209,7 @@ class ANDNMF(PartsTransformer):
         WtX = self.forgetting * stream.WtX + (samples.T @ weights.W).T
         WtW = self.forgetting * stream.WtW + weights.W.T @ weights.W
         H = descend(stream.H, WtX, WtW, n_inner=self.n_inner, step=self.step)
-        self._stream = _Stream(H, WtX, WtW, weights.largest, stream.threshold, stream.stage + 1)
+        self._stream = Stream(H, WtX, WtW, weights.largest, stream.threshold, stream.stage + 1)
         self._set_parts(H, weights.thresholds)
         self.n_iter_, self.converged_, self.stop_reason_ = self._stream.stage, False, "stream"
         self.history_: list[dict[str, float]] = []
@@ -279,10 +279,10 @@ class ANDNMF(PartsTransformer):
             return xp.arange(H.shape[0], device=H.device)
         return xp.argsort(-xp.linalg.vector_norm(W, axis=0) * xp.linalg.vector_norm(H, axis=1))
 
-    def _open_stream(self, X: Array, samples: Array) -> _Stream:
+    def _open_stream(self, X: Array, samples: Array) -> Stream:
         space = self._subspace(samples, first_batch=True)
         H = self._start(X, space)
-        return _Stream(H, 0.0, 0.0, 0.0, self._threshold(space, H))
+        return Stream(H, 0.0, 0.0, 0.0, self._threshold(space, H))
 
     def _set_parts(self, H: Array, thresholds: Array) -> None:
         """Parts of norm 1, thresholds to match, and zeros for what the data does not have."""
