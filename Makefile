@@ -31,7 +31,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/.run: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable .
+	$(PIP) --editable ".[report]"
 	touch $@
 
 # torch comes first and pinned: left to a range, pip would fetch the newest build with its CUDA packages.

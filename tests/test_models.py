@@ -13,7 +13,7 @@ from rectifact import ANDNMF, NMD, DawidSkene, InputError, SymNMF, load_model, s
 from rectifact.datasets import load_crowd, make_block_model, make_dots, make_topics
 from rectifact.models import ESTIMATORS, load_saved
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 def fitted():

@@ -106,3 +106,20 @@ def test_progress_is_logged_with_the_time_to_go(caplog):
         "NMD: iteration 1 of at most 10, loss 0.5, 0.2 s each, at most 2 s to go",
         "NMD: iteration 10 of at most 10, loss 0.5, 0.2 s each, at most 0 s to go",
     ]
+
+
+def test_a_gap_decides_and_not_the_loss():
+    gaps = iter([1.0, 0.1, 0.01, 0.001])
+    monitor, x = Monitor(max_iter=10, tol=0.005), 1.0
+    for _ in monitor:
+        x -= 1e-9  # the loss hardly changes
+        monitor.record(lambda: x, gap=lambda: next(gaps))
+    assert (monitor.stop_reason, monitor.n_iter) == ("converged", 4)
+    assert [row["gap"] for row in monitor.history] == [1.0, 0.1, 0.01, 0.001]
+
+
+def test_a_loss_that_rests_away_from_a_stationary_point_has_stalled():
+    monitor = Monitor(max_iter=10, tol=0.005)
+    for _ in monitor:
+        monitor.record(lambda: 1.0, gap=lambda: 0.5)
+    assert (monitor.stop_reason, monitor.converged, monitor.n_iter) == ("stalled", False, 2)

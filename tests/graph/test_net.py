@@ -76,10 +76,13 @@ def test_entries_come_back_to_life(blocks):
     """Where the output is zero and the gradient would raise it, only the repaired net learns."""
     S, made = small_net(blocks[0], 1)
     made.P = torch.where(made.P.median() < made.P, made.P, -1.0)
-    dead = made.forward()[0][-1] == 0
-    printed, repaired = (net.gradients(S, made, keep_alive=alive)[0] for alive in (False, True))
-    assert dead.any()
-    assert (repaired != printed).any()
+    (U,), (M,) = made.forward()[0][1:], made.forward()[1]
+    slope = 4 * (U @ (U.T @ U) - S @ U)
+    rising = (U == 0) & (slope < 0)
+    printed, repaired = (net.gradients(S, made, keep_alive=alive)[0][0] for alive in (False, True))
+    assert rising.any()
+    assert_allclose(printed, torch.where(U > 0, slope, 0.0) @ M, atol=1e-12)
+    assert_allclose(repaired, torch.where((U > 0) | rising, slope, 0.0) @ M, atol=1e-12)
 
 
 def test_lambda_stays_above_the_bound(blocks):
@@ -101,8 +104,11 @@ def test_the_repaired_net_equals_newton(blocks):
     assert_allclose(model.relative_error_, newton.relative_error_, atol=1e-5)
     assert model.converged_
     assert cluster_accuracy(labels, model.labels_) > 0.95
-    scaled = SymNMFNet(4, affinity="precomputed", device="cpu").fit(100 * X)
-    assert_allclose(scaled.relative_error_, model.relative_error_, atol=1e-5)
+    for unit in (1e-18, 1e14):  # whose squares single precision cannot hold
+        scaled = SymNMFNet(4, affinity="precomputed", device="cpu").fit(unit * X)
+        assert_allclose(scaled.relative_error_, model.relative_error_, atol=1e-5)
+        assert_allclose(scaled.lambda_, unit * model.lambda_, rtol=1e-6)
+        assert scaled.stationarity_ < 1e-4
 
 
 def test_the_papers_settings_run(blocks):
@@ -111,6 +117,14 @@ def test_the_papers_settings_run(blocks):
     assert model.resolved_["n_blocks"] == 10
     assert model.resolved_["start"] == "random 1"
     assert model.eigenvalue_bound() - 1e-6 <= model.relative_error_ < 1
+
+
+def test_lambda_is_that_of_the_best_start(blocks):
+    options = {"settings": "paper", "affinity": "precomputed", "device": "cpu", "n_blocks": 2, "max_iter": 20}
+    several = SymNMFNet(4, n_init=3, random_state=2, **options).fit(blocks[0])
+    assert several.resolved_["start"] != "random 3"
+    alone = SymNMFNet(4, n_init=int(several.resolved_["start"].split()[1]), random_state=2, **options).fit(blocks[0])
+    assert alone.lambda_ == several.lambda_
 
 
 def test_wishes_of_the_user(blocks):
@@ -141,6 +155,8 @@ def test_partial_labels_lift_the_others():
         ({}, {"gold": [0, 1]}, "gold must hold one whole number for each of the 200 samples"),
         ({}, {"gold": np.full(200, 4)}, "a class from 0 to 3, or -1"),
         ({"device": "nowhere"}, {}, "device='nowhere' cannot be used"),
+        ({"regularizer": lambda U: U}, {}, "regularizer must map a tensor U to one number"),
+        ({"regularizer": lambda U: 1.0}, {}, "regularizer must map a tensor U to one number"),
     ],
 )
 def test_mistakes_get_a_sentence(blocks, options, fit, message):

@@ -82,7 +82,8 @@ def iterations(n: int) -> Rows:
 def _time_per_iteration(run: Callable[[Monitor], object]) -> float:
     """Least of three; starts and the check at the end are taken off by the difference of two lengths."""
     run(_without_checks(1))  # compiles
-    return min(_seconds(run, 1 + N_ITER) - _seconds(run, 1) for _ in range(3)) / N_ITER
+    long, short = (min(_seconds(run, n) for _ in range(3)) for n in (1 + N_ITER, 1))
+    return (long - short) / N_ITER
 
 
 def _seconds(run: Callable[[Monitor], object], n_iter: int) -> float:

@@ -13,6 +13,7 @@ from rectifact.cli.demo import datasets, demo
 from rectifact.cli.embed import embed
 from rectifact.cli.labels import labels
 from rectifact.cli.parts import parts
+from rectifact.cli.report import report
 from rectifact.cli.terminal import say
 from rectifact.core.validation import InputError
 
@@ -38,7 +39,7 @@ def options(
     """Recover the truth behind non-negative data."""
 
 
-for command in (labels, parts, embed, cluster, demo, datasets, bench):
+for command in (labels, parts, embed, cluster, report, demo, datasets, bench):
     app.command()(command)
 
 

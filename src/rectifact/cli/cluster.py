@@ -9,11 +9,13 @@ import pandas as pd
 import scipy.sparse as sp
 import typer
 
+from rectifact.cli.outcome import JsonOption, Outcome, ReportOption, SaveOption, say_warnings
 from rectifact.cli.terminal import STDOUT, check_different_files, check_table_name, progress, say, write_table
 from rectifact.core.matrices import read_matrix
 from rectifact.core.validation import InputError
 from rectifact.crowd.tables import read_table
 from rectifact.graph import SymNMF, from_edges, normalized
+from rectifact.models import SavedModel
 
 __all__ = ["cluster"]
 
@@ -38,32 +40,41 @@ def cluster(
     l1: Annotated[float, typer.Option(min=0, help="Weight of the sum of memberships: larger is sparser.")] = 0.0,
     n_jobs: Annotated[int, typer.Option("--jobs", help="Starts that run at a time; -1 is all cores.")] = 1,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random numbers.")] = 0,
+    report: ReportOption = None,
+    save: SaveOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Find communities of a graph, or clusters of points, and how far each node belongs to each."""
     if (data is None) == (graph is None):
         raise InputError("Give either a file of points, or a file of edges with --graph.")
+    if graph is not None and (n_neighbors is not None or metric != "euclidean"):
+        raise InputError("--neighbors and --metric are for points. Leave them out with --graph.")
+    if n_jobs == 0:
+        raise InputError("--jobs 0 runs nothing. Give 1, more, or -1 for all cores.")
     if out != STDOUT:
         check_table_name(out)
-    check_different_files([data, graph, out])
+    outcome = Outcome(report, save, as_json)
+    outcome.check(out)
+    check_different_files([data, graph, out, *outcome.paths])
     X, names = _points(data) if data is not None else _edges(Path(str(graph)))
-    with progress("clustering") as callback, warnings.catch_warnings(record=True) as caught:
+    affinity: Literal["knn", "precomputed"] = "knn" if data is not None else "precomputed"
+    model = SymNMF(n_clusters, affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
+    with progress("clustering", model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        affinity: Literal["knn", "precomputed"] = "knn" if data is not None else "precomputed"
-        options: dict[str, Any] = {"n_neighbors": n_neighbors, "metric": metric, "l1": l1}
-        model = SymNMF(n_clusters, affinity=affinity, callbacks=[callback], n_jobs=n_jobs, random_state=seed, **options)
-        model.fit(X)
+        model.set_params(callbacks=[callback], random_state=seed).fit(X)
     table = pd.DataFrame(model.membership_, columns=[f"membership{i + 1}" for i in range(n_clusters)])
     table.insert(0, "sample", names)
     table.insert(1, "cluster", model.labels_ + 1)
     write_table(table, out)
-    for warning in caught:
-        say(f"Note: {warning.message}")
-    sizes = ", ".join(str(size) for size in np.bincount(model.labels_, minlength=n_clusters))
+    say_warnings(caught)
+    sizes = np.bincount(model.labels_, minlength=n_clusters).tolist()
     say(
-        f"{len(names)} nodes, {model.affinity_matrix_.nnz // 2} edges, {n_clusters} clusters of {sizes}; relative "
-        f"error {model.relative_error_:.4f} from start {model.resolved_['start']}, {model.stop_reason_} after "
-        f"{model.n_iter_} iterations."
+        f"{len(names)} nodes, {model.affinity_matrix_.nnz // 2} edges, {n_clusters} clusters of "
+        f"{', '.join(map(str, sizes))}; relative error {model.relative_error_:.4f} from start "
+        f"{model.resolved_['start']}, {model.stop_reason_} after {model.n_iter_} iterations."
     )
+    summary = {"nodes": len(names), "edges": model.affinity_matrix_.nnz // 2, "clusters": n_clusters, "sizes": sizes}
+    outcome.write(SavedModel(model, samples=np.asarray(names)), summary | {"relative_error": model.relative_error_})
 
 
 def _points(path: Path) -> tuple[Any, Any]:
@@ -73,12 +84,36 @@ def _points(path: Path) -> tuple[Any, Any]:
 
 def _edges(path: Path) -> tuple[sp.csr_array, Any]:
     table = read_table(path).to_pandas()
-    if table.shape[1] < 2:
-        raise InputError(f"{str(path)!r} needs two columns of nodes, and may have a third of weights. Add a column.")
+    columns = _edge_columns(path, table)
     weights = None
-    if table.shape[1] > 2:
-        weights = pd.to_numeric(table.iloc[:, 2], errors="coerce")
+    if len(columns) > 2:
+        weights = pd.to_numeric(table[columns[2]], errors="coerce")
         if weights.isna().any():
-            raise InputError(f"Some weights in the third column of {str(path)!r} are no numbers. Mend or drop it.")
-    adjacency, nodes = from_edges(table.iloc[:, 0], table.iloc[:, 1], weights)
+            raise InputError(
+                f"Some weights in the column {columns[2]!r} of {str(path)!r} are no numbers. Mend or drop it."
+            )
+    adjacency, nodes = from_edges(table[columns[0]], table[columns[1]], weights)
+    used = f"the columns {columns[0]!r} and {columns[1]!r}, " + (
+        f"weights from {columns[2]!r}" if weights is not None else "no weights"
+    )
+    say(f"Edges read from {used}.")
     return normalized(adjacency), nodes  # nodes with many edges would be clusters of their own
+
+
+def _edge_columns(path: Path, table: pd.DataFrame) -> list[str]:
+    """Names of two columns of nodes and, if there, one of weights."""
+    names = [str(name) for name in table.columns]
+    if {"source", "target"} <= set(names):
+        return [name for name in ("source", "target", "weight") if name in names]
+    if len(names) not in (2, 3):
+        raise InputError(
+            f"{str(path)!r} has {len(names)} columns; edges are two columns of nodes, and may have a third of weights. "
+            "Name them source, target and weight, or drop the others."
+        )
+    ends = pd.concat([table.iloc[:, 0], table.iloc[:, 1]]).astype(str)
+    if any(name.replace(".", "", 1).isdigit() for name in names) or ends.isin(names[:2]).any():
+        raise InputError(
+            f"The first row of {str(path)!r} looks like an edge, not like names of columns. Add a first row such as "
+            "source,target."
+        )
+    return names

@@ -1,47 +1,108 @@
 """rectifact demo and rectifact datasets: what there is to see, and to try."""
 
-import numpy as np
-from rich.table import Table
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
 
-from rectifact.cli.terminal import output, say
+import numpy as np
+import typer
+from rich.table import Table
+from sklearn.datasets import load_digits
+
+from rectifact.cli.terminal import output, progress, say
+from rectifact.core.files import check_writable
 from rectifact.crowd import DawidSkene
-from rectifact.datasets import catalogue, data_folders, load_crowd
+from rectifact.datasets import catalogue, data_folders, load_crowd, make_block_model, make_topics
+from rectifact.graph import SymNMF
+from rectifact.latent import NMD
+from rectifact.metrics import cluster_accuracy, part_errors, root_mean_squared_error
+from rectifact.models import SavedModel
+from rectifact.parts import ANDNMF
 
 __all__ = ["datasets", "demo"]
 
+Shown = tuple[str, str, str, SavedModel]
+"""Family, what was given, what was found, and the model with its data."""
 
-def demo() -> None:
-    """Show a result on real data: five anaesthetists who graded 45 patients (Dawid and Skene, 1979)."""
-    crowd = load_crowd("anaesthetists")
-    model = DawidSkene().fit(crowd.answers)
-    result = model.result()
-    unanimous = (crowd.answers.groupby("task")["label"].nunique() == 1).sum()
-    output.print("[bold]Which grade is each patient?[/bold]")
-    output.print("5 anaesthetists graded 45 patients from 1 (fit) to 4 (unfit) before an operation.")
-    output.print(f"All readings agree on {unanimous} patients only. The Dawid-Skene model finds the grades behind")
-    output.print("the readings, and the habits of each doctor, without being told any right answer.\n")
 
-    grades = Table("grade", "share of patients", title="Grades found", title_justify="left")
-    for grade, share in zip(model.classes_, model.priors_, strict=True):
-        grades.add_row(str(grade), f"{share:.2f} {'█' * round(40 * share)}")
-    output.print(grades)
+def demo(
+    out: Annotated[Path, typer.Option("--output", "-o", help="Report to write: .html.")] = Path("report.html"),
+) -> None:
+    """Show all four families on bundled and generated data, in about a minute, with a report."""
+    check_writable(out)
+    shown: list[Shown] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for what, show_one in (("labels", _labels), ("parts", _parts), ("embed", _embed), ("cluster", _cluster)):
+            with progress(f"rectifact {what}"):
+                shown.append(show_one())
+        report = _write_report(shown, out)
+    table = Table("command", "given", "found", title="What rectifact finds", title_justify="left", show_lines=True)
+    for family, given, found, _ in shown:
+        table.add_row(f"rectifact {family}", given, found)
+    output.print(table)
+    if report:
+        output.print(f"The report: [bold]{out}[/bold]. It opens in any browser, offline.")
+    else:
+        output.print("For the report as well: pip install 'rectifact[report]'.", markup=False)
+    output.print("Your own answers: [bold]rectifact labels answers.csv -o truth.csv --report report.html[/bold]")
 
-    doctors = Table("doctor", "readings", "right", "commonest mistake", title="Doctors", title_justify="left")
-    for row, confusion in zip(model.worker_report().itertuples(), model.confusions_, strict=True):
-        mistakes = confusion * model.priors_ * (1 - np.eye(len(model.classes_)))
-        said, true = np.unravel_index(mistakes.argmax(), mistakes.shape)
-        mistake = f"says {model.classes_[said]} for {confusion[said, true]:.0%} of grade {model.classes_[true]}"
-        doctors.add_row(str(row.worker), str(row.answers), f"{row.accuracy:.0%}", mistake)
-    output.print(doctors)
 
-    doubtful = Table("patient", "grade", "confidence", "readings", title="Most doubtful patients", title_justify="left")
-    for row in result.sort_values("confidence", kind="stable").head(5).itertuples():
-        given = crowd.answers.query("task == @row.task")["label"]
-        doubtful.add_row(str(row.task), str(row.label), f"{row.confidence:.1%}", " ".join(map(str, given)))
-    output.print(doubtful)
-    sure = (result["confidence"] > 0.99).sum()
-    output.print(f"{sure} of {len(result)} patients are graded with more than 99 % confidence.")
-    output.print("Your own answers: [bold]rectifact labels answers.csv -o truth.csv --workers workers.csv[/bold]")
+def _write_report(shown: list[Shown], out: Path) -> bool:
+    """Whether the packages that reports need are there, and so the report was written."""
+    if find_spec("jinja2") is None or find_spec("plotly") is None:
+        return False
+    from rectifact.report import report_of, write_report
+
+    with progress("writing the report"):
+        write_report([report_of(saved) for *_, saved in shown], out, title="rectifact demo")
+    return True
+
+
+def _labels() -> Shown:
+    """Five anaesthetists who graded 45 patients (Dawid and Skene, 1979)."""
+    answers = load_crowd("anaesthetists").answers
+    model = DawidSkene().fit(answers)
+    unanimous = (answers.groupby("task")["label"].nunique() == 1).sum()
+    best = model.worker_report().sort_values("information").iloc[-1]
+    sure = (model.probas_.max(axis=1) > 0.99).sum()
+    given = "5 anaesthetists graded 45 patients before an operation, real readings of 1979; nobody knows the truth"
+    found = (
+        f"the grade of every patient, {sure} of 45 with more than 99 % confidence, though all readings agree on "
+        f"{unanimous} only; doctor {best.worker:.0f} tells most and is right in {best.accuracy:.0%}"
+    )
+    return "labels", given, found, SavedModel(model)
+
+
+def _parts() -> Shown:
+    mixtures = make_topics("neg-dir", n_samples=2000, n_features=60, n_topics=6)
+    model = ANDNMF(6, random_state=0).fit(mixtures.X)
+    errors = part_errors(model.components_, mixtures.components)
+    given = "2000 generated mixtures of 6 parts, of both signs, with random weights"
+    found = f"all 6 parts, the worst with a relative error of {errors.max():.0e}"
+    return "parts", given, found, SavedModel(model, X=mixtures.X)
+
+
+def _embed() -> Shown:
+    digits = load_digits()
+    X = digits.data[:800] / 16
+    model = NMD(16, max_iter=100).fit(X)
+    error = root_mean_squared_error(model.inverse_transform(model.embedding_), X)
+    U, s, Vt = np.linalg.svd(X, full_matrices=False)
+    svd = root_mean_squared_error(((U[:, :16] * s[:16]) @ Vt[:16]).clip(0, 1), X)
+    given = "800 handwritten digits of scikit-learn, 64 pixels each"
+    found = f"16 dimensions that explain them with an error of {error:.3f} per pixel; truncated SVD leaves {svd:.3f}"
+    names = np.array([f"{i + 1}: a {digit}" for i, digit in enumerate(digits.target[:800])])
+    return "embed", given, found, SavedModel(model, X, samples=names, image_shape=(8, 8))
+
+
+def _cluster() -> Shown:
+    graph = make_block_model(600, 5, degree=18, mixing=0.3)
+    model = SymNMF(5, affinity="precomputed", random_state=0).fit(graph.adjacency)
+    accuracy = cluster_accuracy(graph.labels, model.labels_)
+    given = "a generated graph of 600 nodes in 5 communities, three edges in ten at random"
+    return "cluster", given, f"the community of {accuracy:.1%} of the nodes", SavedModel(model)
 
 
 def datasets() -> None:

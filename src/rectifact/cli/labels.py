@@ -2,13 +2,15 @@
 
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from rectifact.cli.outcome import JsonOption, Outcome, ReportOption, SaveOption, say_warnings
 from rectifact.cli.terminal import STDOUT, check_different_files, check_table_name, progress, say, write_table
 from rectifact.core.validation import InputError
 from rectifact.crowd import DawidSkene, read_answers
+from rectifact.models import SavedModel
 
 __all__ = ["labels"]
 
@@ -30,18 +32,24 @@ def labels(
     plan: Annotated[Path | None, typer.Option(help="Write the 1000 tasks to label next here, and whom to ask.")] = None,
     calibrate: Annotated[bool, typer.Option("--calibrate", help="Make too high confidence honest.")] = False,
     missing: Annotated[str, typer.Option(help="What stands for no answer, besides nothing.")] = "auto",
+    report: ReportOption = None,
+    save: SaveOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Turn the answers of many annotators into one label per task, and learn who is good."""
     if STDOUT in (workers, plan):
         raise InputError("Only the labels can go to the standard output. Name a file for --workers and --plan.")
+    outcome = Outcome(report, save, as_json)
     outputs = [path for path in (out, workers, plan) if path is not None and path != STDOUT]
     for path in outputs:
         check_table_name(path)
-    check_different_files([answers, gold, *outputs])
+    outcome.check(out)
+    check_different_files([answers, gold, *outputs, *outcome.paths])
     data = read_answers(answers, task=task, worker=worker, label=label, wide=wide, missing=missing)
-    with progress("aggregating") as callback, warnings.catch_warnings(record=True) as caught:
+    model = DawidSkene()
+    with progress("aggregating", model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = DawidSkene(callbacks=[callback]).fit(data, gold=gold)
+        model.set_params(callbacks=[callback]).fit(data, gold=gold)
         if calibrate:
             model.calibrate()
     write_table(model.result(), out)
@@ -50,13 +58,19 @@ def labels(
     if plan is not None:
         table = model.next_labels(min(len(data.tasks), MOST_PLANNED))
         write_table(table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names)))), plan)
-    for warning in caught:
-        say(f"Note: {warning.message}")
+    say_warnings(caught)
     say(
         f"{len(data)} answers of {len(data.workers)} workers on {len(data.tasks)} tasks, {len(data.classes)} classes: "
         f"{model.stop_reason_} after {model.n_iter_} iterations."
     )
-    for row in model.diagnose().itertuples():
+    findings = model.diagnose()
+    for row in findings.itertuples():
         say(f"{row.severity}: {row.finding}. {row.detail} {row.remedy}")
     if data.columns and set(data.columns) != set(data.columns.values()):
         say("Columns read: " + ", ".join(f"{role} from {column!r}" for role, column in data.columns.items()) + ".")
+    summary: dict[str, Any] = {"answers": len(data), "tasks": len(data.tasks), "workers": len(data.workers)}
+    summary |= {
+        "classes": [str(name) for name in data.classes],
+        "mean_confidence": float(model.probas_.max(axis=1).mean()),
+    }
+    outcome.write(SavedModel(model), summary | {"findings": findings.to_dict("records")})

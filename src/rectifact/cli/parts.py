@@ -11,6 +11,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from rectifact.cli.images import ImageOption, check_image_shape
+from rectifact.cli.outcome import JsonOption, Outcome, ReportOption, SaveOption, say_warnings
 from rectifact.cli.terminal import (
     check_different_files,
     check_table_name,
@@ -23,6 +25,7 @@ from rectifact.cli.terminal import (
 from rectifact.core.files import check_writable
 from rectifact.core.matrices import NamedMatrix, read_matrix
 from rectifact.core.validation import InputError
+from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import count_words, read_documents
 from rectifact.parts.samples import choose_norm, squared_norm
@@ -57,6 +60,10 @@ def parts(
     max_share: Annotated[float, typer.Option(help="Drop words of a larger share of the documents.")] = 0.5,
     max_words: Annotated[int, typer.Option(min=1, help="Keep this many words, the commonest.")] = 20_000,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random numbers.")] = 0,
+    image: ImageOption = None,
+    report: ReportOption = None,
+    save: SaveOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Find the parts that samples are mixtures of: topics of texts, spectra, sources."""
     for path in (features, weights):
@@ -66,7 +73,9 @@ def parts(
         check_writable(out)
         if out.suffix.lower() != ".npz":
             raise InputError(f"{str(out)!r} should end in .npz. Rename it, or see --features and --weights for tables.")
-    check_different_files([data, out, features, weights])
+    outcome = Outcome(report, save, as_json)
+    outcome.check(None)
+    check_different_files([data, out, features, weights, *outcome.paths])
     if text or data.is_dir() or data.suffix.lower() in {".txt", ".text"}:
         documents, names = read_documents(data)
         counts = count_words(
@@ -80,10 +89,11 @@ def parts(
         matrix = replace(counts, rows=names)
     else:
         matrix = read_matrix(data)
-    with progress("finding parts") as callback, warnings.catch_warnings(record=True) as caught:
+    image_shape = check_image_shape(image, matrix.X.shape[1])
+    model = (ANDNMF if method == "and" else PurificationNMF)(n_parts, random_state=seed)
+    with progress("finding parts", model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        kind = ANDNMF if method == "and" else PurificationNMF
-        model = kind(n_parts, random_state=seed, callbacks=[callback]).fit(matrix.X)
+        model.set_params(callbacks=[callback]).fit(matrix.X)
         W = np.asarray(model.transform(matrix.X))
     named = _named(matrix)
     signed = choose_norm(matrix.X) == "l2"
@@ -96,15 +106,16 @@ def parts(
         write_table(largest, features)
     if weights is not None:
         write_table(_weights_table(W, named.rows), weights)
-    if not (out or features or weights):
+    if not (out or features or weights or as_json):
         show(_top_table(largest, W))
-    for warning in caught:
-        say(f"Note: {warning.message}")
+    say_warnings(caught)
     explained = 1 - model.reconstruction_err_**2 / float(squared_norm(matrix.X))
     say(
         f"{W.shape[0]} samples, {len(named.columns)} features, {n_parts} parts: {explained:.1%} of the squared norm "
         f"explained; start {model.resolved_['init']}, {model.stop_reason_} after {model.n_iter_} iterations."
     )
+    summary = {"samples": W.shape[0], "features": len(named.columns), "parts": n_parts, "explained": float(explained)}
+    outcome.write(SavedModel(model, matrix.X, named.columns, named.rows, image_shape), summary)
 
 
 def _named(matrix: NamedMatrix) -> Any:

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from rectifact.core.files import atomic_path, check_writable
@@ -26,6 +33,7 @@ __all__ = [
     "save_arrays",
     "say",
     "show",
+    "show_plain",
     "write_table",
 ]
 
@@ -40,12 +48,27 @@ def say(text: str) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callback]:
-    """Spinner on stderr while something runs; nothing where stderr is no terminal."""
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+def progress(what: str, max_iter: int | None = None) -> Iterator[Callback]:
+    """Bar on stderr while something runs, with rate and remaining time; nothing where stderr is no terminal."""
+    columns: list[ProgressColumn | str] = [SpinnerColumn(), "{task.description}", TimeElapsedColumn()]
+    if max_iter is not None:
+        columns += [BarColumn(bar_width=20), "{task.fields[rate]}", "at most", TimeRemainingColumn(), "to go"]
     with Progress(*columns, console=messages, transient=True, disable=not messages.is_terminal) as bars:
-        bar = bars.add_task(what)
-        yield lambda row: bars.update(bar, description=f"{what}: iteration {row['iter']:.0f}")
+        bar = bars.add_task(what, total=max_iter, rate="")
+
+        def advance(row: dict[str, float]) -> None:
+            rate = f"{row['iter'] / max(row['seconds'], 1e-9):.3g}/s"
+            description = f"{what}: iteration {row['iter']:.0f}"
+            bars.update(bar, completed=row["iter"], description=description, rate=rate)
+
+        yield advance
+
+
+def show_plain(text: str) -> None:
+    """Print one line of data for programs on the standard output."""
+    with _writing_to_stdout():
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
 
 
 def show(what: Any) -> None:

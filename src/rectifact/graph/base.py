@@ -1,15 +1,18 @@
 """What the estimators of graphs share: from what people have to similarities, starts, and the result."""
 
+import warnings
 from collections.abc import Iterator
+from math import inf, isnan
 from typing import Any, Self
 
+import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import is_host
+from rectifact.core.arrays import eps, is_host
 from rectifact.core.monitor import Monitor, set_fit_report
 from rectifact.core.validation import InputError, check_generator, check_matrix
 from rectifact.graph.edges import from_edges, from_networkx
@@ -26,12 +29,16 @@ Run = tuple[str, NDArray[Any], Monitor]
 def best_run(runs: Iterator[Run]) -> tuple[str, NDArray[Any], Monitor, dict[str, float]]:
     """The run of lowest loss, the first of those that are equal to eight digits, and the losses of all.
 
-    One U is kept at a time.
+    One U is kept at a time. A callback that stops a run ends the pool.
     """
     best, losses = None, {}
     for run in runs:
-        losses[run[0]] = run[2].history[-1]["loss"]
-        best = run if best is None or losses[run[0]] < (1 - 1e-8) * losses[best[0]] else best
+        losses[run[0]] = loss = run[2].history[-1]["loss"]
+        least = losses[best[0]] if best is not None else inf
+        if best is None or isnan(least) or loss < least - 1e-8 * abs(least):
+            best = run
+        if run[2].stop_reason == "callback":
+            break
     if best is None:
         raise ValueError("There was no run.")
     return *best, losses
@@ -62,12 +69,18 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
         return small_indices(_symmetric(X))
 
     def _matrix_and_nodes(self, X: Any) -> tuple[Any, Any]:
+        network = hasattr(X, "adjacency") and hasattr(X, "nodes")
+        table = nw.from_native(X, eager_only=True) if nw.dependencies.is_into_dataframe(X) else None
+        edges = table is not None and {"source", "target"} <= set(table.columns)
         if self.affinity == "knn":
+            if network or edges:
+                raise InputError("X is a graph, not points. Give affinity='precomputed'.")
             return X, None
-        if hasattr(X, "adjacency") and hasattr(X, "nodes"):
+        if network:
             return from_networkx(X)
-        if {"source", "target"} <= set(getattr(X, "columns", ())):
-            return from_edges(X["source"], X["target"], X["weight"] if "weight" in X.columns else None)
+        if table is not None and edges:
+            names = [name for name in ("source", "target", "weight") if name in table.columns]
+            return from_edges(*(table.get_column(name).to_numpy() for name in names))
         return X, None
 
     def _starts(self, S: sp.csr_array, init: str) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -80,6 +93,12 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
                 yield f"random {i + 1}", random_start(S, self.n_clusters, rng)
 
     def _set_result(self, S: sp.csr_array, U: NDArray[Any], monitor: Monitor, l1: float = 0.0) -> Self:
+        U = U * (np.asarray(S.sum(axis=1)).reshape(-1, 1) > 0)  # nodes without edges belong nowhere
+        empty = int((U.max(axis=0) == 0).sum())
+        if empty:
+            warnings.warn(
+                f"{empty} of {self.n_clusters} clusters are empty: lower n_clusters or l1.", UserWarning, stacklevel=4
+            )
         squared, XU = _squared(S), S @ U
         gradient = projected_gradient(U, XU, l1)
         self.affinity_matrix_, self.components_ = S, U
@@ -106,11 +125,14 @@ def _squared(S: sp.csr_array) -> float:
 
 
 def _symmetric(X: Any) -> sp.csr_array:
-    S = sp.csr_array(X)
-    if S.shape[0] != S.shape[1]:
-        raise InputError(f"affinity='precomputed' needs a square matrix of similarities; got shape {S.shape}.")
-    if abs(S - S.T).max() > 1e-10 * abs(S).max():
-        raise InputError("X is not symmetric. Give X + X.T, or affinity='knn' if X holds points.")
-    if S.nnz == 0 or not S.data.any():
+    if X.shape[0] != X.shape[1]:
+        raise InputError(f"affinity='precomputed' needs a square matrix of similarities; got shape {X.shape}.")
+    S = sp.csr_array(X, copy=True)
+    S.eliminate_zeros()
+    if S.nnz == 0:
         raise InputError("X has no edges: there is nothing to cluster. Check the file or the filter.")
-    return S
+    other = S.T.tocsr()
+    apart = S - other
+    if apart.nnz and abs(apart.data).max() > max(1e-10, 10 * eps(S.data)) * S.data.max():
+        raise InputError("X is not symmetric. Give X + X.T, or affinity='knn' if X holds points.")
+    return S if not apart.nnz else sp.csr_array((S + other) / 2)

@@ -30,13 +30,11 @@ def from_edges(
         raise InputError(f"Edges are pairs of nodes; got {len(ends[0])} sources and {len(ends[1])} targets.")
     if ends[0].isna().any() or ends[1].isna().any():
         raise InputError("Some edges lack a node. Drop those rows first.")
+    if len({pd.api.types.is_numeric_dtype(end) for end in ends}) == 2:
+        raise InputError("Sources are numbers and targets are text, or the reverse. Make both text, with astype(str).")
     codes, nodes = pd.factorize(pd.concat(ends), sort=True)
-    values = np.ones(len(ends[0])) if weight is None else np.asarray(weight, dtype=float)
-    if not (np.isfinite(values) & (values >= 0)).all():
-        raise InputError("Weights of edges are finite and not negative. Drop or shift those that are not.")
-    i, j = codes[: len(values)], codes[len(values) :]
-    half = sp.coo_array((np.where(i == j, values / 2, values), (i, j)), shape=(len(nodes), len(nodes)))
-    return sp.csr_array(half + half.T), np.asarray(nodes)
+    n = len(ends[0])
+    return _adjacency(codes[:n], codes[n:], weight, len(nodes)), np.asarray(nodes)
 
 
 def from_networkx(graph: Any) -> tuple[sp.csr_array, list[Any]]:
@@ -46,8 +44,20 @@ def from_networkx(graph: Any) -> tuple[sp.csr_array, list[Any]]:
     edges = [(place[u], place[v], data.get("weight", 1.0)) for u, v, data in graph.edges(data=True)]
     if not edges:
         raise InputError("The graph has no edges: there is nothing to cluster.")
-    source, target, weight = (np.array(part) for part in zip(*edges, strict=True))
-    half = sp.coo_array(
-        (np.where(source == target, weight / 2, weight), (source, target)), shape=(len(nodes), len(nodes))
-    )
-    return sp.csr_array(half + half.T), nodes
+    source, target, weight = zip(*edges, strict=True)
+    return _adjacency(np.array(source), np.array(target), weight, len(nodes)), nodes
+
+
+def _adjacency(source: NDArray[Any], target: NDArray[Any], weight: Any, n_nodes: int) -> sp.csr_array:
+    """Symmetric matrix of edges between numbered nodes."""
+    try:
+        values = np.ones(len(source)) if weight is None else np.asarray(weight, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"Weights of edges are numbers: {error}.") from error
+    if values.shape != source.shape:
+        raise InputError(f"There are {len(source)} edges, but weights of shape {values.shape}. Give one for each edge.")
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise InputError("Weights of edges are finite and not negative. Drop or shift those that are not.")
+    loops = source == target
+    half = sp.coo_array((np.where(loops, values / 2, values), (source, target)), shape=(n_nodes, n_nodes))
+    return sp.csr_array(half + half.T)

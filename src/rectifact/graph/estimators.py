@@ -40,7 +40,7 @@ class SymNMF(GraphClusterer):
     n_init : random starts
     n_neighbors, metric : of the graph for ``affinity="knn"``
     l1 : weight of the sum of U in the objective, for a sparse U; it is added when the best start has converged, since
-        from a poor U it may set everything to zero
+        from a poor U it may set everything to zero. So does too large a weight from any U, with a warning
     max_iter, tol : stop when the norm of the projected gradient is at most ``tol`` times that of ``4 X U``
     n_jobs : starts that run at a time, each in a thread; -1 is all cores
     random_state : of the random starts
@@ -79,7 +79,7 @@ class SymNMF(GraphClusterer):
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "metric": [StrOptions({"euclidean", "cosine"})],
         "l1": [Interval(Real, 0, None, closed="left")],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None],
         **RUN_CONSTRAINTS,
     }
 
@@ -123,7 +123,7 @@ class SymNMF(GraphClusterer):
         size = S.shape[0] * self.n_clusters
         solver = self.solver if self.solver != "auto" else "newton" if size <= NEWTON_SIZE else "hals"
         name, U, monitor, errors = best_run(self._runs(solver, S))
-        if self.l1:
+        if self.l1 and monitor.stop_reason != "callback":
             _, U, monitor = self._run(solver, S, name, U, l1=self.l1)
         self.resolved_ = {"solver": solver, "start": name, "errors": errors}
         return self._set_result(S, U, monitor, self.l1)

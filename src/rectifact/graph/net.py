@@ -144,12 +144,12 @@ def gradients(
         torch.mm(d_Y, M, out=d_P[i])
         if i or learn_lambda:
             d_S = -M @ (net.P[i].T @ d_Y) @ M
-            d_lam = d_lam + torch.trace(d_S)
+            d_lam = d_lam + torch.trace(d_S) if learn_lambda else d_lam
             carried = before @ (d_S + d_S.T) if i else None
         if beta:
             apart = 2 * beta * (net.P[i] - X @ before - net.lam * before)
             d_P[i] += apart
-            d_lam = d_lam - (apart * before).sum()
+            d_lam = d_lam - (apart * before).sum() if learn_lambda else d_lam
             if carried is not None:
                 carried = carried - X @ apart - net.lam * apart
     return d_P, d_lam

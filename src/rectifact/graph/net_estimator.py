@@ -144,39 +144,56 @@ class SymNMFNet(GraphClusterer):
         S = self._similarities(X)
         known = _checked_gold(gold, S.shape[0], self.n_clusters)
         device = ("cuda" if net.torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
-        try:
-            similarities = net.to_torch(S, device)
-        except (RuntimeError, AssertionError) as error:
-            raise InputError(f"device={device!r} cannot be used: {str(error).splitlines()[0]}") from error
         recipe = net.SETTINGS[self.settings]
         n_blocks = recipe.n_blocks if self.n_blocks is None else self.n_blocks
         init = self.init if self.init != "auto" else "random" if self.settings == "paper" else "spectral"
-        runs = self._runs(S, similarities, n_blocks, init, known)
-        name, U, monitor, losses = best_run(runs)
+        lambdas: dict[str, float] = {}
+        name, U, monitor, losses = best_run(self._runs(S, device, n_blocks, init, known, lambdas))
+        self.lambda_ = lambdas[name]
         self.resolved_ = {"settings": self.settings, "n_blocks": n_blocks, "device": device}
         self.resolved_ |= {"start": name, "losses": losses}
         return self._set_result(S, U, monitor)
 
-    def _runs(self, S: sp.csr_array, X: Any, n_blocks: int, init: str, known: NDArray[Any] | None) -> Iterator[Run]:
+    def _runs(
+        self,
+        S: sp.csr_array,
+        device: str,
+        n_blocks: int,
+        init: str,
+        known: NDArray[Any] | None,
+        lambdas: dict[str, float],
+    ) -> Iterator[Run]:
+        """Finished runs of all starts, as they come; their lambdas are put into ``lambdas``.
+
+        The repaired net sees the graph in units in which its norm is 1, such that single precision suffices for graphs
+        of any size; the paper's learning rate has meaning only in the graph's own.
+        """
         net = _net_module()
-        recipe, squared = net.SETTINGS[self.settings], float(S.data @ S.data)
+        recipe, norm = net.SETTINGS[self.settings], float(np.linalg.norm(S.data))
+        unit = norm if recipe.relative else 1.0
+        X, squared = _on_device(S / unit, device), (norm / unit) ** 2
         rate = recipe.learning_rate if self.learning_rate is None else self.learning_rate
         if recipe.relative:  # the net's P is about |X|_F U, and U about sqrt(|X|_2 / n)
-            rate *= 4 * (squared * max(leading_eigenvectors(S, 1)[0][0], 0) / S.shape[0]) ** 0.5
+            rate *= 4 * (max(leading_eigenvectors(S, 1)[0][0], 0) / unit / S.shape[0]) ** 0.5
         labels = [] if known is None else [self._label_term(known, X, squared)]
-        wanted = [] if self.regularizer is None else [self._wanted]
+        wanted = [] if self.regularizer is None else [self._wanted(unit)]
         stages = [labels, labels + wanted] if wanted and recipe.keep_alive else [labels + wanted]
         for name, start in self._starts(S, init):
-            U = net.from_numpy(start if known is None else _aligned(start, known), X)
+            U = net.from_numpy((start if known is None else _aligned(start, known)) / unit**0.5, X)
+            _check_terms(wanted, U)
             for terms in stages:
                 monitor = monitor_of(self, check_every=10)
                 trained = net.start(X, U, squared**0.5, n_blocks)
                 U = net.train(X, squared, trained, recipe, rate, terms=terms, monitor=monitor)
-            self.lambda_ = float(trained.lam.detach())
-            yield name, net.to_numpy(U), monitor
+                if monitor.stop_reason == "callback":
+                    break
+            lambdas[name] = unit * float(trained.lam.detach())
+            yield name, unit**0.5 * net.to_numpy(U), monitor
 
-    def _wanted(self, U: Any) -> Any:
-        return self.weight * (self.regularizer(U) if callable(self.regularizer) else U.sum())
+    def _wanted(self, unit: float) -> Callable[[Any], Any]:
+        """The regularizer as a function of U in units of the net."""
+        own = self.regularizer if callable(self.regularizer) else lambda U: U.sum()
+        return lambda U: self.weight / unit**2 * own(U * unit**0.5)
 
     def _label_term(self, known: NDArray[Any], X: Any, squared: float) -> Any:
         net = _net_module()
@@ -184,6 +201,23 @@ class SymNMFNet(GraphClusterer):
         tensors = [net.torch.from_numpy(part).to(X.device) for part in (nodes, known[nodes])]
         n = len(known)
         return net.partial_labels(*tensors, self.label_weight * squared / n, 0.01 * (squared / n) ** 0.25)
+
+
+def _on_device(S: sp.csr_array, device: str) -> Any:
+    try:
+        return _net_module().to_torch(S, device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"device={device!r} cannot be used: {str(error).splitlines()[0]}") from error
+
+
+def _check_terms(terms: list[Callable[[Any], Any]], U: Any) -> None:
+    """Refuse a regularizer that torch cannot differentiate, before training."""
+    for term in terms:
+        found = term(U.clone().requires_grad_())
+        if getattr(found, "shape", None) != () or not found.requires_grad:
+            raise InputError(
+                "regularizer must map a tensor U to one number by operations that torch can differentiate."
+            )
 
 
 def _net_module() -> Any:

@@ -69,11 +69,14 @@ def similarity_graph(
     nearest = _nearest(distances, k)
     row = np.repeat(np.arange(n), np.diff(nearest.indptr))
     if metric == "cosine":
-        similarity = 1 - nearest.data**2 / 2
+        length = np.asarray(abs(X).sum(axis=1)).ravel()  # 0 where a row is empty, which is like no other
+        similarity = np.where(length[row] * length[nearest.indices] > 0, 1 - nearest.data**2 / 2, 0)
     else:
         similarity = np.exp(-(nearest.data**2) / (scales[row] * scales[nearest.indices]))
     S = sp.csr_array((np.maximum(similarity, 0), nearest.indices, nearest.indptr), shape=(n, n))
-    return normalized(S.maximum(S.T))
+    S = sp.csr_array(S.maximum(S.T))
+    S.eliminate_zeros()
+    return normalized(S)
 
 
 def _distances(X: Any, k: int, neighbors: Any, n_jobs: int | None) -> sp.csr_array:
@@ -100,8 +103,10 @@ def _without_self(graph: sp.csr_array, i: int, k: int) -> tuple[NDArray[Any], ND
 
 def _scales(distances: sp.csr_array) -> NDArray[np.float64]:
     """Distance of each point to its seventh neighbour, or to the last that is there; of duplicates, something small."""
-    last = np.minimum(distances.indptr[:-1] + SCALE_NEIGHBOR, distances.indptr[1:]) - 1
-    scale = np.asarray(distances.data[np.maximum(last, 0)], dtype=float)
+    first, end = distances.indptr[:-1], distances.indptr[1:]
+    scale = np.zeros(distances.shape[0])
+    some = end > first
+    scale[some] = distances.data[np.minimum(first + SCALE_NEIGHBOR, end)[some] - 1]
     positive = scale[scale > 0]
     return np.where(scale > 0, scale, positive.min() if positive.size else 1.0)
 
@@ -110,7 +115,7 @@ def _nearest(distances: sp.csr_array, k: int) -> sp.csr_array:
     """The first ``k`` entries of each row."""
     place = np.arange(distances.nnz) - np.repeat(distances.indptr[:-1], np.diff(distances.indptr))
     kept = place < k
-    counts = np.add.reduceat(np.r_[kept, False], distances.indptr[:-1])
+    counts = np.minimum(np.diff(distances.indptr), k)
     return sp.csr_array(
         (distances.data[kept], distances.indices[kept], np.r_[0, np.cumsum(counts)]), shape=distances.shape
     )

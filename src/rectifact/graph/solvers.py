@@ -12,6 +12,7 @@ References
 """
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,10 @@ def gap(U: Array, XU: Array, gradient: Array) -> float:
     """Norm of the projected gradient relative to that of ``4 X U``: 0 at a stationary point, free of units."""
     xp = namespace(U)
     free = _free_part(U, gradient)
-    scale = 4 * float(xp.sum(XU * XU)) ** 0.5
-    return float(xp.sum(free * free)) ** 0.5 / scale if scale else 0.0
+    size, scale = float(xp.sum(free * free)) ** 0.5, 4 * float(xp.sum(XU * XU)) ** 0.5
+    if size == 0:
+        return 0.0
+    return size / scale if 0 < scale < inf else inf
 
 
 def _gradient(U: Array, XU: Array, l1: float) -> Array:
@@ -97,7 +100,7 @@ def pgd(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0) 
 
 
 def admm(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0) -> Array:
-    """Alternating directions: two factors that are pulled together by multipliers; the non-negative one is returned."""
+    """Alternating directions: two factors pulled together by multipliers; the non-negative one is returned."""
     xp = namespace(U)
     rho = RHO * _size(U)
     eye = rho * xp.eye(U.shape[1], dtype=U.dtype, device=U.device)
@@ -105,7 +108,7 @@ def admm(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0)
     for _ in monitor:
         W = xp.linalg.solve(V.T @ V + eye, (XV + rho * V - multiplier).T).T
         right = sparse_times(X, W) + rho * W + multiplier - l1 / 2
-        V = xp.clip(xp.linalg.solve(W.T @ W + eye, right.T).T, 0, None)
+        V = nnls_gram(W.T @ W + eye, right.T).T
         multiplier = multiplier + rho * (W - V)
         XV = sparse_times(X, V)
         _record(monitor, squared, V, XV, l1)

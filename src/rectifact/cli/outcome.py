@@ -1,0 +1,72 @@
+"""What every fitting command can give besides its data: a report, a saved model, a summary for scripts."""
+
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rectifact.cli.terminal import STDOUT, say, show_plain
+from rectifact.core.files import check_writable
+from rectifact.core.validation import InputError
+from rectifact.models import SavedModel, save_model
+
+__all__ = ["JsonOption", "Outcome", "ReportOption", "SaveOption", "say_warnings"]
+
+ReportOption = Annotated[Path | None, typer.Option("--report", help="Write a report for people here: .html.")]
+SaveOption = Annotated[
+    Path | None, typer.Option("--save", help="Save the fitted model here: .rfx, for rectifact report.")
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print a summary for scripts on the standard output, as JSON.")
+]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where a command's report, model and summary go. Made before the work, so that mistakes are told at once."""
+
+    report: Path | None
+    save: Path | None
+    as_json: bool
+
+    @property
+    def paths(self) -> list[Path]:
+        """Files that will be written."""
+        return [path for path in (self.report, self.save) if path is not None]
+
+    def check(self, out: Path | None) -> None:
+        """Refuse what could not be written afterwards; ``out`` is where the command's data goes."""
+        if self.as_json and out == STDOUT:
+            raise InputError("With --json the standard output holds the summary. Name a file with -o for the data.")
+        if self.save is not None:
+            check_writable(self.save)
+        if self.report is not None:
+            from rectifact.report.html import check_report_possible
+
+            check_report_possible(self.report)
+
+    def write(self, saved: SavedModel, summary: dict[str, Any]) -> None:
+        """Write whatever was asked for; ``summary`` holds plain values."""
+        if self.save is not None:
+            save_model(**vars(saved), path=self.save)
+            say(f"model -> {self.save}")
+        if self.report is not None:
+            from rectifact.report import report_of, write_report
+
+            report = report_of(saved)
+            write_report(report, self.report, title=f"rectifact: {report.title.lower()}")
+            say(f"report -> {self.report}")
+        if self.as_json:
+            model = saved.model
+            run = {"iterations": model.n_iter_, "stop_reason": model.stop_reason_}
+            show_plain(json.dumps(summary | run, ensure_ascii=False))
+
+
+def say_warnings(caught: Sequence[warnings.WarningMessage]) -> None:
+    """Warnings of a fit as notes."""
+    for warning in caught:
+        say(f"Note: {warning.message}")

@@ -1,0 +1,40 @@
+"""Which report belongs to which model."""
+
+from typing import Any
+
+from rectifact.core.validation import InputError
+from rectifact.crowd.aggregators import Aggregator
+from rectifact.graph import SymNMF, SymNMFNet
+from rectifact.latent import NMD, LogisticPCA
+from rectifact.models import SavedModel
+from rectifact.parts import ANDNMF, PurificationNMF
+from rectifact.report.blocks import Report
+from rectifact.report.clusters import clusters_report
+from rectifact.report.embedding import embedding_report
+from rectifact.report.labels import labels_report
+from rectifact.report.parts import parts_report
+
+__all__ = ["report_of"]
+
+
+def report_of(model: Any) -> Report:
+    """Report of a fitted model, or of a :class:`rectifact.models.SavedModel` with its data and names.
+
+    Examples
+    --------
+    >>> from rectifact import DawidSkene
+    >>> from rectifact.datasets import load_crowd
+    >>> report = report_of(DawidSkene().fit(load_crowd("anaesthetists").answers))
+    >>> [section.title for section in report.sections]
+    ['Overview', 'Workers', 'Tasks', 'Calibration', 'Diagnosis', 'Worker graph', 'What to label next']
+    """
+    saved = model if isinstance(model, SavedModel) else SavedModel(model)
+    if isinstance(saved.model, Aggregator):
+        return labels_report(saved.model)
+    if isinstance(saved.model, ANDNMF | PurificationNMF):
+        return parts_report(saved)
+    if isinstance(saved.model, NMD | LogisticPCA):
+        return embedding_report(saved)
+    if isinstance(saved.model, SymNMF | SymNMFNet):
+        return clusters_report(saved)
+    raise InputError(f"{type(saved.model).__name__} is no estimator of rectifact, and has no report.")

@@ -1,0 +1,255 @@
+"""Report of an aggregated crowd: who is good, which tasks are in doubt, what to do next."""
+
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import entr
+
+from rectifact.crowd import DawidSkene
+from rectifact.crowd.aggregators import Aggregator
+from rectifact.report.blocks import Block, Chart, Column, Facts, Findings, Matrices, Report, Section, Table
+from rectifact.report.charts import bars, convergence, heat_map, histogram, lines
+
+__all__ = ["labels_report"]
+
+MOST_TASKS, MOST_WORKERS, MOST_MATRICES, MOST_PLANNED, MOST_ON_MAP = 20_000, 20_000, 60, 200, 60
+LEAST_GAIN = 0.001
+"""Bits below which one more answer is not worth asking for."""
+
+
+def labels_report(model: Aggregator) -> Report:
+    """Sections for any aggregator; confusion matrices, calibration, diagnosis and plans for those that have them."""
+    sections = [_overview(model), _workers(model), _tasks(model)]
+    if isinstance(model, DawidSkene):
+        sections += [_calibration(model), _diagnosis(model), _next(model)]
+    sections.insert(-1 if isinstance(model, DawidSkene) else len(sections), _worker_graph(model))
+    answers = model._answers
+    words = (
+        f"{len(answers)} answers of {len(model.workers_)} workers to {len(model.tasks_)} tasks, by "
+        f"{type(model).__name__}."
+    )
+    return Report("Labels", words, sections)
+
+
+def _texts(values: Any) -> list[str]:
+    return [str(value) for value in np.asarray(values).tolist()]
+
+
+def _overview(model: Aggregator) -> Section:
+    answers, result = model._answers, model.result()
+    votes = answers.votes()
+    answered = votes.sum(axis=1)
+    unanimous = (votes.max(axis=1) == answered) & (answered > 1)
+    several = answered > 1
+    changed = votes[np.arange(len(votes)), model.probas_.argmax(axis=1)] < votes.max(axis=1)
+    facts = [
+        ("tasks", f"{len(model.tasks_):,}", ""),
+        ("workers", f"{len(model.workers_):,}", ""),
+        ("answers per task", f"{answered.mean():.1f}", "on average"),
+        ("unanimous", _share(unanimous.sum(), several.sum()), "of the tasks with several answers"),
+        ("against the vote", f"{changed.sum():,}", "tasks whose label is not the commonest answer"),
+        ("mean confidence", f"{result['confidence'].mean():.1%}", "probability of the label, by the model"),
+    ]
+    classes = _texts(model.classes_)
+    found = np.bincount(model.probas_.argmax(axis=1), minlength=len(classes)) / len(model.tasks_)
+    shares = bars("Labels found", classes, found, "share of tasks", _listing(classes, found))
+    blocks: list[Block] = [
+        Facts(facts),
+        shares,
+        histogram("Confidence", result["confidence"], "confidence", span=(0, 1)),
+    ]
+    curve = convergence(model.history_, model.stop_reason_)
+    return Section(
+        "Overview",
+        "Each task has one true label, and each worker errs in his own way. The labels below follow from both; "
+        "confidence is the probability of the label given all answers.",
+        blocks + ([curve] if curve else []),
+    )
+
+
+def _share(part: Any, whole: Any) -> str:
+    return f"{part / whole:.1%}" if whole else "–"
+
+
+def _listing(names: list[str], shares: Any) -> str:
+    return "; ".join(f"{name}: {share:.1%}" for name, share in list(zip(names, shares, strict=True))[:20]) + "."
+
+
+def _workers(model: Aggregator) -> Section:
+    report = model.worker_report()
+    by = "information" if "information" in report else "agreement"
+    report = report.sort_values(by, ascending=False, kind="stable")
+    helps = {
+        "accuracy": "probability of a right answer to a new task",
+        "accuracy_low": "lower end of a 90 % interval",
+        "accuracy_high": "upper end of a 90 % interval",
+        "information": "bits that one answer tells",
+        "spammer": "1: the answers do not depend on the task",
+        "agreement": "expected share of right answers",
+    }
+    numbers = [name for name in report if name not in ("worker", "answers")]
+    numbers = [name for name in numbers if not str(name).startswith("bias_")] + [
+        name for name in numbers if str(name).startswith("bias_")
+    ][:12]
+    columns = [Column("worker"), Column("answers", "integer")]
+    columns += [Column(name.replace("_", " "), _form(name), helps.get(name, "")) for name in map(str, numbers)]
+    shown = report.head(MOST_WORKERS)
+    rows = [
+        [str(worker), int(answers), *map(float, figures)]
+        for worker, answers, *figures in shown[["worker", "answers", *numbers]].itertuples(index=False, name=None)
+    ]
+    blocks: list[Block] = [Table("Workers", columns, rows, left_out=len(report) - len(shown))]
+    if hasattr(model, "confusions_"):
+        blocks.append(_confusions(model, report.index.to_numpy()))
+    return Section(
+        "Workers",
+        "Ranked by what their answers tell. A worker who is always wrong in the same way tells as much as one who is "
+        "always right; one who answers anything tells nothing.",
+        blocks,
+    )
+
+
+def _form(name: str) -> Literal["share", "number"]:
+    return "share" if name.startswith(("accuracy", "agreement")) else "number"
+
+
+def _confusions(model: Any, order: Any) -> Matrices:
+    """Matrices of the first and the last in rank, true classes in rows."""
+    chosen = order if len(order) <= MOST_MATRICES else np.r_[order[: MOST_MATRICES // 2], order[-MOST_MATRICES // 2 :]]
+    few = slice(None, 12)  # classes beyond make unreadable tables
+    names = _texts(model.classes_)[few]
+    given = np.bincount(model._answers.worker, minlength=len(model.workers_))
+    items = [
+        (str(model.workers_[i]), f"{given[i]} answers", model.confusions_[i].T[few, few].round(4).tolist())
+        for i in chosen.tolist()
+    ]
+    return Matrices("Confusion matrices", "true", "answered", names, items, len(order) - len(chosen))
+
+
+def _tasks(model: Aggregator) -> Section:
+    result = model.result()
+    order = np.argsort(-result["entropy"].to_numpy(), kind="stable")[:MOST_TASKS]
+    said = _answers_of_tasks(model, order)
+    frame = result.iloc[order]
+    rows = [
+        [str(task), str(label), round(float(sure), 6), round(float(doubt), 3), int(n), text]
+        for (task, label, sure, doubt, n), text in zip(frame.itertuples(index=False, name=None), said, strict=True)
+    ]
+    columns = [
+        Column("task"),
+        Column("label"),
+        Column("confidence", "share"),
+        Column("entropy", "number", "doubt in bits"),
+        Column("answers", "integer"),
+        Column("given", "text", "answers and how often they were given"),
+    ]
+    note = "The file of labels has all tasks." if len(order) < len(result) else ""
+    table = Table("Tasks by doubt", columns, rows, note, left_out=len(result) - len(order))
+    return Section("Tasks", "The tasks in most doubt first, with the answers that were given.", [table])
+
+
+def _answers_of_tasks(model: Aggregator, order: Any) -> list[str]:
+    votes = model._answers.votes()[order]
+    classes = _texts(model.classes_)
+    texts = []
+    for row in votes:
+        chosen = np.argsort(-row, kind="stable")[:4]
+        texts.append(", ".join(f"{classes[k]} × {row[k]:g}" for k in chosen if row[k] > 0))
+    return texts
+
+
+def _calibration(model: DawidSkene) -> Section:
+    """How sure labels are, against how often the other answers agree with a left-out one."""
+    temperature = getattr(model, "temperature_", None)
+    words = (
+        "Confidence is right if, among tasks with confidence 90 %, nine in ten labels are right. Without any truth "
+        "only the answers can tell: if they stray together more than independent answers would, confidence is too "
+        "high, and --calibrate (model.calibrate() in Python) lowers it."
+    )
+    dispersion = model.resolved_.get("dispersion")
+    facts = [
+        ("calibrated", "yes" if temperature is not None else "no", ""),
+        ("temperature", f"{temperature:.2f}" if temperature is not None else "1", "confidence is raised to this power"),
+    ]
+    if dispersion is not None:
+        facts.append(("dispersion", f"{dispersion:.2f}", "1 where answers to one task are independent"))
+    return Section("Calibration", words, [Facts(facts), _agreement_chart(model)])
+
+
+def _agreement_chart(model: DawidSkene) -> Chart:
+    """Share of answers that agree with the label, by confidence: observed, and expected by the model."""
+    answers, confidence = model._answers, model.probas_.max(axis=1)
+    label = model.probas_.argmax(axis=1)
+    agree = answers.label == label[answers.task]
+    # p(answer = label) = sum over true classes of p(class) p(worker says label | class)
+    says = model.confusions_[answers.worker, label[answers.task]]
+    expected = np.einsum("ac,ac->a", says, model.probas_[answers.task])
+    steps = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999])
+    names = ["below 50 %", "50–70 %", "70–80 %", "80–90 %", "90–95 %", "95–99 %", "99–99.9 %", "above 99.9 %"]
+    place = np.searchsorted(steps, confidence, side="right")[answers.task]
+    count = np.bincount(place, minlength=len(names))
+    kept = np.flatnonzero(count)
+    observed, wanted = (
+        np.bincount(place, weights=w, minlength=len(names))[kept] / count[kept] for w in (agree, expected)
+    )
+    ticks = {"tickmode": "array", "tickvals": kept.tolist(), "ticktext": [names[i] for i in kept]}
+    words = f"Over all answers, {agree.mean():.1%} agree with the label; the model expects {expected.mean():.1%}."
+    curves = {"observed": (kept, observed), "expected by the model": (kept, wanted)}
+    chart = lines("Answers that agree with the label", curves, "confidence of the task", "share of answers", words)
+    chart.layout["xaxis"] |= ticks
+    return chart
+
+
+def _diagnosis(model: DawidSkene) -> Section:
+    items = [tuple(map(str, row)) for row in model.diagnose().itertuples(index=False, name=None)]
+    return Section("Diagnosis", "What could be wrong with the answers, and what to do about it.", [Findings(items)])  # type: ignore[arg-type]
+
+
+def _next(model: DawidSkene) -> Section:
+    plan = model.next_labels(min(MOST_PLANNED, len(model.tasks_)))
+    columns_of_plan = (plan[name].tolist() for name in ("task", "gain", "entropy", "workers"))
+    rows = [
+        [str(task), round(gain, 4), round(doubt, 3), ", ".join(map(str, workers)) or "all have answered"]
+        for task, gain, doubt, workers in zip(*columns_of_plan, strict=True)
+        if gain >= LEAST_GAIN
+    ]
+    columns = [
+        Column("task"),
+        Column("gain", "number", "bits that one more answer is expected to tell"),
+        Column("entropy", "number", "doubt in bits"),
+        Column("ask", "text", "workers who would tell most"),
+    ]
+    words = "One more answer to these tasks is expected to tell most, and these workers would tell most."
+    return Section("What to label next", words, [Table("Next labels", columns, rows)])
+
+
+def _worker_graph(model: Aggregator) -> Section:
+    """Tasks that pairs of workers share: the graph that the model is identified from."""
+    answered = sp.csr_array(model._answered())
+    answered.data = np.ones_like(answered.data)
+    busy = np.argsort(-answered.sum(axis=0), kind="stable")[:MOST_ON_MAP]
+    own = answered[:, busy]
+    shared = (own.T @ own).toarray()
+    np.fill_diagonal(shared, 0)
+    pairs = shared[np.triu_indices(len(busy), 1)]
+    names = _texts(model.workers_[busy])
+    words = f"{(pairs > 0).sum()} of {len(pairs)} pairs share tasks."
+    words += (
+        f" The {len(busy)} busiest of {len(model.workers_)} workers are shown."
+        if len(busy) < len(model.workers_)
+        else ""
+    )
+    chart = heat_map("Tasks shared by pairs of workers", shared, "worker, by number of answers", names, words)
+    components = sp.csgraph.connected_components(answered.T @ answered, directed=False)[0]
+    doubt = entr(model.probas_).sum(axis=1) / np.log(2)
+    facts = [
+        ("groups of workers", str(components), "that share no task with each other; 1 is best"),
+        ("doubtful tasks", f"{(doubt > 0.5).sum():,}", "with more than half a bit of doubt"),
+    ]
+    return Section(
+        "Worker graph",
+        "The model learns who is good from tasks that several workers answered. Groups that share no task cannot be "
+        "compared.",
+        [Facts(facts), chart],
+    )

@@ -1,0 +1,119 @@
+"use strict";
+(() => {
+  const PAGE = 25;
+  const root = document.documentElement;
+
+  // Light and dark
+  const ink = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const colours = () => {
+    const axis = { gridcolor: ink("--line"), linecolor: ink("--line"), zerolinecolor: ink("--line") };
+    return { "font.color": ink("--ink"), xaxis: axis, yaxis: axis };
+  };
+  const charts = [];
+  const recolour = () => {
+    for (const chart of charts) {
+      const { "font.color": color, xaxis, yaxis } = colours();
+      Plotly.relayout(chart, {
+        "font.color": color,
+        ...Object.fromEntries(Object.entries(xaxis).map(([key, value]) => [`xaxis.${key}`, value])),
+        ...Object.fromEntries(Object.entries(yaxis).map(([key, value]) => [`yaxis.${key}`, value])),
+      });
+    }
+  };
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  document.getElementById("theme").addEventListener("click", () => {
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : system.matches;
+    root.dataset.theme = dark ? "light" : "dark";
+    recolour();
+  });
+  system.addEventListener("change", recolour);
+
+  // Charts
+  const plot = (source) => {
+    const { data, layout } = JSON.parse(source.textContent);
+    const chart = document.getElementById(source.dataset.chart);
+    const { "font.color": color, xaxis, yaxis } = colours();
+    const frame = {
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      font: { color, family: "system-ui, sans-serif" },
+      margin: { l: 60, r: 15, t: 10, b: 50 },
+      hovermode: "closest",
+      legend: { orientation: "h", y: 1.12 },
+      ...layout,
+    };
+    frame.xaxis = { automargin: true, ...xaxis, ...(layout.xaxis || {}) };
+    frame.yaxis = { automargin: true, ...yaxis, ...(layout.yaxis || {}) };
+    Plotly.newPlot(chart, data, frame, { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"] });
+    charts.push(chart);
+  };
+  document.querySelectorAll("script[data-chart]").forEach(plot);
+
+  // Tables: the rows are data; cells are made from text alone, never from markup
+  const shown = (value, form) => {
+    if (value === null || Number.isNaN(value)) return "–";
+    if (form === "share") return value >= 0.9995 && value < 1 ? "> 99.9 %" : `${(100 * value).toFixed(1)} %`;
+    if (form === "number") return String(Number(value.toPrecision(4)));
+    return String(value);
+  };
+  const before = (a, b) => {
+    if (a === b) return 0;
+    if (a === null) return 1;
+    if (b === null) return -1;
+    if (typeof a === "number" && typeof b === "number") return a - b;
+    return String(a).localeCompare(String(b), undefined, { numeric: true });
+  };
+  const table = (box) => {
+    const { forms, rows } = JSON.parse(box.querySelector("script").textContent);
+    const body = box.querySelector("tbody");
+    const heads = [...box.querySelectorAll("th")];
+    const status = box.querySelector("[role=status]");
+    const turns = [...box.querySelectorAll("[data-turn]")];
+    let found = rows;
+    let page = 0;
+    const draw = () => {
+      const pages = Math.max(1, Math.ceil(found.length / PAGE));
+      page = Math.min(Math.max(page, 0), pages - 1);
+      body.replaceChildren(
+        ...found.slice(page * PAGE, (page + 1) * PAGE).map((row) => {
+          const line = document.createElement("tr");
+          row.forEach((value, i) => {
+            const cell = document.createElement("td");
+            cell.className = forms[i];
+            cell.dir = "auto";
+            cell.textContent = shown(value, forms[i]);
+            line.append(cell);
+          });
+          return line;
+        }),
+      );
+      const some = found.length === rows.length ? `${rows.length} rows` : `${found.length} of ${rows.length} rows`;
+      status.textContent = pages > 1 ? `${some}, page ${page + 1} of ${pages}` : some;
+      turns[0].disabled = page === 0;
+      turns[1].disabled = page === pages - 1;
+    };
+    heads.forEach((head, i) => {
+      head.querySelector("button").addEventListener("click", () => {
+        const first = forms[i] === "text" ? "ascending" : "descending";
+        const now = head.getAttribute("aria-sort");
+        const next = now === "none" ? first : now === "ascending" ? "descending" : "ascending";
+        heads.forEach((other) => other.setAttribute("aria-sort", other === head ? next : "none"));
+        const sign = next === "ascending" ? 1 : -1;
+        rows.sort((a, b) => sign * before(a[i], b[i]));
+        find();
+      });
+    });
+    const search = box.querySelector("input");
+    const find = () => {
+      const wanted = search.value.trim().toLowerCase();
+      found = wanted ? rows.filter((row) => row.some((value) => String(value).toLowerCase().includes(wanted))) : rows;
+      page = 0;
+      draw();
+    };
+    search.addEventListener("input", find);
+    turns.forEach((button) => button.addEventListener("click", () => { page += Number(button.dataset.turn); draw(); }));
+    draw();
+  };
+  document.querySelectorAll(".table").forEach(table);
+  root.dataset.ready = "yes";
+})();
