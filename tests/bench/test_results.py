@@ -1,5 +1,6 @@
 import json
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -62,6 +63,12 @@ def test_environment_can_be_saved_and_judged():
     around = json.loads(json.dumps(environment()))
     assert around["cpu"]
     assert around["date"].endswith("+00:00")
+
+
+def test_one_thread_reaches_every_pool():
+    code = "from rectifact.bench.measure import *\nwith one_thread(): print(environment()['blas_threads'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[1]\n"
 
 
 def test_cpu_name_comes_from_the_listing_or_from_python(tmp_path):

@@ -56,7 +56,7 @@ def measure(case: Case, data: Any, *, warmup: int = 1, repeats: int = 3) -> dict
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Keep linear algebra and compiled kernels to one thread, so that times compare."""
-    with threadpool_limits(1), single_thread():
+    with single_thread(), threadpool_limits(1):  # in this order: numba loads its pool when it is first asked
         yield
 
 
