@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from rectifact import __version__, cli
 from rectifact.bench.crowd import METHODS
+from rectifact.cli import terminal
 from rectifact.datasets import load_crowd, make_crowd, make_topics
 from rectifact.metrics import part_errors
 
@@ -202,10 +203,12 @@ def test_bench_all_in_one_run(run, measured, tmp_path):
 
 def test_bench_says_which_family_is_running(run, measured, monkeypatch):
     running = []
-    progress = cli.labels.__globals__["progress"]
-    monkeypatch.setattr(
-        sys.modules["rectifact.cli.bench"], "progress", lambda what: running.append(what) or progress(what)
-    )
+
+    def note(what):
+        running.append(what)
+        return terminal.progress(what)
+
+    monkeypatch.setattr(sys.modules["rectifact.cli.bench"], "progress", note)
     run("bench", "all")
     assert running == ["measuring crowd", "measuring parts", "measuring latent", "measuring graph"]
 
