@@ -18,7 +18,7 @@ lint: .venv/.dev
 	$(BIN)/mypy
 
 bench: .venv/.bench
-	$(BIN)/rectifact bench crowd --peers
+	$(BIN)/rectifact bench all --quick
 
 docs: .venv/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

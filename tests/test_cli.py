@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from rectifact import __version__, cli
 from rectifact.bench.crowd import METHODS
+from rectifact.cli import terminal
 from rectifact.datasets import load_crowd, make_crowd, make_topics
 from rectifact.metrics import part_errors
 
@@ -150,17 +151,105 @@ def test_version_help_and_datasets(run):
 def test_bench_says_what_it_measured_and_where(run, tmp_path, monkeypatch):
     monkeypatch.setenv("RECTIFACT_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    said = run("bench", "crowd", "-o", tmp_path / "results.json")
+    said = run("bench", "crowd", "--quick", "-o", tmp_path / "results.json")
     assert "MV-EM" in said.out
     results = json.loads((tmp_path / "results.json").read_text())
-    errors = {row["method"]: row["error_%"] for row in results["methods"]}
+    tables = results["tables"]["crowd"]
+    errors = {row["method"]: row["error_%"] for row in tables["methods"]}
     assert 0 < errors["MV-EM"] < errors["majority vote"] < 50
     assert errors.keys() == set(METHODS)
-    assert results["auto"] == []  # no published set is here
-    assert {row["answers"] for row in results["scaling"]} == {500_000, 1_000_000}
+    assert tables["auto"] == []  # no published set is here
+    assert [row["answers"] for row in tables["scaling"]] == [500_000]
     assert results["environment"]["numba_threads"] == 1
     assert results["environment"]["versions"]["numpy"]
-    assert "choose one of 'crowd', 'parts', 'latent', 'graph'" in run("bench", "nothing", expect=2).err
+    assert "choose one of 'crowd', 'parts', 'latent', 'graph', 'all'" in run("bench", "nothing", expect=2).err
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Families that measure nothing: what each would have measured, to be changed, and how it was asked."""
+    bench = sys.modules["rectifact.cli.bench"]
+    rows = {family: [{"method": "a", "rank": 4, "error": 0.5, "seconds": 1.0}] for family in bench.FAMILIES}
+    asked = []
+
+    def measure(family):
+        def run(extent):
+            asked.append((family, extent.peers, extent.large, extent.quick))
+            return {"first": rows[family], "empty": []}
+
+        return run
+
+    for family in rows:
+        monkeypatch.setitem(bench.FAMILIES, family, measure(family))
+    return rows, asked
+
+
+def test_bench_all_in_one_run(run, measured, tmp_path):
+    _, asked = measured
+    said = run("bench", "all", "--peers", "--quick", "-o", tmp_path / "r.json", "-o", tmp_path / "r.md")
+    families = ["crowd", "parts", "latent", "graph"]
+    assert asked == [(family, True, False, True) for family in families]
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert list(result) == ["environment", "tables"]
+    assert {"date", "cpu", "numba_threads", "versions"} <= result["environment"].keys()
+    assert list(result["tables"]) == families
+    assert result["tables"]["graph"]["first"][0]["error"] == 0.5
+    markdown = (tmp_path / "r.md").read_text()
+    for family in families:
+        assert f"{family}: first" in said.out
+        assert f"## {family}: first\n\n| method | rank | error | seconds |\n|---|---|---|---|\n" in markdown
+    assert said.err == ""  # no terminal, no progress
+
+
+def test_bench_says_which_family_is_running(run, measured, monkeypatch):
+    running = []
+
+    def note(what):
+        running.append(what)
+        return terminal.progress(what)
+
+    monkeypatch.setattr(sys.modules["rectifact.cli.bench"], "progress", note)
+    run("bench", "all")
+    assert running == ["measuring crowd", "measuring parts", "measuring latent", "measuring graph"]
+
+
+def test_bench_checks_a_stored_result(run, measured, tmp_path):
+    rows, _ = measured
+    stored = tmp_path / "stored.json"
+    run("bench", "all", "-o", stored)
+    assert "8 figures compared" in run("bench", "all", "--check", stored).err
+    said = run("bench", "crowd", "--check", stored)  # one family against a result of all
+    assert "2 figures compared" in said.err
+    assert "0 got worse" in said.err
+    rows["crowd"] = [{"method": "a", "rank": 4, "error": 0.6, "seconds": 2.0}, {"method": "b", "rank": 4, "error": 9.0}]
+    new = tmp_path / "new.json"
+    said = run("bench", "all", "--check", stored, "-o", new, expect=1)
+    assert re.search(r"│ crowd +│ first +│ a, rank 4 +│ error +│ 0\.5 +│ 0\.6 +│ 0\.51 ", said.out)
+    assert "crowd, first: 1 rows only measured, 0 only in" in said.err
+    assert "8 figures compared" in said.err
+    assert "1 got worse" in said.err
+    assert len(json.loads(new.read_text())["tables"]["crowd"]["first"]) == 2  # saved all the same
+
+
+def test_mistakes_with_bench_are_said_before_anything_is_measured(run, measured, tmp_path):
+    _, asked = measured
+    other = tmp_path / "other.json"
+    other.write_text('{"methods": []}')
+    for sentence, *arguments in [
+        ("should end in .json or .md", "-o", tmp_path / "r.txt"),
+        ("named twice", "-o", tmp_path / "r.md", "-o", tmp_path / "r.md"),
+        ("named twice", "-o", other, "--check", other),
+        ("There is no file", "--check", tmp_path / "none.json"),
+        ("no environment and tables", "--check", other),
+        ("exclude each other", "--quick", "--large"),
+        ("--plot is for parts and latent", "--plot", tmp_path / "p.png"),
+    ]:
+        said = run("bench", "all", *arguments, expect=2)
+        assert sentence in said.err
+        assert said.err.count("\n") == 1
+    assert asked == []
+    run("bench", "crowd", "-o", tmp_path / "crowd.json")
+    assert "none of the figures" in run("bench", "parts", "--check", tmp_path / "crowd.json", expect=2).err
 
 
 def test_a_reader_that_has_seen_enough(tmp_path):

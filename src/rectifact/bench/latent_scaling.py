@@ -31,10 +31,13 @@ LARGE: Rows = [
 ]
 
 
-def run_latent_scaling(*, large: bool = False) -> Rows:
-    """Rows by case: seconds of a sweep, and peak memory above the data; *dense* holds the whole latent matrix."""
+def run_latent_scaling(*, large: bool = False, quick: bool = False) -> Rows:
+    """Rows by case: seconds of a sweep, and peak memory above the data; *dense* holds the whole latent matrix.
+
+    ``quick`` takes the first case only.
+    """
     rows = []
-    for case in SMALL + (LARGE if large else []):
+    for case in SMALL[:1] if quick else SMALL + (LARGE if large else []):
         command = [sys.executable, "-m", "rectifact.bench.latent_scaling", json.dumps(case)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
         rows.append(json.loads(done.stdout.splitlines()[-1]))

@@ -2,10 +2,13 @@
 
 import os
 import platform
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -15,7 +18,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from rectifact.kernels import single_thread
 
-__all__ = ["Case", "environment", "measure", "one_thread"]
+__all__ = ["Case", "cpu_name", "environment", "measure", "one_thread", "revision"]
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,19 @@ def measure(case: Case, data: Any, *, warmup: int = 1, repeats: int = 3) -> dict
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Keep linear algebra and compiled kernels to one thread, so that times compare."""
-    with threadpool_limits(1), single_thread():
+    with single_thread(), threadpool_limits(1):  # in this order: numba loads its pool when it is first asked
         yield
 
 
 def environment() -> dict[str, Any]:
-    """Versions, machine and threads, so that a result can be judged later."""
+    """Date, revision, versions, machine and threads, so that a result can be judged later.
+
+    Examples
+    --------
+    >>> {"date", "cpu", "cpus", "numba_threads", "versions"} <= environment().keys()
+    True
+    """
+    commit = revision(Path(__file__).parent)
     versions = {}
     for package in ("rectifact", "numpy", "scipy", "scikit-learn", "numba", "pandas", "crowd-kit", "snorkel", "torch"):
         try:
@@ -66,7 +76,10 @@ def environment() -> dict[str, Any]:
         except PackageNotFoundError:
             continue
     return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        **({"revision": commit} if commit else {}),
         "python": platform.python_version(),
+        "cpu": cpu_name(),
         "machine": platform.machine(),
         "system": platform.system(),
         "cpus": os.cpu_count(),
@@ -74,3 +87,26 @@ def environment() -> dict[str, Any]:
         "numba_threads": numba.get_num_threads(),
         "versions": versions,
     }
+
+
+def cpu_name(listing: Path = Path("/proc/cpuinfo")) -> str:
+    """Model of the processor, from the system's listing where there is one."""
+    lines = listing.read_text(encoding="utf-8").splitlines() if listing.exists() else []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.processor() or platform.machine())
+
+
+def revision(folder: Path) -> str | None:
+    """Git revision of the sources in ``folder``, with a + where they were changed since; None for installed ones."""
+    try:
+        _git(folder, "ls-files", "--error-unmatch", "__init__.py")  # a .venv inside some other checkout is not ours
+        commit = _git(folder, "rev-parse", "--short", "HEAD")
+        changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return f"{commit}+" if changed else commit
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603

@@ -42,8 +42,13 @@ def paper_start(components: Parts, seed: int = 0) -> Parts:
     return (np.eye(len(components)) + U) @ components
 
 
-def run_parts(*, n_samples: int = 5000, seeds: int = 3) -> dict[str, Rows]:
+def run_parts(*, n_samples: int = 5000, seeds: int = 3, quick: bool = False) -> dict[str, Rows]:
     """Measure everything; topics are random ones where TDT2 is not at hand.
+
+    Parameters
+    ----------
+    n_samples, seeds : samples of a data set, and data sets of each kind for the recovery without a start
+    quick : AND in its default form only, and few rows of each table
 
     Returns
     -------
@@ -57,15 +62,15 @@ def run_parts(*, n_samples: int = 5000, seeds: int = 3) -> dict[str, Rows]:
         topics = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # runs of a fixed length do not converge
-        curves = _curves(topics, n_samples)
+        curves = _curves(topics, n_samples, quick)
         return {
             "error against time": curves,
             "time to 1e-3": _time_to(curves, 1e-3),
-            "thresholds": _thresholds(topics, n_samples),
-            "noise": _noise(topics, n_samples),
-            "blind": _blind(topics, n_samples, seeds),
-            "one pass": _one_pass(topics),
-            "tdt2": _tdt2(),
+            "thresholds": [] if quick else _thresholds(topics, n_samples),
+            "noise": _noise(topics, n_samples, quick),
+            "blind": _blind(topics, n_samples, seeds, quick),
+            "one pass": _one_pass(topics, quick),
+            "tdt2": _tdt2(quick),
         }
 
 
@@ -130,14 +135,16 @@ METHODS: dict[str, tuple[Method, tuple[int, ...]]] = {
     "scikit-learn NMF, mu": (_sklearn_nmf("mu"), (10, 100)),
     "scikit-learn LDA, online": (_online_lda, (2, 10)),
 }
+QUICK_METHOD = "AND, decay 1.3, compressed"
 
 
-def _curves(topics: Parts | None, n_samples: int) -> Rows:
+def _curves(topics: Parts | None, n_samples: int, quick: bool) -> Rows:
     rows: Rows = []
-    for kind in ("dir", "ctm", "neg"):
+    methods = {QUICK_METHOD: METHODS[QUICK_METHOD]} if quick else METHODS
+    for kind in ("dir", "neg") if quick else ("dir", "ctm", "neg"):
         data = _data(kind, topics, n_samples)
         start = paper_start(data.components)
-        for name, (method, lengths) in METHODS.items():
+        for name, (method, lengths) in methods.items():
             if kind == "neg" and not name.startswith("AND"):
                 continue  # they would need non-negative data
             method(Topics(data.X[:200], data.weights[:200], data.components), start, 1)  # compiles
@@ -153,7 +160,7 @@ def _curves(topics: Parts | None, n_samples: int) -> Rows:
 def _time_to(curves: Rows, error: float) -> Rows:
     """Time to an error on DIR by each method, from its own curve; the ratio is to AND in the compressed form."""
     rows: Rows = []
-    for name in METHODS:
+    for name in dict.fromkeys(row["method"] for row in curves):
         own = [row for row in curves if row["data"] == "dir" and row["method"] == name]
         reached = next((i for i, row in enumerate(own) if row["error"] < error), None)
         seconds = None
@@ -190,9 +197,9 @@ def _thresholds(topics: Parts | None, n_samples: int) -> Rows:
     return rows
 
 
-def _noise(topics: Parts | None, n_samples: int) -> Rows:
+def _noise(topics: Parts | None, n_samples: int, quick: bool) -> Rows:
     rows: Rows = []
-    for gamma in (0.0, 0.001, 0.01, 0.05, 0.1):
+    for gamma in (0.01,) if quick else (0.0, 0.001, 0.01, 0.05, 0.1):
         data = _data("ctm", topics, n_samples, noise=gamma)
         row: dict[str, Any] = {"gamma": gamma}
         runs: list[tuple[str, Any, Any]] = [
@@ -207,10 +214,11 @@ def _noise(topics: Parts | None, n_samples: int) -> Rows:
     return rows
 
 
-def _blind(topics: Parts | None, n_samples: int, seeds: int) -> Rows:
+def _blind(topics: Parts | None, n_samples: int, seeds: int, quick: bool) -> Rows:
     rows: Rows = []
-    for kind in ("dir", "ctm", "neg", "neg-dir", "groups"):
-        for init in ("ica", "spa", *(() if kind.startswith("neg") else ("anchor", "nndsvd"))):
+    for kind in ("dir", "neg-dir") if quick else ("dir", "ctm", "neg", "neg-dir", "groups"):
+        inits = ("ica", "spa", *(() if kind.startswith("neg") else ("anchor", "nndsvd")))
+        for init in inits[:1] if quick else inits:
             recovered, errors, seconds = [], [], []
             for seed in range(seeds):
                 data = _data(kind, topics, n_samples, seed=seed)
@@ -226,9 +234,9 @@ def _blind(topics: Parts | None, n_samples: int, seeds: int) -> Rows:
     return rows
 
 
-def _one_pass(topics: Parts | None, n_samples: int = 40_000) -> Rows:
+def _one_pass(topics: Parts | None, quick: bool, n_samples: int = 40_000) -> Rows:
     rows: Rows = []
-    for batch in (500, 2000):
+    for batch in (2000,) if quick else (500, 2000):
         for name in ("paper's start", "blind"):
             data = _data("dir", topics, n_samples)
             init = paper_start(data.components) if name == "paper's start" else "auto"
@@ -240,7 +248,7 @@ def _one_pass(topics: Parts | None, n_samples: int = 40_000) -> Rows:
     return rows
 
 
-def _tdt2(n_parts: int = 30) -> Rows:
+def _tdt2(quick: bool, n_parts: int = 30) -> Rows:
     """Coherence of the ten top words of each topic, and the time, on counts and on tf-idf."""
     try:
         counts = sp.csr_array(load_tdt2().X, dtype=float)
@@ -249,11 +257,12 @@ def _tdt2(n_parts: int = 30) -> Rows:
     rows: Rows = []
     weighted = sp.csr_array(TfidfTransformer(sublinear_tf=True).fit_transform(counts))
     for form, X in (("counts", counts), ("tf-idf", weighted)):
-        for name, model in (
-            ("ANDNMF", ANDNMF(n_parts, random_state=0)),
-            ("ANDNMF, noise_floor=3", ANDNMF(n_parts, noise_floor=3, random_state=0)),
-            ("scikit-learn NMF", NMF(n_parts, init="nndsvd", max_iter=400, random_state=0)),
-        ):
+        models = {
+            "ANDNMF": ANDNMF(n_parts, random_state=0),
+            "ANDNMF, noise_floor=3": ANDNMF(n_parts, noise_floor=3, random_state=0),
+            "scikit-learn NMF": NMF(n_parts, init="nndsvd", max_iter=400, random_state=0),
+        }
+        for name, model in list(models.items())[: 1 if quick else None]:
             begin = perf_counter()
             model.fit(X)
             seconds = perf_counter() - begin

@@ -1,85 +1,183 @@
 """rectifact bench: errors and times, next to the papers' figures and the peers."""
 
-import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rectifact.cli.terminal import output, progress, rows_table
-from rectifact.core.files import atomic_path, check_writable
+from rectifact.bench.check import compare
+from rectifact.bench.results import check_result_name, plain, read_result, save_result
+from rectifact.cli.terminal import check_different_files, progress, rows_table, say, show
+from rectifact.core.files import check_writable
 from rectifact.core.validation import InputError, check_option
 
 __all__ = ["bench"]
 
 Tables = dict[str, list[dict[str, Any]]]
 
-FAMILIES = ("crowd", "parts", "latent", "graph")
 PLOTS = ("parts", "latent")
 
 
+@dataclass(frozen=True)
+class Extent:
+    """How much to measure."""
+
+    peers: bool
+    large: bool
+    quick: bool
+
+
 def bench(
-    family: Annotated[str, typer.Argument(help=f"What to measure: {', '.join(FAMILIES)}.")],
+    family: Annotated[str, typer.Argument(help="What to measure: crowd, parts, latent, graph, or all of them.")],
     peers: Annotated[
         bool, typer.Option("--peers", help="crowd, graph: measure crowd-kit, snorkel and scikit-learn in the same run.")
     ] = False,
     large: Annotated[bool, typer.Option("--large", help="Large data too: takes minutes and 12 GB.")] = False,
-    out: Annotated[Path | None, typer.Option("--output", "-o", help="Save results and environment as JSON.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Some of the rows only, in about a minute a family.")] = False,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", help="Save environment and tables, as .json or .md; may be given twice."),
+    ] = None,
+    check: Annotated[
+        Path | None, typer.Option(help="Compare with this .json result; exit 1 where something got worse.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="parts, latent: draw the figure here, .svg, .png or .pdf.")] = None,
 ) -> None:
     """Measure errors and times on the published sets that are at hand, next to the papers' figures."""
-    check_option("family", family, FAMILIES)
-    if plot is not None and family not in PLOTS:
-        raise InputError(f"--plot is for {' and '.join(PLOTS)}. Leave it out.")
-    for path in (out, plot):
-        if path is not None:
-            check_writable(path)
-    from rectifact.bench.measure import environment, one_thread
-    from rectifact.bench.plots import check_plot, plot_error_against_time, plot_rmse_against_rank
+    check_option("family", family, (*FAMILIES, "all"))
+    families = tuple(FAMILIES) if family == "all" else (family,)
+    outputs = list(out or ())
+    if large and quick:
+        raise InputError("--large and --quick exclude each other. Leave one out.")
+    check_different_files([*outputs, check, plot])
+    for path in outputs:
+        check_result_name(path)
+    _check_plot(family, plot)
+    _check_torch(families)
+    stored = None if check is None else read_result(check)
 
+    around, tables = _measure(families, Extent(peers, large, quick))
+    for path in outputs:
+        save_result({"environment": around, "tables": tables}, path)
     if plot is not None:
-        check_plot(plot)
-
-    with progress("measuring"), one_thread():
-        tables = {"crowd": _crowd, "parts": _parts, "latent": _latent, "graph": _graph}[family](peers, large)
-        around = environment()
-    for title, rows in tables.items():
-        if rows:
-            output.print(rows_table(title, rows))
-    if out is not None:
-        with atomic_path(out) as temporary:
-            results = json.dumps({"environment": around} | tables, indent=1, allow_nan=False)
-            temporary.write_text(results + "\n", encoding="utf-8")
-    if plot is not None and family == "parts":
-        plot_error_against_time(tables["error against time"], plot)
-    elif plot is not None:
-        plot_rmse_against_rank(tables["rmse against rank"], plot)
+        _draw(tables, plot)
+    if check is not None and stored is not None:
+        _compare(tables, stored, check)
 
 
-def _crowd(peers: bool, large: bool) -> Tables:
+def _check_plot(family: str, plot: Path | None) -> None:
+    if plot is None:
+        return
+    if family not in PLOTS:
+        raise InputError(f"--plot is for {' and '.join(PLOTS)}. Leave it out.")
+    from rectifact.bench.plots import check_plot
+
+    check_writable(plot)
+    check_plot(plot)
+
+
+def _check_torch(families: tuple[str, ...]) -> None:
+    if "graph" in families and find_spec("torch") is None:
+        raise InputError("The family graph needs torch. Install it: pip install 'rectifact[torch]'.")
+
+
+def _measure(families: tuple[str, ...], extent: Extent) -> tuple[dict[str, Any], dict[str, Tables]]:
+    """The environment, and the tables of one family after the other, each shown as soon as it is there."""
+    from rectifact.bench.measure import environment, one_thread
+
+    with one_thread():
+        around = plain(environment())
+    tables = {}
+    for family in families:
+        with progress(f"measuring {family}"):
+            tables[family] = plain(FAMILIES[family](extent))
+        for title, rows in tables[family].items():
+            if rows:
+                show(rows_table(f"{family}: {title}", rows))
+    return around, tables
+
+
+def _compare(tables: dict[str, Tables], stored: dict[str, Any], check: Path) -> None:
+    """Say what is in one result only, show what got worse, and leave with 1 if anything did."""
+    found = compare(tables, stored["tables"])
+    for row in found.unmatched:
+        counts = f"{row['only measured']} rows only measured, {row['only stored']} only in {check}"
+        say(f"{row['family']}, {row['table']}: {counts}.")
+    if not found.n_compared:
+        raise InputError(
+            f"{str(check)!r} has none of the figures that were measured. Store a result of the same family."
+        )
+    if found.regressions:
+        show(rows_table(f"worse than in {check}", found.regressions))
+    where = ", ".join(str(stored["environment"][name]) for name in ("date", "cpu") if name in stored["environment"])
+    say(f"{found.n_compared} figures compared with {check} ({where}): {len(found.regressions)} got worse.")
+    if found.regressions:
+        raise typer.Exit(1)
+
+
+def _draw(tables: dict[str, Tables], plot: Path) -> None:
+    from rectifact.bench.plots import plot_error_against_time, plot_rmse_against_rank
+
+    if "parts" in tables:
+        plot_error_against_time(tables["parts"]["error against time"], plot)
+    else:
+        plot_rmse_against_rank(tables["latent"]["rmse against rank"], plot)
+
+
+# Modules are imported before threads are limited: a library that is loaded later would not be.
+
+
+def _crowd(extent: Extent) -> Tables:
     from rectifact.bench.crowd import run_crowd
+    from rectifact.bench.measure import one_thread
     from rectifact.bench.scaling import run_scaling
 
-    return run_crowd(peers=peers) | {"scaling": run_scaling(peers=peers, large=large)}
+    with one_thread():
+        return run_crowd(peers=extent.peers, quick=extent.quick) | {
+            "scaling": run_scaling(peers=extent.peers, large=extent.large, quick=extent.quick)
+        }
 
 
-def _latent(peers: bool, large: bool) -> Tables:
-    from rectifact.bench.latent import run_latent
-    from rectifact.bench.latent_scaling import run_latent_scaling
-
-    return run_latent(large=large) | {"scaling": run_latent_scaling(large=large)}
-
-
-def _graph(peers: bool, large: bool) -> Tables:
-    from rectifact.bench.graph import run_graph
-    from rectifact.bench.graph_scaling import run_graph_scaling
-
-    return run_graph(peers=peers, large=large) | run_graph_scaling(large=large)
-
-
-def _parts(peers: bool, large: bool) -> Tables:
+def _parts(extent: Extent) -> Tables:
+    from rectifact.bench.measure import one_thread
     from rectifact.bench.parts import run_parts
     from rectifact.bench.parts_scaling import run_parts_scaling
     from rectifact.bench.purification import run_purification
 
-    return run_parts() | {"purification": run_purification(), "scaling": run_parts_scaling(large=large)}
+    with one_thread():
+        return run_parts(quick=extent.quick) | {
+            "purification": run_purification(quick=extent.quick),
+            "scaling": run_parts_scaling(large=extent.large, quick=extent.quick),
+        }
+
+
+def _latent(extent: Extent) -> Tables:
+    from rectifact.bench.latent import run_latent
+    from rectifact.bench.latent_scaling import run_latent_scaling
+    from rectifact.bench.measure import one_thread
+
+    with one_thread():
+        scaling = run_latent_scaling(large=extent.large, quick=extent.quick)
+        return run_latent(large=extent.large, quick=extent.quick) | {"scaling": scaling}
+
+
+def _graph(extent: Extent) -> Tables:
+    from rectifact.bench.graph import run_graph
+    from rectifact.bench.graph_scaling import run_graph_scaling
+    from rectifact.bench.measure import one_thread
+    from rectifact.graph import net  # noqa: F401
+
+    with one_thread():
+        tables = run_graph(peers=extent.peers, large=extent.large, quick=extent.quick)
+        return tables | run_graph_scaling(large=extent.large, quick=extent.quick)
+
+
+FAMILIES: dict[str, Callable[[Extent], Tables]] = {
+    "crowd": _crowd,
+    "parts": _parts,
+    "latent": _latent,
+    "graph": _graph,
+}

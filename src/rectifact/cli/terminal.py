@@ -19,6 +19,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from rectifact.bench.results import columns_of, short
 from rectifact.core.files import atomic_path, check_writable
 from rectifact.core.monitor import Callback
 from rectifact.core.validation import InputError
@@ -89,11 +90,11 @@ def _writing_to_stdout() -> Iterator[None]:
 
 
 def rows_table(title: str, rows: list[dict[str, Any]]) -> Table:
-    """Rows as a table for people: figures short, gaps empty."""
-    table = Table(*rows[0], title=title, title_justify="left")
+    """Rows as a table for people: figures short, gaps empty, a column for every name that some row has."""
+    columns = columns_of(rows)
+    table = Table(*columns, title=title, title_justify="left")
     for row in rows:
-        cells = ("" if value is None or value != value else value for value in row.values())
-        table.add_row(*(f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in cells))
+        table.add_row(*(short(row.get(column)) for column in columns))
     return table
 
 
