@@ -136,10 +136,66 @@ def test_a_wrong_place_is_said_before_the_work(run, answers, tmp_path):
     assert "There is no file" in run("labels", tmp_path / "nowhere.csv", expect=2).err
 
 
-def test_demo_shows_a_result(run):
-    said = run("demo")
-    assert "Most doubtful patients" in said.out
-    assert re.search(r"│ 2 +│ 45 +│ 7\d% +│ says 3 for \d\d% of grade 2 │", said.out)
+def test_demo_shows_all_families_and_writes_a_report(run, tmp_path):
+    said = run("demo", "-o", tmp_path / "report.html")
+    for family in ("labels", "parts", "embed", "cluster"):
+        assert f"rectifact {family}" in said.out
+    assert re.search(r"4\d of 45 with more than 99 %", said.out)
+    page = (tmp_path / "report.html").read_text()
+    assert all(f"<h2>{title}</h2>" in page for title in ("Labels", "Parts", "Embedding", "Clusters"))
+
+
+def test_a_saved_model_and_its_report(run, answers, tmp_path):
+    saved, first, second = tmp_path / "model.rfx", tmp_path / "first.html", tmp_path / "second.html"
+    said = run("labels", answers, "-o", tmp_path / "truth.csv", "--save", saved, "--report", first, "--json")
+    summary = json.loads(said.out)
+    assert (summary["tasks"], summary["workers"], summary["classes"]) == (45, 5, ["1", "2", "3", "4"])
+    assert summary["findings"][0]["severity"] == "warning"
+    run("report", saved, "-o", second)
+    date = re.compile(r"Made .*? UTC")
+    assert date.sub("", first.read_text()) == date.sub("", second.read_text())
+    assert "--json the standard output holds" in run("labels", answers, "--json", expect=2).err
+    assert "should end in .html" in run("labels", answers, "--report", tmp_path / "x.pdf", expect=2).err
+    assert "as a model saved by rectifact" in run("report", answers, expect=2).err
+
+
+def test_all_commands_report_save_and_summarise(run, tmp_path):
+    mixtures = make_topics("dir", n_samples=100, n_features=12, n_topics=3).X
+    np.save(tmp_path / "X.npy", mixtures)
+    common = "--save", tmp_path / "model.rfx", "--report", tmp_path / "report.html", "--json"
+    for command, wanted in (
+        (("parts", tmp_path / "X.npy", "-k", 3, "--image", "3x4"), {"samples": 100, "parts": 3}),
+        (("embed", tmp_path / "X.npy", "-k", 2, "-o", tmp_path / "E.npz", "--image", "3x4"), {"dimensions": 2}),
+        (("cluster", tmp_path / "X.npy", "-k", 3, "-o", tmp_path / "C.csv"), {"nodes": 100, "clusters": 3}),
+    ):
+        summary = json.loads(run(*command, *common).out)
+        assert wanted.items() <= summary.items()
+        assert {"iterations", "stop_reason"} <= summary.keys()
+        run("report", tmp_path / "model.rfx", "-o", tmp_path / "again.html")
+        assert (tmp_path / "again.html").stat().st_size > 1_000_000
+    said = run("parts", tmp_path / "X.npy", "-k", 3, "--image", "5x5", expect=2)
+    assert "--image 5x5 has 25 pixels, but a sample has 12 features" in said.err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,source,target\n1,10,20\n2,20,30\n3,30,10\n", None),
+        ("a,b\n1,2\n2,3\n3,1\n", None),
+        ("1,2\n2,3\n3,1\n", "looks like an edge"),
+        ("x,y\ny,z\nz,x\n", "looks like an edge"),
+        ("a,b,c,d\n1,2,3,4\n", "has 4 columns"),
+        ("a,b,c\n1,2,much\n", "are no numbers"),
+    ],
+)
+def test_edges_are_read_by_name_or_by_place(run, tmp_path, text, message):
+    (tmp_path / "edges.csv").write_text(text)
+    said = run("cluster", "--graph", tmp_path / "edges.csv", "-k", 1, expect=2 if message else 0)
+    if message:
+        assert message in said.err
+    else:
+        assert "3 nodes, 3 edges" in said.err
+        assert "Edges read from the columns" in said.err
 
 
 def test_version_help_and_datasets(run):

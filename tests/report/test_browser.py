@@ -1,0 +1,182 @@
+"""The report in a real browser: Debian's Chromium, headless, driven by playwright."""
+
+import shutil
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_digits
+
+from rectifact import ANDNMF, NMD, DawidSkene, SymNMF
+from rectifact.datasets import load_crowd, make_block_model, make_topics
+from rectifact.models import SavedModel
+from rectifact.report import report_of, write_report
+
+pytest.importorskip("jinja2")
+pytest.importorskip("plotly")
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def report_path(tmp_path_factory):
+    """All four families in one page, with odd names among the workers."""
+    answers = load_crowd("anaesthetists").answers
+    answers = answers.assign(
+        worker=answers["worker"].map(
+            {1: "<script>alert(1)</script>", 2: "=cmd()", 3: "\u05d0\u05d1", 4: "d" * 400, 5: "e"}
+        )
+    )
+    mixtures = make_topics("dir", n_samples=200, n_features=30, n_topics=4).X
+    digits = load_digits().data[:100] / 16
+    graph = make_block_model(100, 3, degree=20).adjacency
+    models = [
+        DawidSkene().fit(answers),
+        SavedModel(ANDNMF(4, random_state=0).fit(mixtures), X=mixtures),
+        SavedModel(NMD(8, max_iter=30).fit(digits), X=digits, image_shape=(8, 8)),
+        SymNMF(3, affinity="precomputed", n_init=2, random_state=0).fit(graph),
+    ]
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write_report([report_of(model) for model in models], path, title="Tests")
+    return path
+
+
+@pytest.fixture
+def opened(browser, report_path):
+    """Function that opens the page in a colour scheme; at the end nothing may have gone wrong in it."""
+    wrong, pages = [], []
+
+    def open_page(scheme="light", width=1200):
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: (wrong.append("a dialog opened"), dialog.dismiss()))
+        page.on(
+            "request",
+            lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else wrong.append(request.url),
+        )
+        page.goto(report_path.as_uri())
+        page.wait_for_selector("html[data-ready=yes]")
+        pages.append(page)
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert wrong == []
+
+
+def column(page, table, place):
+    return [cell.inner_text() for cell in page.query_selector_all(f"{table} tbody tr td:nth-child({place})")]
+
+
+def test_tables_sort_search_and_turn_pages(opened):
+    page = opened()
+    table = "#table1-3-1"  # tasks by doubt
+    assert column(page, table, 1)[:2] == ["38", "3"]
+    head = page.locator(f"{table} th button").first
+    head.click()
+    assert column(page, table, 1)[:3] == ["1", "2", "3"]
+    assert page.get_attribute(f"{table} th:first-child", "aria-sort") == "ascending"
+    head.press("Enter")  # by keyboard, too
+    assert column(page, table, 1)[0] == "45"
+    page.fill(f"{table} input", "3 × 7")
+    assert all("3 × 7" in text for text in column(page, table, 6))
+    assert "of 45 rows" in page.inner_text(f"{table} [role=status]")
+    page.fill(f"{table} input", "")
+    page.click(f"{table} [data-turn='1']")
+    assert page.inner_text(f"{table} [role=status]") == "45 rows, page 2 of 2"
+    assert len(column(page, table, 1)) == 20
+
+
+def test_names_are_text(opened):
+    page = opened()
+    assert "<script>alert(1)</script>" in column(page, "#table1-2-1", 1)
+    assert page.query_selector_all("td script, caption script") == []
+
+
+def test_charts_are_drawn_and_tell_more_on_hover(opened):
+    page = opened()
+    charts = page.query_selector_all(".chart")
+    assert len(charts) > 10
+    assert all(chart.query_selector("svg.main-svg") for chart in charts)
+    assert all(chart.get_attribute("aria-label") for chart in charts)
+    bar = page.locator("#chart1-1-2 .bars path").first
+    bar.scroll_into_view_if_needed()
+    bar.hover(force=True)
+    page.wait_for_selector("#chart1-1-2 .hovertext")
+
+
+def test_light_and_dark(opened, tmp_path):
+    light, dark = opened("light"), opened("dark")
+    pictures = [page.screenshot(path=tmp_path / f"{i}.png") for i, page in enumerate((light, dark))]
+    assert all(len(picture) > 10_000 for picture in pictures)
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert light.evaluate(background) == "rgb(255, 255, 255)"
+    assert max(map(int, dark.evaluate(background)[4:-1].split(","))) < 60
+    dark.click("#theme")
+    assert dark.evaluate(background) == "rgb(255, 255, 255)"
+    ink = dark.evaluate("document.querySelector('.chart')._fullLayout.font.color")
+    assert ink == light.evaluate("document.querySelector('.chart')._fullLayout.font.color")
+
+
+def test_on_a_phone_nothing_sticks_out(opened):
+    page = opened(width=390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_it_prints(opened, tmp_path):
+    page = opened()
+    assert len(page.pdf(path=tmp_path / "report.pdf")) > 50_000
+
+
+def test_a_screen_reader_finds_its_way(opened):
+    page = opened()
+    assert page.get_attribute("html", "lang") == "en"
+    assert page.evaluate("[...document.querySelectorAll('img')].every(image => image.alt)")
+    assert page.evaluate("[...document.querySelectorAll('input')].every(input => input.labels.length === 1)")
+    assert page.evaluate(
+        "[...document.querySelectorAll('button')].every(b => b.closest('.chart') || b.innerText.trim())"
+    )
+    levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(head => Number(head.tagName[1]))")
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.innerText") == "Skip to the content"
+
+
+def test_large_tables_stay_quick(browser, tmp_path):
+    """Twenty thousand rows are sorted and paged."""
+    rng = np.random.default_rng(0)
+    n = 30_000
+    answers = pd.DataFrame(
+        {
+            "task": np.repeat(np.arange(n), 2),
+            "worker": np.tile(np.arange(20), 2 * n // 20),
+            "label": rng.integers(3, size=2 * n),
+        }
+    )
+    path = tmp_path / "large.html"
+    write_report(report_of(DawidSkene("majority", max_iter=3).fit(answers)), path)
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready=yes]")
+    page.locator("#table1-3-1 th button").first.click()
+    shown = list(map(int, column(page, "#table1-3-1", 1)))
+    assert len(shown) == 25
+    assert shown == sorted(shown)
+    assert "page 1 of 800" in page.inner_text("#table1-3-1 [role=status]")
+    page.close()
