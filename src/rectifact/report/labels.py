@@ -96,7 +96,7 @@ def _workers(model: Aggregator) -> Section:
     columns += [Column(name.replace("_", " "), _form(name), helps.get(name, "")) for name in map(str, numbers)]
     shown = report.head(MOST_WORKERS)
     rows = [
-        [str(worker), int(answers), *map(float, figures)]
+        [str(worker), int(answers), *(round(float(figure), 3) for figure in figures)]
         for worker, answers, *figures in shown[["worker", "answers", *numbers]].itertuples(index=False, name=None)
     ]
     blocks: list[Block] = [Table("Workers", columns, rows, left_out=len(report) - len(shown))]
