@@ -20,7 +20,11 @@ from rectifact.core.validation import InputError
 __all__ = ["app", "main"]
 
 app = typer.Typer(
-    no_args_is_help=True, pretty_exceptions_enable=False, help="Recover the truth behind non-negative data."
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Recover the truth behind non-negative data.",
+    epilog="To see it all: rectifact demo. Your own answers: rectifact labels answers.csv -o truth.csv --report "
+    "report.html. Each command has its own --help.",
 )
 
 
