@@ -8,12 +8,25 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from rectifact import ANDNMF, NMD, DawidSkene, InputError, MajorityVote, SymNMF
+from rectifact import (
+    ANDNMF,
+    KOS,
+    NMD,
+    DawidSkene,
+    EigenRatio,
+    GhoshSVD,
+    InputError,
+    MajorityVote,
+    MinimaxEntropy,
+    SymNMF,
+)
+from rectifact.crowd import read_answers
 from rectifact.datasets import load_crowd, make_block_model, make_crowd, make_dots, make_topics
 from rectifact.models import SavedModel
 from rectifact.report import render, report_of, write_report
-from rectifact.report.blocks import Chart, Facts, Images, Matrices, Table
+from rectifact.report.blocks import Chart, Facts, Findings, Images, Matrices, Report, Table
 from rectifact.report.html import check_report_possible
+from rectifact.report.labels import _agreement_chart, _left_out
 from rectifact.report.parts import _residuals
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -48,9 +61,48 @@ def test_labels_say_what_the_model_found(crowd):
     assert plan.rows[0][0] == str(crowd.next_labels(1)["task"][0])
 
 
-def test_every_aggregator_has_a_report(crowd):
-    titles = [section.title for section in report_of(MajorityVote().fit(load_crowd("anaesthetists").answers)).sections]
+@pytest.mark.parametrize("kind", [MajorityVote, MinimaxEntropy, KOS, GhoshSVD, EigenRatio])
+def test_every_aggregator_has_a_report(kind):
+    answers = make_crowd(60, n_workers=8, n_classes=2).answers
+    titles = [section.title for section in report_of(kind().fit(answers)).sections]
     assert titles == ["Overview", "Workers", "Tasks", "Worker graph"]
+
+
+def test_weights_are_no_counts(crowd):
+    answers = read_answers(load_crowd("anaesthetists").answers)
+    weighted = DawidSkene().fit(answers.weighted(np.full(len(answers), 0.1)))
+    for name in ("answers per task", "unanimous"):
+        assert facts_of(report_of(weighted))[name] == facts_of(report_of(crowd))[name]
+    silent = MajorityVote().fit(answers.weighted(np.where(answers.worker == 0, 0.0, 1.0)))  # agreement is not defined
+    page = render([report_of(silent)], "weights")
+    assert "NaN" not in "".join(re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, flags=re.S))
+
+
+def test_left_out_answers_agree_as_often_as_the_model_expects():
+    """On answers that were drawn from the model."""
+    model = DawidSkene(model="full").fit(make_crowd(3000, n_workers=20, n_classes=3, labels_per_task=3).answers)
+    observed, expected = (np.array(curve["y"], dtype=float) for curve in _agreement_chart(model).data)
+    assert_allclose(observed, expected, atol=0.05)
+
+
+def test_an_answer_is_left_out_by_the_book():
+    model = DawidSkene(model="full").fit(make_crowd(50, n_workers=6, n_classes=3, labels_per_task=4).answers)
+    answers, without = model._answers, _left_out(model)
+    for a in range(0, len(answers), 37):
+        odds = np.log(model.priors_)
+        for b in np.flatnonzero((answers.task == answers.task[a]) & (np.arange(len(answers)) != a)):
+            odds = odds + np.log(model.confusions_[answers.worker[b], answers.label[b]])
+        odds = np.exp(odds - odds.max())
+        assert_allclose(without[a], odds / odds.sum(), atol=1e-6)
+
+
+def test_workers_who_tell_nothing_are_named():
+    crowd = make_crowd(400, n_workers=10, n_classes=3, n_spammers=2)
+    report = report_of(DawidSkene().fit(crowd.answers))
+    spammers = {str(name) for name in DawidSkene().fit(crowd.answers).worker_report().query("information < 0.1").worker}
+    (verdict,) = [block for block in report.sections[0].blocks if isinstance(block, Findings)]
+    assert len(spammers) >= 1
+    assert all(name in verdict.items[0][2] for name in spammers)
 
 
 def test_parts_explain_themselves():
@@ -67,6 +119,35 @@ def test_parts_explain_themselves():
 def test_residuals_without_the_product(rng):
     X, W, H = rng.random((20, 7)), rng.random((20, 3)), rng.standard_normal((3, 7))
     assert_allclose(_residuals(X, W, H), np.linalg.norm(X - W @ H, axis=1))
+
+
+def test_whole_numbers_do_not_wrap_around(rng):
+    X = rng.integers(0, 255, (100, 8)).astype(np.uint8)
+    model = ANDNMF(2, random_state=0).fit(X.astype(float))
+    plain, bytes_ = (facts_of(report_of(SavedModel(model, X=data)))["explained"] for data in (X.astype(float), X))
+    assert plain == bytes_
+
+
+def test_errors_count_known_entries_only(rng):
+    X = np.maximum(rng.standard_normal((60, 3)) @ rng.standard_normal((3, 20)), 0)
+    mask = rng.random(X.shape) < 0.5
+    holes = np.where(mask, np.nan, X)
+    for missing, data in ((np.nan, holes), (mask, X)):
+        model = NMD(3, missing=missing, max_iter=50).fit(data)
+        found = model.inverse_transform(model.embedding_)
+        error = np.sqrt(np.mean((found - X)[~mask] ** 2))
+        assert_allclose(float(facts_of(report_of(SavedModel(model, X=data)))["RMSE"]), error, rtol=1e-3)
+
+
+def test_other_data_than_fitted_gets_a_sentence(rng):
+    model = NMD(2, max_iter=5).fit(rng.random((30, 6)))
+    with pytest.raises(InputError, match="Give the data that it was fitted on"):
+        report_of(SavedModel(model, X=rng.random((20, 6))))
+    frame = pd.DataFrame(rng.random((30, 6)))
+    assert report_of(SavedModel(NMD(2, max_iter=5).fit(frame), X=frame)).sections[0].title == "Quality"
+    wide = np.maximum(rng.standard_normal((30, 300_000)), 2) - 2  # few rows are compared, fewer than dimensions
+    report = report_of(SavedModel(NMD(20, max_iter=2).fit(wide), X=wide))
+    assert "RMSE" in facts_of(report)
 
 
 def test_embedding_beside_svd():
@@ -94,6 +175,25 @@ def test_clusters_and_their_bound():
     assert_allclose(np.sum(np.square(np.array(grid, dtype=float))), dense.sum(), rtol=1e-3)
 
 
+def chart_texts(page):
+    """All texts that plotly gets."""
+    for data in re.findall(r'<script type="application/json" data-chart[^>]*>(.*?)</script>', page, flags=re.S):
+        stack = [json.loads(data)]
+        while stack:
+            value = stack.pop()
+            if isinstance(value, str):
+                yield value
+            elif isinstance(value, dict | list):
+                stack += value.values() if isinstance(value, dict) else value
+
+
+def test_names_that_utf8_cannot_hold(tmp_path):
+    write_report(Report("w\ud800", "x" * 5000, []), tmp_path / "odd.html", title="t\udfff")
+    page = (tmp_path / "odd.html").read_text(encoding="utf-8")
+    assert "w?" in page
+    assert "x" * 601 not in page
+
+
 ODD = [
     "<script>alert(1)</script>",
     "</script><img src=x onerror=alert(1)>",
@@ -117,6 +217,8 @@ def test_every_text_is_escaped(odd_page):
     assert "<b>odd</b>" not in odd_page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in odd_page
     assert "x" * 1000 not in odd_page  # long names are cut
+    for mark in ("<script>alert", "<img"):  # plotly would take markup in names for markup
+        assert all(mark not in text for text in chart_texts(odd_page))
     for data in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', odd_page, flags=re.S):
         json.loads(data)
 

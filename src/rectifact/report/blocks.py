@@ -67,13 +67,14 @@ class Matrices:
     columns: str
     names: Sequence[str]
     items: Sequence[tuple[str, str, Sequence[Sequence[float]]]]
+    note: str = ""
     left_out: int = 0
     kind: str = field(default="matrices", init=False)
 
 
 @dataclass(frozen=True)
 class Images:
-    """Grey images, each with a caption: ``png`` holds them as data addresses."""
+    """Grey images: captions, and the images themselves as data addresses."""
 
     title: str
     items: Sequence[tuple[str, str]]

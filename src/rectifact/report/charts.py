@@ -4,6 +4,7 @@ import base64
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,8 @@ def bars(title: str, names: Sequence[str], values: ArrayLike, y: str, words: str
     """One bar per name."""
     heights = np.asarray(values, dtype=float)
     places = list(range(1, len(names) + 1))  # names may repeat, or look like numbers
-    bar = {"type": "bar", "x": places, "y": _plain(heights), "hovertext": list(names), "hoverinfo": "text+y"}
+    hover = [escape(name) for name in names]
+    bar = {"type": "bar", "x": places, "y": _plain(heights), "hovertext": hover, "hoverinfo": "text+y"}
     axis = {
         "title": {"text": ""},
         "tickmode": "array",
@@ -75,24 +77,15 @@ def convergence(history: Sequence[Mapping[str, float]], stop: str) -> Chart | No
     return chart
 
 
-def scatter(title: str, points: NDArray[Any], names: Any, groups: ArrayLike | None, words: str) -> Chart:
-    """Points in two dimensions, coloured by group; at most 5000, evenly chosen."""
+def scatter(title: str, points: NDArray[Any], names: Any, axes: Sequence[str], words: str) -> Chart:
+    """Points in two dimensions, at most 5000, evenly chosen."""
     kept = np.linspace(0, len(points) - 1, min(len(points), MOST_POINTS)).astype(int)
-    group = np.zeros(len(points), dtype=int) if groups is None else np.asarray(groups)
-    data = []
-    for i, one in enumerate(np.unique(group)):
-        own = kept[group[kept] == one]
-        trace: dict[str, Any] = {
-            "type": "scatter",
-            "mode": "markers",
-            "name": str(one),
-            "text": [str(names[j]) for j in own],
-        }
-        trace |= {"x": _plain(points[own, 0]), "y": _plain(points[own, 1]), "hoverinfo": "text"}
-        data.append(trace | {"marker": {"size": 5, "color": PALETTE[i % len(PALETTE)], "opacity": 0.75}})
+    trace: dict[str, Any] = {"type": "scatter", "mode": "markers", "text": [escape(str(names[i])) for i in kept]}
+    trace |= {"x": _plain(points[kept, 0]), "y": _plain(points[kept, 1]), "hoverinfo": "text"}
+    trace["marker"] = {"size": 5, "color": PALETTE[0], "opacity": 0.75}
     if len(kept) < len(points):
         words += f" {len(kept)} of {len(points)} points are drawn."
-    return Chart(title, data, _layout("dimension 1", "dimension 2", showlegend=len(data) > 1), words)
+    return Chart(title, [trace], _layout(*axes, showlegend=False), words)
 
 
 def heat_map(title: str, values: NDArray[Any], axis: str, names: Sequence[str], words: str) -> Chart:
@@ -106,7 +99,7 @@ def heat_map(title: str, values: NDArray[Any], axis: str, names: Sequence[str], 
     }
     if names:
         data["hovertext"] = [
-            [f"{a}, {b}: {value:.4g}" for b, value in zip(names, row, strict=True)]
+            [escape(f"{a}, {b}: {value:.4g}") for b, value in zip(names, row, strict=True)]
             for a, row in zip(names, values, strict=True)
         ]
         data["hoverinfo"] = "text"
@@ -153,4 +146,5 @@ def _plain(values: ArrayLike) -> list[float | None]:
 
 
 def _short(name: str, most: int = 24) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"
+    """A name for an axis; plotly would take what looks like markup for markup."""
+    return escape(name if len(name) <= most else name[: most - 1] + "…")

@@ -92,7 +92,7 @@ def _matrix(saved: SavedModel) -> Section:
         f"Nodes in the order of their clusters, {len(sharp) / cells:.1f} to a cell; {_share_inside(model):.1%} of the "
         "weight lies in the blocks. Colour is the square root of the weight."
     )
-    chart = heat_map("Similarities in the order of the clusters", np.sqrt(grid), "cell", (), words)
+    chart = heat_map("Similarities in the order of the clusters", np.sqrt(grid), "nodes, by cluster", (), words)
     return Section("Similarities", "Good clusters show as blocks on the diagonal.", [chart])
 
 
@@ -107,7 +107,9 @@ def _objective(saved: SavedModel) -> Section:
     ]
     blocks: list[Block] = [Facts(facts)]
     errors = model.resolved_.get("errors", {})
-    if len(errors) > 1:
+    if len(errors) > 1 and max(errors.values()) - min(errors.values()) < 1e-6:
+        facts.append(("starts", str(len(errors)), "all ended at the same error"))
+    elif len(errors) > 1:
         columns = [Column("start"), Column("relative error", "number"), Column("above the bound", "number")]
         rows = [
             [name, round(error, 7), round(error - bound, 7)]

@@ -5,14 +5,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
 
+from rectifact.core.validation import InputError
 from rectifact.latent import NMD
 from rectifact.metrics import root_mean_squared_error
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Chart, Column, Facts, Images, Report, Section, Table
 from rectifact.report.charts import convergence, lines, png_address, scatter
-from rectifact.report.names import feature_names, grey, sample_names
+from rectifact.report.names import as_floats, feature_names, grey, sample_names
 
 __all__ = ["embedding_report"]
 
@@ -35,12 +37,21 @@ def embedding_report(saved: SavedModel) -> Report:
 
 
 def _some_rows(saved: SavedModel) -> tuple[Any, Any]:
-    """Dense rows of the data, evenly chosen, few enough to compare with, and their places."""
-    X = saved.X
-    n = max(min(X.shape[0], MOST_ENTRIES // X.shape[1]), 1)
-    places = np.unique(np.linspace(0, X.shape[0] - 1, n).astype(int))
-    rows = X[places]
-    return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=float), places
+    """Dense rows of the data, evenly chosen, few enough to compare with, and their places; NaN is missing."""
+    n_samples, n_features = saved.X.shape
+    if n_samples != len(saved.model.embedding_) or n_features != saved.model.components_.shape[1]:
+        raise InputError(
+            f"X has the shape {tuple(saved.X.shape)}, but the model was fitted on {len(saved.model.embedding_)} "
+            f"samples of {saved.model.components_.shape[1]} features. Give the data that it was fitted on."
+        )
+    places = np.unique(np.linspace(0, n_samples - 1, max(min(n_samples, MOST_ENTRIES // n_features), 1)).astype(int))
+    rows = as_floats(saved.X)[places]
+    rows = rows.toarray() if sp.issparse(rows) else rows.copy()
+    mask: Any = getattr(saved.model, "missing", None)
+    if sp.issparse(mask) or np.ndim(mask) == 2:
+        hidden = sp.csr_array(mask)[places].toarray() if sp.issparse(mask) else np.asarray(mask)[places]
+        rows[hidden.astype(bool)] = np.nan
+    return rows, places
 
 
 def _quality(saved: SavedModel) -> Section:
@@ -50,17 +61,17 @@ def _quality(saved: SavedModel) -> Section:
     k = model.embedding_.shape[1]
     known = ~np.isnan(X)
     svd = _clipped_svd(np.where(known, X, 0), k)
-    errors = [root_mean_squared_error(np.where(known, guess, 0), np.where(known, X, 0)) for guess in (found, svd)]
+    errors = [root_mean_squared_error(guess[known], X[known]) for guess in (found, svd)]
     facts = Facts(
         [
             ("RMSE", f"{errors[0]:.4g}", "of what the dimensions predict for the data"),
             ("RMSE of SVD", f"{errors[1]:.4g}", f"truncated at rank {k} and clipped to the data's range"),
-            ("nonzeros", f"{np.mean(X[known] != 0):.1%}", "of the entries"),
+            ("nonzeros", f"{np.mean(X[known] != 0):.1%}", "of the entries that are there"),
         ]
     )
     blocks: list[Block] = [facts]
     if isinstance(model, NMD) and known.all():
-        blocks.append(_rank_chart(model, X, k))
+        blocks += _rank_charts(model, X, k)
     if saved.image_shape is not None:
         blocks += _reconstructions(saved, X, found, svd, places)
     words = "Zeros count as well as other numbers: the model asks which low rank, cut off at zero, looks like the data."
@@ -73,21 +84,27 @@ def _clipped_svd(X: Any, k: int) -> Any:
     return ((U * s) @ Vt).clip(X.min(), X.max())
 
 
-def _rank_chart(model: NMD, X: Any, k: int) -> Chart:
+def _rank_charts(model: NMD, X: Any, k: int) -> list[Chart]:
     """RMSE against rank beside SVD: short fits of smaller ranks, on at most a few hundred samples."""
     X = X[:: max(len(X) // 400, 1)]
     X = X / (X.max() or 1.0)
-    ranks = sorted({max(1, round(k * share)) for share in (0.125, 0.25, 0.5, 1.0)})
+    wanted = {max(1, round(k * share)) for share in (0.125, 0.25, 0.5, 1.0)}
+    ranks = sorted(rank for rank in wanted if rank <= min(X.shape))
+    if len(ranks) < 2:
+        return []
     data = sp.csr_array(X)
-    link: Any = model.resolved_["link"]
-    fits = [NMD(rank, link, max_iter=SWEEPS, tol=0, random_state=0) for rank in ranks]
+    short = {"max_iter": SWEEPS, "tol": 0.0, "callbacks": None, "verbose": False, "missing": None}
+    fits = [clone(model).set_params(n_components=rank, **short) for rank in ranks]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short fits do not converge
         ours = [root_mean_squared_error(fit.fit(data).inverse_transform(fit.embedding_), X) for fit in fits]
     theirs = [root_mean_squared_error(_clipped_svd(X, rank), X) for rank in ranks]
-    words = f"At rank {ranks[-1]}: {ours[-1]:.3g} against {theirs[-1]:.3g} of SVD; {len(X)} samples, {SWEEPS} sweeps."
-    curves = {"this model": (ranks, ours), "truncated SVD": (ranks, theirs)}
-    return lines("Error against rank", curves, "rank", "RMSE, data scaled to 1", words)
+    words = (
+        f"At rank {ranks[-1]}: {ours[-1]:.3g} against {theirs[-1]:.3g} of SVD, from fits of {SWEEPS} iterations to "
+        f"{len(X)} samples."
+    )
+    curves = {"NMD": (ranks, ours), "truncated SVD": (ranks, theirs)}
+    return [lines("Error against rank", curves, "rank", "RMSE, data scaled to 1", words)]
 
 
 def _reconstructions(saved: SavedModel, X: Any, found: Any, svd: Any, places: Any) -> list[Images]:
@@ -112,13 +129,18 @@ def _reconstructions(saved: SavedModel, X: Any, found: Any, svd: Any, places: An
 
 def _map(saved: SavedModel) -> Section:
     E = np.asarray(saved.model.embedding_, dtype=float)
-    order = np.argsort(-E.var(axis=0), kind="stable")[:2]
-    points = E[:, order] if E.shape[1] > 1 else np.c_[E[:, 0], np.zeros(len(E))]
     names = sample_names(saved, len(E))
-    used = " and ".join(str(i + 1) for i in order)
-    words = f"Dimensions {used}, which vary most."
-    chart = scatter("Samples in the two dimensions that vary most", points, names, None, words)
-    return Section("Map", "Samples that are near each other are alike. Hover to see which is which.", [chart])
+    order = np.argsort(-E.var(axis=0), kind="stable")[:2]
+    axes = [f"dimension {i + 1}" for i in order]
+    points = E[:, order]
+    if E.shape[1] == 1:  # by the order of the samples
+        points, axes = np.c_[np.arange(1, len(E) + 1), E[:, 0]], ["sample", "dimension 1"]
+    chart = scatter("The dimensions that vary most", points, names, axes, f"{axes[0]} and {axes[1]}.".capitalize())
+    words = (
+        "Hover to see which sample is which. Distances here say little about likeness: the model may move a sample "
+        "freely as long as its zeros stay zeros."
+    )
+    return Section("Map", words, [chart])
 
 
 def _dimensions(saved: SavedModel) -> Section:

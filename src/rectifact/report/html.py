@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.resources import files
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,10 @@ def check_report_possible(path: Path) -> None:
     check_writable(path)
     if path.suffix.lower() not in {".html", ".htm"}:
         raise InputError(f"{str(path)!r} should end in .html. Rename it.")
-    _plotting_script()
+    try:
+        _plotting_script()
+    except ImportError as error:
+        raise InputError(str(error)) from error
 
 
 def render(reports: Sequence[Report], title: str) -> str:
@@ -44,11 +48,11 @@ def render(reports: Sequence[Report], title: str) -> str:
     environment = Environment(
         loader=PackageLoader("rectifact.report", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    environment.filters |= {"cell": _cell, "mark": _shade}
+    environment.filters |= {"cell": _cell, "shade": _shade}
     folder = files("rectifact.report") / "page"
     return environment.get_template("report.html").render(
-        title=title,
-        reports=[_trimmed(asdict(report)) for report in reports],
+        title=_clean(title),
+        reports=[_clean(asdict(report)) for report in reports],
         page_rows=PAGE_ROWS,
         style=(folder / "report.css").read_text(encoding="utf-8"),
         script=(folder / "report.js").read_text(encoding="utf-8"),
@@ -63,18 +67,25 @@ def _plotting_script() -> str:
         import jinja2  # noqa: F401
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        raise InputError("Reports need jinja2 and plotly. Install them: pip install 'rectifact[report]'.") from error
+        raise ImportError("Reports need jinja2 and plotly. Install them: pip install 'rectifact[report]'.") from error
     return str(get_plotlyjs()).replace("</script", "<\\/script")
 
 
-def _trimmed(value: Any) -> Any:
-    """The same tree with long texts cut, such that one name cannot fill the page; images stay."""
+def _clean(value: Any) -> Any:
+    """The same tree as a page can hold it.
+
+    Long texts are cut, such that one name cannot fill the page (images stay), halves of surrogate pairs, which UTF-8
+    cannot hold, are replaced, and numbers that JSON has not are None.
+    """
     if isinstance(value, dict):
-        return {key: _trimmed(part) for key, part in value.items()}
+        return {key: _clean(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_trimmed(part) for part in value]
-    if isinstance(value, str) and len(value) > LONGEST_TEXT and not value.startswith("data:image/png;base64,"):
-        return value[:LONGEST_TEXT] + "…"
+        return [_clean(part) for part in value]
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, str) and not value.startswith("data:image/png;base64,"):
+        cut = value if len(value) <= LONGEST_TEXT else value[:LONGEST_TEXT] + "…"
+        return cut.encode("utf-8", "replace").decode("utf-8")
     return value
 
 
@@ -90,5 +101,5 @@ def _cell(value: Any, form: str) -> str:
 
 
 def _shade(share: float) -> str:
-    """Background of a cell that holds a share, as a percentage of the accent colour."""
-    return f"{100 * min(max(share, 0.0), 1.0):.0f}%"
+    """Background of a cell that holds a share: how much of the accent colour, at most what text can be read on."""
+    return f"{60 * min(max(share, 0.0), 1.0):.0f}%"

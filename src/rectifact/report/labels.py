@@ -4,16 +4,21 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import entr
 
 from rectifact.crowd import DawidSkene
 from rectifact.crowd.aggregators import Aggregator
 from rectifact.report.blocks import Block, Chart, Column, Facts, Findings, Matrices, Report, Section, Table
-from rectifact.report.charts import bars, convergence, heat_map, histogram, lines
+from rectifact.report.charts import bars, heat_map, histogram, lines
 
 __all__ = ["labels_report"]
 
 MOST_TASKS, MOST_WORKERS, MOST_MATRICES, MOST_PLANNED, MOST_ON_MAP = 20_000, 20_000, 60, 200, 60
+TELLS_NOTHING = 0.1
+"""Bits of an answer below which a worker is as good as silent."""
+
+MOST_CLASSES = 12
+"""Classes of a confusion matrix; more make unreadable tables."""
+
 LEAST_GAIN = 0.001
 """Bits below which one more answer is not worth asking for."""
 
@@ -39,33 +44,52 @@ def _texts(values: Any) -> list[str]:
 def _overview(model: Aggregator) -> Section:
     answers, result = model._answers, model.result()
     votes = answers.votes()
-    answered = votes.sum(axis=1)
-    unanimous = (votes.max(axis=1) == answered) & (answered > 1)
-    several = answered > 1
+    given = np.bincount(answers.task, minlength=len(votes))
+    several = given > 1
+    unanimous = several & ((votes > 0).sum(axis=1) == 1)
     changed = votes[np.arange(len(votes)), model.probas_.argmax(axis=1)] < votes.max(axis=1)
     facts = [
         ("tasks", f"{len(model.tasks_):,}", ""),
         ("workers", f"{len(model.workers_):,}", ""),
-        ("answers per task", f"{answered.mean():.1f}", "on average"),
+        ("answers per task", f"{given.mean():.1f}", "on average"),
         ("unanimous", _share(unanimous.sum(), several.sum()), "of the tasks with several answers"),
         ("against the vote", f"{changed.sum():,}", "tasks whose label is not the commonest answer"),
         ("mean confidence", f"{result['confidence'].mean():.1%}", "probability of the label, by the model"),
+        ("doubtful", f"{(result['entropy'] > 0.5).sum():,}", "tasks with more than half a bit of doubt"),
     ]
     classes = _texts(model.classes_)
     found = np.bincount(model.probas_.argmax(axis=1), minlength=len(classes)) / len(model.tasks_)
     shares = bars("Labels found", classes, found, "share of tasks", _listing(classes, found))
-    blocks: list[Block] = [
-        Facts(facts),
-        shares,
-        histogram("Confidence", result["confidence"], "confidence", span=(0, 1)),
-    ]
-    curve = convergence(model.history_, model.stop_reason_)
-    return Section(
-        "Overview",
+    confidence = histogram("Confidence", result["confidence"], "confidence", span=(0, 1))
+    words = (
         "Each task has one true label, and each worker errs in his own way. The labels below follow from both; "
-        "confidence is the probability of the label given all answers.",
-        blocks + ([curve] if curve else []),
+        "confidence is the probability of the label given all answers."
     )
+    return Section("Overview", words, [Facts(facts), *_verdicts(model), shares, confidence])
+
+
+def _verdicts(model: Aggregator) -> list[Findings]:
+    """What to do about workers, in words."""
+    report = model.worker_report()
+    if "information" not in report:
+        return []
+    idle = report[report["information"] < TELLS_NOTHING]["worker"]
+    items = []
+    if len(idle):
+        detail = f"An answer of {_names(idle)} tells less than {TELLS_NOTHING} bits."
+        items.append(("note", "workers whose answers tell almost nothing", detail, "Leave them out, or ask others."))
+    crooked = report[(report["accuracy"] < 0.5) & (report["information"] > 3 * TELLS_NOTHING)]["worker"]
+    if len(crooked):
+        detail = f"{_names(crooked)} answer wrongly more often than not, but in the same way each time."
+        remedy = "Nothing: their confusion matrices, below, say how to read them. Check whether they know the classes."
+        items.append(("note", "workers who are wrong in a regular way", detail, remedy))
+    return [Findings(items)] if items else []
+
+
+def _names(workers: Any, most: int = 8) -> str:
+    """A few names, each kept apart from the direction of writing of the others."""
+    shown = ", ".join(f"\u2068{name}\u2069" for name in workers.tolist()[:most])
+    return shown + (f" and {len(workers) - most} more" if len(workers) > most else "")
 
 
 def _share(part: Any, whole: Any) -> str:
@@ -84,8 +108,8 @@ def _workers(model: Aggregator) -> Section:
         "accuracy": "probability of a right answer to a new task",
         "accuracy_low": "lower end of a 90 % interval",
         "accuracy_high": "upper end of a 90 % interval",
-        "information": "bits that one answer tells",
-        "spammer": "1: the answers do not depend on the task",
+        "information": "bits that one answer tells; 0 is nothing",
+        "spammer": "0: always right; 1: the answers do not depend on the task",
         "agreement": "expected share of right answers",
     }
     numbers = [name for name in report if name not in ("worker", "answers")]
@@ -93,7 +117,7 @@ def _workers(model: Aggregator) -> Section:
         name for name in numbers if str(name).startswith("bias_")
     ][:12]
     columns = [Column("worker"), Column("answers", "integer")]
-    columns += [Column(name.replace("_", " "), _form(name), helps.get(name, "")) for name in map(str, numbers)]
+    columns += [Column(_heading(name), _form(name), helps.get(name, "")) for name in map(str, numbers)]
     shown = report.head(MOST_WORKERS)
     rows = [
         [str(worker), int(answers), *(round(float(figure), 3) for figure in figures)]
@@ -110,6 +134,10 @@ def _workers(model: Aggregator) -> Section:
     )
 
 
+def _heading(name: str) -> str:
+    return f"bias {name.removeprefix('bias_')}" if name.startswith("bias_") else name.replace("_", " ")
+
+
 def _form(name: str) -> Literal["share", "number"]:
     return "share" if name.startswith(("accuracy", "agreement")) else "number"
 
@@ -117,14 +145,16 @@ def _form(name: str) -> Literal["share", "number"]:
 def _confusions(model: Any, order: Any) -> Matrices:
     """Matrices of the first and the last in rank, true classes in rows."""
     chosen = order if len(order) <= MOST_MATRICES else np.r_[order[: MOST_MATRICES // 2], order[-MOST_MATRICES // 2 :]]
-    few = slice(None, 12)  # classes beyond make unreadable tables
+    few = slice(None, MOST_CLASSES)
     names = _texts(model.classes_)[few]
+    all_shown = len(model.classes_) <= MOST_CLASSES
+    note = "" if all_shown else f"The first {MOST_CLASSES} of {len(model.classes_)} classes."
     given = np.bincount(model._answers.worker, minlength=len(model.workers_))
     items = [
         (str(model.workers_[i]), f"{given[i]} answers", model.confusions_[i].T[few, few].round(4).tolist())
         for i in chosen.tolist()
     ]
-    return Matrices("Confusion matrices", "true", "answered", names, items, len(order) - len(chosen))
+    return Matrices("Confusion matrices", "true", "answered", names, items, note, len(order) - len(chosen))
 
 
 def _tasks(model: Aggregator) -> Section:
@@ -160,44 +190,66 @@ def _answers_of_tasks(model: Aggregator, order: Any) -> list[str]:
 
 
 def _calibration(model: DawidSkene) -> Section:
-    """How sure labels are, against how often the other answers agree with a left-out one."""
+    """How sure labels are, and whether answers bear it out."""
     temperature = getattr(model, "temperature_", None)
+    dispersion = model.resolved_.get("dispersion")
     words = (
         "Confidence is right if, among tasks with confidence 90 %, nine in ten labels are right. Without any truth "
-        "only the answers can tell: if they stray together more than independent answers would, confidence is too "
-        "high, and --calibrate (model.calibrate() in Python) lowers it."
+        "only the answers can tell: each answer is left out in turn, and compared with what the others predict for it. "
+        "Where it agrees less often than expected, confidence is too high."
     )
-    dispersion = model.resolved_.get("dispersion")
-    facts = [
-        ("calibrated", "yes" if temperature is not None else "no", ""),
-        ("temperature", f"{temperature:.2f}" if temperature is not None else "1", "confidence is raised to this power"),
-    ]
+    facts = [("calibrated", "no" if temperature is None else "yes", "by --calibrate, calibrate() in Python")]
+    if temperature is not None:
+        meaning = (
+            "no change: nothing spoke against the confidence"
+            if temperature == 1
+            else "1 is no change, lower is less sure"
+        )
+        facts.append(("temperature", f"{temperature:.2f}", meaning))
     if dispersion is not None:
-        facts.append(("dispersion", f"{dispersion:.2f}", "1 where answers to one task are independent"))
+        too_high = dispersion > 1.1 and temperature is None
+        meaning = (
+            "answers stray together: confidence is too high, calibrate it"
+            if too_high
+            else "1 where answers are independent"
+        )
+        facts.append(("dispersion", f"{dispersion:.2f}", meaning))
     return Section("Calibration", words, [Facts(facts), _agreement_chart(model)])
 
 
+def _left_out(model: DawidSkene) -> Any:
+    """Posterior of each answer's task without that answer, of shape (n_answers, n_classes)."""
+    answers, fitted = model._answers, model._model
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_odds = np.log(fitted.posteriors)[answers.task] - fitted.log_confusions[answers.worker, answers.label]
+    log_odds = np.where(np.isfinite(log_odds), log_odds, -np.inf)
+    log_odds[np.isneginf(log_odds).all(axis=1)] = 0.0
+    odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
 def _agreement_chart(model: DawidSkene) -> Chart:
-    """Share of answers that agree with the label, by confidence: observed, and expected by the model."""
-    answers, confidence = model._answers, model.probas_.max(axis=1)
-    label = model.probas_.argmax(axis=1)
-    agree = answers.label == label[answers.task]
-    # p(answer = label) = sum over true classes of p(class) p(worker says label | class)
-    says = model.confusions_[answers.worker, label[answers.task]]
-    expected = np.einsum("ac,ac->a", says, model.probas_[answers.task])
+    """Share of answers that agree with the label which the others give: observed, and expected by the model."""
+    answers, without = model._answers, _left_out(model)
+    label, confidence = without.argmax(axis=1), without.max(axis=1)
+    agree = answers.label == label
+    # p(answer = label) = sum over true classes of p(class | other answers) p(worker says label | class)
+    expected = np.einsum("ac,ac->a", model.confusions_[answers.worker, label], without)
     steps = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999])
     names = ["below 50 %", "50–70 %", "70–80 %", "80–90 %", "90–95 %", "95–99 %", "99–99.9 %", "above 99.9 %"]
-    place = np.searchsorted(steps, confidence, side="right")[answers.task]
+    place = np.searchsorted(steps, confidence, side="right")
     count = np.bincount(place, minlength=len(names))
     kept = np.flatnonzero(count)
     observed, wanted = (
         np.bincount(place, weights=w, minlength=len(names))[kept] / count[kept] for w in (agree, expected)
     )
-    ticks = {"tickmode": "array", "tickvals": kept.tolist(), "ticktext": [names[i] for i in kept]}
-    words = f"Over all answers, {agree.mean():.1%} agree with the label; the model expects {expected.mean():.1%}."
+    words = (
+        f"Over all answers, {agree.mean():.1%} agree with what the others say; the model expects {expected.mean():.1%}."
+    )
     curves = {"observed": (kept, observed), "expected by the model": (kept, wanted)}
-    chart = lines("Answers that agree with the label", curves, "confidence of the task", "share of answers", words)
-    chart.layout["xaxis"] |= ticks
+    axes = "confidence from the other answers", "share of answers that agree"
+    chart = lines("Answers left out in turn", curves, *axes, words)
+    chart.layout["xaxis"] |= {"tickmode": "array", "tickvals": kept.tolist(), "ticktext": [names[i] for i in kept]}
     return chart
 
 
@@ -210,7 +262,7 @@ def _next(model: DawidSkene) -> Section:
     plan = model.next_labels(min(MOST_PLANNED, len(model.tasks_)))
     columns_of_plan = (plan[name].tolist() for name in ("task", "gain", "entropy", "workers"))
     rows = [
-        [str(task), round(gain, 4), round(doubt, 3), ", ".join(map(str, workers)) or "all have answered"]
+        [str(task), round(gain, 4), round(doubt, 3), _names(np.array(workers, dtype=object)) or "all have answered"]
         for task, gain, doubt, workers in zip(*columns_of_plan, strict=True)
         if gain >= LEAST_GAIN
     ]
@@ -242,11 +294,7 @@ def _worker_graph(model: Aggregator) -> Section:
     )
     chart = heat_map("Tasks shared by pairs of workers", shared, "worker, by number of answers", names, words)
     components = sp.csgraph.connected_components(answered.T @ answered, directed=False)[0]
-    doubt = entr(model.probas_).sum(axis=1) / np.log(2)
-    facts = [
-        ("groups of workers", str(components), "that share no task with each other; 1 is best"),
-        ("doubtful tasks", f"{(doubt > 0.5).sum():,}", "with more than half a bit of doubt"),
-    ]
+    facts = [("groups of workers", str(components), "that share no task with each other; 1 is best")]
     return Section(
         "Worker graph",
         "The model learns who is good from tasks that several workers answered. Groups that share no task cannot be "

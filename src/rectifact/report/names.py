@@ -3,11 +3,13 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rectifact.core.arrays import to_host
 from rectifact.models import SavedModel
 
-__all__ = ["feature_names", "grey", "sample_names"]
+__all__ = ["as_floats", "feature_names", "grey", "sample_names"]
 
 
 def feature_names(saved: SavedModel, n: int) -> NDArray[Any]:
@@ -25,6 +27,11 @@ def _or_numbers(names: Any, n: int) -> NDArray[Any]:
     if names is None or len(names) != n:
         return np.arange(1, n + 1).astype(str)
     return np.asarray([str(name) for name in names], dtype=object)
+
+
+def as_floats(X: Any) -> Any:
+    """Data in double precision, a dense or a CSR array, whatever it came as: sums of squares need it."""
+    return sp.csr_array(X, dtype=float) if sp.issparse(X) else np.asarray(to_host(X), dtype=float)
 
 
 def grey(image: NDArray[Any]) -> NDArray[Any]:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Column, Facts, Images, Report, Section, Table
 from rectifact.report.charts import bars, convergence, histogram, png_address
-from rectifact.report.names import feature_names, grey, sample_names
+from rectifact.report.names import as_floats, feature_names, grey, sample_names
 
 __all__ = ["parts_report"]
 
@@ -24,7 +24,10 @@ def parts_report(saved: SavedModel) -> Report:
         sections += _of_data(saved)
     curve = convergence(model.history_, model.stop_reason_)
     if curve is not None:
-        words = "The loss is the relative error of the samples, while thresholds fall."
+        words = (
+            "The loss is the relative error where the algorithm works, in the leading subspace of the data; what "
+            "lies outside of it shows in the residuals only."
+        )
         sections.append(Section("Convergence", words, [curve]))
     return Report("Parts", f"{n_parts} parts of {n_features} features, by {type(model).__name__}.", sections)
 
@@ -50,7 +53,7 @@ def _parts(saved: SavedModel) -> Section:
 
 
 def _of_data(saved: SavedModel) -> list[Section]:
-    model, X = saved.model, saved.X
+    model, X = saved.model, as_floats(saved.X)
     W = np.asarray(model.transform(X), dtype=float)
     components = np.asarray(model.components_, dtype=float)
     residual, size = _residuals(X, W, components), np.sqrt(_row_squares(X))

@@ -5,14 +5,17 @@
 
   // Light and dark
   const ink = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const colours = () => {
-    const axis = { gridcolor: ink("--line"), linecolor: ink("--line"), zerolinecolor: ink("--line") };
-    return { "font.color": ink("--ink"), xaxis: axis, yaxis: axis };
+  const onPaper = () => ({ "--ink": "#1c2430", "--line": "#d5dbe3" });
+  const colours = (paper) => {
+    const text = paper ? paper["--ink"] : ink("--ink");
+    const line = paper ? paper["--line"] : ink("--line");
+    const axis = { gridcolor: line, linecolor: line, zerolinecolor: line };
+    return { "font.color": text, xaxis: axis, yaxis: axis };
   };
   const charts = [];
-  const recolour = () => {
+  const recolour = (paper) => {
     for (const chart of charts) {
-      const { "font.color": color, xaxis, yaxis } = colours();
+      const { "font.color": color, xaxis, yaxis } = colours(paper);
       Plotly.relayout(chart, {
         "font.color": color,
         ...Object.fromEntries(Object.entries(xaxis).map(([key, value]) => [`xaxis.${key}`, value])),
@@ -26,7 +29,9 @@
     root.dataset.theme = dark ? "light" : "dark";
     recolour();
   });
-  system.addEventListener("change", recolour);
+  system.addEventListener("change", () => recolour());
+  addEventListener("beforeprint", () => recolour(onPaper()));
+  addEventListener("afterprint", () => recolour());
 
   // Charts
   const plot = (source) => {
@@ -56,12 +61,12 @@
     if (form === "number") return String(Number(value.toPrecision(4)));
     return String(value);
   };
-  const before = (a, b) => {
+  const order = (sign) => (a, b) => {
     if (a === b) return 0;
-    if (a === null) return 1;
+    if (a === null) return 1; // gaps come last, up or down
     if (b === null) return -1;
-    if (typeof a === "number" && typeof b === "number") return a - b;
-    return String(a).localeCompare(String(b), undefined, { numeric: true });
+    if (typeof a === "number" && typeof b === "number") return sign * (a - b);
+    return sign * String(a).localeCompare(String(b), undefined, { numeric: true });
   };
   const table = (box) => {
     const { forms, rows } = JSON.parse(box.querySelector("script").textContent);
@@ -87,6 +92,14 @@
           return line;
         }),
       );
+      if (!found.length) {
+        const cell = document.createElement("td");
+        cell.colSpan = forms.length;
+        cell.className = "empty";
+        cell.textContent = rows.length ? "Nothing like that here." : "Nothing here.";
+        body.append(document.createElement("tr"));
+        body.firstChild.append(cell);
+      }
       const some = found.length === rows.length ? `${rows.length} rows` : `${found.length} of ${rows.length} rows`;
       status.textContent = pages > 1 ? `${some}, page ${page + 1} of ${pages}` : some;
       turns[0].disabled = page === 0;
@@ -98,15 +111,16 @@
         const now = head.getAttribute("aria-sort");
         const next = now === "none" ? first : now === "ascending" ? "descending" : "ascending";
         heads.forEach((other) => other.setAttribute("aria-sort", other === head ? next : "none"));
-        const sign = next === "ascending" ? 1 : -1;
-        rows.sort((a, b) => sign * before(a[i], b[i]));
+        const compare = order(next === "ascending" ? 1 : -1);
+        rows.sort((a, b) => compare(a[i], b[i]));
         find();
       });
     });
     const search = box.querySelector("input");
     const find = () => {
       const wanted = search.value.trim().toLowerCase();
-      found = wanted ? rows.filter((row) => row.some((value) => String(value).toLowerCase().includes(wanted))) : rows;
+      const has = (value, i) => shown(value, forms[i]).toLowerCase().includes(wanted);
+      found = wanted ? rows.filter((row) => row.some(has)) : rows;
       page = 0;
       draw();
     };
