@@ -23,7 +23,7 @@ from rectifact import (
 from rectifact.crowd import read_answers
 from rectifact.datasets import load_crowd, make_block_model, make_crowd, make_dots, make_topics
 from rectifact.models import SavedModel
-from rectifact.report import render, report_of, write_report
+from rectifact.report import embedding, render, report_of, write_report
 from rectifact.report.blocks import Chart, Facts, Findings, Images, Matrices, Report, Table
 from rectifact.report.html import check_report_possible
 from rectifact.report.labels import _agreement_chart, _left_out
@@ -139,14 +139,14 @@ def test_errors_count_known_entries_only(rng):
         assert_allclose(float(facts_of(report_of(SavedModel(model, X=data)))["RMSE"]), error, rtol=1e-3)
 
 
-def test_other_data_than_fitted_gets_a_sentence(rng):
+def test_other_data_than_fitted_gets_a_sentence(rng, monkeypatch):
     model = NMD(2, max_iter=5).fit(rng.random((30, 6)))
     with pytest.raises(InputError, match="Give the data that it was fitted on"):
         report_of(SavedModel(model, X=rng.random((20, 6))))
     frame = pd.DataFrame(rng.random((30, 6)))
     assert report_of(SavedModel(NMD(2, max_iter=5).fit(frame), X=frame)).sections[0].title == "Quality"
-    wide = np.maximum(rng.standard_normal((30, 300_000)), 2) - 2  # few rows are compared, fewer than dimensions
-    report = report_of(SavedModel(NMD(20, max_iter=2).fit(wide), X=wide))
+    monkeypatch.setattr(embedding, "MOST_ENTRIES", 18)  # three rows are compared, fewer than dimensions
+    report = report_of(SavedModel(NMD(5, max_iter=5).fit(frame), X=frame))
     assert "RMSE" in facts_of(report)
 
 

@@ -16,6 +16,7 @@ MOST_TASKS, MOST_WORKERS, MOST_MATRICES, MOST_PLANNED, MOST_ON_MAP = 20_000, 20_
 TELLS_NOTHING = 0.1
 """Bits of an answer below which a worker is as good as silent."""
 
+FEW_ANSWERS = 20
 MOST_CLASSES = 12
 """Classes of a confusion matrix; more make unreadable tables."""
 
@@ -239,7 +240,7 @@ def _agreement_chart(model: DawidSkene) -> Chart:
     names = ["below 50 %", "50–70 %", "70–80 %", "80–90 %", "90–95 %", "95–99 %", "99–99.9 %", "above 99.9 %"]
     place = np.searchsorted(steps, confidence, side="right")
     count = np.bincount(place, minlength=len(names))
-    kept = np.flatnonzero(count)
+    kept = np.flatnonzero(count >= min(FEW_ANSWERS, count.max()))  # of fewer a share says nothing
     observed, wanted = (
         np.bincount(place, weights=w, minlength=len(names))[kept] / count[kept] for w in (agree, expected)
     )
