@@ -6,8 +6,10 @@ numba for numpy arrays. It is imported at the first use, so that importing recti
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from types import ModuleType
 
+import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
@@ -19,11 +21,15 @@ __all__ = [
     "crowd_posteriors",
     "hals_sweep",
     "nmd_e_step",
+    "nmd_fused",
     "nmd_nearest",
     "nmd_newton",
     "single_thread",
     "sparse_times",
 ]
+
+MOST_FUSED_RANK = 128
+"""Ranks up to which tiles of the factors fit on the chip."""
 
 
 def crowd_posteriors(
@@ -79,6 +85,20 @@ def nmd_e_step(X: Array, rows: slice, theta: Array, sigma: float, binary: bool, 
 
     indptr = X.indptr[rows.start : rows.stop + 1]
     return z, np.array(compiled_nmd.nmd_e_step(indptr, X.indices, X.data, theta, sigma, binary, z))
+
+
+def nmd_fused(X: Array, B: Array) -> ModuleType | None:
+    """The module with fused products of an NMD sweep, where it serves: single precision on a CUDA device, rank to 128.
+
+    None elsewhere, and where Triton is not installed.
+    """
+    if is_host(X) or not array_api_compat.is_torch_array(X) or not X.is_cuda:
+        return None
+    if str(X.dtype) != "torch.float32" or B.shape[0] > MOST_FUSED_RANK or find_spec("triton") is None:
+        return None
+    from rectifact.kernels import fused
+
+    return fused
 
 
 def nmd_nearest(X: Array, rows: slice, theta: Array, z: Array) -> tuple[Array, Array]:

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from rectifact.core.arrays import Array, eps, is_host, namespace
 from rectifact.core.linalg import lanczos_svd, subspace_svd
 from rectifact.core.monitor import Monitor
-from rectifact.kernels import nmd_e_step, nmd_nearest, nmd_newton
+from rectifact.kernels import nmd_e_step, nmd_fused, nmd_nearest, nmd_newton
 from rectifact.kernels.truncated import truncated_moments
 
 __all__ = [
@@ -97,6 +97,9 @@ def sweep(
     B is their least squares solution at the end. Neither Theta nor Z is ever held whole. sigma takes a Newton step on
     the logarithm of the likelihood, of at most 0.5 in log sigma.
     """
+    fused = nmd_fused(X, model.B) if expect.objective == "likelihood" else None
+    if fused is not None:
+        return _fused_sweep(X, model, expect.link == "binary", fused, floor)
     xp = namespace(model.B)
     sigma, inverse = exp(model.log_sigma), xp.linalg.pinv(model.B @ model.B.T)  # data may have a lower rank
     A = xp.empty_like(model.A)
@@ -118,9 +121,37 @@ def sweep(
     parts = [work(0)] if n_jobs == 1 else _in_threads(work, n_jobs)
     products, sums = (sum(terms) for terms in zip(*parts, strict=True))
     B = xp.linalg.pinv(A.T @ A) @ products
+    return _with_newton_step(A, B, model.log_sigma, sums, floor)
+
+
+def _with_newton_step(A: Array, B: Array, log_sigma: float, sums: Array, floor: float) -> tuple[LatentModel, float]:
+    """The new factors with the new log sigma, and the objective; from the objective's value and two derivatives."""
     objective, first, second = (float(value) for value in sums)
     newton = -first / second if second < 0 else 0.5 * float(np.sign(first))
-    return LatentModel(A, B, max(model.log_sigma + float(np.clip(newton, -0.5, 0.5)), floor)), objective
+    return LatentModel(A, B, max(log_sigma + float(np.clip(newton, -0.5, 0.5)), floor)), objective
+
+
+def _fused_sweep(X: Array, model: LatentModel, binary: bool, fused: Any, floor: float) -> tuple[LatentModel, float]:
+    """:func:`sweep` on a CUDA device: each product makes tiles of Z anew and stores none of them."""
+    sigma = exp(model.log_sigma)
+    A, B = (factor.contiguous() for factor in (model.A, model.B))
+    products, sums = fused.nmd_row_products(X, A, B, sigma, binary)
+    new = products @ _ridge_inverse(B @ B.T)
+    B = _ridge_inverse(new.T @ new) @ fused.nmd_column_products(X, A, B, new, sigma, binary)
+    return _with_newton_step(new, B, model.log_sigma, sums, floor)
+
+
+def _ridge_inverse(G: Array) -> Array:
+    """Inverse of a Gram matrix in double precision, with a trace of a ridge for data of lower rank.
+
+    The pseudo-inverse, by singular values, would take longer than the rest of a sweep on a device.
+    """
+    import torch
+
+    wide = G.to(torch.float64)
+    wide.diagonal().add_(1e-12 * torch.trace(wide))
+    root, _ = torch.linalg.cholesky_ex(wide)  # without a look at the result, which would wait for the device
+    return torch.cholesky_inverse(root).to(G.dtype)
 
 
 def _in_threads(work: Any, n_jobs: int) -> list[Any]:
