@@ -11,6 +11,9 @@ from rectifact.core.validation import InputError
 
 __all__ = ["atomic_path", "check_writable", "reading"]
 
+MOST_SAID = 400
+"""Characters of a reader's message, which may quote the file."""
+
 
 def check_writable(path: Path) -> None:
     """Refuse a place that cannot be written to, before the work that fills it."""
@@ -81,6 +84,6 @@ def reading(path: Path, expected: str) -> Iterator[None]:
         raise InputError(f"{str(path)!r} is a folder. Name a file in it.") from error
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        reason = " ".join(str(error).split()).rstrip(".")
+    except (OSError, ValueError, KeyError, EOFError, RecursionError, BadZipFile) as error:
+        reason = " ".join(str(error)[:MOST_SAID].split()).rstrip(".")
         raise InputError(f"Cannot read {str(path)!r} as {expected}: {reason}.") from error
