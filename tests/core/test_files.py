@@ -44,7 +44,7 @@ def test_a_place_that_cannot_be_written_is_refused_at_once(tmp_path, name, sente
 def test_a_place_that_only_looks_like_a_folder_is_refused_at_once(folder):
     if not Path(folder).is_dir():
         pytest.skip(f"no {folder} here")
-    with pytest.raises(InputError, match="Cannot write to '.*/out.csv': .*Choose another place"):
+    with pytest.raises(InputError, match=r"Cannot write to '.*/out\.csv': .*Choose another place"):
         check_writable(Path(folder) / "out.csv")
 
 

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 from sklearn.datasets import load_digits
 
 from rectifact.cli.terminal import output, progress, say
@@ -43,7 +45,7 @@ def demo(
         table.add_row(f"rectifact {family}", given, found)
     output.print(table)
     if report:
-        output.print(f"The report: [bold]{out}[/bold]. It opens in any browser, offline.")
+        output.print(f"The report: [bold]{escape(str(out))}[/bold]. It opens in any browser, offline.")
     else:
         output.print("For the report as well: pip install 'rectifact[report]'.", markup=False)
     output.print("Your own answers: [bold]rectifact labels answers.csv -o truth.csv --report report.html[/bold]")
@@ -109,6 +111,6 @@ def datasets() -> None:
     """List the data sets with a known truth, and where their files are looked for."""
     table = Table("set", "file", "found")
     for row in catalogue().itertuples(index=False):
-        table.add_row(*row)
+        table.add_row(*map(Text, row))  # a folder may have brackets in its name
     output.print(table)
     say("Files are looked for under " + " and then under ".join(map(str, data_folders())) + ".")
