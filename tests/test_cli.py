@@ -343,6 +343,10 @@ def test_bench_checks_a_stored_result(run, measured, tmp_path):
     said = run("bench", "crowd", "--check", stored)  # one family against a result of all
     assert "2 figures compared" in said.err
     assert "0 got worse" in said.err
+    rows["crowd"] = [{"method": "a", "rank": 4, "error": 0.5}]
+    said = run("bench", "crowd", "--check", stored)
+    assert "crowd, first: 'seconds' is no longer measured in 1 rows." in said.err
+    assert "1 figures compared" in said.err
     rows["crowd"] = [{"method": "a", "rank": 4, "error": 0.6, "seconds": 2.0}, {"method": "b", "rank": 4, "error": 9.0}]
     new = tmp_path / "new.json"
     said = run("bench", "all", "--check", stored, "-o", new, expect=1)
@@ -357,12 +361,15 @@ def test_mistakes_with_bench_are_said_before_anything_is_measured(run, measured,
     _, asked = measured
     other = tmp_path / "other.json"
     other.write_text('{"methods": []}')
+    cells = tmp_path / "cells.json"
+    cells.write_text('{"environment": {}, "tables": {"crowd": {"first": [{"method": "a", "rank": [4]}]}}}')
     for sentence, *arguments in [
         ("should end in .json or .md", "-o", tmp_path / "r.txt"),
         ("named twice", "-o", tmp_path / "r.md", "-o", tmp_path / "r.md"),
         ("named twice", "-o", other, "--check", other),
         ("There is no file", "--check", tmp_path / "none.json"),
         ("no environment and tables", "--check", other),
+        ("no environment and tables", "--check", cells),
         ("exclude each other", "--quick", "--large"),
         ("--plot is for parts and latent", "--plot", tmp_path / "p.png"),
     ]:
