@@ -391,10 +391,11 @@ def test_a_reader_that_has_seen_enough(tmp_path):
 
 
 def test_a_full_disk_is_one_sentence(answers):
-    command = f"{sys.executable} -m rectifact.cli labels {answers} > /dev/full"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr == "rectifact: Cannot write to the standard output: No space left on device.\n"
+    for arguments in (f"labels {answers}", "datasets"):
+        command = f"{sys.executable} -m rectifact.cli {arguments} > /dev/full"
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert done.stderr == "rectifact: Cannot write to the standard output: No space left on device.\n"
 
 
 def test_an_interrupt_leaves_nothing_half_written(tmp_path):
