@@ -210,7 +210,7 @@ class _Decoder:
             size = self.archive.getinfo(member).file_size - file.tell()
             if not dtype.hasobject and (not dtype.itemsize or math.prod(shape) * dtype.itemsize != size):
                 raise ValueError(f"{member} holds {size} bytes, which are no {dtype} of shape {shape}")
-            file.seek(0)
+        with self.archive.open(member) as file:  # anew, as going back may switch off the test of the checksum
             return np.lib.format.read_array(file, allow_pickle=False)
 
 
