@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from rectifact import __version__, cli
+from rectifact import InputError, __version__, cli
 from rectifact.bench.crowd import METHODS
 from rectifact.cli import terminal
 from rectifact.datasets import load_crowd, make_crowd, make_topics
@@ -159,6 +159,72 @@ def test_a_saved_model_and_its_report(run, answers, tmp_path):
     assert "as a model saved by rectifact" in run("report", answers, expect=2).err
 
 
+def test_a_model_has_its_ending_and_its_place(run, answers, tmp_path):
+    for name, sentence in (
+        ("-", "A model cannot go to the standard output"),
+        (tmp_path / "model.pkl", "should end in .rfx"),
+        (tmp_path / "no" / "model.rfx", "no folder"),
+    ):
+        assert sentence in run("labels", answers, "-o", tmp_path / "truth.csv", "--save", name, expect=2).err
+    assert [path.name for path in tmp_path.iterdir()] == ["answers.csv"]
+
+
+@pytest.mark.parametrize("broken", ["rectifact.report.write_report", "rectifact.cli.outcome.save_model"])
+def test_a_report_that_fails_keeps_the_model_and_the_other_way_round(run, answers, tmp_path, monkeypatch, broken):
+    def fail(*_, **__):
+        raise InputError("It failed.")
+
+    monkeypatch.setattr(broken, fail)
+    files = {"--save": tmp_path / "model.rfx", "--report": tmp_path / "report.html"}
+    options = [part for option in files.items() for part in option]
+    said = run("labels", answers, "-o", tmp_path / "truth.csv", *options, expect=2)
+    assert said.err.endswith("rectifact: It failed.\n")
+    written = [option for option, path in files.items() if path.exists()]
+    assert written == (["--save"] if "report" in broken else ["--report"])
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_names_of_any_script_in_any_locale(tmp_path, encoding):
+    table = pd.DataFrame({"task": ["ß", "水"] * 2, "worker": ["a", "a", "b", "b"], "label": ["да", "ні"] * 2})
+    source = tmp_path / "answers.csv"
+    table.to_csv(source, index=False)
+    command = [sys.executable, "-m", "rectifact.cli", "labels", source]
+    around = os.environ | {"PYTHONIOENCODING": encoding}
+    done = subprocess.run(command, capture_output=True, env=around, check=True)
+    assert done.stdout.decode("utf-8").splitlines()[2].startswith("水,ні,")
+    options = ["-o", tmp_path / "truth.csv", "--json"]
+    done = subprocess.run([*command, *options], capture_output=True, env=around, check=True)
+    assert json.loads(done.stdout.decode("ascii"))["classes"] == ["да", "ні"]
+
+
+def test_a_closed_output_is_one_sentence_or_none(answers, tmp_path):
+    for options, code, sentence in (
+        (f"-o {tmp_path / 'truth.csv'}", 0, "45 rows -> "),
+        ("", 2, "rectifact: Cannot write to the standard output: it is closed.\n"),
+    ):
+        command = f"{sys.executable} -m rectifact.cli labels {answers} {options} >&-"
+        done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        assert sentence in done.stderr
+        assert "Traceback" not in done.stderr
+    assert (tmp_path / "truth.csv").exists()
+
+
+def test_brackets_are_shown_as_they_are(run, tmp_path, monkeypatch):
+    terminal.show(terminal.rows_table("a [red]title[/red]", [{"[bold]column": "[/] cell \\"}]))
+    demo = sys.modules["rectifact.cli.demo"]
+    for name in ("_labels", "_parts", "_embed", "_cluster"):
+        monkeypatch.setattr(demo, name, lambda: ("labels", "given", "found", None))
+    monkeypatch.setattr(demo, "_write_report", lambda *_: True)
+    folder = tmp_path / "d[red]"
+    folder.mkdir()
+    said = run("demo", "-o", folder / "r[x].html").out
+    assert "a [red]title[/red]" in said
+    assert "[bold]column" in said
+    assert "[/] cell \\ " in said
+    assert "d[red]/r[x].html" in said
+
+
 def test_all_commands_report_save_and_summarise(run, tmp_path):
     mixtures = make_topics("dir", n_samples=100, n_features=12, n_topics=3).X
     np.save(tmp_path / "X.npy", mixtures)
@@ -277,6 +343,10 @@ def test_bench_checks_a_stored_result(run, measured, tmp_path):
     said = run("bench", "crowd", "--check", stored)  # one family against a result of all
     assert "2 figures compared" in said.err
     assert "0 got worse" in said.err
+    rows["crowd"] = [{"method": "a", "rank": 4, "error": 0.5}]
+    said = run("bench", "crowd", "--check", stored)
+    assert "crowd, first: 'seconds' is no longer measured in 1 rows." in said.err
+    assert "1 figures compared" in said.err
     rows["crowd"] = [{"method": "a", "rank": 4, "error": 0.6, "seconds": 2.0}, {"method": "b", "rank": 4, "error": 9.0}]
     new = tmp_path / "new.json"
     said = run("bench", "all", "--check", stored, "-o", new, expect=1)
@@ -291,12 +361,15 @@ def test_mistakes_with_bench_are_said_before_anything_is_measured(run, measured,
     _, asked = measured
     other = tmp_path / "other.json"
     other.write_text('{"methods": []}')
+    cells = tmp_path / "cells.json"
+    cells.write_text('{"environment": {}, "tables": {"crowd": {"first": [{"method": "a", "rank": [4]}]}}}')
     for sentence, *arguments in [
         ("should end in .json or .md", "-o", tmp_path / "r.txt"),
         ("named twice", "-o", tmp_path / "r.md", "-o", tmp_path / "r.md"),
         ("named twice", "-o", other, "--check", other),
         ("There is no file", "--check", tmp_path / "none.json"),
         ("no environment and tables", "--check", other),
+        ("no environment and tables", "--check", cells),
         ("exclude each other", "--quick", "--large"),
         ("--plot is for parts and latent", "--plot", tmp_path / "p.png"),
     ]:
@@ -318,10 +391,11 @@ def test_a_reader_that_has_seen_enough(tmp_path):
 
 
 def test_a_full_disk_is_one_sentence(answers):
-    command = f"{sys.executable} -m rectifact.cli labels {answers} > /dev/full"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr == "rectifact: Cannot write to the standard output: No space left on device.\n"
+    for arguments in (f"labels {answers}", "datasets"):
+        command = f"{sys.executable} -m rectifact.cli {arguments} > /dev/full"
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert done.stderr == "rectifact: Cannot write to the standard output: No space left on device.\n"
 
 
 def test_an_interrupt_leaves_nothing_half_written(tmp_path):

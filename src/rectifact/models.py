@@ -1,10 +1,15 @@
 """Fitted models in files: arrays and JSON, no pickle, so that a file from elsewhere can be opened without fear."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+import array_api_compat
+import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.archive import read_archive, write_archive
@@ -28,8 +33,8 @@ ESTIMATORS: tuple[type, ...] = (
     *(ANDNMF, PurificationNMF, NMD, LogisticPCA, SymNMF, SymNMFNet),
 )
 INSIDE: tuple[type, ...] = (Answers, CrowdModel, Fitting, Stream, Threshold, Purifier, Constant, Geometric)
-FORGOTTEN = ("callbacks", "regularizer")
-"""Parameters that may hold functions, which are not saved."""
+FORGOTTEN = ("callbacks", "regularizer", "random_state")
+"""Parameters that may hold functions or generators of random numbers, which are not saved; names and seeds are."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +70,9 @@ def save_model(
 ) -> None:
     """Save a fitted model in one file, by convention ``.rfx``.
 
-    Functions (callbacks, a regularizer of your own) are left out. With ``X`` and names, ``rectifact report`` can also
-    show samples, residuals and reconstructions.
+    Functions (callbacks, a regularizer of your own) and generators of random numbers are left out, and dates come back
+    as pandas Timestamps. With ``X`` and names, ``rectifact report`` can also show samples, residuals and
+    reconstructions.
 
     Examples
     --------
@@ -83,7 +89,9 @@ def save_model(
     if type(model) not in ESTIMATORS:
         raise InputError(f"{type(model).__name__} is no estimator of rectifact, and cannot be saved.")
     check_is_fitted(model)
-    write_archive(Path(path), SavedModel(_bare(model), X, features, samples, image_shape), CLASSES)
+    saved = SavedModel(_bare(model), _as_array(X), _as_array(features), _as_array(samples), image_shape)
+    _check_image_shape(saved)
+    write_archive(Path(path), saved, CLASSES)
 
 
 def load_model(path: str | Path) -> Any:
@@ -96,14 +104,41 @@ def load_saved(path: str | Path) -> SavedModel:
     saved = read_archive(Path(path), CLASSES)
     if not isinstance(saved, SavedModel) or type(saved.model) not in ESTIMATORS:
         raise InputError(f"{str(path)!r} holds no model. Save one with save_model or --save.")
+    try:
+        check_is_fitted(saved.model)
+    except NotFittedError as error:
+        raise InputError(f"{str(path)!r} holds a model that is not fitted. Fit and save it again.") from error
+    _check_image_shape(saved)
     return saved
 
 
 def _bare(model: BaseEstimator) -> BaseEstimator:
-    """A copy of the model without functions."""
+    """A copy of the model without functions and generators."""
     copy = object.__new__(type(model))
     copy.__dict__.update(vars(model))
     for name in FORGOTTEN:
-        if hasattr(copy, name) and not isinstance(getattr(copy, name), str):
+        if hasattr(copy, name) and not isinstance(getattr(copy, name), str | Integral):
             setattr(copy, name, None)
     return copy
+
+
+def _as_array(values: Any) -> Any:
+    """Frames, series and indices as arrays; lists, arrays and sparse matrices as they are."""
+    if sp.issparse(values) or array_api_compat.is_array_api_obj(values) or not hasattr(values, "__array__"):
+        return values
+    return np.asarray(values)
+
+
+def _check_image_shape(saved: SavedModel) -> None:
+    shape = saved.image_shape
+    if shape is None:
+        return
+    sides = list(shape) if isinstance(shape, tuple | list) else []
+    if len(sides) != 2 or not all(isinstance(side, Integral) and side > 0 for side in sides):
+        raise InputError(f"image_shape={shape!r} should be a height and a width, such as (28, 28).")
+    of_data: tuple[int, ...] = getattr(saved.X, "shape", ())
+    n_features = of_data[1] if len(of_data) == 2 else getattr(saved.model, "n_features_in_", None)
+    if n_features is not None and shape[0] * shape[1] != n_features:
+        raise InputError(
+            f"image_shape={tuple(shape)} has {shape[0] * shape[1]} pixels, but a sample has {n_features} features."
+        )

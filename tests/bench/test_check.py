@@ -64,8 +64,28 @@ def test_a_regression_names_the_row_and_both_figures():
 def test_unknown_columns_and_gaps_are_not_compared():
     assert regressed({"paper_%": 1.0, "ratio": 9.0}, {"paper_%": 50.0, "ratio": 0.1}) == []
     assert regressed({"seconds": None}, {"seconds": 100.0}) == []
-    assert regressed({"seconds": 1.0}, {}) == []  # a column that is no longer measured
+    assert regressed({"seconds": 1.0}, {}) == []  # a column that is no longer measured, see below
     assert compare(one(ratio=1.0), one(ratio=1.0)).n_compared == 0
+
+
+def test_a_column_that_is_no_longer_measured_is_mentioned():
+    rows = [{"method": method, "error": 0.1, "seconds": 1.0, "ratio": 2.0} for method in "abc"]
+    stored = {"parts": {"x": [*rows, {"method": "d", "rmse": float("nan")}]}}
+    measured = {"parts": {"x": [{"method": method, "seconds": 1.0} for method in "abde"]}}
+    found = compare(measured, stored)
+    assert found.gone == [{"family": "parts", "table": "x", "column": "error", "rows": 2}]
+    assert found.regressions == []
+    assert compare(stored, stored).gone == []
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), -float("inf"), None, "fast"])
+def test_only_finite_figures_count_as_compared(odd):
+    assert compare(one(seconds=1.0), one(seconds=odd)).n_compared == 0
+
+
+@pytest.mark.parametrize("column", ["seconds", "accuracy"])
+def test_a_measured_figure_that_is_no_number_is_worse(column):
+    assert regressed({column: 0.5}, {column: float("nan")}) == [column]
 
 
 def test_a_goal_that_is_no_longer_reached_is_worse():

@@ -42,14 +42,30 @@ def test_numbers_of_numpy_and_gaps_can_be_saved():
     assert json.loads(json.dumps(plain(odd), allow_nan=False)) == {"a": 0.5, "b": 3, "c": None, "d": [True, None]}
 
 
+def of_cell(cell):
+    return f'{{"environment": {{}}, "tables": {{"crowd": {{"methods": [{{"error": {cell}}}]}}}}}}'
+
+
 @pytest.mark.parametrize(
-    "text", ["", "not json", "[]", "{}", '{"environment": {}, "tables": {"crowd": [1]}}', '{"environment": {}}']
+    "text",
+    [
+        *("", "not json", "[]", "{}", '{"environment": {}, "tables": {"crowd": [1]}}', '{"environment": {}}'),
+        *map(of_cell, ("[1]", "{}", '{"a": 1}', "1" + "0" * 400)),
+        "[" * 100_000,
+    ],
+    ids=lambda text: text[:70],
 )
 def test_what_is_no_result_is_refused(tmp_path, text):
     path = tmp_path / "r.json"
     path.write_text(text)
     with pytest.raises(InputError, match=r"r\.json"):
         read_result(path)
+
+
+@pytest.mark.parametrize("cell", ["1", "0.5", "null", '"text"', "true", "NaN"])
+def test_cells_are_scalars(tmp_path, cell):
+    (tmp_path / "r.json").write_text(of_cell(cell))
+    read_result(tmp_path / "r.json")
 
 
 def test_a_name_must_tell_the_format(tmp_path):

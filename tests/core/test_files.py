@@ -1,3 +1,4 @@
+import json
 import os
 from pathlib import Path
 
@@ -37,6 +38,38 @@ def test_a_device_is_written_to_and_not_replaced():
 def test_a_place_that_cannot_be_written_is_refused_at_once(tmp_path, name, sentence):
     with pytest.raises(InputError, match=sentence):
         check_writable(tmp_path / name)
+
+
+@pytest.mark.parametrize("folder", ["/proc", "/proc/self/fdinfo", "/sys"])
+def test_a_place_that_only_looks_like_a_folder_is_refused_at_once(folder):
+    if not Path(folder).is_dir():
+        pytest.skip(f"no {folder} here")
+    with pytest.raises(InputError, match=r"Cannot write to '.*/out\.csv': .*Choose another place"):
+        check_writable(Path(folder) / "out.csv")
+
+
+def test_a_name_that_no_disk_takes_is_refused_at_once(tmp_path):
+    with pytest.raises(InputError, match="too long"):
+        check_writable(tmp_path / ("x" * 300 + ".csv"))
+
+
+def test_a_link_to_nowhere_is_refused_at_once(tmp_path):
+    (tmp_path / "link.csv").symlink_to(tmp_path / "no" / "out.csv")
+    with pytest.raises(InputError, match="No such file or directory"):
+        check_writable(tmp_path / "link.csv")
+
+
+def test_the_check_leaves_nothing(tmp_path):
+    (tmp_path / "old.csv").write_text("old")
+    check_writable(tmp_path / "old.csv")
+    check_writable(tmp_path / "new.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["old.csv"]
+    assert (tmp_path / "old.csv").read_text() == "old"
+
+
+def test_json_that_is_nested_without_end_is_one_sentence(tmp_path):
+    with pytest.raises(InputError, match="as a list: maximum recursion depth"), reading(Path("x.json"), "a list"):
+        json.loads("[" * 100_000)
 
 
 def test_a_full_disk_is_one_sentence(tmp_path):

@@ -1,5 +1,6 @@
 """Measured tables against stored ones: scores tightly, times loosely, memory in between."""
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -34,8 +35,8 @@ class Limit:
         return stored + slack if self.better == "lower" else stored - slack
 
     def broken(self, stored: float, measured: float | None) -> bool:
-        """Whether the figure is worse than that; one that is no longer reached always is."""
-        if measured is None:
+        """Whether the figure is worse than that; one that is no longer reached, or no number, always is."""
+        if measured is None or not math.isfinite(measured):
             return True
         worst = self.worst(stored)
         return measured > worst if self.better == "lower" else measured < worst
@@ -120,12 +121,14 @@ class Comparison:
     """What came of a comparison.
 
     ``n_compared`` counts the figures that are in both results, ``regressions`` has a row for each that is worse than
-    its limit, and ``unmatched`` a row for each table with rows that only one of the two results has.
+    its limit, ``unmatched`` a row for each table with rows that only one of the two results has, and ``gone`` a row for
+    each column with a limit that rows of both have in the stored result only.
     """
 
     n_compared: int
     regressions: Rows
     unmatched: Rows
+    gone: Rows
 
 
 def compare(measured: Tables, stored: Tables) -> Comparison:
@@ -143,19 +146,22 @@ def compare(measured: Tables, stored: Tables) -> Comparison:
 
     Families that were not measured are left alone.
     """
-    n_compared, regressions, unmatched = 0, [], []
+    n_compared, regressions, unmatched, gone = 0, [], [], []
     for family, tables in measured.items():
         before = stored.get(family, {})
         for table in dict.fromkeys([*tables, *before]):
             name = {"family": family, "table": table}
             new, old = _by_key(tables.get(table, [])), _by_key(before.get(table, []))
-            for key in (key for key in new if key in old):
+            both = [key for key in new if key in old]
+            lost = Counter(column for key in both for column in _figures(old[key]) if column not in new[key])
+            gone += [name | {"column": column, "rows": n_rows} for column, n_rows in lost.items()]
+            for key in both:
                 n_compared += len(_comparable(new[key], old[key]))
                 regressions += [name | row for row in _worse(key, new[key], old[key])]
             if new.keys() != old.keys():
                 only = {"only measured": len(new.keys() - old.keys()), "only stored": len(old.keys() - new.keys())}
                 unmatched.append(name | only)
-    return Comparison(n_compared, regressions, unmatched)
+    return Comparison(n_compared, regressions, unmatched, gone)
 
 
 def _by_key(rows: Rows) -> dict[Key, Row]:
@@ -181,9 +187,14 @@ def _key(row: Row) -> Key:
     return tuple((column, row[column]) for column in sorted(texts | (PARAMETERS & row.keys())))
 
 
+def _figures(old: Row) -> list[str]:
+    """Columns of a stored row that have a limit and a finite figure."""
+    return [c for c in LIMITS if isinstance(value := old.get(c), int | float) and math.isfinite(value)]
+
+
 def _comparable(new: Row, old: Row) -> list[str]:
     """Columns of both rows that have a limit and a stored figure."""
-    return [column for column in LIMITS if column in new and isinstance(old.get(column), int | float)]
+    return [column for column in _figures(old) if column in new]
 
 
 def _worse(key: Key, new: Row, old: Row) -> Rows:

@@ -63,16 +63,24 @@ def read_result(path: Path) -> dict[str, Any]:
         isinstance(result, dict) and isinstance(result.get("environment"), dict) and _are_tables(result.get("tables"))
     ):
         raise InputError(
-            f"{str(path)!r} has no environment and tables by family. Make it anew: rectifact bench all -o results.json."
+            f"{str(path)!r} has no environment and tables of figures and text by family. Make it anew: rectifact bench "
+            "all -o results.json."
         )
     return result
 
 
 def _are_tables(tables: Any) -> bool:
     return isinstance(tables, dict) and all(
-        isinstance(family, dict)
-        and all(isinstance(rows, list) and all(isinstance(row, dict) for row in rows) for rows in family.values())
+        isinstance(family, dict) and all(isinstance(rows, list) and all(map(_is_row, rows)) for rows in family.values())
         for family in tables.values()
+    )
+
+
+def _is_row(row: Any) -> bool:
+    """Whether every cell is text, a gap, or a number that a float can hold."""
+    return isinstance(row, dict) and all(
+        abs(cell) < 2**63 if isinstance(cell, int) else cell is None or isinstance(cell, float | str)
+        for cell in row.values()
     )
 
 

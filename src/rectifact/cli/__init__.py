@@ -14,7 +14,7 @@ from rectifact.cli.embed import embed
 from rectifact.cli.labels import labels
 from rectifact.cli.parts import parts
 from rectifact.cli.report import report
-from rectifact.cli.terminal import say
+from rectifact.cli.terminal import say, speak_utf8
 from rectifact.core.validation import InputError
 
 __all__ = ["app", "main"]
@@ -49,6 +49,7 @@ for command in (labels, parts, embed, cluster, report, demo, datasets, bench):
 
 def main() -> None:
     """Run the command line; a mistake of the user is one sentence and exit code 2, anything else a traceback."""
+    speak_utf8()
     try:
         app()
     except InputError as error:

@@ -106,6 +106,8 @@ def _compare(tables: dict[str, Tables], stored: dict[str, Any], check: Path) -> 
     for row in found.unmatched:
         counts = f"{row['only measured']} rows only measured, {row['only stored']} only in {check}"
         say(f"{row['family']}, {row['table']}: {counts}.")
+    for row in found.gone:
+        say(f"{row['family']}, {row['table']}: {row['column']!r} is no longer measured in {row['rows']} rows.")
     if not found.n_compared:
         raise InputError(
             f"{str(check)!r} has none of the figures that were measured. Store a result of the same family."

@@ -7,10 +7,12 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 from sklearn.datasets import load_digits
 
-from rectifact.cli.terminal import output, progress, say
+from rectifact.cli.terminal import progress, say, show
 from rectifact.core.files import check_writable
 from rectifact.crowd import DawidSkene
 from rectifact.datasets import catalogue, data_folders, load_crowd, make_block_model, make_topics
@@ -41,12 +43,12 @@ def demo(
     table = Table("command", "given", "found", title="What rectifact finds", title_justify="left", show_lines=True)
     for family, given, found, _ in shown:
         table.add_row(f"rectifact {family}", given, found)
-    output.print(table)
+    show(table)
     if report:
-        output.print(f"The report: [bold]{out}[/bold]. It opens in any browser, offline.")
+        show(f"The report: [bold]{escape(str(out))}[/bold]. It opens in any browser, offline.")
     else:
-        output.print("For the report as well: pip install 'rectifact[report]'.", markup=False)
-    output.print("Your own answers: [bold]rectifact labels answers.csv -o truth.csv --report report.html[/bold]")
+        show(escape("For the report as well: pip install 'rectifact[report]'."))
+    show("Your own answers: [bold]rectifact labels answers.csv -o truth.csv --report report.html[/bold]")
 
 
 def _write_report(shown: list[Shown], out: Path) -> bool:
@@ -109,6 +111,6 @@ def datasets() -> None:
     """List the data sets with a known truth, and where their files are looked for."""
     table = Table("set", "file", "found")
     for row in catalogue().itertuples(index=False):
-        table.add_row(*row)
-    output.print(table)
+        table.add_row(*map(Text, row))  # a folder may have brackets in its name
+    show(table)
     say("Files are looked for under " + " and then under ".join(map(str, data_folders())) + ".")

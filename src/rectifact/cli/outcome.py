@@ -43,7 +43,7 @@ class Outcome:
         if self.as_json and out == STDOUT:
             raise InputError("With --json the standard output holds the summary. Name a file with -o for the data.")
         if self.save is not None:
-            check_writable(self.save)
+            _check_model_name(self.save)
         if self.report is not None:
             from rectifact.report.html import check_report_possible
 
@@ -51,19 +51,36 @@ class Outcome:
 
     def write(self, saved: SavedModel, summary: dict[str, Any]) -> None:
         """Write whatever was asked for; ``summary`` holds plain values."""
-        if self.save is not None:
-            save_model(**vars(saved), path=self.save)
-            say(f"model -> {self.save}")
-        if self.report is not None:
-            from rectifact.report import report_of, write_report
-
-            report = report_of(saved)
-            write_report(report, self.report, title=f"rectifact: {report.title.lower()}")
-            say(f"report -> {self.report}")
+        try:
+            self._write_report(saved)
+        finally:  # a report that fails must not lose the model, nor the other way round
+            self._save(saved)
         if self.as_json:
             model = saved.model
             run = {"iterations": model.n_iter_, "stop_reason": model.stop_reason_}
-            show_plain(json.dumps(summary | run, ensure_ascii=False))
+            show_plain(json.dumps(summary | run))
+
+    def _write_report(self, saved: SavedModel) -> None:
+        if self.report is None:
+            return
+        from rectifact.report import report_of, write_report
+
+        report = report_of(saved)
+        write_report(report, self.report, title=f"rectifact: {report.title.lower()}")
+        say(f"report -> {self.report}")
+
+    def _save(self, saved: SavedModel) -> None:
+        if self.save is not None:
+            save_model(**vars(saved), path=self.save)
+            say(f"model -> {self.save}")
+
+
+def _check_model_name(path: Path) -> None:
+    if path == STDOUT:
+        raise InputError("A model cannot go to the standard output. Name a file: --save model.rfx.")
+    if path.suffix.lower() != ".rfx":
+        raise InputError(f"{str(path)!r} should end in .rfx, so that it is known as a model. Rename it.")
+    check_writable(path)
 
 
 def say_warnings(caught: Sequence[warnings.WarningMessage]) -> None:

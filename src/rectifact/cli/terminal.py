@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     Progress,
@@ -18,6 +19,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 from rectifact.bench.results import columns_of, short
 from rectifact.core.files import atomic_path, check_writable
@@ -35,12 +37,20 @@ __all__ = [
     "say",
     "show",
     "show_plain",
+    "speak_utf8",
     "write_table",
 ]
 
 STDOUT = Path("-")
 messages = Console(stderr=True, highlight=False, soft_wrap=True)
-output = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
+output = Console(highlight=False, soft_wrap=True, width=None if sys.stdout is not None and sys.stdout.isatty() else 160)
+
+
+def speak_utf8() -> None:
+    """Write UTF-8 whatever the locale, so that no name of the user's ends in an error."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)  # closed, it is None
+    if reconfigure is not None:
+        reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def say(text: str) -> None:
@@ -81,6 +91,8 @@ def show(what: Any) -> None:
 
 @contextmanager
 def _writing_to_stdout() -> Iterator[None]:
+    if sys.stdout is None:
+        raise InputError("Cannot write to the standard output: it is closed.")
     try:
         yield
     except BrokenPipeError:
@@ -92,9 +104,9 @@ def _writing_to_stdout() -> Iterator[None]:
 def rows_table(title: str, rows: list[dict[str, Any]]) -> Table:
     """Rows as a table for people: figures short, gaps empty, a column for every name that some row has."""
     columns = columns_of(rows)
-    table = Table(*columns, title=title, title_justify="left")
+    table = Table(*map(escape, columns), title=escape(title), title_justify="left")
     for row in rows:
-        table.add_row(*(short(row.get(column)) for column in columns))
+        table.add_row(*(Text(short(row.get(column))) for column in columns))
     return table
 
 

@@ -1,15 +1,20 @@
 """Files are written whole or not at all."""
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from zipfile import BadZipFile
 
 from rectifact.core.validation import InputError
 
 __all__ = ["atomic_path", "check_writable", "reading"]
+
+MOST_SAID = 400
+"""Characters of a reader's message, which may quote the file."""
 
 
 def check_writable(path: Path) -> None:
@@ -19,6 +24,14 @@ def check_writable(path: Path) -> None:
             raise InputError(f"Cannot write to {str(path)!r}: it is a folder. Name a file in it.")
         if not path.parent.is_dir():
             raise InputError(f"Cannot write to {str(path)!r}: there is no folder {str(path.parent)!r}. Make it first.")
+        if _is_special(path):
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
+        with suppress(FileNotFoundError):
+            path.lstat()  # a name that is too long
+        with NamedTemporaryFile(dir=path.resolve().parent, prefix=".rectifact."):  # permissions do not tell everything
+            pass
 
 
 @contextmanager
@@ -38,7 +51,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     """
     check_writable(path)
     with _writing(path):
-        if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced by a file
+        if _is_special(path):
             yield path
             return
         target = path.resolve()  # through a symbolic link, not over it
@@ -50,6 +63,11 @@ def atomic_path(path: Path) -> Iterator[Path]:
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def _is_special(path: Path) -> bool:
+    """Whether it is a device or a pipe, which cannot be replaced by a file."""
+    return path.exists() and not path.is_file()
 
 
 @contextmanager
@@ -81,6 +99,6 @@ def reading(path: Path, expected: str) -> Iterator[None]:
         raise InputError(f"{str(path)!r} is a folder. Name a file in it.") from error
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        reason = " ".join(str(error).split()).rstrip(".")
+    except (OSError, ValueError, KeyError, EOFError, RecursionError, BadZipFile) as error:
+        reason = " ".join(str(error)[:MOST_SAID].split()).rstrip(".")
         raise InputError(f"Cannot read {str(path)!r} as {expected}: {reason}.") from error
