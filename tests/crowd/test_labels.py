@@ -46,6 +46,15 @@ def test_files_keep_every_character(tmp_path, suffix):
     assert decoded(read_answers(path)) == decoded(read_answers(frame)) == decoded(read_answers(str(path)))
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".csv.bz2"])
+def test_the_first_line_shows_the_separator(tmp_path, separator, suffix):
+    path = tmp_path / f"answers{suffix}"
+    frame = FRAME.assign(**{"a; note, with\t; all, of\tthem": "x,y;z\t"})
+    frame.to_csv(path, index=False, sep=separator)
+    assert decoded(read_answers(path)) == sorted(ROWS)
+
+
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
     path = tmp_path / "excel.csv"
     FRAME.to_csv(path, index=False, encoding="utf-8-sig")
@@ -283,7 +292,12 @@ FILES = {
     "really.parquet": (b"task,worker,label\n1,2,3\n", "as Parquet"),
     "really.csv": (b"PAR1\x15\x04\x15\x80\xff\xfe\x00", "as CSV"),
     "long.csv": (b"task,worker,label\n1,2,3,4\n1,3,4,5\n", "Expected 3 columns, got 4"),
-    "semicolon.csv": (b"task;worker;label\n1;2;3\n", "separated by something else"),
+    "space.csv": (b"task worker label\n1 2 3\n", "separated by something else"),
+    "latin.csv": (
+        "task,worker,label\n1,a,été\n1,b,été\n".encode("cp1252"),
+        "no UTF-8 text. Save it as UTF-8, in Excel",
+    ),
+    "latin_header.csv": ("tâche,worker,label\n1,a,x\n".encode("cp1252"), "no UTF-8 text. Save it as UTF-8, in Excel"),
     "answers.xlsx": (b"PK", "should end in .csv, .tsv or .parquet"),
     "gap.csv": (b"task,worker,label\n1,2,\n1,3,x\n2,2,y\n", "1 answers have no label, first task='1', worker='2'"),
 }
@@ -301,5 +315,6 @@ def test_files_that_are_not_there(tmp_path):
     with pytest.raises(InputError, match="There is no file"):
         read_answers(tmp_path / "nowhere.csv")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(InputError, match="is a folder"):
-        read_answers(tmp_path / "folder.csv")
+    for folder in (tmp_path / "folder.csv", tmp_path):
+        with pytest.raises(InputError, match="is a folder"):
+            read_answers(folder)
