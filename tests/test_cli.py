@@ -107,12 +107,37 @@ def test_gold_plan_and_calibration(run, answers, tmp_path):
     assert "Only the labels" in run("labels", answers, "--workers", "-", expect=2).err
 
 
+def test_answers_without_a_label_are_counted(run, answers):
+    plain = run("labels", answers).out
+    with answers.open("a") as file:
+        file.write("1,1,\n" * 15)
+    said = run("labels", answers)
+    assert said.out == plain
+    assert "15 answers without a label were skipped." in said.err
+
+
+def test_gold_names_its_columns_as_it_likes(run, tmp_path):
+    crowd = make_crowd(30, 5, 2, labels_per_task=4)
+    path, gold = tmp_path / "a.csv", tmp_path / "gold.csv"
+    crowd.answers.set_axis(["q", "who", "says"], axis="columns").to_csv(path, index=False)
+    named = "--task", "q", "--worker", "who", "--label", "says", "--gold", gold
+    gold.write_text("q,truth\n0,1\n")
+    assert re.search("^0,1,1.0,", run("labels", path, *named).out, re.M)
+    gold.write_text("q,colour\n0,1\n")
+    assert "No column for the label of the gold labels" in run("labels", path, *named, expect=2).err
+
+
+def test_a_folder_and_a_long_table_are_told_from_what_they_are_not(run, answers, tmp_path):
+    assert "is a folder" in run("labels", tmp_path, expect=2).err
+    assert "leave out --wide" in run("labels", answers, "--wide", expect=2).err
+
+
 MISTAKES = {
     "empty.csv": ("", "Empty CSV file"),
     "column.csv": ("task,label\n1,x\n", "No column for the worker"),
     "worker.csv": ("task,worker,label\n1,a,x\n2,a,y\n", "come from one worker, 'a'"),
     "class.csv": ("task,worker,label\n1,a,x\n1,b,x\n", "Every answer is 'x'"),
-    "gap.csv": ("task,worker,label\n1,a,x\n1,b,\n", "1 answers have no label"),
+    "gap.csv": ("task,worker,label\n1,a,x\n1,,x\n", "1 answers have no worker"),
     "classes.csv": ("task,worker,label\n1,a,x\n1,b,y\n2,a,z\n", "3 classes for 3 answers"),
     "fake.parquet": ("task,worker,label\n1,a,x\n", "as Parquet"),
 }

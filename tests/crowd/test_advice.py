@@ -256,6 +256,20 @@ def test_gold_from_a_file_and_its_mistakes(tmp_path):
     assert dict(zip(swapped.tasks_, swapped.labels_, strict=True))[2] == 0
     with pytest.raises(InputError, match="got list"):
         fit(crowd.answers, gold=[1, 2])
+    path.write_text("task,colour\n0,1\n")
+    with pytest.raises(InputError, match=r"No column for the label of the gold labels among \['task', 'colour'\]"):
+        fit(answers, gold=path)
+
+
+@pytest.mark.parametrize("name", ["label", "truth", "Gold", "true_label", "correct", "says"])
+def test_gold_columns_may_be_called_as_in_the_answers(name):
+    crowd = make_crowd(50, 6, 2)
+    answers = read_answers(
+        crowd.answers.set_axis(["q", "who", "says"], axis="columns"), task="q", worker="who", label="says"
+    )
+    gold = pd.DataFrame({"id": "x", "q": crowd.truth.index[:9], name: 1 - crowd.truth.to_numpy()[:9]})
+    fitted = DawidSkene().fit(answers, gold=gold)
+    assert fitted.labels_[:9].tolist() == gold[name].tolist()
 
 
 def test_weights_count_answers():

@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
+from rectifact import MajorityVote
 from rectifact.core.validation import InputError, InputTypeError
 from rectifact.crowd import Answers, read_answers
 from rectifact.crowd.answers import with_classes
@@ -242,11 +243,11 @@ MISTAKES = {
         "No column for the label",
     ),
     "no rows": (FRAME[:0], "no answers"),
-    "a NaN label": (
-        FRAME.assign(label=["yes", None, "no", "yes", "no"]),
-        r"1 answers have no label, first task='t1', worker='bob' \(row 2\)",
-    ),
     "a NaN task": (FRAME.assign(task=[None, "a", "b", "c", "d"]), "1 answers have no task, first worker='ann'"),
+    "a NaN worker": (
+        FRAME.assign(worker=["ann", None, "bob", "ann", "bob"]),
+        r"1 answers have no worker, first task='t1', label='no' \(row 2\)",
+    ),
     "one worker": (FRAME.assign(worker="ann"), "come from one worker, 'ann'"),
     "one class": (FRAME.assign(label="yes"), "Every answer is 'yes'"),
     "measurements": (FRAME.assign(label=[0.1, 0.2, 0.3, 0.4, 0.5]), "5 classes for 5 answers"),
@@ -267,6 +268,46 @@ def test_mistakes_get_a_sentence(name):
     data, sentence = MISTAKES[name]
     with pytest.raises(InputError, match=sentence):
         read_answers(data)
+
+
+EMPTY = pd.concat([FRAME, pd.DataFrame({"task": ["t2", "t3", None], "worker": ["bob", "eve", None], "label": None})])
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.from_pandas, "empty.csv", "empty.parquet"])
+@pytest.mark.parametrize("gap", [None, ""])
+def test_answers_without_a_label_are_skipped_and_counted(tmp_path, form, gap):
+    data = EMPTY.reset_index(drop=True)
+    data.loc[len(FRAME) :, "label"] = gap
+    if isinstance(form, str):
+        data, path = tmp_path / form, data
+        path.to_csv(data, index=False) if form.endswith("csv") else path.to_parquet(data)
+    else:
+        data = form(data)
+    with pytest.warns(UserWarning, match=r"^3 answers without a label were skipped\.$") as caught:
+        answers = read_answers(data)
+    assert len(caught) == 1
+    assert decoded(answers) == sorted(ROWS)
+    assert answers.tasks.tolist() == ["t2", "t1"]
+    with pytest.warns(UserWarning, match="3 answers without a label"):
+        assert MajorityVote().fit(data).labels_.tolist() == ["yes", "no"]
+
+
+def test_numbers_without_a_label_are_skipped():
+    frame = pd.DataFrame({"task": [1, 1, 2, 2], "worker": [1, 2, 1, 2], "label": [3, np.nan, 3, 4]})
+    with pytest.warns(UserWarning, match="1 answers without a label"):
+        assert len(read_answers(frame)) == 3
+    frame.loc[2, "task"] = np.nan
+    with (
+        pytest.warns(UserWarning, match="1 answers"),
+        pytest.raises(InputError, match=r"no task, first worker=1, label=3.0 \(row 3\)"),
+    ):
+        read_answers(frame)
+
+
+@pytest.mark.parametrize("frame", [FRAME, FRAME.drop_duplicates("task").set_axis(["HITId", "rater", "vote"], axis=1)])
+def test_a_long_table_is_not_wide(frame):
+    with pytest.raises(InputError, match=r"leave out wide=True \(--wide\)"):
+        read_answers(frame, wide=True)
 
 
 def test_options_that_make_no_sense():
@@ -299,7 +340,7 @@ FILES = {
     ),
     "latin_header.csv": ("tâche,worker,label\n1,a,x\n".encode("cp1252"), "no UTF-8 text. Save it as UTF-8, in Excel"),
     "answers.xlsx": (b"PK", "should end in .csv, .tsv or .parquet"),
-    "gap.csv": (b"task,worker,label\n1,2,\n1,3,x\n2,2,y\n", "1 answers have no label, first task='1', worker='2'"),
+    "gap.csv": (b"task,worker,label\n1,,x\n1,3,x\n2,2,y\n", "1 answers have no worker, first task='1', label='x'"),
 }
 
 

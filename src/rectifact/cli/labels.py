@@ -28,10 +28,15 @@ def labels(
     worker: Annotated[str | None, typer.Option(help="Name of the column with the worker.")] = None,
     label: Annotated[str | None, typer.Option(help="Name of the column with the label.")] = None,
     wide: Annotated[bool, typer.Option("--wide", help="One row per task, one column per worker.")] = False,
-    gold: Annotated[Path | None, typer.Option(help="File of labels that are certain: task, label.")] = None,
+    gold: Annotated[Path | None, typer.Option(help="File of labels that are certain: task, label or truth.")] = None,
     plan: Annotated[Path | None, typer.Option(help="Write the 1000 tasks to label next here, and whom to ask.")] = None,
     calibrate: Annotated[bool, typer.Option("--calibrate", help="Make too high confidence honest.")] = False,
-    missing: Annotated[str, typer.Option(help="What stands for no answer, besides nothing.")] = "auto",
+    missing: Annotated[
+        str,
+        typer.Option(
+            help="What stands for no answer, besides an empty cell. auto: -1 too, if --wide; nan: nothing else."
+        ),
+    ] = "auto",
     report: ReportOption = None,
     save: SaveOption = None,
     as_json: JsonOption = False,
@@ -45,10 +50,10 @@ def labels(
         check_table_name(path)
     outcome.check(out)
     check_different_files([answers, gold, *outputs, *outcome.paths])
-    data = read_answers(answers, task=task, worker=worker, label=label, wide=wide, missing=missing)
     model = DawidSkene()
     with progress("aggregating", model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        data = read_answers(answers, task=task, worker=worker, label=label, wide=wide, missing=missing)
         model.set_params(callbacks=[callback]).fit(data, gold=gold)
         if calibrate:
             model.calibrate()
