@@ -18,6 +18,7 @@ __all__ = ["Finding", "dependent_pairs", "diagnose"]
 
 RARE = 0.02  # share of a class below which its confusions can hardly be learnt
 FEW_ANSWERS = 5  # of a worker
+FEW_TASKS = 5  # of a class, expected; with fewer nothing can be said of how it is confused
 LEAST_CONTRAST = 0.03  # correlation of two answers to one task on any contrast of classes
 BLIND = 0.9  # spammer score of a worker who tells nothing
 DEPENDENT = 1.15  # design effect worth a word
@@ -40,6 +41,9 @@ def diagnose(
     answered: sp.csr_array,
     names: tuple[NDArray[Any], NDArray[Any]],
     model: CrowdModel,
+    *,
+    kind: str = "auto",
+    calibrated: bool = False,
 ) -> pd.DataFrame:
     """All findings, the worst first; an empty table is good news.
 
@@ -49,15 +53,19 @@ def diagnose(
     answered : sparse array (n_tasks, n_workers), number of answers
     names : workers and classes
     model : fitted to them
+    kind : which model it is, "full", "one-coin" or "auto"
+    calibrated : whether its confidence was lowered afterwards
     """
     workers, classes = names
     findings = [
         *_graph(answered, workers),
         *_amounts(answered, workers),
         *_classes(B, classes, model),
-        *_conditioning(B, classes),
+        *_spellings(classes),
+        *_conditioning(B, classes, model),
         *_chance(answered, workers, classes, model),
-        *_dependence(B, workers, model),
+        *_dependence(B, model, kind, calibrated),
+        *_pairs(B, workers, model),
     ]
     table = pd.DataFrame([vars(finding) for finding in findings], columns=list(Finding.__annotations__))
     rank = table["severity"].map({"problem": 0, "warning": 1, "note": 2})
@@ -119,7 +127,38 @@ def _amounts(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
                 "Have them answered, or leave them out.",
             )
         )
+    repeated = int(np.maximum(answered.data - 1, 0).sum())
+    if repeated:
+        findings.append(
+            Finding(
+                "note",
+                "repeated answers",
+                f"{repeated} answers come from workers who had answered the task before; each counts as an independent "
+                "reading.",
+                "Drop the duplicates, unless they are meant.",
+            )
+        )
     return findings
+
+
+def _spellings(classes: NDArray[Any]) -> list[Finding]:
+    """Labels that are one but for capitals, or spaces around them."""
+    groups: dict[str, list[int]] = {}
+    for i, name in enumerate(classes.tolist()):
+        if isinstance(name, str):
+            groups.setdefault(name.strip().casefold(), []).append(i)
+    alike = [classes[group] for group in groups.values() if len(group) > 1]
+    if not alike:
+        return []
+    more = f"; and {len(alike) - NAMED} more" if len(alike) > NAMED else ""
+    return [
+        Finding(
+            "warning",
+            "labels that differ only in case or spaces",
+            f"They count as different classes: {'; '.join(map(_named, alike[:NAMED]))}{more}.",
+            "Merge them in the data, if they mean the same.",
+        )
+    ]
 
 
 def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
@@ -147,10 +186,12 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
     return findings
 
 
-def _conditioning(B: sp.csr_array, classes: NDArray[Any]) -> list[Finding]:
+def _conditioning(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
     """How well two answers to one task agree on each contrast of classes: the spectrum of all co-occurrences."""
     ones = unweighted(B)
-    votes = ones @ np.tile(np.eye(len(classes)), (B.shape[1] // len(classes), 1))
+    known = model.posteriors.sum(axis=0) >= FEW_TASKS
+    classes = classes[known]
+    votes = ones @ np.tile(np.eye(len(known))[:, known], (B.shape[1] // len(known), 1))
     together = votes.T @ votes - np.diag(votes.sum(axis=0))  # pairs of different answers
     share = together.sum(axis=1)
     chosen = np.flatnonzero(share > 0)
@@ -260,29 +301,35 @@ def _filled(pattern: sp.csr_array, data: Floats) -> sp.csr_array:
     return sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
-def _dependence(B: sp.csr_array, workers: NDArray[Any], model: CrowdModel) -> list[Finding]:
-    findings = []
+def _dependence(B: sp.csr_array, model: CrowdModel, kind: str, calibrated: bool) -> list[Finding]:
     effect = dispersion(B, model)
-    if effect > DEPENDENT:
-        findings.append(
-            Finding(
-                "warning",
-                "answers to one task are not independent",
-                f"They stray together {effect:.2f} times as much as independent answers would; confidence is too high.",
-                "Use model='auto', which takes this into account, and calibrate() for honest probabilities.",
-            )
+    if effect <= DEPENDENT:
+        return []
+    confidence = "was lowered for it" if calibrated else "is too high"
+    labels = "The labels allow for this." if kind == "auto" else "Use model='auto', whose labels allow for this."
+    honest = "" if calibrated else " For honest probabilities use calibrate() (--calibrate)."
+    return [
+        Finding(
+            "warning",
+            "answers to one task are not independent",
+            f"They stray together {effect:.2f} times as much as independent answers would; confidence {confidence}.",
+            labels + honest,
         )
+    ]
+
+
+def _pairs(B: sp.csr_array, workers: NDArray[Any], model: CrowdModel) -> list[Finding]:
     pairs, scores = dependent_pairs(B, model)
-    if len(pairs):
-        named = "; ".join(
-            f"{_named(workers[pair])} ({score:.0f} sigma)" for pair, score in zip(pairs[:NAMED], scores, strict=False)
+    if not len(pairs):
+        return []
+    named = "; ".join(
+        f"{_named(workers[pair])} ({score:.0f} sigma)" for pair, score in zip(pairs[:NAMED], scores, strict=False)
+    )
+    return [
+        Finding(
+            "warning",
+            "workers who err alike",
+            f"{len(pairs)} pairs agree more than the model allows, as copies or judges of one family do: {named}.",
+            "Keep one of each pair, or count them as one worker.",
         )
-        findings.append(
-            Finding(
-                "warning",
-                "workers who err alike",
-                f"{len(pairs)} pairs agree more than the model allows, as copies or judges of one family do: {named}.",
-                "Keep one of each pair, or count them as one worker.",
-            )
-        )
-    return findings
+    ]

@@ -257,8 +257,14 @@ class DawidSkene(Aggregator):
     def diagnose(self) -> pd.DataFrame:
         """What could be wrong with the answers: a table of severity, finding, detail and remedy, worst first."""
         check_is_fitted(self)
-        names = self.workers_, self.classes_
-        return diagnose(self._answers.one_hot(), self._answered(), names, self._model)
+        return diagnose(
+            self._answers.one_hot(),
+            self._answered(),
+            (self.workers_, self.classes_),
+            self._model,
+            kind=self._fitting.model,
+            calibrated=hasattr(self, "temperature_"),
+        )
 
     def calibrate(self) -> Self:
         """Make ``probas_`` less sure where they are too sure, without any truth; labels stay the same.
