@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm
 
+from rectifact.crowd.answers import NAMED, listed
 from rectifact.crowd.em import CrowdModel, Floats, unweighted
 from rectifact.crowd.variational import dispersion
 from rectifact.crowd.workers import spammer_score
@@ -23,7 +24,6 @@ LEAST_CONTRAST = 0.03  # correlation of two answers to one task on any contrast 
 BLIND = 0.9  # spammer score of a worker who tells nothing
 DEPENDENT = 1.15  # design effect worth a word
 SURE = 1e-3  # chance, over all pairs together, of calling independent workers dependent
-NAMED = 5  # offenders named in a finding
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,6 @@ def diagnose(
     return table.iloc[np.argsort(rank.to_numpy(), kind="stable")].reset_index(drop=True)
 
 
-def _named(names: NDArray[Any]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(repr(name.item() if isinstance(name, np.generic) else name) for name in names[:NAMED]) + more
-
-
 def _graph(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
     present = answered.astype(bool).astype(np.int64)
     if not (np.diff(answered.indptr) > 1).any():
@@ -98,7 +93,7 @@ def _graph(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
         Finding(
             "warning",
             "workers fall into groups",
-            f"{n_groups} groups of workers share no task with each other; outside of the largest: {_named(outside)}.",
+            f"{n_groups} groups of workers share no task with each other; outside of the largest: {listed(outside)}.",
             "Let a worker of each group answer tasks of the others; next_labels(n, goal='identify') says who.",
         )
     ]
@@ -113,7 +108,7 @@ def _amounts(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
             Finding(
                 "note" if len(few) < len(workers) / 2 else "warning",
                 "workers with few answers",
-                f"{len(few)} of {len(workers)} workers gave fewer than {FEW_ANSWERS} answers: {_named(few)}.",
+                f"{len(few)} of {len(workers)} workers gave fewer than {FEW_ANSWERS} answers: {listed(few)}.",
                 "Their accuracy is hardly known, see accuracy_low and accuracy_high; ask them more, or fewer people.",
             )
         )
@@ -155,7 +150,7 @@ def _spellings(classes: NDArray[Any]) -> list[Finding]:
         Finding(
             "warning",
             "labels that differ only in case or spaces",
-            f"They count as different classes: {'; '.join(map(_named, alike[:NAMED]))}{more}.",
+            f"They count as different classes: {'; '.join(map(listed, alike[:NAMED]))}{more}.",
             "Merge them in the data, if they mean the same.",
         )
     ]
@@ -170,7 +165,7 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
             Finding(
                 "warning",
                 "classes that nobody chose",
-                f"No answer names {_named(classes[absent])}.",
+                f"No answer names {listed(classes[absent])}.",
                 "Nothing can be said of them; check the instructions, or drop them.",
             )
         )
@@ -179,7 +174,7 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
             Finding(
                 "warning",
                 "rare classes",
-                f"Fewer than {RARE:.0%} of the tasks are {_named(classes[rare])}.",
+                f"Fewer than {RARE:.0%} of the tasks are {listed(classes[rare])}.",
                 "Add tasks that are likely of these classes, or labels that are certain, with fit(..., gold=...).",
             )
         )
@@ -207,7 +202,7 @@ def _conditioning(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> 
         Finding(
             "warning",
             "classes that look alike",
-            f"Workers hardly tell {_named(alike)} apart: their answers agree on it with correlation {values[0]:.2f}.",
+            f"Workers hardly tell {listed(alike)} apart: their answers agree on it with correlation {values[0]:.2f}.",
             "Merge these classes, or sharpen the instructions.",
         )
     ]
@@ -224,7 +219,7 @@ def _chance(answered: sp.csr_array, workers: NDArray[Any], classes: NDArray[Any]
             Finding(
                 "problem",
                 "the crowd is not better than chance",
-                f"Where the class is {_named(classes[wrong])}, another answer is commoner than the right one.",
+                f"Where the class is {listed(classes[wrong])}, another answer is commoner than the right one.",
                 "The names of the classes may be swapped; give some certain labels with fit(..., gold=...).",
             )
         )
@@ -234,7 +229,7 @@ def _chance(answered: sp.csr_array, workers: NDArray[Any], classes: NDArray[Any]
             Finding(
                 "warning",
                 "workers who answer against the truth",
-                f"{int(against.sum())} workers are right less often than by guessing: {_named(workers[against])}.",
+                f"{int(against.sum())} workers are right less often than by guessing: {listed(workers[against])}.",
                 "The labels use this; check whether they swapped classes or act in bad faith.",
             )
         )
@@ -323,7 +318,7 @@ def _pairs(B: sp.csr_array, workers: NDArray[Any], model: CrowdModel) -> list[Fi
     if not len(pairs):
         return []
     named = "; ".join(
-        f"{_named(workers[pair])} ({score:.0f} sigma)" for pair, score in zip(pairs[:NAMED], scores, strict=False)
+        f"{listed(workers[pair])} ({score:.0f} sigma)" for pair, score in zip(pairs[:NAMED], scores, strict=False)
     )
     return [
         Finding(
