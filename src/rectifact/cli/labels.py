@@ -75,7 +75,7 @@ def labels(
     _say_who_tells_nothing(model)
     findings = model.diagnose()
     for row in findings.itertuples():
-        say(f"{row.severity}: {row.finding}. {row.detail} {on_command_line(row.remedy, 'labels')}")
+        say(f"{row.severity}: {row.finding}. {row.detail} {on_command_line(str(row.remedy), 'labels')}")
     if data.columns and set(data.columns) != set(data.columns.values()):
         say("Columns read: " + ", ".join(f"{role} from {column!r}" for role, column in data.columns.items()) + ".")
     summary: dict[str, Any] = {"answers": len(data), "tasks": len(data.tasks), "workers": len(data.workers)}
