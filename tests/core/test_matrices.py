@@ -431,6 +431,8 @@ FILES = {
     "text.csv": (b"n,a,colour\nx,1,2\ny,2,red\n", "column 'colour' of .* holds text, first 'red' in row 2.*Drop the"),
     "gap.csv": (b"a,colour\n1,NA\n2,\n3,red\n", "column 'colour' of .* holds text, first 'red' in row 3"),
     "comma.tsv": (b"a\tb\n1\t2,5\n", "column 'b' of .* holds text, first '2,5' in row 1"),
+    "decimal.csv": (b"a;b\n1,5;2\n3;4\n", "column 'a' of .* has decimal commas. Save it with decimal points"),
+    "decimals.csv": (b"n;a\nx;1\ny;-2,5\n", "column 'a' of .* has decimal commas. Save it with decimal points"),
     "date.csv": (b"a,day\n1,2020-01-02\n", r"column 'day' of .* holds date32\[day\], first '2020-01-02' in row 1"),
     "latin.csv": ("a,b\n1,é\n".encode("latin-1"), "as CSV: it is no UTF-8 text. Save it as UTF-8"),
     "latin_names.csv": ("n,b\né,1\n".encode("latin-1"), "as CSV: it is no UTF-8 text. Save it as UTF-8"),

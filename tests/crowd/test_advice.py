@@ -304,6 +304,8 @@ def test_gold_from_a_file_and_its_mistakes(tmp_path):
     path.write_text("task,colour\n0,1\n")
     with pytest.raises(InputError, match=r"No column for the label of the gold labels among \['task', 'colour'\]"):
         fit(answers, gold=path)
+    with pytest.raises(InputError, match=r"The gold labels cannot be read. There is no file '.*none.csv'"):
+        fit(answers, gold=tmp_path / "none.csv")
 
 
 @pytest.mark.parametrize("name", ["label", "truth", "Gold", "true_label", "correct", "says"])

@@ -217,8 +217,20 @@ def _read_csv(path: Path) -> NamedMatrix:
     )
     if any(pa.types.is_binary(kind) for kind in table.schema.types):
         raise UnicodeError  # pyarrow takes such text for bytes
+    if parse.delimiter == ";":
+        _refuse_decimal_commas(path, table)
     matrix = _from_table(path, table, index)
     return NamedMatrix(matrix.X, matrix.rows) if unnamed else matrix
+
+
+def _refuse_decimal_commas(path: Path, table: pa.Table) -> None:
+    """Refuse 2,5 for two and a half, as Excel writes it where columns are separated by semicolons."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if (
+            pa.types.is_string(column.type)
+            and pc.any(pc.match_substring_regex(column, r"^\s*[+-]?\d+,\d+\s*$")).as_py()
+        ):
+            raise InputError(f"The column {name!r} of {str(path)!r} has decimal commas. Save it with decimal points.")
 
 
 def _are_numbers(names: Sequence[str]) -> bool:

@@ -60,8 +60,8 @@ def diagnose(
     findings = [
         *_graph(answered, workers),
         *_amounts(answered, workers),
-        *_classes(B, classes, model),
         *_spellings(classes),
+        *_classes(B, classes, model),
         *_conditioning(B, classes, model),
         *_chance(answered, workers, classes, model),
         *_dependence(B, model, kind, calibrated),

@@ -132,7 +132,10 @@ def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
     ``columns`` are those that the answers were read from: those of gold labels may have the same names.
     """
     if isinstance(data, str | Path):
-        data = read_table(Path(data))
+        try:
+            data = read_table(Path(data))
+        except InputError as error:
+            raise InputError(f"The gold labels cannot be read. {error}") from error
     if isinstance(data, Mapping):
         data = pd.Series(data)
     if isinstance(data, pd.Series):
