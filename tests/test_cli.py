@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from rectifact import InputError, __version__, cli
 from rectifact.bench.crowd import METHODS
 from rectifact.cli import terminal
+from rectifact.cli.wording import on_command_line
 from rectifact.datasets import load_crowd, make_crowd, make_topics
 from rectifact.metrics import part_errors
 
@@ -98,13 +99,64 @@ def test_gold_plan_and_calibration(run, answers, tmp_path):
     assert truth.loc[[12, 38], "label"].tolist() == [2, 2]
     table = pd.read_csv(plan)
     assert list(table.columns) == ["task", "gain", "entropy", "workers"]
-    assert len(table) == 45
+    assert 0 < len(table) < 45
+    assert table["gain"].min() >= 0.001
+    assert f"The plan has {len(table)} of 45 tasks" in said.err
     assert set(table.set_index("task")["workers"][3].split("; ")) == {"3", "4", "5"}
     assert "answers to one task are not independent" in said.err
+    assert "calibrate" not in said.err  # that was done
+    assert "For honest probabilities use --calibrate.\n" in run("labels", answers).err
     for other in (answers, gold):
         assert "named twice" in run("labels", answers, "--gold", gold, "-o", other, expect=2).err
     assert "named twice" in run("labels", answers, "-o", plan, "--workers", plan, expect=2).err
     assert "Only the labels" in run("labels", answers, "--workers", "-", expect=2).err
+
+
+def test_a_plan_of_no_task(run, tmp_path):
+    path, plan = tmp_path / "a.csv", tmp_path / "plan.csv"
+    crowd = make_crowd(40, 12, 2, labels_per_task=12, accuracy=(0.98, 0.99)).answers
+    crowd.to_csv(path, index=False)
+    assert "The plan has 0 of 40 tasks" in run("labels", path, "--plan", plan, "-o", tmp_path / "truth.csv").err
+    assert plan.read_text() == "task,gain,entropy,workers\n"
+
+
+def test_workers_who_tell_nothing_are_named(run, answers, tmp_path):
+    assert "almost nothing" not in run("labels", answers).err
+    path = tmp_path / "spam.csv"
+    crowd = make_crowd(400, 20, 2, labels_per_task=8, n_spammers=7, accuracy=(0.85, 0.95)).answers
+    crowd.assign(worker=crowd["worker"].map(lambda w: f"\x1b[31m{w}")).to_csv(path, index=False)
+    said = run("labels", path).err
+    spammer = r"'\\x1b\[31m[0-6]'"
+    assert re.search(rf"tell almost nothing: ({spammer}, ){{4}}{spammer} and 2 more; leave them out or ask", said)
+    assert "\x1b" not in said
+    rare = make_crowd(4000, 10, 2, labels_per_task=5, prior=[0.995, 0.005], accuracy=(0.97, 0.99)).answers
+    rare.to_csv(path, index=False)
+    assert "almost nothing" not in run("labels", path).err  # little is open, and they tell most of it
+
+
+def test_answers_without_a_label_are_counted(run, answers):
+    plain = run("labels", answers).out
+    with answers.open("a") as file:
+        file.write("1,1,\n" * 15)
+    said = run("labels", answers)
+    assert said.out == plain
+    assert "15 answers without a label were skipped." in said.err
+
+
+def test_gold_names_its_columns_as_it_likes(run, tmp_path):
+    crowd = make_crowd(30, 5, 2, labels_per_task=4)
+    path, gold = tmp_path / "a.csv", tmp_path / "gold.csv"
+    crowd.answers.set_axis(["q", "who", "says"], axis="columns").to_csv(path, index=False)
+    named = "--task", "q", "--worker", "who", "--label", "says", "--gold", gold
+    gold.write_text("q,truth\n0,1\n")
+    assert re.search("^0,1,1.0,", run("labels", path, *named).out, re.M)
+    gold.write_text("q,colour\n0,1\n")
+    assert "No column for the label of the gold labels" in run("labels", path, *named, expect=2).err
+
+
+def test_a_folder_and_a_long_table_are_told_from_what_they_are_not(run, answers, tmp_path):
+    assert "is a folder" in run("labels", tmp_path, expect=2).err
+    assert "leave out --wide" in run("labels", answers, "--wide", expect=2).err
 
 
 MISTAKES = {
@@ -112,7 +164,7 @@ MISTAKES = {
     "column.csv": ("task,label\n1,x\n", "No column for the worker"),
     "worker.csv": ("task,worker,label\n1,a,x\n2,a,y\n", "come from one worker, 'a'"),
     "class.csv": ("task,worker,label\n1,a,x\n1,b,x\n", "Every answer is 'x'"),
-    "gap.csv": ("task,worker,label\n1,a,x\n1,b,\n", "1 answers have no label"),
+    "gap.csv": ("task,worker,label\n1,a,x\n1,,x\n", "1 answers have no worker"),
     "classes.csv": ("task,worker,label\n1,a,x\n1,b,y\n2,a,z\n", "3 classes for 3 answers"),
     "fake.parquet": ("task,worker,label\n1,a,x\n", "as Parquet"),
 }
@@ -479,6 +531,38 @@ def test_mistakes_with_parts_are_one_sentence(run, news, tmp_path):
     hole.write_text("a,b\n1,2\n3,\n")
     assert "NaN or infinity in X" in run("parts", hole, "-k", "1", expect=2).err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.txt", "hole.csv", "news.txt"]
+
+
+def test_remedies_name_options(run, news, tmp_path):
+    (tmp_path / "small.csv").write_text("a,b\n1,2\n3,4\n5,6\n")
+    (tmp_path / "hole.csv").write_text("a,b\n1,2\n3,\n")
+    (tmp_path / "same.txt").write_text("red\nred\n")
+    (tmp_path / "signs.csv").write_text("task,a,b\n1,1,-1\n2,-1,1\n")
+    small, out = tmp_path / "small.csv", ("-o", tmp_path / "e.csv")
+    for said, *command in [
+        ("-k 9 dimensions need as many samples and features", "embed", small, "-k", 9, *out),
+        ("Lower -k.", "embed", small, "-k", 9, *out),
+        ("Lower -k.", "cluster", small, "-k", 9, *out),
+        ("Relax one option: --max-share 1.", "parts", tmp_path / "same.txt", "-k", 1),
+        ("--max-share 2.0 must be above 0", "parts", news, "-k", 1, "--max-share", 2),
+        ("; --missing takes it as missing", "embed", tmp_path / "hole.csv", "-k", 1, *out),
+        ("; rectifact embed --missing takes it as missing", "parts", tmp_path / "hole.csv", "-k", 1),
+        ("Say which: --missing nan if -1 is a label, --missing -1 if it", "labels", tmp_path / "signs.csv", "--wide"),
+        ("Name it: --task.", "labels", small),
+    ]:
+        assert said in run(*command, expect=2).err
+    assert "lower -k, or give" in run("parts", small, "-k", 3).err
+
+
+def test_only_whole_words_are_options():
+    for text in ("my_n_components", "'n_components'", "n_components_", "a/n_components.csv", "blink=x", "a link"):
+        assert on_command_line(text, "embed") == text
+    assert on_command_line("n_components", "labels") == "n_components"
+    assert on_command_line("Use link='relu', or X > 0.", "embed") == "Use --link relu, or X > 0."
+    dropped = "1 answers have no task (row 1). Drop them: frame.dropna(subset=['task'])."
+    assert on_command_line(dropped, "labels") == "1 answers have no task (row 1). Drop these rows."
+    wide = "Name it as the task (task='text', --task text) or drop it."
+    assert on_command_line(wide, "labels") == "Name it as the task (--task text) or drop it."
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".csv"])

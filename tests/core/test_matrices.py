@@ -214,7 +214,8 @@ TABLES = {  # content: matrix, names of the rows, names of the columns
 @pytest.mark.parametrize("content", TABLES)
 def test_tables_are_read_with_their_names(tmp_path, content):
     values, rows, columns = TABLES[content]
-    for name, text in (("x.csv", content), ("x.tsv", content.replace(b",", b"\t"))):
+    other = {"x.tsv": b"\t", "excel.csv": b";", "tabs.csv": b"\t"}
+    for name, text in {"x.csv": content, **{name: content.replace(b",", end) for name, end in other.items()}}.items():
         (tmp_path / name).write_bytes(text)
         matrix = read_matrix(tmp_path / name)
         assert_array_equal(matrix.X, np.array(values, dtype=float))
@@ -430,12 +431,14 @@ FILES = {
     "text.csv": (b"n,a,colour\nx,1,2\ny,2,red\n", "column 'colour' of .* holds text, first 'red' in row 2.*Drop the"),
     "gap.csv": (b"a,colour\n1,NA\n2,\n3,red\n", "column 'colour' of .* holds text, first 'red' in row 3"),
     "comma.tsv": (b"a\tb\n1\t2,5\n", "column 'b' of .* holds text, first '2,5' in row 1"),
+    "decimal.csv": (b"a;b\n1,5;2\n3;4\n", "column 'a' of .* has decimal commas. Save it with decimal points"),
+    "decimals.csv": (b"n;a\nx;1\ny;-2,5\n", "column 'a' of .* has decimal commas. Save it with decimal points"),
     "date.csv": (b"a,day\n1,2020-01-02\n", r"column 'day' of .* holds date32\[day\], first '2020-01-02' in row 1"),
-    "latin.csv": ("a,b\n1,é\n".encode("latin-1"), "column 'b' of .* holds binary"),
-    "latin_names.csv": ("n,b\né,1\n".encode("latin-1"), "as CSV: .*invalid UTF8 data"),
-    "latin_header.csv": ("é,b\n2,1\n".encode("latin-1"), "as CSV: 'utf-8' codec can't decode"),
+    "latin.csv": ("a,b\n1,é\n".encode("latin-1"), "as CSV: it is no UTF-8 text. Save it as UTF-8"),
+    "latin_names.csv": ("n,b\né,1\n".encode("latin-1"), "as CSV: it is no UTF-8 text. Save it as UTF-8"),
+    "latin_header.csv": ("é,b\n2,1\n".encode("latin-1"), "as CSV: it is no UTF-8 text. Save it as UTF-8"),
     "names.csv": (b"n\nx\ny\n", "no column of numbers beside 'n'. It may be separated by something else"),
-    "semicolon.csv": (b"a;b\n1;2\n", "no column of numbers beside 'a;b'. It may be separated by something else"),
+    "space.csv": (b"a b\nx y\n", "no column of numbers beside 'a b'. It may be separated by something else"),
     "long.csv": (b"a,b\n1,2,3\n", "as CSV: .*Expected 2 columns, got 3"),
     "document.csv": (
         b"text,a\n" + b"word " * 300 + b",1\n",

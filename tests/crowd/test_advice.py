@@ -131,6 +131,51 @@ def test_each_problem_is_named():
     assert detail.startswith("Workers hardly tell 0, 1 apart")
 
 
+def test_labels_spelt_in_two_ways_are_named_and_not_merged():
+    answers = make_crowd(1000, 12, 3, seed=3).answers
+    sloppy = np.where(answers["worker"] == 0, "Good ", "good")
+    labels = np.choose(answers["label"], [sloppy, "bad", "ugly"])
+    model = DawidSkene().fit(answers.assign(label=labels))
+    assert model.classes_.tolist() == ["Good ", "bad", "good", "ugly"]
+    row = model.diagnose().set_index("finding").loc["labels that differ only in case or spaces"]
+    assert row["severity"] == "warning"
+    assert "classes: 'Good ', 'good'." in row["detail"]
+    assert "Merge them" in row["remedy"]
+
+
+def test_a_class_without_tasks_looks_like_no_other():
+    answers = make_crowd(600, 10, 3, seed=3).answers
+    rare = answers.assign(label=answers["label"].astype(str))
+    rare.loc[[5, 500], "label"] = "odd"
+    model = DawidSkene().fit(rare)
+    assert model.probas_[:, model.classes_ == "odd"].sum() < 5
+    assert "classes that look alike" not in set(model.diagnose()["finding"])
+
+
+def test_repeated_answers_are_a_note():
+    answers = make_crowd(500, 10, 3, seed=3).answers
+    table = DawidSkene().fit(pd.concat([answers, answers[:7]])).diagnose()
+    row = table.set_index("finding").loc["repeated answers"]
+    assert row["severity"] == "note"
+    assert row["detail"].startswith("7 answers come from workers who had answered the task before")
+    assert "repeated answers" not in findings(answers)
+
+
+def test_the_remedy_for_dependence_knows_what_was_fitted():
+    answers = load_crowd("anaesthetists").answers
+
+    def dependence(model):
+        return model.diagnose().set_index("finding").loc["answers to one task are not independent"]
+
+    model = DawidSkene().fit(answers)
+    assert dependence(model)["remedy"].startswith("The labels allow for this. For honest probabilities use calibrate()")
+    model.calibrate()
+    assert dependence(model)["remedy"] == "The labels allow for this."
+    assert dependence(model)["detail"].endswith("confidence was lowered for it.")
+    full = dependence(DawidSkene(model="full").fit(answers))
+    assert full["remedy"].startswith("Use model='auto', whose labels allow for this. For honest")
+
+
 def test_copies_are_found():
     answers = make_crowd(1500, 15, 3, labels_per_task=5, accuracy=(0.6, 0.8), seed=1).answers
     copy = answers[answers["worker"] == 3].assign(worker=99)
@@ -256,6 +301,22 @@ def test_gold_from_a_file_and_its_mistakes(tmp_path):
     assert dict(zip(swapped.tasks_, swapped.labels_, strict=True))[2] == 0
     with pytest.raises(InputError, match="got list"):
         fit(crowd.answers, gold=[1, 2])
+    path.write_text("task,colour\n0,1\n")
+    with pytest.raises(InputError, match=r"No column for the label of the gold labels among \['task', 'colour'\]"):
+        fit(answers, gold=path)
+    with pytest.raises(InputError, match=r"The gold labels cannot be read. There is no file '.*none.csv'"):
+        fit(answers, gold=tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("name", ["label", "truth", "Gold", "true_label", "correct", "says"])
+def test_gold_columns_may_be_called_as_in_the_answers(name):
+    crowd = make_crowd(50, 6, 2)
+    answers = read_answers(
+        crowd.answers.set_axis(["q", "who", "says"], axis="columns"), task="q", worker="who", label="says"
+    )
+    gold = pd.DataFrame({"id": "x", "q": crowd.truth.index[:9], name: 1 - crowd.truth.to_numpy()[:9]})
+    fitted = DawidSkene().fit(answers, gold=gold)
+    assert fitted.labels_[:9].tolist() == gold[name].tolist()
 
 
 def test_weights_count_answers():

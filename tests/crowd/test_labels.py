@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
+from rectifact import MajorityVote
 from rectifact.core.validation import InputError, InputTypeError
 from rectifact.crowd import Answers, read_answers
 from rectifact.crowd.answers import with_classes
@@ -44,6 +45,15 @@ def test_files_keep_every_character(tmp_path, suffix):
     else:
         frame.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
     assert decoded(read_answers(path)) == decoded(read_answers(frame)) == decoded(read_answers(str(path)))
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".csv.bz2"])
+def test_the_first_line_shows_the_separator(tmp_path, separator, suffix):
+    path = tmp_path / f"answers{suffix}"
+    frame = FRAME.assign(**{"a; note, with\t; all, of\tthem": "x,y;z\t"})
+    frame.to_csv(path, index=False, sep=separator)
+    assert decoded(read_answers(path)) == sorted(ROWS)
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
@@ -233,11 +243,11 @@ MISTAKES = {
         "No column for the label",
     ),
     "no rows": (FRAME[:0], "no answers"),
-    "a NaN label": (
-        FRAME.assign(label=["yes", None, "no", "yes", "no"]),
-        r"1 answers have no label, first task='t1', worker='bob' \(row 2\)",
-    ),
     "a NaN task": (FRAME.assign(task=[None, "a", "b", "c", "d"]), "1 answers have no task, first worker='ann'"),
+    "a NaN worker": (
+        FRAME.assign(worker=["ann", None, "bob", "ann", "bob"]),
+        r"1 answers have no worker, first task='t1', label='no' \(row 2\)",
+    ),
     "one worker": (FRAME.assign(worker="ann"), "come from one worker, 'ann'"),
     "one class": (FRAME.assign(label="yes"), "Every answer is 'yes'"),
     "measurements": (FRAME.assign(label=[0.1, 0.2, 0.3, 0.4, 0.5]), "5 classes for 5 answers"),
@@ -258,6 +268,46 @@ def test_mistakes_get_a_sentence(name):
     data, sentence = MISTAKES[name]
     with pytest.raises(InputError, match=sentence):
         read_answers(data)
+
+
+EMPTY = pd.concat([FRAME, pd.DataFrame({"task": ["t2", "t3", None], "worker": ["bob", "eve", None], "label": None})])
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.from_pandas, "empty.csv", "empty.parquet"])
+@pytest.mark.parametrize("gap", [None, ""])
+def test_answers_without_a_label_are_skipped_and_counted(tmp_path, form, gap):
+    data = EMPTY.reset_index(drop=True)
+    data.loc[len(FRAME) :, "label"] = gap
+    if isinstance(form, str):
+        data, path = tmp_path / form, data
+        path.to_csv(data, index=False) if form.endswith("csv") else path.to_parquet(data)
+    else:
+        data = form(data)
+    with pytest.warns(UserWarning, match=r"^3 answers without a label were skipped\.$") as caught:
+        answers = read_answers(data)
+    assert len(caught) == 1
+    assert decoded(answers) == sorted(ROWS)
+    assert answers.tasks.tolist() == ["t2", "t1"]
+    with pytest.warns(UserWarning, match="3 answers without a label"):
+        assert MajorityVote().fit(data).labels_.tolist() == ["yes", "no"]
+
+
+def test_numbers_without_a_label_are_skipped():
+    frame = pd.DataFrame({"task": [1, 1, 2, 2], "worker": [1, 2, 1, 2], "label": [3, np.nan, 3, 4]})
+    with pytest.warns(UserWarning, match="1 answers without a label"):
+        assert len(read_answers(frame)) == 3
+    frame.loc[2, "task"] = np.nan
+    with (
+        pytest.warns(UserWarning, match="1 answers"),
+        pytest.raises(InputError, match=r"no task, first worker=1, label=3.0 \(row 3\)"),
+    ):
+        read_answers(frame)
+
+
+@pytest.mark.parametrize("frame", [FRAME, FRAME.drop_duplicates("task").set_axis(["HITId", "rater", "vote"], axis=1)])
+def test_a_long_table_is_not_wide(frame):
+    with pytest.raises(InputError, match=r"leave out wide=True \(--wide\)"):
+        read_answers(frame, wide=True)
 
 
 def test_options_that_make_no_sense():
@@ -283,9 +333,14 @@ FILES = {
     "really.parquet": (b"task,worker,label\n1,2,3\n", "as Parquet"),
     "really.csv": (b"PAR1\x15\x04\x15\x80\xff\xfe\x00", "as CSV"),
     "long.csv": (b"task,worker,label\n1,2,3,4\n1,3,4,5\n", "Expected 3 columns, got 4"),
-    "semicolon.csv": (b"task;worker;label\n1;2;3\n", "separated by something else"),
+    "space.csv": (b"task worker label\n1 2 3\n", "separated by something else"),
+    "latin.csv": (
+        "task,worker,label\n1,a,été\n1,b,été\n".encode("cp1252"),
+        "no UTF-8 text. Save it as UTF-8, in Excel",
+    ),
+    "latin_header.csv": ("tâche,worker,label\n1,a,x\n".encode("cp1252"), "no UTF-8 text. Save it as UTF-8, in Excel"),
     "answers.xlsx": (b"PK", "should end in .csv, .tsv or .parquet"),
-    "gap.csv": (b"task,worker,label\n1,2,\n1,3,x\n2,2,y\n", "1 answers have no label, first task='1', worker='2'"),
+    "gap.csv": (b"task,worker,label\n1,,x\n1,3,x\n2,2,y\n", "1 answers have no worker, first task='1', label='x'"),
 }
 
 
@@ -301,5 +356,6 @@ def test_files_that_are_not_there(tmp_path):
     with pytest.raises(InputError, match="There is no file"):
         read_answers(tmp_path / "nowhere.csv")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(InputError, match="is a folder"):
-        read_answers(tmp_path / "folder.csv")
+    for folder in (tmp_path / "folder.csv", tmp_path):
+        with pytest.raises(InputError, match="is a folder"):
+            read_answers(folder)

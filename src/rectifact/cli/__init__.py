@@ -15,6 +15,7 @@ from rectifact.cli.labels import labels
 from rectifact.cli.parts import parts
 from rectifact.cli.report import report
 from rectifact.cli.terminal import say, speak_utf8
+from rectifact.cli.wording import on_command_line
 from rectifact.core.validation import InputError
 
 __all__ = ["app", "main"]
@@ -53,7 +54,7 @@ def main() -> None:
     try:
         app()
     except InputError as error:
-        say(f"rectifact: {error}")
+        say(f"rectifact: {on_command_line(str(error), ''.join(sys.argv[1:2]))}")
         sys.exit(2)
     except SystemExit as stop:
         if stop.code == 130:  # typer has caught Ctrl-C

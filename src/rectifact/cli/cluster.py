@@ -66,7 +66,7 @@ def cluster(
     table.insert(0, "sample", names)
     table.insert(1, "cluster", model.labels_ + 1)
     write_table(table, out)
-    say_warnings(caught)
+    say_warnings(caught, "cluster")
     sizes = np.bincount(model.labels_, minlength=n_clusters).tolist()
     say(
         f"{len(names)} nodes, {model.affinity_matrix_.nnz // 2} edges, {n_clusters} clusters of "

@@ -65,7 +65,7 @@ def embed(
         table = pd.DataFrame(model.embedding_, columns=[f"dimension{i + 1}" for i in range(n_dimensions)])
         table.insert(0, "sample", samples)
         write_table(table, out)
-    say_warnings(caught)
+    say_warnings(caught, "embed")
     say(
         f"{n_samples} samples, {n_features} features, link {model.resolved_['link']}: {n_dimensions} dimensions, "
         f"{model.stop_reason_} after {model.n_iter_} sweeps."

@@ -5,16 +5,21 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from scipy.stats import entropy
 
 from rectifact.cli.outcome import JsonOption, Outcome, ReportOption, SaveOption, say_warnings
 from rectifact.cli.terminal import STDOUT, check_different_files, check_table_name, progress, say, write_table
+from rectifact.cli.wording import on_command_line
 from rectifact.core.validation import InputError
 from rectifact.crowd import DawidSkene, read_answers
+from rectifact.crowd.answers import listed
 from rectifact.models import SavedModel
 
 __all__ = ["labels"]
 
 MOST_PLANNED = 1000  # rows of a plan, the most useful first
+LEAST_GAIN = 0.001  # bits that an answer must promise to be worth a row of it
+ALMOST_NOTHING = 0.1  # bits that a worker's answer tells, or part of the doubt about a task if that is below one bit
 
 
 def labels(
@@ -28,10 +33,15 @@ def labels(
     worker: Annotated[str | None, typer.Option(help="Name of the column with the worker.")] = None,
     label: Annotated[str | None, typer.Option(help="Name of the column with the label.")] = None,
     wide: Annotated[bool, typer.Option("--wide", help="One row per task, one column per worker.")] = False,
-    gold: Annotated[Path | None, typer.Option(help="File of labels that are certain: task, label.")] = None,
+    gold: Annotated[Path | None, typer.Option(help="File of labels that are certain: task, label or truth.")] = None,
     plan: Annotated[Path | None, typer.Option(help="Write the 1000 tasks to label next here, and whom to ask.")] = None,
     calibrate: Annotated[bool, typer.Option("--calibrate", help="Make too high confidence honest.")] = False,
-    missing: Annotated[str, typer.Option(help="What stands for no answer, besides nothing.")] = "auto",
+    missing: Annotated[
+        str,
+        typer.Option(
+            help="What stands for no answer, besides an empty cell. auto: -1 too, if --wide; nan: nothing else."
+        ),
+    ] = "auto",
     report: ReportOption = None,
     save: SaveOption = None,
     as_json: JsonOption = False,
@@ -45,10 +55,10 @@ def labels(
         check_table_name(path)
     outcome.check(out)
     check_different_files([answers, gold, *outputs, *outcome.paths])
-    data = read_answers(answers, task=task, worker=worker, label=label, wide=wide, missing=missing)
     model = DawidSkene()
     with progress("aggregating", model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        data = read_answers(answers, task=task, worker=worker, label=label, wide=wide, missing=missing)
         model.set_params(callbacks=[callback]).fit(data, gold=gold)
         if calibrate:
             model.calibrate()
@@ -56,16 +66,16 @@ def labels(
     if workers is not None:
         write_table(model.worker_report(), workers)
     if plan is not None:
-        table = model.next_labels(min(len(data.tasks), MOST_PLANNED))
-        write_table(table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names)))), plan)
-    say_warnings(caught)
+        _write_plan(model, plan)
+    say_warnings(caught, "labels")
     say(
         f"{len(data)} answers of {len(data.workers)} workers on {len(data.tasks)} tasks, {len(data.classes)} classes: "
         f"{model.stop_reason_} after {model.n_iter_} iterations."
     )
+    _say_who_tells_nothing(model)
     findings = model.diagnose()
     for row in findings.itertuples():
-        say(f"{row.severity}: {row.finding}. {row.detail} {row.remedy}")
+        say(f"{row.severity}: {row.finding}. {row.detail} {on_command_line(str(row.remedy), 'labels')}")
     if data.columns and set(data.columns) != set(data.columns.values()):
         say("Columns read: " + ", ".join(f"{role} from {column!r}" for role, column in data.columns.items()) + ".")
     summary: dict[str, Any] = {"answers": len(data), "tasks": len(data.tasks), "workers": len(data.workers)}
@@ -74,3 +84,21 @@ def labels(
         "mean_confidence": float(model.probas_.max(axis=1).mean()),
     }
     outcome.write(SavedModel(model), summary | {"findings": findings.to_dict("records")})
+
+
+def _write_plan(model: DawidSkene, path: Path) -> None:
+    table = model.next_labels(min(len(model.tasks_), MOST_PLANNED))
+    table = table[table["gain"] >= LEAST_GAIN]
+    write_table(table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names)))), path)
+    say(
+        f"The plan has {len(table)} of {len(model.tasks_)} tasks, at most {MOST_PLANNED}: those where one more answer "
+        f"is expected to tell {LEAST_GAIN} bits or more."
+    )
+
+
+def _say_who_tells_nothing(model: DawidSkene) -> None:
+    limit = ALMOST_NOTHING * min(1.0, float(entropy(model.priors_, base=2)))
+    report = model.worker_report().sort_values("information", kind="stable")
+    silent = report.loc[report["information"] < limit, "worker"].to_numpy()
+    if len(silent):
+        say(f"These workers tell almost nothing: {listed(silent)}; leave them out or ask them less.")

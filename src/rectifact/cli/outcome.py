@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from rectifact.cli.terminal import STDOUT, say, show_plain
+from rectifact.cli.wording import on_command_line
 from rectifact.core.files import check_writable
 from rectifact.core.validation import InputError
 from rectifact.models import SavedModel, save_model
@@ -83,7 +84,7 @@ def _check_model_name(path: Path) -> None:
     check_writable(path)
 
 
-def say_warnings(caught: Sequence[warnings.WarningMessage]) -> None:
-    """Warnings of a fit as notes."""
+def say_warnings(caught: Sequence[warnings.WarningMessage], command: str) -> None:
+    """Warnings of a fit as notes, in the words of the command."""
     for warning in caught:
-        say(f"Note: {warning.message}")
+        say(f"Note: {on_command_line(str(warning.message), command)}")

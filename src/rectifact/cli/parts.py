@@ -108,7 +108,7 @@ def parts(
         write_table(_weights_table(W, named.rows), weights)
     if not (out or features or weights or as_json):
         show(_top_table(largest, W))
-    say_warnings(caught)
+    say_warnings(caught, "parts")
     explained = 1 - model.reconstruction_err_**2 / float(squared_norm(matrix.X))
     say(
         f"{W.shape[0]} samples, {len(named.columns)} features, {n_parts} parts: {explained:.1%} of the squared norm "

@@ -99,6 +99,15 @@ def reading(path: Path, expected: str) -> Iterator[None]:
         raise InputError(f"{str(path)!r} is a folder. Name a file in it.") from error
     except InputError:
         raise
+    except UnicodeError as error:
+        raise InputError(_not_utf8(path, expected)) from error
     except (OSError, ValueError, KeyError, EOFError, RecursionError, BadZipFile) as error:
         reason = " ".join(str(error)[:MOST_SAID].split()).rstrip(".")
+        if "invalid UTF8" in reason:  # as pyarrow says it
+            raise InputError(_not_utf8(path, expected)) from error
         raise InputError(f"Cannot read {str(path)!r} as {expected}: {reason}.") from error
+
+
+def _not_utf8(path: Path, expected: str) -> str:
+    excel = ", in Excel as 'CSV UTF-8'" if expected in {"CSV", "TSV"} else ""
+    return f"Cannot read {str(path)!r} as {expected}: it is no UTF-8 text. Save it as UTF-8{excel}."

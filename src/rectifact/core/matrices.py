@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
 from rectifact.core.arrays import Array
+from rectifact.core.delimited import find_separator, text_suffix
 from rectifact.core.files import reading
 from rectifact.core.matrix_market import read_matrix_market
 from rectifact.core.validation import InputError, check_not_empty
@@ -52,8 +53,9 @@ def read_matrix(path: Path) -> NamedMatrix:
     - ``.npz``: a sparse matrix of :func:`scipy.sparse.save_npz`, or an archive with one matrix or one named X;
     - ``.npy``: an array, which stays on the disk until it is used;
     - ``.mtx``: Matrix Market, sparse or dense;
-    - ``.csv`` and ``.tsv``: the first line names the columns, unless it is all numbers; a first column of text,
-      without a name, or called sample, names the rows; empty cells become NaN;
+    - ``.csv`` and ``.tsv``: the first line names the columns, unless it is all numbers, and shows what separates
+      them, commas, semicolons or tabs; a first column of text, without a name, or called sample, names the rows;
+      empty cells become NaN;
     - ``.parquet``: likewise; an index that pandas stored names the rows.
 
     The text formats may be compressed: ``.csv.gz``, ``.tsv.gz``, ``.mtx.gz``, or ``.bz2``. float32 is kept, all
@@ -101,7 +103,7 @@ def _reader(path: Path) -> tuple[str, Callable[[Path], NamedMatrix]]:
     text = {".mtx": ("Matrix Market", _read_mtx), ".csv": ("CSV", _read_csv), ".tsv": ("TSV", _read_csv)}
     binary = {".npz": ("NPZ", _read_npz), ".npy": ("NPY", _read_npy), ".parquet": ("Parquet", _read_parquet)}
     packed = path.suffix in {".gz", ".bz2"}
-    suffix = _suffix(path)
+    suffix = text_suffix(path)
     found = text.get(suffix) or (None if packed else binary.get(suffix))
     if found is None:
         raise InputError(
@@ -109,11 +111,6 @@ def _reader(path: Path) -> tuple[str, Callable[[Path], NamedMatrix]]:
             "Rename it."
         )
     return found
-
-
-def _suffix(path: Path) -> str:
-    """End of the name that tells the format, whether the file is compressed or not."""
-    return (Path(path.stem) if path.suffix in {".gz", ".bz2"} else path).suffix.lower()
 
 
 @contextmanager
@@ -204,7 +201,7 @@ def _only_matrix(path: Path, archive: Any) -> NDArray[Any]:
 
 
 def _read_csv(path: Path) -> NamedMatrix:
-    parse = csv.ParseOptions(delimiter="," if _suffix(path) == ".csv" else "\t", newlines_in_values=True)
+    parse = csv.ParseOptions(delimiter=find_separator(path), newlines_in_values=True)
     with csv.open_csv(path, read_options=csv.ReadOptions(block_size=BLOCK), parse_options=parse) as head:
         names, first = head.schema.names, head.schema.types[0]
     unnamed = _are_numbers(names)
@@ -218,8 +215,22 @@ def _read_csv(path: Path) -> NamedMatrix:
         parse_options=parse,
         convert_options=csv.ConvertOptions(column_types=as_text),
     )
+    if any(pa.types.is_binary(kind) for kind in table.schema.types):
+        raise UnicodeError  # pyarrow takes such text for bytes
+    if parse.delimiter == ";":
+        _refuse_decimal_commas(path, table)
     matrix = _from_table(path, table, index)
     return NamedMatrix(matrix.X, matrix.rows) if unnamed else matrix
+
+
+def _refuse_decimal_commas(path: Path, table: pa.Table) -> None:
+    """Refuse 2,5 for two and a half, as Excel writes it where columns are separated by semicolons."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if (
+            pa.types.is_string(column.type)
+            and pc.any(pc.match_substring_regex(column, r"^\s*[+-]?\d+,\d+\s*$")).as_py()
+        ):
+            raise InputError(f"The column {name!r} of {str(path)!r} has decimal commas. Save it with decimal points.")
 
 
 def _are_numbers(names: Sequence[str]) -> bool:

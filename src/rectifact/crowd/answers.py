@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from rectifact.core.validation import InputError, InputTypeError
 
 __all__ = [
+    "NAMED",
     "WHOLE_NUMBER",
     "Answers",
     "check_comparable",
     "encode",
+    "listed",
     "make_answers",
     "merge_answers",
     "object_array",
@@ -33,6 +35,9 @@ MOST_VOTE_CELLS = 1 << 29
 
 MOST_UNSEEN = 1000
 """Classes that nobody chose which ``n_classes`` may add."""
+
+NAMED = 5
+"""Workers or classes that a message names, before it says how many more there are."""
 
 WHOLE_NUMBER = re.compile(r"-?\d+(\.0*)?")
 
@@ -246,3 +251,16 @@ def plain_text(value: Any) -> str:
 def plain(value: Any) -> Any:
     """Python's own number for a numpy one, so that messages show 1 and not np.int64(1)."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def listed(names: NDArray[Any]) -> str:
+    r"""The first names, as Python writes them, so that control characters are harmless.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> listed(np.array(["ann", "b\x1b"])), listed(np.arange(7))
+    ("'ann', 'b\\x1b'", '0, 1, 2, 3, 4 and 2 more')
+    """
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(repr(plain(name)) for name in names[:NAMED]) + more

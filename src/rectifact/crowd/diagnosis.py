@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm
 
+from rectifact.crowd.answers import NAMED, listed
 from rectifact.crowd.em import CrowdModel, Floats, unweighted
 from rectifact.crowd.variational import dispersion
 from rectifact.crowd.workers import spammer_score
@@ -18,11 +19,11 @@ __all__ = ["Finding", "dependent_pairs", "diagnose"]
 
 RARE = 0.02  # share of a class below which its confusions can hardly be learnt
 FEW_ANSWERS = 5  # of a worker
+FEW_TASKS = 5  # of a class, expected; with fewer nothing can be said of how it is confused
 LEAST_CONTRAST = 0.03  # correlation of two answers to one task on any contrast of classes
 BLIND = 0.9  # spammer score of a worker who tells nothing
 DEPENDENT = 1.15  # design effect worth a word
 SURE = 1e-3  # chance, over all pairs together, of calling independent workers dependent
-NAMED = 5  # offenders named in a finding
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,9 @@ def diagnose(
     answered: sp.csr_array,
     names: tuple[NDArray[Any], NDArray[Any]],
     model: CrowdModel,
+    *,
+    kind: str = "auto",
+    calibrated: bool = False,
 ) -> pd.DataFrame:
     """All findings, the worst first; an empty table is good news.
 
@@ -49,24 +53,23 @@ def diagnose(
     answered : sparse array (n_tasks, n_workers), number of answers
     names : workers and classes
     model : fitted to them
+    kind : which model it is, "full", "one-coin" or "auto"
+    calibrated : whether its confidence was lowered afterwards
     """
     workers, classes = names
     findings = [
         *_graph(answered, workers),
         *_amounts(answered, workers),
+        *_spellings(classes),
         *_classes(B, classes, model),
-        *_conditioning(B, classes),
+        *_conditioning(B, classes, model),
         *_chance(answered, workers, classes, model),
-        *_dependence(B, workers, model),
+        *_dependence(B, model, kind, calibrated),
+        *_pairs(B, workers, model),
     ]
     table = pd.DataFrame([vars(finding) for finding in findings], columns=list(Finding.__annotations__))
     rank = table["severity"].map({"problem": 0, "warning": 1, "note": 2})
     return table.iloc[np.argsort(rank.to_numpy(), kind="stable")].reset_index(drop=True)
-
-
-def _named(names: NDArray[Any]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(repr(name.item() if isinstance(name, np.generic) else name) for name in names[:NAMED]) + more
 
 
 def _graph(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
@@ -90,7 +93,7 @@ def _graph(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
         Finding(
             "warning",
             "workers fall into groups",
-            f"{n_groups} groups of workers share no task with each other; outside of the largest: {_named(outside)}.",
+            f"{n_groups} groups of workers share no task with each other; outside of the largest: {listed(outside)}.",
             "Let a worker of each group answer tasks of the others; next_labels(n, goal='identify') says who.",
         )
     ]
@@ -105,7 +108,7 @@ def _amounts(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
             Finding(
                 "note" if len(few) < len(workers) / 2 else "warning",
                 "workers with few answers",
-                f"{len(few)} of {len(workers)} workers gave fewer than {FEW_ANSWERS} answers: {_named(few)}.",
+                f"{len(few)} of {len(workers)} workers gave fewer than {FEW_ANSWERS} answers: {listed(few)}.",
                 "Their accuracy is hardly known, see accuracy_low and accuracy_high; ask them more, or fewer people.",
             )
         )
@@ -119,7 +122,38 @@ def _amounts(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
                 "Have them answered, or leave them out.",
             )
         )
+    repeated = int(np.maximum(answered.data - 1, 0).sum())
+    if repeated:
+        findings.append(
+            Finding(
+                "note",
+                "repeated answers",
+                f"{repeated} answers come from workers who had answered the task before; each counts as an independent "
+                "reading.",
+                "Drop the duplicates, unless they are meant.",
+            )
+        )
     return findings
+
+
+def _spellings(classes: NDArray[Any]) -> list[Finding]:
+    """Labels that are one but for capitals, or spaces around them."""
+    groups: dict[str, list[int]] = {}
+    for i, name in enumerate(classes.tolist()):
+        if isinstance(name, str):
+            groups.setdefault(name.strip().casefold(), []).append(i)
+    alike = [classes[group] for group in groups.values() if len(group) > 1]
+    if not alike:
+        return []
+    more = f"; and {len(alike) - NAMED} more" if len(alike) > NAMED else ""
+    return [
+        Finding(
+            "warning",
+            "labels that differ only in case or spaces",
+            f"They count as different classes: {'; '.join(map(listed, alike[:NAMED]))}{more}.",
+            "Merge them in the data, if they mean the same.",
+        )
+    ]
 
 
 def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
@@ -131,7 +165,7 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
             Finding(
                 "warning",
                 "classes that nobody chose",
-                f"No answer names {_named(classes[absent])}.",
+                f"No answer names {listed(classes[absent])}.",
                 "Nothing can be said of them; check the instructions, or drop them.",
             )
         )
@@ -140,17 +174,19 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
             Finding(
                 "warning",
                 "rare classes",
-                f"Fewer than {RARE:.0%} of the tasks are {_named(classes[rare])}.",
+                f"Fewer than {RARE:.0%} of the tasks are {listed(classes[rare])}.",
                 "Add tasks that are likely of these classes, or labels that are certain, with fit(..., gold=...).",
             )
         )
     return findings
 
 
-def _conditioning(B: sp.csr_array, classes: NDArray[Any]) -> list[Finding]:
+def _conditioning(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
     """How well two answers to one task agree on each contrast of classes: the spectrum of all co-occurrences."""
     ones = unweighted(B)
-    votes = ones @ np.tile(np.eye(len(classes)), (B.shape[1] // len(classes), 1))
+    known = model.posteriors.sum(axis=0) >= FEW_TASKS
+    classes = classes[known]
+    votes = ones @ np.tile(np.eye(len(known))[:, known], (B.shape[1] // len(known), 1))
     together = votes.T @ votes - np.diag(votes.sum(axis=0))  # pairs of different answers
     share = together.sum(axis=1)
     chosen = np.flatnonzero(share > 0)
@@ -166,7 +202,7 @@ def _conditioning(B: sp.csr_array, classes: NDArray[Any]) -> list[Finding]:
         Finding(
             "warning",
             "classes that look alike",
-            f"Workers hardly tell {_named(alike)} apart: their answers agree on it with correlation {values[0]:.2f}.",
+            f"Workers hardly tell {listed(alike)} apart: their answers agree on it with correlation {values[0]:.2f}.",
             "Merge these classes, or sharpen the instructions.",
         )
     ]
@@ -183,7 +219,7 @@ def _chance(answered: sp.csr_array, workers: NDArray[Any], classes: NDArray[Any]
             Finding(
                 "problem",
                 "the crowd is not better than chance",
-                f"Where the class is {_named(classes[wrong])}, another answer is commoner than the right one.",
+                f"Where the class is {listed(classes[wrong])}, another answer is commoner than the right one.",
                 "The names of the classes may be swapped; give some certain labels with fit(..., gold=...).",
             )
         )
@@ -193,7 +229,7 @@ def _chance(answered: sp.csr_array, workers: NDArray[Any], classes: NDArray[Any]
             Finding(
                 "warning",
                 "workers who answer against the truth",
-                f"{int(against.sum())} workers are right less often than by guessing: {_named(workers[against])}.",
+                f"{int(against.sum())} workers are right less often than by guessing: {listed(workers[against])}.",
                 "The labels use this; check whether they swapped classes or act in bad faith.",
             )
         )
@@ -260,29 +296,35 @@ def _filled(pattern: sp.csr_array, data: Floats) -> sp.csr_array:
     return sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
-def _dependence(B: sp.csr_array, workers: NDArray[Any], model: CrowdModel) -> list[Finding]:
-    findings = []
+def _dependence(B: sp.csr_array, model: CrowdModel, kind: str, calibrated: bool) -> list[Finding]:
     effect = dispersion(B, model)
-    if effect > DEPENDENT:
-        findings.append(
-            Finding(
-                "warning",
-                "answers to one task are not independent",
-                f"They stray together {effect:.2f} times as much as independent answers would; confidence is too high.",
-                "Use model='auto', which takes this into account, and calibrate() for honest probabilities.",
-            )
+    if effect <= DEPENDENT:
+        return []
+    confidence = "was lowered for it" if calibrated else "is too high"
+    labels = "The labels allow for this." if kind == "auto" else "Use model='auto', whose labels allow for this."
+    honest = "" if calibrated else " For honest probabilities use calibrate() (--calibrate)."
+    return [
+        Finding(
+            "warning",
+            "answers to one task are not independent",
+            f"They stray together {effect:.2f} times as much as independent answers would; confidence {confidence}.",
+            labels + honest,
         )
+    ]
+
+
+def _pairs(B: sp.csr_array, workers: NDArray[Any], model: CrowdModel) -> list[Finding]:
     pairs, scores = dependent_pairs(B, model)
-    if len(pairs):
-        named = "; ".join(
-            f"{_named(workers[pair])} ({score:.0f} sigma)" for pair, score in zip(pairs[:NAMED], scores, strict=False)
+    if not len(pairs):
+        return []
+    named = "; ".join(
+        f"{listed(workers[pair])} ({score:.0f} sigma)" for pair, score in zip(pairs[:NAMED], scores, strict=False)
+    )
+    return [
+        Finding(
+            "warning",
+            "workers who err alike",
+            f"{len(pairs)} pairs agree more than the model allows, as copies or judges of one family do: {named}.",
+            "Keep one of each pair, or count them as one worker.",
         )
-        findings.append(
-            Finding(
-                "warning",
-                "workers who err alike",
-                f"{len(pairs)} pairs agree more than the model allows, as copies or judges of one family do: {named}.",
-                "Keep one of each pair, or count them as one worker.",
-            )
-        )
-    return findings
+    ]

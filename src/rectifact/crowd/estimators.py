@@ -141,14 +141,15 @@ class DawidSkene(Aggregator):
         ----------
         data : whatever :func:`rectifact.crowd.read_answers` takes
         y : ignored
-        gold : labels that are certain: a dict or Series by task, a table or file with task and label
-        weights : array (n_answers,), how much each answer counts, in the order of a table's rows
+        gold : labels that are certain: a dict or Series by task, a table or file with task and label, whose columns
+            are called like those of the answers, or by a usual name; the label also ``truth`` or ``gold``
+        weights : array (n_answers,), how much each answer counts, in the order of a table's rows that have a label
         """
         answers = with_classes(read_answers(data, missing=self.missing), self.n_classes)
         if weights is not None:
             answers = answers.weighted(weights)
         _check_size(len(answers.workers), len(answers.classes))
-        self._gold = None if gold is None else read_gold(gold)
+        self._gold = None if gold is None else read_gold(gold, answers.columns)
         problem = _problem(answers, self._gold)
         fitting, resolved = Fitting(self.model, self.smoothing), {"columns": answers.columns}
         starts, monitor = self._starts(problem), monitor_of(self, monotone=True)
@@ -256,8 +257,14 @@ class DawidSkene(Aggregator):
     def diagnose(self) -> pd.DataFrame:
         """What could be wrong with the answers: a table of severity, finding, detail and remedy, worst first."""
         check_is_fitted(self)
-        names = self.workers_, self.classes_
-        return diagnose(self._answers.one_hot(), self._answered(), names, self._model)
+        return diagnose(
+            self._answers.one_hot(),
+            self._answered(),
+            (self.workers_, self.classes_),
+            self._model,
+            kind=self._fitting.model,
+            calibrated=hasattr(self, "temperature_"),
+        )
 
     def calibrate(self) -> Self:
         """Make ``probas_`` less sure where they are too sure, without any truth; labels stay the same.

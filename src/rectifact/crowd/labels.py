@@ -1,5 +1,6 @@
 """Answers come in as tables, files or matrices; here they are told apart and read."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +16,14 @@ from numpy.typing import NDArray
 from rectifact.core.validation import InputError, InputTypeError
 from rectifact.crowd.answers import Answers, check_comparable, encode, make_answers, object_array, plain, plain_text
 from rectifact.crowd.matrices import equal, from_matrix, from_sparse, to_matrix, whole_numbers
-from rectifact.crowd.tables import COLUMN_NAMES, find_column, read_table
+from rectifact.crowd.tables import COLUMN_NAMES, find_column, find_gold_column, looks_long, read_table
 
 __all__ = ["Gold", "match_gold", "read_answers", "read_gold", "read_more"]
 
 Gold = tuple[NDArray[Any], NDArray[Any]]
 """Tasks and their certain labels."""
+
+LEAVE_OUT_WIDE = "It has columns for task, worker and label, so that it is long: leave out wide=True (--wide)."
 
 
 def read_answers(
@@ -49,7 +52,8 @@ def read_answers(
         column that is no annotator; without one, rows are numbered.
     wide : whether a table has one column per annotator
     missing : what stands for no answer, besides an empty cell. ``"auto"`` takes NaN and -1 in a matrix or a wide
-        table, and asks if all labels are -1 and 1; ``np.nan`` takes NaN alone, and -1 is a label then.
+        table, and asks if all labels are -1 and 1; ``np.nan`` takes NaN alone, and -1 is a label then. Rows of a
+        long table without a label are skipped, and a UserWarning says how many.
     classes : all classes in the order wanted, also those that nobody chose
 
     Examples
@@ -122,17 +126,24 @@ def _matched(values: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
     return position
 
 
-def read_gold(data: Any) -> Gold:
-    """Certain labels as arrays of tasks and labels: from a dict or Series by task, or a table or file with both."""
+def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
+    """Certain labels as arrays of tasks and labels: from a dict or Series by task, or a table or file with both.
+
+    ``columns`` are those that the answers were read from: those of gold labels may have the same names.
+    """
     if isinstance(data, str | Path):
-        data = read_table(Path(data))
+        try:
+            data = read_table(Path(data))
+        except InputError as error:
+            raise InputError(f"The gold labels cannot be read. {error}") from error
     if isinstance(data, Mapping):
         data = pd.Series(data)
     if isinstance(data, pd.Series):
         return data.index.to_numpy(), data.to_numpy()
     if nw.dependencies.is_into_dataframe(data):
         frame = _open_frame(data, wide=False)
-        task, label = (find_column(frame.columns, role, None) for role in ("task", "label"))
+        own = columns or {}
+        task, label = (find_gold_column(frame.columns, role, own.get(role)) for role in ("task", "label"))
         return frame.get_column(task).to_numpy(), frame.get_column(label).to_numpy()
     raise InputTypeError(f"gold is a dict or Series of labels by task, a table, or a file; got {type(data).__name__}.")
 
@@ -160,9 +171,9 @@ def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: 
     columns = {role: find_column(frame.columns, role, name) for role, name in given.items()}
     if len(set(columns.values())) < len(columns):
         raise InputError(f"Task, worker and label are three columns; got {columns}. Name each of them.")
-    if not (isinstance(missing, str) and missing == "auto"):
-        labels = frame.get_column(columns["label"]).to_numpy()
-        frame = frame.filter((~equal(labels.astype(object), missing)).tolist())
+    kept = _labelled(frame.get_column(columns["label"]).to_numpy(), missing)
+    if not kept.all():
+        frame = frame.filter(kept.tolist())
     codes, values = {}, {}
     for role, column in columns.items():  # one after the other, so that big tables are not held three times
         codes[role], values[role] = encode(frame.get_column(column).to_numpy(), role)
@@ -173,10 +184,24 @@ def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: 
             }
             place = ", ".join(f"{other}={value!r}" for other, value in row.items())
             raise InputError(
-                f"{lost.size} answers have no {role}, first {place} (row {lost[0] + 1}). Drop them: "
-                f"frame.dropna(subset=[{columns[role]!r}])."
+                f"{lost.size} answers have no {role}, first {place} (row {np.flatnonzero(kept)[lost[0]] + 1}). "
+                f"Drop them: frame.dropna(subset=[{columns[role]!r}])."
             )
     return make_answers(codes, values, classes, columns)
+
+
+def _labelled(labels: NDArray[Any], missing: Any) -> NDArray[np.bool_]:
+    """Which answers have a label; warns how many are empty, but not of those that ``missing`` takes out."""
+    absent = np.zeros(len(labels), dtype=bool)
+    if not (isinstance(missing, str) and missing == "auto"):
+        absent = equal(labels.astype(object), missing)
+    empty = np.asarray(pd.isna(labels))
+    if labels.dtype.kind not in "biufmM":
+        empty |= equal(labels.astype(object), "")
+    empty &= ~absent
+    if empty.any():
+        warnings.warn(f"{empty.sum()} answers without a label were skipped.", UserWarning, stacklevel=5)
+    return ~(absent | empty)
 
 
 def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any] | None) -> Answers:
@@ -186,25 +211,27 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
     tasks = frame.get_column(column).to_numpy() if known else np.arange(len(frame))
     codes, values = encode(tasks, "task")
     if len(values) < len(tasks) or (codes < 0).any():
-        raise InputError("A wide table has one row for each task; here a task is empty or has two rows. Merge them.")
+        remedy = LEAVE_OUT_WIDE if looks_long(frame.columns) else "Merge them."
+        raise InputError(f"A wide table has one row for each task; here a task is empty or has two rows. {remedy}")
     if not workers:
         raise InputError("A wide table has one column per worker; here is none beside the task. Check the separator.")
     matrix = np.empty((len(frame), len(workers)), dtype=object)
     for j, name in enumerate(workers):
         matrix[:, j] = frame.get_column(name).to_list()
     matrix[pd.isna(matrix)] = None  # one kind of gap, that can be compared
-    _check_annotators(whole_numbers(matrix), workers)
+    _check_annotators(whole_numbers(matrix), workers, looks_long(frame.columns))
     columns = {} if column is None else {"task": column}
     return from_matrix(matrix, tasks, np.array(workers, dtype=object), missing, classes, columns)
 
 
-def _check_annotators(matrix: NDArray[Any], names: list[Any]) -> None:
+def _check_annotators(matrix: NDArray[Any], names: list[Any], long: bool) -> None:
     """Refuse a column that shares no label with the others: it is no annotator but a text or a number."""
     seen = [{value for value in column if value not in (None, "")} for column in matrix.T]
     for j, labels in enumerate(seen):
         others = set().union(*(seen[:j] + seen[j + 1 :]))
         if labels and others and not labels & others:
+            remedy = f"Name it as the task (task={names[j]!r}, --task {names[j]}) or drop it."
             raise InputError(
-                f"The column {names[j]!r} shares no label with the others, so that it seems to be no annotator. Name "
-                f"it as the task (task={names[j]!r}, --task {names[j]}) or drop it."
+                f"The column {names[j]!r} shares no label with the others, so that it seems to be no annotator. "
+                f"{LEAVE_OUT_WIDE if long else remedy}"
             )

@@ -5,8 +5,8 @@ E-step of ``reference``, and multiplied, all on the chip: Z is never stored. Eac
 less than to write it out and read it.
 
 Matrix units multiply in three terms of TF32 each, which is as accurate as single precision. One term alone, with
-relative errors of about 1e-3 in the products, was a third faster and stopped far from the maximum: on 20,000 x 784 of rank
-32, at a log-likelihood per entry of 1.37 instead of 2.23.
+relative errors of about 1e-3 in the products, was a third faster and stopped far from the maximum: on 20,000 x 784 at
+rank 32, with a log-likelihood per entry of 1.37 instead of 2.23.
 """
 # mypy: allow-untyped-defs, allow-incomplete-defs
 # Triton does not take annotations of other kinds than its own.
