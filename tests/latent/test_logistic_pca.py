@@ -7,7 +7,7 @@ from scipy.special import expit
 from rectifact import InputError, LogisticPCA
 from rectifact.core.monitor import Monitor
 from rectifact.latent.logistic_pca import log_likelihood, logistic_pca, logistic_rows
-from rectifact.latent.nmd import svd_start
+from rectifact.latent.starts import svd_start
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -25,8 +25,8 @@ from rectifact.datasets import load_crowd, make_block_model, make_crowd, make_do
 from rectifact.models import SavedModel
 from rectifact.report import embedding, render, report_of, write_report
 from rectifact.report.blocks import Chart, Facts, Findings, Images, Matrices, Report, Table
+from rectifact.report.calibration import agreement_chart, left_out
 from rectifact.report.html import check_report_possible
-from rectifact.report.labels import _agreement_chart, _left_out
 from rectifact.report.parts import _residuals
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -81,13 +81,13 @@ def test_weights_are_no_counts(crowd):
 def test_left_out_answers_agree_as_often_as_the_model_expects():
     """On answers that were drawn from the model."""
     model = DawidSkene(model="full").fit(make_crowd(3000, n_workers=20, n_classes=3, labels_per_task=3).answers)
-    observed, expected = (np.array(curve["y"], dtype=float) for curve in _agreement_chart(model).data)
+    observed, expected = (np.array(curve["y"], dtype=float) for curve in agreement_chart(model).data)
     assert_allclose(observed, expected, atol=0.05)
 
 
 def test_an_answer_is_left_out_by_the_book():
     model = DawidSkene(model="full").fit(make_crowd(50, n_workers=6, n_classes=3, labels_per_task=4).answers)
-    answers, without = model._answers, _left_out(model)
+    answers, without = model._answers, left_out(model)
     for a in range(0, len(answers), 37):
         odds = np.log(model.priors_)
         for b in np.flatnonzero((answers.task == answers.task[a]) & (np.arange(len(answers)) != a)):

@@ -16,7 +16,8 @@ from rectifact.core.monitor import Monitor
 from rectifact.datasets import MissingDataset, load_images, make_dots, make_sprites
 from rectifact.kernels import nmd_e_step
 from rectifact.latent import NMD, LogisticPCA
-from rectifact.latent.nmd import Expectation, nmd, svd_start
+from rectifact.latent.nmd import Expectation, nmd
+from rectifact.latent.starts import svd_start
 from rectifact.metrics import root_mean_squared_error
 
 __all__ = ["digits_2000", "run_latent"]

@@ -15,7 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from rectifact.bench.scaling import peak_memory
 from rectifact.latent import nmd as algorithm
-from rectifact.latent.nmd import Expectation, svd_start, sweep
+from rectifact.latent.nmd import Expectation, sweep
+from rectifact.latent.starts import svd_start
 
 __all__ = ["run_latent_scaling"]
 

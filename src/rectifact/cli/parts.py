@@ -66,27 +66,13 @@ def parts(
     as_json: JsonOption = False,
 ) -> None:
     """Find the parts that samples are mixtures of: topics of texts, spectra, sources."""
-    for path in (features, weights):
-        if path is not None:
-            check_table_name(path)
-    if out is not None:
-        check_writable(out)
-        if out.suffix.lower() != ".npz":
-            raise InputError(f"{str(out)!r} should end in .npz. Rename it, or see --features and --weights for tables.")
     outcome = Outcome(report, save, as_json)
+    _check_files(out, features, weights)
     outcome.check(None)
     check_different_files([data, out, features, weights, *outcome.paths])
     if text or data.is_dir() or data.suffix.lower() in {".txt", ".text"}:
-        documents, names = read_documents(data)
-        counts = count_words(
-            documents,
-            min_documents=min_documents,
-            max_share=max_share,
-            max_words=max_words,
-            stop_words="english" if stop_words else None,
-            tfidf=tfidf,
-        )
-        matrix = replace(counts, rows=names)
+        words: dict[str, Any] = {"min_documents": min_documents, "max_share": max_share, "max_words": max_words}
+        matrix = _texts(data, **words, stop_words="english" if stop_words else None, tfidf=tfidf)
     else:
         matrix = read_matrix(data)
     image_shape = check_image_shape(image, matrix.X.shape[1])
@@ -116,6 +102,23 @@ def parts(
     )
     summary = {"samples": W.shape[0], "features": len(named.columns), "parts": n_parts, "explained": float(explained)}
     outcome.write(SavedModel(model, matrix.X, named.columns, named.rows, image_shape), summary)
+
+
+def _check_files(out: Path | None, features: Path | None, weights: Path | None) -> None:
+    """Refuse what could not be written afterwards."""
+    for path in (features, weights):
+        if path is not None:
+            check_table_name(path)
+    if out is not None:
+        check_writable(out)
+        if out.suffix.lower() != ".npz":
+            raise InputError(f"{str(out)!r} should end in .npz. Rename it, or see --features and --weights for tables.")
+
+
+def _texts(path: Path, **options: Any) -> NamedMatrix:
+    """Words of texts, counted."""
+    documents, names = read_documents(path)
+    return replace(count_words(documents, **options), rows=names)
 
 
 def _named(matrix: NamedMatrix) -> Any:

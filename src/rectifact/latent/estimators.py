@@ -22,8 +22,10 @@ from rectifact.core.validation import (
     fit_context,
 )
 from rectifact.latent.base import LatentTransformer
-from rectifact.latent.nmd import Expectation, LatentModel, canonical, embed, expected_values, nmd, svd_start
+from rectifact.latent.model import LatentModel
+from rectifact.latent.nmd import Expectation, canonical, embed, expected_values, nmd
 from rectifact.latent.paper import em_nmd
+from rectifact.latent.starts import svd_start
 
 __all__ = ["NMD"]
 

@@ -13,7 +13,8 @@ from rectifact.core.monitor import Callback, monitor_of, set_fit_report
 from rectifact.core.validation import InputError, check_factor, check_matrix, fit_context
 from rectifact.latent.base import LatentTransformer
 from rectifact.latent.logistic_pca import log_likelihood, logistic_newton, logistic_pca
-from rectifact.latent.nmd import canonical, svd_start
+from rectifact.latent.nmd import canonical
+from rectifact.latent.starts import svd_start
 
 __all__ = ["LogisticPCA"]
 

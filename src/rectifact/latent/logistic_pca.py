@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from rectifact.core.monitor import Monitor
-from rectifact.latent.nmd import LatentModel
+from rectifact.latent.model import LatentModel
 
 __all__ = ["log_likelihood", "logistic_newton", "logistic_pca", "logistic_rows"]
 
@@ -38,7 +38,7 @@ def logistic_pca(X: Any, start: LatentModel, *, monitor: Monitor) -> LatentModel
     Examples
     --------
     >>> from rectifact.datasets import make_dots
-    >>> from rectifact.latent.nmd import svd_start
+    >>> from rectifact.latent.starts import svd_start
     >>> X = make_dots(size=12, grid=6, radius=3.0).X
     >>> monitor = Monitor(20, tol=0)
     >>> model = logistic_pca(X, svd_start(X, 4, "binary"), monitor=monitor)

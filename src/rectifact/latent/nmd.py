@@ -11,30 +11,26 @@ References
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import exp, log
+from math import exp
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator
-from scipy.special import ndtri
 from threadpoolctl import threadpool_limits
 
 from rectifact.core.arrays import Array, eps, is_host, namespace
-from rectifact.core.linalg import lanczos_svd, subspace_svd
 from rectifact.core.monitor import Monitor
 from rectifact.kernels import nmd_e_step, nmd_fused, nmd_nearest, nmd_newton
 from rectifact.kernels.truncated import truncated_moments
+from rectifact.latent.model import LatentModel
+from rectifact.latent.starts import filled_means
 
 __all__ = [
     "Expectation",
-    "LatentModel",
     "canonical",
-    "constant_start",
     "embed",
     "expected_values",
     "nmd",
-    "svd_start",
     "sweep",
 ]
 
@@ -45,20 +41,6 @@ MOST_EXTRAPOLATION = {"likelihood": 0.99, "latent": 0.98}
 
 MOST_REJECTED = 6
 """Sweeps in a row that lead nowhere before the run stops."""
-
-
-@dataclass(frozen=True)
-class LatentModel:
-    """Factors of Theta: A (n_samples, rank) and B (rank, n_features), and the logarithm of sigma."""
-
-    A: Array
-    B: Array
-    log_sigma: float
-
-    def beyond(self, other: "LatentModel", beta: float, floor: float) -> "LatentModel":
-        """The point that lies as far ahead as ``beta`` times the way from ``other`` to here."""
-        ahead = self.log_sigma + beta * (self.log_sigma - other.log_sigma)
-        return LatentModel(self.A + beta * (self.A - other.A), self.B + beta * (self.B - other.B), max(ahead, floor))
 
 
 @dataclass(frozen=True)
@@ -195,6 +177,7 @@ def nmd(
     Examples
     --------
     >>> from rectifact.datasets import make_dots
+    >>> from rectifact.latent.starts import svd_start
     >>> X = make_dots(size=16, grid=16, radius=3.8).X
     >>> monitor = Monitor(40, tol=0)
     >>> model = nmd(X, svd_start(X, 5, "binary"), expect=Expectation("binary"), monitor=monitor, floor=-7.0)
@@ -224,64 +207,6 @@ def nmd(
     return best
 
 
-def constant_start(X: Array, link: str) -> tuple[float, float]:
-    """Theta and sigma that are the same for all entries, equation 4.14 of [1]; missing entries do not count."""
-    values = X.data if sp.issparse(X) else X[X != 0]
-    xp = namespace(values)
-    known = ~xp.isnan(values)
-    count = float(np.prod(X.shape)) - float(xp.sum(xp.astype(~known, xp.float64)))
-    seen = xp.astype(xp.where(known, values, xp.zeros_like(values)), xp.float64)
-    mean = float(xp.sum(seen)) / count
-    if link == "binary":
-        return float(ndtri(mean)), 1.0
-    return mean, max(float(xp.sum(seen**2)) / count - mean**2, 1e-300) ** 0.5
-
-
-def svd_start(X: Array, rank: int, link: str, *, seed: int = 0) -> LatentModel:
-    """Leading singular vectors of the latent matrix that one E-step from a constant fills in.
-
-    All its zeros are alike, so it is a constant plus a matrix as sparse as X, and is never made dense. Lanczos
-    iteration tells also singular values apart that nearly coincide, as those of regular images do.
-    """
-    theta, sigma = constant_start(X, link)
-    below, above = _filled(theta / sigma, sigma)
-    like = X.data if sp.issparse(X) else X
-    if sp.issparse(X):
-        values = np.asarray(X.data, dtype=np.float64)
-        seen = np.full_like(values, above) if link == "binary" else values
-        filled = np.where(np.isnan(values), theta, np.where(values > 0, seen, below))
-        S = sp.csr_array((filled - below, X.indices, X.indptr), shape=X.shape)
-        svd = lanczos_svd(_plus_constant(S, below), rank, tol=1e-8, seed=seed)
-    else:
-        xp = namespace(X)
-        seen = xp.full_like(X, above) if link == "binary" else X
-        filled = xp.where(xp.isnan(X), theta, xp.where(X > 0, seen, below))
-        svd = subspace_svd(filled, rank, n_iter=50, tol=1e-10, seed=seed)
-    root = svd.s**0.5
-    A, B = svd.U * root, root[:, None] * svd.Vt
-    if sp.issparse(X):
-        A, B = (np.ascontiguousarray(factor, dtype=like.dtype) for factor in (A, B))
-    return LatentModel(A, B, log(sigma))
-
-
-def _filled(a: float, sigma: float) -> tuple[float, float]:
-    """Posterior mean of an entry whose prior mean is ``a`` standard deviations, where it is negative and positive."""
-    moments = truncated_moments(np.array([a, -a]))
-    return -sigma * float(moments.d[0]), sigma * float(moments.d[1])
-
-
-def _plus_constant(S: sp.csr_array, constant: float) -> LinearOperator:
-    """``S + constant`` as something that can be multiplied."""
-    return LinearOperator(
-        S.shape,
-        matvec=lambda v: S @ v + constant * v.sum(),
-        rmatvec=lambda u: S.T @ u + constant * u.sum(),
-        matmat=lambda V: S @ V + constant * V.sum(axis=0),
-        rmatmat=lambda U: S.T @ U + constant * U.sum(axis=0),
-        dtype=np.float64,
-    )
-
-
 def canonical(model: LatentModel) -> LatentModel:
     """The same Theta with orthonormal rows of B, the most important first, each with its largest entry positive."""
     xp = namespace(model.B)
@@ -306,7 +231,7 @@ def embed(X: Array, B: Array, sigma: float, link: str, *, n_jobs: int = 1) -> tu
 
     From the least squares fit to what one E-step from Theta = 0 fills in, by Newton's method row by row.
     """
-    below, above = _filled(0.0, sigma)
+    below, above = filled_means(0.0, sigma)
     xp = namespace(B)
     if sp.issparse(X):
         seen = np.full_like(X.data, above) if link == "binary" else X.data

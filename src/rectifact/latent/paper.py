@@ -17,7 +17,8 @@ from rectifact.core.linalg import SVD, lanczos_svd
 from rectifact.core.monitor import Monitor
 from rectifact.kernels.reference import nmd_e_step
 from rectifact.kernels.truncated import truncated_moments
-from rectifact.latent.nmd import LatentModel, constant_start
+from rectifact.latent.model import LatentModel
+from rectifact.latent.starts import constant_start
 
 __all__ = ["em_nmd"]
 
