@@ -287,3 +287,16 @@ def test_nothing_before_fit(model):
     for method in ("result", "worker_report"):
         with pytest.raises(NotFittedError):
             getattr(clone(model), method)()
+
+
+def test_a_device_that_is_not_there_is_said():
+    with pytest.raises(InputError, match=r"device='(cuda|moon)'"):
+        DawidSkene(device="moon" if has_cuda() else "cuda").fit(load_crowd("anaesthetists").answers)
+
+
+def has_cuda():
+    try:
+        import torch
+    except ImportError:
+        return False
+    return torch.cuda.is_available()

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rectifact import NMD, SymNMF, SymNMFNet
-from rectifact.datasets import make_block_model
+from rectifact import NMD, DawidSkene, SymNMF, SymNMFNet, kernels
+from rectifact.core.monitor import Monitor
+from rectifact.crowd import read_answers
+from rectifact.crowd.device import tensor
+from rectifact.crowd.em import class_totals, confusions_of, em, expected_counts, update_posteriors
+from rectifact.crowd.fitting import Problem
+from rectifact.datasets import make_block_model, make_crowd
 from rectifact.kernels import nmd_fused, reference
 
 torch = pytest.importorskip("torch")
@@ -64,3 +69,59 @@ def test_the_net_on_the_device_equals_newton():
     newton = SymNMF(4, affinity="precomputed", init="spectral").fit(graph)
     assert net.resolved_["device"] == "cuda"
     assert_allclose(net.relative_error_, newton.relative_error_, atol=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("n_tasks", "n_workers", "n_classes"), [(1, 1, 2), (300, 7, 3), (1000, 40, 5)])
+def test_crowd_kernels_equal_the_reference(n_tasks, n_workers, n_classes, weighted):
+    rng = np.random.default_rng(0)
+    each = rng.integers(0, 6, n_tasks)
+    indptr = np.concatenate([[0], np.cumsum(each)]).astype(np.int32)
+    cells = rng.integers(0, n_workers * n_classes, indptr[-1]).astype(np.int32)
+    weights = rng.random(indptr[-1]).astype(np.float32) if weighted else np.ones(indptr[-1], dtype=np.float32)
+    log_priors = np.log(rng.dirichlet(np.ones(n_classes)))
+    log_confusions = np.log(rng.dirichlet(np.ones(n_workers * n_classes), n_classes).T + 1e-3)
+    known = np.where(rng.random(n_tasks) < 0.2, rng.integers(0, n_classes, n_tasks), -1)
+    wanted = np.empty((n_tasks, n_classes))
+    evidence = reference.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known, wanted)
+    counts = reference.crowd_counts(indptr, cells, weights, wanted, n_workers * n_classes)
+    on = {name: tensor(value, "cuda") for name, value in (("indptr", indptr), ("cells", cells), ("known", known))}
+    given = tensor(weights, "cuda") if weighted else None
+    found = torch.empty((n_tasks, n_classes), device="cuda")
+    logs = tensor(log_priors, "cuda"), tensor(log_confusions, "cuda")
+    seen = kernels.crowd_posteriors(on["indptr"], on["cells"], given, *logs, on["known"], found)
+    assert_allclose(found.cpu().numpy(), wanted, atol=2e-6)
+    assert_allclose(float(seen), evidence, rtol=1e-5)
+    added = kernels.crowd_counts(on["indptr"], on["cells"], given, found, n_workers * n_classes)
+    assert_allclose(added.cpu().numpy(), counts, atol=1e-4)
+
+
+@pytest.mark.parametrize("model", ["auto", "full", "one-coin"])
+def test_a_crowd_on_the_device_equals_the_one_on_the_host(model):
+    crowd = make_crowd(2000, n_workers=30, n_classes=4, labels_per_task=4)
+    gold = crowd.truth.iloc[:50]
+    host, device = (DawidSkene(model=model, device=name).fit(crowd.answers, gold=gold) for name in ("cpu", "cuda"))
+    assert isinstance(device.probas_, np.ndarray)
+    assert (host.labels_ == device.labels_).mean() > 0.999
+    assert_allclose(device.confusions_, host.confusions_, atol=2e-3)
+    assert_allclose(device.log_likelihood_, host.log_likelihood_, rtol=1e-5)
+
+
+def test_nothing_is_copied_between_checks():
+    """Iterations of EM between two checks of the monitor, watched by torch for anything that waits for the device."""
+    crowd = make_crowd(500, n_workers=10, n_classes=3)
+    problem = Problem(read_answers(crowd.answers).one_hot(), np.full((500, 3), 1 / 3), None, "cuda")
+    B, _, _ = problem.placed
+    start = tensor(np.random.default_rng(0).dirichlet(np.ones(3), 500), "cuda")
+    em(B, start, smoothing=0.1, monitor=Monitor(2, tol=0))  # compiles
+    monitor = Monitor(20, tol=0, check_every=50)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for t in monitor:
+            if t == 10:
+                break
+            counts = expected_counts(B, start)
+            confusions = confusions_of(counts, 0.1)
+            update_posteriors(B, torch.log(class_totals(start) / 500), torch.log(confusions), start, None)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")

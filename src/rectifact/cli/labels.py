@@ -42,6 +42,7 @@ def labels(
             help="What stands for no answer, besides an empty cell. auto: -1 too, if --wide; nan: nothing else."
         ),
     ] = "auto",
+    device: Annotated[str, typer.Option(help="Where the fit runs: cpu, or cuda.")] = "cpu",
     report: ReportOption = None,
     save: SaveOption = None,
     as_json: JsonOption = False,
@@ -55,7 +56,7 @@ def labels(
         check_table_name(path)
     outcome.check(out)
     check_different_files([answers, gold, *outputs, *outcome.paths])
-    model = DawidSkene()
+    model = DawidSkene(device=device)
     with progress("aggregating", model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         data = read_answers(answers, task=task, worker=worker, label=label, wide=wide, missing=missing)

@@ -5,9 +5,10 @@ from typing import Any
 import array_api_compat
 import numpy as np
 import scipy.sparse as sp
+import scipy.special
 from numpy.typing import NDArray
 
-__all__ = ["Array", "device", "eps", "is_host", "namespace", "normal_like", "to_host", "to_like"]
+__all__ = ["Array", "device", "digamma", "eps", "gammaln", "is_host", "namespace", "normal_like", "to_host", "to_like"]
 
 Array = Any
 """An array of any library that speaks the array API standard: numpy, torch, cupy."""
@@ -59,6 +60,28 @@ def to_host(array: Array) -> NDArray[Any]:
 def to_like(values: NDArray[Any], like: Array) -> Array:
     """``values`` as an array of the library, floating type and device of ``like``."""
     return namespace(like).asarray(values, dtype=like.dtype, device=device(like))
+
+
+def digamma(x: Array) -> Array:
+    """Derivative of the logarithm of the gamma function, in the library of ``x``: numpy, torch or cupy."""
+    return _special(x).digamma(x)
+
+
+def gammaln(x: Array) -> Array:
+    """Logarithm of the gamma function, in the library of ``x``."""
+    return _special(x).gammaln(x)
+
+
+def _special(x: Array) -> Any:
+    if array_api_compat.is_torch_array(x):
+        import torch
+
+        return torch.special
+    if array_api_compat.is_cupy_array(x):
+        import cupyx.scipy.special
+
+        return cupyx.scipy.special
+    return scipy.special
 
 
 def normal_like(rng: np.random.Generator, shape: tuple[int, ...], like: Array) -> Array:

@@ -5,14 +5,15 @@ algorithm", Applied Statistics 28(1), 1979. Their equations 2.3 and 2.4 are the 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact import kernels
+from rectifact.core.arrays import device, is_host, namespace, to_host
 from rectifact.core.monitor import Monitor
 
 __all__ = [
@@ -70,6 +71,14 @@ class CrowdModel:
     log_likelihood: float
     objective: float
 
+    def on_host(self) -> "CrowdModel":
+        """The same model in numpy arrays of double precision."""
+        if is_host(self.posteriors):
+            return self
+        names = ("priors", "confusions", "posteriors", "counts", "log_priors", "log_confusions")
+        arrays: dict[str, Any] = {name: to_host(getattr(self, name)).astype(np.float64) for name in names}
+        return replace(self, **arrays)
+
 
 def vote_shares(votes: Floats, gold: Gold | None = None) -> Floats:
     """Share of each class among a task's answers; a task without answers gets the shares of all answers.
@@ -125,14 +134,15 @@ def em(
            [0., 1.]])
     """
     confusions_from = confusions_from or confusions_of
-    posteriors = posteriors.copy()  # one array for all iterations
+    xp = namespace(posteriors)
+    posteriors = xp.asarray(posteriors, copy=True)  # one array for all iterations
     for _ in monitor:
         counts = background.counts + expected_counts(B, posteriors)
         classes = background.classes + class_totals(posteriors)
         priors, confusions = classes / classes.sum(), confusions_from(counts, smoothing)
         with np.errstate(divide="ignore"):  # log 0 = -inf: impossible, as it should be
-            likelihood = update_posteriors(B, np.log(priors), np.log(confusions), posteriors, gold)
-        penalty = smoothing * np.log(confusions).sum() if smoothing else 0.0
+            likelihood = update_posteriors(B, xp.log(priors), xp.log(confusions), posteriors, gold)
+        penalty = smoothing * xp.log(confusions).sum() if smoothing else 0.0
         monitor.record(lambda: -(likelihood + penalty))
     return model_from(priors, confusions, posteriors, counts + smoothing, likelihood, likelihood + penalty)
 
@@ -144,11 +154,13 @@ def update_posteriors(
 
     The logarithms need not be those of normalised probabilities.
     """
-    known = np.empty(0, dtype=np.int64)
+    xp = namespace(posteriors)
+    known = xp.empty(0, dtype=xp.int64, device=device(posteriors))
     if gold is not None:
-        known = np.full(B.shape[0], -1, dtype=np.int64)
+        known = xp.full(B.shape[0], -1, dtype=xp.int64, device=device(posteriors))
         known[gold[0]] = gold[1]
-    cells = np.ascontiguousarray(log_confusions.reshape(-1, len(log_priors)))
+    cells: Any = log_confusions.reshape(-1, len(log_priors))
+    cells = np.ascontiguousarray(cells) if is_host(cells) else cells.contiguous()
     return kernels.crowd_posteriors(B.indptr, B.indices, B.data, log_priors, cells, known, posteriors)
 
 
@@ -156,9 +168,10 @@ def model_from(
     priors: Floats, confusions: Floats, posteriors: Floats, counts: Floats, likelihood: float, objective: float
 ) -> CrowdModel:
     """Model whose answers weigh by their plain probabilities."""
+    xp = namespace(priors)
     with np.errstate(divide="ignore"):
-        logs = np.log(priors), np.log(confusions)
-    return CrowdModel(priors, confusions, posteriors, counts, *logs, likelihood, objective)
+        logs = xp.log(priors), xp.log(confusions)
+    return CrowdModel(priors, confusions, posteriors, counts, *logs, float(likelihood), float(objective))
 
 
 def unweighted(B: sp.csr_array) -> sp.csr_array:
@@ -178,35 +191,44 @@ def class_totals(posteriors: Floats) -> Floats:
 
     Not as a product either: the threads of BLAS would then wait on the cores that the kernels need.
     """
+    if not is_host(posteriors):
+        return posteriors.sum(axis=0)
     return np.array([posteriors[:, c].sum() for c in range(posteriors.shape[1])])
 
 
 def confusions_of(counts: Floats, smoothing: float) -> Floats:
     """Confusion matrices that best explain the counts; a class that a worker never met gets a uniform column."""
+    xp = namespace(counts)
     smoothed = counts + smoothing
-    met = smoothed.sum(axis=1, keepdims=True)
-    return np.where(met > 0, smoothed / np.where(met > 0, met, 1), 1 / counts.shape[1])
+    met = xp.sum(smoothed, axis=1, keepdims=True)
+    one = xp.ones_like(met)
+    return xp.where(met > 0, smoothed / xp.where(met > 0, met, one), one / counts.shape[1])
 
 
 def one_coin_of(counts: Floats, smoothing: float) -> Floats:
     """Confusion matrices with one parameter per worker: right with p, else any wrong class alike."""
+    xp = namespace(counts)
     n_classes = counts.shape[1]
     smoothed = counts + smoothing
-    total = smoothed.sum(axis=(1, 2))
-    right = np.where(total > 0, np.einsum("mkk->m", smoothed) / np.where(total > 0, total, 1), 1 / n_classes)
+    total = xp.sum(smoothed, axis=(1, 2))
+    one = xp.ones_like(total)
+    right = xp.where(total > 0, xp.linalg.trace(smoothed) / xp.where(total > 0, total, one), one / n_classes)
     wrong = (1 - right) / (n_classes - 1)
-    return np.where(np.eye(n_classes, dtype=bool), right[:, None, None], wrong[:, None, None])
+    diagonal = xp.eye(n_classes, dtype=counts.dtype, device=device(counts)) > 0
+    return xp.where(diagonal, right[:, None, None], wrong[:, None, None])
 
 
 def e_step(B: sp.csr_array, priors: Floats, confusions: Floats, gold: Gold | None = None) -> tuple[Floats, float]:
     """Posterior of each task's class, and the log-likelihood of all answers and known classes."""
+    xp = namespace(priors)
     with np.errstate(divide="ignore"):
-        return log_e_step(B, np.log(priors), np.log(confusions), gold)
+        return log_e_step(B, xp.log(priors), xp.log(confusions), gold)
 
 
 def log_e_step(
     B: sp.csr_array, log_priors: Floats, log_confusions: Floats, gold: Gold | None = None
 ) -> tuple[Floats, float]:
     """:func:`e_step` on logarithms."""
-    posteriors = np.empty((B.shape[0], len(log_priors)))
+    xp = namespace(log_priors)
+    posteriors = xp.empty((B.shape[0], len(log_priors)), dtype=log_priors.dtype, device=device(log_priors))
     return posteriors, update_posteriors(B, log_priors, log_confusions, posteriors, gold)

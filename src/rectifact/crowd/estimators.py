@@ -23,6 +23,7 @@ from rectifact.core.validation import (
 from rectifact.crowd.aggregators import Aggregator
 from rectifact.crowd.answers import Answers, merge_answers, with_classes
 from rectifact.crowd.calibration import temperature, tempered
+from rectifact.crowd.device import check_device
 from rectifact.crowd.diagnosis import diagnose
 from rectifact.crowd.em import CrowdModel, e_step, log_e_step, vote_shares
 from rectifact.crowd.fitting import Fitting, Problem, best_start, unrefined
@@ -68,6 +69,8 @@ class DawidSkene(Aggregator):
     pair_weights : in robust imputation, whether pairs of workers weigh by the ``"count"`` of answers behind them,
         or all the same (``"equal"``), as published
     missing : what stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`
+    device : where the fit runs, ``"cpu"`` or ``"cuda"``, there in single precision: answers are coded on the host and
+        copied once, results come back to the host
     max_iter, tol : stop when the objective changes by less than ``tol`` times its first value
     random_state : for ``identify="spectral"``; everything else is deterministic
     verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
@@ -101,6 +104,7 @@ class DawidSkene(Aggregator):
         "smoothing": [Interval(Real, 0, 1e9, closed="left")],
         "pair_weights": [StrOptions({"count", "equal"})],
         "missing": "no_validation",
+        "device": [str],
         **RUN_CONSTRAINTS,
     }
 
@@ -114,6 +118,7 @@ class DawidSkene(Aggregator):
         *,
         pair_weights: Literal["count", "equal"] = "count",
         missing: Any = "auto",
+        device: str = "cpu",
         max_iter: int = 500,
         tol: float = 1e-6,
         random_state: Any = None,
@@ -127,6 +132,7 @@ class DawidSkene(Aggregator):
         self.smoothing = smoothing
         self.pair_weights = pair_weights
         self.missing = missing
+        self.device = device
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -145,12 +151,13 @@ class DawidSkene(Aggregator):
             are called like those of the answers, or by a usual name; the label also ``truth`` or ``gold``
         weights : array (n_answers,), how much each answer counts, in the order of a table's rows that have a label
         """
+        check_device(self.device)
         answers = with_classes(read_answers(data, missing=self.missing), self.n_classes)
         if weights is not None:
             answers = answers.weighted(weights)
         _check_size(len(answers.workers), len(answers.classes))
         self._gold = None if gold is None else read_gold(gold, answers.columns)
-        problem = _problem(answers, self._gold)
+        problem = replace(_problem(answers, self._gold), device=self.device)
         fitting, resolved = Fitting(self.model, self.smoothing), {"columns": answers.columns}
         starts, monitor = self._starts(problem), monitor_of(self, monotone=True)
         if self.refine is None:

@@ -1,6 +1,7 @@
 """From starts to a fitted model: which of them to follow, and how far to trust the answers."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.monitor import Monitor
+from rectifact.crowd.device import DeviceAnswers, tensor
 from rectifact.crowd.em import (
     NOTHING,
     Background,
@@ -32,11 +34,23 @@ TRIAL_TOL = 3e-4
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be explained: answers ``B``, the shares of the ``votes``, and tasks of known class."""
+    """What is to be explained: answers ``B``, the shares of the ``votes``, and tasks of known class.
+
+    ``device`` is where fits run: ``"cpu"``, or a CUDA device as torch names it.
+    """
 
     B: sp.csr_array
     votes: Floats
     gold: Gold | None
+    device: str = "cpu"
+
+    @cached_property
+    def placed(self) -> tuple[Any, Floats, Gold | None]:
+        """Answers, votes and gold where the fit runs; they are copied to a device once."""
+        if self.device == "cpu":
+            return self.B, self.votes, self.gold
+        gold = None if self.gold is None else (tensor(self.gold[0], self.device), tensor(self.gold[1], self.device))
+        return DeviceAnswers.of(self.B, self.device), tensor(self.votes, self.device), gold
 
     def of_tasks(self, tasks: NDArray[np.int64]) -> "Problem":
         """The part of the problem that concerns ``tasks``, which are sorted."""
@@ -57,19 +71,13 @@ class Fitting:
 
     def run(self, problem: Problem, start: Floats, *, monitor: Monitor, background: Background = NOTHING) -> CrowdModel:
         """Fit from the posteriors ``start``."""
-        B, gold = problem.B, problem.gold
+        B, votes, gold = problem.placed
+        start = start if problem.device == "cpu" else tensor(start, problem.device)
+        common: dict[str, Any] = {"monitor": monitor, "gold": gold, "background": background}
         if self.model == "auto":
-            votes = problem.votes
-            return variational(B, start, votes, trust=self.trust, monitor=monitor, gold=gold, background=background)
-        return em(
-            B,
-            start,
-            smoothing=self.smoothing,
-            monitor=monitor,
-            gold=gold,
-            confusions_from=one_coin_of if self.model == "one-coin" else None,
-            background=background,
-        )
+            return variational(B, start, votes, trust=self.trust, **common).on_host()
+        form = one_coin_of if self.model == "one-coin" else None
+        return em(B, start, smoothing=self.smoothing, confusions_from=form, **common).on_host()
 
     def background(self, problem: Problem, posteriors: Floats, without: NDArray[np.int64]) -> Background:
         """What all tasks but those ``without`` say of the parameters, in the proportions of the fit."""

@@ -9,8 +9,8 @@ and :func:`variational`.
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import digamma, gammaln
 
+from rectifact.core.arrays import digamma, gammaln, namespace, to_like
 from rectifact.core.monitor import Monitor
 from rectifact.crowd.em import (
     NOTHING,
@@ -70,33 +70,34 @@ def variational(
     """
     n_classes = start.shape[1]
     everywhere, diagonal = PRIOR_ANSWERS
-    prior_counts = everywhere + diagonal * np.eye(n_classes)
+    prior_counts = to_like(everywhere + diagonal * np.eye(n_classes), start)
     vote_counts, vote_classes = expected_counts(B, votes), class_totals(votes)
     class_prior = 1 + PRIOR_CLASSES * vote_classes
-    posteriors = start.copy()  # one array for all iterations
+    xp = namespace(start)
+    posteriors = xp.asarray(start, copy=True)  # one array for all iterations
     for _ in monitor:
         seen = trust * expected_counts(B, posteriors) + (1 - trust) * vote_counts
         counts = prior_counts + background.counts + trust * seen
         classes = class_prior + background.classes + trust * class_totals(posteriors) + (1 - trust) * vote_classes
-        log_confusions = digamma(counts) - digamma(counts.sum(axis=1, keepdims=True))
+        log_confusions = digamma(counts) - digamma(xp.sum(counts, axis=1, keepdims=True))
         log_priors = digamma(classes) - digamma(classes.sum())
         evidence = update_posteriors(B, log_priors, trust * log_confusions, posteriors, gold)
         anchored = (vote_classes * log_priors).sum() + trust * (vote_counts * log_confusions).sum()
         divergence = _divergence(counts, prior_counts) + _divergence(classes[:, None], class_prior[:, None])
         bound = trust * evidence + (1 - trust) * anchored - divergence
         monitor.record(lambda: -bound)
-    priors, confusions = classes / classes.sum(), counts / counts.sum(axis=1, keepdims=True)
+    priors, confusions = classes / classes.sum(), counts / xp.sum(counts, axis=1, keepdims=True)
     _, likelihood = e_step(B, priors, confusions, gold)
     logs = log_priors, trust * log_confusions
-    return CrowdModel(priors, confusions, posteriors, counts, *logs, likelihood, float(bound))
+    return CrowdModel(priors, confusions, posteriors, counts, *logs, float(likelihood), float(bound))
 
 
-def _divergence(counts: Floats, prior: Floats) -> float:
+def _divergence(counts: Floats, prior: Floats) -> Floats:
     """Kullback-Leibler divergence between Dirichlet distributions over axis -2, summed over the others."""
     total, prior_total = counts.sum(axis=-2), prior.sum(axis=-2)
     slope = digamma(counts) - digamma(total)[..., None, :]
     terms = gammaln(prior) - gammaln(counts) + (counts - prior) * slope
-    return float((gammaln(total) - gammaln(prior_total) + terms.sum(axis=-2)).sum())
+    return (gammaln(total) - gammaln(prior_total) + terms.sum(axis=-2)).sum()
 
 
 def dispersion(B: sp.csr_array, model: CrowdModel) -> float:

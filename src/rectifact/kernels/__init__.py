@@ -40,15 +40,15 @@ def crowd_posteriors(
     log_confusions: Array,
     known: Array,
     posteriors: Array,
-) -> float:
+) -> Array:
     """E-step of Dawid-Skene; see :func:`rectifact.kernels.reference.crowd_posteriors`."""
-    form = _form(log_confusions)
+    form = _crowd_form(log_confusions)
     return form.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known, posteriors)
 
 
 def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, n_cells: int) -> Array:
     """M-step of Dawid-Skene; see :func:`rectifact.kernels.reference.crowd_counts`."""
-    return _form(posteriors).crowd_counts(indptr, cells, weights, posteriors, n_cells)
+    return _crowd_form(posteriors).crowd_counts(indptr, cells, weights, posteriors, n_cells)
 
 
 def hals_sweep(U: Array, G: Array, B: Array) -> Array:
@@ -139,3 +139,12 @@ def _form(array: Array) -> ModuleType:
     from rectifact.kernels import compiled
 
     return compiled
+
+
+def _crowd_form(array: Array) -> ModuleType:
+    """Compiled on the host, fused on a CUDA device; the plain form is for numpy alone."""
+    if is_host(array):
+        return _form(array)
+    from rectifact.kernels import fused
+
+    return fused
