@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -13,8 +14,10 @@ from rectifact.core.arrays import Array, eps, namespace, normal_like
 __all__ = [
     "SVD",
     "frobenius_residual",
+    "gram_inverse",
     "lanczos_svd",
     "nnls_gram",
+    "on_cuda",
     "procrustes",
     "pseudo_inverse",
     "subspace_svd",
@@ -139,11 +142,30 @@ def procrustes(H: Array, U: Array, weights: Array | None = None) -> Array:
     return P @ Rt
 
 
+def on_cuda(array: Array) -> bool:
+    """Whether ``array`` is a torch tensor on a CUDA device, where small eigenvalue problems take milliseconds."""
+    return bool(array_api_compat.is_torch_array(array) and array.is_cuda)
+
+
+def gram_inverse(G: Array) -> Array:
+    """Inverse of a Gram matrix on a CUDA device, in double precision, with a trace of a ridge for lower rank.
+
+    By Cholesky factors, without a look at the result: the host does not wait for the device.
+    """
+    import torch
+
+    wide = G.to(torch.float64, copy=True)
+    wide.diagonal().add_(1e-12 * torch.trace(wide))
+    root, _ = torch.linalg.cholesky_ex(wide)
+    return torch.cholesky_inverse(root).to(G.dtype)
+
+
 def pseudo_inverse(H: Array) -> Array:
     """Moore-Penrose inverse, through the smaller Gram matrix where that is accurate.
 
     A Gram matrix squares the condition number. Where its smallest eigenvalue says that half the
-    digits or more would be lost, or that ``H`` has not full rank, the slower SVD is taken instead.
+    digits or more would be lost, or that ``H`` has not full rank, the slower SVD is taken instead. On a CUDA device,
+    always through :func:`gram_inverse`.
 
     Examples
     --------
@@ -155,6 +177,10 @@ def pseudo_inverse(H: Array) -> Array:
     """
     xp = namespace(H)
     wide = H.shape[0] <= H.shape[1]
+    if on_cuda(H):
+        double = H.double()
+        inverse = double.T @ gram_inverse(double @ double.T) if wide else gram_inverse(double.T @ double) @ double.T
+        return inverse.to(H.dtype)
     gram = H @ H.T if wide else H.T @ H
     values, vectors = xp.linalg.eigh(gram)
     if not values[0] > eps(H) ** 0.5 * values[-1]:

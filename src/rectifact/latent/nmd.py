@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from rectifact.core.arrays import Array, eps, is_host, namespace
+from rectifact.core.linalg import gram_inverse
 from rectifact.core.monitor import Monitor
 from rectifact.kernels import nmd_e_step, nmd_fused, nmd_nearest, nmd_newton
 from rectifact.kernels.truncated import truncated_moments
@@ -118,22 +119,9 @@ def _fused_sweep(X: Array, model: LatentModel, binary: bool, fused: Any, floor: 
     sigma = exp(model.log_sigma)
     A, B = (factor.contiguous() for factor in (model.A, model.B))
     products, sums = fused.nmd_row_products(X, A, B, sigma, binary)
-    new = products @ _ridge_inverse(B @ B.T)
-    B = _ridge_inverse(new.T @ new) @ fused.nmd_column_products(X, A, B, new, sigma, binary)
+    new = products @ gram_inverse(B @ B.T)
+    B = gram_inverse(new.T @ new) @ fused.nmd_column_products(X, A, B, new, sigma, binary)
     return _with_newton_step(new, B, model.log_sigma, sums, floor)
-
-
-def _ridge_inverse(G: Array) -> Array:
-    """Inverse of a Gram matrix in double precision, with a trace of a ridge for data of lower rank.
-
-    The pseudo-inverse, by singular values, would take longer than the rest of a sweep on a device.
-    """
-    import torch
-
-    wide = G.to(torch.float64)
-    wide.diagonal().add_(1e-12 * torch.trace(wide))
-    root, _ = torch.linalg.cholesky_ex(wide)  # without a look at the result, which would wait for the device
-    return torch.cholesky_inverse(root).to(G.dtype)
 
 
 def _in_threads(work: Any, n_jobs: int) -> list[Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rectifact.core.arrays import Array, eps, namespace
-from rectifact.core.linalg import frobenius_residual, pseudo_inverse
+from rectifact.core.linalg import frobenius_residual, gram_inverse, on_cuda, pseudo_inverse
 from rectifact.core.monitor import Monitor
 from rectifact.core.rectify import Schedule, relu
 from rectifact.parts.samples import squared_norm
@@ -141,6 +141,8 @@ def descend(H: Array, WtX: Array, WtW: Array, *, n_inner: int | None = None, ste
     >>> descend(np.zeros((1, 1)), np.array([[4.0]]), np.array([[2.0]]))
     array([[2.]])
     """
+    if n_inner is None and on_cuda(H):  # all the way, without the eigenvalues
+        return H + gram_inverse(WtW) @ (WtX - WtW @ H)
     xp = namespace(H)
     values, vectors = xp.linalg.eigh(WtW)
     largest = xp.clip(values[-1], eps(H) ** 4, None)
