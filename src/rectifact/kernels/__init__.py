@@ -1,7 +1,8 @@
-"""Hot loops. This is the only place that chooses between the plain and the compiled form.
+"""Hot loops. This is the only place that chooses between the plain, the compiled and the fused form.
 
 ``reference`` is the specification, in any array library; ``compiled`` has the same names and arguments in
-numba for numpy arrays. It is imported at the first use, so that importing rectifact does not load numba.
+numba for numpy arrays, ``fused`` what is worth it in Triton for CUDA tensors. Both are imported at the first use, so
+that importing rectifact loads neither numba nor torch.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,7 @@
 """Kernels in Triton for torch tensors on a CUDA device: what is bound by memory traffic, fused.
 
 A sweep of NMD needs two products of the latent matrix Z. Here a tile of Theta is made, turned into the tile of Z by the
-E-step of ``reference``, and multiplied, all on the chip: Z is never stored. Each product makes it anew, which costs
-less than to write it out and read it.
+E-step of ``reference``, and multiplied, all on the chip: Z is never stored, and each product makes it anew.
 
 The E-step of Dawid-Skene takes a block of tasks to a program, a lane to a task; its sums stay in registers.
 
