@@ -37,7 +37,7 @@ clean:
 # torch comes first and pinned: left to a range, pip would fetch the newest build with its CUDA packages.
 .venv/.dev: .venv/.run
 	$(PIP) torch==2.13.0
-	$(PIP) --editable ".[dev]"
+	$(PIP) --editable ".[dev,dask]"
 	touch $@
 
 .venv/.bench: .venv/.run

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -33,3 +33,22 @@ def to_xp(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
     if name == "torch" and device == "cuda" and not xp.cuda.is_available():
         pytest.skip("no CUDA device")
     return (lambda array: xp.asarray(array, device=device)) if name == "torch" else xp.asarray
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """A Dask cluster of two worker processes on the loopback address; a test that kills workers makes its own."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+    ) as running:
+        yield running
+
+
+@pytest.fixture
+def client(cluster: Any) -> Iterator[Any]:
+    """A client of that cluster, which dask uses while the test runs."""
+    from distributed import Client
+
+    with Client(cluster) as connected:
+        yield connected
