@@ -4,6 +4,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from rectifact import InputError, __version__, cli
 from rectifact.bench.crowd import METHODS
 from rectifact.cli import terminal
 from rectifact.cli.wording import on_command_line
-from rectifact.datasets import load_crowd, make_crowd, make_topics
+from rectifact.datasets import load_crowd, make_crowd, make_dots, make_topics
 from rectifact.metrics import part_errors
 
 
@@ -463,6 +464,37 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path):
     assert process.returncode == 130, err
     assert err.endswith("rectifact: interrupted; no file was left half-written.\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.parquet", "truth.csv"]
+
+
+def test_a_killed_command_goes_on_from_its_checkpoint(run, tmp_path):
+    source, state = tmp_path / "dots.npz", tmp_path / "state"
+    sp.save_npz(source, sp.csr_matrix(make_dots(size=28, grid=30).X))
+    command = ["embed", source, "-k", "6", "--checkpoint", state]
+    process = subprocess.Popen([sys.executable, "-m", "rectifact.cli", *command, "-o", tmp_path / "killed.npz"])
+    while not (state / "run.state.zip").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    said = run(*command, "-o", tmp_path / "anew.npz", expect=2)
+    assert "Give --resume to go on with it, or delete the folder." in said.err
+    run(*command, "--resume", "-o", tmp_path / "resumed.npz")
+    run(*command[:4], "-o", tmp_path / "whole.npz")
+    with np.load(tmp_path / "resumed.npz") as resumed, np.load(tmp_path / "whole.npz") as whole:
+        np.testing.assert_array_equal(resumed["embedding"], whole["embedding"])
+    assert "Give --checkpoint folder too" in run(*command[:4], "--resume", "-o", tmp_path / "x.npz", expect=2).err
+
+
+@pytest.mark.parametrize("command", ["labels", "parts", "cluster"])
+def test_all_commands_resume(run, answers, tmp_path, command):
+    np.save(tmp_path / "X.npy", make_topics(n_samples=60, n_features=20, n_topics=3).X)
+    source = answers if command == "labels" else tmp_path / "X.npy"
+    more = [] if command == "labels" else ["-k", "3"]
+    for name in ("first.parquet", "second.parquet"):
+        out = "--weights" if command == "parts" else "-o"
+        run(command, source, *more, "--checkpoint", tmp_path / "state", "--resume", out, tmp_path / name)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "first.parquet"), pd.read_parquet(tmp_path / name))
+    assert json.loads((tmp_path / "state" / "fit.json").read_text())["finished"]
 
 
 @pytest.fixture

@@ -36,6 +36,9 @@ INSIDE: tuple[type, ...] = (Answers, CrowdModel, Fitting, Stream, Threshold, Pur
 FORGOTTEN = ("callbacks", "regularizer", "random_state")
 """Parameters that may hold functions or generators of random numbers, which are not saved; names and seeds are."""
 
+ADDRESSES = {"checkpoint": None, "resume": False}
+"""Parameters that name a place on this machine."""
+
 
 @dataclass(frozen=True)
 class SavedModel:
@@ -119,6 +122,9 @@ def _bare(model: BaseEstimator) -> BaseEstimator:
     for name in FORGOTTEN:
         if hasattr(copy, name) and not isinstance(getattr(copy, name), str | Integral):
             setattr(copy, name, None)
+    for name, default in ADDRESSES.items():
+        if hasattr(copy, name):
+            setattr(copy, name, default)
     return copy
 
 

@@ -58,7 +58,8 @@ def main() -> None:
         sys.exit(2)
     except SystemExit as stop:
         if stop.code == 130:  # typer has caught Ctrl-C
-            say("rectifact: interrupted; no file was left half-written.")
+            further = " Repeat the command with --resume to go on." if "--checkpoint" in sys.argv else ""
+            say(f"rectifact: interrupted; no file was left half-written.{further}")
         raise
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

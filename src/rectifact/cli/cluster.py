@@ -9,7 +9,15 @@ import pandas as pd
 import scipy.sparse as sp
 import typer
 
-from rectifact.cli.outcome import JsonOption, Outcome, ReportOption, SaveOption, say_warnings
+from rectifact.cli.outcome import (
+    CheckpointOption,
+    JsonOption,
+    Outcome,
+    ReportOption,
+    ResumeOption,
+    SaveOption,
+    say_warnings,
+)
 from rectifact.cli.terminal import STDOUT, check_different_files, check_table_name, progress, say, write_table
 from rectifact.core.matrices import read_matrix
 from rectifact.core.validation import InputError
@@ -40,6 +48,8 @@ def cluster(
     l1: Annotated[float, typer.Option(min=0, help="Weight of the sum of memberships: larger is sparser.")] = 0.0,
     n_jobs: Annotated[int, typer.Option("--jobs", help="Starts that run at a time; -1 is all cores.")] = 1,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random numbers.")] = 0,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = False,
     report: ReportOption = None,
     save: SaveOption = None,
     as_json: JsonOption = False,
@@ -61,7 +71,7 @@ def cluster(
     model = SymNMF(n_clusters, affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
     with progress("clustering", model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.set_params(callbacks=[callback], random_state=seed).fit(X)
+        model.set_params(callbacks=[callback], random_state=seed, checkpoint=checkpoint, resume=resume).fit(X)
     table = pd.DataFrame(model.membership_, columns=[f"membership{i + 1}" for i in range(n_clusters)])
     table.insert(0, "sample", names)
     table.insert(1, "cluster", model.labels_ + 1)

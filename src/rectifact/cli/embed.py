@@ -9,7 +9,15 @@ import pandas as pd
 import typer
 
 from rectifact.cli.images import ImageOption, check_image_shape
-from rectifact.cli.outcome import JsonOption, Outcome, ReportOption, SaveOption, say_warnings
+from rectifact.cli.outcome import (
+    CheckpointOption,
+    JsonOption,
+    Outcome,
+    ReportOption,
+    ResumeOption,
+    SaveOption,
+    say_warnings,
+)
 from rectifact.cli.terminal import check_different_files, check_table_name, progress, save_arrays, say, write_table
 from rectifact.core.files import check_writable
 from rectifact.core.matrices import read_matrix
@@ -37,6 +45,8 @@ def embed(
     missing: Annotated[bool, typer.Option("--missing", help="Empty cells and NaN are missing, not a mistake.")] = False,
     max_iter: Annotated[int, typer.Option(min=1, help="Most sweeps over the data.")] = 300,
     image: ImageOption = None,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = False,
     report: ReportOption = None,
     save: SaveOption = None,
     as_json: JsonOption = False,
@@ -54,7 +64,8 @@ def embed(
     with progress("embedding", max_iter) as callback, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         hole = np.nan if missing else None
-        model = NMD(n_dimensions, link, objective, hole, max_iter=max_iter, callbacks=[callback]).fit(matrix.X)
+        model = NMD(n_dimensions, link, objective, hole, max_iter=max_iter, callbacks=[callback])
+        model.set_params(checkpoint=checkpoint, resume=resume).fit(matrix.X)
     n_samples, n_features = matrix.X.shape
     samples = np.arange(1, n_samples + 1).astype(str) if matrix.rows is None else matrix.rows
     features = np.arange(1, n_features + 1).astype(str) if matrix.columns is None else matrix.columns

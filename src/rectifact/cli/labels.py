@@ -7,7 +7,15 @@ from typing import Annotated, Any
 import typer
 from scipy.stats import entropy
 
-from rectifact.cli.outcome import JsonOption, Outcome, ReportOption, SaveOption, say_warnings
+from rectifact.cli.outcome import (
+    CheckpointOption,
+    JsonOption,
+    Outcome,
+    ReportOption,
+    ResumeOption,
+    SaveOption,
+    say_warnings,
+)
 from rectifact.cli.terminal import STDOUT, check_different_files, check_table_name, progress, say, write_table
 from rectifact.cli.wording import on_command_line
 from rectifact.core.validation import InputError
@@ -43,6 +51,8 @@ def labels(
         ),
     ] = "auto",
     device: Annotated[str, typer.Option(help="Where the fit runs: cpu, or cuda.")] = "cpu",
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = False,
     report: ReportOption = None,
     save: SaveOption = None,
     as_json: JsonOption = False,
@@ -56,7 +66,7 @@ def labels(
         check_table_name(path)
     outcome.check(out)
     check_different_files([answers, gold, *outputs, *outcome.paths])
-    model = DawidSkene(device=device)
+    model = DawidSkene(device=device, checkpoint=checkpoint, resume=resume)
     with progress("aggregating", model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         data = read_answers(answers, task=task, worker=worker, label=label, wide=wide, missing=missing)

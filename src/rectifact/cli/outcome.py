@@ -15,7 +15,15 @@ from rectifact.core.files import check_writable
 from rectifact.core.validation import InputError
 from rectifact.models import SavedModel, save_model
 
-__all__ = ["JsonOption", "Outcome", "ReportOption", "SaveOption", "say_warnings"]
+__all__ = [
+    "CheckpointOption",
+    "JsonOption",
+    "Outcome",
+    "ReportOption",
+    "ResumeOption",
+    "SaveOption",
+    "say_warnings",
+]
 
 ReportOption = Annotated[Path | None, typer.Option("--report", help="Write a report for people here: .html.")]
 SaveOption = Annotated[
@@ -23,6 +31,12 @@ SaveOption = Annotated[
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print a summary for scripts on the standard output, as JSON.")
+]
+CheckpointOption = Annotated[
+    Path | None, typer.Option("--checkpoint", help="Folder in which the fit saves its state while it runs.")
+]
+ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Go on with the fit in the folder of --checkpoint; begin where there is none.")
 ]
 
 

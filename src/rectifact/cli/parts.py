@@ -12,7 +12,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from rectifact.cli.images import ImageOption, check_image_shape
-from rectifact.cli.outcome import JsonOption, Outcome, ReportOption, SaveOption, say_warnings
+from rectifact.cli.outcome import (
+    CheckpointOption,
+    JsonOption,
+    Outcome,
+    ReportOption,
+    ResumeOption,
+    SaveOption,
+    say_warnings,
+)
 from rectifact.cli.terminal import (
     check_different_files,
     check_table_name,
@@ -61,6 +69,8 @@ def parts(
     max_words: Annotated[int, typer.Option(min=1, help="Keep this many words, the commonest.")] = 20_000,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random numbers.")] = 0,
     image: ImageOption = None,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = False,
     report: ReportOption = None,
     save: SaveOption = None,
     as_json: JsonOption = False,
@@ -77,6 +87,7 @@ def parts(
         matrix = read_matrix(data)
     image_shape = check_image_shape(image, matrix.X.shape[1])
     model = (ANDNMF if method == "and" else PurificationNMF)(n_parts, random_state=seed)
+    model.set_params(checkpoint=checkpoint, resume=resume)
     with progress("finding parts", model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.set_params(callbacks=[callback]).fit(matrix.X)

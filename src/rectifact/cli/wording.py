@@ -36,6 +36,7 @@ PHRASES = {
         "raise max_iter or tol": "in Python raise max_iter or tol",
     },
 }
+EVERYWHERE = {"resume=True": "--resume", "checkpoint='folder'": "--checkpoint folder", "without resume": "anew"}
 BOTH = re.compile(r"\S+ \((--[^()]*?)(?: on the command line)?\)")  # Python's way, and the option in brackets
 BOTH_IN_BRACKETS = re.compile(r"\(\w+=[^()]*, (--[^()]*)\)")
 DROP = re.compile(r"Drop them: frame\.dropna\(subset=\[.*?\]\)")
@@ -53,7 +54,7 @@ def on_command_line(text: str, command: str) -> str:
     """
     text = BOTH_IN_BRACKETS.sub(r"(\1)", BOTH.sub(r"\1", text))
     text = DROP.sub("Drop these rows", text)
-    for phrase, words in PHRASES.get(command, {}).items():
+    for phrase, words in (EVERYWHERE | PHRASES.get(command, {})).items():
         text = text.replace(phrase, words)
     for name, option in PARAMETERS.get(command, {}).items():
         text = _named(text, name, option)

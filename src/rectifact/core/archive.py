@@ -53,23 +53,24 @@ TEXTS: dict[str, Callable[[str], Any]] = {
 """Values that are stored as text, and how they are read."""
 
 
-def write_archive(path: Path, value: Any, classes: Mapping[str, type]) -> None:
+def write_archive(path: Path, value: Any, classes: Mapping[str, type], *, compress: bool = True) -> None:
     """Write ``value`` whole or not at all; objects are stored by the name that ``classes`` gives their class."""
     arrays: dict[str, Any] = {}
     names = {kind: name for name, kind in classes.items()}
     tree = json.dumps({"format": FORMAT, "value": _encode(value, arrays, names, "value")})
     if len(tree) + sum(array.nbytes for array in arrays.values()) > MOST_BYTES:
         raise InputError(f"There are more than {MOST_BYTES / 2**30:.0f} GiB to save. Leave the data out.")
-    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+    method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", method) as archive:
         archive.writestr(ROOT, tree)
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)
 
 
-def read_archive(path: Path, classes: Mapping[str, type]) -> Any:
-    """What :func:`write_archive` wrote; objects of other classes than these are refused."""
-    with reading(path, "a model saved by rectifact"), _telling_damage(), zipfile.ZipFile(path) as archive:
+def read_archive(path: Path, classes: Mapping[str, type], *, what: str = "a model saved by rectifact") -> Any:
+    """What :func:`write_archive` wrote; objects of other classes than these are refused. ``what`` it should be."""
+    with reading(path, what), _telling_damage(), zipfile.ZipFile(path) as archive:
         if ROOT not in archive.namelist():
             raise InputError(f"{str(path)!r} holds no model. Save one with save_model or --save.")
         _check_sizes(archive, path.stat().st_size)

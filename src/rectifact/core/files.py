@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -55,7 +56,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
             yield path
             return
         target = path.resolve()  # through a symbolic link, not over it
-        temporary = target.with_name(f".rectifact.{os.getpid()}.tmp")
+        temporary = target.with_name(f".rectifact.{os.getpid()}.{threading.get_ident()}.tmp")
         try:
             yield temporary
             if target.exists():

@@ -5,10 +5,14 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
+
+from rectifact.core.checkpoint import Checkpoint, SavedRun, restored
+from rectifact.core.validation import InputError
 
 __all__ = ["Callback", "LogProgress", "Monitor", "monitor_of", "set_fit_report"]
 
@@ -38,6 +42,8 @@ class Monitor:
         Whether theory says that the loss cannot rise. A rise by more than ``tol`` then stops the run.
     callbacks : sequence of callables
         Each is called with every row of the history; one that returns a true value stops the run.
+    saved : SavedRun
+        Where the state of the loop is saved at checks, and found again by :meth:`resume`.
 
     Attributes
     ----------
@@ -62,17 +68,30 @@ class Monitor:
     patience: int = 1
     monotone: bool = False
     callbacks: Sequence[Callback] = ()
+    saved: SavedRun | None = None
     history: list[Row] = field(default_factory=list, init=False)
     stop_reason: str = field(default="max_iter", init=False)
     n_iter: int = field(default=0, init=False)
     _stalls: int = field(default=0, init=False, repr=False)
-    _start: float = field(default=0.0, init=False, repr=False)
+    _start: float | None = field(default=None, init=False, repr=False)
+
+    def resume(self, state: Any) -> Any:
+        """The state that an interrupted run has saved, in the form of ``state``, or ``state`` where there is none."""
+        found = self.saved.read() if self.saved is not None else None
+        if found is None:
+            return state
+        if found["n_iter"] >= self.max_iter:
+            raise InputError(
+                f"The interrupted fit has done {found['n_iter']} iterations already. Raise max_iter={self.max_iter}."
+            )
+        self.n_iter, self._stalls, self.history = found["n_iter"], found["stalls"], found["history"]
+        return restored(found["state"], state)
 
     def __iter__(self) -> Iterator[int]:
-        if self.n_iter:
+        if self._start is not None:
             raise RuntimeError("This Monitor has served a run already; make a new one for each run.")
-        self._start = perf_counter()
-        for t in range(self.max_iter):
+        self._start = perf_counter() - (self.history[-1]["seconds"] if self.history else 0.0)
+        for t in range(self.n_iter, self.max_iter):
             self.n_iter = t + 1
             yield t
             if self.stop_reason != "max_iter":
@@ -89,6 +108,7 @@ class Monitor:
         settled: bool | Callable[[], bool] = True,
         *,
         gap: Callable[[], Any] | None = None,
+        state: Callable[[], Any] | None = None,
     ) -> None:
         """Evaluate ``loss`` if a check is due, and decide whether to go on.
 
@@ -99,11 +119,14 @@ class Monitor:
         ``gap`` measures the distance from a stationary point, relative to its scale. Where it is given the run has
         converged when the gap is at most ``tol``, however little the loss changes; it has stalled when the loss does
         not change at all.
+
+        ``state`` is all that the next iteration needs: arrays and numbers, in tuples and dataclasses. It is saved while
+        the run goes on, so that a resumed one has at least one iteration left to do, and where a callback stops it.
         """
         if self.n_iter % self.check_every and self.n_iter < self.max_iter:
             return
         settled = settled() if callable(settled) else settled
-        row = {"iter": self.n_iter, "loss": float(loss()), "seconds": perf_counter() - self._start}
+        row = {"iter": self.n_iter, "loss": float(loss()), "seconds": perf_counter() - (self._start or 0.0)}
         if gap is not None:
             row["gap"] = float(gap())
         previous = self.history[-1]["loss"] if self.history else None
@@ -123,6 +146,12 @@ class Monitor:
             self.stop_reason = "loss_increased"
         elif self._stalls >= self.patience:
             self.stop_reason = "converged" if gap is None else "stalled"
+        if self.saved is not None and state is not None and self._goes_on():
+            at_once = self.stop_reason == "callback"
+            self.saved.write(self.n_iter, self._stalls, self.history, state(), at_once)
+
+    def _goes_on(self) -> bool:
+        return self.n_iter < self.max_iter and self.stop_reason in ("max_iter", "callback")
 
 
 class LogProgress:
@@ -152,13 +181,21 @@ class LogProgress:
         )
 
 
-def monitor_of(estimator: Any, *, monotone: bool = False, check_every: int = 1) -> Monitor:
-    """Monitor set up from the parameters every estimator has."""
+def monitor_of(
+    estimator: Any,
+    *,
+    monotone: bool = False,
+    check_every: int = 1,
+    checkpoint: Checkpoint | None = None,
+    run: str = "run",
+) -> Monitor:
+    """Monitor set up from the parameters every estimator has; ``run`` names it where a fit has several."""
     callbacks = list(estimator.callbacks or ())
     if estimator.verbose:
         callbacks.append(LogProgress(type(estimator).__name__, estimator.max_iter))
     limits = {"max_iter": estimator.max_iter, "tol": estimator.tol, "check_every": check_every}
-    return Monitor(**limits, monotone=monotone, callbacks=callbacks)
+    saved = None if checkpoint is None else checkpoint.run(run)
+    return Monitor(**limits, monotone=monotone, callbacks=callbacks, saved=saved)
 
 
 _ADVICE = {
@@ -175,6 +212,8 @@ def set_fit_report(estimator: Any, monitor: Monitor) -> None:
     estimator.history_ = monitor.history
     estimator.converged_ = monitor.converged
     estimator.stop_reason_ = monitor.stop_reason
+    if estimator.checkpoint is not None and monitor.stop_reason != "callback":
+        Checkpoint(Path(estimator.checkpoint), resume=False).finish()
     if monitor.stop_reason in _ADVICE:
         warnings.warn(
             f"{type(estimator).__name__} stopped after {monitor.n_iter} iterations without converging "

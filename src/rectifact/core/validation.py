@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 
 import array_api_compat
@@ -37,6 +38,8 @@ RUN_CONSTRAINTS: dict[str, Any] = {
     "random_state": ["random_state"],
     "verbose": ["verbose"],
     "callbacks": ["array-like", None],
+    "checkpoint": [str, PathLike, None],
+    "resume": ["boolean"],
 }
 """Constraints of the parameters that every iterating estimator has."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from numbers import Real
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.special import entr
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from rectifact.core.checkpoint import open_checkpoint
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
 from rectifact.core.validation import RUN_CONSTRAINTS, InputError, Interval, fit_context
 from rectifact.crowd.answers import Answers
@@ -210,6 +212,9 @@ class MinimaxEntropy(Aggregator):
     random_state : accepted by all estimators; nothing is drawn at random here
     verbose : whether to log progress
     callbacks : called with each row of the history; a true value stops the run
+    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
+    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
+        none, the fit begins
 
     Attributes
     ----------
@@ -242,6 +247,8 @@ class MinimaxEntropy(Aggregator):
         random_state: Any = None,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
     ) -> None:
         self.worker_penalty = worker_penalty
         self.task_penalty = task_penalty
@@ -251,13 +258,15 @@ class MinimaxEntropy(Aggregator):
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
+        self.checkpoint = checkpoint
+        self.resume = resume
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, data: Any, y: None = None) -> Self:
         """Fit the model; ``data`` is whatever :func:`rectifact.crowd.read_answers` takes."""
         answers = read_answers(data, missing=self.missing)
         _refuse_weights(self, answers)
-        monitor = monitor_of(self, monotone=True)
+        monitor = monitor_of(self, monotone=True, checkpoint=open_checkpoint(self, *answers.codes))
         model = minimax_entropy(
             answers, monitor=monitor, worker_penalty=self.worker_penalty, task_penalty=self.task_penalty
         )

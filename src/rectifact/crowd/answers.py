@@ -93,6 +93,11 @@ class Answers:
     def __len__(self) -> int:
         return len(self.label)
 
+    @property
+    def codes(self) -> tuple[Codes, Codes, Codes, Any]:
+        """All that a fit sees: task, worker, label and weight of each answer."""
+        return self.task, self.worker, self.label, self.weight
+
     def votes(self) -> NDArray[np.float64]:
         """Number, or weight, of the answers for each class, of shape (n_tasks, n_classes)."""
         shape = len(self.tasks), len(self.classes)

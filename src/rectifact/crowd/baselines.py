@@ -195,6 +195,7 @@ def minimax_entropy(
     by_task = sp.csr_array((np.ones(n_answers), (answers.task, each)), shape=(n_tasks, n_answers))
     sigma, tau = np.zeros((n_workers, n_classes, n_classes)), np.zeros((n_tasks, n_classes, n_classes))
     posteriors = vote_shares(answers.votes())
+    sigma, tau, posteriors = monitor.resume((sigma, tau, posteriors))
     for _ in monitor:
         shares = posteriors[answers.task]
         sigma = _ascend(sigma, by_worker, tau[answers.task], answers, shares, alpha, n_inner)
@@ -203,7 +204,7 @@ def minimax_entropy(
         joint = by_task @ chosen - np.log(n_classes)
         posteriors = softmax(joint, axis=1)
         penalty = alpha / 2 * np.sum(sigma**2) + beta / 2 * np.sum(tau**2)
-        monitor.record(lambda: penalty - logsumexp(joint, axis=1).sum())
+        monitor.record(lambda: penalty - logsumexp(joint, axis=1).sum(), state=lambda: (sigma, tau, posteriors))
     return MinimaxModel(posteriors, softmax(sigma, axis=1), sigma, tau)
 
 

@@ -135,7 +135,7 @@ def em(
     """
     confusions_from = confusions_from or confusions_of
     xp = namespace(posteriors)
-    posteriors = xp.asarray(posteriors, copy=True)  # one array for all iterations
+    posteriors = monitor.resume(xp.asarray(posteriors, copy=True))  # one array for all iterations
     for _ in monitor:
         counts = background.counts + expected_counts(B, posteriors)
         classes = background.classes + class_totals(posteriors)
@@ -143,7 +143,7 @@ def em(
         with np.errstate(divide="ignore"):  # log 0 = -inf: impossible, as it should be
             likelihood = update_posteriors(B, xp.log(priors), xp.log(confusions), posteriors, gold)
         penalty = smoothing * xp.log(confusions).sum() if smoothing else 0.0
-        monitor.record(lambda: -(likelihood + penalty))
+        monitor.record(lambda: -(likelihood + penalty), state=lambda: posteriors)
     return model_from(priors, confusions, posteriors, counts + smoothing, likelihood, likelihood + penalty)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from rectifact.core.checkpoint import open_checkpoint
 from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
 from rectifact.core.validation import (
     RUN_CONSTRAINTS,
@@ -75,6 +77,9 @@ class DawidSkene(Aggregator):
     random_state : for ``identify="spectral"``; everything else is deterministic
     verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
     callbacks : called with each row of the history; a true value stops the run
+    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
+    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
+        none, the fit begins
 
     Attributes
     ----------
@@ -124,6 +129,8 @@ class DawidSkene(Aggregator):
         random_state: Any = None,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
     ) -> None:
         self.identify = identify
         self.refine = refine
@@ -138,6 +145,8 @@ class DawidSkene(Aggregator):
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
+        self.checkpoint = checkpoint
+        self.resume = resume
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, data: Any, y: None = None, *, gold: Any = None, weights: ArrayLike | None = None) -> Self:
@@ -159,7 +168,8 @@ class DawidSkene(Aggregator):
         self._gold = None if gold is None else read_gold(gold, answers.columns)
         problem = replace(_problem(answers, self._gold), device=self.device)
         fitting, resolved = Fitting(self.model, self.smoothing), {"columns": answers.columns}
-        starts, monitor = self._starts(problem), monitor_of(self, monotone=True)
+        checkpoint = open_checkpoint(self, *answers.codes)
+        starts, monitor = self._starts(problem), monitor_of(self, monotone=True, checkpoint=checkpoint)
         if self.refine is None:
             monitor.stop_reason = "not_refined"
             models = {method: unrefined(problem, start, self.smoothing) for method, start in starts.items()}
@@ -168,7 +178,9 @@ class DawidSkene(Aggregator):
         else:
             start = next(iter(starts.values()))
             if len(starts) > 1 or self.model == "auto":
-                start, fitting, measured = best_start(problem, fitting, starts, max_iter=self.max_iter, tol=self.tol)
+                start, fitting, measured = best_start(
+                    problem, fitting, starts, max_iter=self.max_iter, tol=self.tol, checkpoint=checkpoint
+                )
                 resolved |= measured
             fitted = fitting.run(problem, start.posteriors, monitor=monitor)
         self._fitting, self.resolved_ = fitting, resolved | {"identify": start.method}

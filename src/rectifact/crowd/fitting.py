@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rectifact.core.checkpoint import Checkpoint
 from rectifact.core.monitor import Monitor
 from rectifact.crowd.device import DeviceAnswers, tensor
 from rectifact.crowd.em import (
@@ -87,7 +88,13 @@ class Fitting:
 
 
 def best_start(
-    problem: Problem, fitting: Fitting, starts: dict[str, Start], *, max_iter: int, tol: float
+    problem: Problem,
+    fitting: Fitting,
+    starts: dict[str, Start],
+    *,
+    max_iter: int,
+    tol: float,
+    checkpoint: Checkpoint | None = None,
 ) -> tuple[Start, Fitting, dict[str, Any]]:
     """The start whose trial has the highest objective, moved on to where the trial ended.
 
@@ -98,14 +105,15 @@ def best_start(
     resolved : what was measured on the way
     """
 
-    def trials() -> dict[str, CrowdModel]:
+    def trials(kind: str) -> dict[str, CrowdModel]:
         found = {}
         for name, start in starts.items():
-            monitor = Monitor(max_iter=max_iter, tol=max(tol, TRIAL_TOL), monotone=True)
+            saved = None if checkpoint is None else checkpoint.run(f"{kind} {name}")
+            monitor = Monitor(max_iter=max_iter, tol=max(tol, TRIAL_TOL), monotone=True, saved=saved)
             found[name] = fitting.run(problem, start.posteriors, monitor=monitor)
         return found
 
-    tried = trials()
+    tried = trials("trial")
     resolved: dict[str, Any] = {}
     if fitting.model == "auto":
         # Of all trials the one that finds the answers least independent is believed: another may have bent its
@@ -114,7 +122,7 @@ def best_start(
         fitting = replace(fitting, trust=trust_in_answers(effect))
         resolved = {"dispersion": effect, "trust": fitting.trust}
         if fitting.trust < 1:
-            tried = trials()
+            tried = trials("second trial")
     best = max(tried, key=lambda name: tried[name].objective)
     resolved["objectives"] = {name: trial.objective for name, trial in tried.items()}
     return replace(starts[best], posteriors=tried[best].posteriors), fitting, resolved

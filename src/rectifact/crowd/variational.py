@@ -74,7 +74,7 @@ def variational(
     vote_counts, vote_classes = expected_counts(B, votes), class_totals(votes)
     class_prior = 1 + PRIOR_CLASSES * vote_classes
     xp = namespace(start)
-    posteriors = xp.asarray(start, copy=True)  # one array for all iterations
+    posteriors = monitor.resume(xp.asarray(start, copy=True))  # one array for all iterations
     for _ in monitor:
         seen = trust * expected_counts(B, posteriors) + (1 - trust) * vote_counts
         counts = prior_counts + background.counts + trust * seen
@@ -85,7 +85,7 @@ def variational(
         anchored = (vote_classes * log_priors).sum() + trust * (vote_counts * log_confusions).sum()
         divergence = _divergence(counts, prior_counts) + _divergence(classes[:, None], class_prior[:, None])
         bound = trust * evidence + (1 - trust) * anchored - divergence
-        monitor.record(lambda: -bound)
+        monitor.record(lambda: -bound, state=lambda: posteriors)
     priors, confusions = classes / classes.sum(), counts / xp.sum(counts, axis=1, keepdims=True)
     _, likelihood = e_step(B, priors, confusions, gold)
     logs = log_priors, trust * log_confusions

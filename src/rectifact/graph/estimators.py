@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, Literal, Self
 
 import scipy.sparse as sp
@@ -9,6 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from rectifact.core.checkpoint import Checkpoint, open_checkpoint
 from rectifact.core.monitor import Callback, monitor_of
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, fit_context
 from rectifact.graph.base import GraphClusterer, Run, best_run
@@ -46,6 +48,9 @@ class SymNMF(GraphClusterer):
     random_state : of the random starts
     verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
     callbacks : called with each row of the history; a true value stops the run
+    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
+    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
+        none, the fit begins
 
     Attributes
     ----------
@@ -100,6 +105,8 @@ class SymNMF(GraphClusterer):
         random_state: Any = None,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.solver = solver
@@ -115,6 +122,8 @@ class SymNMF(GraphClusterer):
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
+        self.checkpoint = checkpoint
+        self.resume = resume
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
@@ -122,25 +131,35 @@ class SymNMF(GraphClusterer):
         S = self._similarities(X)
         size = S.shape[0] * self.n_clusters
         solver = self.solver if self.solver != "auto" else "newton" if size <= NEWTON_SIZE else "hals"
-        name, U, monitor, errors = best_run(self._runs(solver, S))
+        checkpoint = open_checkpoint(self, S)
+        name, U, monitor, errors = best_run(self._runs(solver, S, checkpoint))
         if self.l1 and monitor.stop_reason != "callback":
-            _, U, monitor = self._run(solver, S, name, U, l1=self.l1)
+            _, U, monitor = self._run(solver, S, checkpoint, name, U, l1=self.l1)
         self.resolved_ = {"solver": solver, "start": name, "errors": errors}
         return self._set_result(S, U, monitor, self.l1)
 
-    def _runs(self, solver: str, S: sp.csr_array) -> Iterator[Run]:
+    def _runs(self, solver: str, S: sp.csr_array, checkpoint: Checkpoint | None) -> Iterator[Run]:
         """Finished runs of all starts, as they come, in their order."""
         if effective_n_jobs(self.n_jobs) == 1:
-            yield from (self._run(solver, S, name, U) for name, U in self._starts(S, self.init))
+            yield from (self._run(solver, S, checkpoint, name, U) for name, U in self._starts(S, self.init))
             return
         parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator", pre_dispatch="n_jobs")
         with threadpool_limits(1):
-            yield from parallel(delayed(self._run_alone)(solver, S, *start) for start in self._starts(S, self.init))
+            starts = self._starts(S, self.init)
+            yield from parallel(delayed(self._run_alone)(solver, S, checkpoint, *start) for start in starts)
 
-    def _run(self, solver: str, S: sp.csr_array, name: str, U: NDArray[Any], l1: float = 0.0) -> Run:
-        monitor = monitor_of(
-            self, check_every=1 if solver == "newton" else 5
-        )  # where iterations cost as much as checks
+    def _run(
+        self,
+        solver: str,
+        S: sp.csr_array,
+        checkpoint: Checkpoint | None,
+        name: str,
+        U: NDArray[Any],
+        l1: float = 0.0,
+    ) -> Run:
+        every = 1 if solver == "newton" else 5  # where iterations cost as much as checks
+        run = f"{name} l1" if l1 else name
+        monitor = monitor_of(self, check_every=every, checkpoint=checkpoint, run=run)
         return name, SOLVERS[solver](S, U, float(S.data @ S.data), monitor=monitor, l1=l1), monitor
 
     def _run_alone(self, *arguments: Any) -> Run:

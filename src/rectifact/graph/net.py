@@ -75,6 +75,10 @@ SETTINGS = {
 }
 
 
+ADAM = ("step", "exp_avg", "exp_avg_sq")
+"""What Adam keeps of each parameter."""
+
+
 @dataclass
 class Net:
     """Parameters of a net: linear layers ``P`` (blocks, n, r), the number ``lam``, and the input ``U0`` (n, r)."""
@@ -169,9 +173,11 @@ def train(
     """Train the net by Adam and return the output of its last block; the loss is reported relative to ``squared``."""
     for parameter in (net.P, net.lam):
         parameter.requires_grad_()
-    optimizer = torch.optim.Adam([net.P, net.lam] if recipe.learn_lambda else [net.P], lr=rate, fused=True)
+    trained = [net.P, net.lam] if recipe.learn_lambda else [net.P]
+    optimizer = torch.optim.Adam(trained, lr=rate, fused=True)
     anneal = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, monitor.max_iter) if recipe.cosine else None
     least = 0.5 * (squared**0.5 + _distance(X, squared, net.U0))
+    _take_up(trained, optimizer, anneal, monitor)
     for _ in monitor:
         net.P.grad, net.lam.grad = gradients(
             X, net, recipe.beta, terms, keep_alive=recipe.keep_alive, learn_lambda=recipe.learn_lambda
@@ -188,8 +194,26 @@ def train(
             lambda: loss(X, squared, net, recipe.beta, terms) / squared,
             settled=False,  # a loss in single precision may rest while the rate falls
             gap=lambda: _gap(X, net.forward()[0][-1], terms),
+            state=lambda: (
+                optimizer.param_groups[0]["lr"],
+                *((parameter, *(optimizer.state[parameter][name] for name in ADAM)) for parameter in trained),
+            ),
         )
     return net.forward()[0][-1]
+
+
+def _take_up(trained: Sequence[torch.Tensor], optimizer: Any, anneal: Any, monitor: Monitor) -> None:
+    """Put parameters, the moments of Adam and its rate where an interrupted run has left them."""
+    kept = ((p, torch.zeros((), device=p.device), p, p) for p in trained)
+    rate, *state = monitor.resume((optimizer.param_groups[0]["lr"], *kept))
+    if not monitor.n_iter:
+        return
+    optimizer.param_groups[0]["lr"] = rate
+    if anneal is not None:
+        anneal.last_epoch = monitor.n_iter
+    for parameter, (values, *moments) in zip(trained, state, strict=True):
+        parameter.copy_(values)
+        optimizer.state[parameter] = dict(zip(ADAM, moments, strict=True))
 
 
 def _distance(X: torch.Tensor, squared: float, U: torch.Tensor) -> float:

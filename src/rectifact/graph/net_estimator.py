@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
+from rectifact.core.checkpoint import Checkpoint, open_checkpoint
 from rectifact.core.monitor import Callback, monitor_of
 from rectifact.core.validation import RUN_CONSTRAINTS, InputError, Interval, StrOptions, fit_context
 from rectifact.graph.base import GraphClusterer, Run, best_run
@@ -46,6 +48,9 @@ class SymNMFNet(GraphClusterer):
     random_state : of the random starts
     verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
     callbacks : called with each row of the history, every tenth epoch; a true value stops the run
+    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
+    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
+        none, the fit begins
 
     Attributes
     ----------
@@ -109,6 +114,8 @@ class SymNMFNet(GraphClusterer):
         random_state: Any = None,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_blocks = n_blocks
@@ -128,6 +135,8 @@ class SymNMFNet(GraphClusterer):
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
+        self.checkpoint = checkpoint
+        self.resume = resume
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None, *, gold: ArrayLike | None = None) -> Self:
@@ -148,7 +157,8 @@ class SymNMFNet(GraphClusterer):
         n_blocks = recipe.n_blocks if self.n_blocks is None else self.n_blocks
         init = self.init if self.init != "auto" else "random" if self.settings == "paper" else "spectral"
         lambdas: dict[str, float] = {}
-        name, U, monitor, losses = best_run(self._runs(S, device, n_blocks, init, known, lambdas))
+        runs = self._runs(S, device, n_blocks, init, known, lambdas, open_checkpoint(self, S, known))
+        name, U, monitor, losses = best_run(runs)
         self.lambda_ = lambdas[name]
         self.resolved_ = {"settings": self.settings, "n_blocks": n_blocks, "device": device}
         self.resolved_ |= {"start": name, "losses": losses}
@@ -162,6 +172,7 @@ class SymNMFNet(GraphClusterer):
         init: str,
         known: NDArray[Any] | None,
         lambdas: dict[str, float],
+        checkpoint: Checkpoint | None,
     ) -> Iterator[Run]:
         """Finished runs of all starts, as they come; their lambdas are put into ``lambdas``.
 
@@ -181,8 +192,8 @@ class SymNMFNet(GraphClusterer):
         for name, start in self._starts(S, init):
             U = net.from_numpy((start if known is None else _aligned(start, known)) / unit**0.5, X)
             _check_terms(wanted, U)
-            for terms in stages:
-                monitor = monitor_of(self, check_every=10)
+            for stage, terms in enumerate(stages):
+                monitor = monitor_of(self, check_every=10, checkpoint=checkpoint, run=f"{name} stage {stage}")
                 trained = net.start(X, U, squared**0.5, n_blocks)
                 U = net.train(X, squared, trained, recipe, rate, terms=terms, monitor=monitor)
                 if monitor.stop_reason == "callback":

@@ -62,9 +62,9 @@ def _free_part(U: Array, gradient: Array) -> Array:
 def hals(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0) -> Array:
     r"""SymHALS [1]: columns of U one by one on :math:`\|X - U V^T\|^2 + \lambda \|U - V\|^2`, with V the U before."""
     xp = namespace(U)
-    penalty = PENALTY * _size(U)
-    eye = penalty * xp.eye(U.shape[1], dtype=U.dtype, device=U.device)
     U = xp.asarray(U, copy=True)  # the caller's start stays as it is; from here on memory is reused
+    U, penalty = monitor.resume((U, PENALTY * _size(U)))
+    eye = penalty * xp.eye(U.shape[1], dtype=U.dtype, device=U.device)
     XU = sparse_times(X, U)
     for _ in monitor:
         G = U.T @ U + eye
@@ -72,57 +72,58 @@ def hals(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0)
         XU -= l1 / 4
         U = hals_sweep(U, G, XU)
         XU = sparse_times(X, U)
-        _record(monitor, squared, U, XU, l1)
+        _record(monitor, squared, U, XU, l1, (U, penalty))
     return U
 
 
 def anls(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0) -> Array:
     """SymANLS [1]: the same split, solved exactly by block principal pivoting."""
-    penalty = PENALTY * _size(U)
+    U, penalty = monitor.resume((U, PENALTY * _size(U)))
     eye = penalty * np.eye(U.shape[1], dtype=U.dtype)
     XU = sparse_times(X, U)
     for _ in monitor:
         U = nnls_gram(U.T @ U + eye, (XU + penalty * U - l1 / 4).T).T
         XU = sparse_times(X, U)
-        _record(monitor, squared, U, XU, l1)
+        _record(monitor, squared, U, XU, l1, (U, penalty))
     return U
 
 
 def pgd(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0) -> Array:
     """Projected gradient on the objective itself, the step halved until it falls and doubled after."""
+    U, step = monitor.resume((U, 1 / (4 * _size(U))))
     XU = sparse_times(X, U)
-    step = 1 / (4 * _size(U))
     for _ in monitor:
         U, XU, taken = _line_search(X, U, XU, squared, -_gradient(U, XU, l1), step, l1)
         step = 2 * taken
-        _record(monitor, squared, U, XU, l1)
+        _record(monitor, squared, U, XU, l1, (U, step))
     return U
 
 
 def admm(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0) -> Array:
     """Alternating directions: two factors pulled together by multipliers; the non-negative one is returned."""
     xp = namespace(U)
-    rho = RHO * _size(U)
+    V, multiplier, rho = monitor.resume((U, xp.zeros_like(U), RHO * _size(U)))
     eye = rho * xp.eye(U.shape[1], dtype=U.dtype, device=U.device)
-    V, multiplier, XV = U, xp.zeros_like(U), sparse_times(X, U)
+    XV = sparse_times(X, V)
     for _ in monitor:
         W = xp.linalg.solve(V.T @ V + eye, (XV + rho * V - multiplier).T).T
         right = sparse_times(X, W) + rho * W + multiplier - l1 / 2
         V = nnls_gram(W.T @ W + eye, right.T).T
         multiplier = multiplier + rho * (W - V)
         XV = sparse_times(X, V)
-        _record(monitor, squared, V, XV, l1)
+        _record(monitor, squared, V, XV, l1, (V, multiplier, rho))
     return V
 
 
 def newton(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0, n_inner: int = 30) -> Array:
     """Projected Newton [2]: conjugate gradients on the entries that are free to move, then a projected line search."""
+    U = monitor.resume(U)
     XU = sparse_times(X, U)
     for _ in monitor:
         right = -projected_gradient(U, XU, l1)
         move = _conjugate_gradients(X, U, right, n_inner)
         U, XU, _ = _line_search(X, U, XU, squared, move, 1.0, l1)
-        _record(monitor, squared, U, XU, l1)
+        _record(monitor, squared, U, XU, l1, U)
     return U
 
 
@@ -130,8 +131,10 @@ def _size(U: Array) -> float:
     return float(namespace(U).linalg.matrix_norm(U.T @ U, ord=2)) or 1.0
 
 
-def _record(monitor: Monitor, squared: Array, U: Array, XU: Array, l1: float) -> None:
-    monitor.record(lambda: objective(squared, U, XU, l1), gap=lambda: gap(U, XU, _gradient(U, XU, l1)))
+def _record(monitor: Monitor, squared: Array, U: Array, XU: Array, l1: float, state: Any) -> None:
+    monitor.record(
+        lambda: objective(squared, U, XU, l1), gap=lambda: gap(U, XU, _gradient(U, XU, l1)), state=lambda: state
+    )
 
 
 def _line_search(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from math import exp, isnan, log, log2
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
+from rectifact.core.checkpoint import open_checkpoint
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
 from rectifact.core.validation import (
     InputError,
@@ -54,6 +56,9 @@ class NMD(LatentTransformer):
     random_state : of the starting vector of the SVD, which has hardly any influence
     verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
     callbacks : called with each row of the history; a true value stops the run
+    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
+    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
+        none, the fit begins
 
     Attributes
     ----------
@@ -102,6 +107,8 @@ class NMD(LatentTransformer):
         random_state: Any = None,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
     ) -> None:
         self.n_components = n_components
         self.link = link
@@ -114,6 +121,8 @@ class NMD(LatentTransformer):
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
+        self.checkpoint = checkpoint
+        self.resume = resume
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
@@ -125,7 +134,7 @@ class NMD(LatentTransformer):
         self._check_sizes(X)
         self._unit = _power_of_two(X)
         X = _divided(X, self._unit)
-        monitor = monitor_of(self)
+        monitor = monitor_of(self, checkpoint=open_checkpoint(self, X))
         model = self._solve(X, link, monitor)
         self.resolved_ = {"link": link}
         self.components_ = model.B

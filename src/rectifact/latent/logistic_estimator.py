@@ -1,6 +1,7 @@
 """Logistic PCA with scikit-learn's manners; for comparison with NMD."""
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, is_host
+from rectifact.core.checkpoint import open_checkpoint
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
 from rectifact.core.validation import InputError, check_factor, check_matrix, fit_context
 from rectifact.latent.base import LatentTransformer
@@ -32,6 +34,9 @@ class LogisticPCA(LatentTransformer):
     random_state : accepted by all estimators; nothing is drawn at random here
     verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
     callbacks : called with each row of the history; a true value stops the run
+    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
+    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
+        none, the fit begins
 
     Attributes
     ----------
@@ -63,6 +68,8 @@ class LogisticPCA(LatentTransformer):
         random_state: Any = None,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
     ) -> None:
         self.n_components = n_components
         self.max_iter = max_iter
@@ -70,6 +77,8 @@ class LogisticPCA(LatentTransformer):
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
+        self.checkpoint = checkpoint
+        self.resume = resume
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
@@ -78,7 +87,7 @@ class LogisticPCA(LatentTransformer):
         self._check_sizes(X)
         if X.nnz in (0, X.shape[0] * X.shape[1]):
             raise InputError("All entries of X are alike: nothing can be told apart. Use data with zeros and ones.")
-        monitor = monitor_of(self)
+        monitor = monitor_of(self, checkpoint=open_checkpoint(self, X))
         start = svd_start(sp.csr_array(X, dtype=np.float64), self.n_components, "binary")
         model = canonical(logistic_pca(X, start, monitor=monitor))
         self.components_ = model.B.astype(X.dtype)

@@ -45,14 +45,14 @@ def logistic_pca(X: Any, start: LatentModel, *, monitor: Monitor) -> LatentModel
     >>> monitor.history[-1]["loss"] < 0.8 * monitor.history[0]["loss"]
     True
     """
-    A, B = start.A, start.B
+    A, B = monitor.resume((start.A, start.B))
     transposed = sp.csr_array(X.T)
     for _ in monitor:
         A = logistic_rows(X, A, B)
         B = logistic_rows(transposed, B.T, A.T).T
         balance = (np.linalg.norm(B) / np.linalg.norm(A)) ** 0.5  # or the two would drift apart in scale
         A, B = A * balance, B / balance
-        monitor.record(lambda: -log_likelihood(X, A, B) / float(np.prod(X.shape)))
+        monitor.record(lambda: -log_likelihood(X, A, B) / float(np.prod(X.shape)), state=lambda: (A, B))
     return LatentModel(A, B, 0.0)
 
 

@@ -176,6 +176,8 @@ def nmd(
     point = best = start
     before, highest, gap, extrapolated, rejected = start, -np.inf, 0.5, False, 0
     rounding = eps(start.B)
+    state = point, best, before, highest, gap, extrapolated, rejected
+    point, best, before, highest, gap, extrapolated, rejected = monitor.resume(state)
     for _ in monitor:
         after, objective = sweep(X, point, expect, n_jobs=n_jobs, floor=floor)
         if not objective >= highest - rounding * abs(highest):
@@ -191,7 +193,10 @@ def nmd(
         else:
             point, extrapolated = after, False
         before = after
-        monitor.record(lambda: offset - objective / size)
+        monitor.record(
+            lambda: offset - objective / size,
+            state=lambda: (point, best, before, highest, gap, extrapolated, rejected),
+        )
     return best
 
 

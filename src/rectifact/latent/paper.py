@@ -60,17 +60,19 @@ def em_nmd(
     binary, size = link == "binary", X.size
     theta, sigma = constant_start(X, link)
     least_sigma = 1e-8 * float(np.nanmax(X))
-    Theta, before = np.full_like(X, theta), -np.inf
-    factors: SVD | None = None
+    saved, before, sigma = monitor.resume((None, -np.inf, sigma))
+    factors = None if saved is None else SVD(*saved)
+    Theta = np.full_like(X, theta) if factors is None else (factors.U * factors.s) @ factors.Vt
     for _ in monitor:
         Z, (likelihood, _, _) = nmd_e_step(X, Theta, sigma, binary)
         variance = _variances(X, Theta, sigma, binary)
         factors = svd(Z, rank, start=factors)
-        monitor.record(lambda: -likelihood / size)
-        if monitor.stop_reason == "max_iter" and (likelihood - before) / size < least_gain:
-            monitor.stop_reason = "converged"
-        Theta, before = (factors.U * factors.s) @ factors.Vt, likelihood
+        Theta = (factors.U * factors.s) @ factors.Vt
         sigma = max(float(np.sqrt(np.mean((Z - Theta) ** 2 + variance))), least_sigma)
+        if (likelihood - before) / size < least_gain:
+            monitor.stop_reason = "converged"
+        before = float(likelihood)
+        monitor.record(lambda: -likelihood / size, state=lambda: (factors, before, sigma))
     if factors is None:
         raise ValueError("A monitor that allows no iteration leaves no model.")
     log_sigma = _best_scale(X, Theta, log(sigma)) if binary else log(sigma)

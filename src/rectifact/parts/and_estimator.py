@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, eps, namespace
+from rectifact.core.checkpoint import open_checkpoint
 from rectifact.core.linalg import frobenius_residual, pseudo_inverse
 from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
 from rectifact.core.rectify import Geometric, relu
@@ -74,6 +76,9 @@ class ANDNMF(PartsTransformer):
     random_state : for the start ``"ica"``
     verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
     callbacks : called with each row of the history; a true value stops the run
+    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
+    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
+        none, the fit begins
 
     Attributes
     ----------
@@ -141,6 +146,8 @@ class ANDNMF(PartsTransformer):
         random_state: Any = None,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
     ) -> None:
         self.n_components = n_components
         self.init = init
@@ -159,6 +166,8 @@ class ANDNMF(PartsTransformer):
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
+        self.checkpoint = checkpoint
+        self.resume = resume
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
@@ -169,13 +178,14 @@ class ANDNMF(PartsTransformer):
             raise InputError(
                 f"step={self.step} is the size of n_inner steps, and n_inner is None. Give both, or neither."
             )
+        checkpoint = open_checkpoint(self, X)
         samples, norms = self._normalized(X, first=True)
         space = self._subspace(samples)
         H = self._start(X, space)
         threshold = self._threshold(space, H)
         compressed = self._compressed(samples, H.shape[0] <= space.rank)
         data, start = (space.coordinates, H @ space.basis) if compressed else (samples, H)
-        monitor = monitor_of(self)
+        monitor = monitor_of(self, checkpoint=checkpoint)
         found = self._run(data, start, threshold, monitor)
         WtX, WtW = (samples.T @ found.W).T, found.W.T @ found.W
         H = found.H

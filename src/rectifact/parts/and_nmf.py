@@ -110,6 +110,7 @@ def and_nmf(
     True
     """
     norm = squared_norm(X) ** 0.5
+    H = monitor.resume(H)
     for t in monitor:
         weights = decode(X, H, threshold, t)
         WtX, WtW = (X.T @ weights.W).T, weights.W.T @ weights.W
@@ -117,6 +118,7 @@ def and_nmf(
         monitor.record(
             lambda: max(float(frobenius_residual(X, weights.W, H) / norm), 10 * eps(H)),  # less is rounding
             settled=lambda: threshold.schedule.settled(t) or bool(weights.on_floor),
+            state=lambda: H,
         )
     return Factorization(weights.W, H, weights.thresholds)
 

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array
+from rectifact.core.checkpoint import open_checkpoint
 from rectifact.core.linalg import frobenius_residual, pseudo_inverse
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
 from rectifact.core.validation import InputError, Interval, StrOptions, check_matrix, fit_context
@@ -49,6 +51,9 @@ class PurificationNMF(PartsTransformer):
     random_state : for the start ``"ica"``
     verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
     callbacks : called with each row of the history; a true value stops the run
+    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
+    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
+        none, the fit begins
 
     Attributes
     ----------
@@ -107,6 +112,8 @@ class PurificationNMF(PartsTransformer):
         random_state: Any = None,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
     ) -> None:
         self.n_components = n_components
         self.init = init
@@ -120,11 +127,14 @@ class PurificationNMF(PartsTransformer):
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
+        self.checkpoint = checkpoint
+        self.resume = resume
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
         """Find the parts of a fixed sample X (n_samples, n_features); warns where it is too small for that."""
         X = check_matrix(self, X)
+        checkpoint = open_checkpoint(self, X)
         state = self._begin(X, first_batch=False)
         floor = self._set_floor(X.shape[0])
         if floor > WORTHLESS_FLOOR:
@@ -134,10 +144,11 @@ class PurificationNMF(PartsTransformer):
                 UserWarning,
                 stacklevel=3,
             )
-        norm, monitor = squared_norm(X) ** 0.5, monitor_of(self)
+        norm, monitor = squared_norm(X) ** 0.5, monitor_of(self, checkpoint=checkpoint)
+        state = monitor.resume(state)
         for _ in monitor:
             state, W = purify(state, X, eta=self.step, inverse=self._inverse)
-            monitor.record(lambda: frobenius_residual(X, W, state.H) / norm)
+            monitor.record(lambda: frobenius_residual(X, W, state.H) / norm, state=lambda: state)
         self._set_state(state, X.shape[0])
         W = decode_shifted(X, self.components_, self.thresholds_, self._inverse)
         self.reconstruction_err_ = float(frobenius_residual(X, W, self.components_))
