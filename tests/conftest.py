@@ -35,13 +35,18 @@ def to_xp(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
     return (lambda array: xp.asarray(array, device=device)) if name == "torch" else xp.asarray
 
 
+def local_cluster(**options: Any) -> Any:
+    """Two worker processes on the loopback address; port 0 leaves the others of the machine alone."""
+    distributed = pytest.importorskip("distributed")
+    return distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0", **options
+    )
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
-    """A Dask cluster of two worker processes on the loopback address; a test that kills workers makes its own."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
-    ) as running:
+    """A Dask cluster of two worker processes; a test that kills workers takes ``breakable``."""
+    with local_cluster() as running:
         yield running
 
 
@@ -52,3 +57,33 @@ def client(cluster: Any) -> Iterator[Any]:
 
     with Client(cluster) as connected:
         yield connected
+
+
+@pytest.fixture
+def breakable() -> Iterator[Any]:
+    """A client of a cluster of its own, whose workers may be killed; what they say about it is not shown."""
+    with local_cluster(silence_logs=50) as running:
+        from distributed import Client
+
+        with Client(running) as connected:
+            yield connected
+
+
+@pytest.fixture
+def computations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the calls of dask that compute something, as they come."""
+    dask = pytest.importorskip("dask")
+    calls: list[str] = []
+
+    def counted(name: str) -> Callable[..., Any]:
+        real = getattr(dask, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            calls.append(name)
+            return real(*args, **options)
+
+        return call
+
+    for name in ("compute", "persist"):
+        monkeypatch.setattr(dask, name, counted(name))
+    return calls

@@ -24,9 +24,9 @@ def published_step(X, H, alpha, eta, r):
 def test_a_step_is_the_published_one(rng):
     X, H = rng.random((30, 8)), rng.random((3, 8))
     state = begin(X, H, threshold=0.2, inverse=pseudo_inverse)
-    after, W = purify(state, X, eta=0.5, inverse=pseudo_inverse)
+    after, seen = purify(state, X, eta=0.5, inverse=pseudo_inverse)
     assert_allclose(after.H, published_step(X, H, state.thresholds, 0.5, state.gain), rtol=1e-10)
-    assert (W >= 0).all()
+    assert (seen.W >= 0).all()
     again, _ = purify(after, X, eta=1 / 3, inverse=pseudo_inverse)
     assert_allclose(again.H, published_step(X, after.H, state.thresholds, 1 / 3, state.gain), rtol=1e-10)
     assert again.gain == state.gain

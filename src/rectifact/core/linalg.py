@@ -10,6 +10,7 @@ from scipy.optimize import nnls
 from scipy.sparse.linalg import ArpackError, LinearOperator, svds
 
 from rectifact.core.arrays import Array, eps, namespace, normal_like
+from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, total
 
 __all__ = [
     "SVD",
@@ -263,12 +264,15 @@ def _solve_on_support(G: NDArray[Any], C: NDArray[Any], support: NDArray[np.bool
     return X
 
 
-def frobenius_residual(X: Array, W: Array, H: Array) -> Array:
+def frobenius_residual(X: Array, W: Array, H: Array, products: tuple[float, Array, Array] | None = None) -> Array:
     """``||X - W H||_F`` without ever holding ``W H``.
 
     A sparse ``X`` takes ``||X||^2 - 2 <W, X H'> + <W'W, H H'>``, linear in its nonzeros; what is left
     of the difference is accurate to about ``sqrt(eps) ||X||``. A dense ``X`` is read in row tiles and
     loses nothing. ``||X - U U'||`` is ``frobenius_residual(X, U, U.T)``.
+
+    A lazy ``X`` does as a sparse one where ``products`` are at hand, ``||X||^2``, ``W'X`` and ``W'W``, so that it need
+    not be read again; without them it is read once, and nothing is lost. Others do not need them.
 
     Examples
     --------
@@ -276,6 +280,8 @@ def frobenius_residual(X: Array, W: Array, H: Array) -> Array:
     >>> float(frobenius_residual(np.array([[3.0, 4.0]]), np.zeros((1, 1)), np.ones((1, 2))))
     5.0
     """
+    if is_lazy(X):
+        return _lazy_residual(X, W, H) if products is None else _residual_of_products(H, *products)
     xp = namespace(X, W, H)
     if sp.issparse(X):
         squared = (X.data.astype(np.float64) ** 2).sum() - 2 * (W * (X @ H.T)).sum() + ((W.T @ W) * (H @ H.T)).sum()
@@ -283,3 +289,17 @@ def frobenius_residual(X: Array, W: Array, H: Array) -> Array:
     rows = max(1, TILE // max(X.shape[1], 1))
     tiles = (slice(i, i + rows) for i in range(0, X.shape[0], rows))
     return xp.sqrt(sum(xp.sum((X[t] - W[t] @ H) ** 2) for t in tiles))
+
+
+def _residual_of_products(H: Array, squared: float, WtX: Array, WtW: Array) -> float:
+    return max(float(squared - 2 * (WtX * H).sum() + (WtW * (H @ H.T)).sum()), 0.0) ** 0.5
+
+
+def _lazy_residual(X: Array, W: Array, H: Array) -> float:
+    sums = total(over_chunks(_squared_residual, X, W, small=(H,)))
+    return opened(evaluate(sums)[0])[0] ** 0.5
+
+
+def _squared_residual(X: NDArray[Any], W: NDArray[Any], H: NDArray[Any]) -> tuple[float]:
+    rest = X - W @ H
+    return (float(np.vdot(rest, rest)),)

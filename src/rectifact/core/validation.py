@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_n_features, validate_data
 
 from rectifact.core.arrays import Array, is_host, namespace, to_host
+from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, total
 
 __all__ = [
     "RUN_CONSTRAINTS",
@@ -42,6 +43,13 @@ RUN_CONSTRAINTS: dict[str, Any] = {
     "resume": ["boolean"],
 }
 """Constraints of the parameters that every iterating estimator has."""
+
+
+NOT_FINITE = (
+    "NaN or infinity in X",
+    "fill it in, for example with SimpleImputer, or drop the row; NMD(missing=np.nan) takes it as missing",
+)
+NEGATIVE = ("Negative values in data", "clip them with X.clip(0) if they are noise, or shift the data")
 
 
 def check_generator(random_state: Any) -> np.random.Generator:
@@ -73,13 +81,22 @@ class InputTypeError(InputError, TypeError):
 
 
 def check_matrix(
-    estimator: Any, X: Any, *, reset: bool = True, nonnegative: bool = False, allow_nan: bool = False
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool = True,
+    nonnegative: bool = False,
+    allow_nan: bool = False,
+    sparse_chunks: bool = False,
 ) -> Array:
     """Check a user's matrix once and return it in the form the algorithms take.
 
     Numpy arrays, lists and pandas or polars frames become a numpy array; every scipy sparse format
     becomes a canonical ``csr_array``; torch and cupy arrays stay where they are. float32 is kept, other
     numbers become float64 (a tensor must be floating already). The input is never changed.
+
+    A dask array stays lazy. In ``fit`` its entries are looked at in one computation; later they are when they are
+    computed, and what is wrong is said then.
 
     Parameters
     ----------
@@ -88,12 +105,15 @@ def check_matrix(
     reset : whether this is ``fit`` (remember the features) or later (compare them)
     nonnegative : whether negative entries are a mistake
     allow_nan : whether NaN stands for a missing entry
+    sparse_chunks : whether sparse chunks of a dask array may stay sparse, else they become dense one by one
 
     Raises
     ------
     InputError
         One sentence that says what is wrong, where, and what to do.
     """
+    if is_lazy(X):
+        return _check_lazy_matrix(estimator, X, reset, nonnegative, allow_nan, sparse_chunks)
     if not is_host(X) and array_api_compat.is_array_api_obj(X):
         X = _check_device_array(estimator, X, reset)
     else:
@@ -104,16 +124,9 @@ def check_matrix(
     if allow_nan:
         good = good | xp.isnan(entries)
     if not xp.all(good):
-        _refuse(
-            X,
-            ~good,
-            "NaN or infinity in X",
-            "fill it in, for example with SimpleImputer, or drop the row; NMD(missing=np.nan) takes it as missing",
-        )
+        _refuse(*_first(X, ~good), *NOT_FINITE)
     if nonnegative and xp.any(entries < 0):
-        _refuse(
-            X, entries < 0, "Negative values in data", "clip them with X.clip(0) if they are noise, or shift the data"
-        )
+        _refuse(*_first(X, entries < 0), *NEGATIVE)
     return X
 
 
@@ -154,6 +167,8 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
 
 def check_alike(fitted: Array, X: Array) -> None:
     """Refuse data of another array library, or of another precision on a device, than what was fitted."""
+    if is_lazy(X) and is_host(fitted):
+        return  # its chunks are numpy's
     if is_host(X) != is_host(fitted) or (not is_host(X) and (X.dtype != fitted.dtype or X.device != fitted.device)):
         raise InputError(
             f"The model was fitted on {type(fitted).__name__} of {fitted.dtype}; X is {type(X).__name__} of {X.dtype}. "
@@ -203,24 +218,93 @@ def _check_device_array(estimator: Any, X: Array, reset: bool) -> Array:
         )
     if getattr(X, "requires_grad", False):
         X = X.detach()
-    try:
-        _check_n_features(estimator, X, reset=reset)
-        if reset and hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_  # of an earlier fit; tensors have none
-    except ValueError as error:
-        raise InputError(str(error)) from error
+    _check_features(estimator, X, reset)
     return X
 
 
-def _refuse(X: Array, bad: Array, what: str, cure: str) -> None:
+def _check_features(estimator: Any, X: Array, reset: bool) -> None:
+    """Remember or compare the number of features of an array that scikit-learn does not know."""
+    try:
+        _check_n_features(estimator, X, reset=reset)
+        if reset and hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_  # of an earlier fit; such arrays have none
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def _check_lazy_matrix(
+    estimator: Any, X: Array, reset: bool, nonnegative: bool, allow_nan: bool, sparse_chunks: bool
+) -> Array:
+    if X.ndim != 2:
+        raise InputError(f"X must be two-dimensional, samples by features; got shape {tuple(X.shape)}. Reshape it.")
+    if any(np.isnan(size) for size in X.shape):
+        raise InputError("X has chunks of unknown sizes. Call X.compute_chunk_sizes() first.")
+    check_not_empty(X.shape)
+    if X.numblocks[1] > 1:
+        raise InputError(
+            f"X has {X.numblocks[1]} chunks of columns, and chunks must hold whole rows. "
+            'Give X.rechunk({0: "auto", 1: -1}).'
+        )
+    if X.dtype.kind not in "biuf":
+        raise InputError(f"X must hold real numbers; got {X.dtype}. Convert it first: X.astype(float).")
+    _check_features(estimator, X, reset)
+    dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    options = {"dtype": dtype, "meta": np.empty((0, 0), dtype=dtype)}
+    if 0 in X.chunks[0]:
+        X = X.rechunk({0: tuple(size for size in X.chunks[0] if size)})  # an empty chunk has no largest entry
+    X = X.map_blocks(_floats, dtype, sparse_chunks, **options)
+    if not reset:
+        return X.map_blocks(_refuse_chunk, nonnegative, allow_nan, **options)
+    (faults,) = opened(evaluate(total(over_chunks(_faults, X, small=(nonnegative, allow_nan))))[0])
+    for kind, sentence in ((0, NOT_FINITE), (1, NEGATIVE)):
+        found = [(chunk, fault[kind]) for chunk, fault in enumerate(faults) if fault[kind]]
+        if found:
+            chunk, (_, value, row, column) = found[0]
+            count = sum(fault[0] for _, fault in found)
+            _refuse(count, value, sum(X.chunks[0][:chunk]) + row, column, *sentence)
+    return X
+
+
+def _floats(chunk: Any, dtype: Any, sparse_chunks: bool) -> Any:
+    if sp.issparse(chunk):
+        return _canonical(chunk.astype(dtype)) if sparse_chunks else chunk.toarray().astype(dtype, copy=False)
+    return np.asarray(chunk, dtype=dtype)
+
+
+Fault = tuple[int, float, int, int] | None
+"""How many entries of a chunk are wrong, and the first of them: its value, row and column."""
+
+
+def _faults(chunk: Any, nonnegative: bool, allow_nan: bool) -> tuple[list[tuple[Fault, Fault]]]:
+    entries = chunk.data if sp.issparse(chunk) else chunk
+    good = np.isfinite(entries) | (np.isnan(entries) if allow_nan else False)
+    below = entries < 0 if nonnegative else np.zeros(entries.shape, dtype=bool)
+    not_finite = None if good.all() else _first(chunk, ~good)
+    return ([(not_finite, _first(chunk, below) if below.any() else None)],)
+
+
+def _refuse_chunk(chunk: Any, nonnegative: bool, allow_nan: bool, block_info: Any = None) -> Any:
+    """The chunk as it is, unless something is wrong with it."""
+    start = block_info[0]["array-location"][0][0]
+    for fault, sentence in zip(_faults(chunk, nonnegative, allow_nan)[0][0], (NOT_FINITE, NEGATIVE), strict=True):
+        if fault is not None:
+            count, value, row, column = fault
+            _refuse(count, value, start + row, column, *sentence)
+    return chunk
+
+
+def _first(X: Array, bad: Array) -> tuple[int, float, int, int]:
+    """How many entries are bad, and of the first the value, row and column."""
     bad = to_host(bad)
     place = int(np.flatnonzero(bad)[0])
     if sp.issparse(X):
         row, column = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
     else:
         row, column = divmod(place, X.shape[1])
-    value = float(X[row, column])
+    return int(bad.sum()), float(X[row, column]), row, column
+
+
+def _refuse(count: int, value: float, row: int, column: int, what: str, cure: str) -> None:
     raise InputError(
-        f"{what}: {int(bad.sum())} of its entries, first {value} at row {row}, column {column} "
-        f"(counted from 0): {cure}."
+        f"{what}: {count} of its entries, first {value} at row {row}, column {column} (counted from 0): {cure}."
     )

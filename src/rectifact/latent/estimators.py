@@ -1,7 +1,7 @@
 """NMD with scikit-learn's manners."""
 
 from collections.abc import Sequence
-from math import exp, isnan, log, log2
+from math import exp, hypot, isnan, log, log2
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, Literal, Self
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
 from rectifact.core.checkpoint import open_checkpoint
+from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, summed, total
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
 from rectifact.core.validation import (
     InputError,
@@ -24,6 +25,7 @@ from rectifact.core.validation import (
     fit_context,
 )
 from rectifact.latent.base import LatentTransformer
+from rectifact.latent.lazy import kept, on_chunks
 from rectifact.latent.model import LatentModel
 from rectifact.latent.nmd import Expectation, canonical, embed, expected_values, nmd
 from rectifact.latent.paper import em_nmd
@@ -33,6 +35,8 @@ __all__ = ["NMD"]
 
 LEAST_SCALE = {"float64": 1e-4, "float32": 1e-3}
 """Least sigma, in units of the data: exact or separable data would drive it to zero."""
+
+NOT_BINARY = "link='binary' is for zeros and ones, and X has other values. Use link='relu', or X > 0."
 
 
 class NMD(LatentTransformer):
@@ -130,12 +134,13 @@ class NMD(LatentTransformer):
         X = self._checked(X, reset=True)
         if not self._nan_is_missing() and self.missing is not None:
             X = _masked(X, self.missing)
-        link = self._resolve_link(X)
+        data = kept(X)  # while this runs; the embedding of a lazy X does not hold on to it
+        link = self._resolve_link(data)
         self._check_sizes(X)
-        self._unit = _power_of_two(X)
-        X = _divided(X, self._unit)
+        self._unit = _power_of_two(data)
+        X, data = (_divided(each, self._unit) for each in (X, data))
         monitor = monitor_of(self, checkpoint=open_checkpoint(self, X))
-        model = self._solve(X, link, monitor)
+        model = self._solve(data, link, monitor)
         self.resolved_ = {"link": link}
         self.components_ = model.B
         self.scale_ = self._unit * exp(model.log_sigma)
@@ -159,52 +164,46 @@ class NMD(LatentTransformer):
         check_is_fitted(self)
         X = self._known(X)
         _, likelihoods = self._embed(X)
-        values = X.data if sp.issparse(X) else X
-        xp = namespace(values)
-        known = float(np.prod(X.shape)) - float(xp.sum(xp.astype(xp.isnan(values), xp.float64)))
+        if is_lazy(X):
+            likelihood, counts = evaluate(likelihoods.sum(), total(over_chunks(_counts, X)))
+            _, positive, missing = opened(counts)
+        else:
+            likelihood = namespace(likelihoods).sum(likelihoods)
+            _, positive, missing = _counts(X)
+        known = float(np.prod(X.shape)) - missing
         if not known:
             raise InputError("All entries of X are missing: there is nothing to score.")
-        positive = float(xp.sum(xp.astype(values > 0, xp.float64))) if self.resolved_["link"] == "relu" else 0.0
-        return (float(xp.sum(likelihoods)) - positive * log(self._unit)) / known
+        seen = positive if self.resolved_["link"] == "relu" else 0
+        return (float(likelihood) - seen * log(self._unit)) / known
 
     def _known(self, X: Any) -> Array:
         """New data, of the kind and in the units of what was fitted."""
         X = self._checked(X)
         check_alike(self.components_, X)
-        self._check_values(X, self.resolved_["link"])
+        link = self.resolved_["link"]
+        X = on_chunks(_check_values, X, link) if is_lazy(X) else _check_values(X, link)
         return _divided(X, self._unit)
-
-    def _check_values(self, X: Array, link: str) -> None:
-        values = X.data if sp.issparse(X) else X
-        xp = namespace(values)
-        if link == "binary" and not bool(xp.all((values == 0) | (values == 1) | xp.isnan(values))):
-            raise InputError("link='binary' is for zeros and ones, and X has other values. Use link='relu', or X > 0.")
 
     def _checked(self, X: Any, reset: bool = False) -> Array:
         """Non-negative data as a csr_array, or as it is on a device; NaN only where that stands for missing."""
-        X = check_matrix(self, X, reset=reset, nonnegative=True, allow_nan=self.missing is not None)
-        if not is_host(X):
-            return X
-        X = sp.csr_array(X)
-        if not X.has_sorted_indices:
-            X = X.sorted_indices()
-        return X
+        X = check_matrix(self, X, reset=reset, nonnegative=True, allow_nan=self.missing is not None, sparse_chunks=True)
+        if is_lazy(X):
+            return on_chunks(_csr, X)
+        return _csr(X) if is_host(X) else X
 
     def _nan_is_missing(self) -> bool:
         return isinstance(self.missing, Real) and isnan(float(self.missing))
 
     def _resolve_link(self, X: Array) -> str:
-        values = X.data if sp.issparse(X) else X
-        xp = namespace(values)
-        binary = bool(xp.all((values == 0) | (values == 1) | xp.isnan(values)))
-        self._check_values(X, self.link)
+        strange, positive, missing = summed(_counts, X)
+        binary = strange == 0
+        if self.link == "binary" and not binary:
+            raise InputError(NOT_BINARY)
         link = ("binary" if binary else "relu") if self.link == "auto" else self.link
         if link == "binary" and self.objective == "latent":
             raise InputError("objective='latent' is for link='relu': a threshold leaves the scale of Theta open.")
-        positive = int(xp.sum(xp.astype(values > 0, xp.int64)))
         if positive == 0:
             raise InputError("No entry of X is positive: there is nothing to embed. Check the file or the filter.")
-        missing = int(xp.sum(xp.astype(xp.isnan(values), xp.int64)))
         if link == "binary" and positive + missing == int(np.prod(X.shape)):
             raise InputError("All entries of X are one: there is nothing to tell apart. Use data that has zeros too.")
         return link
@@ -228,11 +227,8 @@ class NMD(LatentTransformer):
 
     def _rms(self, X: Array, link: str) -> tuple[float, float]:
         """Root mean square of the positive entries, and their share; the latent scale of binary data is free, so 1."""
-        values = X.data if sp.issparse(X) else X
-        xp = namespace(values)
-        seen = xp.where(values > 0, values, xp.zeros_like(values))
-        count = float(xp.sum(xp.astype(values > 0, xp.float64)))
-        unit = 1.0 if link == "binary" else float(xp.linalg.vector_norm(seen)) / count**0.5
+        count, norm = summed(_count_and_norm, X, combine=_together)
+        unit = 1.0 if link == "binary" else norm / count**0.5
         return unit, count / float(np.prod(X.shape))
 
     def _embed(self, X: Array) -> tuple[Array, Array]:
@@ -252,17 +248,56 @@ class NMD(LatentTransformer):
         return tags
 
 
-def _power_of_two(X: Array) -> float:
-    """Unit in which the largest entry is near 1, where squares would otherwise leave the numbers; else 1."""
+def _counts(X: Array) -> tuple[int, int, int]:
+    """Number of entries that are neither zero nor one, that are positive, and that are missing."""
     values = X.data if sp.issparse(X) else X
     xp = namespace(values)
-    largest = float(xp.max(xp.where(xp.isnan(values), xp.zeros_like(values), values)))
+    strange = ~((values == 0) | (values == 1) | xp.isnan(values))
+    strange, positive, missing = (int(xp.sum(xp.astype(v, xp.int64))) for v in (strange, values > 0, xp.isnan(values)))
+    return strange, positive, missing
+
+
+def _check_values(X: Array, link: str) -> Array:
+    if link == "binary" and _counts(X)[0]:
+        raise InputError(NOT_BINARY)
+    return X
+
+
+def _csr(X: Any) -> sp.csr_array:
+    X = sp.csr_array(X)
+    return X if X.has_sorted_indices else X.sorted_indices()
+
+
+def _count_and_norm(X: Array) -> tuple[float, float]:
+    """Number of positive entries, and the root of the sum of their squares."""
+    values = X.data if sp.issparse(X) else X
+    xp = namespace(values)
+    seen = xp.where(values > 0, values, xp.zeros_like(values))
+    return float(xp.sum(xp.astype(values > 0, xp.float64))), float(xp.linalg.vector_norm(seen))
+
+
+def _together(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return one[0] + other[0], hypot(one[1], other[1])
+
+
+def _power_of_two(X: Array) -> float:
+    """Unit in which the largest entry is near 1, where squares would otherwise leave the numbers; else 1."""
+    (largest,) = summed(_largest, X, combine=max)
     return 1.0 if 1e-10 < largest < 1e10 else 2.0 ** round(log2(largest))
+
+
+def _largest(X: Array) -> tuple[float]:
+    values = X.data if sp.issparse(X) else X
+    xp = namespace(values)
+    known = xp.where(xp.isnan(values), xp.zeros_like(values), values)
+    return (float(xp.max(known)) if known.shape[0] else 0.0,)
 
 
 def _divided(X: Array, unit: float) -> Array:
     if unit == 1:
         return X
+    if is_lazy(X):
+        return on_chunks(_divided, X, unit)
     return (
         sp.csr_array((X.data / X.dtype.type(unit), X.indices, X.indptr), shape=X.shape) if sp.issparse(X) else X / unit
     )
@@ -275,6 +310,8 @@ def _masked(X: Array, mask: Any) -> Array:
             f"missing has the shape {tuple(np.shape(mask))} and X {tuple(X.shape)}. Give a mask of the shape of X, "
             "np.nan, or None."
         )
+    if is_lazy(X):
+        raise InputError("A dask array takes no mask. Give missing=np.nan and da.where(mask, np.nan, X).")
     if not is_host(X):
         return namespace(X).where(to_like(to_host(mask), X) != 0, float("nan"), X)
     hidden = sp.csr_array(mask, dtype=X.dtype, copy=True)

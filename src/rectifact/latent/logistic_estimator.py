@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, is_host
 from rectifact.core.checkpoint import open_checkpoint
+from rectifact.core.lazy import is_lazy
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
 from rectifact.core.validation import InputError, check_factor, check_matrix, fit_context
 from rectifact.latent.base import LatentTransformer
@@ -116,6 +117,8 @@ class LogisticPCA(LatentTransformer):
         return logistic_newton(X, np.asarray(self.components_, dtype=np.float64)).astype(self.components_.dtype)
 
     def _checked(self, X: Any, reset: bool = False) -> Any:
+        if is_lazy(X):
+            raise InputError("LogisticPCA works on one machine. Use NMD, which takes dask arrays, or give X.compute().")
         X = check_matrix(self, X, reset=reset, nonnegative=True)
         if not is_host(X):
             raise InputError("LogisticPCA works on the host: give a numpy array or a scipy sparse matrix, or use NMD.")

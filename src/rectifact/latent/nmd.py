@@ -19,10 +19,12 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from rectifact.core.arrays import Array, eps, is_host, namespace
+from rectifact.core.lazy import is_lazy
 from rectifact.core.linalg import gram_inverse
 from rectifact.core.monitor import Monitor
 from rectifact.kernels import nmd_e_step, nmd_fused, nmd_nearest, nmd_newton
 from rectifact.kernels.truncated import truncated_moments
+from rectifact.latent.lazy import embed_chunks, lazy_root, on_chunks, sweep_chunks
 from rectifact.latent.model import LatentModel
 from rectifact.latent.starts import filled_means
 
@@ -85,26 +87,42 @@ def sweep(
         return _fused_sweep(X, model, expect.link == "binary", fused, floor)
     xp = namespace(model.B)
     sigma, inverse = exp(model.log_sigma), xp.linalg.pinv(model.B @ model.B.T)  # data may have a lower rank
-    A = xp.empty_like(model.A)
-    ranges = tiles(X, model.B.itemsize)
+    if is_lazy(X):
+        A, products, gram, sums = sweep_chunks(sweep_rows, X, model.A, model.B, inverse, sigma, expect)
+    else:
+        A, products, sums = sweep_rows(X, model.A, model.B, inverse, sigma, expect, n_jobs)
+        gram = A.T @ A
+    B = xp.linalg.pinv(gram) @ products
+    return _with_newton_step(A, B, model.log_sigma, sums, floor)
+
+
+def sweep_rows(
+    X: Array, old: Array, B: Array, inverse: Array, sigma: float, expect: Expectation, n_jobs: int = 1
+) -> tuple[Array, Array, Array]:
+    """The part of a sweep that goes by rows: the new A, the sums ``A'Z``, and the objective with its derivatives.
+
+    ``old`` is A before, and ``inverse`` that of ``B B'``.
+    """
+    xp = namespace(B)
+    A = xp.empty_like(old)
+    ranges = tiles(X, B.itemsize)
     n_jobs = min(n_jobs, len(ranges))
 
     def work(job: int) -> tuple[Array, Array]:
         """Every n_jobs-th tile; threads share nothing but A, in which each has rows of its own."""
-        products, sums = xp.zeros_like(model.B), 0.0
-        scratch = xp.empty_like(model.A[: ranges[0].stop] @ model.B)
+        products, sums = xp.zeros_like(B), 0.0
+        scratch = xp.empty_like(old[: ranges[0].stop] @ B)
         for rows in ranges[job::n_jobs]:
-            theta = model.A[rows] @ model.B
+            theta = old[rows] @ B
             Z, terms = expect(X, rows, theta, sigma, scratch[: theta.shape[0]])
-            A[rows] = (Z @ model.B.T) @ inverse
+            A[rows] = (Z @ B.T) @ inverse
             products = products + A[rows].T @ Z
             sums = sums + terms
         return products, sums
 
     parts = [work(0)] if n_jobs == 1 else _in_threads(work, n_jobs)
     products, sums = (sum(terms) for terms in zip(*parts, strict=True))
-    B = xp.linalg.pinv(A.T @ A) @ products
-    return _with_newton_step(A, B, model.log_sigma, sums, floor)
+    return A, products, sums
 
 
 def _with_newton_step(A: Array, B: Array, log_sigma: float, sums: Array, floor: float) -> tuple[LatentModel, float]:
@@ -204,26 +222,32 @@ def canonical(model: LatentModel) -> LatentModel:
     """The same Theta with orthonormal rows of B, the most important first, each with its largest entry positive."""
     xp = namespace(model.B)
     Q, R = xp.linalg.qr(model.B.T)
-    U, s, Vt = xp.linalg.svd(model.A @ R.T, full_matrices=False)
+    left = lazy_root(model.A) if is_lazy(model.A) else model.A
+    U, s, Vt = xp.linalg.svd(left @ R.T, full_matrices=False)
     B = Vt @ Q.T
     places = xp.argmax(xp.abs(B), axis=1)
     sign = xp.sign(xp.stack([B[i, int(place)] for i, place in enumerate(places)]))
-    return LatentModel(U * (s * sign), B * sign[:, None], model.log_sigma)
+    A = model.A @ (R.T @ Vt.T * sign) if is_lazy(model.A) else U * (s * sign)
+    return LatentModel(A, B * sign[:, None], model.log_sigma)
 
 
 def expected_values(theta: Array, sigma: float, link: str) -> Array:
     """Expectation of X given Theta, equation 4.10 of [1]: never negative, and at most 1 for binary data."""
+    if is_lazy(theta):
+        return on_chunks(expected_values, theta, sigma, link)
     xp = namespace(theta)
     moments = truncated_moments(-theta / sigma)
     positive = xp.exp(moments.log_tail)
     return positive if link == "binary" else sigma * moments.d * positive
 
 
-def embed(X: Array, B: Array, sigma: float, link: str, *, n_jobs: int = 1) -> tuple[Array, Array]:
+def embed(X: Array, B: Array, sigma: float, link: str, n_jobs: int = 1) -> tuple[Array, Array]:
     """Rows of X in the space of the orthonormal components B: embedding (n, rank) and log-likelihood of each row.
 
     From the least squares fit to what one E-step from Theta = 0 fills in, by Newton's method row by row.
     """
+    if is_lazy(X):
+        return embed_chunks(embed, X, B, sigma, link, n_jobs)
     below, above = filled_means(0.0, sigma)
     xp = namespace(B)
     if sp.issparse(X):

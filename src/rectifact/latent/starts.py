@@ -4,6 +4,7 @@
 2022.
 """
 
+from functools import partial
 from math import log
 
 import numpy as np
@@ -12,8 +13,10 @@ from scipy.sparse.linalg import LinearOperator
 from scipy.special import ndtri
 
 from rectifact.core.arrays import Array, namespace
+from rectifact.core.lazy import is_lazy, summed
 from rectifact.core.linalg import lanczos_svd, subspace_svd
 from rectifact.kernels.truncated import truncated_moments
+from rectifact.latent.lazy import filled_factors
 from rectifact.latent.model import LatentModel
 
 __all__ = ["constant_start", "filled_means", "svd_start"]
@@ -21,15 +24,21 @@ __all__ = ["constant_start", "filled_means", "svd_start"]
 
 def constant_start(X: Array, link: str) -> tuple[float, float]:
     """Theta and sigma that are the same for all entries, equation 4.14 of [1]; missing entries do not count."""
+    missing, total, squares = summed(_moments, X)
+    count = float(np.prod(X.shape)) - missing
+    mean = total / count
+    if link == "binary":
+        return float(ndtri(mean)), 1.0
+    return mean, max(squares / count - mean**2, 1e-300) ** 0.5
+
+
+def _moments(X: Array) -> tuple[float, float, float]:
+    """Number of missing entries, sum and sum of squares of the others."""
     values = X.data if sp.issparse(X) else X[X != 0]
     xp = namespace(values)
     known = ~xp.isnan(values)
-    count = float(np.prod(X.shape)) - float(xp.sum(xp.astype(~known, xp.float64)))
     seen = xp.astype(xp.where(known, values, xp.zeros_like(values)), xp.float64)
-    mean = float(xp.sum(seen)) / count
-    if link == "binary":
-        return float(ndtri(mean)), 1.0
-    return mean, max(float(xp.sum(seen**2)) / count - mean**2, 1e-300) ** 0.5
+    return float(xp.sum(xp.astype(~known, xp.float64))), float(xp.sum(seen)), float(xp.sum(seen**2))
 
 
 def svd_start(X: Array, rank: int, link: str, *, seed: int = 0) -> LatentModel:
@@ -41,11 +50,11 @@ def svd_start(X: Array, rank: int, link: str, *, seed: int = 0) -> LatentModel:
     theta, sigma = constant_start(X, link)
     below, above = filled_means(theta / sigma, sigma)
     like = X.data if sp.issparse(X) else X
+    fill = partial(_filled, link=link, theta=theta, below=below, above=above)
+    if is_lazy(X):
+        return LatentModel(*filled_factors(fill, X, below, rank, seed), log(sigma))
     if sp.issparse(X):
-        values = np.asarray(X.data, dtype=np.float64)
-        seen = np.full_like(values, above) if link == "binary" else values
-        filled = np.where(np.isnan(values), theta, np.where(values > 0, seen, below))
-        S = sp.csr_array((filled - below, X.indices, X.indptr), shape=X.shape)
+        S = fill(X)
         svd = lanczos_svd(_plus_constant(S, below), rank, tol=1e-8, seed=seed)
     else:
         xp = namespace(X)
@@ -57,6 +66,14 @@ def svd_start(X: Array, rank: int, link: str, *, seed: int = 0) -> LatentModel:
     if sp.issparse(X):
         A, B = (np.ascontiguousarray(factor, dtype=like.dtype) for factor in (A, B))
     return LatentModel(A, B, log(sigma))
+
+
+def _filled(X: sp.csr_array, link: str, theta: float, below: float, above: float) -> sp.csr_array:
+    """The latent matrix less ``below``, which is what is filled in for zeros."""
+    values = np.asarray(X.data, dtype=np.float64)
+    seen = np.full_like(values, above) if link == "binary" else values
+    filled = np.where(np.isnan(values), theta, np.where(values > 0, seen, below))
+    return sp.csr_array((filled - below, X.indices, X.indptr), shape=X.shape)
 
 
 def filled_means(a: float, sigma: float) -> tuple[float, float]:

@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, eps, namespace
 from rectifact.core.checkpoint import open_checkpoint
+from rectifact.core.lazy import evaluate
 from rectifact.core.linalg import frobenius_residual, pseudo_inverse
 from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
 from rectifact.core.rectify import Geometric, relu
 from rectifact.core.validation import InputError, Interval, StrOptions, check_matrix, fit_context
-from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, decode, descend
+from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, stage
 from rectifact.parts.base import PartsTransformer
 from rectifact.parts.samples import Norm, choose_norm, divided, sample_norms
 from rectifact.parts.starts import Subspace
@@ -187,15 +188,16 @@ class ANDNMF(PartsTransformer):
         data, start = (space.coordinates, H @ space.basis) if compressed else (samples, H)
         monitor = monitor_of(self, checkpoint=checkpoint)
         found = self._run(data, start, threshold, monitor)
-        WtX, WtW = (samples.T @ found.W).T, found.W.T @ found.W
+        WtX, WtW, largest = evaluate(
+            (samples.T @ found.W).T, found.W.T @ found.W, namespace(found.W).max(found.W, axis=0)
+        )
         H = found.H
         if compressed:  # back to all features, as the last stage would have done it
             H = descend(H @ space.svd.Vt, WtX, WtW, n_inner=self.n_inner, step=self.step)
-        order = self._order(found.W, H)
+        order = self._order(WtW, H)
         H, WtX, WtW, thresholds = H[order], WtX[order], WtW[order][:, order], found.thresholds[order]
         self._set_parts(H, thresholds)
-        largest = namespace(H).max(found.W, axis=0)[order]
-        self._stream = Stream(H, WtX, WtW, largest, threshold, monitor.n_iter)
+        self._stream = Stream(H, WtX, WtW, largest[order], threshold, monitor.n_iter)
         self.reconstruction_err_ = float(frobenius_residual(X, self._weights(samples, norms), self.components_))
         set_fit_report(self, monitor)
         return self
@@ -215,9 +217,9 @@ class ANDNMF(PartsTransformer):
             self._check_alike(X)
         samples, _ = self._normalized(X, first=first)
         stream = self._open_stream(X, samples) if first else self._stream
-        weights = decode(samples, stream.H, stream.threshold, stream.stage, self.forgetting * stream.largest)
-        WtX = self.forgetting * stream.WtX + (samples.T @ weights.W).T
-        WtW = self.forgetting * stream.WtW + weights.W.T @ weights.W
+        seen = self.forgetting * stream.largest
+        weights, WtX, WtW = stage(samples, stream.H, stream.threshold, stream.stage, seen)
+        WtX, WtW = self.forgetting * stream.WtX + WtX, self.forgetting * stream.WtW + WtW
         H = descend(stream.H, WtX, WtW, n_inner=self.n_inner, step=self.step)
         self._stream = Stream(H, WtX, WtW, weights.largest, stream.threshold, stream.stage + 1)
         self._set_parts(H, weights.thresholds)
@@ -243,7 +245,7 @@ class ANDNMF(PartsTransformer):
             raise InputError(
                 f"The parts grew beyond all bounds with step={self.step}. Use step=None, the largest safe one."
             )
-        if not bool(namespace(found.W).any(found.W > 0)):
+        if not bool(evaluate(namespace(found.W).any(found.W > 0))[0]):
             raise InputError(
                 f"No weight reaches its threshold: noise_floor={self.noise_floor} or the parts given as init leave "
                 "nothing. Lower noise_floor, or use init='auto'."
@@ -282,12 +284,12 @@ class ANDNMF(PartsTransformer):
         self.resolved_["compress"] = compressed
         return compressed
 
-    def _order(self, W: Array, H: Array) -> Array:
+    def _order(self, WtW: Array, H: Array) -> Array:
         """Largest contribution to the samples first; parts that were given to start from keep their places."""
         xp = namespace(H)
         if self.resolved_["init"] == "given":
             return xp.arange(H.shape[0], device=H.device)
-        return xp.argsort(-xp.linalg.vector_norm(W, axis=0) * xp.linalg.vector_norm(H, axis=1))
+        return xp.argsort(-xp.sqrt(xp.linalg.diagonal(WtW)) * xp.linalg.vector_norm(H, axis=1))
 
     def _open_stream(self, X: Array, samples: Array) -> Stream:
         space = self._subspace(samples, first_batch=True)

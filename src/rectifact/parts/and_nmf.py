@@ -7,15 +7,18 @@ correlations", ICML 2017.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from rectifact.core.arrays import Array, eps, namespace
+from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, recomputed, total
 from rectifact.core.linalg import frobenius_residual, gram_inverse, on_cuda, pseudo_inverse
 from rectifact.core.monitor import Monitor
 from rectifact.core.rectify import Schedule, relu
 from rectifact.parts.samples import squared_norm
 
-__all__ = ["Decoding", "Factorization", "Threshold", "and_nmf", "decode", "descend"]
+__all__ = ["Decoding", "Factorization", "Threshold", "and_nmf", "decode", "descend", "stage"]
 
 
 @dataclass(frozen=True)
@@ -64,10 +67,51 @@ def decode(X: Array, H: Array, threshold: Threshold, t: int, seen: Array | float
     xp, inverse = namespace(H), pseudo_inverse(H)
     Z = X @ inverse
     largest = xp.maximum(xp.max(Z, axis=0), seen + xp.zeros_like(H[:, 0]))
+    thresholds, on_floor = _levels(largest, inverse, threshold, t)
+    return Decoding(relu(Z, thresholds), thresholds, largest, on_floor)
+
+
+def _levels(largest: Array, inverse: Array, threshold: Threshold, t: int) -> tuple[Array, Array]:
+    """Thresholds of the parts in stage ``t`` from their largest weights, and whether only noise holds them up."""
+    xp = namespace(inverse)
     falling = threshold.schedule(t) * (largest if threshold.unit == "component" else xp.ones_like(largest))
     floor = threshold.multiple * threshold.noise * xp.linalg.vector_norm(inverse, axis=0)
-    thresholds = xp.maximum(falling, floor)
-    return Decoding(relu(Z, thresholds), thresholds, largest, xp.all(falling <= floor))
+    return xp.maximum(falling, floor), xp.all(falling <= floor)
+
+
+def stage(X: Array, H: Array, threshold: Threshold, t: int, seen: Array | float = 0.0) -> tuple[Decoding, Array, Array]:
+    """Weights W of the samples in stage ``t``, as :func:`decode` finds them, and all that the parts need: W'X and W'W.
+
+    A lazy X is read twice in one computation, for the largest weights and for the products, and not kept meanwhile.
+    """
+    if not is_lazy(X):
+        weights = decode(X, H, threshold, t, seen)
+        return weights, (X.T @ weights.W).T, weights.W.T @ weights.W
+    inverse = pseudo_inverse(H)
+    tops = total(over_chunks(_largest, X, small=(inverse, seen)), _larger)
+    sums = total(over_chunks(_products, recomputed(X), small=(inverse, tops, threshold, t)))
+    (largest,), (WtX, WtW) = map(opened, evaluate(tops, sums))
+    thresholds, on_floor = _levels(largest, inverse, threshold, t)
+    meta = np.empty((0, 0), dtype=X.dtype)
+    W = X.map_blocks(_weights, inverse, thresholds, chunks=(X.chunks[0], (H.shape[0],)), dtype=X.dtype, meta=meta)
+    return Decoding(W, thresholds, largest, on_floor), WtX, WtW
+
+
+def _weights(X: Array, inverse: Array, thresholds: Array) -> Array:
+    return relu(X @ inverse, thresholds)
+
+
+def _largest(X: Array, inverse: Array, seen: Array | float) -> tuple[Array]:
+    return (np.maximum(np.max(X @ inverse, axis=0), seen),)
+
+
+def _larger(one: tuple[Array], other: tuple[Array]) -> tuple[Array]:
+    return (np.maximum(one[0], other[0]),)
+
+
+def _products(X: Array, inverse: Array, tops: tuple[Array], threshold: Threshold, t: int) -> tuple[Any, Any]:
+    W = _weights(X, inverse, _levels(tops[0], inverse, threshold, t)[0])
+    return W.T @ X, W.T @ W
 
 
 def and_nmf(
@@ -109,14 +153,16 @@ def and_nmf(
     >>> total_correlation_error(found.H, topics.components) < 1e-8
     True
     """
-    norm = squared_norm(X) ** 0.5
+    squared = squared_norm(X)
+    norm = squared**0.5
     H = monitor.resume(H)
     for t in monitor:
-        weights = decode(X, H, threshold, t)
-        WtX, WtW = (X.T @ weights.W).T, weights.W.T @ weights.W
+        weights, WtX, WtW = stage(X, H, threshold, t)
         H = descend(H, WtX, WtW, n_inner=n_inner, step=step)
         monitor.record(
-            lambda: max(float(frobenius_residual(X, weights.W, H) / norm), 10 * eps(H)),  # less is rounding
+            lambda: max(
+                float(frobenius_residual(X, weights.W, H, (squared, WtX, WtW)) / norm), 10 * eps(H)
+            ),  # less is rounding
             settled=lambda: threshold.schedule.settled(t) or bool(weights.on_floor),
             state=lambda: H,
         )

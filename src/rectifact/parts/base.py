@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, namespace, to_host, to_like
+from rectifact.core.lazy import evaluate, is_lazy
 from rectifact.core.linalg import nnls_gram
 from rectifact.core.validation import (
     RUN_CONSTRAINTS,
@@ -47,7 +48,7 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Refuse data without a scale, or one whose squares leave the numbers."""
         entries = X.data if sp.issparse(X) else X
         xp = namespace(entries)
-        largest = float(xp.max(xp.abs(entries))) if entries.shape[0] else 0.0
+        largest = float(evaluate(xp.max(xp.abs(entries)))[0]) if entries.shape[0] else 0.0
         if largest == 0:
             raise InputError("All entries of X are zero: there are no parts to find. Check the file or the filter.")
         most = 1e100 if entries.dtype == xp.float64 else 1e12
@@ -97,7 +98,7 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return find_start(name, X, space, check_generator(self.random_state))
 
     def _given(self, X: Array) -> Array:
-        like = X.data if sp.issparse(X) else X
+        like = X.data if sp.issparse(X) else np.empty(0, dtype=X.dtype) if is_lazy(X) else X
         try:
             H = to_like(np.asarray(to_host(self.init), dtype=np.float64), like)
         except (TypeError, ValueError) as error:
@@ -129,6 +130,8 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def _nonnegative_least_squares(self, X: Array) -> Array:
         H = self.components_
         cross = X @ H.T
+        if is_lazy(X):
+            return cross.map_blocks(_nnls_rows, H @ H.T, dtype=cross.dtype, meta=np.empty((0, 0), dtype=cross.dtype))
         return to_like(nnls_gram(to_host(H @ H.T), to_host(cross).T).T, cross)
 
     def __sklearn_tags__(self) -> Any:
@@ -136,3 +139,7 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _nnls_rows(cross: Any, gram: Any) -> Any:
+    return nnls_gram(gram, cross.T).T

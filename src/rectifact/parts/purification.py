@@ -10,9 +10,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rectifact.core.arrays import Array, eps, namespace
+from rectifact.core.lazy import evaluate, is_lazy
 from rectifact.core.rectify import shifted_relu
 
-__all__ = ["Purifier", "begin", "cross_covariance", "decode_shifted", "purify", "sampling_floor", "step_size"]
+__all__ = [
+    "Purifier",
+    "Weights",
+    "begin",
+    "cross_covariance",
+    "decode_shifted",
+    "purify",
+    "sampling_floor",
+    "step_size",
+]
 
 Inverse = Callable[[Array], Array]
 
@@ -60,9 +70,17 @@ def sampling_floor(n_components: int, n_samples: int) -> float:
 
 def cross_covariance(W: Array, X: Array) -> Array:
     """Covariance (n_components, n_features) of weights and samples, neither of which is centred in memory."""
+    return _covariance(W, (X.T @ W).T, *_means(W, X))
+
+
+def _means(W: Array, X: Array) -> tuple[Array, Array]:
+    """Means of weights and samples."""
     xp = namespace(W)
-    n_samples = W.shape[0]
-    return (X.T @ W).T / n_samples - xp.mean(W, axis=0)[:, None] * (X.T @ xp.ones_like(W[:, 0]))[None, :] / n_samples
+    return xp.mean(W, axis=0), X.T @ xp.ones_like(W[:, 0]) / W.shape[0]
+
+
+def _covariance(W: Array, WtX: Array, mean_W: Array, mean_X: Array) -> Array:
+    return WtX / W.shape[0] - mean_W[:, None] * mean_X[None, :]
 
 
 def decode_shifted(X: Array, H: Array, thresholds: Array | float, inverse: Inverse) -> Array:
@@ -83,19 +101,30 @@ def begin(X: Array, H: Array, *, threshold: float, inverse: Inverse, balance: bo
     """
     xp = namespace(H)
     if balance:
-        moments = xp.mean(decode_shifted(X, H, 0.0, inverse) ** 2, axis=0)
+        W = decode_shifted(X, H, 0.0, inverse)
+        (moments,) = evaluate(namespace(W).mean(W**2, axis=0))
         H = H * xp.sqrt(xp.where(moments > 0, moments, xp.ones_like(moments)))[:, None]
     P = inverse(H)
     Z = X @ P
-    thresholds = threshold * xp.clip(xp.max(Z, axis=0), 0, None)
-    C = 2 * cross_covariance(shifted_relu(Z, thresholds), X)
+    largest, size = evaluate(namespace(Z).max(Z, axis=0), namespace(Z).mean(Z**2))
+    thresholds = threshold * xp.clip(largest, 0, None)
+    (C,) = evaluate(2 * cross_covariance(shifted_relu(Z, thresholds), X))
     own = xp.sort(xp.sum(C * P.T, axis=1))
     middle = own[own.shape[0] // 2]
-    varies = middle > 1e3 * eps(H) * xp.mean(Z**2)  # else it is rounding
+    varies = middle > 1e3 * eps(H) * size  # else it is rounding
     return Purifier(H, thresholds, 1 / xp.where(varies, middle, xp.zeros_like(middle)))
 
 
-def purify(state: Purifier, X: Array, *, eta: float, inverse: Inverse) -> tuple[Purifier, Array]:
+@dataclass(frozen=True)
+class Weights:
+    """Decoded weights W (n_samples, n_components); of a lazy X also the products W'X and W'W, which came with them."""
+
+    W: Array
+    WtX: Array | None = None
+    WtW: Array | None = None
+
+
+def purify(state: Purifier, X: Array, *, eta: float, inverse: Inverse) -> tuple[Purifier, Weights]:
     r"""One step of Algorithm 1 in [1] on the samples X; returns the new state and the weights it decoded.
 
     The update is :math:`H \leftarrow (1-\eta) H + \eta r E[(x-x')(w-w')^T]`. The expectation over pairs of samples is
@@ -109,10 +138,15 @@ def purify(state: Purifier, X: Array, *, eta: float, inverse: Inverse) -> tuple[
     >>> X = (rng.random((20_000, 2)) < 0.2) @ np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     >>> state = begin(X, np.array([[1.0, 0.1, 1.0], [0.1, 1.0, 0.1]]), threshold=0.2, inverse=pseudo_inverse)
     >>> for _ in range(100):
-    ...     state, W = purify(state, X, eta=0.5, inverse=pseudo_inverse)
+    ...     state, weights = purify(state, X, eta=0.5, inverse=pseudo_inverse)
     >>> bool(abs(state.H[0, 1] / state.H[0, 0]) < 0.05)
     True
     """
     W = decode_shifted(X, state.H, state.thresholds, inverse)
-    H = (1 - eta) * state.H + eta * state.gain * 2 * cross_covariance(W, X)
-    return replace(state, H=H, n_steps=state.n_steps + 1), W
+    if is_lazy(X):
+        WtX, WtW, *means = evaluate((X.T @ W).T, W.T @ W, *_means(W, X))
+        weights, C = Weights(W, WtX, WtW), _covariance(W, WtX, *means)
+    else:
+        weights, C = Weights(W), cross_covariance(W, X)
+    H = (1 - eta) * state.H + eta * state.gain * 2 * C
+    return replace(state, H=H, n_steps=state.n_steps + 1), weights

@@ -144,11 +144,12 @@ class PurificationNMF(PartsTransformer):
                 UserWarning,
                 stacklevel=3,
             )
-        norm, monitor = squared_norm(X) ** 0.5, monitor_of(self, checkpoint=checkpoint)
+        squared, monitor = squared_norm(X), monitor_of(self, checkpoint=checkpoint)
         state = monitor.resume(state)
         for _ in monitor:
-            state, W = purify(state, X, eta=self.step, inverse=self._inverse)
-            monitor.record(lambda: frobenius_residual(X, W, state.H) / norm, state=lambda: state)
+            state, seen = purify(state, X, eta=self.step, inverse=self._inverse)
+            products = (squared, seen.WtX, seen.WtW)
+            monitor.record(lambda: frobenius_residual(X, seen.W, state.H, products) / squared**0.5, state=lambda: state)
         self._set_state(state, X.shape[0])
         W = decode_shifted(X, self.components_, self.thresholds_, self._inverse)
         self.reconstruction_err_ = float(frobenius_residual(X, W, self.components_))

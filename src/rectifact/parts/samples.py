@@ -5,6 +5,7 @@ from typing import Literal
 import scipy.sparse as sp
 
 from rectifact.core.arrays import Array, namespace
+from rectifact.core.lazy import evaluate, is_lazy
 
 __all__ = ["choose_norm", "divided", "sample_norms", "squared_norm"]
 
@@ -25,8 +26,8 @@ def choose_norm(X: Array) -> Norm:
     """
     entries = X.data if sp.issparse(X) else X
     xp = namespace(entries)
-    size = xp.sum(xp.abs(entries))
-    return "l1" if bool(size - xp.sum(entries) <= MOST_NEGATIVE * 2 * size) else "l2"
+    size, signed = evaluate(xp.sum(xp.abs(entries)), xp.sum(entries))
+    return "l1" if bool(size - signed <= MOST_NEGATIVE * 2 * size) else "l2"
 
 
 def sample_norms(X: Array, norm: Norm) -> Array:
@@ -67,4 +68,6 @@ def squared_norm(X: Array) -> Array:
     """
     if sp.issparse(X):
         return (X.data.astype("float64") ** 2).sum()
+    if is_lazy(X):
+        return float(evaluate((X**2).sum())[0])
     return namespace(X).linalg.vector_norm(X) ** 2

@@ -19,7 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from rectifact.core.arrays import Array, eps, namespace, normal_like, to_host, to_like
+from rectifact.core.lazy import cut_like, evaluate, is_lazy, opened, over_chunks, persist, total
+from rectifact.core.lazy_linalg import lazy_subspace_svd
 from rectifact.core.linalg import SVD, lanczos_svd, nnls_gram, procrustes, subspace_svd
+from rectifact.core.validation import InputError
 from rectifact.parts.samples import squared_norm
 
 __all__ = [
@@ -70,20 +73,25 @@ def subspace(X: Array, rank: int, *, seed: int = 0) -> Subspace:
     >>> subspace(np.outer([1.0, 2.0, 3.0], [1.0, 1.0]), 2).rank
     1
     """
-    (n, d), total = X.shape, float(squared_norm(X))
+    n, d = X.shape
     rank = min(rank, n, d)
-    if sp.issparse(X):  # the long flat spectrum of a sparse matrix would take a block method many rounds
-        U, s, Vt = lanczos_svd(X, rank, tol=1e-6, seed=seed)
+    if is_lazy(X):
+        (U, s, Vt), squared = lazy_subspace_svd(X, rank, n_iter=30, tol=1e-8, seed=seed)
+    elif sp.issparse(X):  # the long flat spectrum of a sparse matrix would take a block method many rounds
+        (U, s, Vt), squared = lanczos_svd(X, rank, tol=1e-6, seed=seed), float(squared_norm(X))
     else:
-        U, s, Vt = subspace_svd(X, rank, n_iter=30, tol=1e-8, seed=seed)
+        (U, s, Vt), squared = subspace_svd(X, rank, n_iter=30, tol=1e-8, seed=seed), float(squared_norm(X))
     xp = namespace(s)
     rounding = 10 * eps(s)
     found = int(xp.sum(xp.astype(s > rounding * s[0], xp.int64))) if float(s[0]) > 0 else 0
-    U, s, Vt = U[:, :found], s[:found], Vt[:found]
-    rest = max(total - float(xp.sum(s**2)), 0.0) / max(n * (d - found), 1)
+    flipped = xp.astype(xp.sum(Vt[:found] ** 3, axis=1) < 0, s.dtype)
+    sign = 1 - 2 * flipped  # the signs of a solver depend on the order of its sums
+    U, s, Vt = U[:, :found] * sign, s[:found], Vt[:found] * sign[:, None]
+    rest = max(squared - float(xp.sum(s**2)), 0.0) / max(n * (d - found), 1)
     # Below the rounding of the two sums nothing can be said: exact data has no noise.
-    noise = rest**0.5 if rest * n * d > 10 * rounding * total else 0.0
-    return Subspace(SVD(U, s, Vt), U * s, noise)
+    noise = rest**0.5 if rest * n * d > 10 * rounding * squared else 0.0
+    (coordinates,) = persist(U * s)  # far smaller than X, and read in each iteration
+    return Subspace(SVD(coordinates / s if is_lazy(X) else U, s, Vt), coordinates, noise)
 
 
 def ica_start(space: Subspace, rng: np.random.Generator, *, n_iter: int = 200) -> Array:
@@ -100,17 +108,20 @@ def ica_start(space: Subspace, rng: np.random.Generator, *, n_iter: int = 200) -
     n_iter : most rounds; about ten are typical
     """
     Y = space.coordinates
-    xp, (n, k) = namespace(Y), Y.shape
-    Y = Y * to_like(rng.gamma(2.0, size=(n, 1)), Y)
-    centred = Y - xp.mean(Y, axis=0)
-    values, vectors = xp.linalg.eigh(centred.T @ centred / n)
-    scale = xp.sqrt(xp.clip(values, float(values[-1]) * eps(Y) * k, None))
-    white = centred @ (vectors / scale)
-    rotation, _ = xp.linalg.qr(normal_like(rng, (k, k), Y))
+    like = space.svd.s
+    xp, (n, k) = namespace(like), Y.shape
+    Y = Y * cut_like(to_like(rng.gamma(2.0, size=(n, 1)), like), Y)
+    centred = Y - evaluate(namespace(Y).mean(Y, axis=0))[0]
+    (covariance,) = evaluate(centred.T @ centred / n)
+    values, vectors = xp.linalg.eigh(covariance)
+    scale = xp.sqrt(xp.clip(values, float(values[-1]) * eps(like) * k, None))
+    (white,) = persist(centred @ (vectors / scale))
+    rotation, _ = xp.linalg.qr(normal_like(rng, (k, k), like))
     for _ in range(n_iter):
         before = rotation
         sources = white @ rotation.T
-        rotation = procrustes((sources**2).T @ white, xp.eye(k, dtype=Y.dtype, device=Y.device))
+        (moments,) = evaluate((sources**2).T @ white)
+        rotation = procrustes(moments, xp.eye(k, dtype=like.dtype, device=like.device))
         if float(xp.min(xp.abs(xp.sum(rotation * before, axis=1)))) > 1 - 1e-4:
             break
     # u^2 leads to positive skewness, so weights point the right way already.
@@ -122,6 +133,8 @@ def spa_start(space: Subspace) -> Array:
 
     Takes the sample of largest norm, removes its direction from all, and so on.
     """
+    if is_lazy(space.coordinates):
+        return _successive_rows(space.coordinates, space.rank) @ space.svd.Vt
     chosen = _successive_projection(space.coordinates, space.rank)
     return space.coordinates[chosen] @ space.svd.Vt
 
@@ -175,12 +188,37 @@ def _successive_projection(rows: Array, n_chosen: int) -> list[int]:
     return chosen
 
 
+def _successive_rows(rows: Array, n_chosen: int) -> Array:
+    """The rows that SPA chooses from a lazy array, one computation each; what is removed is a small projector."""
+    n_columns = rows.shape[1]
+    chosen, projector = np.empty((0, n_columns), dtype=rows.dtype), np.eye(n_columns, dtype=rows.dtype)
+    for _ in range(n_chosen):
+        boxes = over_chunks(_longest, rows, small=(projector,))
+        _, row = opened(evaluate(total(boxes, _longer))[0])
+        chosen = np.concatenate([chosen, row[None]])
+        longest = row @ projector
+        direction = longest / max(float(np.linalg.norm(longest)), eps(rows) ** 4)
+        projector = projector - (projector @ direction)[:, None] * direction[None, :]
+    return chosen
+
+
+def _longest(rows: Any, projector: Any) -> tuple[float, Any]:
+    lengths = ((rows @ projector) ** 2).sum(axis=1)
+    place = int(np.argmax(lengths))
+    return float(lengths[place]), rows[place]
+
+
+def _longer(one: tuple[float, Any], other: tuple[float, Any]) -> tuple[float, Any]:
+    return one if one[0] >= other[0] else other
+
+
 def nndsvd_start(space: Subspace) -> Array:
     """Positive or negative parts of the singular vectors, whichever carry more (NNDSVD, [4])."""
-    xp = namespace(space.svd.U)
+    xp = namespace(space.svd.s)
     U, V = space.svd.U, space.svd.Vt.T
-    positive = xp.linalg.vector_norm(xp.clip(U, 0, None), axis=0) * xp.linalg.vector_norm(xp.clip(V, 0, None), axis=0)
-    negative = xp.linalg.vector_norm(xp.clip(-U, 0, None), axis=0) * xp.linalg.vector_norm(xp.clip(-V, 0, None), axis=0)
+    above, below = evaluate(*(namespace(U).sum((xp.abs(U) + sign * U) ** 2, axis=0) for sign in (1, -1)))
+    positive = xp.sqrt(above) * xp.linalg.vector_norm(xp.clip(V, 0, None), axis=0)
+    negative = xp.sqrt(below) * xp.linalg.vector_norm(xp.clip(-V, 0, None), axis=0)
     sign = xp.where(positive >= negative, 1.0, -1.0)
     return (xp.clip(V * sign, 0, None) * space.svd.s).T
 
@@ -203,6 +241,8 @@ def find_start(name: str, X: Array, space: Subspace, rng: np.random.Generator) -
     """Parts by the start of this name; as many as the subspace has directions."""
     if name == "ica":
         return ica_start(space, rng)
+    if name == "anchor" and is_lazy(X):
+        raise InputError("init='anchor' works on the host. Use init='auto', or fit X.compute() if memory allows.")
     if name == "anchor":
         return anchor_start(X, space.rank)
     return spa_start(space) if name == "spa" else nndsvd_start(space)
