@@ -2,16 +2,20 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from rectifact import NMD, DawidSkene, SymNMF, SymNMFNet, kernels
 from rectifact.core.monitor import Monitor
 from rectifact.crowd import read_answers
 from rectifact.crowd.device import tensor
-from rectifact.crowd.em import class_totals, confusions_of, em, expected_counts, update_posteriors
+from rectifact.crowd.em import em, vote_shares
 from rectifact.crowd.fitting import Problem
+from rectifact.crowd.variational import variational
 from rectifact.datasets import make_block_model, make_crowd
 from rectifact.kernels import nmd_fused, reference
+from rectifact.latent.model import LatentModel
+from rectifact.latent.nmd import Expectation, nmd
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton", reason="no Triton")
@@ -37,13 +41,20 @@ def data(n, d, r, binary, missing, seed=0):
 def test_products_equal_the_reference(n, d, r, missing, binary):
     X, A, B, W = data(n, d, r, binary, missing)
     Z, sums = reference.nmd_e_step(X, A @ B, 0.7, binary)
-    on = [torch.tensor(array, dtype=torch.float32, device="cuda") for array in (X, A, B, W)]
-    fused = nmd_fused(on[0], on[2])
-    rows, found = fused.nmd_row_products(*on[:3], 0.7, binary)
-    columns = fused.nmd_column_products(*on, 0.7, binary)
-    for got, wanted in ((rows, Z @ B.T), (columns, W.T @ Z)):
-        assert np.linalg.norm(got.cpu().numpy() - wanted) <= 2e-6 * np.linalg.norm(wanted)
+    X, A, B, W, sigma = (torch.tensor(array, dtype=torch.float32, device="cuda") for array in (X, A, B, W, 0.7))
+    fused = nmd_fused(X, B)
+    factors = fused.halves(A), fused.halves(B)
+    rows, found = fused.nmd_row_products(X, *factors, sigma, binary, missing > 0)
+    columns = fused.nmd_column_products(X, *factors, fused.halves(W), sigma, binary, missing > 0)
+    for got, wanted in ((rows, Z @ B.cpu().double().numpy().T), (columns, W.cpu().double().numpy().T @ Z)):
+        assert np.linalg.norm(got.cpu().numpy() - wanted) <= 1e-5 * np.linalg.norm(wanted)
     assert_allclose(found.cpu().numpy(), sums, rtol=1e-4)
+
+
+def test_halves_hold_sixteen_bits():
+    A = torch.randn((50, 7), device="cuda") * 10.0 ** torch.arange(-20, 15, 5, device="cuda")
+    high, low = nmd_fused(A, A.T).halves(A)
+    assert ((high.double() + low.double() - A.double()).abs() <= 2.0**-16 * A.abs()).all()
 
 
 def test_where_it_serves():
@@ -107,21 +118,67 @@ def test_a_crowd_on_the_device_equals_the_one_on_the_host(model):
     assert_allclose(device.log_likelihood_, host.log_likelihood_, rtol=1e-5)
 
 
-def test_nothing_is_copied_between_checks():
-    """Iterations of EM between two checks of the monitor, watched by torch for anything that waits for the device."""
+class Watched(Monitor):
+    """Between its checks torch raises at anything that makes the host wait for the device."""
+
+    @property
+    def due(self):
+        at_a_check = super().due
+        torch.cuda.set_sync_debug_mode("default" if at_a_check else "error")
+        return at_a_check
+
+    def __iter__(self):
+        for t in super().__iter__():
+            torch.cuda.set_sync_debug_mode("error" if t > 3 else "default")  # the first ones compile and record
+            yield t
+
+
+@pytest.fixture
+def watched():
+    yield Watched(13, tol=0, check_every=12)
+    torch.cuda.set_sync_debug_mode("default")
+
+
+def test_the_watch_notices_a_wait(watched):
+    number = torch.ones((), device="cuda")
+    with pytest.raises(RuntimeError, match="synchroniz"):
+        for _ in watched:
+            float(number)
+
+
+@pytest.mark.parametrize("model", ["full", "auto"])
+def test_nothing_waits_between_checks_of_a_crowd(model, watched):
     crowd = make_crowd(500, n_workers=10, n_classes=3)
-    problem = Problem(read_answers(crowd.answers).one_hot(), np.full((500, 3), 1 / 3), None, "cuda")
-    B, _, _ = problem.placed
-    start = tensor(np.random.default_rng(0).dirichlet(np.ones(3), 500), "cuda")
-    em(B, start, smoothing=0.1, monitor=Monitor(2, tol=0))  # compiles
-    monitor = Monitor(20, tol=0, check_every=50)
-    torch.cuda.set_sync_debug_mode("error")
-    try:
-        for t in monitor:
-            if t == 10:
-                break
-            counts = expected_counts(B, start)
-            confusions = confusions_of(counts, 0.1)
-            update_posteriors(B, torch.log(class_totals(start) / 500), torch.log(confusions), start, None)
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
+    answers = read_answers(crowd.answers)
+    votes = vote_shares(answers.votes())
+    problem = Problem(answers.one_hot(), votes, None, "cuda")
+    B, shares, _ = problem.placed
+    if model == "full":
+        em(B, shares, smoothing=0.1, monitor=watched)
+    else:
+        variational(B, shares, shares, monitor=watched)
+    assert len(watched.history) == 2
+
+
+@pytest.mark.parametrize("link", ["relu", "binary"])
+def test_nothing_waits_between_checks_of_a_climb(link, watched):
+    X, A, B, _ = data(300, 60, 5, link == "binary", 0.0)
+    X, A, B = (torch.tensor(array, dtype=torch.float32, device="cuda") for array in (X, A, B))
+    nmd(X, LatentModel(A, B, 0.0), expect=Expectation(link, missing=False), monitor=watched)
+    assert len(watched.history) == 2
+    assert watched.history[1]["loss"] < watched.history[0]["loss"]
+
+
+def test_a_climb_on_the_device_takes_the_same_turns():
+    """Rejected sweeps too: choices on the device are those that the host would make."""
+    X, A, B, _ = data(200, 40, 3, False, 0.0)
+    climbs = {}
+    for name in ("host", "device"):
+        monitor, rows = Monitor(80, tol=0), []
+        monitor.callbacks = [rows.append]
+        on = sp.csr_array(X) if name == "host" else torch.tensor(X, device="cuda")
+        factors = (A, B) if name == "host" else (torch.tensor(A, device="cuda"), torch.tensor(B, device="cuda"))
+        nmd(on, LatentModel(*factors, 0.0), expect=Expectation(), monitor=monitor)
+        climbs[name] = [row["loss"] for row in rows]
+    assert_allclose(climbs["device"], climbs["host"], rtol=1e-9)
+    assert (np.diff(climbs["host"]) == 0).any()  # one was rejected

@@ -75,6 +75,11 @@ class Monitor:
     _stalls: int = field(default=0, init=False, repr=False)
     _start: float | None = field(default=None, init=False, repr=False)
 
+    @property
+    def due(self) -> bool:
+        """Whether this iteration is checked."""
+        return self.n_iter % self.check_every == 0 or self.n_iter == self.max_iter
+
     def resume(self, state: Any) -> Any:
         """The state that an interrupted run has saved, in the form of ``state``, or ``state`` where there is none."""
         found = self.saved.read() if self.saved is not None else None
@@ -123,7 +128,7 @@ class Monitor:
         ``state`` is all that the next iteration needs: arrays and numbers, in tuples and dataclasses. It is saved while
         the run goes on, so that a resumed one has at least one iteration left to do, and where a callback stops it.
         """
-        if self.n_iter % self.check_every and self.n_iter < self.max_iter:
+        if not self.due:
             return
         settled = settled() if callable(settled) else settled
         row = {"iter": self.n_iter, "loss": float(loss()), "seconds": perf_counter() - (self._start or 0.0)}

@@ -1,8 +1,8 @@
 """Hot loops. This is the only place that chooses between the plain, the compiled and the fused form.
 
-``reference`` is the specification, in any array library; ``compiled`` has the same names and arguments in
-numba for numpy arrays, ``fused`` what is worth it in Triton for CUDA tensors. Both are imported at the first use, so
-that importing rectifact loads neither numba nor torch.
+``reference`` is the specification, in any array library; ``compiled`` has the same names and arguments in numba for
+numpy arrays, ``fused_crowd`` and ``fused_nmd`` what is worth it in Triton for CUDA tensors. All are imported at the
+first use, so that importing rectifact loads neither numba nor torch.
 """
 
 from collections.abc import Iterator
@@ -97,9 +97,9 @@ def nmd_fused(X: Array, B: Array) -> ModuleType | None:
         return None
     if str(X.dtype) != "torch.float32" or B.shape[0] > MOST_FUSED_RANK or find_spec("triton") is None:
         return None
-    from rectifact.kernels import fused
+    from rectifact.kernels import fused_nmd
 
-    return fused
+    return fused_nmd
 
 
 def nmd_nearest(X: Array, rows: slice, theta: Array, z: Array) -> tuple[Array, Array]:
@@ -146,6 +146,6 @@ def _crowd_form(array: Array) -> ModuleType:
     """Compiled on the host, fused on a CUDA device; the plain form is for numpy alone."""
     if is_host(array):
         return _form(array)
-    from rectifact.kernels import fused
+    from rectifact.kernels import fused_crowd
 
-    return fused
+    return fused_crowd

@@ -36,6 +36,9 @@ __all__ = ["NMD"]
 LEAST_SCALE = {"float64": 1e-4, "float32": 1e-3}
 """Least sigma, in units of the data: exact or separable data would drive it to zero."""
 
+CHECK_ON_DEVICE = 10
+"""Sweeps between checks on a device, which waits for the host at each of them."""
+
 NOT_BINARY = "link='binary' is for zeros and ones, and X has other values. Use link='relu', or X > 0."
 
 
@@ -139,7 +142,8 @@ class NMD(LatentTransformer):
         self._check_sizes(X)
         self._unit = _power_of_two(data)
         X, data = (_divided(each, self._unit) for each in (X, data))
-        monitor = monitor_of(self, checkpoint=open_checkpoint(self, X))
+        waiting = 1 if is_host(X) or is_lazy(X) else CHECK_ON_DEVICE
+        monitor = monitor_of(self, check_every=waiting, checkpoint=open_checkpoint(self, X))
         model = self._solve(data, link, monitor)
         self.resolved_ = {"link": link}
         self.components_ = model.B
@@ -221,7 +225,7 @@ class NMD(LatentTransformer):
         seed = int(check_generator(self.random_state).integers(2**31)) if self.random_state is not None else 0
         start = svd_start(X, self.n_components, link, seed=seed)
         jobs = self._jobs() if is_host(X) else 1
-        expect = Expectation(link, self.objective)
+        expect = Expectation(link, self.objective, self.missing is not None)
         model = canonical(nmd(X, start, expect=expect, monitor=monitor, n_jobs=jobs, floor=floor, offset=offset))
         return model if self.objective == "likelihood" else LatentModel(model.A, model.B, floor)
 

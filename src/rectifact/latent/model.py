@@ -1,8 +1,9 @@
 """The model behind the data: factors of Theta and the size of the noise."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from rectifact.core.arrays import Array
+from rectifact.core.arrays import Array, namespace
 
 __all__ = ["LatentModel"]
 
@@ -13,9 +14,14 @@ class LatentModel:
 
     A: Array
     B: Array
-    log_sigma: float
+    log_sigma: Any
 
-    def beyond(self, other: "LatentModel", beta: float, floor: float) -> "LatentModel":
+    @property
+    def parts(self) -> tuple[Array, Array, Any]:
+        """A, B and log sigma, which is a number, or an array of one on a device."""
+        return self.A, self.B, self.log_sigma
+
+    def beyond(self, other: "LatentModel", beta: Any, floor: float) -> "LatentModel":
         """The point that lies as far ahead as ``beta`` times the way from ``other`` to here."""
-        ahead = self.log_sigma + beta * (self.log_sigma - other.log_sigma)
-        return LatentModel(self.A + beta * (self.A - other.A), self.B + beta * (self.B - other.B), max(ahead, floor))
+        A, B, ahead = (mine + beta * (mine - theirs) for mine, theirs in zip(self.parts, other.parts, strict=True))
+        return LatentModel(A, B, max(ahead, floor) if isinstance(ahead, float) else namespace(ahead).clip(ahead, floor))

@@ -24,6 +24,7 @@ from rectifact.core.linalg import gram_inverse
 from rectifact.core.monitor import Monitor
 from rectifact.kernels import nmd_e_step, nmd_fused, nmd_nearest, nmd_newton
 from rectifact.kernels.truncated import truncated_moments
+from rectifact.latent.climb import Climb, begin_climb
 from rectifact.latent.lazy import embed_chunks, lazy_root, on_chunks, sweep_chunks
 from rectifact.latent.model import LatentModel
 from rectifact.latent.starts import filled_means
@@ -51,11 +52,13 @@ class Expectation:
     r"""What is filled in for the latent matrix: posterior means, or the nearest point that agrees with the data.
 
     ``link`` is ``"relu"`` or ``"binary"``. ``objective`` is ``"likelihood"``, section 4 of [1], or ``"latent"``, minus
-    the sum of :math:`(z - \theta)^2` over the nearest z, equation 2.9, for relu only.
+    the sum of :math:`(z - \theta)^2` over the nearest z, equation 2.9, for relu only. ``missing`` says whether entries
+    may be NaN; devices are faster without.
     """
 
     link: str = "relu"
     objective: str = "likelihood"
+    missing: bool = True
 
     def __call__(self, X: Array, rows: slice, theta: Array, sigma: float, z: Array) -> tuple[Array, Array]:
         """Latent matrix of some rows, and the objective with its first two derivatives in log sigma."""
@@ -82,11 +85,12 @@ def sweep(
     B is their least squares solution at the end. Neither Theta nor Z is ever held whole. sigma takes a Newton step on
     the logarithm of the likelihood, of at most 0.5 in log sigma.
     """
-    fused = nmd_fused(X, model.B) if expect.objective == "likelihood" else None
+    fused = _fused(X, model.B, expect)
     if fused is not None:
-        return _fused_sweep(X, model, expect.link == "binary", fused, floor)
+        return _fused_sweep(X, model, expect, fused, floor)
     xp = namespace(model.B)
-    sigma, inverse = exp(model.log_sigma), xp.linalg.pinv(model.B @ model.B.T)  # data may have a lower rank
+    sigma = _scale(model)
+    inverse = xp.linalg.pinv(model.B @ model.B.T)  # data may have a lower rank
     if is_lazy(X):
         A, products, gram, sums = sweep_chunks(sweep_rows, X, model.A, model.B, inverse, sigma, expect)
     else:
@@ -125,21 +129,46 @@ def sweep_rows(
     return A, products, sums
 
 
-def _with_newton_step(A: Array, B: Array, log_sigma: float, sums: Array, floor: float) -> tuple[LatentModel, float]:
-    """The new factors with the new log sigma, and the objective; from the objective's value and two derivatives."""
-    objective, first, second = (float(value) for value in sums)
-    newton = -first / second if second < 0 else 0.5 * float(np.sign(first))
-    return LatentModel(A, B, max(log_sigma + float(np.clip(newton, -0.5, 0.5)), floor)), objective
+def _scale(model: LatentModel) -> Any:
+    """Sigma as a number, or as an array of one on a device, of the precision of the factors."""
+    if isinstance(model.log_sigma, float):
+        return exp(model.log_sigma)
+    xp = namespace(model.log_sigma)
+    return xp.astype(xp.exp(model.log_sigma), model.B.dtype)
 
 
-def _fused_sweep(X: Array, model: LatentModel, binary: bool, fused: Any, floor: float) -> tuple[LatentModel, float]:
+def _with_newton_step(A: Array, B: Array, log_sigma: Any, sums: Array, floor: float) -> tuple[LatentModel, Any]:
+    """The new factors with the new log sigma, and the objective; from the objective's value and two derivatives.
+
+    On a device they are arrays there, which nobody waits for.
+    """
+    xp = namespace(sums)
+    objective, first, second = sums[0], sums[1], sums[2]
+    bent = second < 0
+    newton = xp.where(bent, -first / xp.where(bent, second, -xp.ones_like(second)), 1e20 * first)  # as far as it may
+    moved = xp.clip(log_sigma + xp.clip(newton, -0.5, 0.5), floor, None)
+    if is_host(sums):
+        moved, objective = float(moved), float(objective)
+    return LatentModel(A, B, moved), objective
+
+
+def _fused(X: Array, B: Array, expect: Expectation) -> Any:
+    """The kernels of :func:`_fused_sweep`, or None where they do not serve."""
+    return nmd_fused(X, B) if expect.objective == "likelihood" else None
+
+
+def _fused_sweep(
+    X: Array, model: LatentModel, expect: Expectation, fused: Any, floor: float
+) -> tuple[LatentModel, Any]:
     """:func:`sweep` on a CUDA device: each product makes tiles of Z anew and stores none of them."""
-    sigma = exp(model.log_sigma)
-    A, B = (factor.contiguous() for factor in (model.A, model.B))
-    products, sums = fused.nmd_row_products(X, A, B, sigma, binary)
-    new = products @ gram_inverse(B @ B.T)
-    B = gram_inverse(new.T @ new) @ fused.nmd_column_products(X, A, B, new, sigma, binary)
-    return _with_newton_step(new, B, model.log_sigma, sums, floor)
+    binary, missing, sigma = expect.link == "binary", expect.missing, model.log_sigma.exp().float()
+    A, B = fused.halves(model.A), fused.halves(model.B)
+    inverse = fused.beside(lambda: gram_inverse(model.B @ model.B.T))
+    products, sums = fused.nmd_row_products(X, A, B, sigma, binary, missing)
+    new = products @ inverse()
+    inverse = fused.beside(lambda: gram_inverse(new.T @ new))
+    products = fused.nmd_column_products(X, A, B, fused.halves(new), sigma, binary, missing)
+    return _with_newton_step(new, inverse() @ products, model.log_sigma, sums, floor)
 
 
 def _in_threads(work: Any, n_jobs: int) -> list[Any]:
@@ -161,16 +190,15 @@ def nmd(
 ) -> LatentModel:
     """Climb the objective from ``start`` by sweeps, extrapolated as far as that goes well.
 
-    The step ahead grows while the objective rises, ``1 - beta`` being multiplied by 0.9 each time. Where it falls, the
-    sweep is thrown away, and the next one begins at the last good result with ``1 - beta`` four times as large.
+    The step ahead grows while the objective rises. Where it falls, the sweep is thrown away, and the next one begins at
+    the last good result with a shorter step; see :meth:`rectifact.latent.climb.Climb.advanced`.
 
     Parameters
     ----------
     X : csr_array, or dense array on a device, of shape (n_samples, n_features); NaN is a missing entry
     start : model to start from
     expect : link and objective
-    monitor : its loss is ``offset`` minus the objective per entry; only points that are kept are recorded, so it cannot
-        rise
+    monitor : its loss is ``offset`` minus the highest objective so far, per entry, so it cannot rise
     n_jobs : threads
     floor : least log sigma; separable binary data would drive it to minus infinity
     offset : makes losses comparable between data in different units
@@ -190,32 +218,24 @@ def nmd(
     >>> bool((((model.A @ model.B) > 0) == (X.toarray() > 0)).all())
     True
     """
-    size = float(np.prod(X.shape))
-    point = best = start
-    before, highest, gap, extrapolated, rejected = start, -np.inf, 0.5, False, 0
+    size, most = float(np.prod(X.shape)), MOST_EXTRAPOLATION[expect.objective] if accelerate else 0.0
     rounding = eps(start.B)
-    state = point, best, before, highest, gap, extrapolated, rejected
-    point, best, before, highest, gap, extrapolated, rejected = monitor.resume(state)
-    for _ in monitor:
-        after, objective = sweep(X, point, expect, n_jobs=n_jobs, floor=floor)
-        if not objective >= highest - rounding * abs(highest):
-            point, gap, extrapolated = (before, min(0.5, 4 * gap), False) if extrapolated else (after, gap, False)
-            rejected += 1
-            if rejected == MOST_REJECTED:  # nothing is left but rounding
-                monitor.stop_reason = "converged"
-            continue
-        best, highest, rejected = point, max(objective, highest), 0
-        if accelerate and monitor.n_iter > 1:
-            point, extrapolated = after.beyond(before, min(1 - gap, MOST_EXTRAPOLATION[expect.objective]), floor), True
-            gap = max(0.9 * gap, 1 - MOST_EXTRAPOLATION[expect.objective])
-        else:
-            point, extrapolated = after, False
-        before = after
+
+    def step(climb: Climb, most: float = most) -> Climb:
+        after, objective = sweep(X, climb.point, expect, n_jobs=n_jobs, floor=floor)
+        return climb.advanced(after, objective, most=most, floor=floor, rounding=rounding)
+
+    fused = _fused(X, start.B, expect)
+    further = step if fused is None else fused.recorded(step)  # else the host could not keep up with the device
+    climb = monitor.resume(begin_climb(start))
+    for t in monitor:
+        climb = further(climb) if t else step(climb, 0.0)  # no way has been gone yet that could be extended
+        if monitor.due and int(climb.rejected) >= MOST_REJECTED:  # nothing is left but rounding
+            monitor.stop_reason = "converged"
         monitor.record(
-            lambda: offset - objective / size,
-            state=lambda: (point, best, before, highest, gap, extrapolated, rejected),
+            lambda: offset - float(climb.highest) / size, settled=lambda: not int(climb.rejected), state=lambda: climb
         )
-    return best
+    return climb.best
 
 
 def canonical(model: LatentModel) -> LatentModel:

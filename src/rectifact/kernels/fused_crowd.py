@@ -1,0 +1,135 @@
+"""The steps of Dawid-Skene in Triton, for tensors on a CUDA device: they are bound by memory traffic.
+
+A block of tasks is one program, with a lane to a task; its sums stay in registers.
+"""
+# mypy: allow-untyped-defs, allow-incomplete-defs
+# Triton does not take annotations of other kinds than its own.
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+__all__ = ["crowd_counts", "crowd_posteriors"]
+
+TASKS = 256
+
+
+@triton.jit
+def _posterior_kernel(
+    indptr,
+    cells,
+    weights,
+    log_priors,
+    log_confusions,
+    known,
+    posteriors,
+    evidence,
+    n_tasks,
+    WEIGHTED: tl.constexpr,
+    KNOWN: tl.constexpr,
+    K: tl.constexpr,
+    KP: tl.constexpr,
+    TASKS: tl.constexpr,
+):
+    """Posteriors of a block of tasks, and the sum of their evidence."""
+    block = tl.program_id(0)
+    tasks = block.to(tl.int64) * TASKS + tl.arange(0, TASKS)
+    mine = tasks < n_tasks
+    classes = tl.arange(0, KP)
+    real = classes < K
+    begin = tl.load(indptr + tasks, mask=mine, other=0)
+    end = tl.load(indptr + tasks + 1, mask=mine, other=0)
+    longest = tl.max(end - begin, axis=0)
+    priors = tl.load(log_priors + classes, mask=real, other=-float("inf"))
+    joint = tl.zeros((TASKS, KP), tl.float32) + priors[None, :]
+    for i in range(longest):
+        has = mine & (begin + i < end)
+        cell = tl.load(cells + begin + i, mask=has, other=0).to(tl.int64)
+        said = tl.load(
+            log_confusions + cell[:, None] * K + classes[None, :], mask=has[:, None] & real[None, :], other=0.0
+        )
+        if WEIGHTED:
+            said = said * tl.load(weights + begin + i, mask=has, other=0.0)[:, None]
+        joint += said
+    top = tl.max(joint, axis=1)
+    impossible = top == -float("inf")  # nothing is possible: as if there were no answers
+    joint = tl.where(impossible[:, None], priors[None, :], joint)
+    top = tl.where(impossible, tl.max(priors, axis=0), top)
+    odds = tl.exp(joint - top[:, None])
+    total = tl.sum(odds, axis=1)
+    q = odds / total[:, None]
+    seen = top + tl.log(total)
+    if KNOWN:
+        true = tl.load(known + tasks, mask=mine, other=-1)
+        certain = classes[None, :] == true[:, None]
+        q = tl.where((true >= 0)[:, None], tl.where(certain, 1.0, 0.0), q)
+        seen = tl.where(true >= 0, tl.sum(tl.where(certain, joint, 0.0), axis=1), seen)
+    tl.store(posteriors + tasks[:, None] * K + classes[None, :], q, mask=mine[:, None] & real[None, :])
+    tl.store(evidence + block, tl.sum(tl.where(mine, seen, 0.0), axis=0))
+
+
+@triton.jit
+def _count_kernel(
+    indptr,
+    cells,
+    weights,
+    posteriors,
+    counts,
+    n_tasks,
+    WEIGHTED: tl.constexpr,
+    K: tl.constexpr,
+    KP: tl.constexpr,
+    TASKS: tl.constexpr,
+):
+    """Posteriors of a block of tasks, added to the cells of their answers."""
+    tasks = tl.program_id(0).to(tl.int64) * TASKS + tl.arange(0, TASKS)
+    mine = tasks < n_tasks
+    classes = tl.arange(0, KP)
+    real = classes < K
+    begin = tl.load(indptr + tasks, mask=mine, other=0)
+    end = tl.load(indptr + tasks + 1, mask=mine, other=0)
+    q = tl.load(posteriors + tasks[:, None] * K + classes[None, :], mask=mine[:, None] & real[None, :], other=0.0)
+    for i in range(tl.max(end - begin, axis=0)):
+        has = mine & (begin + i < end)
+        cell = tl.load(cells + begin + i, mask=has, other=0).to(tl.int64)
+        share = q
+        if WEIGHTED:
+            share = q * tl.load(weights + begin + i, mask=has, other=0.0)[:, None]
+        place = counts + cell[:, None] * K + classes[None, :]
+        tl.atomic_add(place, share, mask=has[:, None] & real[None, :], sem="relaxed")
+
+
+def crowd_posteriors(
+    indptr: Any, cells: Any, weights: Any, log_priors: Any, log_confusions: Any, known: Any, posteriors: Any
+) -> Any:
+    """As in ``reference``, on tensors; ``weights`` of None are all 1. The evidence stays on the device."""
+    n_tasks, n_classes = posteriors.shape
+    blocks = triton.cdiv(n_tasks, TASKS)
+    evidence = torch.empty(blocks, dtype=torch.float32, device=posteriors.device)
+    with torch.cuda.device(posteriors.device):
+        _posterior_kernel[(blocks,)](
+            *(indptr, cells, weights, log_priors, log_confusions, known, posteriors, evidence, n_tasks),
+            WEIGHTED=weights is not None,
+            KNOWN=len(known) > 0,
+            K=n_classes,
+            KP=triton.next_power_of_2(n_classes),
+            TASKS=TASKS,
+        )
+    return evidence.sum(dtype=torch.float64)
+
+
+def crowd_counts(indptr: Any, cells: Any, weights: Any, posteriors: Any, n_cells: int) -> Any:
+    """As in ``reference``, on tensors; ``weights`` of None are all 1. Sums are in single precision, in any order."""
+    n_tasks, n_classes = posteriors.shape
+    counts = torch.zeros((n_cells, n_classes), dtype=torch.float32, device=posteriors.device)
+    with torch.cuda.device(posteriors.device):
+        _count_kernel[(triton.cdiv(n_tasks, TASKS),)](
+            *(indptr, cells, weights, posteriors, counts, n_tasks),
+            WEIGHTED=weights is not None,
+            K=n_classes,
+            KP=triton.next_power_of_2(n_classes),
+            TASKS=TASKS,
+        )
+    return counts
