@@ -5,12 +5,14 @@ computation. Where the work of a chunk is a function of numpy arrays, :func:`ove
 :func:`total` adds up what it returns where the chunks lie, so that only sums travel.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import array_api_compat
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.arrays import Array
@@ -20,6 +22,7 @@ __all__ = [
     "cut_like",
     "evaluate",
     "is_lazy",
+    "kept",
     "opened",
     "over_chunks",
     "persist",
@@ -64,6 +67,32 @@ def persist(*arrays: Array) -> tuple[Array, ...]:
 
     kept: tuple[Array, ...] = dask.persist(*arrays)
     return kept
+
+
+def kept(X: Array) -> Array:
+    """The chunks in memory, where half of what the workers have holds them; else to be made anew each time.
+
+    For arrays that are read in every iteration. What is not lazy comes back as it is.
+    """
+    if not is_lazy(X):
+        return X
+    (n_bytes,) = summed(_bytes, X)
+    return persist(X)[0] if n_bytes <= 0.5 * _memory() else X
+
+
+def _bytes(X: Any) -> tuple[int]:
+    return (sum(part.nbytes for part in ((X.data, X.indices, X.indptr) if sp.issparse(X) else (X,))),)
+
+
+def _memory() -> float:
+    """Bytes that the workers may use, or this machine has where there are none."""
+    try:
+        from distributed import get_client
+
+        workers = get_client().scheduler_info(n_workers=-1)["workers"].values()
+        return float(sum(worker["memory_limit"] or 0 for worker in workers))
+    except (ImportError, ValueError):
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else 0.0
 
 
 def recomputed(array: Array) -> Array:

@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
-from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, summed, total
+from rectifact.core.lazy import evaluate, is_lazy, kept, opened, over_chunks, summed, total
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
 from rectifact.core.validation import (
     InputError,
@@ -23,7 +23,7 @@ from rectifact.core.validation import (
     fit_context,
 )
 from rectifact.latent.base import LatentTransformer
-from rectifact.latent.lazy import kept, on_chunks
+from rectifact.latent.lazy import on_chunks
 from rectifact.latent.model import LatentModel
 from rectifact.latent.nmd import Expectation, canonical, embed, expected_values, nmd
 from rectifact.latent.paper import em_nmd
