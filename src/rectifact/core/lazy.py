@@ -20,6 +20,7 @@ from rectifact.core.arrays import Array
 __all__ = [
     "add",
     "cut_like",
+    "draw_rows",
     "evaluate",
     "is_lazy",
     "kept",
@@ -116,6 +117,45 @@ def cut_like(values: NDArray[Any], like: Array) -> Array:
     import dask.array
 
     return dask.array.from_array(values, chunks=(like.chunks[0], *((size,) for size in values.shape[1:])))
+
+
+def draw_rows(rng: np.random.Generator, draw: Callable[[np.random.Generator, int], NDArray[Any]], like: Array) -> Array:
+    """``draw(rng, n)`` for the n rows of ``like``; of a lazy one, each chunk draws its own rows of the same numbers.
+
+    What travels is where in the sequence of the generator a chunk begins. ``draw`` takes any number of rows, one after
+    another, to one column.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.zeros((5, 2), chunks=(2, 2))
+    >>> parts = draw_rows(np.random.default_rng(0), normal_column, X).compute()
+    >>> bool((parts == normal_column(np.random.default_rng(0), 5)).all())
+    True
+    """
+    if not is_lazy(like):
+        return draw(rng, like.shape[0])
+    import dask.array
+
+    places = np.empty((like.numblocks[0], 1), dtype=object)
+    for i, n_rows in enumerate(like.chunks[0]):
+        places[i, 0] = (rng.bit_generator.state, n_rows)
+        draw(rng, n_rows)  # a rejected draw takes numbers too: nobody knows where the next chunk begins before
+    boxes = dask.array.from_array(places, chunks=(1, 1))
+    options = {"chunks": (like.chunks[0], (1,)), "dtype": float, "meta": np.empty((0, 0))}
+    return boxes.map_blocks(partial(_drawn, draw), **options)
+
+
+def normal_column(rng: np.random.Generator, n_rows: int) -> NDArray[np.float64]:
+    """Standard normal numbers."""
+    return rng.standard_normal((n_rows, 1))
+
+
+def _drawn(draw: Callable[[np.random.Generator, int], NDArray[Any]], place: NDArray[Any]) -> NDArray[Any]:
+    state, n_rows = place.item()
+    bits = getattr(np.random, state["bit_generator"])()
+    bits.state = state
+    return draw(np.random.Generator(bits), n_rows)
 
 
 def over_chunks(function: Callable[..., tuple[Any, ...]], *arrays: Array, small: Sequence[Any] = ()) -> Array:

@@ -121,7 +121,7 @@ class NMD(LatentTransformer):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
-        """Learn components and embedding of the non-negative matrix X (n_samples, n_features), dense or sparse."""
+        """Learn components and embedding of the non-negative X (n_samples, n_features), dense, sparse or dask's."""
         X = self._checked(X, reset=True)
         if not self._nan_is_missing() and self.missing is not None:
             X = _masked(X, self.missing)
