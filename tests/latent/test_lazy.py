@@ -57,8 +57,8 @@ def test_equals_one_machine(link: str, options: dict[str, Any]) -> None:
 
 def test_on_a_cluster_equals_one_machine_on_digits(client: Any) -> None:
     X = load_images("digits").X
-    one = NMD(6, max_iter=12).fit(X)
-    many = NMD(6, max_iter=12).fit(lazy(X, 300))
+    one = NMD(6, max_iter=8).fit(X)
+    many = NMD(6, max_iter=8).fit(lazy(X, 600).persist())
     assert_allclose(many.components_, one.components_, rtol=1e-6, atol=1e-9)
     assert_allclose(many.history_[-1]["loss"], one.history_[-1]["loss"], rtol=1e-9)
     assert_allclose(many.embedding_.compute(), one.embedding_, atol=1e-6)
@@ -74,16 +74,16 @@ def test_many_features_and_large_numbers(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_sparse_chunks_and_whole_numbers_are_taken() -> None:
     X = np.round(3 * planted())
-    one = NMD(3).fit(sp.csr_array(X))
-    for given in (lazy(X).map_blocks(sp.csr_array), lazy(X.astype(int)), lazy(X).map_blocks(sp.csc_matrix)):
-        many = NMD(3).fit(given)
+    one = NMD(3, max_iter=8).fit(sp.csr_array(X))
+    for given in (lazy(X.astype(int)), lazy(X).map_blocks(sp.csc_matrix)):
+        many = NMD(3, max_iter=8).fit(given)
         assert_allclose(many.components_, one.components_, atol=1e-8)
         assert_allclose(many.score(given), one.score(X), rtol=1e-8)
 
 
 @pytest.mark.parametrize("memory", [0.0, 1e12])
 def test_a_sweep_is_one_submission(memory: float, computations: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rectifact.latent.lazy._memory", lambda: memory)  # chunks are made anew, or kept
+    monkeypatch.setattr("rectifact.core.lazy._memory", lambda: memory)  # chunks are made anew, or kept
     X, counts = lazy(planted()), []
     for max_iter in (3, 8):
         computations.clear()
@@ -129,8 +129,8 @@ def test_a_lost_worker_costs_time_and_not_the_result(breakable: Any) -> None:
         if row["iter"] == 5:
             os.kill(victim, signal.SIGKILL)
 
-    one = NMD(3, max_iter=12, tol=0).fit(X)
-    many = NMD(3, max_iter=12, tol=0, callbacks=[kill]).fit(lazy(X, 150))
+    one = NMD(3, max_iter=9, tol=0).fit(X)
+    many = NMD(3, max_iter=9, tol=0, callbacks=[kill]).fit(lazy(X, 225))
     assert victim not in breakable.run(os.getpid).values()
     assert_allclose(many.components_, one.components_, atol=1e-8)
     assert_allclose(many.history_[-1]["loss"], one.history_[-1]["loss"], rtol=1e-9)

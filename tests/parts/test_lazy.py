@@ -66,9 +66,9 @@ def test_exact_data_of_lower_rank_is_seen_as_such() -> None:
 
 
 def test_and_on_a_cluster_equals_one_machine_on_faces(client: Any, load_or_skip: Any) -> None:
-    X = np.asarray(load_or_skip(load_images, "orl").X, dtype=float)[:, ::4]
-    one = ANDNMF(8, init="spa", max_iter=12).fit(X)
-    many = ANDNMF(8, init="spa", max_iter=12).fit(lazy(X, 97).persist())
+    X = np.asarray(load_or_skip(load_images, "orl").X, dtype=float)[:, ::11]
+    one = ANDNMF(6, init="spa", max_iter=6).fit(X)
+    many = ANDNMF(6, init="spa", max_iter=6).fit(lazy(X, 150).persist())
     assert many.n_iter_ == one.n_iter_
     assert_allclose(many.components_, one.components_, rtol=1e-6, atol=1e-9)
     assert_allclose(many.reconstruction_err_, one.reconstruction_err_, rtol=1e-9)
@@ -183,8 +183,8 @@ def test_a_lost_worker_costs_time_and_not_the_result(breakable: Any) -> None:
         if row["iter"] == 5:
             os.kill(victim, signal.SIGKILL)
 
-    one = ANDNMF(4, init="spa", max_iter=12).fit(X)
-    many = ANDNMF(4, init="spa", max_iter=12, callbacks=[kill]).fit(lazy(X, 150))
+    one = ANDNMF(4, init="spa", max_iter=9).fit(X)
+    many = ANDNMF(4, init="spa", max_iter=9, callbacks=[kill]).fit(lazy(X, 375))
     assert victim not in breakable.run(os.getpid).values()
     assert many.n_iter_ == one.n_iter_
     assert_allclose(many.components_, one.components_, atol=1e-9)

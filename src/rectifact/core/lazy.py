@@ -5,12 +5,14 @@ computation. Where the work of a chunk is a function of numpy arrays, :func:`ove
 :func:`total` adds up what it returns where the chunks lie, so that only sums travel.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import array_api_compat
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.arrays import Array
@@ -18,8 +20,10 @@ from rectifact.core.arrays import Array
 __all__ = [
     "add",
     "cut_like",
+    "draw_rows",
     "evaluate",
     "is_lazy",
+    "kept",
     "opened",
     "over_chunks",
     "persist",
@@ -66,6 +70,32 @@ def persist(*arrays: Array) -> tuple[Array, ...]:
     return kept
 
 
+def kept(X: Array) -> Array:
+    """The chunks in memory, where half of what the workers have holds them; else to be made anew each time.
+
+    For arrays that are read in every iteration. What is not lazy comes back as it is.
+    """
+    if not is_lazy(X):
+        return X
+    (n_bytes,) = summed(_bytes, X)
+    return persist(X)[0] if n_bytes <= 0.5 * _memory() else X
+
+
+def _bytes(X: Any) -> tuple[int]:
+    return (sum(part.nbytes for part in ((X.data, X.indices, X.indptr) if sp.issparse(X) else (X,))),)
+
+
+def _memory() -> float:
+    """Bytes that the workers may use, or this machine has where there are none."""
+    try:
+        from distributed import get_client
+
+        workers = get_client().scheduler_info(n_workers=-1)["workers"].values()
+        return float(sum(worker["memory_limit"] or 0 for worker in workers))
+    except (ImportError, ValueError):
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else 0.0
+
+
 def recomputed(array: Array) -> Array:
     """The same array under other names, so that it is made anew and not kept; a host array as it is.
 
@@ -87,6 +117,45 @@ def cut_like(values: NDArray[Any], like: Array) -> Array:
     import dask.array
 
     return dask.array.from_array(values, chunks=(like.chunks[0], *((size,) for size in values.shape[1:])))
+
+
+def draw_rows(rng: np.random.Generator, draw: Callable[[np.random.Generator, int], NDArray[Any]], like: Array) -> Array:
+    """``draw(rng, n)`` for the n rows of ``like``; of a lazy one, each chunk draws its own rows of the same numbers.
+
+    What travels is where in the sequence of the generator a chunk begins. ``draw`` takes any number of rows, one after
+    another, to one column.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.zeros((5, 2), chunks=(2, 2))
+    >>> parts = draw_rows(np.random.default_rng(0), normal_column, X).compute()
+    >>> bool((parts == normal_column(np.random.default_rng(0), 5)).all())
+    True
+    """
+    if not is_lazy(like):
+        return draw(rng, like.shape[0])
+    import dask.array
+
+    places = np.empty((like.numblocks[0], 1), dtype=object)
+    for i, n_rows in enumerate(like.chunks[0]):
+        places[i, 0] = (rng.bit_generator.state, n_rows)
+        draw(rng, n_rows)  # a rejected draw takes numbers too: nobody knows where the next chunk begins before
+    boxes = dask.array.from_array(places, chunks=(1, 1))
+    options = {"chunks": (like.chunks[0], (1,)), "dtype": float, "meta": np.empty((0, 0))}
+    return boxes.map_blocks(partial(_drawn, draw), **options)
+
+
+def normal_column(rng: np.random.Generator, n_rows: int) -> NDArray[np.float64]:
+    """Standard normal numbers."""
+    return rng.standard_normal((n_rows, 1))
+
+
+def _drawn(draw: Callable[[np.random.Generator, int], NDArray[Any]], place: NDArray[Any]) -> NDArray[Any]:
+    state, n_rows = place.item()
+    bits = getattr(np.random, state["bit_generator"])()
+    bits.state = state
+    return draw(np.random.Generator(bits), n_rows)
 
 
 def over_chunks(function: Callable[..., tuple[Any, ...]], *arrays: Array, small: Sequence[Any] = ()) -> Array:

@@ -13,14 +13,16 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import eps, is_host
+from rectifact.core.lazy import is_lazy
 from rectifact.core.monitor import Monitor, set_fit_report
 from rectifact.core.validation import InputError, check_generator, check_matrix
 from rectifact.graph.edges import from_edges, from_networkx
+from rectifact.graph.lazy import LazySimilarities, lazy_similarities
 from rectifact.graph.similarity import similarity_graph, small_indices
 from rectifact.graph.solvers import gap, objective, projected_gradient
 from rectifact.graph.spectral import eigenvalue_bound, random_start, spectral_start
 
-__all__ = ["GraphClusterer", "Run", "best_run"]
+__all__ = ["GraphClusterer", "Run", "best_run", "squared_norm"]
 
 Run = tuple[str, NDArray[Any], Monitor]
 """Name of the start, U and what happened."""
@@ -50,13 +52,19 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
     def eigenvalue_bound(self) -> float:
         """Relative error below which no factorisation of this rank can come, non-negative or not."""
         check_is_fitted(self)
-        return eigenvalue_bound(self.affinity_matrix_, self.n_clusters, _squared(self.affinity_matrix_))
+        S = LazySimilarities(self.affinity_matrix_) if is_lazy(self.affinity_matrix_) else self.affinity_matrix_
+        return eigenvalue_bound(S, self.n_clusters, squared_norm(S))
 
-    def _similarities(self, X: Any) -> sp.csr_array:
+    def _similarities(self, X: Any) -> Any:
         """The matrix to factorise, from points or from a graph in any form; sets ``nodes_``."""
         X, nodes = self._matrix_and_nodes(X)
-        X = check_matrix(self, X, nonnegative=self.affinity == "precomputed")
-        if not is_host(X):
+        if is_lazy(X) and self.affinity == "knn":
+            raise InputError(
+                "affinity='knn' looks for neighbours on one machine. Give X.compute(), or a graph with "
+                "affinity='precomputed'."
+            )
+        X = check_matrix(self, X, nonnegative=self.affinity == "precomputed", sparse_chunks=True)
+        if not is_host(X) and not is_lazy(X):
             raise InputError(f"{type(self).__name__} takes numpy arrays and scipy sparse matrices, not {type(X)}.")
         if self.n_clusters > X.shape[0]:
             raise InputError(
@@ -66,7 +74,7 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
         self.nodes_ = np.arange(X.shape[0]) if nodes is None else nodes
         if self.affinity == "knn":
             return similarity_graph(X, self.n_neighbors, metric=self.metric)
-        return small_indices(_symmetric(X))
+        return lazy_similarities(X) if is_lazy(X) else small_indices(_symmetric(X))
 
     def _matrix_and_nodes(self, X: Any) -> tuple[Any, Any]:
         network = hasattr(X, "adjacency") and hasattr(X, "nodes")
@@ -99,9 +107,9 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
             warnings.warn(
                 f"{empty} of {self.n_clusters} clusters are empty: lower n_clusters or l1.", UserWarning, stacklevel=4
             )
-        squared, XU = _squared(S), S @ U
+        squared, XU = squared_norm(S), S @ U
         gradient = projected_gradient(U, XU, l1)
-        self.affinity_matrix_, self.components_ = S, U
+        self.affinity_matrix_, self.components_ = S.source if isinstance(S, LazySimilarities) else S, U
         self.relative_error_ = float(objective(squared, U, XU))
         self.objective_ = self.relative_error_ * squared
         self.projected_gradient_ = float(np.linalg.norm(gradient))
@@ -120,8 +128,9 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
         return tags
 
 
-def _squared(S: sp.csr_array) -> float:
-    return float(S.data @ S.data)
+def squared_norm(S: Any) -> float:
+    """Squared Frobenius norm of the similarities."""
+    return S.squared if isinstance(S, LazySimilarities) else float(S.data @ S.data)
 
 
 def _symmetric(X: Any) -> sp.csr_array:

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from rectifact.core.checkpoint import Checkpoint, open_checkpoint
 from rectifact.core.monitor import Callback, monitor_of
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, fit_context
-from rectifact.graph.base import GraphClusterer, Run, best_run
+from rectifact.graph.base import GraphClusterer, Run, best_run, squared_norm
 from rectifact.graph.solvers import SOLVERS
 from rectifact.kernels import single_thread
 
@@ -160,7 +160,7 @@ class SymNMF(GraphClusterer):
         every = 1 if solver == "newton" else 5  # where iterations cost as much as checks
         run = f"{name} l1" if l1 else name
         monitor = monitor_of(self, check_every=every, checkpoint=checkpoint, run=run)
-        return name, SOLVERS[solver](S, U, float(S.data @ S.data), monitor=monitor, l1=l1), monitor
+        return name, SOLVERS[solver](S, U, squared_norm(S), monitor=monitor, l1=l1), monitor
 
     def _run_alone(self, *arguments: Any) -> Run:
         with single_thread():

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from rectifact.core.checkpoint import Checkpoint, open_checkpoint
+from rectifact.core.lazy import is_lazy
 from rectifact.core.monitor import Callback, monitor_of
 from rectifact.core.validation import RUN_CONSTRAINTS, InputError, Interval, StrOptions, fit_context
 from rectifact.graph.base import GraphClusterer, Run, best_run
@@ -150,6 +151,10 @@ class SymNMFNet(GraphClusterer):
             k is then class k
         """
         net = _net_module()
+        if is_lazy(X):
+            raise InputError(
+                "SymNMFNet works on one machine. Give X.compute(), or use SymNMF, which takes dask arrays."
+            )
         S = self._similarities(X)
         known = _checked_gold(gold, S.shape[0], self.n_clusters)
         device = ("cuda" if net.torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device

@@ -15,6 +15,8 @@ from scipy.linalg import qr
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
+from rectifact.graph.lazy import LazySimilarities, block_eigenvectors
+
 __all__ = ["eigenvalue_bound", "leading_eigenvectors", "random_start", "spectral_start"]
 
 SMALL = 200
@@ -38,6 +40,8 @@ def leading_eigenvectors(X: sp.csr_array, rank: int, *, seed: int = 0) -> tuple[
     >>> values
     array([3., 2.])
     """
+    if isinstance(X, LazySimilarities):
+        return block_eigenvectors(X, rank, seed=seed)
     n_parts, part = connected_components(X, directed=False)
     order = np.argsort(part, kind="stable")
     ends = np.searchsorted(part[order], np.arange(n_parts + 1))

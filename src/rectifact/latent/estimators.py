@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
 from rectifact.core.checkpoint import open_checkpoint
-from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, summed, total
+from rectifact.core.lazy import evaluate, is_lazy, kept, opened, over_chunks, summed, total
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
 from rectifact.core.validation import (
     InputError,
@@ -25,7 +25,7 @@ from rectifact.core.validation import (
     fit_context,
 )
 from rectifact.latent.base import LatentTransformer
-from rectifact.latent.lazy import kept, on_chunks
+from rectifact.latent.lazy import on_chunks
 from rectifact.latent.model import LatentModel
 from rectifact.latent.nmd import Expectation, canonical, embed, expected_values, nmd
 from rectifact.latent.paper import em_nmd
@@ -133,7 +133,7 @@ class NMD(LatentTransformer):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
-        """Learn components and embedding of the non-negative matrix X (n_samples, n_features), dense or sparse."""
+        """Learn components and embedding of the non-negative X (n_samples, n_features), dense, sparse or dask's."""
         X = self._checked(X, reset=True)
         if not self._nan_is_missing() and self.missing is not None:
             X = _masked(X, self.missing)

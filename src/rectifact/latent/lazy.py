@@ -4,7 +4,6 @@ What travels in a sweep is B to the workers, and the sums ``A'Z`` and ``A'A`` ba
 chunk is the same function as on one machine.
 """
 
-import os
 from collections.abc import Callable
 from functools import partial
 from threading import Lock
@@ -16,39 +15,13 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from rectifact.core.arrays import Array
-from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, persist, rows, summed, total
+from rectifact.core.lazy import evaluate, opened, over_chunks, persist, rows, summed, total
 from rectifact.core.lazy_linalg import MOST_GRAM_FEATURES, merge_roots, root
 
-__all__ = ["embed_chunks", "filled_factors", "kept", "lazy_root", "on_chunks", "sweep_chunks"]
+__all__ = ["embed_chunks", "filled_factors", "lazy_root", "on_chunks", "sweep_chunks"]
 
 ONE_AT_A_TIME = Lock()
 """Newton's method has threads of its own, which threads of dask in the same process must not enter together."""
-
-
-def kept(X: Array) -> Array:
-    """The chunks in memory, where half of what the workers have holds their nonzeros; else to be made anew each time.
-
-    A lazy X is read in each sweep; others come back as they are.
-    """
-    if not is_lazy(X):
-        return X
-    (n_bytes,) = summed(_bytes, X)
-    return persist(X)[0] if n_bytes <= 0.5 * _memory() else X
-
-
-def _bytes(X: sp.csr_array) -> tuple[int]:
-    return (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes,)
-
-
-def _memory() -> float:
-    """Bytes that the workers may use, or this machine has where there are none."""
-    try:
-        from distributed import get_client
-
-        workers = get_client().scheduler_info(n_workers=-1)["workers"].values()
-        return float(sum(worker["memory_limit"] or 0 for worker in workers))
-    except (ImportError, ValueError):
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else 0.0
 
 
 def on_chunks(function: Callable[..., Any], X: Array, *arguments: Any) -> Array:

@@ -172,7 +172,7 @@ class ANDNMF(PartsTransformer):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
-        """Find the parts of the samples X (n_samples, n_features), dense or sparse."""
+        """Find the parts of the samples X (n_samples, n_features), dense, sparse or dask's."""
         X = check_matrix(self, X)
         self._check_scale(X)
         if self.step is not None and self.n_inner is None:

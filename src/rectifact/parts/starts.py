@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rectifact.core.arrays import Array, eps, namespace, normal_like, to_host, to_like
-from rectifact.core.lazy import cut_like, evaluate, is_lazy, opened, over_chunks, persist, total
+from rectifact.core.lazy import draw_rows, evaluate, is_lazy, opened, over_chunks, persist, total
 from rectifact.core.lazy_linalg import lazy_subspace_svd
 from rectifact.core.linalg import SVD, lanczos_svd, nnls_gram, procrustes, subspace_svd
 from rectifact.core.validation import InputError
@@ -110,7 +110,8 @@ def ica_start(space: Subspace, rng: np.random.Generator, *, n_iter: int = 200) -
     Y = space.coordinates
     like = space.svd.s
     xp, (n, k) = namespace(like), Y.shape
-    Y = Y * cut_like(to_like(rng.gamma(2.0, size=(n, 1)), like), Y)
+    factors = draw_rows(rng, _gamma_column, Y)
+    Y = Y * (factors.astype(Y.dtype) if is_lazy(Y) else to_like(factors, like))
     centred = Y - evaluate(namespace(Y).mean(Y, axis=0))[0]
     (covariance,) = evaluate(centred.T @ centred / n)
     values, vectors = xp.linalg.eigh(covariance)
@@ -126,6 +127,10 @@ def ica_start(space: Subspace, rng: np.random.Generator, *, n_iter: int = 200) -
             break
     # u^2 leads to positive skewness, so weights point the right way already.
     return (rotation * scale) @ vectors.T @ space.svd.Vt
+
+
+def _gamma_column(rng: np.random.Generator, n_rows: int) -> Any:
+    return rng.gamma(2.0, size=(n_rows, 1))
 
 
 def spa_start(space: Subspace) -> Array:
