@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
+from rectifact.core.sparse import DeviceCSR, canonical_csr, entries, is_native_sparse, is_sparse, with_entries
 from rectifact.core.validation import (
     InputError,
     StrOptions,
@@ -150,7 +151,7 @@ class NMD(LatentTransformer):
         check_is_fitted(self)
         X = self._known(X)
         _, likelihoods = self._embed(X)
-        values = X.data if sp.issparse(X) else X
+        values = entries(X)
         xp = namespace(values)
         known = float(np.prod(X.shape)) - float(xp.sum(xp.astype(xp.isnan(values), xp.float64)))
         if not known:
@@ -166,13 +167,13 @@ class NMD(LatentTransformer):
         return _divided(X, self._unit)
 
     def _check_values(self, X: Array, link: str) -> None:
-        values = X.data if sp.issparse(X) else X
+        values = entries(X)
         xp = namespace(values)
         if link == "binary" and not bool(xp.all((values == 0) | (values == 1) | xp.isnan(values))):
             raise InputError("link='binary' is for zeros and ones, and X has other values. Use link='relu', or X > 0.")
 
     def _checked(self, X: Any, reset: bool = False) -> Array:
-        """Non-negative data as a csr_array, or as it is on a device; NaN only where that stands for missing."""
+        """Non-negative data as a csr_array, or as it came on a device; NaN only where that stands for missing."""
         X = check_matrix(self, X, reset=reset, nonnegative=True, allow_nan=self.missing is not None)
         if not is_host(X):
             return X
@@ -185,7 +186,7 @@ class NMD(LatentTransformer):
         return isinstance(self.missing, Real) and isnan(float(self.missing))
 
     def _resolve_link(self, X: Array) -> str:
-        values = X.data if sp.issparse(X) else X
+        values = entries(X)
         xp = namespace(values)
         binary = bool(xp.all((values == 0) | (values == 1) | xp.isnan(values)))
         self._check_values(X, self.link)
@@ -219,7 +220,7 @@ class NMD(LatentTransformer):
 
     def _rms(self, X: Array, link: str) -> tuple[float, float]:
         """Root mean square of the positive entries, and their share; the latent scale of binary data is free, so 1."""
-        values = X.data if sp.issparse(X) else X
+        values = entries(X)
         xp = namespace(values)
         seen = xp.where(values > 0, values, xp.zeros_like(values))
         count = float(xp.sum(xp.astype(values > 0, xp.float64)))
@@ -245,7 +246,7 @@ class NMD(LatentTransformer):
 
 def _power_of_two(X: Array) -> float:
     """Unit in which the largest entry is near 1, where squares would otherwise leave the numbers; else 1."""
-    values = X.data if sp.issparse(X) else X
+    values = entries(X)
     xp = namespace(values)
     largest = float(xp.max(xp.where(xp.isnan(values), xp.zeros_like(values), values)))
     return 1.0 if 1e-10 < largest < 1e10 else 2.0 ** round(log2(largest))
@@ -254,20 +255,22 @@ def _power_of_two(X: Array) -> float:
 def _divided(X: Array, unit: float) -> Array:
     if unit == 1:
         return X
-    return (
-        sp.csr_array((X.data / X.dtype.type(unit), X.indices, X.indptr), shape=X.shape) if sp.issparse(X) else X / unit
-    )
+    return with_entries(X, X.data / unit) if is_sparse(X) else X / unit
 
 
 def _masked(X: Array, mask: Any) -> Array:
     """X with NaN where the mask is true; a sparse mask stays sparse."""
-    if tuple(getattr(mask, "shape", np.shape(mask))) != tuple(X.shape):
+    mask = to_host(canonical_csr(mask, mask.dtype) if is_native_sparse(mask) else mask)
+    if tuple(mask.shape) != tuple(X.shape):
         raise InputError(
-            f"missing has the shape {tuple(np.shape(mask))} and X {tuple(X.shape)}. Give a mask of the shape of X, "
+            f"missing has the shape {tuple(mask.shape)} and X {tuple(X.shape)}. Give a mask of the shape of X, "
             "np.nan, or None."
         )
+    if isinstance(X, DeviceCSR):  # the union of two patterns is found on the host, once
+        return X.like(_masked(to_host(X), mask))
     if not is_host(X):
-        return namespace(X).where(to_like(to_host(mask), X) != 0, float("nan"), X)
+        mask = mask.toarray() if sp.issparse(mask) else mask
+        return namespace(X).where(to_like(mask, X) != 0, float("nan"), X)
     hidden = sp.csr_array(mask, dtype=X.dtype, copy=True)
     hidden.data[:] = np.where(hidden.data != 0, np.nan, 0)
     return sp.csr_array(X + hidden)

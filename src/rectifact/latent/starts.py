@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from rectifact.core.arrays import Array, namespace
 from rectifact.core.linalg import lanczos_svd, subspace_svd
+from rectifact.core.sparse import DeviceCSR, Shifted, is_sparse, with_entries
 from rectifact.kernels.truncated import truncated_moments
 from rectifact.latent.model import LatentModel
 
@@ -21,7 +22,7 @@ __all__ = ["constant_start", "filled_means", "svd_start"]
 
 def constant_start(X: Array, link: str) -> tuple[float, float]:
     """Theta and sigma that are the same for all entries, equation 4.14 of [1]; missing entries do not count."""
-    values = X.data if sp.issparse(X) else X[X != 0]
+    values = X.data if is_sparse(X) else X[X != 0]
     xp = namespace(values)
     known = ~xp.isnan(values)
     count = float(np.prod(X.shape)) - float(xp.sum(xp.astype(~known, xp.float64)))
@@ -40,22 +41,23 @@ def svd_start(X: Array, rank: int, link: str, *, seed: int = 0) -> LatentModel:
     """
     theta, sigma = constant_start(X, link)
     below, above = filled_means(theta / sigma, sigma)
-    like = X.data if sp.issparse(X) else X
     if sp.issparse(X):
         values = np.asarray(X.data, dtype=np.float64)
         seen = np.full_like(values, above) if link == "binary" else values
         filled = np.where(np.isnan(values), theta, np.where(values > 0, seen, below))
-        S = sp.csr_array((filled - below, X.indices, X.indptr), shape=X.shape)
+        S = with_entries(X, filled - below)
         svd = lanczos_svd(_plus_constant(S, below), rank, tol=1e-8, seed=seed)
     else:
-        xp = namespace(X)
-        seen = xp.full_like(X, above) if link == "binary" else X
-        filled = xp.where(xp.isnan(X), theta, xp.where(X > 0, seen, below))
-        svd = subspace_svd(filled, rank, n_iter=50, tol=1e-10, seed=seed)
+        values = X.data if isinstance(X, DeviceCSR) else X
+        xp = namespace(values)
+        seen = xp.full_like(values, above) if link == "binary" else values
+        filled = xp.where(xp.isnan(values), theta, xp.where(values > 0, seen, below))
+        Z = Shifted(with_entries(X, filled - below), below) if isinstance(X, DeviceCSR) else filled
+        svd = subspace_svd(Z, rank, n_iter=50, tol=1e-10, seed=seed)
     root = svd.s**0.5
     A, B = svd.U * root, root[:, None] * svd.Vt
     if sp.issparse(X):
-        A, B = (np.ascontiguousarray(factor, dtype=like.dtype) for factor in (A, B))
+        A, B = (np.ascontiguousarray(factor, dtype=X.dtype) for factor in (A, B))
     return LatentModel(A, B, log(sigma))
 
 

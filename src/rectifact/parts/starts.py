@@ -135,7 +135,7 @@ def anchor_start(X: Array, n_components: int, *, min_samples: int = 20) -> Array
     n_components : number of parts
     min_samples : rarer features are no anchors; fewer are asked for where the data is small
     """
-    counts = sp.csr_array(X if sp.issparse(X) else to_host(X)).astype(np.float64)
+    counts = sp.csr_array(to_host(X)).astype(np.float64)
     Q = np.maximum(_co_occurrences(counts), 0)
     frequency = Q.sum(axis=1)
     rows = Q / np.where(frequency > 0, frequency, 1)[:, None]
@@ -145,7 +145,7 @@ def anchor_start(X: Array, n_components: int, *, min_samples: int = 20) -> Array
     shares_of_parts = nnls_gram(anchors @ anchors.T, anchors @ rows.T)
     H = shares_of_parts * frequency
     H = H / np.maximum(H.sum(axis=1, keepdims=True), 1e-300)
-    return to_like(H, X.data if sp.issparse(X) else X)
+    return to_like(H, X)
 
 
 def _co_occurrences(counts: sp.csr_array) -> Any:
@@ -181,7 +181,8 @@ def nndsvd_start(space: Subspace) -> Array:
     U, V = space.svd.U, space.svd.Vt.T
     positive = xp.linalg.vector_norm(xp.clip(U, 0, None), axis=0) * xp.linalg.vector_norm(xp.clip(V, 0, None), axis=0)
     negative = xp.linalg.vector_norm(xp.clip(-U, 0, None), axis=0) * xp.linalg.vector_norm(xp.clip(-V, 0, None), axis=0)
-    sign = xp.where(positive >= negative, 1.0, -1.0)
+    one = xp.ones_like(positive)  # of the type of the data, which a number would widen
+    sign = xp.where(positive >= negative, one, -one)
     return (xp.clip(V * sign, 0, None) * space.svd.s).T
 
 
