@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from rectifact import NMD
+from rectifact import NMD, InputError, LogisticPCA
 from rectifact.core.arrays import to_host
 from rectifact.core.sparse import DeviceCSR
 
@@ -40,8 +40,8 @@ def test_missing_entries(to_form, to_csr, planted, rng, form):
     hidden = rng.random(planted.shape) < 0.1
     missing = {"nan": np.nan, "mask": hidden, "sparse mask": sp.csr_array(hidden), "mask there": to_csr(hidden * 1.0)}
     data = np.where(hidden, np.nan, planted) if form == "nan" else planted
-    host = NMD(3, missing=np.nan, max_iter=20).fit(np.where(hidden, np.nan, planted))
-    model = NMD(3, missing=missing[form], max_iter=20).fit(to_form(data))
+    host = NMD(3, missing=np.nan, max_iter=20, n_jobs=1).fit(np.where(hidden, np.nan, planted))
+    model = NMD(3, missing=missing[form], max_iter=20, n_jobs=1).fit(to_form(data))
     found, expected = (m.inverse_transform(m.embedding_) for m in (model, host))
     assert_allclose(to_host(found), expected, atol=1e-4)
 
@@ -50,10 +50,30 @@ def test_never_dense_but_for_a_tile(to_csr, planted, monkeypatch):
     """Tiles of 7 rows give what one tile gives, and no tile is larger."""
     sizes, dense = [], DeviceCSR.dense
     tile = 7 * 30 * 8 // 256 + 1
-    whole = NMD(3, max_iter=10).fit(to_csr(planted))
+    whole = NMD(3, max_iter=10, n_jobs=1).fit(to_csr(planted))
     monkeypatch.setattr("rectifact.latent.nmd.TILE_BYTES", tile)
     monkeypatch.setattr(DeviceCSR, "dense", lambda X, rows: sizes.append(rows.stop - rows.start) or dense(X, rows))
-    tiled = NMD(3, max_iter=10).fit(to_csr(planted))
+    tiled = NMD(3, max_iter=10, n_jobs=1).fit(to_csr(planted))
     if not sp.issparse(to_csr(planted)):
         assert max(sizes) == 7
     assert_allclose(to_host(tiled.embedding_), to_host(whole.embedding_), atol=1e-4)
+
+
+@pytest.mark.parametrize(("dtype", "atol"), [("float32", 5e-3), ("float64", 1e-6)])
+def test_logistic_pca_equals_the_host(to_form, assert_at_home, planted, dtype, atol, monkeypatch):
+    monkeypatch.setattr("rectifact.latent.logistic_pca.TILE", 30 * 17)  # tiles of seventeen rows
+    data = (planted > 0.3).astype(dtype)
+    X = to_form(data)
+    model, host = (LogisticPCA(2, max_iter=30).fit(given) for given in (X, data.astype("float64")))
+    found = model.inverse_transform(model.embedding_)
+    assert_at_home(model.components_, model.embedding_, model.transform(X), found, dtype=dtype)
+    assert_allclose(to_host(found), host.inverse_transform(host.embedding_), atol=atol)
+    assert_allclose(model.score(X), host.score(data), atol=atol)
+    assert_allclose(model.history_[-1]["loss"], host.history_[-1]["loss"], atol=atol)
+
+
+def test_logistic_pca_refuses_what_is_not_binary(to_form, planted):
+    with pytest.raises(InputError, match="zeros and ones"):
+        LogisticPCA(2).fit(to_form(planted))
+    with pytest.raises(InputError, match="All entries of X are alike"):
+        LogisticPCA(2).fit(to_form(np.ones((4, 3))))

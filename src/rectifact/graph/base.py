@@ -2,32 +2,34 @@
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from math import inf, isnan
 from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import eps, is_host
+from rectifact.core.arrays import Array, eps, is_host, namespace
 from rectifact.core.monitor import Monitor, set_fit_report
+from rectifact.core.sparse import canonical_csr, entries, is_native_sparse, native
 from rectifact.core.validation import InputError, check_generator, check_matrix
+from rectifact.graph.device import device_symmetric
 from rectifact.graph.edges import from_edges, from_networkx
 from rectifact.graph.similarity import similarity_graph, small_indices
 from rectifact.graph.solvers import gap, objective, projected_gradient
 from rectifact.graph.spectral import eigenvalue_bound, random_start, spectral_start
 
-__all__ = ["GraphClusterer", "Run", "best_run"]
+__all__ = ["GraphClusterer", "Run", "best_run", "squared_norm"]
 
-Run = tuple[str, NDArray[Any], Monitor]
+Run = tuple[str, Array, Monitor]
 """Name of the start, U and what happened."""
 
 
-def best_run(runs: Iterator[Run]) -> tuple[str, NDArray[Any], Monitor, dict[str, float]]:
-    """The run of lowest loss, the first of those that are equal to eight digits, and the losses of all.
+def best_run(runs: Iterator[Run], rounding: float = 1e-8) -> tuple[str, Array, Monitor, dict[str, float]]:
+    """The run of lowest loss, the first of those that are equal to ``rounding``, and the losses of all.
 
     One U is kept at a time. A callback that stops a run ends the pool.
     """
@@ -35,7 +37,7 @@ def best_run(runs: Iterator[Run]) -> tuple[str, NDArray[Any], Monitor, dict[str,
     for run in runs:
         losses[run[0]] = loss = run[2].history[-1]["loss"]
         least = losses[best[0]] if best is not None else inf
-        if best is None or isnan(least) or loss < least - 1e-8 * abs(least):
+        if best is None or isnan(least) or loss < least - rounding * abs(least):
             best = run
         if run[2].stop_reason == "callback":
             break
@@ -50,14 +52,14 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
     def eigenvalue_bound(self) -> float:
         """Relative error below which no factorisation of this rank can come, non-negative or not."""
         check_is_fitted(self)
-        return eigenvalue_bound(self.affinity_matrix_, self.n_clusters, _squared(self.affinity_matrix_))
+        S = self.affinity_matrix_
+        S = canonical_csr(S, S.dtype) if is_native_sparse(S) else S
+        return eigenvalue_bound(S, self.n_clusters, squared_norm(S))
 
-    def _similarities(self, X: Any) -> sp.csr_array:
+    def _similarities(self, X: Any) -> Array:
         """The matrix to factorise, from points or from a graph in any form; sets ``nodes_``."""
         X, nodes = self._matrix_and_nodes(X)
         X = check_matrix(self, X, nonnegative=self.affinity == "precomputed")
-        if not is_host(X):
-            raise InputError(f"{type(self).__name__} takes numpy arrays and scipy sparse matrices, not {type(X)}.")
         if self.n_clusters > X.shape[0]:
             raise InputError(
                 f"n_clusters={self.n_clusters} clusters need as many samples; X has {X.shape[0]} sample(s). Lower "
@@ -65,8 +67,9 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
             )
         self.nodes_ = np.arange(X.shape[0]) if nodes is None else nodes
         if self.affinity == "knn":
-            return similarity_graph(X, self.n_neighbors, metric=self.metric)
-        return small_indices(_symmetric(X))
+            S = similarity_graph(X, self.n_neighbors, metric=self.metric)
+            return S if is_host(S) else replace(canonical_csr(S, S.dtype), symmetric=True)
+        return small_indices(_symmetric(X)) if is_host(X) else device_symmetric(X)
 
     def _matrix_and_nodes(self, X: Any) -> tuple[Any, Any]:
         network = hasattr(X, "adjacency") and hasattr(X, "nodes")
@@ -83,7 +86,7 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
             return from_edges(*(table.get_column(name).to_numpy() for name in names))
         return X, None
 
-    def _starts(self, S: sp.csr_array, init: str) -> Iterator[tuple[str, NDArray[Any]]]:
+    def _starts(self, S: Array, init: str) -> Iterator[tuple[str, Array]]:
         """Names and starts, made when they are asked for: a pool of them may not fit into memory."""
         if init in ("pool", "spectral"):
             yield "spectral", spectral_start(S, self.n_clusters)
@@ -92,23 +95,25 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
             for i in range(self.n_init):
                 yield f"random {i + 1}", random_start(S, self.n_clusters, rng)
 
-    def _set_result(self, S: sp.csr_array, U: NDArray[Any], monitor: Monitor, l1: float = 0.0) -> Self:
-        U = U * (np.asarray(S.sum(axis=1)).reshape(-1, 1) > 0)  # nodes without edges belong nowhere
-        empty = int((U.max(axis=0) == 0).sum())
+    def _set_result(self, S: Array, U: Array, monitor: Monitor, l1: float = 0.0) -> Self:
+        xp = namespace(U)
+        sums = S @ xp.ones_like(U[:, :1])
+        U = U * xp.astype(sums > 0, U.dtype)  # nodes without edges belong nowhere
+        empty = int(xp.sum(xp.astype(xp.max(U, axis=0) == 0, xp.int64)))
         if empty:
             warnings.warn(
                 f"{empty} of {self.n_clusters} clusters are empty: lower n_clusters or l1.", UserWarning, stacklevel=4
             )
-        squared, XU = _squared(S), S @ U
+        squared, XU = squared_norm(S), S @ U
         gradient = projected_gradient(U, XU, l1)
-        self.affinity_matrix_, self.components_ = S, U
+        self.affinity_matrix_, self.components_ = native(S), U
         self.relative_error_ = float(objective(squared, U, XU))
         self.objective_ = self.relative_error_ * squared
-        self.projected_gradient_ = float(np.linalg.norm(gradient))
+        self.projected_gradient_ = float(xp.linalg.vector_norm(gradient))
         self.stationarity_ = gap(U, XU, gradient)
-        self.labels_ = U.argmax(axis=1)
-        total = U.sum(axis=1, keepdims=True)
-        self.membership_ = np.where(total > 0, U / np.where(total > 0, total, 1), 1 / self.n_clusters)
+        self.labels_ = xp.argmax(U, axis=1)
+        total = xp.sum(U, axis=1, keepdims=True)
+        self.membership_ = xp.where(total > 0, U / xp.where(total > 0, total, 1.0), 1 / self.n_clusters)
         set_fit_report(self, monitor)
         return self
 
@@ -120,8 +125,12 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
         return tags
 
 
-def _squared(S: sp.csr_array) -> float:
-    return float(S.data @ S.data)
+def squared_norm(S: Array) -> float:
+    """Squared Frobenius norm of similarities, dense or sparse."""
+    if sp.issparse(S):
+        return float(S.data @ S.data)
+    xp = namespace(S)
+    return float(xp.sum(xp.astype(entries(S), xp.float64) ** 2))
 
 
 def _symmetric(X: Any) -> sp.csr_array:
