@@ -1,6 +1,6 @@
 """Between two checks of the monitor the host waits for no number: counted by torch's dispatcher, on any device.
 
-On CUDA every ``float()``, ``bool()`` or ``.item()`` of a tensor stops the host until the device is done, and so does the
+On CUDA every ``float()``, ``bool()`` or ``.item()`` of a tensor stops the host until the device is done; so does the
 check of a decomposition. The counts must not grow with the number of iterations between checks.
 """
 
