@@ -27,6 +27,8 @@ torch = pytest.importorskip("torch")
 modes = pytest.importorskip("torch.utils._python_dispatch")
 
 WAITS = {"aten::_local_scalar_dense", "aten::item", "aten::is_nonzero", "aten::_linalg_check_errors", "aten::nonzero"}
+MASKED = {"aten::index", "aten::index_put", "aten::index_put_"}
+"""Indexing by a mask must know how many entries are true."""
 
 
 class Waits(modes.TorchDispatchMode):
@@ -39,7 +41,8 @@ class Waits(modes.TorchDispatchMode):
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         name, kwargs = function.name().partition(".")[0], kwargs or {}
         copied = name == "aten::_to_copy" and str(kwargs.get("device", "")).startswith("cpu")
-        if name in WAITS or copied:
+        by_mask = name in MASKED and any(index is not None and index.dtype == torch.bool for index in args[1])
+        if name in WAITS or copied or by_mask:
             self.seen[name] += 1
         return function(*args, **kwargs)
 
@@ -85,7 +88,9 @@ def test_a_wait_is_seen(place):
     with Waits() as waits:
         torch.linalg.solve(torch.eye(2, device=place), torch.ones((2, 1), device=place))
         float(torch.ones(1, device=place))
-    assert waits.seen["aten::_linalg_check_errors"] == waits.seen["aten::_local_scalar_dense"] == 1
+        torch.ones(3, device=place)[torch.ones(3, device=place) > 0]
+    for name in ("aten::_linalg_check_errors", "aten::_local_scalar_dense", "aten::index"):
+        assert waits.seen[name] == 1
 
 
 @pytest.fixture

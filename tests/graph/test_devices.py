@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import block_diag
 
-from rectifact import InputError, SymNMF, SymNMFNet, similarity_graph
+from rectifact import InputError, SymNMF, SymNMFNet, load_model, save_model, similarity_graph
 from rectifact.core.arrays import is_host, to_host
 from rectifact.core.sparse import canonical_csr, is_native_sparse
 from rectifact.core.validation import check_matrix
@@ -155,6 +155,15 @@ def test_pivots_are_those_of_the_qr_decomposition(to_xp, rng):
 
     V = rng.standard_normal((50, 6))
     assert_array_equal(to_host(pivots(to_xp(V))), qr(V.T, pivoting=True)[2][:6])
+
+
+def test_a_model_is_saved_as_one_of_the_host(to_form, blocks, tmp_path):
+    model = SymNMF(4, affinity="precomputed", init="spectral").fit(to_form(blocks))
+    save_model(model, tmp_path / "model.rfx")
+    loaded = load_model(tmp_path / "model.rfx")
+    assert_array_equal(loaded.labels_, to_host(model.labels_))
+    assert_array_equal(on_host(loaded.affinity_matrix_), blocks)
+    assert_allclose(loaded.eigenvalue_bound(), model.eigenvalue_bound(), atol=1e-8)
 
 
 @pytest.mark.parametrize("known", [False, True])

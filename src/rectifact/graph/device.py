@@ -121,7 +121,8 @@ def pivots(vectors: Array) -> Array:
     for _ in range(vectors.shape[1]):
         place = xp.reshape(xp.argmax(xp.sum(rest**2, axis=1)), (1,))
         row = xp.take(rest, place, axis=0)
-        direction = row / xp.clip(xp.linalg.vector_norm(row), eps(vectors) ** 4, None)
+        length = xp.linalg.vector_norm(row)
+        direction = row / xp.where(length > 0, length, xp.ones_like(length))
         rest = rest - (rest @ direction.T) @ direction
         chosen.append(place)
     return xp.concat(chosen)
