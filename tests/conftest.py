@@ -1,8 +1,10 @@
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from rectifact.datasets import MissingDataset
 
@@ -41,6 +43,48 @@ def local_cluster(**options: Any) -> Any:
     return distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0", **options
     )
+
+
+@pytest.fixture
+def to_csr(to_xp: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Carry a numpy array to a CSR matrix of each library: scipy's, torch's, cupyx's."""
+
+    def convert(array: Any) -> Any:
+        csr = sp.csr_array(array)
+        parts = [to_xp(part) for part in (csr.data, csr.indices, csr.indptr)]
+        if type(parts[0]) is np.ndarray:
+            return csr
+        if type(parts[0]).__module__ == "torch":
+            import torch
+
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Sparse CSR tensor support")
+                return torch.sparse_csr_tensor(parts[2], parts[1], parts[0], size=csr.shape, check_invariants=True)
+        from cupyx.scipy.sparse import csr_matrix
+
+        return csr_matrix(tuple(parts), shape=csr.shape)
+
+    return convert
+
+
+@pytest.fixture(params=["dense", "csr"])
+def to_form(request: pytest.FixtureRequest, to_xp: Any, to_csr: Any) -> Callable[[Any], Any]:
+    """Carry a numpy array to each library, dense and as a CSR matrix."""
+    return to_xp if request.param == "dense" else to_csr
+
+
+@pytest.fixture
+def assert_at_home(to_xp: Callable[[Any], Any]) -> Callable[..., None]:
+    """Assert that results are arrays of the library, on the device and, if one is given, of the floating type asked."""
+
+    def check(*arrays: Any, dtype: str | None = None) -> None:
+        for array in arrays:
+            home = to_xp(np.zeros(1, dtype=dtype or "float64"))
+            assert type(array) is type(home)
+            assert array.device == home.device
+            assert dtype is None or array.dtype == home.dtype
+
+    return check
 
 
 @pytest.fixture(scope="session")

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,7 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rectifact.core.arrays import to_host
+from rectifact.core.arrays import device, to_host
+from rectifact.core.sparse import is_sparse
 from rectifact.core.validation import InputError, InputTypeError, check_matrix
 
 
@@ -140,11 +143,63 @@ def test_mistakes_are_found_and_placed_in_every_form(name, form, torch):
         check_matrix(Doubler(), form(given), nonnegative=True)
 
 
+@pytest.mark.parametrize("name", ["nan", "inf", "negative"])
+def test_mistakes_are_found_and_placed_in_every_library(name, to_form):
+    given, sentence = MISTAKES[name]
+    with pytest.raises(InputError, match=sentence):
+        check_matrix(Doubler(), to_form(given), nonnegative=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sparse_matrices_stay_sparse_on_their_device(to_csr, assert_at_home, dtype):
+    given, estimator = to_csr(X.astype(dtype)), Doubler()
+    out = check_matrix(estimator, given)
+    assert is_sparse(out)
+    assert (out.shape, out.nnz, estimator.n_features_in_) == (X.shape, 3, 3)
+    assert_at_home(out.data, dtype=dtype)
+    assert_array_equal(to_host(out).toarray(), X)
+    with pytest.raises(InputError, match="is expecting 3 features"):
+        check_matrix(estimator, to_csr(X[:, :2].astype(dtype)), reset=False)
+
+
+@pytest.mark.parametrize("layout", ["to_sparse_coo", "to_sparse_csc"])
+def test_other_layouts_become_csr(torch, layout):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CS[RC] tensor support|Sparse invariant checks")
+        given = getattr(torch.asarray(X), layout)()
+    assert_array_equal(to_host(check_matrix(Doubler(), given)).toarray(), X)
+
+
+def test_coordinates_that_repeat_are_summed(torch):
+    given = torch.sparse_coo_tensor(
+        torch.tensor([[0, 0], [1, 1]]), torch.tensor([1.0, 2.0]), (1, 2), check_invariants=True
+    )
+    assert_array_equal(to_host(check_matrix(Doubler(), given)).toarray(), [[0, 3]])
+
+
+def test_indices_out_of_order_are_a_mistake(torch):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CS[RC] tensor support|Sparse invariant checks")
+        given = torch.sparse_csr_tensor(
+            torch.tensor([0, 2]), torch.tensor([1, 0]), torch.ones(2), size=(1, 2), check_invariants=False
+        )
+    with pytest.raises(InputError, match="Sort them in each row"):
+        check_matrix(Doubler(), given)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "bool"])
+def test_whole_numbers_become_single_on_a_gpu_and_double_elsewhere(to_xp, dtype):
+    out = check_matrix(Doubler(), to_xp(X.astype(dtype)))
+    on_cpu = str(device(out)).startswith("cpu")
+    assert str(out.dtype).endswith("float64" if on_cpu else "float32")
+    assert_array_equal(to_host(out), X.astype(dtype))
+
+
 def test_tensors_that_do_not_fit(torch):
     mistakes = {
         "two-dimensional and not empty": (torch.ones(3), torch.ones((0, 3))),
-        r"X.float\(\)": (torch.ones((2, 3), dtype=torch.int64),),
-        r"X.to_dense\(\)": (torch.ones((2, 3)).to_sparse(),),
+        r"X.float\(\)": (torch.ones((2, 3), dtype=torch.float16), torch.ones((2, 3), dtype=torch.complex64)),
+        r"X.to_sparse_csr\(\)": (torch.ones((2, 4)).to_sparse_bsr((2, 2)),),
     }
     for sentence, tensors in mistakes.items():
         for tensor in tensors:

@@ -106,7 +106,7 @@ def _net_epochs(X: sp.csr_array, squared: float, start: Any) -> Callable[[Monito
 
     torch.set_num_threads(1)
     S = net.to_torch(X, "cpu")
-    made = net.start(S, net.from_numpy(start, S), squared**0.5, 1)
+    made = net.start(S, net.to_tensor(start, S), squared**0.5, 1)
     return lambda m: net.train(S, squared, made, net.SETTINGS["repaired"], 1e-3, terms=[], monitor=m)
 
 

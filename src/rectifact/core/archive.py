@@ -24,6 +24,7 @@ import scipy.sparse as sp
 
 from rectifact.core.arrays import to_host
 from rectifact.core.files import atomic_path, reading
+from rectifact.core.sparse import canonical_csr, is_native_sparse
 from rectifact.core.validation import InputError
 
 __all__ = ["read_archive", "write_archive"]
@@ -125,6 +126,8 @@ def _encode(value: Any, arrays: dict[str, Any], names: Mapping[type, str], where
         return parts if isinstance(value, list) else {KIND: "tuple", "parts": parts}
     if isinstance(value, Mapping):
         return {KIND: "dict", "pairs": [[encode(part) for part in pair] for pair in value.items()]}
+    if is_native_sparse(value):
+        value = to_host(canonical_csr(value, value.dtype))
     if sp.issparse(value):
         csr = sp.csr_array(value)
         stored = {name: _array(getattr(csr, name), arrays) for name in ("data", "indices", "indptr")}

@@ -8,14 +8,28 @@ import scipy.sparse as sp
 import scipy.special
 from numpy.typing import NDArray
 
-__all__ = ["Array", "device", "digamma", "eps", "gammaln", "is_host", "namespace", "normal_like", "to_host", "to_like"]
+from rectifact.core.sparse import DeviceCSR, Shifted
+
+__all__ = [
+    "Array",
+    "device",
+    "digamma",
+    "eps",
+    "expit",
+    "gammaln",
+    "is_host",
+    "namespace",
+    "normal_like",
+    "to_host",
+    "to_like",
+]
 
 Array = Any
-"""An array of any library that speaks the array API standard: numpy, torch, cupy."""
+"""An array of any library that speaks the array API standard: numpy, torch, cupy; sparse where it says so."""
 
 
 def namespace(*arrays: Array) -> Any:
-    """Array API namespace shared by ``arrays``; scipy sparse matrices belong to numpy.
+    """Array API namespace shared by ``arrays``; scipy sparse matrices belong to numpy, others to their library.
 
     Examples
     --------
@@ -23,7 +37,14 @@ def namespace(*arrays: Array) -> Any:
     >>> namespace(np.ones(3)).__name__
     'array_api_compat.numpy'
     """
-    return array_api_compat.array_namespace(*(np.empty(0) if sp.issparse(a) else a for a in arrays))
+    return array_api_compat.array_namespace(*(_dense(a) for a in arrays))
+
+
+def _dense(array: Array) -> Array:
+    """An array of the library of ``array``, which may be sparse."""
+    if isinstance(array, DeviceCSR | Shifted):
+        return array.data
+    return np.empty(0) if sp.issparse(array) else array
 
 
 def is_host(array: Array) -> bool:
@@ -33,7 +54,7 @@ def is_host(array: Array) -> bool:
 
 def device(array: Array) -> Any:
     """Device that holds ``array``; ``"cpu"`` for numpy and scipy sparse."""
-    return "cpu" if sp.issparse(array) else array_api_compat.device(array)
+    return "cpu" if sp.issparse(array) else array_api_compat.device(_dense(array))
 
 
 def eps(array: Array) -> float:
@@ -48,8 +69,12 @@ def eps(array: Array) -> float:
     return float(namespace(array).finfo(array.dtype).eps)
 
 
-def to_host(array: Array) -> NDArray[Any]:
-    """Copy ``array`` to numpy if it lives elsewhere; a numpy array comes back as it is."""
+def to_host(array: Array) -> Any:
+    """Copy ``array`` to numpy, or to scipy if it is sparse, where it lives elsewhere; else it comes back as it is."""
+    if isinstance(array, DeviceCSR):
+        return array.to_scipy()
+    if sp.issparse(array):
+        return array
     if array_api_compat.is_cupy_array(array):
         return array.get()
     if array_api_compat.is_torch_array(array):
@@ -70,6 +95,11 @@ def digamma(x: Array) -> Array:
 def gammaln(x: Array) -> Array:
     """Logarithm of the gamma function, in the library of ``x``."""
     return _special(x).gammaln(x)
+
+
+def expit(x: Array) -> Array:
+    """``1 / (1 + exp(-x))``, in the library of ``x``."""
+    return _special(x).expit(x)
 
 
 def _special(x: Array) -> Any:

@@ -153,7 +153,7 @@ def _description(value: Array) -> Any:
     if isinstance(value, np.ndarray | list | tuple):
         array = np.asarray(value)
         return [list(array.shape), _checksum(array)]
-    if _is_array(value):
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
         return [list(value.shape), str(value.dtype)]
     return getattr(value, "__name__", type(value).__name__)
 

@@ -4,13 +4,13 @@ from typing import Any, NamedTuple
 
 import array_api_compat
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 from scipy.sparse.linalg import ArpackError, LinearOperator, svds
 
 from rectifact.core.arrays import Array, eps, namespace, normal_like
 from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, total
+from rectifact.core.sparse import entries, is_sparse
 
 __all__ = [
     "SVD",
@@ -21,6 +21,7 @@ __all__ = [
     "on_cuda",
     "procrustes",
     "pseudo_inverse",
+    "solve",
     "subspace_svd",
 ]
 
@@ -144,8 +145,23 @@ def procrustes(H: Array, U: Array, weights: Array | None = None) -> Array:
 
 
 def on_cuda(array: Array) -> bool:
-    """Whether ``array`` is a torch tensor on a CUDA device, where small eigenvalue problems take milliseconds."""
-    return bool(array_api_compat.is_torch_array(array) and array.is_cuda)
+    """Whether ``array`` lives on a CUDA device, where small eigenvalue problems take milliseconds."""
+    return bool(array_api_compat.is_cupy_array(array) or (array_api_compat.is_torch_array(array) and array.is_cuda))
+
+
+def solve(A: Array, B: Array) -> Array:
+    """``A^-1 B`` for one or many regular matrices; on a device without waiting to be told that they were.
+
+    Examples
+    --------
+    >>> solve(np.array([[2.0]]), np.array([[4.0]]))
+    array([[2.]])
+    """
+    if array_api_compat.is_torch_array(A):
+        import torch
+
+        return torch.linalg.solve_ex(A, B).result
+    return namespace(A).linalg.solve(A, B)
 
 
 def gram_inverse(G: Array) -> Array:
@@ -153,6 +169,11 @@ def gram_inverse(G: Array) -> Array:
 
     By Cholesky factors, without a look at the result: the host does not wait for the device.
     """
+    if array_api_compat.is_cupy_array(G):
+        xp = namespace(G)
+        wide = xp.astype(G, xp.float64)
+        ridge = 1e-12 * xp.linalg.trace(wide) * xp.eye(G.shape[0], dtype=xp.float64, device=G.device)
+        return xp.astype(xp.linalg.inv(wide + ridge), G.dtype)
     import torch
 
     wide = G.to(torch.float64, copy=True)
@@ -179,9 +200,9 @@ def pseudo_inverse(H: Array) -> Array:
     xp = namespace(H)
     wide = H.shape[0] <= H.shape[1]
     if on_cuda(H):
-        double = H.double()
+        double = xp.astype(H, xp.float64)
         inverse = double.T @ gram_inverse(double @ double.T) if wide else gram_inverse(double.T @ double) @ double.T
-        return inverse.to(H.dtype)
+        return xp.astype(inverse, H.dtype)
     gram = H @ H.T if wide else H.T @ H
     values, vectors = xp.linalg.eigh(gram)
     if not values[0] > eps(H) ** 0.5 * values[-1]:
@@ -283,9 +304,9 @@ def frobenius_residual(X: Array, W: Array, H: Array, products: tuple[float, Arra
     if is_lazy(X):
         return _lazy_residual(X, W, H) if products is None else _residual_of_products(H, *products)
     xp = namespace(X, W, H)
-    if sp.issparse(X):
-        squared = (X.data.astype(np.float64) ** 2).sum() - 2 * (W * (X @ H.T)).sum() + ((W.T @ W) * (H @ H.T)).sum()
-        return np.sqrt(np.maximum(squared, 0))
+    if is_sparse(X):
+        norm = xp.sum(xp.astype(entries(X), xp.float64) ** 2)
+        return xp.sqrt(xp.clip(norm - 2 * xp.sum(W * (X @ H.T)) + xp.sum((W.T @ W) * (H @ H.T)), 0, None))
     rows = max(1, TILE // max(X.shape[1], 1))
     tiles = (slice(i, i + rows) for i in range(0, X.shape[0], rows))
     return xp.sqrt(sum(xp.sum((X[t] - W[t] @ H) ** 2) for t in tiles))

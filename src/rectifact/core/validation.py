@@ -13,8 +13,9 @@ from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_n_features, validate_data
 
-from rectifact.core.arrays import Array, is_host, namespace, to_host
+from rectifact.core.arrays import Array, device, is_host, namespace, to_host
 from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, total
+from rectifact.core.sparse import canonical_csr, entries, is_native_sparse, is_sparse
 
 __all__ = [
     "RUN_CONSTRAINTS",
@@ -92,8 +93,9 @@ def check_matrix(
     """Check a user's matrix once and return it in the form the algorithms take.
 
     Numpy arrays, lists and pandas or polars frames become a numpy array; every scipy sparse format
-    becomes a canonical ``csr_array``; torch and cupy arrays stay where they are. float32 is kept, other
-    numbers become float64 (a tensor must be floating already). The input is never changed.
+    becomes a canonical ``csr_array``; torch and cupy arrays stay where they are, and sparse ones become a
+    :class:`rectifact.core.sparse.DeviceCSR` there. float32 and float64 are kept; other numbers become float64 on
+    the host, and whole numbers float32 on a GPU. The input is never changed.
 
     A dask array stays lazy. In ``fit`` its entries are looked at in one computation; later they are when they are
     computed, and what is wrong is said then.
@@ -114,20 +116,23 @@ def check_matrix(
     """
     if is_lazy(X):
         return _check_lazy_matrix(estimator, X, reset, nonnegative, allow_nan, sparse_chunks)
-    if not is_host(X) and array_api_compat.is_array_api_obj(X):
-        X = _check_device_array(estimator, X, reset)
-    else:
-        X = _check_host_matrix(estimator, X, reset)
-    entries = X.data if sp.issparse(X) else X
-    xp = namespace(entries)
-    good = xp.isfinite(entries)
+    check = _check_device_array if _is_on_device(X) else _check_host_matrix
+    X = check(estimator, X, reset)
+    values = entries(X)
+    xp = namespace(values)
+    good = xp.isfinite(values)
     if allow_nan:
-        good = good | xp.isnan(entries)
+        good = good | xp.isnan(values)
     if not xp.all(good):
         _refuse(*_first(X, ~good), *NOT_FINITE)
-    if nonnegative and xp.any(entries < 0):
-        _refuse(*_first(X, entries < 0), *NEGATIVE)
+    if nonnegative and xp.any(values < 0):
+        _refuse(*_first(X, values < 0), *NEGATIVE)
     return X
+
+
+def _is_on_device(X: Any) -> bool:
+    """Whether X is an array of torch or cupy, dense or sparse."""
+    return not is_host(X) and (array_api_compat.is_array_api_obj(X) or is_native_sparse(X))
 
 
 def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
@@ -179,7 +184,8 @@ def check_alike(fitted: Array, X: Array) -> None:
 def check_factor(name: str, X: Any, fitted: Array) -> Array:
     """Weights or an embedding that a user hands back, as an array that can be multiplied with the parts ``fitted``."""
     try:
-        A = X if not is_host(X) and array_api_compat.is_array_api_obj(X) else np.asarray(X, dtype=fitted.dtype)
+        on_device = _is_on_device(X) and not is_native_sparse(X)
+        A = X if on_device else np.asarray(X, dtype=fitted.dtype)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} is no matrix of numbers: {error}.") from error
     if len(A.shape) != 2 or A.shape[1] != fitted.shape[0]:
@@ -207,19 +213,42 @@ def _canonical(checked: Any) -> sp.csr_array:
 
 
 def _check_device_array(estimator: Any, X: Array, reset: bool) -> Array:
-    xp = namespace(X)
-    if str(getattr(X, "layout", "torch.strided")) != "torch.strided":
-        raise InputTypeError(f"X is a tensor of layout {X.layout}, which is not supported. Give X.to_dense().")
-    if X.ndim != 2 or 0 in tuple(X.shape):
+    if len(X.shape) != 2 or 0 in tuple(X.shape):
         raise InputError(f"X must be two-dimensional and not empty, samples by features; got shape {tuple(X.shape)}.")
-    if X.dtype not in (xp.float32, xp.float64):
+    if is_native_sparse(X):
+        X = _checked_csr(X)
+    else:
+        X = X.detach() if getattr(X, "requires_grad", False) else X
+        wanted = _floating_type(X)
+        X = X if X.dtype == wanted else namespace(X).astype(X, wanted)
+    _check_features(estimator, X, reset)
+    return X
+
+
+def _checked_csr(X: Any) -> Array:
+    if str(getattr(X, "layout", "")) in ("torch.sparse_bsr", "torch.sparse_bsc"):
+        raise InputTypeError(f"X is a tensor of layout {X.layout}, which is not supported. Give X.to_sparse_csr().")
+    wanted = _floating_type(X)
+    try:
+        return canonical_csr(X, wanted)
+    except (RuntimeError, ValueError) as error:
+        raise InputError(
+            f"The indices of the sparse matrix X cannot be used: {str(error).splitlines()[0]} "
+            "Sort them in each row, and sum duplicates."
+        ) from error
+
+
+def _floating_type(X: Any) -> Any:
+    """float32 and float64 as they are; for whole numbers float64 on a CPU and float32 elsewhere, where it is faster."""
+    like = X if array_api_compat.is_array_api_obj(X) else X.data
+    xp = namespace(like)
+    if X.dtype in (xp.float32, xp.float64):
+        return X.dtype
+    if not xp.isdtype(X.dtype, ("bool", "integral")):
         raise InputError(
             f"X must hold float32 or float64 numbers; got {X.dtype}. Convert it first, for example X.float()."
         )
-    if getattr(X, "requires_grad", False):
-        X = X.detach()
-    _check_features(estimator, X, reset)
-    return X
+    return xp.float64 if str(device(like)).startswith("cpu") else xp.float32
 
 
 def _check_features(estimator: Any, X: Array, reset: bool) -> None:
@@ -295,9 +324,9 @@ def _refuse_chunk(chunk: Any, nonnegative: bool, allow_nan: bool, block_info: An
 
 def _first(X: Array, bad: Array) -> tuple[int, float, int, int]:
     """How many entries are bad, and of the first the value, row and column."""
-    bad = to_host(bad)
+    X, bad = to_host(X) if is_sparse(X) else X, to_host(bad)
     place = int(np.flatnonzero(bad)[0])
-    if sp.issparse(X):
+    if is_sparse(X):
         row, column = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
     else:
         row, column = divmod(place, X.shape[1])

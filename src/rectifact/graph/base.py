@@ -2,20 +2,22 @@
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from math import inf, isnan
 from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import eps, is_host
+from rectifact.core.arrays import Array, eps, is_host, namespace
 from rectifact.core.lazy import is_lazy
 from rectifact.core.monitor import Monitor, set_fit_report
+from rectifact.core.sparse import canonical_csr, entries, is_native_sparse, native
 from rectifact.core.validation import InputError, check_generator, check_matrix
+from rectifact.graph.device import device_symmetric
 from rectifact.graph.edges import from_edges, from_networkx
 from rectifact.graph.lazy import LazySimilarities, lazy_similarities
 from rectifact.graph.similarity import similarity_graph, small_indices
@@ -24,12 +26,12 @@ from rectifact.graph.spectral import eigenvalue_bound, random_start, spectral_st
 
 __all__ = ["GraphClusterer", "Run", "best_run", "squared_norm"]
 
-Run = tuple[str, NDArray[Any], Monitor]
+Run = tuple[str, Array, Monitor]
 """Name of the start, U and what happened."""
 
 
-def best_run(runs: Iterator[Run]) -> tuple[str, NDArray[Any], Monitor, dict[str, float]]:
-    """The run of lowest loss, the first of those that are equal to eight digits, and the losses of all.
+def best_run(runs: Iterator[Run], rounding: float = 1e-8) -> tuple[str, Array, Monitor, dict[str, float]]:
+    """The run of lowest loss, the first of those that are equal to ``rounding``, and the losses of all.
 
     One U is kept at a time. A callback that stops a run ends the pool.
     """
@@ -37,7 +39,7 @@ def best_run(runs: Iterator[Run]) -> tuple[str, NDArray[Any], Monitor, dict[str,
     for run in runs:
         losses[run[0]] = loss = run[2].history[-1]["loss"]
         least = losses[best[0]] if best is not None else inf
-        if best is None or isnan(least) or loss < least - 1e-8 * abs(least):
+        if best is None or isnan(least) or loss < least - rounding * abs(least):
             best = run
         if run[2].stop_reason == "callback":
             break
@@ -52,7 +54,8 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
     def eigenvalue_bound(self) -> float:
         """Relative error below which no factorisation of this rank can come, non-negative or not."""
         check_is_fitted(self)
-        S = LazySimilarities(self.affinity_matrix_) if is_lazy(self.affinity_matrix_) else self.affinity_matrix_
+        S = self.affinity_matrix_
+        S = canonical_csr(S, S.dtype) if is_native_sparse(S) else LazySimilarities(S) if is_lazy(S) else S
         return eigenvalue_bound(S, self.n_clusters, squared_norm(S))
 
     def _similarities(self, X: Any) -> Any:
@@ -64,8 +67,6 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
                 "affinity='precomputed'."
             )
         X = check_matrix(self, X, nonnegative=self.affinity == "precomputed", sparse_chunks=True)
-        if not is_host(X) and not is_lazy(X):
-            raise InputError(f"{type(self).__name__} takes numpy arrays and scipy sparse matrices, not {type(X)}.")
         if self.n_clusters > X.shape[0]:
             raise InputError(
                 f"n_clusters={self.n_clusters} clusters need as many samples; X has {X.shape[0]} sample(s). Lower "
@@ -73,8 +74,11 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
             )
         self.nodes_ = np.arange(X.shape[0]) if nodes is None else nodes
         if self.affinity == "knn":
-            return similarity_graph(X, self.n_neighbors, metric=self.metric)
-        return lazy_similarities(X) if is_lazy(X) else small_indices(_symmetric(X))
+            S = similarity_graph(X, self.n_neighbors, metric=self.metric)
+            return S if is_host(S) else replace(canonical_csr(S, S.dtype), symmetric=True)
+        if is_lazy(X):
+            return lazy_similarities(X)
+        return small_indices(_symmetric(X)) if is_host(X) else device_symmetric(X)
 
     def _matrix_and_nodes(self, X: Any) -> tuple[Any, Any]:
         network = hasattr(X, "adjacency") and hasattr(X, "nodes")
@@ -91,7 +95,7 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
             return from_edges(*(table.get_column(name).to_numpy() for name in names))
         return X, None
 
-    def _starts(self, S: sp.csr_array, init: str) -> Iterator[tuple[str, NDArray[Any]]]:
+    def _starts(self, S: Array, init: str) -> Iterator[tuple[str, Array]]:
         """Names and starts, made when they are asked for: a pool of them may not fit into memory."""
         if init in ("pool", "spectral"):
             yield "spectral", spectral_start(S, self.n_clusters)
@@ -100,23 +104,25 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
             for i in range(self.n_init):
                 yield f"random {i + 1}", random_start(S, self.n_clusters, rng)
 
-    def _set_result(self, S: sp.csr_array, U: NDArray[Any], monitor: Monitor, l1: float = 0.0) -> Self:
-        U = U * (np.asarray(S.sum(axis=1)).reshape(-1, 1) > 0)  # nodes without edges belong nowhere
-        empty = int((U.max(axis=0) == 0).sum())
+    def _set_result(self, S: Array, U: Array, monitor: Monitor, l1: float = 0.0) -> Self:
+        xp = namespace(U)
+        sums = S @ xp.ones_like(U[:, :1])
+        U = U * xp.astype(sums > 0, U.dtype)  # nodes without edges belong nowhere
+        empty = int(xp.sum(xp.astype(xp.max(U, axis=0) == 0, xp.int64)))
         if empty:
             warnings.warn(
                 f"{empty} of {self.n_clusters} clusters are empty: lower n_clusters or l1.", UserWarning, stacklevel=4
             )
         squared, XU = squared_norm(S), S @ U
         gradient = projected_gradient(U, XU, l1)
-        self.affinity_matrix_, self.components_ = S.source if isinstance(S, LazySimilarities) else S, U
+        self.affinity_matrix_, self.components_ = S.source if isinstance(S, LazySimilarities) else native(S), U
         self.relative_error_ = float(objective(squared, U, XU))
         self.objective_ = self.relative_error_ * squared
-        self.projected_gradient_ = float(np.linalg.norm(gradient))
+        self.projected_gradient_ = float(xp.linalg.vector_norm(gradient))
         self.stationarity_ = gap(U, XU, gradient)
-        self.labels_ = U.argmax(axis=1)
-        total = U.sum(axis=1, keepdims=True)
-        self.membership_ = np.where(total > 0, U / np.where(total > 0, total, 1), 1 / self.n_clusters)
+        self.labels_ = xp.argmax(U, axis=1)
+        total = xp.sum(U, axis=1, keepdims=True)
+        self.membership_ = xp.where(total > 0, U / xp.where(total > 0, total, 1.0), 1 / self.n_clusters)
         set_fit_report(self, monitor)
         return self
 
@@ -129,8 +135,13 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
 
 
 def squared_norm(S: Any) -> float:
-    """Squared Frobenius norm of the similarities."""
-    return S.squared if isinstance(S, LazySimilarities) else float(S.data @ S.data)
+    """Squared Frobenius norm of similarities, dense, sparse or lazy."""
+    if isinstance(S, LazySimilarities):
+        return S.squared
+    if sp.issparse(S):
+        return float(S.data @ S.data)
+    xp = namespace(S)
+    return float(xp.sum(xp.astype(entries(S), xp.float64) ** 2))
 
 
 def _symmetric(X: Any) -> sp.csr_array:

@@ -5,16 +5,16 @@ from numbers import Integral, Real
 from os import PathLike
 from typing import Any, Literal, Self
 
-import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from rectifact.core.arrays import Array, eps, is_host
 from rectifact.core.checkpoint import Checkpoint, open_checkpoint
 from rectifact.core.monitor import Callback, monitor_of
-from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, fit_context
+from rectifact.core.validation import RUN_CONSTRAINTS, InputError, Interval, StrOptions, fit_context
 from rectifact.graph.base import GraphClusterer, Run, best_run, squared_norm
-from rectifact.graph.solvers import SOLVERS
+from rectifact.graph.lazy import LazySimilarities
+from rectifact.graph.solvers import ON_HOST, SOLVERS
 from rectifact.kernels import single_thread
 
 __all__ = ["SymNMF"]
@@ -36,7 +36,9 @@ class SymNMF(GraphClusterer):
         memory matters (``n_samples * n_clusters`` above 4 million)
     affinity : ``"knn"``, X are points, which are connected with their neighbours by
         :func:`rectifact.graph.similarity_graph`; ``"precomputed"``, X is a graph: a symmetric non-negative matrix of
-        similarities, a networkx graph, or a table of edges with the columns source, target and, if there, weight
+        similarities, a networkx graph, or a table of edges with the columns source, target and, if there, weight.
+        Arrays of torch and cupy, dense or CSR, stay on their device, and so do the results; ``"anls"`` and ``"admm"``
+        work on the host
     init : ``"spectral"``, rotated eigenvectors; ``"random"``, ``n_init`` draws; ``"pool"``, all of them: the lowest
         objective wins
     n_init : random starts
@@ -131,16 +133,23 @@ class SymNMF(GraphClusterer):
         S = self._similarities(X)
         size = S.shape[0] * self.n_clusters
         solver = self.solver if self.solver != "auto" else "newton" if size <= NEWTON_SIZE else "hals"
+        on_host = is_host(S) or isinstance(S, LazySimilarities)  # of which U is on the host
+        if solver in ON_HOST and not on_host:
+            raise InputError(
+                f"solver={solver!r} works on the host. Give a numpy array or a scipy sparse matrix, or use 'newton', "
+                "'hals' or 'pgd'."
+            )
+        rounding = 1e-8 if on_host else max(1e-8, 10 * eps(S))
         checkpoint = open_checkpoint(self, S)
-        name, U, monitor, errors = best_run(self._runs(solver, S, checkpoint))
+        name, U, monitor, errors = best_run(self._runs(solver, S, checkpoint), rounding)
         if self.l1 and monitor.stop_reason != "callback":
             _, U, monitor = self._run(solver, S, checkpoint, name, U, l1=self.l1)
         self.resolved_ = {"solver": solver, "start": name, "errors": errors}
         return self._set_result(S, U, monitor, self.l1)
 
-    def _runs(self, solver: str, S: sp.csr_array, checkpoint: Checkpoint | None) -> Iterator[Run]:
+    def _runs(self, solver: str, S: Array, checkpoint: Checkpoint | None) -> Iterator[Run]:
         """Finished runs of all starts, as they come, in their order."""
-        if effective_n_jobs(self.n_jobs) == 1:
+        if effective_n_jobs(self.n_jobs) == 1 or not is_host(S):  # a device is busy with one
             yield from (self._run(solver, S, checkpoint, name, U) for name, U in self._starts(S, self.init))
             return
         parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator", pre_dispatch="n_jobs")
@@ -151,10 +160,10 @@ class SymNMF(GraphClusterer):
     def _run(
         self,
         solver: str,
-        S: sp.csr_array,
+        S: Array,
         checkpoint: Checkpoint | None,
         name: str,
-        U: NDArray[Any],
+        U: Array,
         l1: float = 0.0,
     ) -> Run:
         every = 1 if solver == "newton" else 5  # where iterations cost as much as checks

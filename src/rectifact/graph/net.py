@@ -18,12 +18,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import array_api_compat
 import numpy as np
-import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
 
+from rectifact.core.arrays import Array, is_host, namespace
 from rectifact.core.monitor import Monitor
+from rectifact.core.sparse import DeviceCSR, entries
 from rectifact.graph.solvers import gap
 
 __all__ = [
@@ -31,12 +32,13 @@ __all__ = [
     "Net",
     "Recipe",
     "Term",
-    "from_numpy",
+    "back",
     "gradients",
     "loss",
     "partial_labels",
+    "place_of",
     "start",
-    "to_numpy",
+    "to_tensor",
     "to_torch",
     "train",
 ]
@@ -243,8 +245,21 @@ def partial_labels(nodes: torch.Tensor, classes: torch.Tensor, weight: float, fl
     return term
 
 
-def to_torch(S: sp.csr_array, device: str, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """A scipy matrix as a sparse tensor."""
+def place_of(S: Array) -> str:
+    """Where to compute: where similarities on a device are, else on a CUDA device if there is one."""
+    if is_host(S):
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    values = entries(S)
+    return str(values.device) if array_api_compat.is_torch_array(values) else f"cuda:{values.device.id}"
+
+
+def to_torch(S: Array, device: str, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Similarities of any library as a tensor: sparse ones as a CSR tensor, dense ones as a dense tensor."""
+    if not is_host(S):
+        if not isinstance(S, DeviceCSR):
+            return torch.from_dlpack(S).to(device, dtype)
+        parts = [torch.from_dlpack(part).to(device) for part in (S.data, S.indices, S.indptr)]
+        return DeviceCSR(parts[0].to(dtype), parts[1], parts[2], S.shape).native
     index = np.int32 if S.nnz < 2**31 else np.int64  # the faster one
     parts = [torch.from_numpy(part.astype(index)) for part in (S.indptr, S.indices)]
     with warnings.catch_warnings():
@@ -253,11 +268,17 @@ def to_torch(S: sp.csr_array, device: str, dtype: torch.dtype = torch.float32) -
         return X.to(device)
 
 
-def from_numpy(U: NDArray[Any], like: torch.Tensor) -> torch.Tensor:
-    """A numpy array as a tensor of the type and on the device of another."""
-    return torch.from_numpy(U).to(like.device, like.dtype)
+def to_tensor(U: Array, like: torch.Tensor) -> torch.Tensor:
+    """An array of any library as a tensor of the type and on the device of another."""
+    return (torch.from_numpy(U) if is_host(U) else torch.from_dlpack(U)).to(like.device, like.dtype)
 
 
-def to_numpy(U: torch.Tensor) -> NDArray[Any]:
-    """A tensor as a numpy array of double precision."""
-    return U.detach().to("cpu", torch.float64).numpy()
+def back(U: torch.Tensor, like: Array) -> Array:
+    """A tensor as an array of the library, the type and the device of similarities; in double precision on the host."""
+    if is_host(like):
+        return U.detach().to("cpu", torch.float64).numpy()
+    values = entries(like)
+    if array_api_compat.is_torch_array(values):
+        return U.detach().to(values.device, values.dtype)
+    xp = namespace(values)
+    return xp.astype(xp.from_dlpack(U.detach().to(f"cuda:{values.device.id}").contiguous()), values.dtype)

@@ -6,15 +6,16 @@ from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
+from rectifact.core.arrays import Array, is_host, to_host, to_like
 from rectifact.core.checkpoint import Checkpoint, open_checkpoint
 from rectifact.core.lazy import is_lazy
 from rectifact.core.monitor import Callback, monitor_of
+from rectifact.core.sparse import is_sparse, with_entries
 from rectifact.core.validation import RUN_CONSTRAINTS, InputError, Interval, StrOptions, fit_context
-from rectifact.graph.base import GraphClusterer, Run, best_run
+from rectifact.graph.base import GraphClusterer, Run, best_run, squared_norm
 from rectifact.graph.spectral import leading_eigenvectors
 
 __all__ = ["SymNMFNet"]
@@ -35,7 +36,8 @@ class SymNMFNet(GraphClusterer):
         lambda learned above the bound of Proposition 1, with its epsilon taken as 0
     regularizer : None; ``"l1"``, the sum of U, for a sparse U; or a function that maps a torch tensor U (n_samples,
         n_clusters) to a number. The repaired net is trained without it first
-    device : ``"cpu"``, ``"cuda"``, or ``"auto"``, a CUDA device where there is one
+    device : ``"cpu"``, ``"cuda"``, or ``"auto"``: where X lives if it is a tensor or a cupy array, else a CUDA device
+        where there is one. Results come back as the kind of array that X is, and where it is
     weight : of the regularizer
     label_weight : of minus the log membership of a node in the class that ``gold`` names, relative to the mean squared
         norm of a row of X
@@ -157,7 +159,7 @@ class SymNMFNet(GraphClusterer):
             )
         S = self._similarities(X)
         known = _checked_gold(gold, S.shape[0], self.n_clusters)
-        device = ("cuda" if net.torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
+        device = net.place_of(S) if self.device == "auto" else self.device
         recipe = net.SETTINGS[self.settings]
         n_blocks = recipe.n_blocks if self.n_blocks is None else self.n_blocks
         init = self.init if self.init != "auto" else "random" if self.settings == "paper" else "spectral"
@@ -171,7 +173,7 @@ class SymNMFNet(GraphClusterer):
 
     def _runs(
         self,
-        S: sp.csr_array,
+        S: Array,
         device: str,
         n_blocks: int,
         init: str,
@@ -185,17 +187,18 @@ class SymNMFNet(GraphClusterer):
         of any size; the paper's learning rate has meaning only in the graph's own.
         """
         net = _net_module()
-        recipe, norm = net.SETTINGS[self.settings], float(np.linalg.norm(S.data))
+        recipe, norm = net.SETTINGS[self.settings], squared_norm(S) ** 0.5
         unit = norm if recipe.relative else 1.0
-        X, squared = _on_device(S / unit, device), (norm / unit) ** 2
+        scaled = with_entries(S, S.data / unit) if is_sparse(S) else S / unit
+        X, squared = _on_device(scaled, device), (norm / unit) ** 2
         rate = recipe.learning_rate if self.learning_rate is None else self.learning_rate
         if recipe.relative:  # the net's P is about |X|_F U, and U about sqrt(|X|_2 / n)
-            rate *= 4 * (max(leading_eigenvectors(S, 1)[0][0], 0) / unit / S.shape[0]) ** 0.5
+            rate *= 4 * (max(float(leading_eigenvectors(S, 1)[0][0]), 0) / unit / S.shape[0]) ** 0.5
         labels = [] if known is None else [self._label_term(known, X, squared)]
         wanted = [] if self.regularizer is None else [self._wanted(unit)]
         stages = [labels, labels + wanted] if wanted and recipe.keep_alive else [labels + wanted]
         for name, start in self._starts(S, init):
-            U = net.from_numpy((start if known is None else _aligned(start, known)) / unit**0.5, X)
+            U = net.to_tensor((start if known is None else _aligned(start, known)) / unit**0.5, X)
             _check_terms(wanted, U)
             for stage, terms in enumerate(stages):
                 monitor = monitor_of(self, check_every=10, checkpoint=checkpoint, run=f"{name} stage {stage}")
@@ -204,7 +207,7 @@ class SymNMFNet(GraphClusterer):
                 if monitor.stop_reason == "callback":
                     break
             lambdas[name] = unit * float(trained.lam.detach())
-            yield name, unit**0.5 * net.to_numpy(U), monitor
+            yield name, unit**0.5 * net.back(U, S), monitor
 
     def _wanted(self, unit: float) -> Callable[[Any], Any]:
         """The regularizer as a function of U in units of the net."""
@@ -219,7 +222,7 @@ class SymNMFNet(GraphClusterer):
         return net.partial_labels(*tensors, self.label_weight * squared / n, 0.01 * (squared / n) ** 0.25)
 
 
-def _on_device(S: sp.csr_array, device: str) -> Any:
+def _on_device(S: Array, device: str) -> Any:
     try:
         return _net_module().to_torch(S, device)
     except (RuntimeError, AssertionError) as error:
@@ -255,9 +258,10 @@ def _checked_gold(gold: ArrayLike | None, n: int, n_clusters: int) -> NDArray[An
     return known.astype(np.int64) if (known >= 0).any() else None
 
 
-def _aligned(U: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
+def _aligned(U: Array, known: NDArray[Any]) -> Array:
     """Columns in the order of the classes that they fit best."""
-    nodes = known >= 0
+    nodes, start = known >= 0, to_host(U)
     fit = np.zeros((U.shape[1], U.shape[1]))
-    np.add.at(fit, known[nodes], U[nodes])
-    return U[:, linear_sum_assignment(-fit)[1]]
+    np.add.at(fit, known[nodes], start[nodes])
+    aligned = start[:, linear_sum_assignment(-fit)[1]]
+    return aligned if is_host(U) else to_like(aligned, U)

@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
+from rectifact.core.arrays import is_host
+from rectifact.core.sparse import DeviceCSR, canonical_csr, is_native_sparse, native
 from rectifact.core.validation import InputError, check_at_least, check_option
+from rectifact.graph.device import device_graph
 
 __all__ = ["normalized", "similarity_graph", "small_indices"]
 
@@ -39,16 +42,17 @@ def similarity_graph(
 
     Parameters
     ----------
-    X : array or sparse array of shape (n_samples, n_features)
+    X : array or sparse array of shape (n_samples, n_features), on the host or on a device
     n_neighbors : number of neighbours; None is ``floor(log2(n_samples)) + 1``
     metric : ``"euclidean"``, or ``"cosine"`` for text
     neighbors : transformer that makes a sparse graph of distances to neighbours, such as scikit-learn's
-        KNeighborsTransformer or pynndescent's PyNNDescentTransformer, instead of exact search
-    n_jobs : of exact search
+        KNeighborsTransformer or pynndescent's PyNNDescentTransformer, instead of exact search; on the host
+    n_jobs : of exact search on the host
 
     Returns
     -------
-    csr_array of shape (n_samples, n_samples), with an empty diagonal
+    csr_array of shape (n_samples, n_samples), with an empty diagonal; for points on a device, a CSR matrix of their
+    library there
 
     Examples
     --------
@@ -63,6 +67,8 @@ def similarity_graph(
         raise InputError(f"A graph needs at least two points; X has {n} sample(s).")
     k = int(np.floor(np.log2(n))) + 1 if n_neighbors is None else n_neighbors
     check_at_least(1, n_neighbors=k)
+    if isinstance(X, DeviceCSR) or not (is_host(X) or isinstance(X, list)):
+        return _on_device(X, k, metric, neighbors)
     X = normalize(X) if metric == "cosine" else X
     distances = _distances(X, min(max(k, SCALE_NEIGHBOR), n - 1), neighbors, n_jobs)
     scales = _scales(distances)
@@ -77,6 +83,12 @@ def similarity_graph(
     S = sp.csr_array(S.maximum(S.T))
     S.eliminate_zeros()
     return normalized(S)
+
+
+def _on_device(X: Any, k: int, metric: str, neighbors: Any) -> Any:
+    if neighbors is not None:
+        raise InputError("neighbors is for points on the host. Leave it out, or give a numpy array.")
+    return native(device_graph(canonical_csr(X, X.dtype) if is_native_sparse(X) else X, k, SCALE_NEIGHBOR, metric))
 
 
 def _distances(X: Any, k: int, neighbors: Any, n_jobs: int | None) -> sp.csr_array:

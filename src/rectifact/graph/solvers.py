@@ -17,22 +17,26 @@ from typing import Any
 
 import numpy as np
 
-from rectifact.core.arrays import Array, namespace
+from rectifact.core.arrays import Array, eps, namespace
 from rectifact.core.linalg import nnls_gram
 from rectifact.core.monitor import Monitor
 from rectifact.kernels import hals_sweep, sparse_times
 
-__all__ = ["SOLVERS", "admm", "anls", "gap", "hals", "newton", "objective", "pgd", "projected_gradient"]
+__all__ = ["ON_HOST", "SOLVERS", "admm", "anls", "gap", "hals", "newton", "objective", "pgd", "projected_gradient"]
 
 PENALTY, RHO = 0.66, 0.3
 """Weights of the split U = V in SymHALS and SymANLS, and in ADMM, relative to the norm of ``U'U`` at the start."""
 
 
 def objective(squared: Array, U: Array, XU: Array, l1: float = 0.0) -> Array:
-    r""":math:`(\|X - U U^T\|^2 + \alpha \sum U) / \|X\|^2` from ``squared``, the squared norm of X, and ``X @ U``."""
+    r""":math:`(\|X - U U^T\|^2 + \alpha \sum U) / \|X\|^2` from ``squared``, the squared norm of X, and ``X @ U``.
+
+    Sums are in double precision: in single, the objective would seem to rest long before U does.
+    """
     xp = namespace(U)
-    G = U.T @ U
-    return (squared - 2 * xp.sum(U * XU) + xp.sum(G * G) + l1 * xp.sum(U)) / squared
+    G = xp.astype(U.T @ U, xp.float64, copy=False)
+    inner, sparsity = (xp.sum(terms, dtype=xp.float64) for terms in (U * XU, U))
+    return (squared - 2 * inner + xp.sum(G * G) + l1 * sparsity) / squared
 
 
 def projected_gradient(U: Array, XU: Array, l1: float = 0.0) -> Array:
@@ -119,10 +123,11 @@ def newton(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.
     """Projected Newton [2]: conjugate gradients on the entries that are free to move, then a projected line search."""
     U = monitor.resume(U)
     XU = sparse_times(X, U)
+    slack = 4 * eps(U) if U.dtype == namespace(U).float32 else 0.0  # what single precision cannot tell from no change
     for _ in monitor:
         right = -projected_gradient(U, XU, l1)
         move = _conjugate_gradients(X, U, right, n_inner)
-        U, XU, _ = _line_search(X, U, XU, squared, move, 1.0, l1)
+        U, XU, _ = _line_search(X, U, XU, squared, move, 1.0, l1, slack)
         _record(monitor, squared, U, XU, l1, U)
     return U
 
@@ -138,11 +143,12 @@ def _record(monitor: Monitor, squared: Array, U: Array, XU: Array, l1: float, st
 
 
 def _line_search(
-    X: Any, U: Array, XU: Array, squared: Array, move: Array, step: float, l1: float
+    X: Any, U: Array, XU: Array, squared: Array, move: Array, step: float, l1: float, slack: float = 0.0
 ) -> tuple[Array, Array, float]:
     """Halve the step until the projected point is no worse; U itself where no step helps. With its ``X @ U``."""
     xp = namespace(U)
     loss = objective(squared, U, XU, l1)
+    loss = loss + slack
     for _ in range(40):
         trial = xp.clip(U + step * move, 0, None)
         product = sparse_times(X, trial)
@@ -178,6 +184,9 @@ def _conjugate_gradients(X: Any, U: Array, right: Array, n_inner: int) -> Array:
         return step
     return right / (4 * _size(U))  # no curvature at all: the gradient
 
+
+ON_HOST = ("anls", "admm")
+"""Solvers whose least squares pivot entry by entry, which a device is no good at."""
 
 SOLVERS: dict[str, Callable[..., Array]] = {
     "hals": hals,

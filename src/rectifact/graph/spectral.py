@@ -15,6 +15,8 @@ from scipy.linalg import qr
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
+from rectifact.core.arrays import Array, is_host, namespace, to_like
+from rectifact.graph.device import device_eigenvectors, pivots
 from rectifact.graph.lazy import LazySimilarities, block_eigenvectors
 
 __all__ = ["eigenvalue_bound", "leading_eigenvectors", "random_start", "spectral_start"]
@@ -26,12 +28,14 @@ SPARE, SPARE_NODES = 10, 50_000
 """Eigenvalues asked for beyond those wanted, up to this many nodes: some that repeat may be missed at the end."""
 
 
-def leading_eigenvectors(X: sp.csr_array, rank: int, *, seed: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+def leading_eigenvectors(X: Array, rank: int, *, seed: int = 0) -> tuple[Array, Array]:
     """Largest ``rank`` eigenvalues, descending, and their eigenvectors in columns.
 
     Each connected component is taken by itself. Lanczos iteration tends to find one vector for an eigenvalue, however
     often it repeats, and a normalised graph has the eigenvalue 1 in each of its components. Eigenvalues that repeat
     within a component, as in very regular graphs, may still be missed.
+
+    On a device, see :func:`rectifact.graph.device.device_eigenvectors`.
 
     Examples
     --------
@@ -42,6 +46,8 @@ def leading_eigenvectors(X: sp.csr_array, rank: int, *, seed: int = 0) -> tuple[
     """
     if isinstance(X, LazySimilarities):
         return block_eigenvectors(X, rank, seed=seed)
+    if not is_host(X):
+        return device_eigenvectors(X, rank, seed=seed)
     n_parts, part = connected_components(X, directed=False)
     order = np.argsort(part, kind="stable")
     ends = np.searchsorted(part[order], np.arange(n_parts + 1))
@@ -74,31 +80,33 @@ def _component(block: sp.csr_array, k: int, rng: np.random.Generator) -> tuple[N
     return values[-k:], vectors[:, -k:].T
 
 
-def spectral_start(X: sp.csr_array, rank: int, *, seed: int = 0) -> NDArray[Any]:
+def spectral_start(X: Array, rank: int, *, seed: int = 0) -> Array:
     """Eigenvectors scaled by the roots of their eigenvalues, rotated to the axes by pivoted QR [1], and rectified."""
     values, vectors = leading_eigenvectors(X, rank, seed=seed)
-    _, _, pivots = qr(vectors.T, pivoting=True)
-    left, _, right = np.linalg.svd(vectors[pivots[:rank]].T)
+    xp = namespace(vectors)
+    chosen = qr(vectors.T, pivoting=True)[2][:rank] if is_host(vectors) else pivots(vectors)
+    left, _, right = xp.linalg.svd(vectors[chosen].T)
     signed = vectors @ (left @ right)
-    U = np.maximum(signed * np.sign(signed.sum(axis=0)), 0)
-    U = U * np.sqrt(np.maximum(values, 0)).mean()
-    return U + 1e-8 * U.max()
+    U = xp.clip(signed * xp.sign(xp.sum(signed, axis=0)), 0, None)
+    U = U * xp.mean(xp.sqrt(xp.clip(values, 0, None)))
+    return U + 1e-8 * xp.max(U)
 
 
-def random_start(X: sp.csr_array, rank: int, rng: np.random.Generator) -> NDArray[Any]:
+def random_start(X: Array, rank: int, rng: np.random.Generator) -> Array:
     """Uniform numbers, scaled such that ``U U'`` is as near to X as it can be.
 
     The scale matters: larger numbers make solvers that go column by column set whole columns to zero, for good.
     """
     U = rng.random((X.shape[0], rank))
+    U = U if is_host(X) or isinstance(X, LazySimilarities) else to_like(U, X)
     G = U.T @ U
     return U * float(((U * (X @ U)).sum() / (G * G).sum()) ** 0.5)
 
 
-def eigenvalue_bound(X: sp.csr_array, rank: int, squared: float) -> float:
+def eigenvalue_bound(X: Array, rank: int, squared: float) -> float:
     """Least relative error of any ``U U'`` of this rank, non-negative or not (Eckart and Young).
 
     As far as the leading eigenvalues were all found, see :func:`leading_eigenvectors`.
     """
     values, _ = leading_eigenvectors(X, rank)
-    return float(1 - (np.maximum(values, 0) ** 2).sum() / squared)
+    return float(1 - (namespace(values).clip(values, 0, None) ** 2).sum() / squared)

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rectifact.core.arrays import Array, is_host
+from rectifact.core.sparse import dense_rows
 from rectifact.kernels import reference
 
 __all__ = [
@@ -81,7 +82,7 @@ def sparse_times(X: Array, U: Array) -> Array:
 def nmd_e_step(X: Array, rows: slice, theta: Array, sigma: float, binary: bool, z: Array) -> tuple[Array, Array]:
     """E-step of NMD on a range of rows; see :func:`rectifact.kernels.reference.nmd_e_step`."""
     if not sp.issparse(X):
-        return reference.nmd_e_step(X[rows], theta, sigma, binary)
+        return reference.nmd_e_step(dense_rows(X, rows), theta, sigma, binary)
     from rectifact.kernels import compiled_nmd
 
     indptr = X.indptr[rows.start : rows.stop + 1]
@@ -105,7 +106,7 @@ def nmd_fused(X: Array, B: Array) -> ModuleType | None:
 def nmd_nearest(X: Array, rows: slice, theta: Array, z: Array) -> tuple[Array, Array]:
     """Nearest latent matrix on a range of rows; see :func:`rectifact.kernels.reference.nmd_nearest`."""
     if not sp.issparse(X):
-        return reference.nmd_nearest(X[rows], theta)
+        return reference.nmd_nearest(dense_rows(X, rows), theta)
     from rectifact.kernels import compiled_nmd
 
     indptr = X.indptr[rows.start : rows.stop + 1]

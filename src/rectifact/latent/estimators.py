@@ -15,6 +15,7 @@ from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
 from rectifact.core.checkpoint import open_checkpoint
 from rectifact.core.lazy import evaluate, is_lazy, kept, opened, over_chunks, summed, total
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
+from rectifact.core.sparse import DeviceCSR, canonical_csr, entries, is_native_sparse, is_sparse, with_entries
 from rectifact.core.validation import (
     InputError,
     StrOptions,
@@ -189,7 +190,7 @@ class NMD(LatentTransformer):
         return _divided(X, self._unit)
 
     def _checked(self, X: Any, reset: bool = False) -> Array:
-        """Non-negative data as a csr_array, or as it is on a device; NaN only where that stands for missing."""
+        """Non-negative data as a csr_array, or as it came on a device; NaN only where that stands for missing."""
         X = check_matrix(self, X, reset=reset, nonnegative=True, allow_nan=self.missing is not None, sparse_chunks=True)
         if is_lazy(X):
             return on_chunks(_csr, X)
@@ -254,7 +255,7 @@ class NMD(LatentTransformer):
 
 def _counts(X: Array) -> tuple[int, int, int]:
     """Number of entries that are neither zero nor one, that are positive, and that are missing."""
-    values = X.data if sp.issparse(X) else X
+    values = entries(X)
     xp = namespace(values)
     strange = ~((values == 0) | (values == 1) | xp.isnan(values))
     strange, positive, missing = (int(xp.sum(xp.astype(v, xp.int64))) for v in (strange, values > 0, xp.isnan(values)))
@@ -274,7 +275,7 @@ def _csr(X: Any) -> sp.csr_array:
 
 def _count_and_norm(X: Array) -> tuple[float, float]:
     """Number of positive entries, and the root of the sum of their squares."""
-    values = X.data if sp.issparse(X) else X
+    values = entries(X)
     xp = namespace(values)
     seen = xp.where(values > 0, values, xp.zeros_like(values))
     return float(xp.sum(xp.astype(values > 0, xp.float64))), float(xp.linalg.vector_norm(seen))
@@ -291,7 +292,7 @@ def _power_of_two(X: Array) -> float:
 
 
 def _largest(X: Array) -> tuple[float]:
-    values = X.data if sp.issparse(X) else X
+    values = entries(X)
     xp = namespace(values)
     known = xp.where(xp.isnan(values), xp.zeros_like(values), values)
     return (float(xp.max(known)) if known.shape[0] else 0.0,)
@@ -302,22 +303,24 @@ def _divided(X: Array, unit: float) -> Array:
         return X
     if is_lazy(X):
         return on_chunks(_divided, X, unit)
-    return (
-        sp.csr_array((X.data / X.dtype.type(unit), X.indices, X.indptr), shape=X.shape) if sp.issparse(X) else X / unit
-    )
+    return with_entries(X, X.data / unit) if is_sparse(X) else X / unit
 
 
 def _masked(X: Array, mask: Any) -> Array:
     """X with NaN where the mask is true; a sparse mask stays sparse."""
-    if tuple(getattr(mask, "shape", np.shape(mask))) != tuple(X.shape):
+    mask = to_host(canonical_csr(mask, mask.dtype) if is_native_sparse(mask) else mask)
+    if tuple(mask.shape) != tuple(X.shape):
         raise InputError(
-            f"missing has the shape {tuple(np.shape(mask))} and X {tuple(X.shape)}. Give a mask of the shape of X, "
+            f"missing has the shape {tuple(mask.shape)} and X {tuple(X.shape)}. Give a mask of the shape of X, "
             "np.nan, or None."
         )
     if is_lazy(X):
         raise InputError("A dask array takes no mask. Give missing=np.nan and da.where(mask, np.nan, X).")
+    if isinstance(X, DeviceCSR):  # the union of two patterns is found on the host, once
+        return X.like(_masked(to_host(X), mask))
     if not is_host(X):
-        return namespace(X).where(to_like(to_host(mask), X) != 0, float("nan"), X)
+        mask = mask.toarray() if sp.issparse(mask) else mask
+        return namespace(X).where(to_like(mask, X) != 0, float("nan"), X)
     hidden = sp.csr_array(mask, dtype=X.dtype, copy=True)
     hidden.data[:] = np.where(hidden.data != 0, np.nan, 0)
     return sp.csr_array(X + hidden)

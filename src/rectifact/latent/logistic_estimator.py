@@ -6,14 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, is_host
+from rectifact.core.arrays import Array, expit, is_host, namespace
 from rectifact.core.checkpoint import open_checkpoint
 from rectifact.core.lazy import is_lazy
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
-from rectifact.core.validation import InputError, check_factor, check_matrix, fit_context
+from rectifact.core.sparse import entries
+from rectifact.core.validation import InputError, check_alike, check_factor, check_matrix, fit_context
 from rectifact.latent.base import LatentTransformer
 from rectifact.latent.logistic_pca import log_likelihood, logistic_newton, logistic_pca
 from rectifact.latent.nmd import canonical
@@ -26,7 +26,7 @@ class LogisticPCA(LatentTransformer):
     """Few dimensions behind zeros and ones: ``P(X = 1) = 1 / (1 + exp(-embedding_ @ components_))``.
 
     Alternating least squares on a bound of the likelihood [1]_. NMD with its threshold is much the same model, and much
-    faster: every row and column takes a linear system of its own here.
+    faster: every row and column takes a linear system of its own here. Arrays of torch and cupy stay on their device.
 
     Parameters
     ----------
@@ -86,12 +86,12 @@ class LogisticPCA(LatentTransformer):
         """Learn components and embedding of X (n_samples, n_features), zeros and ones, dense or sparse."""
         X = self._checked(X, reset=True)
         self._check_sizes(X)
-        if X.nnz in (0, X.shape[0] * X.shape[1]):
+        if _ones(X) in (0, X.shape[0] * X.shape[1]):
             raise InputError("All entries of X are alike: nothing can be told apart. Use data with zeros and ones.")
         monitor = monitor_of(self, checkpoint=open_checkpoint(self, X))
-        start = svd_start(sp.csr_array(X, dtype=np.float64), self.n_components, "binary")
+        start = svd_start(sp.csr_array(X, dtype=np.float64) if is_host(X) else X, self.n_components, "binary")
         model = canonical(logistic_pca(X, start, monitor=monitor))
-        self.components_ = model.B.astype(X.dtype)
+        self.components_ = model.B.astype(X.dtype) if is_host(X) else model.B
         self.embedding_ = self._embed(X)
         self.resolved_: dict[str, Any] = {}
         set_fit_report(self, monitor)
@@ -100,7 +100,7 @@ class LogisticPCA(LatentTransformer):
     def transform(self, X: Any) -> Any:
         """Embedding (n_samples, n_components) of the rows of X, by the same steps with the components fixed."""
         check_is_fitted(self)
-        return self._embed(self._checked(X))
+        return self._embed(self._known(X))
 
     def inverse_transform(self, X: Any) -> Array:
         """Probabilities of ones (n_samples, n_features) for the embedding X (n_samples, n_components)."""
@@ -110,20 +110,32 @@ class LogisticPCA(LatentTransformer):
     def score(self, X: Any, y: None = None) -> float:
         """Log-likelihood of X per entry, in nats, each row at its embedding."""
         check_is_fitted(self)
-        X = self._checked(X)
+        X = self._known(X)
         return log_likelihood(X, self._embed(X), self.components_) / float(np.prod(X.shape))
 
+    def _known(self, X: Any) -> Any:
+        X = self._checked(X)
+        check_alike(self.components_, X)
+        return X
+
     def _embed(self, X: Any) -> Any:
+        if not is_host(X):
+            return logistic_newton(X, self.components_)
         return logistic_newton(X, np.asarray(self.components_, dtype=np.float64)).astype(self.components_.dtype)
 
     def _checked(self, X: Any, reset: bool = False) -> Any:
         if is_lazy(X):
             raise InputError("LogisticPCA works on one machine. Use NMD, which takes dask arrays, or give X.compute().")
         X = check_matrix(self, X, reset=reset, nonnegative=True)
-        if not is_host(X):
-            raise InputError("LogisticPCA works on the host: give a numpy array or a scipy sparse matrix, or use NMD.")
-        X = sp.csr_array(X, copy=True)
-        X.eliminate_zeros()
-        if (X.data != 1).any():
+        if is_host(X):
+            X = sp.csr_array(X, copy=True)
+            X.eliminate_zeros()
+        values = entries(X)
+        if bool(namespace(values).any((values != 0) & (values != 1))):
             raise InputError("LogisticPCA is for zeros and ones, and X has other values. Use NMD, or X > 0.")
         return X
+
+
+def _ones(X: Array) -> int:
+    xp = namespace(X)
+    return int(xp.sum(xp.astype(entries(X) != 0, xp.int64)))

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-from scipy.special import expit
 
+from rectifact.core.arrays import Array, device, eps, expit, is_host, namespace
+from rectifact.core.linalg import solve
 from rectifact.core.monitor import Monitor
+from rectifact.core.sparse import dense_rows
 from rectifact.latent.model import LatentModel
 
 __all__ = ["log_likelihood", "logistic_newton", "logistic_pca", "logistic_rows"]
@@ -31,7 +32,7 @@ def logistic_pca(X: Any, start: LatentModel, *, monitor: Monitor) -> LatentModel
 
     Parameters
     ----------
-    X : csr_array of zeros and ones, of shape (n_samples, n_features)
+    X : csr_array of zeros and ones, of shape (n_samples, n_features); on a device dense or sparse
     start : factors to start from
     monitor : its loss is minus the log-likelihood per entry
 
@@ -46,73 +47,93 @@ def logistic_pca(X: Any, start: LatentModel, *, monitor: Monitor) -> LatentModel
     True
     """
     A, B = monitor.resume((start.A, start.B))
-    transposed = sp.csr_array(X.T)
+    norm = namespace(A).linalg.vector_norm
+    transposed = sp.csr_array(X.T) if is_host(X) else X.T
     for _ in monitor:
         A = logistic_rows(X, A, B)
         B = logistic_rows(transposed, B.T, A.T).T
-        balance = (np.linalg.norm(B) / np.linalg.norm(A)) ** 0.5  # or the two would drift apart in scale
+        balance = (norm(B) / norm(A)) ** 0.5  # or the two would drift apart in scale
         A, B = A * balance, B / balance
         monitor.record(lambda: -log_likelihood(X, A, B) / float(np.prod(X.shape)), state=lambda: (A, B))
     return LatentModel(A, B, 0.0)
 
 
-def logistic_rows(X: Any, A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+def logistic_rows(X: Any, A: Array, B: Array) -> Array:
     """One step for the rows of A: row i solves ``(B diag(w_i) B') a_i = B (x_i - 1/2)``."""
-    rank = len(B)
-    pairs = (B[:, None, :] * B[None, :, :]).reshape(rank * rank, -1)
-    right = X @ B.T - 0.5 * B.sum(axis=1)
-    out = np.empty_like(A)
+    xp, rank = namespace(B), B.shape[0]
+    pairs = _pairs(B)
+    right = X @ B.T - 0.5 * xp.sum(B, axis=1)
+    out = xp.empty_like(A)
     step = max(1, TILE // B.shape[1])
-    for i in range(0, len(A), step):
+    for i in range(0, A.shape[0], step):
         theta = A[i : i + step] @ B
-        half = np.abs(theta) / 2
-        w = np.where(half > 1e-4, np.tanh(half) / np.where(half > 1e-4, 4 * half, 1), 0.25 - half**2 / 12)
-        systems = (w @ pairs.T).reshape(-1, rank, rank)
-        ridge = 1e-10 * np.trace(systems, axis1=1, axis2=2)[:, None, None] * np.eye(rank)
-        out[i : i + step] = np.linalg.solve(systems + ridge, right[i : i + step, :, None])[:, :, 0]
+        half = xp.abs(theta) / 2
+        w = xp.where(half > 1e-4, xp.tanh(half) / xp.where(half > 1e-4, 4 * half, 1.0), 0.25 - half**2 / 12)
+        systems = xp.reshape(w @ pairs.T, (-1, rank, rank))
+        out[i : i + step] = solve(_ridged(systems), right[i : i + step, :, None])[:, :, 0]
     return out
 
 
-def logistic_newton(X: Any, B: NDArray[Any], *, n_iter: int = 60, largest: float = 30.0) -> NDArray[Any]:
+def _pairs(B: Array) -> Array:
+    """Products of all pairs of rows of B, (rank^2, n_features)."""
+    return namespace(B).reshape(B[:, None, :] * B[None, :, :], (B.shape[0] ** 2, -1))
+
+
+def _ridged(systems: Array, least: float = 0.0) -> Array:
+    """Many small systems with a trace of a ridge, such that none is singular."""
+    xp, rank = namespace(systems), systems.shape[-1]
+    ridge = max(1e-10, eps(systems)) * xp.linalg.trace(systems) + least
+    return systems + ridge[:, None, None] * xp.eye(rank, dtype=systems.dtype, device=systems.device)
+
+
+def logistic_newton(X: Any, B: Array, *, n_iter: int = 60, largest: float = 30.0) -> Array:
     """Most likely embedding (n, rank) of the rows of X, B fixed: Newton's method with step halving, row by row.
 
     Rows that B separates have none; they stop where Theta is ``largest``, and probabilities are 1 to rounding.
     """
-    rank, step = len(B), max(1, TILE // B.shape[1])
-    pairs = (B[:, None, :] * B[None, :, :]).reshape(rank * rank, -1)
-    out = np.zeros((X.shape[0], rank))
+    xp, rank, step = namespace(B), B.shape[0], max(1, TILE // B.shape[1])
+    pairs = _pairs(B)
+    single = B.dtype == xp.float32
+    out = xp.zeros((X.shape[0], rank), dtype=B.dtype, device=device(B))
     for i in range(0, X.shape[0], step):
-        rows = X[i : i + step].toarray()
+        rows = dense_rows(X, slice(i, i + step))
         A = out[i : i + step]
         value = _row_likelihoods(rows, A @ B)
         for _ in range(n_iter):
             P = expit(A @ B)
-            systems = ((P * (1 - P)) @ pairs.T).reshape(-1, rank, rank)
-            ridge = (1e-10 * np.trace(systems, axis1=1, axis2=2) + 1e-12)[:, None, None] * np.eye(rank)
+            systems = xp.reshape((P * (1 - P)) @ pairs.T, (-1, rank, rank))
             gradient = (rows - P) @ B.T
-            move = np.linalg.solve(systems + ridge, gradient[:, :, None])[:, :, 0]
-            decrement = (gradient * move).sum(axis=1)
-            size = np.minimum(1, largest / np.maximum(np.abs((A + move) @ B).max(axis=1), 1e-300))
+            move = solve(_ridged(systems, 1e-12), gradient[:, :, None])[:, :, 0]
+            decrement = xp.sum(gradient * move, axis=1)
+            size = xp.clip(largest / xp.clip(xp.max(xp.abs((A + move) @ B), axis=1), 1e-30, None), None, 1.0)
+            slack = 1e-6 * xp.abs(value) if single else 0.0
             for _ in range(20):
                 new = _row_likelihoods(rows, (A + size[:, None] * move) @ B)
-                short = ~(new >= value)
-                if not short.any():
+                short = ~(new >= value - slack)
+                if not bool(xp.any(short)):
                     break
-                size = np.where(short, size / 2, size)
-            A += np.where(short, 0, size)[:, None] * move
-            value = np.where(short, value, new)
-            if (decrement * size).max() < 1e-8:
+                size = xp.where(short, size / 2, size)
+            A += xp.where(short, 0.0, size)[:, None] * move
+            value = xp.where(short, value, new)
+            if bool(xp.max(decrement * size) < (1e-6 if single else 1e-8)):
                 break
     return out
 
 
-def _row_likelihoods(rows: NDArray[Any], theta: NDArray[Any]) -> NDArray[Any]:
-    return (rows * theta - np.logaddexp(0, theta)).sum(axis=1)
+def _row_likelihoods(rows: Array, theta: Array) -> Array:
+    xp = namespace(theta)
+    return xp.sum(rows * theta - xp.logaddexp(xp.zeros_like(theta), theta), axis=1)
 
 
-def log_likelihood(X: Any, A: NDArray[Any], B: NDArray[Any]) -> float:
+def log_likelihood(X: Any, A: Array, B: Array) -> float:
     """Log-likelihood of all entries, in nats, tile by tile."""
     total, step = 0.0, max(1, TILE // B.shape[1])
+    if not is_host(X):
+        xp = namespace(A)
+        for i in range(0, A.shape[0], step):
+            rows = dense_rows(X, slice(i, i + step))
+            total = total + xp.sum(_row_likelihoods(rows, A[i : i + step] @ B), dtype=xp.float64)
+        return float(total)
     for i in range(0, len(A), step):
         theta = A[i : i + step] @ B
         total -= float(np.logaddexp(0, theta).sum())

@@ -22,6 +22,7 @@ from rectifact.core.arrays import Array, eps, is_host, namespace
 from rectifact.core.lazy import is_lazy
 from rectifact.core.linalg import gram_inverse
 from rectifact.core.monitor import Monitor
+from rectifact.core.sparse import dense_rows, with_entries
 from rectifact.kernels import nmd_e_step, nmd_fused, nmd_nearest, nmd_newton
 from rectifact.kernels.truncated import truncated_moments
 from rectifact.latent.climb import Climb, begin_climb
@@ -195,7 +196,7 @@ def nmd(
 
     Parameters
     ----------
-    X : csr_array, or dense array on a device, of shape (n_samples, n_features); NaN is a missing entry
+    X : csr_array, or dense or sparse array on a device, of shape (n_samples, n_features); NaN is a missing entry
     start : model to start from
     expect : link and objective
     monitor : its loss is ``offset`` minus the highest objective so far, per entry, so it cannot rise
@@ -273,10 +274,14 @@ def embed(X: Array, B: Array, sigma: float, link: str, n_jobs: int = 1) -> tuple
     if sp.issparse(X):
         seen = np.full_like(X.data, above) if link == "binary" else X.data
         values = np.where(np.isnan(X.data), 0, np.where(X.data > 0, seen, below)) - below
-        A = sp.csr_array((values, X.indices, X.indptr), shape=X.shape) @ B.T + below * B.sum(axis=1)
+        A = with_entries(X, values) @ B.T + below * B.sum(axis=1)
         A = np.ascontiguousarray(A, dtype=B.dtype)
-    else:
-        seen = xp.full_like(X, above) if link == "binary" else X
-        A = xp.where(xp.isnan(X), 0.0, xp.where(X > 0, seen, below)) @ B.T
-    likelihoods, _ = nmd_newton(X, B, sigma, link == "binary", A, n_jobs)
+        return A, nmd_newton(X, B, sigma, link == "binary", A, n_jobs)[0]
+    found = []
+    for rows in tiles(X, B.itemsize):
+        x = dense_rows(X, rows)
+        seen = xp.full_like(x, above) if link == "binary" else x
+        A = xp.where(xp.isnan(x), 0.0, xp.where(x > 0, seen, below)) @ B.T
+        found.append((A, nmd_newton(x, B, sigma, link == "binary", A)[0]))
+    A, likelihoods = (xp.concat(parts) for parts in zip(*found, strict=True))
     return A, likelihoods

@@ -15,6 +15,7 @@ from scipy.special import ndtri
 from rectifact.core.arrays import Array, namespace
 from rectifact.core.lazy import is_lazy, summed
 from rectifact.core.linalg import lanczos_svd, subspace_svd
+from rectifact.core.sparse import DeviceCSR, Shifted, is_sparse, with_entries
 from rectifact.kernels.truncated import truncated_moments
 from rectifact.latent.lazy import filled_factors
 from rectifact.latent.model import LatentModel
@@ -34,7 +35,7 @@ def constant_start(X: Array, link: str) -> tuple[float, float]:
 
 def _moments(X: Array) -> tuple[float, float, float]:
     """Number of missing entries, sum and sum of squares of the others."""
-    values = X.data if sp.issparse(X) else X[X != 0]
+    values = X.data if is_sparse(X) else X[X != 0]
     xp = namespace(values)
     known = ~xp.isnan(values)
     seen = xp.astype(xp.where(known, values, xp.zeros_like(values)), xp.float64)
@@ -49,7 +50,6 @@ def svd_start(X: Array, rank: int, link: str, *, seed: int = 0) -> LatentModel:
     """
     theta, sigma = constant_start(X, link)
     below, above = filled_means(theta / sigma, sigma)
-    like = X.data if sp.issparse(X) else X
     fill = partial(_filled, link=link, theta=theta, below=below, above=above)
     if is_lazy(X):
         return LatentModel(*filled_factors(fill, X, below, rank, seed), log(sigma))
@@ -57,14 +57,16 @@ def svd_start(X: Array, rank: int, link: str, *, seed: int = 0) -> LatentModel:
         S = fill(X)
         svd = lanczos_svd(_plus_constant(S, below), rank, tol=1e-8, seed=seed)
     else:
-        xp = namespace(X)
-        seen = xp.full_like(X, above) if link == "binary" else X
-        filled = xp.where(xp.isnan(X), theta, xp.where(X > 0, seen, below))
-        svd = subspace_svd(filled, rank, n_iter=50, tol=1e-10, seed=seed)
+        values = X.data if isinstance(X, DeviceCSR) else X
+        xp = namespace(values)
+        seen = xp.full_like(values, above) if link == "binary" else values
+        filled = xp.where(xp.isnan(values), theta, xp.where(values > 0, seen, below))
+        Z = Shifted(with_entries(X, filled - below), below) if isinstance(X, DeviceCSR) else filled
+        svd = subspace_svd(Z, rank, n_iter=50, tol=1e-10, seed=seed)
     root = svd.s**0.5
     A, B = svd.U * root, root[:, None] * svd.Vt
     if sp.issparse(X):
-        A, B = (np.ascontiguousarray(factor, dtype=like.dtype) for factor in (A, B))
+        A, B = (np.ascontiguousarray(factor, dtype=X.dtype) for factor in (A, B))
     return LatentModel(A, B, log(sigma))
 
 

@@ -7,7 +7,6 @@ from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,6 +16,7 @@ from rectifact.core.lazy import evaluate
 from rectifact.core.linalg import frobenius_residual, pseudo_inverse
 from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
 from rectifact.core.rectify import Geometric, relu
+from rectifact.core.sparse import is_sparse
 from rectifact.core.validation import InputError, Interval, StrOptions, check_matrix, fit_context
 from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, stage
 from rectifact.parts.base import PartsTransformer
@@ -278,7 +278,7 @@ class ANDNMF(PartsTransformer):
 
     def _compressed(self, X: Array, possible: bool) -> bool:
         """Whether to work in the subspace, which must have room for all parts that are given."""
-        per_sample = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
+        per_sample = X.nnz / X.shape[0] if is_sparse(X) else X.shape[1]
         cheaper = self.n_components < per_sample and self.n_inner is None
         compressed = possible and (cheaper if self.compress == "auto" else bool(self.compress))
         self.resolved_["compress"] = compressed

@@ -5,13 +5,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, namespace, to_host, to_like
 from rectifact.core.lazy import evaluate, is_lazy
 from rectifact.core.linalg import nnls_gram
+from rectifact.core.sparse import entries
 from rectifact.core.validation import (
     RUN_CONSTRAINTS,
     InputError,
@@ -46,12 +46,12 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _check_scale(self, X: Array) -> None:
         """Refuse data without a scale, or one whose squares leave the numbers."""
-        entries = X.data if sp.issparse(X) else X
-        xp = namespace(entries)
-        largest = float(evaluate(xp.max(xp.abs(entries)))[0]) if entries.shape[0] else 0.0
+        values = entries(X)
+        xp = namespace(values)
+        largest = float(evaluate(xp.max(xp.abs(values)))[0]) if values.shape[0] else 0.0
         if largest == 0:
             raise InputError("All entries of X are zero: there are no parts to find. Check the file or the filter.")
-        most = 1e100 if entries.dtype == xp.float64 else 1e12
+        most = 1e100 if values.dtype == xp.float64 else 1e12
         if not 1 / most < largest < most:
             raise InputError(f"The largest entry of X is {largest:.0e}, which cannot be squared. Divide X by it first.")
 
@@ -98,7 +98,7 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return find_start(name, X, space, check_generator(self.random_state))
 
     def _given(self, X: Array) -> Array:
-        like = X.data if sp.issparse(X) else np.empty(0, dtype=X.dtype) if is_lazy(X) else X
+        like = np.empty(0, dtype=X.dtype) if is_lazy(X) else X
         try:
             H = to_like(np.asarray(to_host(self.init), dtype=np.float64), like)
         except (TypeError, ValueError) as error:

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from rectifact.core.arrays import Array, namespace
 from rectifact.core.lazy import evaluate, is_lazy
+from rectifact.core.sparse import DeviceCSR, entries, is_sparse, with_entries
 
 __all__ = ["choose_norm", "divided", "sample_norms", "squared_norm"]
 
@@ -24,9 +25,9 @@ def choose_norm(X: Array) -> Norm:
     >>> choose_norm(np.array([[3.0, 1.0, -0.5]])), choose_norm(np.array([[3.0, -4.0]]))
     ('l1', 'l2')
     """
-    entries = X.data if sp.issparse(X) else X
-    xp = namespace(entries)
-    size, signed = evaluate(xp.sum(xp.abs(entries)), xp.sum(entries))
+    values = entries(X)
+    xp = namespace(values)
+    size, signed = evaluate(xp.sum(xp.abs(values)), xp.sum(values))
     return "l1" if bool(size - signed <= MOST_NEGATIVE * 2 * size) else "l2"
 
 
@@ -46,7 +47,11 @@ def sample_norms(X: Array, norm: Norm) -> Array:
         sums = xp.asarray(sums, dtype=X.dtype)
         norms = xp.sqrt(sums) if norm == "l2" else sums
     elif norm is None:
-        norms = xp.ones_like(X[:, 0])
+        norms = xp.ones(X.shape[0], dtype=X.dtype, device=X.device) if is_sparse(X) else xp.ones_like(X[:, 0])
+    elif isinstance(X, DeviceCSR):  # sums of rows are a product
+        powers = with_entries(X, X.data**2 if norm == "l2" else xp.abs(X.data))
+        sums = powers @ xp.ones(X.shape[1], dtype=X.dtype, device=X.device)
+        norms = xp.sqrt(sums) if norm == "l2" else sums
     else:
         norms = xp.linalg.vector_norm(X, axis=1, ord=1 if norm == "l1" else 2)
     return xp.where(norms > 0, norms, xp.ones_like(norms))
@@ -54,6 +59,8 @@ def sample_norms(X: Array, norm: Norm) -> Array:
 
 def divided(X: Array, norms: Array) -> Array:
     """Rows of X divided by ``norms``; a sparse X stays sparse."""
+    if isinstance(X, DeviceCSR):
+        return with_entries(X, X.data / norms[X.rows()])
     return sp.csr_array(sp.diags_array(1 / norms) @ X) if sp.issparse(X) else X / norms[:, None]
 
 
@@ -66,8 +73,9 @@ def squared_norm(X: Array) -> Array:
     >>> float(squared_norm(np.array([[3.0, 4.0]])))
     25.0
     """
-    if sp.issparse(X):
-        return (X.data.astype("float64") ** 2).sum()
     if is_lazy(X):
         return float(evaluate((X**2).sum())[0])
-    return namespace(X).linalg.vector_norm(X) ** 2
+    xp = namespace(X)
+    if is_sparse(X):
+        return xp.sum(xp.astype(entries(X), xp.float64) ** 2)
+    return xp.linalg.vector_norm(X) ** 2

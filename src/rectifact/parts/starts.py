@@ -84,14 +84,19 @@ def subspace(X: Array, rank: int, *, seed: int = 0) -> Subspace:
     xp = namespace(s)
     rounding = 10 * eps(s)
     found = int(xp.sum(xp.astype(s > rounding * s[0], xp.int64))) if float(s[0]) > 0 else 0
-    flipped = xp.astype(xp.sum(Vt[:found] ** 3, axis=1) < 0, s.dtype)
-    sign = 1 - 2 * flipped  # the signs of a solver depend on the order of its sums
+    sign = _signs(Vt[:found])
     U, s, Vt = U[:, :found] * sign, s[:found], Vt[:found] * sign[:, None]
     rest = max(squared - float(xp.sum(s**2)), 0.0) / max(n * (d - found), 1)
     # Below the rounding of the two sums nothing can be said: exact data has no noise.
     noise = rest**0.5 if rest * n * d > 10 * rounding * squared else 0.0
     (coordinates,) = persist(U * s)  # far smaller than X, and read in each iteration
     return Subspace(SVD(coordinates / s if is_lazy(X) else U, s, Vt), coordinates, noise)
+
+
+def _signs(rows: Array) -> Array:
+    """1 or -1 for each row: those of a solver depend on its library and on the order of its sums."""
+    xp = namespace(rows)
+    return 1 - 2 * xp.astype(xp.sum(rows**3, axis=1) < 0, rows.dtype)
 
 
 def ica_start(space: Subspace, rng: np.random.Generator, *, n_iter: int = 200) -> Array:
@@ -115,6 +120,7 @@ def ica_start(space: Subspace, rng: np.random.Generator, *, n_iter: int = 200) -
     centred = Y - evaluate(namespace(Y).mean(Y, axis=0))[0]
     (covariance,) = evaluate(centred.T @ centred / n)
     values, vectors = xp.linalg.eigh(covariance)
+    vectors = vectors * _signs(vectors.T)
     scale = xp.sqrt(xp.clip(values, float(values[-1]) * eps(like) * k, None))
     (white,) = persist(centred @ (vectors / scale))
     rotation, _ = xp.linalg.qr(normal_like(rng, (k, k), like))
@@ -153,7 +159,7 @@ def anchor_start(X: Array, n_components: int, *, min_samples: int = 20) -> Array
     n_components : number of parts
     min_samples : rarer features are no anchors; fewer are asked for where the data is small
     """
-    counts = sp.csr_array(X if sp.issparse(X) else to_host(X)).astype(np.float64)
+    counts = sp.csr_array(to_host(X)).astype(np.float64)
     Q = np.maximum(_co_occurrences(counts), 0)
     frequency = Q.sum(axis=1)
     rows = Q / np.where(frequency > 0, frequency, 1)[:, None]
@@ -163,7 +169,7 @@ def anchor_start(X: Array, n_components: int, *, min_samples: int = 20) -> Array
     shares_of_parts = nnls_gram(anchors @ anchors.T, anchors @ rows.T)
     H = shares_of_parts * frequency
     H = H / np.maximum(H.sum(axis=1, keepdims=True), 1e-300)
-    return to_like(H, X.data if sp.issparse(X) else X)
+    return to_like(H, X)
 
 
 def _co_occurrences(counts: sp.csr_array) -> Any:
@@ -224,7 +230,8 @@ def nndsvd_start(space: Subspace) -> Array:
     above, below = evaluate(*(namespace(U).sum((xp.abs(U) + sign * U) ** 2, axis=0) for sign in (1, -1)))
     positive = xp.sqrt(above) * xp.linalg.vector_norm(xp.clip(V, 0, None), axis=0)
     negative = xp.sqrt(below) * xp.linalg.vector_norm(xp.clip(-V, 0, None), axis=0)
-    sign = xp.where(positive >= negative, 1.0, -1.0)
+    one = xp.ones_like(positive)  # of the type of the data, which a number would widen
+    sign = xp.where(positive >= negative, one, -one)
     return (xp.clip(V * sign, 0, None) * space.svd.s).T
 
 

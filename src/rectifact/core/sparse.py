@@ -1,0 +1,264 @@
+"""Sparse matrices on a device: torch's CSR tensors and cupyx's CSR matrices behind one small class.
+
+Neither is an array that the array API knows, and they differ in what they can do: a CSR tensor has no transpose that
+can be multiplied, cupyx checks a transposed matrix anew in every product. The families see products, stored entries and
+dense tiles only.
+"""
+
+import sys
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = [
+    "DeviceCSR",
+    "Shifted",
+    "canonical_csr",
+    "dense_rows",
+    "entries",
+    "is_native_sparse",
+    "is_sparse",
+    "native",
+    "with_entries",
+]
+
+Array = Any
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceCSR:
+    """A canonical CSR matrix whose arrays live on a device: sorted indices without repetition.
+
+    It can be multiplied, ``X @ V`` and ``X.T @ U``, with dense arrays of its library. The transpose is made at its
+    first use and kept, as a CSR matrix of its own: a product with it is then as fast, and waits for nothing.
+
+    Parameters
+    ----------
+    data, indices, indptr : arrays on one device
+    shape : (n_rows, n_columns)
+    symmetric : whether it is its own transpose
+    """
+
+    data: Array
+    indices: Array
+    indptr: Array
+    shape: tuple[int, int]
+    symmetric: bool = False
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the stored entries."""
+        return self.data.dtype
+
+    @property
+    def device(self) -> Any:
+        """Device that holds the arrays."""
+        return array_api_compat.device(self.data)
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored entries."""
+        return int(self.data.shape[0])
+
+    @cached_property
+    def native(self) -> Any:
+        """The matrix as its library has it: a tensor of layout ``torch.sparse_csr``, or a cupyx ``csr_matrix``."""
+        if array_api_compat.is_cupy_array(self.data):
+            from cupyx.scipy.sparse import csr_matrix
+
+            made = csr_matrix((self.data, self.indices, self.indptr), shape=self.shape)
+            made.has_canonical_format = True  # or the first product would look, and wait
+            return made
+        return _torch_csr(self.data, self.indices, self.indptr, self.shape)
+
+    @cached_property
+    def T(self) -> "DeviceCSR":
+        """The transpose, as a CSR matrix too."""
+        if self.symmetric:
+            return self
+        xp = array_api_compat.array_namespace(self.data)
+        order = xp.argsort(self.indices, stable=True)  # entries by column, and by row within each
+        columns = xp.arange(self.shape[1] + 1, dtype=self.indices.dtype, device=self.device)
+        indptr = xp.astype(xp.searchsorted(self.indices[order], columns), self.indptr.dtype)
+        turned = DeviceCSR(self.data[order], self.rows()[order], indptr, (self.shape[1], self.shape[0]))
+        turned.__dict__["T"] = self
+        return turned
+
+    def __matmul__(self, V: Array) -> Array:
+        return self.native @ V if V.ndim == 2 else (self.native @ V[:, None])[:, 0]
+
+    def rows(self, first: int = 0, last: int | None = None) -> Array:
+        """Row numbers of the stored entries from number ``first`` to ``last``."""
+        xp = array_api_compat.array_namespace(self.data)
+        places = xp.arange(first, self.nnz if last is None else last, dtype=self.indptr.dtype, device=self.device)
+        return xp.astype(xp.searchsorted(self.indptr, places, side="right") - 1, self.indices.dtype)
+
+    @cached_property
+    def _ends(self) -> np.ndarray[Any, Any]:
+        """Row pointers on the host, copied once: tiles are cut by them."""
+        pointers = self.indptr
+        host = pointers.get() if array_api_compat.is_cupy_array(pointers) else pointers.cpu().numpy()
+        return np.asarray(host)
+
+    def dense(self, rows: slice) -> Array:
+        """A range of rows as a dense array."""
+        xp = array_api_compat.array_namespace(self.data)
+        start, stop, _ = rows.indices(self.shape[0])
+        first, last = int(self._ends[start]), int(self._ends[stop])
+        tile = xp.zeros((stop - start, self.shape[1]), dtype=self.dtype, device=self.device)
+        tile[self.rows(first, last) - start, self.indices[first:last]] = self.data[first:last]
+        return tile
+
+    def to_scipy(self) -> sp.csr_array:
+        """A copy on the host."""
+        parts = (self.data, self.indices, self.indptr)
+        on_host = (part.get() if array_api_compat.is_cupy_array(part) else part.cpu().numpy() for part in parts)
+        return sp.csr_array(tuple(on_host), shape=self.shape)
+
+    def like(self, matrix: sp.csr_array) -> "DeviceCSR":
+        """A scipy matrix in the library, on the device and in the floating type of this one."""
+        xp = array_api_compat.array_namespace(self.data)
+        types = (self.dtype, self.indices.dtype, self.indptr.dtype)
+        parts = (matrix.data, matrix.indices, matrix.indptr)
+        data, indices, indptr = (
+            xp.asarray(part, dtype=dtype, device=self.device) for part, dtype in zip(parts, types, strict=True)
+        )
+        return DeviceCSR(data, indices, indptr, tuple(matrix.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted:
+    """``X + constant`` as something that can be multiplied; ``X`` stays sparse."""
+
+    X: DeviceCSR
+    constant: float
+
+    @property
+    def data(self) -> Array:
+        """Stored entries of X, which say the library and the device."""
+        return self.X.data
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the entries."""
+        return self.X.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """That of X."""
+        return self.X.shape
+
+    @property
+    def T(self) -> "Shifted":
+        """The transpose."""
+        return Shifted(self.X.T, self.constant)
+
+    def __matmul__(self, V: Array) -> Array:
+        xp = array_api_compat.array_namespace(V)
+        return self.X @ V + self.constant * xp.sum(V, axis=0)
+
+
+def is_native_sparse(X: Any) -> bool:
+    """Whether X is a sparse tensor of torch, in any layout, or a sparse matrix of cupyx, in any format."""
+    if array_api_compat.is_torch_array(X):
+        return str(X.layout) != "torch.strided"
+    cupyx = sys.modules.get("cupyx.scipy.sparse")
+    return cupyx is not None and bool(cupyx.issparse(X))
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X, as it comes through the door, stores its nonzeros only; on the host or on a device.
+
+    Examples
+    --------
+    >>> is_sparse(sp.eye_array(2, format="csr")), is_sparse(np.eye(2))
+    (True, False)
+    """
+    return isinstance(X, DeviceCSR) or bool(sp.issparse(X))
+
+
+def entries(X: Array) -> Array:
+    """Entries of X as a dense array: those that are stored where X is sparse.
+
+    Examples
+    --------
+    >>> entries(sp.csr_array(np.diag([1.0, 0.0, 2.0]))).tolist()
+    [1.0, 2.0]
+    """
+    return X.data if is_sparse(X) else X
+
+
+def with_entries(X: Array, values: Array) -> Array:
+    """The sparse matrix X with other values in the same places.
+
+    Examples
+    --------
+    >>> with_entries(sp.csr_array(np.diag([1.0, 2.0])), np.array([5.0, 6.0])).toarray().tolist()
+    [[5.0, 0.0], [0.0, 6.0]]
+    """
+    if isinstance(X, DeviceCSR):
+        return DeviceCSR(values, X.indices, X.indptr, X.shape)
+    return sp.csr_array((values, X.indices, X.indptr), shape=X.shape)
+
+
+def dense_rows(X: Array, rows: slice) -> Array:
+    """A range of rows of X as a dense array of its library.
+
+    Examples
+    --------
+    >>> dense_rows(np.eye(3), slice(1, 2)).tolist()
+    [[0.0, 1.0, 0.0]]
+    """
+    if isinstance(X, DeviceCSR):
+        return X.dense(rows)
+    return X[rows].toarray() if sp.issparse(X) else X[rows]
+
+
+def native(X: Array) -> Any:
+    """X as its library has it, to be given back to the user."""
+    return X.native if isinstance(X, DeviceCSR) else X
+
+
+def _torch_csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int], check: bool = False) -> Any:
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support")
+        return torch.sparse_csr_tensor(indptr, indices, data, size=shape, check_invariants=check)
+
+
+def canonical_csr(X: Any, dtype: Any) -> DeviceCSR:
+    """A sparse matrix of torch or cupyx with sorted, distinct indices; the input is never changed.
+
+    Every format of cupyx and torch's CSC and COO layouts are converted. A CSR tensor shares its values.
+
+    Raises
+    ------
+    RuntimeError, ValueError
+        Where the indices of a tensor are none.
+    """
+    shape = (int(X.shape[0]), int(X.shape[1]))
+    if not array_api_compat.is_torch_array(X):
+        csr = X.tocsr()
+        csr = csr.astype(dtype) if csr.dtype != dtype else csr
+        if not csr.has_canonical_format:
+            csr = csr.copy() if csr is X else csr
+            csr.sum_duplicates()
+        return DeviceCSR(csr.data, csr.indices, csr.indptr, shape)
+    import torch
+
+    if X.requires_grad:
+        X = X.detach()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CS[RC] tensor support|Sparse invariant checks")
+        if X.layout == torch.sparse_coo:
+            X = X.coalesce()
+        csr = X if X.layout == torch.sparse_csr else X.to_sparse_csr()
+    _torch_csr(csr.values(), csr.col_indices(), csr.crow_indices(), shape, check=True)
+    index = torch.int32 if max(*shape, csr.values().shape[0]) < 2**31 else torch.int64  # the faster one
+    return DeviceCSR(csr.values().to(dtype), csr.col_indices().to(index), csr.crow_indices().to(index), shape)
