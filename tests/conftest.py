@@ -40,7 +40,7 @@ def cluster() -> Iterator[Any]:
     """A Dask cluster of two worker processes on the loopback address; a test that kills workers makes its own."""
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
     ) as running:
         yield running
 
