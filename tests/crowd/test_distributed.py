@@ -107,6 +107,7 @@ ODD = {
     "texts with quotes and spaces": lambda task: [f' "{n}", {n % 7}; é\n' for n in task],
     "numbers as floats": lambda task: task.astype(float) * 1.0,
     "texts that read as numbers": lambda task: task.astype(str),
+    "categories": lambda task: pd.Categorical(task.astype(str), categories=[str(n) for n in range(999, -1, -1)]),
     "dates": lambda task: pd.Timestamp("2020-01-01") + pd.to_timedelta(task, unit="h"),
 }
 
@@ -149,6 +150,17 @@ def test_tasks_that_are_equal_meet_in_one_block():
         frame = dd.from_delayed([dask.delayed(piece) for piece in pieces], meta=mixed, verify_meta=False)
         result = by_task(MajorityVote().fit(frame))
     assert result["answers"].to_dict() == {7: 8, 8: 8, 9: 6, "nine": 2}
+
+
+@pytest.mark.parametrize("kind", ["numbers", "texts"])
+def test_many_parts_move_in_stages(answers, monkeypatch, kind):
+    """With more than 32 parts and blocks dask moves rows twice, and fills up with empty parts."""
+    monkeypatch.setattr("rectifact.crowd.lazy_answers.LEAST_BLOCKS", 40)
+    named = answers if kind == "numbers" else answers.assign(task=answers["task"].astype(str))
+    lazy = MajorityVote().fit(in_parts(named, 40))
+    assert len(lazy._answers.B.blocks) == 40
+    assert_same_result(lazy, MajorityVote().fit(shuffled(named)))
+    assert lazy.tasks_.dtype == (np.int64 if kind == "numbers" else object)
 
 
 def test_a_folder_of_files(answers, tmp_path, monkeypatch):

@@ -33,9 +33,7 @@ def check_cluster(scheduler: str | None, n_workers: int | None, *, in_parts: boo
     if n_workers is not None and n_workers < 1:
         raise InputError(f"--local-cluster {n_workers} is no number of processes. Give 1 or more.")
     if not in_parts:
-        raise InputError(
-            f"--scheduler and --local-cluster are for data in parts: {parts}. Leave them out, or give such."
-        )
+        raise InputError(f"--scheduler and --local-cluster are for data in parts: {parts}. Leave them out.")
     if find_spec("distributed") is None:
         raise InputError("A cluster needs dask, which is not there: pip install 'rectifact[dask]'.")
 

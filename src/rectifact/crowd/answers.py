@@ -165,7 +165,7 @@ def merge_answers(old: Answers, more: Answers) -> tuple[Answers, Codes]:
     return merged, np.unique(task)
 
 
-def encode(values: NDArray[Any], role: str) -> tuple[NDArray[Any], NDArray[Any]]:
+def encode(values: Any, role: str) -> tuple[NDArray[Any], NDArray[Any]]:
     """Codes in order of appearance, -1 where there is no value, and the values."""
     try:
         codes, uniques = pd.factorize(values)

@@ -40,14 +40,14 @@ class Block:
     Attributes
     ----------
     B : sparse array (n_tasks, n_workers * n_classes)
-    tasks : array (n_tasks,), their names
+    tasks : index of their names, of pandas because it packs texts
     gold : those of known class
     judged : integer array (n_tasks,), which of several rules gave each posterior
     touched : places of the tasks that got answers last
     """
 
     B: sp.csr_array
-    tasks: NDArray[Any]
+    tasks: Any
     gold: Gold | None
     judged: NDArray[np.int32]
     touched: NDArray[np.int64]

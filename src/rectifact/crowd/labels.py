@@ -119,7 +119,7 @@ def read_more(
     return replace(answers, worker=position[answers.worker], workers=workers)
 
 
-def matched(values: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
+def matched(values: NDArray[Any], known: Any) -> NDArray[Any]:
     """Positions of ``values`` in ``known``, -1 where there is none; a number and its text are the same."""
     position = pd.Index(known).get_indexer(pd.Index(values))
     by_text = pd.Index([plain_text(value) for value in known]).drop_duplicates()

@@ -72,7 +72,7 @@ class LazyAnswers:
     B : the blocks
     workers, classes, columns : as in :class:`rectifact.crowd.Answers`
     n_answers : int
-    task_type : dtype of the names of tasks
+    no_tasks : an empty index of the type that names of tasks have
     """
 
     B: BlockAnswers
@@ -80,7 +80,7 @@ class LazyAnswers:
     classes: NDArray[Any]
     columns: dict[str, str]
     n_answers: int
-    task_type: Any
+    no_tasks: Any
 
     def __len__(self) -> int:
         return self.n_answers
@@ -93,7 +93,7 @@ class LazyAnswers:
     @property
     def tasks(self) -> Any:
         """Names of the tasks, a dask array."""
-        return self._array(map_blocks(_tasks_of_block, self.B.blocks), (), self.task_type)
+        return self._array(map_blocks(_tasks_of_block, self.B.blocks), (), self.no_tasks.to_numpy().dtype)
 
     def weighted(self, weight: ArrayLike) -> "LazyAnswers":
         """Refused: there is no order that weights could be in."""
@@ -160,7 +160,7 @@ class LazyAnswers:
         import dask.dataframe as dd
 
         no_answers = sp.csr_array((0, self.B.shape[1]), dtype=np.float32)
-        blank = Block(no_answers, np.empty(0, self.task_type), None, *_unjudged(0))
+        blank = Block(no_answers, self.no_tasks, None, *_unjudged(0))
         filled = [block for block, size in zip(self.B.blocks, self.B.sizes, strict=True) if size]
         parts = map_blocks(function, filled, *arguments)
         return dd.from_delayed(parts, meta=function(blank, *arguments), verify_meta=False)
@@ -229,9 +229,9 @@ def merge_lazy(old: LazyAnswers, more: LazyAnswers, n_rules: int) -> LazyAnswers
 
     merge = delayed(_merged, pure=False)
     lazy = [merge(a, b, n_rules) for a, b in zip(old.B.blocks, more.B.blocks, strict=True)]
-    blocks, sizes, task_type = _settled(lazy)
+    blocks, sizes, no_tasks = _settled(lazy)
     B = BlockAnswers(blocks, sizes, len(more.workers), len(old.classes))
-    return LazyAnswers(B, more.workers, old.classes, old.columns, len(old) + len(more), task_type)
+    return LazyAnswers(B, more.workers, old.classes, old.columns, len(old) + len(more), no_tasks)
 
 
 def likeliest(probas: Any, classes: NDArray[Any]) -> Any:
@@ -275,7 +275,7 @@ def _sample(survey: Survey, classes: Sequence[Any] | None, columns: dict[str, st
 
 def _survey(part: pd.DataFrame, columns: dict[str, str], missing: Any) -> Survey:
     rows, n_empty = _rows(part, columns, missing)
-    values = {role: encode(rows[role].to_numpy(), role)[1] for role in ("worker", "label")}
+    values = {role: encode(rows[role], role)[1] for role in ("worker", "label")}
     lost = {role: int(rows[role].isna().sum()) for role in columns}
     return Survey((len(rows),), n_empty, lost, values)
 
@@ -283,8 +283,15 @@ def _survey(part: pd.DataFrame, columns: dict[str, str], missing: Any) -> Survey
 def _rows(part: pd.DataFrame, columns: dict[str, str], missing: Any) -> tuple[pd.DataFrame, int]:
     """Rows with a label, their columns called by role, and the number of rows that have none."""
     kept, n_empty = labelled(part[columns["label"]].to_numpy(), missing)
-    rows = pd.DataFrame({role: part[name].reset_index(drop=True) for role, name in columns.items()})
-    return rows[kept], n_empty
+    rows = pd.DataFrame({role: _plain(part[name]).reset_index(drop=True) for role, name in columns.items()})
+    return rows if kept.all() else rows[kept], n_empty
+
+
+def _plain(column: Any) -> Any:
+    """A categorical column as its values."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.astype(column.cat.categories.dtype)
+    return column
 
 
 def _blocks(
@@ -303,41 +310,50 @@ def _blocks(
     coded = map_blocks(_coded_rows, filled, source.columns, missing, workers, classes)
     make = delayed(_block, pure=False)
     lazy = [make(rows, len(workers), len(classes)) for rows in _by_task(coded, n_blocks)]
-    blocks, sizes, task_type = _settled(lazy)
+    blocks, sizes, no_tasks = _settled(lazy)
     B = BlockAnswers(blocks, sizes, len(workers), len(classes))
-    return LazyAnswers(B, workers, classes, source.columns, sum(survey.sizes), task_type)
+    return LazyAnswers(B, workers, classes, source.columns, sum(survey.sizes), no_tasks)
 
 
 def _settled(lazy: list[Any]) -> tuple[tuple[Any, ...], tuple[int, ...], Any]:
-    """Blocks made and kept where they are, the sizes of all, and the type of the names of their tasks."""
+    """Blocks made and kept where they are, the sizes of all, and an empty index of the type of their tasks."""
     from dask import delayed
 
     blocks = persist(lazy)
     facts = compute(delayed(list)(map_blocks(_facts, blocks)))
-    types = {dtype for size, dtype in facts if size}
-    return blocks, tuple(size for size, _ in facts), types.pop() if len(types) == 1 else np.dtype(object)
+    types = {none.dtype: none for size, none in facts if size}
+    no_tasks = next(iter(types.values())) if len(types) == 1 else pd.Index([], dtype=object)
+    return blocks, tuple(size for size, _ in facts), no_tasks
 
 
 def _facts(block: Block) -> tuple[int, Any]:
-    return len(block.tasks), block.tasks.dtype
+    return len(block.tasks), block.tasks[:0]
 
 
 def _coded_rows(
     part: pd.DataFrame, columns: dict[str, str], missing: Any, workers: NDArray[Any], classes: NDArray[Any]
 ) -> pd.DataFrame:
-    """Rows as few bytes: the task as it is, numbers of worker and label, and what sends the task to its block."""
+    """Rows as few bytes: the task as it is, one number for worker and label, and what sends the task to its block."""
     rows, _ = _rows(part, columns, missing)
-    made = {"task": rows["task"].reset_index(drop=True)}
+    number = {}
     for role, known in (("worker", workers), ("label", classes)):
-        codes, values = encode(rows[role].to_numpy(), role)
-        made[role] = pd.Index(known).get_indexer(pd.Index(values)).astype(np.int32)[codes]
-    return pd.DataFrame(made | {"key": _keys(rows["task"].to_numpy())})
+        codes, values = encode(rows[role], role)
+        number[role] = pd.Index(known).get_indexer(pd.Index(values))[codes]
+    cell = (number["worker"] * len(classes) + number["label"]).astype(_cell_type(len(workers), len(classes)))
+    key = _keys(rows["task"].to_numpy()).astype(np.uint32)
+    return pd.DataFrame({"task": rows["task"].reset_index(drop=True), "cell": cell, "key": key})
+
+
+def _cell_type(n_workers: int, n_classes: int) -> type[np.signedinteger[Any]]:
+    return np.int32 if n_workers * n_classes < 2**31 else np.int64
 
 
 def _keys(tasks: NDArray[Any]) -> NDArray[np.uint64]:
     """A number for each task, the same on every machine and for all tasks that are equal, such as 1 and 1.0."""
     if tasks.dtype.kind in "biuf":
         return pd.util.hash_array(tasks.astype(np.float64) + 0.0)
+    if tasks.dtype.kind == "M":
+        return pd.util.hash_array(tasks.astype("datetime64[ns]"))
     if pd.api.types.infer_dtype(tasks, skipna=False) == "string":
         return pd.util.hash_array(tasks.astype(object))
     keys = pd.util.hash_array(object_array([str(task) for task in tasks]))
@@ -356,7 +372,7 @@ def _by_task(coded: list[Any], n_blocks: int) -> list[Any]:
 
     if n_blocks == 1 and len(coded) == 1:
         return coded
-    columns = {"task": object, "worker": np.int32, "label": np.int32, "key": np.uint64}
+    columns = {"task": object, "cell": np.int64, "key": np.uint32}
     meta = pd.DataFrame({name: np.empty(0, dtype) for name, dtype in columns.items()})
     with dask.config.set({"dataframe.convert-string": False}):  # or a task that is a number would become a text
         rows = dd.from_delayed(coded, meta=meta, verify_meta=False)
@@ -365,32 +381,35 @@ def _by_task(coded: list[Any], n_blocks: int) -> list[Any]:
 
 
 def _block(rows: pd.DataFrame, n_workers: int, n_classes: int) -> Block:
-    task, tasks = encode(rows["task"].infer_objects().to_numpy(), "task")
-    numbers = np.arange(n_workers), np.arange(n_classes)
-    answers = Answers(task, rows["worker"].to_numpy(), rows["label"].to_numpy(), tasks, *numbers)
-    return Block(answers.one_hot(), tasks, None, *_unjudged(len(tasks)))
+    task, tasks = pd.factorize(rows["task"].infer_objects())
+    cell = rows["cell"].to_numpy().astype(_cell_type(n_workers, n_classes), copy=False)
+    shape = len(tasks), n_workers * n_classes
+    return Block(_matrix(task, cell, shape), pd.Index(tasks), None, *_unjudged(len(tasks)))
+
+
+def _matrix(task: NDArray[Any], cell: NDArray[Any], shape: tuple[int, int]) -> sp.csr_array:
+    """The matrix B of answers in any order, one entry for each, as :meth:`Answers.one_hot` makes it."""
+    order = np.argsort(task, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(task, minlength=shape[0]))]).astype(cell.dtype)
+    return sp.csr_array((np.ones(len(cell), dtype=np.float32), cell[order], indptr), shape=shape)
 
 
 def _unjudged(n: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    return np.zeros(n, dtype=np.int32), np.arange(n)
+    return np.zeros(n, dtype=np.int32), np.arange(0)
 
 
 def _merged(old: Block, more: Block, n_rules: int) -> Block:
     """Old tasks first, those of ``more`` touched; workers have only been added at the end."""
-    known = pd.Index(old.tasks)
-    place = known.get_indexer(pd.Index(more.tasks))
+    place = old.tasks.get_indexer(more.tasks)
     fresh = np.flatnonzero(place < 0)
     place[fresh] = len(old.tasks) + np.arange(len(fresh))
-    tasks = _joined([old.tasks, more.tasks[fresh]]) if len(fresh) else old.tasks
+    tasks = old.tasks.append(more.tasks[fresh]) if len(fresh) else old.tasks
     rows = [np.repeat(np.arange(len(block.tasks)), np.diff(block.B.indptr)) for block in (old, more)]
     task = np.concatenate([rows[0], place[rows[1]]])
-    order = np.argsort(task, kind="stable")
-    indices = np.concatenate([old.B.indices, more.B.indices])[order]
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(task, minlength=len(tasks)))]).astype(indices.dtype)
-    data, shape = np.ones(len(indices), dtype=np.float32), (len(tasks), more.B.shape[1])
+    B = _matrix(task, np.concatenate([old.B.indices, more.B.indices]), (len(tasks), more.B.shape[1]))
     judged = np.concatenate([old.judged, np.zeros(len(fresh), dtype=np.int32)])
     judged[place] = n_rules
-    return Block(sp.csr_array((data, indices, indptr), shape=shape), tasks, None, judged, np.sort(place))
+    return Block(B, tasks, None, judged, np.sort(place))
 
 
 def _touched_part(block: Block) -> Block:
@@ -412,7 +431,7 @@ def _with_gold(block: Block, tasks: NDArray[Any], codes: NDArray[np.int64]) -> B
 
 
 def _tasks_of_block(block: Block) -> NDArray[Any]:
-    return block.tasks
+    return block.tasks.to_numpy()
 
 
 def _probas_of_block(block: Block, rules: Any, n_classes: int, power: float | None) -> Floats:
@@ -438,4 +457,4 @@ def _result_of_block(block: Block, rules: Any, classes: NDArray[Any]) -> pd.Data
 
 def _table_of_block(block: Block, rules: Any, classes: NDArray[Any], power: float | None) -> pd.DataFrame:
     probas = _probas_of_block(block, rules, len(classes), power)
-    return pd.DataFrame(probas, index=pd.Index(block.tasks, name="task"), columns=pd.Index(classes))
+    return pd.DataFrame(probas, index=block.tasks.rename("task"), columns=pd.Index(classes))
