@@ -311,6 +311,8 @@ def test_what_needs_all_answers_says_so(answers, tmp_path):
 
 
 MISTAKES = {
+    "A task is a list": {"task": [[1], [1], [2]], "worker": ["a", "b", "a"], "label": [1, 1, 2]},
+    "A label is a list": {"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": [[1], [1], [2]]},
     "No column for the worker": {"task": [1], "label": [1]},
     "2 answers have no worker": {"task": [1, 2, 3], "worker": ["a", None, None], "label": [1, 2, 1]},
     "no answers in this data": {"task": [1], "worker": ["a"], "label": [None]},

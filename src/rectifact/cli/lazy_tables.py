@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
-from rectifact.cli.terminal import STDOUT, check_table_name, say
+from rectifact.cli.terminal import STDOUT, check_table_name, say, writing_to_stdout
 from rectifact.core.files import atomic_path, check_writable
 from rectifact.core.validation import InputError
 
@@ -31,9 +31,10 @@ def check_parts_name(path: Path) -> None:
 def write_parts(frame: Any, path: Path) -> None:
     """Write a dask dataframe whole or not at all: to one file part by part, or to a folder, each part by its worker."""
     if path == STDOUT:
-        for i, part in enumerate(_parts(frame)):
-            part.to_csv(sys.stdout, index=False, header=i == 0)
-        sys.stdout.flush()
+        with writing_to_stdout():
+            for i, part in enumerate(_parts(frame)):
+                part.to_csv(sys.stdout, index=False, header=i == 0)
+            sys.stdout.flush()
         return
     if not path.suffix:
         _write_folder(frame, path)

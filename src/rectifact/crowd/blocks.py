@@ -205,7 +205,7 @@ def _sums_of_block(block: Block, rules: Sequence[Rule], n_classes: int) -> tuple
 
 def _background_of_block(block: Block, rules: Sequence[Rule], n_classes: int, trust: float) -> tuple[Floats, Floats]:
     places = np.setdiff1d(np.arange(len(block.tasks)), block.touched)
-    old = replace(block.of_tasks(places), touched=np.arange(0))
+    old = block.of_tasks(places)
     seen = trust * old.posteriors(rules, n_classes)[0] + (1 - trust) * old.shares(n_classes)
     return trust * em.expected_counts(old.B, seen), em.class_totals(seen)
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
-from rectifact.core.validation import InputError
+from rectifact.core.validation import InputError, InputTypeError
 from rectifact.crowd.answers import Answers, check_seen, encode, make_answers, object_array, plain, with_classes
 from rectifact.crowd.blocks import Block, BlockAnswers, BlockPosteriors, add_up, compute, map_blocks, persist
 from rectifact.crowd.calibration import tempered
@@ -250,7 +250,7 @@ def _surveyed(data: Any, names: dict[str, str | None], missing: Any) -> tuple[Pa
     source = open_source(data, names)
     look = delayed(_survey, pure=False)
     survey: Survey = compute(add_up([look(part, source.columns, missing) for part in source.parts]))
-    warn_of_empty(survey.n_empty, stacklevel=5)
+    warn_of_empty(survey.n_empty, stacklevel=3)
     for role, count in survey.lost.items():
         if count:
             remedy = f"Drop them: frame.dropna(subset=[{source.columns[role]!r}])."
@@ -381,7 +381,10 @@ def _by_task(coded: list[Any], n_blocks: int) -> list[Any]:
 
 
 def _block(rows: pd.DataFrame, n_workers: int, n_classes: int) -> Block:
-    task, tasks = pd.factorize(rows["task"].infer_objects())
+    try:
+        task, tasks = pd.factorize(rows["task"].infer_objects())  # not encode, whose array would unpack texts
+    except TypeError as error:
+        raise InputTypeError(f"A task is a list or a dict ({error}). Turn it into text first.") from error
     cell = rows["cell"].to_numpy().astype(_cell_type(n_workers, n_classes), copy=False)
     shape = len(tasks), n_workers * n_classes
     return Block(_matrix(task, cell, shape), pd.Index(tasks), None, *_unjudged(len(tasks)))

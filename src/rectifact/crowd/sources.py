@@ -1,6 +1,7 @@
 """Answers that are more than a machine holds, in lazy parts: dask dataframes, folders and lists of Parquet files."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,7 +39,9 @@ def is_source(data: Any) -> bool:
     """
     if isinstance(data, str | Path):
         path = Path(data)
-        return path.is_dir() or ("*" in path.name and not path.exists())
+        with suppress(OSError):  # a name that is too long; its reader says so
+            return path.is_dir() or ("*" in path.name and not path.exists())
+        return False
     if isinstance(data, list | tuple):
         return len(data) > 0 and all(isinstance(item, str | Path) for item in data)
     return nw.dependencies.is_dask_dataframe(data)
