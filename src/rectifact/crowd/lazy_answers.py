@@ -428,9 +428,8 @@ def _gold_found(block: Block, tasks: NDArray[Any]) -> tuple[NDArray[np.int64], i
 
 def _with_gold(block: Block, tasks: NDArray[Any], codes: NDArray[np.int64]) -> Block:
     place = matched(tasks, block.tasks) if len(block.tasks) else np.full(len(tasks), -1)
-    order = np.argsort(place, kind="stable")
-    order = order[place[order] >= 0]
-    return replace(block, gold=(place[order].astype(np.int64), codes[order].astype(np.int64)))
+    here = np.flatnonzero(place >= 0)
+    return replace(block, gold=(place[here].astype(np.int64), codes[here].astype(np.int64)))
 
 
 def _tasks_of_block(block: Block) -> NDArray[Any]:
