@@ -1,3 +1,4 @@
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -25,6 +26,22 @@ def load_or_skip() -> Callable[..., Any]:
             pytest.skip(str(missing))
 
     return load
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """The command line in this process, and what it printed."""
+    from rectifact import cli
+
+    def run(*arguments: Any, expect: int = 0) -> Any:
+        monkeypatch.setattr(sys, "argv", ["rectifact", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        captured = capsys.readouterr()
+        assert (stopped.value.code or 0) == expect, captured.err
+        return captured
+
+    return run
 
 
 @pytest.fixture(params=[("numpy", "cpu"), ("torch", "cpu"), ("torch", "cuda"), ("cupy", "cuda")], ids="-".join)

@@ -11,25 +11,12 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from rectifact import InputError, __version__, cli
+from rectifact import InputError, __version__
 from rectifact.bench.crowd import METHODS
 from rectifact.cli import terminal
 from rectifact.cli.wording import on_command_line
 from rectifact.datasets import load_crowd, make_crowd, make_dots, make_topics
 from rectifact.metrics import part_errors
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def run(*arguments, expect=0):
-        monkeypatch.setattr(sys, "argv", ["rectifact", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        captured = capsys.readouterr()
-        assert (stopped.value.code or 0) == expect, captured.err
-        return captured
-
-    return run
 
 
 @pytest.fixture

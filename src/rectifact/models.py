@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.archive import read_archive, write_archive
+from rectifact.core.lazy import is_lazy
 from rectifact.core.rectify import Constant, Geometric
 from rectifact.core.validation import InputError
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
@@ -92,6 +93,11 @@ def save_model(
     if type(model) not in ESTIMATORS:
         raise InputError(f"{type(model).__name__} is no estimator of rectifact, and cannot be saved.")
     check_is_fitted(model)
+    if is_lazy(getattr(model, "probas_", None)):
+        raise InputError(
+            "The labels of this model are still with dask, and cannot be saved in one file. Write model.result() to "
+            "Parquet and keep model.worker_report(), or fit a table."
+        )
     saved = SavedModel(_bare(model), _as_array(X), _as_array(features), _as_array(samples), image_shape)
     _check_image_shape(saved)
     write_archive(Path(path), saved, CLASSES)

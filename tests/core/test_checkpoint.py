@@ -77,6 +77,22 @@ FITS = {
 }
 
 
+def crowd_in_parts() -> Any:
+    frames = pytest.importorskip("dask.dataframe")
+    return frames.from_pandas(crowd(), npartitions=3)
+
+
+LAZY_FITS = {
+    "and": (ANDNMF(4, random_state=0), lambda: _lazy(topics(), 150), ["components_"]),
+    "nmd": (NMD(4, max_iter=15, tol=0), lambda: _lazy(grey_dots().toarray(), 20), ["components_", "scale_"]),
+    "crowd": (DawidSkene("majority"), crowd_in_parts, ["confusions_", "log_likelihood_"]),
+}
+
+
+def _lazy(X: Any, rows: int) -> Any:
+    return pytest.importorskip("dask.array").from_array(X, chunks=(rows, -1))
+
+
 class Interrupted(BaseException):
     """Like Ctrl-C: nothing on the way catches it."""
 
@@ -109,6 +125,21 @@ def test_an_interrupted_fit_ends_as_one_that_was_left_alone(name: str, tmp_path:
         assert_array_equal(np.asarray(getattr(resumed, result)), np.asarray(getattr(whole, result)))
     assert [row["loss"] for row in resumed.history_] == [row["loss"] for row in whole.history_]
     assert (resumed.n_iter_, resumed.stop_reason_) == (whole.n_iter_, whole.stop_reason_)
+
+
+@pytest.mark.parametrize("name", LAZY_FITS)
+def test_a_lazy_fit_goes_on_too(name: str, tmp_path: Path) -> None:
+    estimator, data, results = LAZY_FITS[name]
+    whole = clone(estimator).fit(data())
+    resuming = clone(estimator).set_params(checkpoint=tmp_path / "fit", resume=True)
+    with pytest.raises(Interrupted):
+        clone(resuming).set_params(callbacks=[interrupt(4)]).fit(data())
+    taken_up: list[Any] = []
+    resumed = clone(resuming).set_params(callbacks=[taken_up.append]).fit(data())
+    assert taken_up[0]["iter"] > 1
+    for result in results:
+        np.testing.assert_allclose(getattr(resumed, result), getattr(whole, result), rtol=1e-9, atol=1e-12)
+    assert resumed.n_iter_ == whole.n_iter_
 
 
 def test_a_fit_that_was_killed_goes_on(tmp_path: Path) -> None:

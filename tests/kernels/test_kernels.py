@@ -67,7 +67,10 @@ def test_a_second_process_does_not_compile_again():
         "ends = np.array([0, 1], dtype='i4');"
         "compiled.crowd_posteriors(ends, *one[:2], np.zeros(2), np.zeros((2, 2)), known, one[2]);"
         "compiled.crowd_counts(ends, *one, 2);"
-        "forms = compiled._plain_sweep, compiled._posteriors, compiled._add_counts;"
+        "many = compiled.get_num_threads() > 1;"
+        "crowd = (compiled._parallel_posteriors, compiled._parallel_counts) if many else (compiled._plain_posteriors, "
+        "compiled._plain_counts);"
+        "forms = compiled._plain_sweep, *crowd;"
         "stats = [f.stats for f in forms];"
         "print(*(sum(s.cache_hits.values()) for s in stats), *(sum(s.cache_misses.values()) for s in stats))"
     )
@@ -95,6 +98,11 @@ def test_compiled_crowd_kernels_equal_reference(seed, n_tasks, k):
     assert_allclose(fast, slow, rtol=1e-12)
     slow_counts, fast_counts = (form.crowd_counts(indptr, cells, weights, out[0], 7 * k) for form in FORMS)
     assert_allclose(fast_counts, slow_counts, atol=1e-12)
+    with kernels.single_thread():  # the plain loop, of which several Python threads may run one each
+        alone = np.empty((n_tasks, k))
+        kernels.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known, alone)
+        assert_allclose(alone, out[0], atol=1e-12)
+        assert_allclose(kernels.crowd_counts(indptr, cells, weights, out[0], 7 * k), slow_counts, atol=1e-12)
 
 
 def test_an_impossible_answer_excludes_a_class():

@@ -39,6 +39,7 @@ __all__ = [
     "show_plain",
     "speak_utf8",
     "write_table",
+    "writing_to_stdout",
 ]
 
 STDOUT = Path("-")
@@ -77,20 +78,21 @@ def progress(what: str, max_iter: int | None = None) -> Iterator[Callback]:
 
 def show_plain(text: str) -> None:
     """Print one line of data for programs on the standard output."""
-    with _writing_to_stdout():
+    with writing_to_stdout():
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
 
 def show(what: Any) -> None:
     """Print data for people on the standard output."""
-    with _writing_to_stdout():
+    with writing_to_stdout():
         output.print(what)
         sys.stdout.flush()
 
 
 @contextmanager
-def _writing_to_stdout() -> Iterator[None]:
+def writing_to_stdout() -> Iterator[None]:
+    """One sentence where the standard output cannot be written to."""
     if sys.stdout is None:
         raise InputError("Cannot write to the standard output: it is closed.")
     try:
@@ -134,7 +136,7 @@ def save_arrays(path: Path, arrays: dict[str, Any]) -> None:
 def write_table(frame: pd.DataFrame, path: Path) -> None:
     """Write a table whole or not at all; ``-`` is the standard output."""
     if path == STDOUT:
-        with _writing_to_stdout():
+        with writing_to_stdout():
             frame.to_csv(sys.stdout, index=False)
             sys.stdout.flush()
         return

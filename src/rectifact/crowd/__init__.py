@@ -4,6 +4,7 @@ from rectifact.crowd.aggregators import KOS, EigenRatio, GhoshSVD, MajorityVote,
 from rectifact.crowd.answers import Answers
 from rectifact.crowd.estimators import DawidSkene
 from rectifact.crowd.labels import read_answers
+from rectifact.crowd.lazy_answers import LazyAnswers, read_lazy
 
 __all__ = [
     "KOS",
@@ -11,7 +12,9 @@ __all__ = [
     "DawidSkene",
     "EigenRatio",
     "GhoshSVD",
+    "LazyAnswers",
     "MajorityVote",
     "MinimaxEntropy",
     "read_answers",
+    "read_lazy",
 ]

@@ -18,8 +18,10 @@ from rectifact.core.monitor import Callback, monitor_of, set_fit_report
 from rectifact.core.validation import RUN_CONSTRAINTS, InputError, Interval, fit_context
 from rectifact.crowd.answers import Answers
 from rectifact.crowd.baselines import eigen_ratio, ghosh_svd, kos, minimax_entropy
-from rectifact.crowd.em import vote_shares
+from rectifact.crowd.blocks import BlockPosteriors
+from rectifact.crowd.em import expected_counts, vote_shares
 from rectifact.crowd.labels import read_answers
+from rectifact.crowd.lazy_answers import LazyAnswers, is_lazy_data, read_lazy
 
 __all__ = ["KOS", "Aggregator", "EigenRatio", "GhoshSVD", "MajorityVote", "MinimaxEntropy"]
 
@@ -32,17 +34,22 @@ class Aggregator(BaseEstimator):
     classes_: NDArray[Any]
     probas_: NDArray[np.float64]
     labels_: NDArray[Any]
+    _answers: Any
 
-    def _set_result(self, answers: Answers, posteriors: NDArray[np.float64]) -> None:
+    def _set_result(self, answers: Answers | LazyAnswers, posteriors: Any) -> None:
         self.tasks_, self.workers_, self.classes_ = answers.tasks, answers.workers, answers.classes
         self._answers = answers
         self._set_probas(posteriors)
 
-    def _set_probas(self, posteriors: NDArray[np.float64]) -> None:
+    def _set_probas(self, posteriors: Any) -> None:
+        if isinstance(self._answers, LazyAnswers):
+            self._posteriors_in_blocks = posteriors
+            self.probas_, self.labels_ = self._answers.probas(posteriors), self._answers.labels(posteriors)
+            return
         self.probas_ = posteriors
         self.labels_ = self.classes_[posteriors.argmax(axis=1)]
 
-    def _set_closed_form(self, answers: Answers) -> None:
+    def _set_closed_form(self, answers: Answers | LazyAnswers) -> None:
         self.n_iter_, self.converged_, self.stop_reason_ = 0, True, "closed_form"
         self.history_: list[dict[str, float]] = []
         self.resolved_: dict[str, Any] = {"columns": answers.columns}
@@ -56,9 +63,14 @@ class Aggregator(BaseEstimator):
         """Fit, and return the label of each task in the order of ``tasks_``."""
         return self.fit(data, y, **options).labels_
 
-    def result(self) -> pd.DataFrame:
-        """Table by task: label, confidence (its probability), entropy (in bits) and number of answers."""
+    def result(self) -> Any:
+        """Table by task: label, confidence (its probability), entropy (in bits) and number of answers.
+
+        A pandas table; after a fit to answers in parts, a dask dataframe of as many rows, in another order.
+        """
         check_is_fitted(self)
+        if isinstance(self._answers, LazyAnswers):
+            return self._answers.result(self._posteriors_in_blocks)
         return pd.DataFrame(
             {
                 "task": self.tasks_,
@@ -76,9 +88,13 @@ class Aggregator(BaseEstimator):
         """
         check_is_fitted(self)
         answers = self._answers
-        given = np.bincount(answers.worker, minlength=len(self.workers_))
-        right = self.probas_[answers.task, answers.label]
-        agreement = np.bincount(answers.worker, weights=right, minlength=len(self.workers_))
+        if isinstance(answers, LazyAnswers):
+            counts = expected_counts(answers.B, self._posteriors_in_blocks)
+            given, agreement = answers.given.astype(int), np.einsum("mkk->m", counts)
+        else:
+            given = np.bincount(answers.worker, minlength=len(self.workers_))
+            right = self.probas_[answers.task, answers.label]
+            agreement = np.bincount(answers.worker, weights=right, minlength=len(self.workers_))
         with np.errstate(invalid="ignore"):
             return pd.DataFrame({"worker": self.workers_, "answers": given, "agreement": agreement / given})
 
@@ -102,6 +118,7 @@ class _ClosedForm(Aggregator):
 
     _parameter_constraints: dict[str, Any] = {"missing": "no_validation"}
     _takes_weights = False
+    _takes_blocks = False
 
     def __init__(self, *, missing: Any = "auto") -> None:
         self.missing = missing
@@ -112,6 +129,11 @@ class _ClosedForm(Aggregator):
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, data: Any, y: None = None) -> Self:
         """Aggregate; ``data`` is whatever :func:`rectifact.crowd.read_answers` takes."""
+        if self._takes_blocks and is_lazy_data(data):
+            lazy = read_lazy(data, missing=self.missing)
+            self._set_result(lazy, BlockPosteriors(lazy.B))
+            self._set_closed_form(lazy)
+            return self
         answers = read_answers(data, missing=self.missing)
         if not self._takes_weights:
             _refuse_weights(self, answers)
@@ -145,6 +167,7 @@ class MajorityVote(_ClosedForm):
     """
 
     _takes_weights = True
+    _takes_blocks = True
 
     def _posteriors(self, answers: Answers) -> NDArray[np.float64]:
         return vote_shares(answers.votes())

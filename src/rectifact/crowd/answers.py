@@ -17,6 +17,7 @@ __all__ = [
     "WHOLE_NUMBER",
     "Answers",
     "check_comparable",
+    "check_seen",
     "encode",
     "listed",
     "make_answers",
@@ -169,7 +170,7 @@ def merge_answers(old: Answers, more: Answers) -> tuple[Answers, Codes]:
     return merged, np.unique(task)
 
 
-def encode(values: NDArray[Any], role: str) -> tuple[NDArray[Any], NDArray[Any]]:
+def encode(values: Any, role: str) -> tuple[NDArray[Any], NDArray[Any]]:
     """Codes in order of appearance, -1 where there is no value, and the values."""
     try:
         codes, uniques = pd.factorize(values)
@@ -222,20 +223,26 @@ def _sort_classes(seen: list[Any]) -> list[Any]:
 
 def check_comparable(answers: Answers) -> None:
     """Refuse data from which nothing can be learnt: one worker, one class, as many classes as answers."""
-    if (answers.worker == answers.worker[0]).all():
+    lonely = (answers.worker == answers.worker[0]).all()
+    workers = answers.workers[answers.worker[:1]] if lonely else answers.workers
+    check_seen(workers, answers.classes, int(np.count_nonzero(np.bincount(answers.label))), len(answers))
+
+
+def check_seen(workers: NDArray[Any], classes: NDArray[Any], n_seen: int, n_answers: int) -> None:
+    """Refuse ``n_answers`` by these ``workers`` from which nothing can be learnt; they hold ``n_seen`` classes."""
+    if len(workers) == 1:
         raise InputError(
-            f"All answers come from one worker, {plain(answers.workers[answers.worker[0]])!r}, so that there is "
+            f"All answers come from one worker, {plain(workers[0])!r}, so that there is "
             "nothing to compare. Add the answers of others, or name the column that tells workers apart."
         )
-    if len(answers.classes) < 2:
+    if len(classes) < 2:
         raise InputError(
-            f"Every answer is {plain(answers.classes[0])!r}: with one class there is nothing to decide. Name the "
+            f"Every answer is {plain(classes[0])!r}: with one class there is nothing to decide. Name the "
             "column with the labels, or list all classes."
         )
-    n_seen = np.count_nonzero(np.bincount(answers.label))
-    if n_seen >= max(len(answers), 3):
+    if n_seen >= max(n_answers, 3):
         raise InputError(
-            f"There are {n_seen} classes for {len(answers)} answers, so that no two answers agree. "
+            f"There are {n_seen} classes for {n_answers} answers, so that no two answers agree. "
             "Name the column with the labels; free text or measurements must be grouped into classes first."
         )
 

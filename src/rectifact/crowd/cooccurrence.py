@@ -6,6 +6,8 @@ are theirs.
 """
 
 from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 
 from rectifact.crowd.em import Floats
 
-__all__ = ["Cooccurrences", "cooccurrences", "n_paired_answers"]
+__all__ = ["Cooccurrences", "answers_per_cell", "cooccurrences", "joint_counts", "n_paired_answers"]
 
 
 @dataclass(frozen=True)
@@ -47,13 +49,28 @@ class Cooccurrences:
         return sp.csr_array((values, (self.first, self.second)), shape=2 * (self.n_workers,))
 
 
-def n_paired_answers(B: sp.csr_array) -> int:
+@singledispatch
+def n_paired_answers(B: Any) -> int:
     """Number of pairs of answers to the same task, which :func:`cooccurrences` takes time and memory for."""
     per_task = np.diff(B.indptr).astype(np.int64)
     return int((per_task * (per_task - 1)).sum())
 
 
-def cooccurrences(B: sp.csr_array, n_classes: int) -> Cooccurrences:
+@singledispatch
+def answers_per_cell(B: Any) -> Floats:
+    """How often each worker gave each answer, of shape (n_workers * n_classes,)."""
+    return np.asarray(B.sum(axis=0), dtype=float)
+
+
+@singledispatch
+def joint_counts(B: Any) -> sp.coo_array:
+    """The product of ``B`` with itself: how often two answers were given to the same task."""
+    # Not B.astype, which would merge repeated readings in B itself.
+    exact = sp.csr_array((B.data.astype(np.float64), B.indices, B.indptr), shape=B.shape)
+    return sp.coo_array(exact.T @ exact)
+
+
+def cooccurrences(B: Any, n_classes: int) -> Cooccurrences:
     """Co-occurrences of all pairs of different workers who answered a common task; only those are stored.
 
     Examples
@@ -66,9 +83,7 @@ def cooccurrences(B: sp.csr_array, n_classes: int) -> Cooccurrences:
            [0., 1.]]))
     """
     n_workers = B.shape[1] // n_classes
-    # Not B.astype, which would merge repeated readings in B itself.
-    exact = sp.csr_array((B.data.astype(np.float64), B.indices, B.indptr), shape=B.shape)
-    product = sp.coo_array(exact.T @ exact)
+    product = joint_counts(B)
     first, row = np.divmod(product.row.astype(np.int64), n_classes)
     second, column = np.divmod(product.col.astype(np.int64), n_classes)
     different = first != second

@@ -2,10 +2,14 @@
 
 [1] A. P. Dawid and A. M. Skene, "Maximum likelihood estimation of observer error-rates using the EM
 algorithm", Applied Statistics 28(1), 1979. Their equations 2.3 and 2.4 are the M-step here, 2.5 the E-step.
+
+What sees every task is a generic function of the answers: here in its form for arrays, on the host or on a device; in
+``blocks`` in its form for answers that lie in blocks on the machines of a cluster.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,14 +24,19 @@ __all__ = [
     "NOTHING",
     "Background",
     "CrowdModel",
+    "Floats",
+    "Gold",
+    "blank_posteriors",
     "class_totals",
     "confusions_of",
     "e_step",
     "em",
     "expected_counts",
+    "gold_of_tasks",
     "log_e_step",
     "model_from",
     "one_coin_of",
+    "own_copy",
     "unweighted",
     "update_posteriors",
     "vote_shares",
@@ -64,7 +73,7 @@ class CrowdModel:
 
     priors: Floats
     confusions: Floats
-    posteriors: Floats
+    posteriors: Any
     counts: Floats
     log_priors: Floats
     log_confusions: Floats
@@ -73,7 +82,7 @@ class CrowdModel:
 
     def on_host(self) -> "CrowdModel":
         """The same model in numpy arrays of double precision."""
-        if is_host(self.posteriors):
+        if is_host(self.priors):
             return self
         names = ("priors", "confusions", "posteriors", "counts", "log_priors", "log_confusions")
         arrays: dict[str, Any] = {name: to_host(getattr(self, name)).astype(np.float64) for name in names}
@@ -134,11 +143,11 @@ def em(
            [0., 1.]])
     """
     confusions_from = confusions_from or confusions_of
-    xp = namespace(posteriors)
-    posteriors = monitor.resume(xp.asarray(posteriors, copy=True))  # one array for all iterations
+    posteriors = monitor.resume(own_copy(posteriors))  # one array for all iterations
     for _ in monitor:
         counts = background.counts + expected_counts(B, posteriors)
         classes = background.classes + class_totals(posteriors)
+        xp = namespace(classes)
         priors, confusions = classes / classes.sum(), confusions_from(counts, smoothing)
         with np.errstate(divide="ignore"):  # log 0 = -inf: impossible, as it should be
             likelihood = update_posteriors(B, xp.log(priors), xp.log(confusions), posteriors, gold)
@@ -147,8 +156,22 @@ def em(
     return model_from(priors, confusions, posteriors, counts + smoothing, likelihood, likelihood + penalty)
 
 
+@singledispatch
+def own_copy(posteriors: Any) -> Any:
+    """Posteriors that a run may change."""
+    return namespace(posteriors).asarray(posteriors, copy=True)
+
+
+@singledispatch
+def blank_posteriors(B: Any, log_priors: Floats) -> Any:
+    """Posteriors of all tasks yet to be written, in the library and precision of ``log_priors``."""
+    shape, xp = (B.shape[0], len(log_priors)), namespace(log_priors)
+    return xp.empty(shape, dtype=log_priors.dtype, device=device(log_priors))
+
+
+@singledispatch
 def update_posteriors(
-    B: sp.csr_array, log_priors: Floats, log_confusions: Floats, posteriors: Floats, gold: Gold | None
+    B: Any, log_priors: Floats, log_confusions: Floats, posteriors: Floats, gold: Gold | None
 ) -> float:
     """E-step into ``posteriors``; returns the log-likelihood of all answers and known classes.
 
@@ -174,19 +197,30 @@ def model_from(
     return CrowdModel(priors, confusions, posteriors, counts, *logs, float(likelihood), float(objective))
 
 
-def unweighted(B: sp.csr_array) -> sp.csr_array:
+def gold_of_tasks(gold: Gold | None, tasks: NDArray[np.int64]) -> Gold | None:
+    """What is known of ``tasks`` alone, which are sorted, numbered by their places there."""
+    if gold is None:
+        return None
+    known = np.isin(gold[0], tasks)
+    return np.searchsorted(tasks, gold[0][known]), gold[1][known]
+
+
+@singledispatch
+def unweighted(B: Any) -> Any:
     """The same answers, each counting for one."""
     return sp.csr_array((np.ones(len(B.data)), B.indices, B.indptr), shape=B.shape)
 
 
-def expected_counts(B: sp.csr_array, posteriors: Floats) -> Floats:
+@singledispatch
+def expected_counts(B: Any, posteriors: Floats) -> Floats:
     """Expected answers k of worker m where c is true, of shape (n_workers, n_classes, n_classes)."""
     n_classes = posteriors.shape[1]
     counts = kernels.crowd_counts(B.indptr, B.indices, B.data, posteriors, B.shape[1])
     return counts.reshape(-1, n_classes, n_classes)
 
 
-def class_totals(posteriors: Floats) -> Floats:
+@singledispatch
+def class_totals(posteriors: Any) -> Floats:
     """Expected number of tasks of each class, column by column, because numpy sums long thin arrays slowly.
 
     Not as a product either: the threads of BLAS would then wait on the cores that the kernels need.
@@ -229,6 +263,5 @@ def log_e_step(
     B: sp.csr_array, log_priors: Floats, log_confusions: Floats, gold: Gold | None = None
 ) -> tuple[Floats, float]:
     """:func:`e_step` on logarithms."""
-    xp = namespace(log_priors)
-    posteriors = xp.empty((B.shape[0], len(log_priors)), dtype=log_priors.dtype, device=device(log_priors))
+    posteriors = blank_posteriors(B, log_priors)
     return posteriors, update_posteriors(B, log_priors, log_confusions, posteriors, gold)

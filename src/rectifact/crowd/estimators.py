@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.checkpoint import open_checkpoint
@@ -24,6 +24,7 @@ from rectifact.core.validation import (
 )
 from rectifact.crowd.aggregators import Aggregator
 from rectifact.crowd.answers import Answers, merge_answers, with_classes
+from rectifact.crowd.blocks import BlockPosteriors
 from rectifact.crowd.calibration import temperature, tempered
 from rectifact.crowd.device import check_device
 from rectifact.crowd.diagnosis import diagnose
@@ -31,6 +32,7 @@ from rectifact.crowd.em import CrowdModel, e_step, log_e_step, vote_shares
 from rectifact.crowd.fitting import Fitting, Problem, best_start, unrefined
 from rectifact.crowd.identification import METHODS, Start, identify
 from rectifact.crowd.labels import Gold, match_gold, read_answers, read_gold, read_more
+from rectifact.crowd.lazy_answers import LazyAnswers, is_lazy_data, likeliest, merge_lazy, read_lazy, read_more_lazy
 from rectifact.crowd.planning import plan_labels, plan_pairs
 from rectifact.crowd.variational import dispersion
 from rectifact.crowd.workers import worker_table
@@ -154,18 +156,22 @@ class DawidSkene(Aggregator):
 
         Parameters
         ----------
-        data : whatever :func:`rectifact.crowd.read_answers` takes
+        data : whatever :func:`rectifact.crowd.read_answers` takes; or answers in parts, fitted with dask where they
+            lie: a dask dataframe with one answer per row, a folder of Parquet files, or a list of such files. What is
+            known by task, ``tasks_``, ``labels_``, ``probas_`` and ``result()``, then stays with dask.
         y : ignored
         gold : labels that are certain: a dict or Series by task, a table or file with task and label, whose columns
             are called like those of the answers, or by a usual name; the label also ``truth`` or ``gold``
         weights : array (n_answers,), how much each answer counts, in the order of a table's rows that have a label
         """
         check_device(self.device)
-        answers = with_classes(read_answers(data, missing=self.missing), self.n_classes)
+        answers = self._read(data)
         if weights is not None:
             answers = answers.weighted(weights)
         _check_size(len(answers.workers), len(answers.classes))
         self._gold = None if gold is None else read_gold(gold, answers.columns)
+        if isinstance(answers, LazyAnswers):
+            answers = answers.with_gold(self._gold)
         problem = replace(_problem(answers, self._gold), device=self.device)
         fitting, resolved = Fitting(self.model, self.smoothing), {"columns": answers.columns}
         checkpoint = open_checkpoint(self, *answers.codes)
@@ -188,6 +194,18 @@ class DawidSkene(Aggregator):
         set_fit_report(self, monitor)
         return self
 
+    def _read(self, data: Any) -> Any:
+        """Answers in memory, or in blocks."""
+        if not is_lazy_data(data):
+            return with_classes(read_answers(data, missing=self.missing), self.n_classes)
+        if self.device != "cpu":
+            raise InputError(
+                f"device={self.device!r} is for answers in memory; those in parts are fitted on device='cpu'."
+            )
+        if self.identify == "spectral":
+            raise InputError("identify='spectral' is for answers in memory; use 'auto', which takes them in parts too.")
+        return read_lazy(data, missing=self.missing, n_classes=self.n_classes)
+
     def _starts(self, problem: Problem) -> dict[str, Start]:
         """Every start that ``identify`` asks for, by the method that was used in the end."""
         rng, by_count, auto = check_generator(self.random_state), self.pair_weights == "count", self.identify == "auto"
@@ -197,23 +215,36 @@ class DawidSkene(Aggregator):
         ]
         return {start.method: start for start in starts}
 
-    def _set_model(self, answers: Answers, fitted: CrowdModel) -> None:
+    def _set_model(self, answers: Answers | LazyAnswers, fitted: CrowdModel) -> None:
         self.__dict__.pop("temperature_", None)  # of an earlier calibration
         self._model = fitted
         self._set_result(answers, fitted.posteriors)
         self.priors_, self.confusions_ = fitted.priors, fitted.confusions
         self.log_likelihood_ = fitted.log_likelihood
 
-    def predict_proba(self, data: Any) -> NDArray[np.float64]:
-        """Class probabilities of new tasks answered by known workers, in order of the tasks' appearance."""
+    def predict_proba(self, data: Any) -> Any:
+        """Class probabilities of new tasks answered by known workers, in order of the tasks' appearance.
+
+        Of answers in parts a dask dataframe, with a column for each class and the tasks as its index.
+        """
         check_is_fitted(self)
+        if is_lazy_data(data):
+            known = {"missing": self.missing, "workers": self.workers_}
+            lazy = read_more_lazy(data, self.classes_, **known, new=False)
+            rule = self._model.log_priors, self._model.log_confusions
+            return lazy.predictions(BlockPosteriors(lazy.B, (rule,)), getattr(self, "temperature_", None))
         answers = read_more(data, self.classes_, missing=self.missing, workers=self.workers_)
         posteriors, _ = log_e_step(answers.one_hot(), self._model.log_priors, self._model.log_confusions)
         return tempered(posteriors, self.temperature_) if hasattr(self, "temperature_") else posteriors
 
-    def predict(self, data: Any) -> NDArray[Any]:
-        """Labels of new tasks answered by known workers, in order of the tasks' appearance."""
+    def predict(self, data: Any) -> Any:
+        """Labels of new tasks answered by known workers, in order of the tasks' appearance.
+
+        Of answers in parts a dask series with the tasks as its index.
+        """
         probas = self.predict_proba(data)
+        if is_lazy_data(data):
+            return likeliest(probas, self.classes_)
         return self.classes_[probas.argmax(axis=1)]
 
     def partial_fit(self, data: Any, y: None = None) -> Self:
@@ -225,6 +256,8 @@ class DawidSkene(Aggregator):
         """
         if not hasattr(self, "_model"):
             return self.fit(data)
+        if isinstance(self._answers, LazyAnswers):
+            return self._partial_fit_lazy(self._answers, data)
         more = read_more(data, self.classes_, missing=self.missing)
         answers, touched = merge_answers(self._answers, more)
         _check_size(len(answers.workers), len(answers.classes))
@@ -237,6 +270,28 @@ class DawidSkene(Aggregator):
         _, likelihood = e_step(problem.B, local.priors, local.confusions, problem.gold)
         self._set_model(answers, replace(local, posteriors=posteriors, log_likelihood=likelihood))
         return self
+
+    def _partial_fit_lazy(self, old: LazyAnswers, data: Any) -> Self:
+        """The same with answers in blocks: old tasks keep the rule that judged them, touched ones get a new one."""
+        known = {"missing": self.missing, "workers": self.workers_}
+        more = read_more_lazy(data, self.classes_, **known, new=True, n_blocks=len(old.B.blocks))
+        _check_size(len(more.workers), len(self.classes_))
+        rules = self._model.posteriors.rules
+        answers = merge_lazy(old, more, len(rules)).with_gold(self._gold)
+        background = BlockPosteriors(answers.B, rules).background(self._fitting.trust)
+        part, monitor = _problem(answers.touched(), None), Monitor(max_iter=UPDATE_ITERATIONS, tol=self.tol)
+        local = self._fitting.run(part, part.votes, monitor=monitor, background=background)
+        _, likelihood = e_step(answers.B, local.priors, local.confusions)
+        posteriors = BlockPosteriors(answers.B, (*rules, *local.posteriors.rules))
+        self._set_model(answers, replace(local, posteriors=posteriors, log_likelihood=likelihood))
+        return self
+
+    def _in_memory(self, what: str) -> Answers:
+        """The answers, unless they are in blocks, where ``what`` cannot be had."""
+        check_is_fitted(self)
+        if isinstance(self._answers, LazyAnswers):
+            raise InputError(f"{what} needs all answers in memory. Fit a sample of the tasks in a table for it.")
+        return self._answers
 
     def worker_report(self) -> pd.DataFrame:
         """Table by worker.
@@ -251,7 +306,10 @@ class DawidSkene(Aggregator):
             ``bias_<class>``, how much oftener the worker says the class than it is there.
         """
         check_is_fitted(self)
-        given = np.bincount(self._answers.worker, minlength=len(self.workers_)).astype(float)
+        answers = self._answers
+        if isinstance(answers, LazyAnswers):
+            return worker_table(self.workers_, self.classes_, answers.given, self._model)
+        given = np.bincount(answers.worker, minlength=len(self.workers_)).astype(float)
         return worker_table(self.workers_, self.classes_, given, self._model)
 
     def next_labels(self, n: int = 10, *, goal: Literal["labels", "identify"] = "labels") -> pd.DataFrame:
@@ -264,7 +322,7 @@ class DawidSkene(Aggregator):
             ``"identify"``, pairs of workers who should answer the same tasks, so that the model can be identified
             from co-occurrences at all
         """
-        check_is_fitted(self)
+        self._in_memory("next_labels()")
         check_at_least(1, n=n)
         if goal == "labels":
             model = replace(self._model, posteriors=self.probas_)
@@ -275,9 +333,8 @@ class DawidSkene(Aggregator):
 
     def diagnose(self) -> pd.DataFrame:
         """What could be wrong with the answers: a table of severity, finding, detail and remedy, worst first."""
-        check_is_fitted(self)
         return diagnose(
-            self._answers.one_hot(),
+            self._in_memory("diagnose()").one_hot(),
             self._answered(),
             (self.workers_, self.classes_),
             self._model,
@@ -291,8 +348,7 @@ class DawidSkene(Aggregator):
         The power they are raised to, ``temperature_``, is the smaller of two: what predicts left-out answers
         best from the others' answers, and what the dependence of answers to one task calls for.
         """
-        check_is_fitted(self)
-        B = self._answers.one_hot()
+        B = self._in_memory("calibrate()").one_hot()
         allowed = 1 / (max(dispersion(B, self._model), 1.0) * self._fitting.trust)
         self.temperature_ = min(temperature(B, self._model), allowed, 1.0)
         self._set_probas(tempered(self._model.posteriors, self.temperature_))
@@ -307,6 +363,8 @@ def _check_size(n_workers: int, n_classes: int) -> None:
         )
 
 
-def _problem(answers: Answers, gold: Gold | None) -> Problem:
+def _problem(answers: Answers | LazyAnswers, gold: Gold | None) -> Problem:
+    if isinstance(answers, LazyAnswers):
+        return Problem(answers.B, BlockPosteriors(answers.B), None)  # blocks know their gold labels
     known = None if gold is None else match_gold(gold, answers)
     return Problem(answers.one_hot(), vote_shares(answers.votes(), known), known)

@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.checkpoint import Checkpoint
@@ -21,6 +20,7 @@ from rectifact.crowd.em import (
     e_step,
     em,
     expected_counts,
+    gold_of_tasks,
     model_from,
     one_coin_of,
 )
@@ -37,11 +37,12 @@ TRIAL_TOL = 3e-4
 class Problem:
     """What is to be explained: answers ``B``, the shares of the ``votes``, and tasks of known class.
 
+    Answers that lie in blocks elsewhere are a ``BlockAnswers``, which knows its gold labels itself.
     ``device`` is where fits run: ``"cpu"``, or a CUDA device as torch names it.
     """
 
-    B: sp.csr_array
-    votes: Floats
+    B: Any
+    votes: Any
     gold: Gold | None
     device: str = "cpu"
 
@@ -55,11 +56,7 @@ class Problem:
 
     def of_tasks(self, tasks: NDArray[np.int64]) -> "Problem":
         """The part of the problem that concerns ``tasks``, which are sorted."""
-        gold = self.gold
-        if gold is not None:
-            known = np.isin(gold[0], tasks)
-            gold = np.searchsorted(tasks, gold[0][known]), gold[1][known]
-        return Problem(self.B[tasks], self.votes[tasks], gold)
+        return Problem(self.B[tasks], self.votes[tasks], gold_of_tasks(self.gold, tasks))
 
 
 @dataclass(frozen=True)

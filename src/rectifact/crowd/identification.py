@@ -1,16 +1,16 @@
 """Where a fit begins: every value of ``identify`` gives posteriors of all tasks, and the model behind them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from rectifact.core.linalg import procrustes
 from rectifact.core.monitor import Monitor
 from rectifact.core.rectify import Geometric
 from rectifact.crowd import imputation, moments
-from rectifact.crowd.cooccurrence import cooccurrences, n_paired_answers
-from rectifact.crowd.em import Floats, Gold, confusions_of, e_step, expected_counts
+from rectifact.crowd.cooccurrence import answers_per_cell, cooccurrences, n_paired_answers
+from rectifact.crowd.em import Floats, Gold, class_totals, confusions_of, e_step, expected_counts
 from rectifact.crowd.rotation import factor_of, match_classes, model_of, rotate
 
 __all__ = ["METHODS", "Start", "identify"]
@@ -29,13 +29,13 @@ class Start:
     method: str
     priors: Floats
     confusions: Floats
-    posteriors: Floats
+    posteriors: Any
 
 
 def identify(
     method: str,
-    B: sp.csr_array,
-    votes: Floats,
+    B: Any,
+    votes: Any,
     *,
     gold: Gold | None = None,
     weigh_by_count: bool = True,
@@ -57,11 +57,11 @@ def identify(
     rng : for ``"spectral"``
     """
     n_classes = votes.shape[1]
-    majority = votes.mean(axis=0), confusions_of(expected_counts(B, votes), SMOOTHING)
+    majority = class_totals(votes) / votes.shape[0], confusions_of(expected_counts(B, votes), SMOOTHING)
     n_pairs = n_paired_answers(B)
     if method == "majority" or not n_pairs:
         return Start("majority", *majority, votes)
-    given = np.asarray(B.sum(axis=0), dtype=float).reshape(-1, n_classes).sum(axis=1)
+    given = answers_per_cell(B).reshape(-1, n_classes).sum(axis=1)
     start = factor_of(*majority)
     if method == "spectral":
         model = moments.spectral(B, votes, rng=rng)

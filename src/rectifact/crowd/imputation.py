@@ -4,6 +4,10 @@ Every function returns ``U`` of shape (n_workers, K, K), stacked blocks that equ
 common rotation, which ``rotation`` then finds. Equation numbers are those of Ibrahim and Fu (2021).
 """
 
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
@@ -14,10 +18,13 @@ from rectifact.core.validation import InputError
 from rectifact.crowd.cooccurrence import Cooccurrences
 from rectifact.crowd.em import Floats
 
-__all__ = ["designated", "not_imputed", "pair_free", "robust"]
+__all__ = ["PairProducts", "designated", "not_imputed", "pair_free", "pair_products", "robust", "self_products"]
 
 OUTLIER = 0.03
 """Residual of a block, in Frobenius norm, above which it is trusted less and less."""
+
+PairProducts = Callable[[Floats, Floats], tuple[Floats, Floats]]
+"""From blocks of cells and of workers to their products with all answers."""
 
 LEAST_SINGULAR_VALUE = 0.02
 MOST_ROWS = 12_000
@@ -50,7 +57,7 @@ def robust(pairs: Cooccurrences, start: Floats, *, monitor: Monitor, weigh_by_co
     return U
 
 
-def pair_free(B: sp.csr_array, start: Floats, *, monitor: Monitor) -> Floats:
+def pair_free(B: Any, start: Floats, *, monitor: Monitor) -> Floats:
     r"""Imputation with weights :math:`n_{mj}` alone, without forming any pair: linear in the answers.
 
     The normal equations of :math:`\sum n_{mj} \|R_{mj} - U_m U_j^T\|^2` need only products of the answers with
@@ -58,17 +65,31 @@ def pair_free(B: sp.csr_array, start: Floats, *, monitor: Monitor) -> Floats:
     """
     n_workers, k, _ = start.shape
     U = start
-    W = sp.csr_array((B.data, B.indices // k, B.indptr), shape=(B.shape[0], n_workers))
-    given = np.bincount(B.indices, B.data.astype(np.float64) ** 2, B.shape[1])  # what answers are to themselves
-    given = given.reshape(n_workers, k, 1)
+    products = pair_products(B, n_workers)
+    given = self_products(B).reshape(n_workers, k, 1)
     met = np.arange(n_workers)
     for _ in monitor:
-        cross = _gathered(B, B @ U.reshape(-1, k)).reshape(U.shape) - given * U
         own = (U.swapaxes(1, 2) @ U).reshape(n_workers, -1)
-        gram = (_gathered(W, W @ own) - given.sum(axis=1) * own).reshape(U.shape)
+        cells, workers = products(U.reshape(-1, k), own)
+        cross = cells.reshape(U.shape) - given * U
+        gram = (workers - given.sum(axis=1) * own).reshape(U.shape)
         previous, U = U, _half_step(U, met, cross, gram)
         monitor.record(lambda: np.linalg.norm(U - previous))
     return U
+
+
+@singledispatch
+def pair_products(B: Any, n_workers: int) -> PairProducts:
+    """The products ``B' B U`` of cells and ``W' W V`` of workers, where ``W`` says who answered which task."""
+    k = B.shape[1] // n_workers
+    W = sp.csr_array((B.data, B.indices // k, B.indptr), shape=(B.shape[0], n_workers))
+    return lambda U, V: (_gathered(B, B @ U), _gathered(W, W @ V))
+
+
+@singledispatch
+def self_products(B: Any) -> Floats:
+    """What answers contribute to those products by themselves, by cell."""
+    return np.asarray(np.bincount(B.indices, B.data.astype(np.float64) ** 2, B.shape[1]), dtype=np.float64)
 
 
 def _gathered(X: sp.csr_array, Y: Floats) -> Floats:

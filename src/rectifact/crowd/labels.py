@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from rectifact.core.validation import InputError, InputTypeError
 from rectifact.crowd.answers import Answers, check_comparable, encode, make_answers, object_array, plain, plain_text
 from rectifact.crowd.matrices import equal, from_matrix, from_sparse, to_matrix, whole_numbers
+from rectifact.crowd.sources import is_source, refuse_source
 from rectifact.crowd.tables import COLUMN_NAMES, find_column, find_gold_column, looks_long, read_table
 
-__all__ = ["Gold", "match_gold", "read_answers", "read_gold", "read_more"]
+__all__ = ["Gold", "labelled", "match_gold", "matched", "read_answers", "read_gold", "read_more", "warn_of_empty"]
 
 Gold = tuple[NDArray[Any], NDArray[Any]]
 """Tasks and their certain labels."""
@@ -73,6 +74,8 @@ def _coded(data: Any, names: dict[str, str | None], wide: bool, missing: Any, cl
         raise InputTypeError("missing is one value that stands for no answer, and classes a list of all classes.")
     if isinstance(data, Answers):
         return data if classes is None else data.recoded(object_array(classes))
+    if is_source(data):
+        refuse_source(data)
     if isinstance(data, str | Path):
         data = read_table(Path(data), None if wide else names)
     elif isinstance(data, pa.RecordBatch):
@@ -116,7 +119,7 @@ def read_more(
     return replace(answers, worker=position[answers.worker], workers=workers)
 
 
-def _matched(values: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
+def matched(values: NDArray[Any], known: Any) -> NDArray[Any]:
     """Positions of ``values`` in ``known``, -1 where there is none; a number and its text are the same."""
     position = pd.Index(known).get_indexer(pd.Index(values))
     by_text = pd.Index([plain_text(value) for value in known]).drop_duplicates()
@@ -151,7 +154,7 @@ def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
 def match_gold(gold: Gold, answers: Answers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Certain labels as task and class codes, sorted by task; those of tasks that nobody answered are left out."""
     tasks, labels = gold
-    task, label = _matched(tasks, answers.tasks), _matched(labels, answers.classes)
+    task, label = matched(tasks, answers.tasks), matched(labels, answers.classes)
     unknown = np.flatnonzero((label < 0) & (task >= 0))
     if unknown.size:
         raise InputError(
@@ -171,7 +174,8 @@ def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: 
     columns = {role: find_column(frame.columns, role, name) for role, name in given.items()}
     if len(set(columns.values())) < len(columns):
         raise InputError(f"Task, worker and label are three columns; got {columns}. Name each of them.")
-    kept = _labelled(frame.get_column(columns["label"]).to_numpy(), missing)
+    kept, n_empty = labelled(frame.get_column(columns["label"]).to_numpy(), missing)
+    warn_of_empty(n_empty, stacklevel=5)
     if not kept.all():
         frame = frame.filter(kept.tolist())
     codes, values = {}, {}
@@ -190,8 +194,8 @@ def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: 
     return make_answers(codes, values, classes, columns)
 
 
-def _labelled(labels: NDArray[Any], missing: Any) -> NDArray[np.bool_]:
-    """Which answers have a label; warns how many are empty, but not of those that ``missing`` takes out."""
+def labelled(labels: NDArray[Any], missing: Any) -> tuple[NDArray[np.bool_], int]:
+    """Which answers have a label, and how many are empty, without those that ``missing`` takes out."""
     absent = np.zeros(len(labels), dtype=bool)
     if not (isinstance(missing, str) and missing == "auto"):
         absent = equal(labels.astype(object), missing)
@@ -199,9 +203,13 @@ def _labelled(labels: NDArray[Any], missing: Any) -> NDArray[np.bool_]:
     if labels.dtype.kind not in "biufmM":
         empty |= equal(labels.astype(object), "")
     empty &= ~absent
-    if empty.any():
-        warnings.warn(f"{empty.sum()} answers without a label were skipped.", UserWarning, stacklevel=5)
-    return ~(absent | empty)
+    return ~(absent | empty), int(empty.sum())
+
+
+def warn_of_empty(n_empty: int, *, stacklevel: int) -> None:
+    """Say how many answers without a label were left out; ``stacklevel`` counts from the caller."""
+    if n_empty:
+        warnings.warn(f"{n_empty} answers without a label were skipped.", UserWarning, stacklevel=stacklevel + 1)
 
 
 def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any] | None) -> Answers:

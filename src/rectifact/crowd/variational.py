@@ -7,6 +7,9 @@ and :func:`variational`.
 [1] H.-C. Kim and Z. Ghahramani, "Bayesian classifier combination", AISTATS 2012.
 """
 
+from functools import singledispatch
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -21,11 +24,12 @@ from rectifact.crowd.em import (
     class_totals,
     e_step,
     expected_counts,
+    own_copy,
     unweighted,
     update_posteriors,
 )
 
-__all__ = ["PRIOR_ANSWERS", "PRIOR_CLASSES", "dispersion", "trust_in_answers", "variational"]
+__all__ = ["PRIOR_ANSWERS", "PRIOR_CLASSES", "dispersion", "trust_in_answers", "variational", "vote_scatter"]
 
 PRIOR_ANSWERS = (0.3, 2.0)
 """Pseudo-answers before any data: in every cell of a confusion matrix, and more on its diagonal."""
@@ -70,11 +74,11 @@ def variational(
     """
     n_classes = start.shape[1]
     everywhere, diagonal = PRIOR_ANSWERS
-    prior_counts = to_like(everywhere + diagonal * np.eye(n_classes), start)
     vote_counts, vote_classes = expected_counts(B, votes), class_totals(votes)
+    prior_counts = to_like(everywhere + diagonal * np.eye(n_classes), vote_counts)
     class_prior = 1 + PRIOR_CLASSES * vote_classes
-    xp = namespace(start)
-    posteriors = monitor.resume(xp.asarray(start, copy=True))  # one array for all iterations
+    xp = namespace(vote_counts)
+    posteriors = monitor.resume(own_copy(start))  # one array for all iterations
     for _ in monitor:
         seen = trust * expected_counts(B, posteriors) + (1 - trust) * vote_counts
         counts = prior_counts + background.counts + trust * seen
@@ -130,19 +134,28 @@ def dispersion(B: sp.csr_array, model: CrowdModel) -> float:
     >>> round(effect(independent), 1), round(effect(copied), 1)
     (1.0, 1.2)
     """
-    n_classes = len(model.priors)
     A, Q = model.confusions, model.posteriors
     ones = unweighted(B)
-    if not np.array_equal(ones.data, B.data):  # weights change what is believed, not how answers scatter
+    if ones is not B and not np.array_equal(
+        ones.data, B.data
+    ):  # weights change what is believed, not how answers scatter
         Q, _ = e_step(ones, model.priors, A)
     counts = expected_counts(ones, Q)
     squares = (A**2).sum(axis=1)  # (n_workers, n_classes): sum over k of A(k, c)^2
     variance = (counts.sum(axis=1) * (1 - squares)).sum()
     single = (counts * (1 - 2 * A + squares[:, None, :])).sum()
-    W = sp.csr_array((ones.data, B.indices // n_classes, B.indptr), shape=(B.shape[0], len(A)))
-    votes = ones @ np.tile(np.eye(n_classes), (len(A), 1))
-    scatter = sum((Q[:, c] * ((votes - W @ A[:, :, c]) ** 2).sum(axis=1)).sum() for c in range(n_classes))
+    scatter = vote_scatter(ones, Q, A)
     return float(1 + (scatter - single) / variance) if variance > 0 else 1.0
+
+
+@singledispatch
+def vote_scatter(B: Any, posteriors: Floats, confusions: Floats) -> float:
+    """Squared distance of the votes from what each class lets expect, weighted by the classes' probabilities."""
+    n_workers, n_classes, _ = confusions.shape
+    W = sp.csr_array((B.data, B.indices // n_classes, B.indptr), shape=(B.shape[0], n_workers))
+    votes = B @ np.tile(np.eye(n_classes), (n_workers, 1))
+    far = (((votes - W @ confusions[:, :, c]) ** 2).sum(axis=1) for c in range(n_classes))
+    return float(sum((posteriors[:, c] * distance).sum() for c, distance in enumerate(far)))
 
 
 def trust_in_answers(effect: float) -> float:

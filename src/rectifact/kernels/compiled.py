@@ -97,8 +97,9 @@ def crowd_posteriors(
     known: Array,
     posteriors: Array,
 ) -> float:
-    """As in ``reference``."""
-    return _posteriors(indptr, cells, weights, _fixed(log_priors), log_confusions, known, posteriors)
+    """As in ``reference``; with one thread the loop is plain, as in ``hals_sweep``."""
+    form = _parallel_posteriors if get_num_threads() > 1 else _plain_posteriors
+    return form(indptr, cells, weights, _fixed(log_priors), log_confusions, known, posteriors)
 
 
 def _fixed(values: Array) -> Any:
@@ -106,7 +107,6 @@ def _fixed(values: Array) -> Any:
     return tuple(values.tolist()) if len(values) <= FEW_CLASSES else values
 
 
-@njit(parallel=True, cache=True)
 def _posteriors(
     indptr: Array,
     cells: Array,
@@ -169,6 +169,10 @@ def _posteriors(
     return evidence.sum()
 
 
+_parallel_posteriors = njit(parallel=True, cache=True)(_posteriors)
+_plain_posteriors = njit(nogil=True, cache=True)(_posteriors)
+
+
 def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, n_cells: int) -> Array:
     """As in ``reference``; each thread counts for itself, because workers meet in many tasks.
 
@@ -176,11 +180,11 @@ def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array,
     """
     n_classes = posteriors.shape[1]
     partial = np.zeros((get_num_threads(), n_cells, n_classes))
-    _add_counts(indptr, cells, weights, posteriors, _fixed(np.zeros(n_classes)), partial)
+    form = _parallel_counts if len(partial) > 1 else _plain_counts
+    form(indptr, cells, weights, posteriors, _fixed(np.zeros(n_classes)), partial)
     return partial.sum(axis=0)
 
 
-@njit(parallel=True, cache=True)
 def _add_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, classes: Any, partial: Array) -> None:
     n_tasks, n_classes, n_parts = len(posteriors), len(classes), len(partial)
     for part in prange(n_parts):
@@ -188,3 +192,7 @@ def _add_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, 
             for a in range(indptr[i], indptr[i + 1]):
                 for c in range(n_classes):
                     partial[part, cells[a], c] += weights[a] * posteriors[i, c]
+
+
+_parallel_counts = njit(parallel=True, cache=True)(_add_counts)
+_plain_counts = njit(nogil=True, cache=True)(_add_counts)

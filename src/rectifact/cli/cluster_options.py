@@ -1,0 +1,67 @@
+"""Where work on data in parts runs: threads of this process, a cluster that is there, or processes of this machine."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from typing import Annotated, Any
+
+import typer
+
+from rectifact.core.validation import InputError
+
+__all__ = ["LocalClusterOption", "SchedulerOption", "check_cluster", "cluster_of"]
+
+PATIENCE = "5s"
+"""How long a scheduler may take to answer."""
+
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option("--scheduler", help="Address of a running dask scheduler for data in parts, tcp://127.0.0.1:8786."),
+]
+LocalClusterOption = Annotated[
+    int | None,
+    typer.Option("--local-cluster", help="Number of worker processes to start here for data in parts."),
+]
+
+
+def check_cluster(scheduler: str | None, n_workers: int | None, *, in_parts: bool, parts: str) -> None:
+    """Refuse what cannot be done, before the work; ``parts`` says what data in parts would be."""
+    if scheduler is None and n_workers is None:
+        return
+    if scheduler is not None and n_workers is not None:
+        raise InputError("--scheduler and --local-cluster are two places for the same work. Choose one.")
+    if n_workers is not None and n_workers < 1:
+        raise InputError(f"--local-cluster {n_workers} is no number of processes. Give 1 or more.")
+    if not in_parts:
+        raise InputError(f"--scheduler and --local-cluster are for data in parts: {parts}. Leave them out.")
+    if find_spec("distributed") is None:
+        raise InputError("A cluster needs dask, which is not there: pip install 'rectifact[dask]'.")
+
+
+@contextmanager
+def cluster_of(scheduler: str | None, n_workers: int | None) -> Iterator[None]:
+    """Let dask run inside on the scheduler or on processes started for it; by threads if neither is given."""
+    if scheduler is None and n_workers is None:
+        yield
+        return
+    from distributed import Client, LocalCluster
+
+    with ExitStack() as stack:
+        place: Any = scheduler
+        if scheduler is None:
+            quiet = {"dashboard_address": "127.0.0.1:0", "silence_logs": "CRITICAL"}
+            place = stack.enter_context(
+                LocalCluster(n_workers=n_workers, threads_per_worker=1, host="127.0.0.1", **quiet)
+            )
+        try:
+            client = Client(place, timeout=PATIENCE)
+        except (OSError, ValueError, TypeError) as error:
+            raise InputError(
+                f"There is no dask scheduler at {scheduler!r}. Start one with 'dask scheduler', or check the address."
+            ) from error
+        stack.enter_context(client)
+        if not client.scheduler_info()["workers"]:
+            raise InputError(
+                f"The scheduler at {scheduler!r} has no workers. Start some with 'dask worker {scheduler}'."
+            )
+        yield
