@@ -121,8 +121,8 @@ def test_purification(put, place, mixtures):
     def run(monitor):
         state = begin(X, start, threshold=0.2, inverse=pseudo_inverse)
         for _ in monitor:
-            state, W = purify(state, X, eta=0.5, inverse=pseudo_inverse)
-            monitor.record(lambda: W.sum())
+            state, seen = purify(state, X, eta=0.5, inverse=pseudo_inverse)
+            monitor.record(lambda: seen.W.sum())
 
     assert_no_waits_between_checks(run)
 
