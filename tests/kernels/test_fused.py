@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 
 from rectifact import NMD, DawidSkene, SymNMF, SymNMFNet, kernels
 from rectifact.core.monitor import Monitor
+from rectifact.core.rectify import relu
 from rectifact.crowd import read_answers
 from rectifact.crowd.device import tensor
 from rectifact.crowd.em import em, vote_shares
@@ -55,6 +56,16 @@ def test_halves_hold_sixteen_bits():
     A = torch.randn((50, 7), device="cuda") * 10.0 ** torch.arange(-20, 15, 5, device="cuda")
     high, low = nmd_fused(A, A.T).halves(A)
     assert ((high.double() + low.double() - A.double()).abs() <= 2.0**-16 * A.abs()).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(1, 1), (1000, 7), (333, 100)])
+def test_thresholds_of_columns_equal_the_plain_form(shape, dtype, rng):
+    Z, thresholds = rng.standard_normal(shape), rng.random(shape[1])
+    Z[0, 0] = np.nan  # stays, so that a broken iteration is seen
+    on = (torch.tensor(array, dtype=dtype, device="cuda") for array in (Z, thresholds))
+    kept = kernels.relu_columns(*on).cpu().numpy()
+    assert_allclose(kept, relu(Z, thresholds), rtol=1e-6)
 
 
 def test_where_it_serves():

@@ -31,7 +31,9 @@ class Extent:
 
 
 def bench(
-    family: Annotated[str, typer.Argument(help="What to measure: crowd, parts, latent, graph, or all of them.")],
+    family: Annotated[
+        str, typer.Argument(help="What to measure: crowd, parts, latent, graph, or all of them. Or cuda, or dask.")
+    ],
     peers: Annotated[
         bool, typer.Option("--peers", help="crowd, graph: measure crowd-kit, snorkel and scikit-learn in the same run.")
     ] = False,
@@ -47,7 +49,7 @@ def bench(
     plot: Annotated[Path | None, typer.Option(help="parts, latent: draw the figure here, .svg, .png or .pdf.")] = None,
 ) -> None:
     """Measure errors and times on the published sets that are at hand, next to the papers' figures."""
-    check_option("family", family, (*FAMILIES, "all"))
+    check_option("family", family, (*FAMILIES, *ELSEWHERE, "all"))
     families = tuple(FAMILIES) if family == "all" else (family,)
     outputs = list(out or ())
     if large and quick:
@@ -56,7 +58,7 @@ def bench(
     for path in outputs:
         check_result_name(path)
     _check_plot(family, plot)
-    _check_torch(families)
+    _check_place(families)
     stored = None if check is None else read_result(check)
 
     around, tables = _measure(families, Extent(peers, large, quick))
@@ -79,9 +81,16 @@ def _check_plot(family: str, plot: Path | None) -> None:
     check_plot(plot)
 
 
-def _check_torch(families: tuple[str, ...]) -> None:
-    if "graph" in families and find_spec("torch") is None:
-        raise InputError("The family graph needs torch. Install it: pip install 'rectifact[torch]'.")
+def _check_place(families: tuple[str, ...]) -> None:
+    for family, package in (("graph", "torch"), ("cuda", "torch"), ("dask", "distributed")):
+        if family in families and find_spec(package) is None:
+            extra = "dask" if package == "distributed" else package
+            raise InputError(f"Measuring {family} needs {package}. Install it: pip install 'rectifact[{extra}]'.")
+    if "cuda" in families:
+        import torch
+
+        if not torch.cuda.is_available() or find_spec("triton") is None:
+            raise InputError("Measuring cuda needs a CUDA device and Triton, and one of them is not here.")
 
 
 def _measure(families: tuple[str, ...], extent: Extent) -> tuple[dict[str, Any], dict[str, Tables]]:
@@ -93,7 +102,7 @@ def _measure(families: tuple[str, ...], extent: Extent) -> tuple[dict[str, Any],
     tables = {}
     for family in families:
         with progress(f"measuring {family}"):
-            tables[family] = plain(FAMILIES[family](extent))
+            tables[family] = plain((FAMILIES | ELSEWHERE)[family](extent))
         for title, rows in tables[family].items():
             if rows:
                 show(rows_table(f"{family}: {title}", rows))
@@ -183,3 +192,19 @@ FAMILIES: dict[str, Callable[[Extent], Tables]] = {
     "latent": _latent,
     "graph": _graph,
 }
+
+
+def _cuda(extent: Extent) -> Tables:
+    from rectifact.bench.cuda import run_cuda
+
+    return run_cuda(quick=extent.quick)
+
+
+def _dask(extent: Extent) -> Tables:
+    from rectifact.bench.clusters import run_clusters
+
+    return {"fits": run_clusters(quick=extent.quick)}
+
+
+ELSEWHERE: dict[str, Callable[[Extent], Tables]] = {"cuda": _cuda, "dask": _dask}
+"""What is measured on other machines than the families, and not with all of them."""

@@ -229,6 +229,7 @@ def _torch_csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sparse CSR tensor support")
+        check = check and len(data) > 0  # torch's check of an empty matrix fails on CUDA
         return torch.sparse_csr_tensor(indptr, indices, data, size=shape, check_invariants=check)
 
 

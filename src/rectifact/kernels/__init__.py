@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rectifact.core.arrays import Array, is_host
+from rectifact.core.rectify import relu
 from rectifact.core.sparse import dense_rows
 from rectifact.kernels import reference
 
@@ -26,6 +27,7 @@ __all__ = [
     "nmd_fused",
     "nmd_nearest",
     "nmd_newton",
+    "relu_columns",
     "single_thread",
     "sparse_times",
 ]
@@ -94,9 +96,7 @@ def nmd_fused(X: Array, B: Array) -> ModuleType | None:
 
     None elsewhere, and where Triton is not installed.
     """
-    if is_host(X) or not array_api_compat.is_torch_array(X) or not X.is_cuda:
-        return None
-    if str(X.dtype) != "torch.float32" or B.shape[0] > MOST_FUSED_RANK or find_spec("triton") is None:
+    if not _serves_triton(X) or str(X.dtype) != "torch.float32" or B.shape[0] > MOST_FUSED_RANK:
         return None
     from rectifact.kernels import fused_nmd
 
@@ -120,6 +120,28 @@ def nmd_newton(X: Array, B: Array, sigma: float, binary: bool, A: Array, n_jobs:
     from rectifact.kernels import compiled_newton
 
     return compiled_newton.nmd_newton(X.indptr, X.indices, X.data, B, sigma, binary, A, n_jobs)
+
+
+def relu_columns(Z: Array, thresholds: Array) -> Array:
+    """:func:`rectifact.core.rectify.relu` with a threshold for each column.
+
+    Examples
+    --------
+    >>> relu_columns(np.array([[1.0, 2.0], [3.0, 0.5]]), np.array([2.0, 1.0]))
+    array([[0., 2.],
+           [3., 0.]])
+    """
+    if not _serves_triton(Z):
+        return relu(Z, thresholds)
+    from rectifact.kernels import fused_parts
+
+    return fused_parts.relu_columns(Z, thresholds)
+
+
+def _serves_triton(array: Array) -> bool:
+    """Whether it is a dense tensor on a CUDA device, and Triton is installed."""
+    on_device = array_api_compat.is_torch_array(array) and array.is_cuda and str(array.layout) == "torch.strided"
+    return bool(on_device) and find_spec("triton") is not None
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, recomput
 from rectifact.core.linalg import frobenius_residual, gram_inverse, on_cuda, pseudo_inverse
 from rectifact.core.monitor import Monitor
 from rectifact.core.rectify import Schedule, relu
+from rectifact.kernels import relu_columns
 from rectifact.parts.samples import squared_norm
 
 __all__ = ["Decoding", "Factorization", "Threshold", "and_nmf", "decode", "descend", "stage"]
@@ -68,7 +69,7 @@ def decode(X: Array, H: Array, threshold: Threshold, t: int, seen: Array | float
     Z = X @ inverse
     largest = xp.maximum(xp.max(Z, axis=0), seen + xp.zeros_like(H[:, 0]))
     thresholds, on_floor = _levels(largest, inverse, threshold, t)
-    return Decoding(relu(Z, thresholds), thresholds, largest, on_floor)
+    return Decoding(relu_columns(Z, thresholds), thresholds, largest, on_floor)
 
 
 def _levels(largest: Array, inverse: Array, threshold: Threshold, t: int) -> tuple[Array, Array]:
