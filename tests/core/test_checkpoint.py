@@ -224,6 +224,56 @@ def test_other_data_are_refused(tmp_path: Path) -> None:
         PurificationNMF(4, checkpoint=tmp_path, resume=True).fit(X)
 
 
+def test_other_gold_labels_are_refused(tmp_path: Path) -> None:
+    answers = crowd()
+    task, (one, other) = answers["task"][0], sorted(set(answers["label"]))[:2]
+    fit = DawidSkene(checkpoint=tmp_path, tol=0, callbacks=[lambda row: row["iter"] == 3])
+    fit.fit(answers, gold={task: one}).set_params(resume=True)
+    for gold in ({task: other}, None):
+        with pytest.raises(InputError, match="other data"):
+            fit.fit(answers, gold=gold)
+    assert fit.fit(answers, gold={task: one}).n_iter_ > 3
+
+
+def test_a_lazy_graph_of_another_size_is_refused(tmp_path: Path) -> None:
+    fit = SymNMF(3, affinity="precomputed", init="spectral", checkpoint=tmp_path, callbacks=[lambda row: True])
+    fit.fit(_lazy(graph().toarray(), 50)).set_params(resume=True)
+    with pytest.raises(InputError, match="other data"):
+        fit.fit(_lazy(make_block_model(120, 3, degree=12, mixing=0.2).adjacency.toarray(), 50))
+
+
+def test_numbers_of_numpy_are_compared_by_their_value(tmp_path: Path) -> None:
+    fit = ANDNMF(np.int64(4), random_state=0, checkpoint=tmp_path, callbacks=[lambda row: True]).fit(topics())
+    with pytest.raises(InputError, match="n_components=4, not 3"):
+        fit.set_params(n_components=np.int64(3), resume=True).fit(topics())
+    fit.set_params(n_components=4).fit(topics())
+
+
+def test_a_resumed_fit_that_is_interrupted_is_not_thrown_away(tmp_path: Path) -> None:
+    X = grey_dots()
+    NMD(4, max_iter=10, tol=0, checkpoint=tmp_path).fit(X)
+    with pytest.raises(Interrupted):
+        NMD(4, max_iter=30, tol=0, checkpoint=tmp_path, resume=True, callbacks=[interrupt(8)]).fit(X)
+    with pytest.raises(InputError, match="was interrupted"):
+        NMD(4, max_iter=30, tol=0, checkpoint=tmp_path).fit(X)
+
+
+def test_what_a_killed_process_left_is_cleared_away(tmp_path: Path) -> None:
+    fit = ANDNMF(4, random_state=0, checkpoint=tmp_path, callbacks=[lambda row: True]).fit(topics())
+    (tmp_path / ".rectifact.4711.1.tmp").write_bytes(b"half a state")
+    fit.set_params(resume=True).fit(topics())
+    assert {path.name for path in tmp_path.iterdir()} == {"fit.json", "run.state.zip"}
+
+
+def test_a_folder_that_is_cleared_during_a_fit_serves_again(tmp_path: Path) -> None:
+    def clear(row: Any) -> None:
+        for path in tmp_path.iterdir():
+            path.unlink()
+
+    fit = ANDNMF(4, random_state=0, checkpoint=tmp_path, callbacks=[clear]).fit(topics())
+    assert fit.set_params(callbacks=None).fit(topics()).converged_
+
+
 def test_mistakes_are_told_in_a_sentence(tmp_path: Path) -> None:
     X = topics()
     with pytest.raises(InputError, match="Give checkpoint='folder' too"):
@@ -233,6 +283,9 @@ def test_mistakes_are_told_in_a_sentence(tmp_path: Path) -> None:
         ANDNMF(4, checkpoint=tmp_path / "file").fit(X)
     with pytest.raises(InputError, match="Cannot save to the folder"):
         ANDNMF(4, checkpoint="/proc/nowhere").fit(X)
+    for name in ("x" * 300, "zero\0byte"):
+        with pytest.raises(InputError, match="Choose another"):
+            ANDNMF(4, checkpoint=tmp_path / name).fit(X)
     folder = tmp_path / "damaged"
     ANDNMF(4, random_state=0, checkpoint=folder, callbacks=[lambda row: True]).fit(X)
     state = folder / "run.state.zip"

@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,14 @@ def test_names_of_any_kind(answers, kind):
     odd = answers.assign(task=ODD[kind](answers["task"]), worker=answers["worker"].astype(str))
     odd["label"] = odd["label"].map({0: "no", 1: "yes", 2: "don't know"})
     assert_same_model(DawidSkene(**VOTE_EM).fit(in_parts(odd)), DawidSkene(**VOTE_EM).fit(shuffled(odd)))
+
+
+def test_labels_that_are_no_texts_stay_what_they_are(answers):
+    days = [date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 3)]
+    dated = answers.assign(label=answers["label"].map(dict(enumerate(days))).astype(object))
+    with dask.config.set({"dataframe.convert-string": False}):  # of the user's, or they would be texts before
+        parts = in_parts(dated)
+    assert_same_model(DawidSkene(**VOTE_EM).fit(parts), DawidSkene(**VOTE_EM).fit(shuffled(dated)))
 
 
 def test_parts_need_not_be_alike(answers):

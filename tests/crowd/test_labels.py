@@ -292,6 +292,15 @@ def test_answers_without_a_label_are_skipped_and_counted(tmp_path, form, gap):
         assert MajorityVote().fit(data).labels_.tolist() == ["yes", "no"]
 
 
+@pytest.mark.parametrize("missing", ["auto", "no"])
+def test_a_gap_in_a_column_of_texts_is_one(missing):
+    labels = ["no", "yes", "maybe", pd.NA, "yes", "yes"]
+    table = pd.DataFrame({"task": list("aabbcc"), "worker": [1, 2] * 3, "label": labels})
+    with pytest.warns(UserWarning, match="1 answers without a label"):
+        answers = read_answers(table.astype({"label": "string"}), missing=missing)
+    assert len(answers) == (5 if missing == "auto" else 4)
+
+
 def test_numbers_without_a_label_are_skipped():
     frame = pd.DataFrame({"task": [1, 1, 2, 2], "worker": [1, 2, 1, 2], "label": [3, np.nan, 3, 4]})
     with pytest.warns(UserWarning, match="1 answers without a label"):

@@ -60,7 +60,7 @@ def test_five_dimensions_explain_all_dots():
     assert rmse(model, X.toarray()) < 1e-3
 
 
-@pytest.mark.parametrize(("rank", "bound"), [(16, 0.135), (32, 0.072), (64, 0.042)])
+@pytest.mark.parametrize(("rank", "bound"), [(32, 0.072)])
 def test_digits(load_or_skip, rank, bound):
     X = load_or_skip(load_images, "mnist").X[::10] / 255
     model = NMD(rank, max_iter=150, tol=0).fit(X)
@@ -256,7 +256,7 @@ def test_threads_are_given_back(planted):
     assert numba.get_num_threads() == before
 
 
-@pytest.mark.parametrize(("rank", "bound"), [(16, 0.035), (32, 0.011)])
+@pytest.mark.parametrize(("rank", "bound"), [(16, 0.035)])
 def test_sprites(rank, bound):
     X = make_sprites().X.astype(np.float32)
     assert rmse(NMD(rank, max_iter=300, tol=0).fit(X), X.toarray()) <= bound

@@ -1,7 +1,8 @@
 """Interrupted work: the state of each run in a file, written at the monitor's checks, found again after a restart."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -22,6 +23,9 @@ __all__ = ["Checkpoint", "SavedRun", "open_checkpoint"]
 
 DESCRIPTION = "fit.json"
 SUFFIX = ".state.zip"
+UNFINISHED = ".rectifact.*"
+"""What a process leaves that is killed while it writes."""
+
 SHARE = 0.05
 """Most of the time of a run that goes into saving it."""
 
@@ -74,8 +78,9 @@ class Checkpoint:
 
     def finish(self) -> None:
         """Remember that the fit has come to its end, so that another may begin here without being asked to resume."""
-        description = _read_description(self.folder) or {}
-        _write_description(self.folder, description | {"finished": True})
+        description = _read_description(self.folder)
+        if description is not None:  # somebody may have cleared the folder
+            _write_description(self.folder, description | {"finished": True})
 
 
 def open_checkpoint(estimator: Any, *data: Any) -> Checkpoint | None:
@@ -93,20 +98,37 @@ def open_checkpoint(estimator: Any, *data: Any) -> Checkpoint | None:
     before = _read_description(folder)
     if before is not None and estimator.resume:
         _check_same(before["fit"], identity, folder)
+        _clear(folder, UNFINISHED)
+        _write_description(folder, before | {"finished": False})
         return Checkpoint(folder, resume=True)
     if before is not None and not before["finished"]:
         raise InputError(
             f"{str(folder)!r} holds a fit that was interrupted. Give resume=True to go on with it, or delete the "
             "folder."
         )
-    try:
+    with _naming(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.glob(f"*{SUFFIX}"):
-            old.unlink()
-    except OSError as error:
-        raise InputError(f"Cannot save to the folder {str(folder)!r}: {error.strerror}. Choose another.") from error
+        _clear(folder, f"*{SUFFIX}")
+        _clear(folder, UNFINISHED)
     _write_description(folder, {"fit": identity, "finished": False})
     return Checkpoint(folder, resume=estimator.resume)
+
+
+@contextmanager
+def _naming(folder: Path) -> Iterator[None]:
+    """One sentence where the file system does not take the name of the folder."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:  # a ValueError says that no name may hold a zero
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"Cannot save to the folder {str(folder)!r}: {reason}. Choose another.") from error
+
+
+def _clear(folder: Path, pattern: str) -> None:
+    for old in folder.glob(pattern):
+        old.unlink(missing_ok=True)  # another process may have been faster
 
 
 def restored(saved: Any, like: Any) -> Any:
@@ -154,6 +176,8 @@ def _identity(estimator: Any, data: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _description(value: Array) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value if value == value else "nan"
     if sp.issparse(value):
@@ -183,10 +207,11 @@ def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path)
 
 def _read_description(folder: Path) -> dict[str, Any] | None:
     path = folder / DESCRIPTION
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"checkpoint={str(folder)!r} is a file. Name a folder, which is made where it is missing.")
-    if not path.exists():
-        return None
+    with _naming(folder):
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"checkpoint={str(folder)!r} is a file. Name a folder, which is made where it is missing.")
+        if not path.exists():
+            return None
     with reading(path, "the description of a fit"):
         found = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(found, dict) or not isinstance(found.get("fit"), dict) or "finished" not in found:

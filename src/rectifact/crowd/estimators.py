@@ -174,7 +174,7 @@ class DawidSkene(Aggregator):
             answers = answers.with_gold(self._gold)
         problem = replace(_problem(answers, self._gold), device=self.device)
         fitting, resolved = Fitting(self.model, self.smoothing), {"columns": answers.columns}
-        checkpoint = open_checkpoint(self, *answers.codes)
+        checkpoint = open_checkpoint(self, *answers.codes, *(self._gold or ()))
         starts, monitor = self._starts(problem), monitor_of(self, monotone=True, checkpoint=checkpoint)
         if self.refine is None:
             monitor.stop_reason = "not_refined"

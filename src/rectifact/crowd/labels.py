@@ -196,10 +196,12 @@ def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: 
 
 def labelled(labels: NDArray[Any], missing: Any) -> tuple[NDArray[np.bool_], int]:
     """Which answers have a label, and how many are empty, without those that ``missing`` takes out."""
-    absent = np.zeros(len(labels), dtype=bool)
+    empty, absent = np.asarray(pd.isna(labels)), np.zeros(len(labels), dtype=bool)
+    if labels.dtype.kind == "O" and empty.any():
+        labels = labels.copy()
+        labels[empty] = [np.nan if gap is pd.NA else gap for gap in labels[empty]]  # pd.NA cannot be compared
     if not (isinstance(missing, str) and missing == "auto"):
         absent = equal(labels.astype(object), missing)
-    empty = np.asarray(pd.isna(labels))
     if labels.dtype.kind not in "biufmM":
         empty |= equal(labels.astype(object), "")
     empty &= ~absent

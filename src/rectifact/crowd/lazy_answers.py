@@ -162,13 +162,15 @@ class LazyAnswers:
         return da.concatenate(chunks)
 
     def _frame(self, function: Any, *arguments: Any) -> Any:
+        import dask
         import dask.dataframe as dd
 
         no_answers = sp.csr_array((0, self.B.shape[1]), dtype=np.float32)
         blank = Block(no_answers, self.no_tasks, None, *_unjudged(0))
         filled = [block for block, size in zip(self.B.blocks, self.B.sizes, strict=True) if size]
         parts = map_blocks(function, filled, *arguments)
-        return dd.from_delayed(parts, meta=function(blank, *arguments), verify_meta=False)
+        with dask.config.set({"dataframe.convert-string": False}):  # or classes that are dates would become texts
+            return dd.from_delayed(parts, meta=function(blank, *arguments), verify_meta=False)
 
 
 def is_lazy_data(data: Any) -> bool:

@@ -23,6 +23,7 @@ class LazySimilarities:
     def __init__(self, source: Array) -> None:
         self.source, self.array = source, kept(source)
         self.shape: tuple[int, int] = source.shape
+        self.dtype = source.dtype
 
     def __matmul__(self, U: NDArray[Any]) -> NDArray[Any]:
         columns = U.reshape(self.shape[0], -1)
