@@ -78,6 +78,8 @@ def test_dask_that_is_not_there_is_named(run, folder, monkeypatch):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     assert "rectifact[dask]" in run("labels", folder, expect=2).err
     assert "rectifact[dask]" in run("labels", folder, "--local-cluster", 1, expect=2).err
+    monkeypatch.setattr("rectifact.core.lazy_matrices.find_spec", lambda name: None)
+    assert "rectifact[dask]" in run("parts", folder, "-k", 2, expect=2).err
 
 
 def write(path, rows, first):
@@ -177,15 +179,22 @@ def test_a_fit_of_a_folder_is_resumed(run, sparse, tmp_path):
 
 def test_folders_that_are_no_matrix_are_one_sentence(run, mixtures, sparse, tmp_path):
     good = cut(mixtures, tmp_path / "good", ".npy", n_parts=2)
-    folders = {name: cut(mixtures, tmp_path / name, ".parquet", n_parts=2) for name in ("renamed", "text")}
-    pd.DataFrame(sparse[:, :20], columns=list("abcdefghijklmnopqrst")).to_parquet(folders["renamed"] / "part1.parquet")
+    folders = {name: cut(mixtures, tmp_path / name, ".parquet", n_parts=2) for name in ("renamed", "unnamed", "text")}
+    other = pd.read_parquet(folders["renamed"] / "part1.parquet").rename(columns={"f3": "colour"})
+    other.to_parquet(folders["renamed"] / "part1.parquet")
+    other.reset_index(drop=True).to_parquet(folders["unnamed"] / "part1.parquet")
     pd.DataFrame({"a": [1.0], "b": ["red"]}).to_parquet(folders["text"] / "part1.parquet")
-    for name in ("mixed", "wide", "flat", "cut"):
+    for name in ("mixed", "wide", "flat", "short"):
         folders[name] = cut(mixtures, tmp_path / name, ".npy", n_parts=2)
     (folders["mixed"] / "labels.csv").write_text("1")
     np.save(folders["wide"] / "part1.npy", sparse)
     np.save(folders["flat"] / "part1.npy", sparse[0])
-    (folders["cut"] / "part1.npy").write_bytes((good / "part1.npy").read_bytes()[:-8])
+    (folders["short"] / "part1.npy").write_bytes((good / "part1.npy").read_bytes()[:-8])
+    folders["damaged"] = cut(mixtures, tmp_path / "damaged", ".npz", n_parts=2)
+    content = bytearray((folders["damaged"] / "part1.npz").read_bytes())
+    middle = content.index(b"data.npy") + 500  # behind the header, where the worker reads
+    content[middle : middle + 50] = bytes(50)
+    (folders["damaged"] / "part1.npz").write_bytes(content)
     folders["dense"], folders["empty"] = cut(mixtures, tmp_path / "dense", ".npz", n_parts=2), tmp_path / "empty"
     np.savez(folders["dense"] / "part1.npz", X=mixtures)
     folders["empty"].mkdir()
@@ -194,9 +203,11 @@ def test_folders_that_are_no_matrix_are_one_sentence(run, mixtures, sparse, tmp_
         "'part0.npy' and 'labels.csv'": ("embed", folders["mixed"], *out),
         "wide/part1.npy' has 30 columns, and 'part0.npy' has 20": ("embed", folders["wide"], *out),
         "flat/part1.npy' holds an array of shape (30,)": ("embed", folders["flat"], *out),
-        "Cannot read": ("embed", folders["cut"], *out),
+        "short/part1.npy' as NPY": ("embed", folders["short"], *out),
+        "damaged/part1.npz' as NPZ": ("embed", folders["damaged"], *out),
         "dense/part1.npz' is no sparse matrix": ("embed", folders["dense"], *out),
-        "names its rows by no column": ("embed", folders["renamed"], *out),
+        "has a column 'colour' where 'part0.parquet' has 'f3'": ("embed", folders["renamed"], *out),
+        "names its rows by no column": ("embed", folders["unnamed"], *out),
         "The column 'b' of": ("embed", folders["text"], *out),
         "holds no matrices": ("embed", folders["empty"], *out),
         "holds neither texts": ("parts", folders["empty"]),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from rectifact.cli.lazy_tables import check_parts_name, write_parts
-from rectifact.cli.terminal import check_table_name, write_table
+from rectifact.cli.terminal import STDOUT, check_table_name, write_table
 from rectifact.core.arrays import Array
 from rectifact.core.lazy import is_lazy
 from rectifact.core.lazy_matrices import CHUNKS, LazyMatrix, visible
@@ -29,7 +29,7 @@ def holds_chunks(folder: Path) -> bool:
 def check_outputs(data: Path, samples: Path | None, others: Sequence[Path | None], *, in_chunks: bool) -> None:
     """Refuse what could not be written: ``samples`` gets a row for each sample; what DATA holds is read again."""
     if samples is not None:
-        (check_parts_name if in_chunks else check_table_name)(samples)
+        (check_parts_name if in_chunks and samples != STDOUT else check_table_name)(samples)
     for path in (samples, *others):
         if in_chunks and path is not None and path.resolve().parent == data.resolve():
             raise InputError(

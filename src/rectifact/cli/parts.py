@@ -65,7 +65,7 @@ def parts(
         typer.Option(
             "--output",
             "-o",
-            help="Save parts, weights and names here: .npz. Of a matrix in chunks without weights, see --weights.",
+            help="Save parts, weights and names here: .npz. Weights of a matrix in chunks go to --weights only.",
         ),
     ] = None,
     features: Annotated[
