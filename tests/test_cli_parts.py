@@ -1,13 +1,17 @@
-"""rectifact labels on answers in parts: a folder of Parquet files, several files, a cluster."""
+"""The commands on data in parts: folders of answers and of matrices, several files, a cluster."""
 
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
 
+from rectifact import load_model
 from rectifact.cli import cluster_options
-from rectifact.datasets import make_crowd
+from rectifact.datasets import make_crowd, make_topics
+from rectifact.models import load_saved
 
 pytest.importorskip("distributed")
 
@@ -74,3 +78,168 @@ def test_dask_that_is_not_there_is_named(run, folder, monkeypatch):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     assert "rectifact[dask]" in run("labels", folder, expect=2).err
     assert "rectifact[dask]" in run("labels", folder, "--local-cluster", 1, expect=2).err
+    monkeypatch.setattr("rectifact.core.lazy_matrices.find_spec", lambda name: None)
+    assert "rectifact[dask]" in run("parts", folder, "-k", 2, expect=2).err
+
+
+def write(path, rows, first):
+    """Rows of a matrix in a file; those of a table are named."""
+    if path.suffix == ".npy":
+        np.save(path, rows)
+    elif path.suffix == ".npz":
+        sp.save_npz(path, sp.csr_array(rows))
+    else:
+        names = [f"row {first + i}" for i in range(len(rows))]
+        pd.DataFrame(rows, index=names, columns=[f"f{j}" for j in range(rows.shape[1])]).to_parquet(path)
+
+
+def cut(X, folder, suffix, n_parts=11):
+    """X in files of a new folder, whose names sort otherwise as text: part10 before part2."""
+    folder.mkdir()
+    for i, rows in enumerate(np.array_split(np.arange(len(X)), n_parts)):
+        write(folder / f"part{i}{suffix}", X[rows], rows[0])
+    return folder
+
+
+@pytest.fixture
+def mixtures(tmp_path):
+    X = make_topics(n_samples=300, n_features=20, n_topics=3).X
+    np.save(tmp_path / "all.npy", X)
+    return X
+
+
+@pytest.fixture
+def sparse(tmp_path):
+    """What a ReLU leaves of three dimensions; images of dots are so symmetric that several starts are equally good."""
+    rng = np.random.default_rng(0)
+    X = np.maximum(rng.standard_normal((120, 3)) @ rng.standard_normal((3, 30)), 0)
+    np.save(tmp_path / "sparse.npy", X)
+    return X
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".parquet"])
+def test_parts_of_a_folder_are_those_of_one_file(run, mixtures, tmp_path, suffix):
+    run("parts", tmp_path / "all.npy", "-k", 3, "-o", tmp_path / "one.npz")
+    folder = cut(mixtures, tmp_path / "folder", suffix)
+    said = run("parts", folder, "-k", 3, "-o", tmp_path / "out.npz", "--weights", tmp_path / "weights.csv")
+    assert "300 samples, 20 features, 3 parts: 100.0%" in said.err
+    one, out = (np.load(tmp_path / name) for name in ("one.npz", "out.npz"))
+    assert set(out.files) == {"components", "features"}
+    assert_allclose(out["components"], one["components"], atol=1e-9)
+    table = pd.read_csv(tmp_path / "weights.csv").set_index("sample")
+    assert_allclose(table, one["weights"], atol=1e-9)
+    assert str(table.index[-1]) == ("row 299" if suffix == ".parquet" else "300")
+    assert out["features"][0] == ("f0" if suffix == ".parquet" else "1")
+
+
+def test_parts_of_a_folder_are_shown_and_saved_without_data(run, mixtures, tmp_path):
+    shown = [run("parts", tmp_path / "all.npy", "-k", 3).out]
+    folder = cut(mixtures, tmp_path / "folder", ".npz", n_parts=2)
+    shown.append(run("parts", folder, "-k", 3, "--save", tmp_path / "model.rfx").out)
+    assert shown[0] == shown[1]
+    saved = load_saved(tmp_path / "model.rfx")
+    assert saved.X is None
+    assert_allclose(saved.model.inverse_transform(saved.model.transform(mixtures)), mixtures, atol=1e-3)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".parquet"])
+def test_an_embedding_of_a_folder_is_that_of_one_file(run, sparse, tmp_path, suffix):
+    common = ("-k", 3, "--max-iter", 5)
+    run("embed", tmp_path / "sparse.npy", *common, "-o", tmp_path / "one.npz")
+    folder = cut(sparse, tmp_path / "folder", suffix)
+    run("embed", folder, *common, "-o", tmp_path / "out.csv", "--save", tmp_path / "model.rfx")
+    one, model = np.load(tmp_path / "one.npz"), load_model(tmp_path / "model.rfx")
+    assert_allclose(model.components_, one["components"], atol=1e-7)
+    assert_allclose(model.scale_, one["scale"])
+    assert_allclose(pd.read_csv(tmp_path / "out.csv").set_index("sample"), one["embedding"], atol=1e-6)
+    assert_allclose(model.transform(sparse[:2]), one["embedding"][:2], atol=1e-6)
+    assert "not part of this model" in run("report", tmp_path / "model.rfx", expect=2).err
+
+
+def test_processes_of_this_machine_do_the_work(run, sparse, tmp_path):
+    folder, common = cut(sparse, tmp_path / "folder", ".npz", n_parts=3), ("-k", 3, "--max-iter", 3)
+    run("embed", tmp_path / "sparse.npy", *common, "-o", tmp_path / "one.npz")
+    said = run("embed", folder, *common, "--local-cluster", 1, "-o", tmp_path / "out", "--json").out
+    assert json.loads(said)["samples"] == 120
+    parts = [pd.read_parquet(tmp_path / "out" / f"part.{i}.parquet").set_index("sample") for i in range(3)]
+    assert_allclose(pd.concat(parts), np.load(tmp_path / "one.npz")["embedding"], atol=1e-6)
+
+
+def test_a_fit_of_a_folder_is_resumed(run, sparse, tmp_path):
+    folder = cut(sparse, tmp_path / "folder", ".npy", n_parts=3)
+    keep, common = ("--checkpoint", tmp_path / "state"), (folder, "-k", 3)
+    run("embed", *common, "--max-iter", 6, "-o", tmp_path / "whole.csv")
+    run("embed", *common, "--max-iter", 3, "-o", tmp_path / "half.csv", *keep)
+    said = run("embed", *common, "--max-iter", 6, "-o", tmp_path / "resumed.csv", *keep, "--resume", "--json")
+    assert json.loads(said.out)["iterations"] == 6
+    half, whole, resumed = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("half", "whole", "resumed"))
+    assert_allclose(resumed, whole)
+    assert abs(half - whole).max().max() > 1e-3
+
+
+def test_folders_that_are_no_matrix_are_one_sentence(run, mixtures, sparse, tmp_path):
+    good = cut(mixtures, tmp_path / "good", ".npy", n_parts=2)
+    folders = {name: cut(mixtures, tmp_path / name, ".parquet", n_parts=2) for name in ("renamed", "unnamed", "text")}
+    other = pd.read_parquet(folders["renamed"] / "part1.parquet").rename(columns={"f3": "colour"})
+    other.to_parquet(folders["renamed"] / "part1.parquet")
+    other.reset_index(drop=True).to_parquet(folders["unnamed"] / "part1.parquet")
+    pd.DataFrame({"a": [1.0], "b": ["red"]}).to_parquet(folders["text"] / "part1.parquet")
+    for name in ("mixed", "wide", "flat", "short"):
+        folders[name] = cut(mixtures, tmp_path / name, ".npy", n_parts=2)
+    (folders["mixed"] / "labels.csv").write_text("1")
+    np.save(folders["wide"] / "part1.npy", sparse)
+    np.save(folders["flat"] / "part1.npy", sparse[0])
+    (folders["short"] / "part1.npy").write_bytes((good / "part1.npy").read_bytes()[:-8])
+    folders["damaged"] = cut(mixtures, tmp_path / "damaged", ".npz", n_parts=2)
+    content = bytearray((folders["damaged"] / "part1.npz").read_bytes())
+    middle = content.index(b"data.npy") + 500  # behind the header, where the worker reads
+    content[middle : middle + 50] = bytes(50)
+    (folders["damaged"] / "part1.npz").write_bytes(content)
+    folders["dense"], folders["empty"] = cut(mixtures, tmp_path / "dense", ".npz", n_parts=2), tmp_path / "empty"
+    np.savez(folders["dense"] / "part1.npz", X=mixtures)
+    folders["empty"].mkdir()
+    out = ("-o", tmp_path / "out.csv")
+    mistakes = {
+        "'part0.npy' and 'labels.csv'": ("embed", folders["mixed"], *out),
+        "wide/part1.npy' has 30 columns, and 'part0.npy' has 20": ("embed", folders["wide"], *out),
+        "flat/part1.npy' holds an array of shape (30,)": ("embed", folders["flat"], *out),
+        "short/part1.npy' as NPY": ("embed", folders["short"], *out),
+        "damaged/part1.npz' as NPZ": ("embed", folders["damaged"], *out),
+        "dense/part1.npz' is no sparse matrix": ("embed", folders["dense"], *out),
+        "has a column 'colour' where 'part0.parquet' has 'f3'": ("embed", folders["renamed"], *out),
+        "names its rows by no column": ("embed", folders["unnamed"], *out),
+        "The column 'b' of": ("embed", folders["text"], *out),
+        "holds no matrices": ("embed", folders["empty"], *out),
+        "holds neither texts": ("parts", folders["empty"]),
+        "is written in parts": ("embed", good, "-o", tmp_path / "out.npz"),
+        "--report cannot be had": ("parts", good, "--report", tmp_path / "report.html"),
+        "among the data": ("parts", good, "--weights", good / "weights.csv"),
+        "are for data in parts": ("parts", tmp_path / "all.npy", "--local-cluster", 1),
+    }
+    for message, (command, *arguments) in mistakes.items():
+        said = run(command, *arguments, "-k", 3, expect=2).err
+        assert message in said
+        assert said.count("\n") == 1
+
+
+def test_hidden_files_empty_files_and_large_ones(mixtures, tmp_path):
+    import dask
+
+    from rectifact.core.lazy_matrices import read_chunks
+
+    folder = cut(mixtures.astype(np.float32), tmp_path / "folder", ".npy", n_parts=2)
+    np.save(folder / "part0b.npy", np.empty((0, 20), dtype=np.float32))
+    (folder / "_SUCCESS").touch()
+    with dask.config.set({"array.chunk-size": "4000B"}):  # fifty rows of 80 bytes
+        matrix = read_chunks(folder)
+    assert matrix.X.chunks == ((50,) * 6, (20,))
+    assert matrix.X.dtype == np.float32
+    assert_array_equal(matrix.X.compute(), mixtures.astype(np.float32))
+    assert_array_equal(np.concatenate(dask.compute(*matrix.names)), np.arange(1, 301).astype(str))
+    pd.DataFrame(mixtures).rename(columns=str).to_parquet(tmp_path / "rows.parquet", row_group_size=40)
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "rows.parquet").rename(tmp_path / "tables" / "rows.parquet")
+    with dask.config.set({"array.chunk-size": "16000B"}):  # a hundred rows of 160 bytes
+        matrix = read_chunks(tmp_path / "tables")
+    assert matrix.X.chunks[0] == (80, 80, 80, 60)
+    assert_array_equal(matrix.X.compute(), mixtures)

@@ -74,9 +74,9 @@ def save_model(
 ) -> None:
     """Save a fitted model in one file, by convention ``.rfx``.
 
-    Functions (callbacks, a regularizer of your own) and generators of random numbers are left out, and dates come back
-    as pandas Timestamps. With ``X`` and names, ``rectifact report`` can also show samples, residuals and
-    reconstructions.
+    Functions (callbacks, a regularizer of your own) and generators of random numbers are left out, and so are an
+    embedding and an ``X`` that are still with dask. Dates come back as pandas Timestamps. With ``X`` and names,
+    ``rectifact report`` can also show samples, residuals and reconstructions.
 
     Examples
     --------
@@ -98,7 +98,8 @@ def save_model(
             "The labels of this model are still with dask, and cannot be saved in one file. Write model.result() to "
             "Parquet and keep model.worker_report(), or fit a table."
         )
-    saved = SavedModel(_bare(model), _as_array(X), _as_array(features), _as_array(samples), image_shape)
+    X = None if is_lazy(X) else _as_array(X)
+    saved = SavedModel(_bare(model), X, _as_array(features), _as_array(samples), image_shape)
     _check_image_shape(saved)
     write_archive(Path(path), saved, CLASSES)
 
@@ -122,7 +123,7 @@ def load_saved(path: str | Path) -> SavedModel:
 
 
 def _bare(model: BaseEstimator) -> BaseEstimator:
-    """A copy of the model without functions and generators."""
+    """A copy of the model without functions and generators, nor an embedding that would have to be computed."""
     copy = object.__new__(type(model))
     copy.__dict__.update(vars(model))
     for name in FORGOTTEN:
@@ -131,6 +132,8 @@ def _bare(model: BaseEstimator) -> BaseEstimator:
     for name, default in ADDRESSES.items():
         if hasattr(copy, name):
             setattr(copy, name, default)
+    if is_lazy(getattr(copy, "embedding_", None)):
+        del copy.embedding_
     return copy
 
 

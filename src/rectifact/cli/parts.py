@@ -7,10 +7,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 import typer
 from rich.markup import escape
 from rich.table import Table
 
+from rectifact.cli.chunks import FOLDER, check_outputs, holds_chunks, names_of, write_samples
+from rectifact.cli.cluster_options import LocalClusterOption, SchedulerOption, check_cluster, cluster_of
 from rectifact.cli.images import ImageOption, check_image_shape
 from rectifact.cli.outcome import (
     CheckpointOption,
@@ -30,7 +33,10 @@ from rectifact.cli.terminal import (
     show,
     write_table,
 )
+from rectifact.core.arrays import Array
 from rectifact.core.files import check_writable
+from rectifact.core.lazy import evaluate, kept
+from rectifact.core.lazy_matrices import read_chunks
 from rectifact.core.matrices import NamedMatrix, read_matrix
 from rectifact.core.validation import InputError
 from rectifact.models import SavedModel
@@ -40,23 +46,38 @@ from rectifact.parts.samples import choose_norm, squared_norm
 
 __all__ = ["parts"]
 
+SMALL = ("components", "features")
+"""What can be saved in one file, however many samples there are."""
+
 
 def parts(
     data: Annotated[
         Path,
         typer.Argument(
             help="Matrix, samples in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Or texts: a .txt file with one "
-            "document per line, or a folder of .txt files."
+            "document per line, or a folder of .txt files. Or a matrix in chunks, which dask reads: a folder of files "
+            "with rows of it, all .npy, all .npz (scipy.sparse.save_npz) or all .parquet."
         ),
     ],
     n_parts: Annotated[int, typer.Option("--parts", "-k", min=1, help="Number of parts.")],
     out: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Save parts, weights and names here: .npz.")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Save parts, weights and names here: .npz. Weights of a matrix in chunks go to --weights only.",
+        ),
     ] = None,
     features: Annotated[
         Path | None, typer.Option(help="Write the top features of each part here, one per row.")
     ] = None,
-    weights: Annotated[Path | None, typer.Option(help="Write one row per sample here, one column per part.")] = None,
+    weights: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write one row per sample here, one column per part: .csv, .tsv, .parquet. Of a matrix in chunks, a "
+            "name without ending is a new folder, to which the workers write Parquet files."
+        ),
+    ] = None,
     method: Annotated[Literal["and", "purification"], typer.Option(help="Algorithm.")] = "and",
     top: Annotated[int, typer.Option(min=1, help="Features shown for each part.")] = 10,
     text: Annotated[bool, typer.Option("--text", help="Read DATA as text, whatever its name.")] = False,
@@ -71,74 +92,92 @@ def parts(
     image: ImageOption = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
+    scheduler: SchedulerOption = None,
+    local_cluster: LocalClusterOption = None,
     report: ReportOption = None,
     save: SaveOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the parts that samples are mixtures of: topics of texts, spectra, sources."""
     outcome = Outcome(report, save, as_json)
-    _check_files(out, features, weights)
+    in_chunks = not text and holds_chunks(data)
+    _check_files(out, features)
+    check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)
     outcome.check(None)
     check_different_files([data, out, features, weights, *outcome.paths])
-    if text or data.is_dir() or data.suffix.lower() in {".txt", ".text"}:
-        words: dict[str, Any] = {"min_documents": min_documents, "max_share": max_share, "max_words": max_words}
-        matrix = _texts(data, **words, stop_words="english" if stop_words else None, tfidf=tfidf)
-    else:
-        matrix = read_matrix(data)
-    image_shape = check_image_shape(image, matrix.X.shape[1])
+    check_cluster(scheduler, local_cluster, in_parts=in_chunks, parts=FOLDER)
+    if in_chunks and report is not None:
+        raise InputError("--report cannot be had of a matrix in chunks. --save the model, for rectifact report.")
+    words: dict[str, Any] = {"min_documents": min_documents, "max_share": max_share, "max_words": max_words}
+    words |= {"stop_words": "english" if stop_words else None, "tfidf": tfidf}
     model = (ANDNMF if method == "and" else PurificationNMF)(n_parts, random_state=seed)
     model.set_params(checkpoint=checkpoint, resume=resume)
-    with progress("finding parts", model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.set_params(callbacks=[callback]).fit(matrix.X)
-        W = np.asarray(model.transform(matrix.X))
-    named = _named(matrix)
-    signed = choose_norm(matrix.X) == "l2"
-    largest = _largest_features(np.asarray(model.components_), named.columns, top, signed)
-    if out is not None:
-        save_arrays(
-            out, {"components": model.components_, "weights": W, "features": named.columns, "samples": named.rows}
-        )
-    if features is not None:
-        write_table(largest, features)
-    if weights is not None:
-        write_table(_weights_table(W, named.rows), weights)
-    if not (out or features or weights or as_json):
-        show(_top_table(largest, W))
-    say_warnings(caught, "parts")
-    explained = 1 - model.reconstruction_err_**2 / float(squared_norm(matrix.X))
+    with cluster_of(scheduler, local_cluster):
+        matrix = read_chunks(data) if in_chunks else _read(data, text, **words)
+        image_shape = check_image_shape(image, matrix.X.shape[1])
+        samples, names = names_of(matrix)
+        with progress("finding parts", model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            X = _dense_chunks(kept(matrix.X)) if in_chunks else matrix.X
+            model.set_params(callbacks=[callback]).fit(X)
+            W = model.transform(X)
+        largest = _largest_features(np.asarray(model.components_), names, top, _signed(model, X))
+        if out is not None:
+            arrays = {"components": model.components_, "weights": W, "features": names, "samples": samples}
+            save_arrays(out, {name: arrays[name] for name in (SMALL if in_chunks else arrays)})
+        if features is not None:
+            write_table(largest, features)
+        if weights is not None:
+            write_samples(W, samples, "part", weights)
+        if not (out or features or weights or as_json):
+            (sums,) = evaluate(W.sum(axis=0))
+            show(_top_table(largest, sums))
+        say_warnings(caught, "parts")
+        explained = 1 - model.reconstruction_err_**2 / float(squared_norm(X))
     say(
-        f"{W.shape[0]} samples, {len(named.columns)} features, {n_parts} parts: {explained:.1%} of the squared norm "
+        f"{W.shape[0]} samples, {len(names)} features, {n_parts} parts: {explained:.1%} of the squared norm "
         f"explained; start {model.resolved_['init']}, {model.stop_reason_} after {model.n_iter_} iterations."
     )
-    summary = {"samples": W.shape[0], "features": len(named.columns), "parts": n_parts, "explained": float(explained)}
-    outcome.write(SavedModel(model, matrix.X, named.columns, named.rows, image_shape), summary)
+    summary = {"samples": W.shape[0], "features": len(names), "parts": n_parts, "explained": float(explained)}
+    known = {} if in_chunks else {"X": matrix.X, "samples": samples}
+    outcome.write(SavedModel(model, features=names, image_shape=image_shape, **known), summary)
 
 
-def _check_files(out: Path | None, features: Path | None, weights: Path | None) -> None:
+def _check_files(out: Path | None, features: Path | None) -> None:
     """Refuse what could not be written afterwards."""
-    for path in (features, weights):
-        if path is not None:
-            check_table_name(path)
+    if features is not None:
+        check_table_name(features)
     if out is not None:
         check_writable(out)
         if out.suffix.lower() != ".npz":
             raise InputError(f"{str(out)!r} should end in .npz. Rename it, or see --features and --weights for tables.")
 
 
-def _texts(path: Path, **options: Any) -> NamedMatrix:
-    """Words of texts, counted."""
-    documents, names = read_documents(path)
-    return replace(count_words(documents, **options), rows=names)
+def _read(data: Path, text: bool, **words: Any) -> NamedMatrix:
+    """Words of texts, counted, or one file's matrix."""
+    if text or data.is_dir() or data.suffix.lower() in {".txt", ".text"}:
+        if not text and data.is_dir() and not any(path.suffix.lower() == ".txt" for path in data.rglob("*")):
+            raise InputError(
+                f"The folder {str(data)!r} holds neither texts, .txt files, nor rows of a matrix, .npy, .npz or "
+                ".parquet files. Name another, or a file."
+            )
+        documents, names = read_documents(data)
+        return replace(count_words(documents, **words), rows=names)
+    return read_matrix(data)
 
 
-def _named(matrix: NamedMatrix) -> Any:
-    """Names of rows and columns, numbers from 1 where the file has none."""
-    names = [
-        np.arange(1, size + 1).astype(str) if given is None else given
-        for given, size in zip((matrix.rows, matrix.columns), matrix.X.shape, strict=True)
-    ]
-    return NamedMatrix(matrix.X, *names)
+def _dense_chunks(X: Array) -> Array:
+    """A lazy matrix whose sparse chunks are made dense one by one."""
+    return X.map_blocks(_dense, dtype=X.dtype, meta=np.empty((0, 0), dtype=X.dtype))
+
+
+def _dense(chunk: Any) -> Any:
+    return chunk.toarray() if sp.issparse(chunk) else chunk
+
+
+def _signed(model: ANDNMF | PurificationNMF, X: Array) -> bool:
+    """Whether the samples have both signs; AND has looked already."""
+    return bool((model.resolved_.get("normalize") or choose_norm(X)) == "l2")
 
 
 def _largest_features(components: Any, names: Any, top: int, signed: bool) -> pd.DataFrame:
@@ -157,15 +196,9 @@ def _largest_features(components: Any, names: Any, top: int, signed: bool) -> pd
     return table[np.take_along_axis(size, order, axis=1).ravel() > 0]
 
 
-def _weights_table(W: Any, samples: Any) -> pd.DataFrame:
-    table = pd.DataFrame(W, columns=[f"part{i + 1}" for i in range(W.shape[1])])
-    table.insert(0, "sample", samples)
-    return table
-
-
-def _top_table(largest: pd.DataFrame, W: Any) -> Table:
+def _top_table(largest: pd.DataFrame, weights: Any) -> Table:
     """Parts for people: how much of all weight each has, and its top features."""
-    share = W.sum(axis=0) / max(W.sum(), 1e-300)
+    share = weights / max(weights.sum(), 1e-300)
     table = Table("part", "share of weight", "top features", title="Parts", title_justify="left")
     for i, weight in enumerate(share):
         words = ", ".join(largest.loc[largest["part"] == i + 1, "feature"])

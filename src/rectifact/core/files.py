@@ -12,7 +12,7 @@ from zipfile import BadZipFile
 
 from rectifact.core.validation import InputError
 
-__all__ = ["atomic_path", "check_writable", "reading"]
+__all__ = ["atomic_path", "check_writable", "natural", "reading"]
 
 MOST_SAID = 400
 """Characters of a reader's message, which may quote the file."""
@@ -112,3 +112,15 @@ def reading(path: Path, expected: str) -> Iterator[None]:
 def _not_utf8(path: Path, expected: str) -> str:
     excel = ", in Excel as 'CSV UTF-8'" if expected in {"CSV", "TSV"} else ""
     return f"Cannot read {str(path)!r} as {expected}: it is no UTF-8 text. Save it as UTF-8{excel}."
+
+
+def natural(path: Path) -> list[tuple[int, str]]:
+    """What to sort files by, such that ``part.2`` comes before ``part.10``, as dask numbers its files.
+
+    Examples
+    --------
+    >>> [path.name for path in sorted([Path("part.10"), Path("part.2")], key=natural)]
+    ['part.2', 'part.10']
+    """
+    words = "".join(letter if letter.isdecimal() else f" {letter} " for letter in path.name).split()
+    return [(int(word), "") if word.isdecimal() else (-1, word) for word in words]

@@ -24,7 +24,18 @@ from rectifact.core.files import reading
 from rectifact.core.matrix_market import read_matrix_market
 from rectifact.core.validation import InputError, check_not_empty
 
-__all__ = ["NamedMatrix", "read_matrix"]
+__all__ = [
+    "NamedMatrix",
+    "check_numbers",
+    "from_table",
+    "is_number",
+    "never_unpickled",
+    "read_matrix",
+    "reading_matrix",
+    "refuse_no_archive",
+    "row_names",
+    "split_columns",
+]
 
 BLOCK = 1 << 24  # bytes of a CSV file read at once; a line must fit, and some have 100 000 columns
 SAMPLES = "sample"  # a first column of this name, as our own tables have it, holds names and no numbers
@@ -94,7 +105,7 @@ def read_matrix(path: Path) -> NamedMatrix:
         if path.stat().st_size == 0:
             raise InputError(f"{str(path)!r} is empty. Check the program that wrote it.")
     expected, read = _reader(path)
-    with reading(path, expected), _sentences():
+    with reading_matrix(path, expected):
         matrix = read(path)
         return NamedMatrix(_floats(path, matrix.X), matrix.rows, matrix.columns)
 
@@ -114,6 +125,13 @@ def _reader(path: Path) -> tuple[str, Callable[[Path], NamedMatrix]]:
 
 
 @contextmanager
+def reading_matrix(path: Path, expected: str) -> Iterator[None]:
+    """As :func:`rectifact.core.files.reading`, also for what readers of matrices raise that is no ValueError."""
+    with reading(path, expected), _sentences():
+        yield
+
+
+@contextmanager
 def _sentences() -> Iterator[None]:
     """Let those errors of the readers that are no ValueError be one."""
     try:
@@ -124,15 +142,7 @@ def _sentences() -> Iterator[None]:
 
 def _floats(path: Path, X: Any) -> Array:
     """Check what was read, and bring it into the form that the algorithms take."""
-    if X.ndim != 2:
-        raise InputError(
-            f"{str(path)!r} holds an array of shape {X.shape}, where a matrix, two-dimensional, is expected. Reshape "
-            "it and save it again: X.reshape(-1, 1) for a single column, X.reshape(1, -1) for a single row."
-        )
-    if X.dtype.kind == "c":
-        _refuse_complex(path)
-    if X.dtype.kind not in "biuf":
-        raise InputError(f"{str(path)!r} holds {X.dtype} where numbers are expected. Drop what is text, or encode it.")
+    check_numbers(path, X.shape, X.dtype)
     check_not_empty(X.shape)
     single = X.dtype.kind == "f" and X.dtype.itemsize == 4
     X = X.astype(np.float32 if single else np.float64, copy=False)
@@ -143,8 +153,17 @@ def _floats(path: Path, X: Any) -> Array:
     return csr
 
 
-def _refuse_complex(path: Path) -> NoReturn:
-    raise InputError(f"{str(path)!r} holds complex numbers. Save the real part X.real or the modulus abs(X).")
+def check_numbers(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Refuse what is no matrix of real numbers, by its shape and type."""
+    if len(shape) != 2:
+        raise InputError(
+            f"{str(path)!r} holds an array of shape {shape}, where a matrix, two-dimensional, is expected. Reshape "
+            "it and save it again: X.reshape(-1, 1) for a single column, X.reshape(1, -1) for a single row."
+        )
+    if dtype.kind == "c":
+        raise InputError(f"{str(path)!r} holds complex numbers. Save the real part X.real or the modulus abs(X).")
+    if dtype.kind not in "biuf":
+        raise InputError(f"{str(path)!r} holds {dtype} where numbers are expected. Drop what is text, or encode it.")
 
 
 def _read_mtx(path: Path) -> NamedMatrix:
@@ -152,14 +171,13 @@ def _read_mtx(path: Path) -> NamedMatrix:
 
 
 def _read_npy(path: Path) -> NamedMatrix:
-    with _never_unpickled(path):
+    with never_unpickled(path):
         return NamedMatrix(np.lib.format.open_memmap(path, mode="r"))  # refuses objects
 
 
 def _read_npz(path: Path) -> NamedMatrix:
-    if not zipfile.is_zipfile(path):
-        raise InputError(f"{str(path)!r} is no NPZ archive, or one that was cut short. Copy or save it again.")
-    with _never_unpickled(path), path.open("rb") as file:  # opened here, to be closed whatever goes wrong
+    refuse_no_archive(path)
+    with never_unpickled(path), path.open("rb") as file:  # opened here, to be closed whatever goes wrong
         archive = np.load(file, allow_pickle=False)
         if {"format", "shape", "data"} <= set(archive.files):
             file.seek(0)
@@ -167,8 +185,15 @@ def _read_npz(path: Path) -> NamedMatrix:
         return NamedMatrix(_only_matrix(path, archive))
 
 
+def refuse_no_archive(path: Path) -> None:
+    """Say so where a file ends in .npz and is none."""
+    if not zipfile.is_zipfile(path):
+        raise InputError(f"{str(path)!r} is no NPZ archive, or one that was cut short. Copy or save it again.")
+
+
 @contextmanager
-def _never_unpickled(path: Path) -> Iterator[None]:
+def never_unpickled(path: Path) -> Iterator[None]:
+    """One sentence for pickled objects, which numpy has refused."""
     try:
         yield
     except ValueError as error:
@@ -208,7 +233,7 @@ def _read_csv(path: Path) -> NamedMatrix:
     if not unnamed:
         _check_different(path, names)
     index = names[:1] if names[0] in ("", SAMPLES) and not unnamed else []
-    as_text = {names[0]: pa.string()} if index or not _is_number(first) else {}  # no date is made of a row's name
+    as_text = {names[0]: pa.string()} if index or not is_number(first) else {}  # no date is made of a row's name
     table = csv.read_csv(
         path,
         read_options=csv.ReadOptions(block_size=BLOCK, autogenerate_column_names=unnamed),
@@ -219,7 +244,7 @@ def _read_csv(path: Path) -> NamedMatrix:
         raise UnicodeError  # pyarrow takes such text for bytes
     if parse.delimiter == ";":
         _refuse_decimal_commas(path, table)
-    matrix = _from_table(path, table, index)
+    matrix = from_table(path, table, *_split(path, table.schema, index))
     return NamedMatrix(matrix.X, matrix.rows) if unnamed else matrix
 
 
@@ -251,11 +276,17 @@ def _is_number_or_gap(text: str) -> bool:
 
 def _read_parquet(path: Path) -> NamedMatrix:
     with parquet.ParquetFile(path) as file:
-        names = file.schema_arrow.names
-        _check_different(path, names)
+        index, columns = split_columns(path, file.schema_arrow)
         table = file.read()
-    stored = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    return _from_table(path, table, [name for name in stored if isinstance(name, str) and name in names])
+    return from_table(path, table, index, columns)
+
+
+def split_columns(path: Path, schema: pa.Schema) -> tuple[list[str], list[str]]:
+    """Names of the columns of a Parquet file that name its rows, and of the others, which should hold numbers."""
+    _check_different(path, schema.names)
+    stored = (schema.pandas_metadata or {}).get("index_columns", [])
+    index = [name for name in stored if isinstance(name, str) and name in schema.names]
+    return _split(path, schema, index)
 
 
 def _check_different(path: Path, names: Sequence[str]) -> None:
@@ -264,23 +295,33 @@ def _check_different(path: Path, names: Sequence[str]) -> None:
         raise InputError(f"{str(path)!r} has {count} columns named {name!r}. Give each column a name of its own.")
 
 
-def _from_table(path: Path, table: pa.Table, index: list[str]) -> NamedMatrix:
-    """Matrix of a table: the columns in ``index``, or a first one of text or dates, name the rows."""
-    if not index and table.num_columns and (_is_name(table.schema.types[0]) or table.column_names[0] == SAMPLES):
-        index = table.column_names[:1]
-    columns = [name for name in table.column_names if name not in index]
+def _split(path: Path, schema: pa.Schema, index: list[str]) -> tuple[list[str], list[str]]:
+    """The columns in ``index``, or a first one of text or dates, and the others."""
+    if not index and schema.names and (_is_name(schema.types[0]) or schema.names[0] == SAMPLES):
+        index = schema.names[:1]
+    columns = [name for name in schema.names if name not in index]
     if index and not columns:
         raise InputError(
             f"{str(path)!r} has no column of numbers beside {index[0]!r}. It may be separated by something else than "
             "its name says."
         )
+    return index, columns
+
+
+def from_table(path: Path, table: pa.Table, index: list[str], columns: list[str]) -> NamedMatrix:
+    """Matrix of the ``columns`` of a table; those in ``index`` name the rows."""
     check_not_empty((table.num_rows, len(columns)))
     types = {table.schema.field(name).type for name in columns}
     X = np.empty((len(table), len(columns)), dtype=np.float32 if types == {pa.float32()} else np.float64)
     for j, name in enumerate(columns):
         X[:, j] = _numbers(path, name, table.column(name))
-    rows = _names(path, "row", _joined([table.column(name) for name in index])) if index else None
+    rows = row_names(path, table.select(index)) if index else None
     return NamedMatrix(X, rows, _names(path, "column", columns))
+
+
+def row_names(path: Path, table: pa.Table) -> NDArray[np.str_]:
+    """Names of rows, of the columns that hold them."""
+    return _names(path, "row", _joined(table.columns))
 
 
 def _joined(columns: list[pa.ChunkedArray]) -> list[str]:
@@ -289,7 +330,8 @@ def _joined(columns: list[pa.ChunkedArray]) -> list[str]:
     return pc.binary_join_element_wise(*texts, pa.scalar(" / ", pa.large_string())).to_pylist()
 
 
-def _is_number(kind: pa.DataType) -> bool:
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds numbers."""
     types = pa.types
     tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
     return any(test(kind) for test in tests)
@@ -304,7 +346,7 @@ def _is_name(kind: pa.DataType) -> bool:
 
 
 def _numbers(path: Path, name: str, column: pa.ChunkedArray) -> NDArray[Any]:
-    if not _is_number(column.type):
+    if not is_number(column.type):
         _refuse_column(path, name, column)
     return column.cast(pa.float32() if column.type == pa.float32() else pa.float64(), safe=False).to_numpy()
 

@@ -11,7 +11,7 @@ import narwhals as nw
 import pandas as pd
 from pyarrow import parquet
 
-from rectifact.core.files import reading
+from rectifact.core.files import natural, reading
 from rectifact.core.validation import InputError
 from rectifact.crowd.tables import find_column
 
@@ -93,7 +93,7 @@ def _files(data: Any) -> list[Path]:
     if isinstance(data, str | Path):
         path = Path(data)
         folder, pattern = (path, "*.parquet") if path.is_dir() else (path.parent, path.name)
-        files = sorted(folder.glob(pattern), key=_natural)
+        files = sorted(folder.glob(pattern), key=natural)
         if not files:
             if path.is_dir():
                 raise InputError(f"{str(path)!r} is a folder without .parquet files. Name a file or another folder.")
@@ -106,12 +106,6 @@ def _files(data: Any) -> list[Path]:
                 f"Several files of answers are Parquet files; {str(file)!r} is none. Convert it, or read it alone."
             )
     return [file.absolute() for file in files]  # a worker may have another folder to start from
-
-
-def _natural(path: Path) -> list[tuple[int, str]]:
-    """``part.2`` before ``part.10``, as dask numbers its files."""
-    words = "".join(letter if letter.isdigit() else f" {letter} " for letter in path.name).split()
-    return [(int(word), "") if word.isdigit() else (-1, word) for word in words]
 
 
 def _open_files(files: list[Path], names: dict[str, str | None]) -> Partitions:

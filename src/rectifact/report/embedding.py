@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
 
+from rectifact.core.lazy import is_lazy
 from rectifact.core.validation import InputError
 from rectifact.latent import NMD
 from rectifact.metrics import root_mean_squared_error
@@ -24,6 +25,11 @@ MOST_ENTRIES, N_IMAGES, N_TOP, SWEEPS = 4_000_000, 10, 10, 60
 def embedding_report(saved: SavedModel) -> Report:
     """Sections for NMD and LogisticPCA; quality and reconstructions where the data is at hand."""
     model = saved.model
+    if is_lazy(getattr(model, "embedding_", None)) or not hasattr(model, "embedding_"):
+        raise InputError(
+            "The embedding of data in chunks is not part of this model, and there is nothing to show without it. Fit a "
+            "sample of the rows."
+        )
     n, k = model.embedding_.shape
     sections = [_map(saved)]
     if saved.X is not None:
