@@ -29,8 +29,8 @@ FAN_IN = 8
 LARGE_GRAPH = "1 GiB"
 """Parameters travel inside of dask's graph, which can be made again; dask would warn of 10 MB already."""
 
+# Logarithms of priors and confusion matrices, which give the posterior of a task with its answers.
 Rule = tuple[Floats, Floats]
-"""Logarithms of priors and confusion matrices, which give the posterior of a task with its answers."""
 
 
 @dataclass(frozen=True)
