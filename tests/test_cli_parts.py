@@ -1,6 +1,14 @@
 """The commands on data in parts: folders of answers and of matrices, several files, a cluster."""
 
 import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from threading import Thread
+from time import sleep
 
 import numpy as np
 import pandas as pd
@@ -66,11 +74,44 @@ def test_mistakes_are_one_sentence(run, folder, tmp_path, monkeypatch):
         "--plan, --calibrate cannot be had": (folder, "--calibrate", "--plan", tmp_path / "plan.csv"),
         "it is there already": (folder, "-o", tmp_path / "answers"),
         "is none. Convert it": (one, tmp_path / "more.csv"),
+        "would lie among the answers": (folder, "-o", folder / "truth.parquet"),
     }
     for message, arguments in mistakes.items():
         said = run("labels", *arguments, expect=2).err
         assert message in said
         assert said.count("\n") == 1
+
+
+def test_a_web_server_is_no_scheduler(run, folder):
+    """The port of dask's dashboard in place of the scheduler's: its answer begins with what reads as a huge size."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            with suppress(OSError):  # closed at the end
+                while True:
+                    with server.accept()[0] as asked:
+                        asked.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        Thread(target=answer, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        assert (
+            f"There is no dask scheduler at '{address}'" in run("labels", folder, "--scheduler", address, expect=2).err
+        )
+
+
+def test_an_interrupt_is_one_sentence_and_leaves_no_process(folder, tmp_path):
+    psutil = pytest.importorskip("psutil")
+    command = [sys.executable, "-c", "from rectifact.cli import main; main()", "labels", folder, "--local-cluster", "1"]
+    running = subprocess.Popen([*command, "-o", tmp_path / "t.csv"], stderr=subprocess.PIPE, start_new_session=True)
+    parent = psutil.Process(running.pid)
+    while not (started := [child for child in parent.children() if "spawn_main" in str(child.cmdline())]):
+        assert running.poll() is None
+        sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does, to the workers too
+    said = running.communicate(timeout=60)[1].decode()
+    assert said == "rectifact: interrupted; no file was left half-written.\n"
+    assert running.returncode == 130
+    assert not psutil.wait_procs(started, timeout=10)[1]
 
 
 def test_dask_that_is_not_there_is_named(run, folder, monkeypatch):

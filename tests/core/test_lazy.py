@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rectifact.core.lazy import evaluate, is_lazy
+from rectifact.core.lazy import evaluate, is_lazy, summed
 
 da = pytest.importorskip("dask.array")
 
@@ -24,3 +24,14 @@ def test_values_that_are_there_are_left_alone() -> None:
     X = np.ones((2, 2))
     assert evaluate(X, 1.0)[0] is X
     assert not is_lazy(X)
+
+
+def test_parameters_may_be_large(client: Any) -> None:
+    """Within the graph they can be sent again; a warning of dask's, an error in these tests, would be in the way."""
+    X, B = da.ones((4, 2), chunks=(2, 2)), np.random.default_rng(0).random(3_000_000)
+    (found,) = summed(_sum_of_both, X, B)
+    assert found == pytest.approx(8 + 2 * B.sum())
+
+
+def _sum_of_both(X: Any, B: Any) -> tuple[float]:
+    return (X.sum() + B.sum(),)

@@ -1,8 +1,11 @@
 """Where work on data in parts runs: threads of this process, a cluster that is there, or processes of this machine."""
 
+import logging
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
+from multiprocessing import resource_tracker
 from typing import Annotated, Any
 
 import typer
@@ -46,16 +49,17 @@ def cluster_of(scheduler: str | None, n_workers: int | None) -> Iterator[None]:
         return
     from distributed import Client, LocalCluster
 
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # what is left undone after Ctrl-C is of no interest
     with ExitStack() as stack:
         place: Any = scheduler
         if scheduler is None:
             quiet = {"dashboard_address": "127.0.0.1:0", "silence_logs": "CRITICAL"}
-            place = stack.enter_context(
-                LocalCluster(n_workers=n_workers, threads_per_worker=1, host="127.0.0.1", **quiet)
-            )
+            with _interrupted_later():
+                cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, host="127.0.0.1", **quiet)
+                place = stack.enter_context(cluster)
         try:
             client = Client(place, timeout=PATIENCE)
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, MemoryError) as error:  # the last: a web server's answer as a size
             raise InputError(
                 f"There is no dask scheduler at {scheduler!r}. Start one with 'dask scheduler', or check the address."
             ) from error
@@ -65,3 +69,20 @@ def cluster_of(scheduler: str | None, n_workers: int | None) -> Iterator[None]:
                 f"The scheduler at {scheduler!r} has no workers. Start some with 'dask worker {scheduler}'."
             )
         yield
+
+
+@contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of the block: dask cannot stop a cluster that is half there.
+
+    Processes started in it never see Ctrl-C, and would have nothing to say about it: this one stops them.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # which would let signals through again where it is started later
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

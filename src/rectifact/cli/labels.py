@@ -87,6 +87,7 @@ def labels(
     check_different_files([*answers, gold, *outputs, *outcome.paths])
     check_cluster(scheduler, local_cluster, in_parts=in_parts, parts="a folder of Parquet files, or several files")
     if in_parts:
+        _refuse_among_answers(outputs, answers)
         _refuse_in_parts(wide=wide, plan=plan, calibrate=calibrate, report=report, save=save)
     model = DawidSkene(device=device, checkpoint=checkpoint, resume=resume)
     read = _reader(answers, in_parts=in_parts, task=task, worker=worker, label=label, wide=wide, missing=missing)
@@ -127,6 +128,15 @@ def _reader(answers: list[Path], *, in_parts: bool, wide: bool, **options: Any) 
     if not in_parts:
         return lambda: read_answers(answers[0], wide=wide, **options)
     return lambda: read_lazy(answers if len(answers) > 1 else answers[0], **options)
+
+
+def _refuse_among_answers(outputs: list[Path], folders: list[Path]) -> None:
+    """Refuse a table that would be read as answers the next time."""
+    for path in outputs:
+        if path.suffix.lower() == ".parquet" and path.resolve().parent in [folder.resolve() for folder in folders]:
+            raise InputError(
+                f"{str(path)!r} would lie among the answers, and be taken for some of them. Choose another folder."
+            )
 
 
 def _refuse_in_parts(**options: Any) -> None:

@@ -6,7 +6,9 @@ computation. Where the work of a chunk is a function of numpy arrays, :func:`ove
 """
 
 import os
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -24,6 +26,7 @@ __all__ = [
     "evaluate",
     "is_lazy",
     "kept",
+    "large_graphs",
     "opened",
     "over_chunks",
     "persist",
@@ -35,6 +38,9 @@ __all__ = [
 
 SPLIT_EVERY = 8
 """Results of chunks that are added up at a time."""
+
+LARGE_GRAPH = "1 GiB"
+"""Parameters travel inside of dask's graph, which can be made again; dask would warn of 10 MB already."""
 
 
 def is_lazy(array: Array) -> bool:
@@ -56,7 +62,8 @@ def evaluate(*values: Any) -> tuple[Any, ...]:
         return values
     import dask
 
-    computed: tuple[Any, ...] = dask.compute(*values)
+    with large_graphs():
+        computed: tuple[Any, ...] = dask.compute(*values)
     return computed
 
 
@@ -66,8 +73,18 @@ def persist(*arrays: Array) -> tuple[Array, ...]:
         return arrays
     import dask
 
-    kept: tuple[Array, ...] = dask.persist(*arrays)
+    with large_graphs():
+        kept: tuple[Array, ...] = dask.persist(*arrays)
     return kept
+
+
+def large_graphs() -> AbstractContextManager[Any]:
+    """Let parameters travel inside of dask's graph without a warning; without ``distributed`` none would come."""
+    if "distributed" not in sys.modules:
+        return nullcontext()
+    import dask
+
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH})
 
 
 def kept(X: Array) -> Array:

@@ -6,9 +6,7 @@ parameters of the last iteration give them again, so that a machine that is lost
 dask makes again from the user's data.
 """
 
-import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
@@ -18,16 +16,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact import kernels
+from rectifact.core.lazy import SPLIT_EVERY, large_graphs
 from rectifact.crowd import cooccurrence, em, imputation, variational
 from rectifact.crowd.em import Background, Floats, Gold, gold_of_tasks, log_e_step, vote_shares
 
 __all__ = ["Block", "BlockAnswers", "BlockPosteriors", "add_up", "compute", "map_blocks", "persist"]
-
-FAN_IN = 8
-"""Blocks whose sums one task of dask adds up."""
-
-LARGE_GRAPH = "1 GiB"
-"""Parameters travel inside of dask's graph, which can be made again; dask would warn of 10 MB already."""
 
 # Logarithms of priors and confusion matrices, which give the posterior of a task with its answers.
 Rule = tuple[Floats, Floats]
@@ -162,7 +155,7 @@ def add_up(values: Sequence[Any]) -> Any:
 
     add, values = delayed(_sum_of, pure=False), list(values)
     while len(values) > 1:
-        values = [add(values[i : i + FAN_IN]) for i in range(0, len(values), FAN_IN)]
+        values = [add(values[i : i + SPLIT_EVERY]) for i in range(0, len(values), SPLIT_EVERY)]
     return values[0]
 
 
@@ -170,7 +163,7 @@ def compute(lazy: Any) -> Any:
     """The value, by the running ``distributed.Client``, or by threads of this process where there is none."""
     import dask
 
-    with _large_graphs():
+    with large_graphs():
         return dask.compute(lazy)[0]
 
 
@@ -178,18 +171,9 @@ def persist(blocks: Sequence[Any]) -> tuple[Any, ...]:
     """Blocks that are made once and kept where they were made."""
     import dask
 
-    with _large_graphs():
+    with large_graphs():
         kept: tuple[Any, ...] = dask.persist(*blocks)
     return kept
-
-
-def _large_graphs() -> AbstractContextManager[Any]:
-    """Let parameters travel inside of the graph without a warning; without ``distributed`` none would come."""
-    if "distributed" not in sys.modules:
-        return nullcontext()
-    import dask
-
-    return dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH})
 
 
 def _on_one_core(function: Callable[..., Any], block: Any, arguments: tuple[Any, ...]) -> Any:
