@@ -3,9 +3,9 @@
 A sweep needs two products of the latent matrix Z. A tile of Theta is made, turned into the tile of Z by the E-step of
 ``reference``, and multiplied, all on the chip: Z is never stored, and each product makes it anew.
 
-Matrix units multiply numbers of 16 bits fastest. Each single precision number is taken as the sum of two of them,
-``high + low``, and a product as three: high high + high low + low high. Its relative errors are below 1e-5, those of
-TF32 in one term 1e-3; docs/benchmarks.rst shows what either does to the likelihood that a fit reaches.
+Matrix units multiply numbers of 16 bits faster than of 32. Each single precision number is taken as the sum of two of
+them, ``high + low``, and a product as three: high high + high low + low high. What is left out is below ``2^-16`` of
+each term, that is about 1e-5; one product in TF32 would leave out 1e-3, and fits stopped far from the maximum with it.
 """
 # mypy: allow-untyped-defs, allow-incomplete-defs
 # Triton does not take annotations of other kinds than its own.
