@@ -9,8 +9,9 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 demo: .venv/.run
 	$(BIN)/rectifact demo
 
+# Processes share the cores; threads of linear algebra in each would only be in each other's way.
 test: .venv/.dev
-	$(BIN)/python -m pytest
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
