@@ -324,7 +324,8 @@ def test_bench_says_what_it_measured_and_where(run, tmp_path, monkeypatch):
     assert [row["answers"] for row in tables["scaling"]] == [500_000]
     assert results["environment"]["numba_threads"] == 1
     assert results["environment"]["versions"]["numpy"]
-    assert "choose one of 'crowd', 'parts', 'latent', 'graph', 'cuda', 'dask', 'all'" in run("bench", "nothing", expect=2).err
+    said = run("bench", "nothing", expect=2).err
+    assert "choose one of 'crowd', 'parts', 'latent', 'graph', 'cuda', 'dask', 'all'" in said
 
 
 @pytest.fixture
