@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -324,6 +325,8 @@ def test_bench_says_what_it_measured_and_where(run, tmp_path, monkeypatch):
     assert [row["answers"] for row in tables["scaling"]] == [500_000]
     assert results["environment"]["numba_threads"] == 1
     assert results["environment"]["versions"]["numpy"]
+    if find_spec("triton") is None:
+        assert "needs a CUDA device and Triton" in run("bench", "cuda", expect=2).err
     said = run("bench", "nothing", expect=2).err
     assert "choose one of 'crowd', 'parts', 'latent', 'graph', 'cuda', 'dask', 'all'" in said
 
