@@ -97,6 +97,12 @@ def test_a_web_server_is_no_scheduler(run, folder):
         assert (
             f"There is no dask scheduler at '{address}'" in run("labels", folder, "--scheduler", address, expect=2).err
         )
+    import dask
+    from distributed import default_client
+
+    assert dask.config.get("scheduler", None) is None  # a client left behind would be waited for forever
+    with pytest.raises(ValueError, match="No client"):
+        default_client()
 
 
 def test_an_interrupt_is_one_sentence_and_leaves_no_process(folder, tmp_path):

@@ -3,7 +3,7 @@
 import logging
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from typing import Annotated, Any
@@ -43,11 +43,12 @@ def check_cluster(scheduler: str | None, n_workers: int | None, *, in_parts: boo
 
 @contextmanager
 def cluster_of(scheduler: str | None, n_workers: int | None) -> Iterator[None]:
-    """Let dask run inside on the scheduler or on processes started for it; by threads if neither is given."""
+    """Let dask compute on the scheduler or on processes started for it; with threads if neither is given."""
     if scheduler is None and n_workers is None:
-        yield
+        with _threads():
+            yield
         return
-    from distributed import Client, LocalCluster
+    from distributed import LocalCluster
 
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # what is left undone after Ctrl-C is of no interest
     with ExitStack() as stack:
@@ -58,17 +59,42 @@ def cluster_of(scheduler: str | None, n_workers: int | None) -> Iterator[None]:
                 cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, host="127.0.0.1", **quiet)
                 place = stack.enter_context(cluster)
         try:
-            client = Client(place, timeout=PATIENCE)
+            client = stack.enter_context(_connected(place))
         except (OSError, ValueError, TypeError, MemoryError) as error:  # the last: a web server's answer as a size
             raise InputError(
                 f"There is no dask scheduler at {scheduler!r}. Start one with 'dask scheduler', or check the address."
             ) from error
-        stack.enter_context(client)
         if not client.scheduler_info()["workers"]:
             raise InputError(
                 f"The scheduler at {scheduler!r} has no workers. Start some with 'dask worker {scheduler}'."
             )
         yield
+
+
+def _threads() -> AbstractContextManager[Any]:
+    """Compute with threads of this process, whatever client another part of the program may have left behind."""
+    if find_spec("dask") is None:
+        return nullcontext()
+    import dask
+
+    return dask.config.set(scheduler="threads")
+
+
+def _connected(place: Any) -> Any:
+    """A client of the scheduler at ``place``; one that cannot connect is closed.
+
+    A constructor that fails leaves its client behind, still connecting and dask's default, and the next computation
+    would wait for it forever. Made in two steps, the client is there to be closed.
+    """
+    from distributed import Client
+
+    client = Client.__new__(Client)
+    try:
+        client.__init__(place, timeout=PATIENCE)
+    except BaseException:
+        client.close(timeout=PATIENCE)
+        raise
+    return client
 
 
 @contextmanager
