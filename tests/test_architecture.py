@@ -10,7 +10,7 @@ import pytest
 import rectifact
 
 ROOT = Path(rectifact.__file__).parent
-ORDER = ["core", "kernels", "metrics", "datasets", "families", "models", "report", "bench", "cli"]
+ORDER = ["core", "io", "kernels", "metrics", "datasets", "families", "models", "report", "bench", "cli"]
 FAMILIES = {"crowd", "parts", "latent", "graph"}
 EXTRAS = ("torch", "cupy", "dask", "distributed", "jinja2", "plotly", "matplotlib", "crowdkit", "polars", "sphinx")
 

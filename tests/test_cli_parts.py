@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rectifact import load_model
-from rectifact.cli import cluster_options
+from rectifact.cli import dask_options
 from rectifact.datasets import make_crowd, make_topics
 from rectifact.models import load_saved
 
@@ -64,7 +64,7 @@ def test_a_running_scheduler_does_the_work(run, folder, tmp_path, cluster):
 
 
 def test_mistakes_are_one_sentence(run, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster_options, "PATIENCE", "1s")
+    monkeypatch.setattr(dask_options, "PATIENCE", "1s")
     one = tmp_path / "all.parquet"
     mistakes = {
         "There is no dask scheduler at 'tcp://127.0.0.1:1'": (folder, "--scheduler", "tcp://127.0.0.1:1"),
@@ -121,11 +121,11 @@ def test_an_interrupt_is_one_sentence_and_leaves_no_process(folder, tmp_path):
 
 
 def test_dask_that_is_not_there_is_named(run, folder, monkeypatch):
-    for module in ("rectifact.cli.cluster_options", "rectifact.crowd.sources"):
+    for module in ("rectifact.cli.dask_options", "rectifact.crowd.data.sources"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     assert "rectifact[dask]" in run("labels", folder, expect=2).err
     assert "rectifact[dask]" in run("labels", folder, "--local-cluster", 1, expect=2).err
-    monkeypatch.setattr("rectifact.core.lazy_matrices.find_spec", lambda name: None)
+    monkeypatch.setattr("rectifact.io.partitions.find_spec", lambda name: None)
     assert "rectifact[dask]" in run("parts", folder, "-k", 2, expect=2).err
 
 
@@ -272,7 +272,7 @@ def test_folders_that_are_no_matrix_are_one_sentence(run, mixtures, sparse, tmp_
 def test_hidden_files_empty_files_and_large_ones(mixtures, tmp_path):
     import dask
 
-    from rectifact.core.lazy_matrices import read_chunks
+    from rectifact.io.partitions import read_chunks
 
     folder = cut(mixtures.astype(np.float32), tmp_path / "folder", ".npy", n_parts=2)
     np.save(folder / "part0b.npy", np.empty((0, 20), dtype=np.float32))

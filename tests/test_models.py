@@ -14,8 +14,8 @@ from sklearn.exceptions import NotFittedError
 
 import rectifact
 from rectifact import ANDNMF, NMD, DawidSkene, InputError, PurificationNMF, SymNMF, load_model, save_model
-from rectifact.core import archive as archives
 from rectifact.datasets import load_crowd, make_block_model, make_dots, make_topics
+from rectifact.io import archive as archives
 from rectifact.models import ESTIMATORS, load_saved
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -1,6 +1,6 @@
 """Recover the truth behind non-negative data: decode linearly, rectify, update."""
 
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
 from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
 from rectifact.latent import NMD, LogisticPCA

@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
 
 __all__ = [
     "calibration_error",

@@ -12,19 +12,19 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.archive import read_archive, write_archive
+from rectifact.core.errors import InputError
 from rectifact.core.lazy import is_lazy
 from rectifact.core.rectify import Constant, Geometric
-from rectifact.core.validation import InputError
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
-from rectifact.crowd.answers import Answers
+from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.em import CrowdModel
 from rectifact.crowd.fitting import Fitting
 from rectifact.graph import SymNMF, SymNMFNet
+from rectifact.io.archive import read_archive, write_archive
 from rectifact.latent import NMD, LogisticPCA
 from rectifact.parts import ANDNMF, PurificationNMF
-from rectifact.parts.and_estimator import Stream
 from rectifact.parts.and_nmf import Threshold
+from rectifact.parts.and_nmf_estimator import Stream
 from rectifact.parts.purification import Purifier
 
 __all__ = ["SavedModel", "load_model", "load_saved", "save_model"]

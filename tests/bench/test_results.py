@@ -7,7 +7,7 @@ import pytest
 
 from rectifact.bench.measure import cpu_name, environment, revision
 from rectifact.bench.results import check_result_name, plain, read_result, save_result
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
 
 RESULT = {
     "environment": {"cpu": "Abacus 1", "blas_threads": [1], "versions": {"numpy": "2.4"}},

@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rectifact.core.arrays import device, to_host
+from rectifact.core.errors import InputError, InputTypeError
 from rectifact.core.sparse import is_sparse
-from rectifact.core.validation import InputError, InputTypeError, check_matrix
+from rectifact.core.validation import check_matrix
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from sklearn.exceptions import NotFittedError
 
 from rectifact import KOS, DawidSkene, InputError, MajorityVote
 from rectifact.crowd import read_answers
-from rectifact.crowd.calibration import temperature, tempered
-from rectifact.crowd.workers import expected_gain, information, spammer_score
+from rectifact.crowd.advice.calibration import temperature, tempered
+from rectifact.crowd.advice.workers import expected_gain, information, spammer_score
 from rectifact.datasets import load_crowd, make_crowd
 from rectifact.metrics import log_loss
 
@@ -69,7 +69,7 @@ def test_the_next_labels_are_where_they_help(crowd, model):
 
 def test_a_plan_is_the_same_in_small_pieces(model, monkeypatch):
     whole = model.next_labels(50)
-    monkeypatch.setattr("rectifact.crowd.planning.TILE", 1)
+    monkeypatch.setattr("rectifact.crowd.advice.planning.TILE", 1)
     pd.testing.assert_frame_equal(model.next_labels(50), whole)
 
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime, minimize
 
+from rectifact.core.errors import InputError
 from rectifact.core.monitor import Monitor
-from rectifact.core.validation import InputError
 from rectifact.crowd import read_answers
 from rectifact.crowd.baselines import eigen_ratio, ghosh_svd, kos, minimax_entropy
 from rectifact.crowd.em import vote_shares

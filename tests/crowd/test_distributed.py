@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rectifact import KOS, DawidSkene, InputError, MajorityVote, save_model
 from rectifact.crowd import read_answers
-from rectifact.crowd.lazy_answers import read_lazy
+from rectifact.crowd.data.partitions import read_lazy
 from rectifact.datasets import load_crowd, make_crowd
 
 dask = pytest.importorskip("dask")
@@ -164,7 +164,7 @@ def test_tasks_that_are_equal_meet_in_one_block():
 @pytest.mark.parametrize("kind", ["numbers", "texts"])
 def test_many_parts_move_in_stages(answers, monkeypatch, kind):
     """With more than 32 parts and blocks dask moves rows twice, and fills up with empty parts."""
-    monkeypatch.setattr("rectifact.crowd.lazy_answers.LEAST_BLOCKS", 40)
+    monkeypatch.setattr("rectifact.crowd.data.partitions.LEAST_BLOCKS", 40)
     named = answers if kind == "numbers" else answers.assign(task=answers["task"].astype(str))
     lazy = MajorityVote().fit(in_parts(named, 40))
     assert len(lazy._answers.B.blocks) == 40
@@ -178,7 +178,7 @@ def test_a_folder_of_files(answers, tmp_path, monkeypatch):
         piece = table.iloc[rows].assign(comment="not read")
         piece.to_parquet(tmp_path / f"part.{i}.parquet", row_group_size=100)
     (tmp_path / "_SUCCESS").touch()
-    monkeypatch.setattr("rectifact.crowd.sources.MOST_ROWS", 250)  # files of several parts
+    monkeypatch.setattr("rectifact.crowd.data.sources.MOST_ROWS", 250)  # files of several parts
     host = DawidSkene(**VOTE_EM).fit(table)
     files = [tmp_path / f"part.{i}.parquet" for i in range(12)]
     for data in (tmp_path, str(tmp_path / "part.*.parquet"), files):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
 from rectifact.datasets import make_block_model, make_crowd, make_dots, make_sprites, make_topics
 
 

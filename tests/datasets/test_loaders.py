@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
 from rectifact.datasets import MissingDataset, catalogue, load_crowd, load_images, load_tdt2, load_uci
 
 CROWDS = {  # tasks, workers, classes, answers, tasks with a known truth

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rectifact import SymNMF, similarity_graph
+from rectifact.core.errors import InputError
 from rectifact.core.lazy import is_lazy
-from rectifact.core.validation import InputError
 from rectifact.datasets import load_images, make_block_model
 from rectifact.graph.lazy import block_eigenvectors
 

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from rectifact import NMD, LogisticPCA
+from rectifact.core.errors import InputError
 from rectifact.core.lazy import is_lazy
-from rectifact.core.validation import InputError
 from rectifact.datasets import load_images
 
 da = pytest.importorskip("dask.array")

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
 from rectifact.parts.documents import count_words, read_documents
 
 SEA = ["ships sail the sea", "the sea has waves", "waves rock ships"]

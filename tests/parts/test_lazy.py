@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from rectifact import ANDNMF, PurificationNMF
+from rectifact.core.errors import InputError
 from rectifact.core.lazy import is_lazy
-from rectifact.core.validation import InputError
 from rectifact.datasets import load_images, make_topics
 
 da = pytest.importorskip("dask.array")

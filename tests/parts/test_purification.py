@@ -4,7 +4,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rectifact import InputError, PurificationNMF
-from rectifact.bench.purification import largest_error, noisy_batches, planted_parts
+from rectifact.bench.parts_purification import largest_error, noisy_batches, planted_parts
 from rectifact.core.linalg import pseudo_inverse
 from rectifact.parts.purification import begin, cross_covariance, purify, step_size
 

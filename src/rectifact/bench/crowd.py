@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from rectifact.bench.measure import Case, measure
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy, read_answers
 from rectifact.datasets import CrowdSet, MissingDataset, load_crowd, make_crowd
 from rectifact.metrics import expected_error

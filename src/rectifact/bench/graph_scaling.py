@@ -14,8 +14,8 @@ from unittest.mock import patch
 import numpy as np
 import scipy.sparse as sp
 
+from rectifact.bench.crowd_scaling import peak_memory
 from rectifact.bench.measure import one_thread
-from rectifact.bench.scaling import peak_memory
 from rectifact.core.monitor import Monitor
 from rectifact.datasets import make_block_model
 from rectifact.graph import SymNMF, normalized, solvers

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
-from rectifact.bench.nmd_peers import a_nmd, e_step_expression, em_with_randomized_svd, three_block_nmd
+from rectifact.bench.latent_peers import a_nmd, e_step_expression, em_with_randomized_svd, three_block_nmd
 from rectifact.core.monitor import Monitor
 from rectifact.datasets import MissingDataset, load_images, make_dots, make_sprites
 from rectifact.kernels import nmd_e_step

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from rectifact.bench.scaling import peak_memory
+from rectifact.bench.crowd_scaling import peak_memory
 from rectifact.latent import nmd as algorithm
 from rectifact.latent.nmd import Expectation, sweep
 from rectifact.latent.starts import svd_start

@@ -16,7 +16,7 @@ from typing import Any
 import numba
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from rectifact.kernels import single_thread
+from rectifact.core.threads import single_thread
 
 __all__ = ["Case", "cpu_name", "environment", "measure", "one_thread", "revision"]
 

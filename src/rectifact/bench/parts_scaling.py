@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from rectifact.bench.scaling import peak_memory
+from rectifact.bench.crowd_scaling import peak_memory
 from rectifact.core.monitor import Monitor
 from rectifact.core.rectify import Geometric
 from rectifact.datasets import make_topics

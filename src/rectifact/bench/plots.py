@@ -4,8 +4,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from rectifact.core.files import atomic_path
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
+from rectifact.io.files import atomic_path
 
 __all__ = ["check_plot", "plot_error_against_time", "plot_rmse_against_rank"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rectifact.core.files import atomic_path, check_writable, reading
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
+from rectifact.io.files import atomic_path, check_writable, reading
 
 __all__ = ["as_markdown", "check_result_name", "columns_of", "plain", "read_result", "save_result", "short"]
 

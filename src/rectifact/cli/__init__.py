@@ -16,7 +16,7 @@ from rectifact.cli.parts import parts
 from rectifact.cli.report import report
 from rectifact.cli.terminal import say, speak_utf8
 from rectifact.cli.wording import on_command_line
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
 
 __all__ = ["app", "main"]
 

@@ -12,8 +12,9 @@ import typer
 from rectifact.bench.check import compare
 from rectifact.bench.results import check_result_name, plain, read_result, save_result
 from rectifact.cli.terminal import check_different_files, progress, rows_table, say, show
-from rectifact.core.files import check_writable
-from rectifact.core.validation import InputError, check_option
+from rectifact.core.errors import InputError
+from rectifact.core.validation import check_option
+from rectifact.io.files import check_writable
 
 __all__ = ["bench"]
 
@@ -144,8 +145,8 @@ def _draw(tables: dict[str, Tables], plot: Path) -> None:
 
 def _crowd(extent: Extent) -> Tables:
     from rectifact.bench.crowd import run_crowd
+    from rectifact.bench.crowd_scaling import run_scaling
     from rectifact.bench.measure import one_thread
-    from rectifact.bench.scaling import run_scaling
 
     with one_thread():
         return run_crowd(peers=extent.peers, quick=extent.quick) | {
@@ -156,8 +157,8 @@ def _crowd(extent: Extent) -> Tables:
 def _parts(extent: Extent) -> Tables:
     from rectifact.bench.measure import one_thread
     from rectifact.bench.parts import run_parts
+    from rectifact.bench.parts_purification import run_purification
     from rectifact.bench.parts_scaling import run_parts_scaling
-    from rectifact.bench.purification import run_purification
 
     with one_thread():
         return run_parts(quick=extent.quick) | {
@@ -202,7 +203,7 @@ def _cuda(extent: Extent) -> Tables:
 
 
 def _dask(extent: Extent) -> Tables:
-    from rectifact.bench.clusters import run_clusters
+    from rectifact.bench.dask import run_clusters
 
     return {"fits": run_clusters(quick=extent.quick)}
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rectifact.cli.lazy_tables import check_parts_name, write_parts
+from rectifact.cli.tables import check_parts_name, write_parts
 from rectifact.cli.terminal import STDOUT, check_table_name, write_table
 from rectifact.core.arrays import Array
+from rectifact.core.errors import InputError
 from rectifact.core.lazy import is_lazy
-from rectifact.core.lazy_matrices import CHUNKS, LazyMatrix, visible
-from rectifact.core.matrices import NamedMatrix
-from rectifact.core.validation import InputError
+from rectifact.io.matrices import NamedMatrix
+from rectifact.io.partitions import CHUNKS, LazyMatrix, visible
 
 __all__ = ["FOLDER", "check_outputs", "holds_chunks", "names_of", "write_samples"]
 

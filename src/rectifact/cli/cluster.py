@@ -19,10 +19,10 @@ from rectifact.cli.outcome import (
     say_warnings,
 )
 from rectifact.cli.terminal import STDOUT, check_different_files, check_table_name, progress, say, write_table
-from rectifact.core.matrices import read_matrix
-from rectifact.core.validation import InputError
-from rectifact.crowd.tables import read_table
+from rectifact.core.errors import InputError
+from rectifact.crowd.data.tables import read_table
 from rectifact.graph import SymNMF, from_edges, normalized
+from rectifact.io.matrices import read_matrix
 from rectifact.models import SavedModel
 
 __all__ = ["cluster"]

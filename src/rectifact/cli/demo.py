@@ -13,10 +13,10 @@ from rich.text import Text
 from sklearn.datasets import load_digits
 
 from rectifact.cli.terminal import progress, say, show
-from rectifact.core.files import check_writable
 from rectifact.crowd import DawidSkene
 from rectifact.datasets import catalogue, data_folders, load_crowd, make_block_model, make_topics
 from rectifact.graph import SymNMF
+from rectifact.io.files import check_writable
 from rectifact.latent import NMD
 from rectifact.metrics import cluster_accuracy, part_errors, root_mean_squared_error
 from rectifact.models import SavedModel

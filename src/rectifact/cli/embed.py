@@ -8,7 +8,7 @@ import numpy as np
 import typer
 
 from rectifact.cli.chunks import FOLDER, check_outputs, holds_chunks, names_of, write_samples
-from rectifact.cli.cluster_options import LocalClusterOption, SchedulerOption, check_cluster, cluster_of
+from rectifact.cli.dask_options import LocalClusterOption, SchedulerOption, check_cluster, cluster_of
 from rectifact.cli.images import ImageOption, check_image_shape
 from rectifact.cli.outcome import (
     CheckpointOption,
@@ -20,10 +20,10 @@ from rectifact.cli.outcome import (
     say_warnings,
 )
 from rectifact.cli.terminal import check_different_files, progress, save_arrays, say
-from rectifact.core.files import check_writable
-from rectifact.core.lazy_matrices import read_chunks
-from rectifact.core.matrices import read_matrix
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
+from rectifact.io.files import check_writable
+from rectifact.io.matrices import read_matrix
+from rectifact.io.partitions import read_chunks
 from rectifact.latent import NMD
 from rectifact.models import SavedModel
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
 
 __all__ = ["ImageOption", "check_image_shape"]
 

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 from scipy.stats import entropy
 
-from rectifact.cli.cluster_options import LocalClusterOption, SchedulerOption, check_cluster, cluster_of
-from rectifact.cli.lazy_tables import check_parts_name, write_parts
+from rectifact.cli.dask_options import LocalClusterOption, SchedulerOption, check_cluster, cluster_of
 from rectifact.cli.outcome import (
     CheckpointOption,
     JsonOption,
@@ -19,13 +18,14 @@ from rectifact.cli.outcome import (
     SaveOption,
     say_warnings,
 )
+from rectifact.cli.tables import check_parts_name, write_parts
 from rectifact.cli.terminal import STDOUT, check_different_files, check_table_name, progress, say, write_table
 from rectifact.cli.wording import on_command_line
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
 from rectifact.crowd import DawidSkene, read_answers
-from rectifact.crowd.answers import listed
-from rectifact.crowd.lazy_answers import read_lazy
-from rectifact.crowd.sources import is_source
+from rectifact.crowd.data.answers import listed
+from rectifact.crowd.data.partitions import read_lazy
+from rectifact.crowd.data.sources import is_source
 from rectifact.models import SavedModel
 
 __all__ = ["labels"]

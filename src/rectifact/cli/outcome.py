@@ -11,8 +11,8 @@ import typer
 
 from rectifact.cli.terminal import STDOUT, say, show_plain
 from rectifact.cli.wording import on_command_line
-from rectifact.core.files import check_writable
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
+from rectifact.io.files import check_writable
 from rectifact.models import SavedModel, save_model
 
 __all__ = [

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rectifact.cli.chunks import FOLDER, check_outputs, holds_chunks, names_of, write_samples
-from rectifact.cli.cluster_options import LocalClusterOption, SchedulerOption, check_cluster, cluster_of
+from rectifact.cli.dask_options import LocalClusterOption, SchedulerOption, check_cluster, cluster_of
 from rectifact.cli.images import ImageOption, check_image_shape
 from rectifact.cli.outcome import (
     CheckpointOption,
@@ -34,11 +34,11 @@ from rectifact.cli.terminal import (
     write_table,
 )
 from rectifact.core.arrays import Array
-from rectifact.core.files import check_writable
+from rectifact.core.errors import InputError
 from rectifact.core.lazy import evaluate, kept
-from rectifact.core.lazy_matrices import read_chunks
-from rectifact.core.matrices import NamedMatrix, read_matrix
-from rectifact.core.validation import InputError
+from rectifact.io.files import check_writable
+from rectifact.io.matrices import NamedMatrix, read_matrix
+from rectifact.io.partitions import read_chunks
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import count_words, read_documents

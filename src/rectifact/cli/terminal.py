@@ -22,9 +22,9 @@ from rich.table import Table
 from rich.text import Text
 
 from rectifact.bench.results import columns_of, short
-from rectifact.core.files import atomic_path, check_writable
+from rectifact.core.errors import InputError
 from rectifact.core.monitor import Callback
-from rectifact.core.validation import InputError
+from rectifact.io.files import atomic_path, check_writable
 
 __all__ = [
     "STDOUT",

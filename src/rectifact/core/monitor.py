@@ -5,20 +5,42 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 from sklearn.exceptions import ConvergenceWarning
 
-from rectifact.core.checkpoint import Checkpoint, SavedRun, restored
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError, Message
 
-__all__ = ["Callback", "LogProgress", "Monitor", "monitor_of", "set_fit_report"]
+__all__ = ["Callback", "LogProgress", "Monitor", "NotConverged", "monitor_of", "set_fit_report"]
 
 Row = dict[str, float]
 Callback = Callable[[Row], object]
 """Called with each row of the history; a true value stops the run."""
+
+
+class NotConverged(Message, ConvergenceWarning):
+    """An iteration stopped before it converged."""
+
+
+class SavedRun(Protocol):
+    """Where the state of a loop is kept: :class:`rectifact.io.checkpoint.RunFile`."""
+
+    def read(self, like: Any) -> dict[str, Any] | None:
+        """What was saved last, its state in the form of ``like``; None where there is nothing to take up."""
+
+    def write(self, n_iter: int, stalls: int, history: list[Row], state: Any, at_once: bool) -> None:
+        """Save the state, unless that would take too much of the run time."""
+
+    def finish(self) -> None:
+        """Remember that the fit has come to its end."""
+
+
+class Runs(Protocol):
+    """The saved runs of one fit: :class:`rectifact.io.checkpoint.Checkpoint`."""
+
+    def run(self, name: str) -> SavedRun:
+        """The run of this name."""
 
 
 @dataclass
@@ -82,7 +104,7 @@ class Monitor:
 
     def resume(self, state: Any) -> Any:
         """The state that an interrupted run has saved, in the form of ``state``, or ``state`` where there is none."""
-        found = self.saved.read() if self.saved is not None else None
+        found = self.saved.read(state) if self.saved is not None else None
         if found is None:
             return state
         if found["n_iter"] >= self.max_iter:
@@ -90,7 +112,7 @@ class Monitor:
                 f"The interrupted fit has done {found['n_iter']} iterations already. Raise max_iter={self.max_iter}."
             )
         self.n_iter, self._stalls, self.history = found["n_iter"], found["stalls"], found["history"]
-        return restored(found["state"], state)
+        return found["state"]
 
     def __iter__(self) -> Iterator[int]:
         if self._start is not None:
@@ -191,7 +213,7 @@ def monitor_of(
     *,
     monotone: bool = False,
     check_every: int = 1,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Runs | None = None,
     run: str = "run",
 ) -> Monitor:
     """Monitor set up from the parameters every estimator has; ``run`` names it where a fit has several."""
@@ -217,12 +239,11 @@ def set_fit_report(estimator: Any, monitor: Monitor) -> None:
     estimator.history_ = monitor.history
     estimator.converged_ = monitor.converged
     estimator.stop_reason_ = monitor.stop_reason
-    if estimator.checkpoint is not None and monitor.stop_reason != "callback":
-        Checkpoint(Path(estimator.checkpoint), resume=False).finish()
+    if monitor.saved is not None and monitor.stop_reason != "callback":
+        monitor.saved.finish()
     if monitor.stop_reason in _ADVICE:
-        warnings.warn(
+        message = NotConverged(
             f"{type(estimator).__name__} stopped after {monitor.n_iter} iterations without converging "
-            f"({monitor.stop_reason}): {_ADVICE[monitor.stop_reason]}.",
-            ConvergenceWarning,
-            stacklevel=4,
+            f"({monitor.stop_reason}): {_ADVICE[monitor.stop_reason]}."
         )
+        warnings.warn(message, stacklevel=4)

@@ -14,13 +14,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_n_features, validate_data
 
 from rectifact.core.arrays import Array, device, is_host, namespace, to_host
+from rectifact.core.errors import InputError, InputTypeError
 from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, total
 from rectifact.core.sparse import canonical_csr, entries, is_native_sparse, is_sparse
 
 __all__ = [
     "RUN_CONSTRAINTS",
-    "InputError",
-    "InputTypeError",
     "Interval",
     "StrOptions",
     "check_alike",
@@ -71,14 +70,6 @@ def check_at_least(least: int, **values: Any) -> None:
     for name, value in values.items():
         if not isinstance(value, Integral) or value < least:
             raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
-
-
-class InputError(ValueError):
-    """The data cannot be used as it is; the message says what was found and what to do."""
-
-
-class InputTypeError(InputError, TypeError):
-    """The data has a type that cannot be used; a TypeError too, as scikit-learn users expect."""
 
 
 def check_matrix(

@@ -1,10 +1,10 @@
 """True labels and annotator quality from the answers of many noisy annotators."""
 
-from rectifact.crowd.aggregators import KOS, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
-from rectifact.crowd.answers import Answers
-from rectifact.crowd.estimators import DawidSkene
-from rectifact.crowd.labels import read_answers
-from rectifact.crowd.lazy_answers import LazyAnswers, read_lazy
+from rectifact.crowd.comparisons import KOS, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
+from rectifact.crowd.data.answers import Answers
+from rectifact.crowd.data.partitions import LazyAnswers, read_lazy
+from rectifact.crowd.data.read import read_answers
+from rectifact.crowd.dawid_skene import DawidSkene
 
 __all__ = [
     "KOS",

@@ -22,9 +22,9 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh, svds
 from scipy.special import log_softmax, logsumexp, softmax
 
+from rectifact.core.errors import InputError
 from rectifact.core.monitor import Monitor
-from rectifact.core.validation import InputError
-from rectifact.crowd.answers import Answers
+from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.em import vote_shares
 
 __all__ = ["MinimaxModel", "WeighedVotes", "eigen_ratio", "ghosh_svd", "kos", "minimax_entropy"]

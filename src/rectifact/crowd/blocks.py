@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rectifact import kernels
 from rectifact.core.lazy import SPLIT_EVERY, large_graphs
+from rectifact.core.threads import single_thread
 from rectifact.crowd import cooccurrence, em, imputation, variational
 from rectifact.crowd.em import Background, Floats, Gold, gold_of_tasks, log_e_step, vote_shares
 
@@ -177,7 +177,7 @@ def persist(blocks: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _on_one_core(function: Callable[..., Any], block: Any, arguments: tuple[Any, ...]) -> Any:
-    with kernels.single_thread():  # dask runs a block on each core
+    with single_thread():  # dask runs a block on each core
         return function(block, *arguments)
 
 

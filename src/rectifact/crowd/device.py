@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
 
 __all__ = ["DeviceAnswers", "check_device", "tensor"]
 

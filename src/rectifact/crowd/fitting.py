@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rectifact.core.checkpoint import Checkpoint
 from rectifact.core.monitor import Monitor
 from rectifact.crowd.device import DeviceAnswers, tensor
 from rectifact.crowd.em import (
@@ -24,8 +23,9 @@ from rectifact.crowd.em import (
     model_from,
     one_coin_of,
 )
-from rectifact.crowd.identification import Start
+from rectifact.crowd.starts import Start
 from rectifact.crowd.variational import dispersion, trust_in_answers, variational
+from rectifact.io.checkpoint import Checkpoint
 
 __all__ = ["Fitting", "Problem", "best_start", "unrefined"]
 

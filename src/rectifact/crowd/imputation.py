@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
 from rectifact import kernels
+from rectifact.core.errors import InputError
 from rectifact.core.monitor import Monitor
-from rectifact.core.validation import InputError
 from rectifact.crowd.cooccurrence import Cooccurrences
 from rectifact.crowd.em import Floats
 

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from rectifact.core.validation import InputError, check_at_least, check_option
+from rectifact.core.errors import InputError
+from rectifact.core.validation import check_at_least, check_option
 
 __all__ = ["CrowdSet", "make_crowd"]
 

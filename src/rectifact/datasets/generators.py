@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from rectifact.core.validation import InputError, check_at_least, check_option
+from rectifact.core.errors import InputError
+from rectifact.core.validation import check_at_least, check_option
 
 __all__ = [
     "Graph",

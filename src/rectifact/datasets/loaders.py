@@ -13,10 +13,11 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
-from rectifact.core.files import reading
-from rectifact.core.validation import InputError, check_at_least, check_option
+from rectifact.core.errors import InputError
+from rectifact.core.validation import check_at_least, check_option
 from rectifact.datasets.crowds import CrowdSet
 from rectifact.datasets.generators import LabelledMatrix
+from rectifact.io.files import reading
 
 __all__ = ["MissingDataset", "catalogue", "data_folders", "load_crowd", "load_images", "load_tdt2", "load_uci"]
 

@@ -13,10 +13,11 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, eps, is_host, namespace
+from rectifact.core.errors import InputError
 from rectifact.core.lazy import is_lazy
 from rectifact.core.monitor import Monitor, set_fit_report
 from rectifact.core.sparse import canonical_csr, entries, is_native_sparse, native
-from rectifact.core.validation import InputError, check_generator, check_matrix
+from rectifact.core.validation import check_generator, check_matrix
 from rectifact.graph.device import device_symmetric
 from rectifact.graph.edges import from_edges, from_networkx
 from rectifact.graph.lazy import LazySimilarities, lazy_similarities

@@ -8,8 +8,8 @@ import array_api_compat
 import numpy as np
 
 from rectifact.core.arrays import Array, eps, namespace, normal_like, to_like
+from rectifact.core.errors import InputError
 from rectifact.core.sparse import DeviceCSR, dense_rows, with_entries
-from rectifact.core.validation import InputError
 
 __all__ = ["device_eigenvectors", "device_graph", "device_symmetric", "pivots"]
 

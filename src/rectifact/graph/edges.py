@@ -7,7 +7,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
 
 __all__ = ["from_edges", "from_networkx"]
 

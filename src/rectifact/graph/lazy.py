@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.arrays import Array, eps
+from rectifact.core.errors import InputError
 from rectifact.core.lazy import cut_like, evaluate, kept, opened, over_chunks, rows, summed, total
-from rectifact.core.validation import InputError
 
 __all__ = ["LazySimilarities", "block_eigenvectors", "lazy_similarities"]
 

@@ -16,8 +16,9 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from rectifact.core.arrays import is_host
+from rectifact.core.errors import InputError
 from rectifact.core.sparse import DeviceCSR, canonical_csr, is_native_sparse, native
-from rectifact.core.validation import InputError, check_at_least, check_option
+from rectifact.core.validation import check_at_least, check_option
 from rectifact.graph.device import device_graph
 
 __all__ = ["normalized", "similarity_graph", "small_indices"]

@@ -5,8 +5,6 @@ numpy arrays, ``fused_crowd`` and ``fused_nmd`` what is worth it in Triton for C
 first use, so that importing rectifact loads neither numba nor torch.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from types import ModuleType
 
@@ -28,7 +26,6 @@ __all__ = [
     "nmd_nearest",
     "nmd_newton",
     "relu_columns",
-    "single_thread",
     "sparse_times",
 ]
 
@@ -142,19 +139,6 @@ def _serves_triton(array: Array) -> bool:
     """Whether it is a dense tensor on a CUDA device, and Triton is installed."""
     on_device = array_api_compat.is_torch_array(array) and array.is_cuda and str(array.layout) == "torch.strided"
     return bool(on_device) and find_spec("triton") is not None
-
-
-@contextmanager
-def single_thread() -> Iterator[None]:
-    """Keep the compiled kernels that this Python thread calls to one thread; others are not touched."""
-    import numba
-
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
 
 
 def _form(array: Array) -> ModuleType:

@@ -1,6 +1,6 @@
 """Latent dimensions of sparse data: NMD and logistic PCA."""
 
-from rectifact.latent.estimators import NMD
-from rectifact.latent.logistic_estimator import LogisticPCA
+from rectifact.latent.logistic_pca_estimator import LogisticPCA
+from rectifact.latent.nmd_estimator import NMD
 
 __all__ = ["NMD", "LogisticPCA"]

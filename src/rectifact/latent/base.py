@@ -6,7 +6,8 @@ from typing import Any
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from rectifact.core.arrays import Array
-from rectifact.core.validation import RUN_CONSTRAINTS, InputError, Interval
+from rectifact.core.errors import InputError
+from rectifact.core.validation import RUN_CONSTRAINTS, Interval
 
 __all__ = ["LatentTransformer"]
 

@@ -9,18 +9,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, namespace, to_host, to_like
+from rectifact.core.errors import InputError
 from rectifact.core.lazy import evaluate, is_lazy
 from rectifact.core.linalg import nnls_gram
 from rectifact.core.sparse import entries
-from rectifact.core.validation import (
-    RUN_CONSTRAINTS,
-    InputError,
-    Interval,
-    StrOptions,
-    check_alike,
-    check_factor,
-    check_generator,
-)
+from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, check_alike, check_factor, check_generator
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace
 

@@ -9,9 +9,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
-from rectifact.core.files import reading
-from rectifact.core.matrices import NamedMatrix
-from rectifact.core.validation import InputError, InputTypeError, check_at_least, check_option
+from rectifact.core.errors import InputError, InputTypeError
+from rectifact.core.validation import check_at_least, check_option
+from rectifact.io.files import reading
+from rectifact.io.matrices import NamedMatrix
 
 __all__ = ["count_words", "read_documents"]
 

@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array
-from rectifact.core.checkpoint import open_checkpoint
+from rectifact.core.errors import InputError
 from rectifact.core.linalg import frobenius_residual, pseudo_inverse
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
-from rectifact.core.validation import InputError, Interval, StrOptions, check_matrix, fit_context
+from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_context
+from rectifact.io.checkpoint import open_checkpoint
 from rectifact.parts.base import PartsTransformer
 from rectifact.parts.inverses import INVERSES, least_infinity_inverse
 from rectifact.parts.purification import Purifier, begin, decode_shifted, purify, sampling_floor, step_size

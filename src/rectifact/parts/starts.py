@@ -19,10 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from rectifact.core.arrays import Array, eps, namespace, normal_like, to_host, to_like
+from rectifact.core.errors import InputError
 from rectifact.core.lazy import draw_rows, evaluate, is_lazy, opened, over_chunks, persist, total
 from rectifact.core.lazy_linalg import lazy_subspace_svd
 from rectifact.core.linalg import SVD, lanczos_svd, nnls_gram, procrustes, subspace_svd
-from rectifact.core.validation import InputError
 from rectifact.parts.samples import squared_norm
 
 __all__ = [

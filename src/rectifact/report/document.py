@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from rectifact.core.validation import InputError
-from rectifact.crowd.aggregators import Aggregator
+from rectifact.core.errors import InputError
+from rectifact.crowd.base import Aggregator
 from rectifact.graph import SymNMF, SymNMFNet
 from rectifact.latent import NMD, LogisticPCA
 from rectifact.models import SavedModel

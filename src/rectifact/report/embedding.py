@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
 
+from rectifact.core.errors import InputError
 from rectifact.core.lazy import is_lazy
-from rectifact.core.validation import InputError
 from rectifact.latent import NMD
 from rectifact.metrics import root_mean_squared_error
 from rectifact.models import SavedModel

@@ -8,8 +8,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from rectifact.core.files import atomic_path, check_writable
-from rectifact.core.validation import InputError
+from rectifact.core.errors import InputError
+from rectifact.io.files import atomic_path, check_writable
 from rectifact.report.blocks import Report
 
 __all__ = ["check_report_possible", "render", "write_report"]

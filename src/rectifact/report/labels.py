@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rectifact.crowd import DawidSkene
-from rectifact.crowd.aggregators import Aggregator
+from rectifact.crowd.base import Aggregator
 from rectifact.report.blocks import Block, Column, Facts, Findings, Matrices, Report, Section, Table
 from rectifact.report.calibration import calibration_section
 from rectifact.report.charts import bars, heat_map, histogram

@@ -1,0 +1,428 @@
+"""The data matrix behind one small interface: in memory on the host or a device, dense or CSR, or in chunks of Dask.
+
+Algorithms ask an operand for products, for totals over its rows and for new rows; they never ask what holds it. Work on
+rows is a function of a module, which sees the matrix on one machine and a chunk of its rows on many. Tall results, with
+one row for each row of the matrix, are plain arrays where the matrix is: numpy, torch, cupy, or Dask arrays.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rectifact.core.arrays import Array, device, namespace, to_like
+from rectifact.core.sparse import is_sparse, native
+from rectifact.core.threads import one_blas_thread, single_thread
+
+__all__ = ["Chunks", "Operand", "add", "is_chunked", "operand"]
+
+Combine = Callable[[Any, Any], Any]
+Draw = Callable[[np.random.Generator, int], NDArray[Any]]
+
+SPLIT_EVERY = 8
+"""Results of chunks that are combined at once."""
+
+LARGE_GRAPH = "1 GiB"
+"""Parameters travel inside Dask's graph, from which they can be sent again; Dask would warn above 10 MB."""
+
+
+def add(one: Any, other: Any) -> Any:
+    """Sum of two numbers or arrays, or of two tuples of them, element by element."""
+    if isinstance(one, tuple):
+        return tuple(add(a, b) for a, b in zip(one, other, strict=True))
+    return one + other
+
+
+def is_chunked(X: Any) -> bool:
+    """Whether X is a Dask array."""
+    return bool(array_api_compat.is_dask_array(X))
+
+
+def operand(X: Any) -> "Operand":
+    """The operand that fits X: a numpy or sparse array, a torch or cupy array, or a Dask array in chunks of rows.
+
+    Examples
+    --------
+    >>> operand(np.ones((3, 2))).total(lambda rows: rows.sum(axis=0))
+    array([3., 3.])
+    """
+    if isinstance(X, Operand):
+        return X
+    return Chunks(X) if is_chunked(X) else Operand(X)
+
+
+class Operand:
+    """A matrix in memory, on the host or on a device.
+
+    Parameters
+    ----------
+    data : array of shape (n_rows, n_columns)
+        Dense, or a CSR matrix: scipy's on the host, :class:`rectifact.core.sparse.DeviceCSR` on a device.
+    """
+
+    def __init__(self, data: Array) -> None:
+        self.data = data
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return tuple(self.data.shape)
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the entries."""
+        return self.data.dtype
+
+    @property
+    def like(self) -> Array:
+        """An empty array of the library, type and device in which small results are made."""
+        return namespace(self.data).empty(0, dtype=self.dtype, device=device(self.data))
+
+    @property
+    def native(self) -> Any:
+        """The matrix as its library has it, to give back to the user."""
+        return native(self.data)
+
+    @property
+    def stored_per_row(self) -> float:
+        """Mean number of entries of a row that a product has to touch."""
+        return (self.data.nnz if is_sparse(self.data) else self.shape[0] * self.shape[1]) / self.shape[0]
+
+    def __matmul__(self, right: Array) -> Array:
+        return self.data @ right
+
+    def rmatmul(self, left: Array) -> Array:
+        """``left.T @ X`` for a tall ``left``: small."""
+        return (self.data.T @ left).T
+
+    def pending(
+        self, function: Callable[..., Any], *small: Any, along: Sequence[Array] = (), combine: Combine = add
+    ) -> Any:
+        """A total that need not be there yet: an argument for other totals, and for :meth:`evaluate`."""
+        return function(self.data, *along, *small)
+
+    def evaluate(self, *pending: Any) -> tuple[Any, ...]:
+        """Values of pending totals, all in one computation."""
+        return pending
+
+    def total(
+        self, function: Callable[..., Any], *small: Any, along: Sequence[Array] = (), combine: Combine = add
+    ) -> Any:
+        """``function(rows, *along, *small)``, combined over all rows.
+
+        Parameters
+        ----------
+        function : callable
+            Of a module, so that it can travel. Gets rows of the matrix, the same rows of ``along``, then ``small``.
+        small : any
+            Numbers and small arrays, or pending totals.
+        along : sequence of arrays
+            Tall arrays, whose rows belong to those of the matrix.
+        combine : callable
+            Makes one result out of two; adds by default.
+        """
+        return self.evaluate(self.pending(function, *small, along=along, combine=combine))[0]
+
+    def map_rows(
+        self,
+        function: Callable[..., Array],
+        *small: Any,
+        along: Sequence[Array] = (),
+        columns: int | None = None,
+        dtype: Any = None,
+    ) -> Array:
+        """New rows ``function(rows, *along, *small)``, in the chunks of the matrix, when they are needed.
+
+        ``columns`` is their number of columns, None for a vector; ``dtype`` is that of the matrix unless given.
+        """
+        return function(self.data, *along, *small)
+
+    def sweep(
+        self,
+        function: Callable[..., tuple[Any, ...]],
+        *small: Any,
+        along: Sequence[Array] = (),
+        columns: int | None = None,
+        dtype: Any = None,
+    ) -> tuple[Array, tuple[Any, ...]]:
+        """New rows and sums from one pass: ``function(rows, *along, *small)`` returns both, the rows first.
+
+        The new rows are kept in memory.
+        """
+        rows, *sums = function(self.data, *along, *small)
+        return rows, tuple(sums)
+
+    def kept(self) -> "Operand":
+        """The same matrix in memory where half the memory of the workers holds it, for loops that read it often."""
+        return self
+
+    def keep(self, *rows: Array) -> tuple[Array, ...]:
+        """Tall arrays computed and kept in memory."""
+        return rows
+
+    def split(self, values: NDArray[Any]) -> Array:
+        """A tall host array, cut into the chunks of the matrix."""
+        return values
+
+    def draw_rows(self, rng: np.random.Generator, draw: Draw) -> Array:
+        """``draw(rng, n_rows)``, a column of random numbers of the library and type of the matrix.
+
+        Chunks draw their own rows from the same sequence: ``draw`` takes any number of rows, one after another.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> X = operand(da.zeros((5, 2), chunks=(2, 2)))
+        >>> parts = X.draw_rows(np.random.default_rng(0), lambda rng, n: rng.random((n, 1))).compute()
+        >>> bool((parts == np.random.default_rng(0).random((5, 1))).all())
+        True
+        """
+        return to_like(draw(rng, self.shape[0]), self.like)
+
+
+class Chunks(Operand):
+    """A Dask array in chunks of whole rows, dense or sparse: chunks stay where they are, and small sums travel.
+
+    Each total is one computation, by the running ``distributed.Client`` or by threads of this process. Nothing is
+    computed before a total, a sweep, or :meth:`keep`.
+    """
+
+    @property
+    def like(self) -> Array:
+        """An empty numpy array: small results are on this machine."""
+        return np.empty(0, dtype=self.dtype)
+
+    @property
+    def native(self) -> Any:
+        """The Dask array."""
+        return self.data
+
+    @property
+    def stored_per_row(self) -> float:
+        """Number of columns: nobody has counted the entries."""
+        return self.shape[1]
+
+    def rmatmul(self, left: Array) -> Array:
+        """``left.T @ X``, one computation."""
+        return self.total(_rmatmul, along=(left,))
+
+    def __matmul__(self, right: Array) -> Array:
+        return self.map_rows(_matmul, right, columns=right.shape[1] if right.ndim == 2 else None)
+
+    def pending(
+        self, function: Callable[..., Any], *small: Any, along: Sequence[Array] = (), combine: Combine = add
+    ) -> Any:
+        """A total in a lazy box."""
+        import dask.array
+
+        arrays = (self.data, *along)
+        if any(is_chunked(value) for value in small):
+            # The matrix is read again once the other total is there; chunks that were kept for that would fill the
+            # memory of the workers.
+            arrays = tuple(_recomputed(array) for array in arrays)
+        gather = partial(_combined, combine)
+        return dask.array.reduction(
+            _boxes(function, arrays, small),
+            chunk=_unchanged,
+            combine=gather,
+            aggregate=gather,
+            axis=0,
+            keepdims=True,
+            concatenate=False,
+            split_every=SPLIT_EVERY,
+            dtype=object,
+            meta=np.empty((0, 0), dtype=object),
+        )
+
+    def evaluate(self, *pending: Any) -> tuple[Any, ...]:
+        """Values of pending totals, all in one computation."""
+        import dask
+
+        with _computing():
+            return tuple(box.item() for box in dask.compute(*pending))
+
+    def map_rows(
+        self,
+        function: Callable[..., Array],
+        *small: Any,
+        along: Sequence[Array] = (),
+        columns: int | None = None,
+        dtype: Any = None,
+    ) -> Array:
+        """Lazy rows in the same chunks."""
+        return self._rows(_boxes(function, (self.data, *along), small), columns, dtype, _opened)
+
+    def sweep(
+        self,
+        function: Callable[..., tuple[Any, ...]],
+        *small: Any,
+        along: Sequence[Array] = (),
+        columns: int | None = None,
+        dtype: Any = None,
+    ) -> tuple[Array, tuple[Any, ...]]:
+        """New rows, which stay with the workers, and sums: one submission.
+
+        Rows that a lost worker takes with it are made again from those before them.
+        """
+        boxes = _boxes(function, (self.data, *along), small)
+        rows = self._rows(boxes, columns, dtype, _first)
+        sums = operand(boxes).pending(_rest_of_box)
+        rows, sums = _persisted(rows, sums)
+        return rows, self.evaluate(sums)[0]
+
+    def _rows(self, boxes: Array, columns: int | None, dtype: Any, item: Callable[..., Any]) -> Array:
+        dtype = np.dtype(self.dtype if dtype is None else dtype)
+        chunks = self.data.chunks[0]
+        if columns is None:
+            return boxes.map_blocks(item, dtype=dtype, chunks=(chunks,), drop_axis=1, meta=np.empty(0, dtype=dtype))
+        shape = {"chunks": (chunks, (columns,)), "meta": np.empty((0, 0), dtype=dtype)}
+        return boxes.map_blocks(item, dtype=dtype, **shape)
+
+    def kept(self) -> "Operand":
+        """Chunks in the memory of the workers where they fit, else to be made again each time they are read."""
+        return Chunks(*self.keep(self.data)) if self.total(_bytes) <= 0.5 * _memory() else self
+
+    def keep(self, *rows: Array) -> tuple[Array, ...]:
+        """Lazy tall arrays computed and kept in the memory of the workers."""
+        return _persisted(*rows)
+
+    def split(self, values: NDArray[Any]) -> Array:
+        """A tall host array, cut into the chunks of the matrix."""
+        import dask.array
+
+        return dask.array.from_array(values, chunks=(self.data.chunks[0], *((size,) for size in values.shape[1:])))
+
+    def draw_rows(self, rng: np.random.Generator, draw: Draw) -> Array:
+        """A lazy column; what travels is where in the sequence of the generator a chunk begins."""
+        import dask.array
+
+        places = np.empty((self.data.numblocks[0], 1), dtype=object)
+        for i, n_rows in enumerate(self.data.chunks[0]):
+            places[i, 0] = (rng.bit_generator.state, n_rows)
+            draw(rng, n_rows)  # a rejected draw takes numbers too: where the next chunk begins is only known now
+        boxes = dask.array.from_array(places, chunks=(1, 1))
+        return self._rows(boxes, 1, None, partial(_drawn, draw, self.dtype))
+
+
+def _boxes(function: Callable[..., Any], arrays: Sequence[Array], small: Sequence[Any]) -> Array:
+    """What ``function(*chunks, *small)`` returns for each chunk of rows, one object each.
+
+    Small arguments are one chunk of the graph: they travel to each worker once, and can be sent again.
+    """
+    import dask.array
+
+    later = [place for place, value in enumerate(small) if is_chunked(value)]
+    ready = [None if is_chunked(value) else value for value in small]
+    return dask.array.map_blocks(
+        partial(_boxed_call, function, len(arrays), later),
+        *arrays,
+        dask.array.from_array(_box(ready), chunks=(1, 1)),
+        *(small[place] for place in later),
+        chunks=((1,) * arrays[0].numblocks[0], (1,)),
+        dtype=object,
+        meta=np.empty((0, 0), dtype=object),
+    )
+
+
+def _boxed_call(function: Callable[..., Any], n_arrays: int, later: list[int], *blocks: Any) -> NDArray[Any]:
+    chunks, (sent, *pending) = blocks[:n_arrays], blocks[n_arrays:]
+    small = list(sent.item())
+    for place, box in zip(later, pending, strict=True):
+        small[place] = box.item()
+    with single_thread():  # Dask works on one chunk per core
+        return _box(function(*chunks, *small))
+
+
+def _box(value: Any) -> NDArray[Any]:
+    box = np.empty((1, 1), dtype=object)
+    box[0, 0] = value
+    return box
+
+
+def _opened(box: NDArray[Any]) -> Any:
+    return box.item()
+
+
+def _first(box: NDArray[Any]) -> Any:
+    return box.item()[0]
+
+
+def _rest_of_box(box: NDArray[Any]) -> tuple[Any, ...]:
+    return tuple(box.item()[1:])
+
+
+def _unchanged(boxes: Any, axis: Any, keepdims: bool) -> Any:
+    return boxes
+
+
+def _combined(combine: Combine, boxes: Any, axis: Any, keepdims: bool) -> NDArray[Any]:
+    first, *others = _flat(boxes)
+    result = first.item()
+    for other in others:
+        result = combine(result, other.item())
+    return _box(result)
+
+
+def _flat(boxes: Any) -> list[NDArray[Any]]:
+    return [box for part in boxes for box in _flat(part)] if isinstance(boxes, list) else [boxes]
+
+
+def _matmul(X: Any, right: Any) -> Any:
+    return X @ right
+
+
+def _rmatmul(X: Any, left: Any) -> Any:
+    return np.asarray((X.T @ left).T)
+
+
+def _drawn(draw: Draw, dtype: Any, place: NDArray[Any]) -> NDArray[Any]:
+    state, n_rows = place.item()
+    bits = getattr(np.random, state["bit_generator"])()
+    bits.state = state
+    return draw(np.random.Generator(bits), n_rows).astype(dtype)
+
+
+def _recomputed(array: Array) -> Array:
+    """The same lazy array under other names, so that its chunks are made again and not kept."""
+    from dask.graph_manipulation import clone
+
+    return clone(array, seed="second reading")
+
+
+def _persisted(*arrays: Array) -> tuple[Array, ...]:
+    import dask
+
+    with _computing():
+        kept: tuple[Array, ...] = dask.persist(*arrays)
+    return kept
+
+
+def _computing() -> AbstractContextManager[Any]:
+    """Let parameters travel inside Dask's graph without a warning, and keep BLAS to one thread per chunk here."""
+    if "distributed" not in sys.modules:
+        return one_blas_thread()
+    import dask
+
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH})
+
+
+def _bytes(X: Any) -> int:
+    return sum(part.nbytes for part in ((X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)))
+
+
+def _memory() -> float:
+    """Bytes that the workers may use, or this machine has where there are none."""
+    try:
+        from distributed import get_client
+
+        workers = get_client().scheduler_info(n_workers=-1)["workers"].values()
+        return float(sum(worker["memory_limit"] or 0 for worker in workers))
+    except (ImportError, ValueError):
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else 0.0

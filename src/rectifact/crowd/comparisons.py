@@ -1,0 +1,178 @@
+"""The vote and the older methods as estimators, to compare with."""
+
+from collections.abc import Sequence
+from numbers import Real
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectifact.core.monitor import Callback, monitor_of, set_fit_report
+from rectifact.core.validation import RUN_CONSTRAINTS, Interval, fit_context
+from rectifact.crowd.base import Aggregator, ClosedForm, refuse_weights
+from rectifact.crowd.baselines import eigen_ratio, ghosh_svd, kos, minimax_entropy
+from rectifact.crowd.data.answers import Answers
+from rectifact.crowd.data.read import read_answers
+from rectifact.crowd.em import vote_shares
+from rectifact.io.checkpoint import open_checkpoint
+
+__all__ = ["KOS", "EigenRatio", "GhoshSVD", "MajorityVote", "MinimaxEntropy"]
+
+
+class MajorityVote(ClosedForm):
+    """The class that most annotators chose.
+
+    ``probas_`` holds the shares of the votes. In ``labels_`` a tie goes to the class that comes first in
+    ``classes_``; :func:`rectifact.metrics.expected_error` counts ties by their share instead.
+
+    Parameters
+    ----------
+    missing : what stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`
+
+    Attributes
+    ----------
+    labels_, probas_ : arrays in the order of ``tasks_``; columns of ``probas_`` in the order of ``classes_``
+    tasks_, workers_, classes_ : arrays
+    n_iter_, converged_, stop_reason_, history_, resolved_ : how the fit went; a vote needs no iterations
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> answers = pd.DataFrame({"task": ["a", "a", "a", "b"], "worker": [1, 2, 3, 1], "label": list("xyxy")})
+    >>> MajorityVote().fit(answers).labels_.tolist()
+    ['x', 'y']
+    """
+
+    _takes_weights = True
+    _takes_blocks = True
+
+    def _posteriors(self, answers: Answers) -> NDArray[np.float64]:
+        return vote_shares(answers.votes())
+
+
+class KOS(ClosedForm):
+    """Karger, Oh and Shah's low-rank method; labels without probabilities. For comparison.
+
+    Parameters and attributes are those of :class:`MajorityVote`; see :func:`rectifact.crowd.baselines.kos`.
+
+    Examples
+    --------
+    >>> from rectifact.datasets import make_crowd
+    >>> len(KOS().fit(make_crowd(100, 10, 2).answers).labels_)
+    100
+    """
+
+    def _posteriors(self, answers: Answers) -> NDArray[np.float64]:
+        return kos(answers).posteriors
+
+
+class GhoshSVD(ClosedForm):
+    """Ghosh, Kale and McAfee's singular vector, for two classes; labels without probabilities. For comparison.
+
+    Parameters and attributes are those of :class:`MajorityVote`; see :func:`rectifact.crowd.baselines.ghosh_svd`.
+
+    Examples
+    --------
+    >>> from rectifact.datasets import make_crowd
+    >>> len(GhoshSVD().fit(make_crowd(100, 10, 2).answers).labels_)
+    100
+    """
+
+    def _posteriors(self, answers: Answers) -> NDArray[np.float64]:
+        return ghosh_svd(answers).posteriors
+
+
+class EigenRatio(ClosedForm):
+    """Dalvi and others' ratio of eigenvectors, for two classes; labels without probabilities. For comparison.
+
+    Parameters and attributes are those of :class:`MajorityVote`; see :func:`rectifact.crowd.baselines.eigen_ratio`.
+
+    Examples
+    --------
+    >>> from rectifact.datasets import make_crowd
+    >>> len(EigenRatio().fit(make_crowd(100, 10, 2).answers).labels_)
+    100
+    """
+
+    def _posteriors(self, answers: Answers) -> NDArray[np.float64]:
+        return eigen_ratio(answers).posteriors
+
+
+class MinimaxEntropy(Aggregator):
+    """Regularised minimax conditional entropy of Zhou and others (2014), with a matrix per worker and per task.
+
+    Tasks have peculiarities of their own here, unlike in Dawid-Skene. It takes many answers per task to learn
+    them, and much more time. The class prior is uniform, as published: use it where classes are balanced.
+
+    Parameters
+    ----------
+    worker_penalty, task_penalty : strength of the regularisers; None is the authors' rule
+    missing : what stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`
+    max_iter, tol : stop when the objective changes by less than ``tol`` times its first value
+    random_state : accepted by all estimators; nothing is drawn at random here
+    verbose : whether to log progress
+    callbacks : called with each row of the history; a true value stops the run
+    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
+    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
+        none, the fit begins
+
+    Attributes
+    ----------
+    labels_, probas_, tasks_, workers_, classes_ : as in :class:`MajorityVote`
+    confusions_ : array (n_workers, n_classes observed, n_classes true), on a task without peculiarities
+    n_iter_, converged_, stop_reason_, history_, resolved_ : how the fit went
+
+    Examples
+    --------
+    >>> from rectifact.datasets import make_crowd
+    >>> MinimaxEntropy().fit(make_crowd(100, 10, 2).answers).confusions_.shape
+    (10, 2, 2)
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "worker_penalty": [Interval(Real, 0, None, closed="neither"), None],
+        "task_penalty": [Interval(Real, 0, None, closed="neither"), None],
+        "missing": "no_validation",
+        **RUN_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        worker_penalty: float | None = None,
+        task_penalty: float | None = None,
+        *,
+        missing: Any = "auto",
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        verbose: bool | int = False,
+        callbacks: Sequence[Callback] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
+    ) -> None:
+        self.worker_penalty = worker_penalty
+        self.task_penalty = task_penalty
+        self.missing = missing
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.checkpoint = checkpoint
+        self.resume = resume
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, data: Any, y: None = None) -> Self:
+        """Fit the model; ``data`` is whatever :func:`rectifact.crowd.read_answers` takes."""
+        answers = read_answers(data, missing=self.missing)
+        refuse_weights(self, answers)
+        monitor = monitor_of(self, monotone=True, checkpoint=open_checkpoint(self, *answers.codes))
+        model = minimax_entropy(
+            answers, monitor=monitor, worker_penalty=self.worker_penalty, task_penalty=self.task_penalty
+        )
+        self._set_result(answers, model.posteriors)
+        self.confusions_ = model.confusions
+        self.resolved_ = {"columns": answers.columns}
+        set_fit_report(self, monitor)
+        return self

@@ -1,0 +1,1 @@
+"""What comes in: answers from tables, files, matrices and partitions."""

@@ -1,0 +1,278 @@
+"""Answers as three integer vectors, whatever they came from."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from rectifact.core.errors import InputError, InputTypeError
+
+__all__ = [
+    "NAMED",
+    "WHOLE_NUMBER",
+    "Answers",
+    "check_comparable",
+    "check_seen",
+    "encode",
+    "listed",
+    "make_answers",
+    "merge_answers",
+    "object_array",
+    "plain",
+    "plain_text",
+    "with_classes",
+]
+
+Codes = NDArray[Any]
+"""Integers that number tasks, workers or classes."""
+
+MOST_VOTE_CELLS = 1 << 29
+"""Tasks times classes, of which a table of votes takes 4 GiB."""
+
+MOST_UNSEEN = 1000
+"""Classes that nobody chose which ``n_classes`` may add."""
+
+NAMED = 5
+"""Workers or classes that a message names, before it says how many more there are."""
+
+WHOLE_NUMBER = re.compile(r"-?\d+(\.0*)?")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Who answered what, as integer codes. A repeated (task, worker) pair is a separate reading.
+
+    Attributes
+    ----------
+    task, worker, label : integer arrays of shape (n_answers,), positions in the next three
+    tasks, workers, classes : arrays of the original values; tasks and workers in order of appearance,
+        classes sorted (text that looks like numbers, by number)
+    columns : which columns of a table were read as task, worker and label
+    weight : array (n_answers,), how much each answer counts, or None: all the same
+    """
+
+    task: Codes
+    worker: Codes
+    label: Codes
+    tasks: NDArray[Any]
+    workers: NDArray[Any]
+    classes: NDArray[Any]
+    columns: dict[str, str] = field(default_factory=dict)
+    weight: NDArray[np.float64] | None = None
+
+    def weighted(self, weight: ArrayLike) -> "Answers":
+        """The same answers, each counting for its ``weight``."""
+        try:
+            values = np.asarray(weight, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise InputTypeError(f"weights must be numbers: {error}.") from error
+        if values.shape != (len(self),) or not (values >= 0).all() or not 0 < values.sum() < 1e15:
+            raise InputError(
+                f"weights holds one number of at least 0, not all 0, for each of the {len(self)} answers; got shape "
+                f"{values.shape}. Give them in the order of the answers."
+            )
+        kept = values > 0
+        task, worker, label = self.task[kept], self.worker[kept], self.label[kept]
+        return replace(self, task=task, worker=worker, label=label, weight=values[kept])
+
+    def recoded(self, classes: NDArray[Any]) -> "Answers":
+        """The same answers, with labels numbered as in ``classes``."""
+        position = pd.Index(classes).get_indexer(pd.Index(self.classes))
+        unknown = np.flatnonzero((position < 0) & (np.bincount(self.label, minlength=len(self.classes)) > 0))
+        if unknown.size:
+            raise InputError(
+                f"The label {plain(self.classes[unknown[0]])!r} is not among the classes {list(classes)}. Add it, or "
+                "drop it."
+            )
+        return replace(self, label=position[self.label], classes=np.asarray(classes))
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    @property
+    def codes(self) -> tuple[Codes, Codes, Codes, Any]:
+        """All that a fit sees: task, worker, label and weight of each answer."""
+        return self.task, self.worker, self.label, self.weight
+
+    def votes(self) -> NDArray[np.float64]:
+        """Number, or weight, of the answers for each class, of shape (n_tasks, n_classes)."""
+        shape = len(self.tasks), len(self.classes)
+        if shape[0] * shape[1] > MOST_VOTE_CELLS:
+            raise InputError(f"{shape[1]} classes are too many for {shape[0]} tasks. Merge rare labels into 'other'.")
+        cells = np.bincount(
+            self.task.astype(np.int64) * shape[1] + self.label, weights=self.weight, minlength=shape[0] * shape[1]
+        )
+        return cells.reshape(shape).astype(np.float64)
+
+    def one_hot(self) -> sp.csr_array:
+        """Answers by task, of shape (n_tasks, n_workers * n_classes): the matrix B, one entry per reading."""
+        shape = len(self.tasks), len(self.workers) * len(self.classes)
+        index = np.int32 if max(shape) < 2**31 else np.int64
+        column = self.worker.astype(index) * len(self.classes) + self.label.astype(index)
+        data = np.ones(len(self)) if self.weight is None else self.weight
+        B = sp.coo_array((data.astype(np.float32), (self.task.astype(index), column)), shape=shape)
+        B.has_canonical_format = True  # a repeated reading stays an entry of its own
+        return B.tocsr()
+
+
+def with_classes(answers: Answers, n_classes: int | None) -> Answers:
+    """Make room for classes that nobody chose, where classes are whole numbers counted from 0 or 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rectifact.crowd import read_answers
+    >>> with_classes(read_answers(np.array([[1, 3], [3, 3]])), 4).classes
+    array([1, 2, 3, 4])
+    """
+    seen = answers.classes
+    if n_classes is None or n_classes == len(seen):
+        return answers
+    if n_classes < len(seen):
+        raise InputError(f"n_classes={n_classes}, but the answers hold {len(seen)}: {seen.tolist()}. Raise it.")
+    seen_as = {plain_text(value): value for value in seen.tolist()}
+    first = 0 if "0" in seen_as else 1
+    wanted = [str(first + k) for k in range(min(n_classes, len(seen) + MOST_UNSEEN))]
+    if n_classes > len(wanted) or not seen_as.keys() <= set(wanted):
+        raise InputError(
+            f"n_classes={n_classes} needs classes numbered from 0 or 1 without many gaps; found {seen.tolist()}. Name "
+            "all of them instead: read_answers(data, classes=[...])."
+        )
+    every = np.array([seen_as.get(text, text) for text in wanted], dtype=seen.dtype)
+    position = {text: k for k, text in enumerate(wanted)}
+    label = np.array([position[plain_text(value)] for value in seen.tolist()])[answers.label]
+    return replace(answers, classes=every, label=label)
+
+
+def merge_answers(old: Answers, more: Answers) -> tuple[Answers, Codes]:
+    """Both together, old tasks and workers first, and the positions of the tasks that got more answers."""
+    tasks = pd.Index(old.tasks).append(pd.Index(more.tasks).difference(pd.Index(old.tasks), sort=False))
+    workers = pd.Index(old.workers).append(pd.Index(more.workers).difference(pd.Index(old.workers), sort=False))
+    task, worker = tasks.get_indexer(more.tasks)[more.task], workers.get_indexer(more.workers)[more.worker]
+    weight = None
+    if old.weight is not None or more.weight is not None:
+        weight = np.concatenate([np.ones(len(a)) if a.weight is None else a.weight for a in (old, more)])
+    merged = Answers(
+        np.concatenate([old.task, task]),
+        np.concatenate([old.worker, worker]),
+        np.concatenate([old.label, more.label]),
+        tasks.to_numpy(),
+        workers.to_numpy(),
+        old.classes,
+        old.columns,
+        weight,
+    )
+    return merged, np.unique(task)
+
+
+def encode(values: Any, role: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Codes in order of appearance, -1 where there is no value, and the values."""
+    try:
+        codes, uniques = pd.factorize(values)
+    except TypeError as error:
+        raise InputTypeError(f"A {role} is a list or a dict ({error}). Turn it into text first.") from error
+    if uniques.dtype.kind in "mM":  # or their tolist would give nanoseconds
+        uniques = pd.Index(uniques).astype(object).to_numpy()
+    return codes.astype(np.int32), np.asarray(uniques)
+
+
+def make_answers(
+    codes: dict[str, Codes],
+    values: dict[str, NDArray[Any]],
+    classes: Sequence[Any] | None,
+    columns: dict[str, str],
+) -> Answers:
+    """Answers of codes and values by role, the classes put in order: the given one, or sorted."""
+    if not len(codes["label"]):
+        raise InputError("There are no answers in this data. Check the file, or what stands for a missing answer.")
+    seen = values["label"].tolist()
+    ordered = _sort_classes(seen) if classes is None else list(classes)
+    try:
+        position = {value: i for i, value in enumerate(ordered)}
+    except TypeError as error:
+        raise InputTypeError(f"A class is a list or a dict ({error}). Turn it into text first.") from error
+    if len(position) < len(ordered):
+        raise InputError(f"A class is listed twice among {ordered}. List each once.")
+    unknown = [value for value in seen if value not in position]
+    if unknown:
+        raise InputError(f"The label {unknown[0]!r} is not among the given classes {ordered}. Add it, or drop it.")
+    kept = object_array(ordered)
+    if values["label"].dtype != object and len({type(value) for value in ordered}) == 1:
+        kept = kept.astype(values["label"].dtype)
+    label = np.array([position[value] for value in seen], dtype=np.int32)[codes["label"]]
+    return Answers(codes["task"], codes["worker"], label, values["task"], values["worker"], kept, columns)
+
+
+def _sort_classes(seen: list[Any]) -> list[Any]:
+    """Numbers, and text that reads as numbers, by value; what has no order of its own by type and text."""
+    try:
+        if np.isfinite([float(value) for value in seen]).all():
+            return sorted(seen, key=lambda value: (float(value), str(value)))
+    except (TypeError, ValueError):
+        pass
+    try:
+        return sorted(seen)
+    except TypeError:
+        return sorted(seen, key=lambda value: (type(value).__name__, repr(value)))
+
+
+def check_comparable(answers: Answers) -> None:
+    """Refuse data from which nothing can be learnt: one worker, one class, as many classes as answers."""
+    lonely = (answers.worker == answers.worker[0]).all()
+    workers = answers.workers[answers.worker[:1]] if lonely else answers.workers
+    check_seen(workers, answers.classes, int(np.count_nonzero(np.bincount(answers.label))), len(answers))
+
+
+def check_seen(workers: NDArray[Any], classes: NDArray[Any], n_seen: int, n_answers: int) -> None:
+    """Refuse ``n_answers`` by these ``workers`` from which nothing can be learnt; they hold ``n_seen`` classes."""
+    if len(workers) == 1:
+        raise InputError(
+            f"All answers come from one worker, {plain(workers[0])!r}, so that there is "
+            "nothing to compare. Add the answers of others, or name the column that tells workers apart."
+        )
+    if len(classes) < 2:
+        raise InputError(
+            f"Every answer is {plain(classes[0])!r}: with one class there is nothing to decide. Name the "
+            "column with the labels, or list all classes."
+        )
+    if n_seen >= max(n_answers, 3):
+        raise InputError(
+            f"There are {n_seen} classes for {n_answers} answers, so that no two answers agree. "
+            "Name the column with the labels; free text or measurements must be grouped into classes first."
+        )
+
+
+def object_array(values: Sequence[Any]) -> NDArray[Any]:
+    """One-dimensional array of any values; np.array would turn tuples into rows and mixed types into text."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = list(values)
+    return array
+
+
+def plain_text(value: Any) -> str:
+    """Text of a value; whole numbers, however they are written, without a fraction."""
+    text = str(plain(value))
+    return text.split(".")[0] if WHOLE_NUMBER.fullmatch(text) else text
+
+
+def plain(value: Any) -> Any:
+    """Python's own number for a numpy one, so that messages show 1 and not np.int64(1)."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def listed(names: NDArray[Any]) -> str:
+    r"""The first names, as Python writes them, so that control characters are harmless.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> listed(np.array(["ann", "b\x1b"])), listed(np.arange(7))
+    ("'ann', 'b\\x1b'", '0, 1, 2, 3, 4 and 2 more')
+    """
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(repr(plain(name)) for name in names[:NAMED]) + more

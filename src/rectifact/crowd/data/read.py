@@ -1,0 +1,255 @@
+"""Answers come in as tables, files or matrices; here they are told apart and read."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rectifact.core.errors import InputError, InputTypeError
+from rectifact.crowd.data.answers import (
+    Answers,
+    check_comparable,
+    encode,
+    make_answers,
+    object_array,
+    plain,
+    plain_text,
+)
+from rectifact.crowd.data.matrices import equal, from_matrix, from_sparse, to_matrix, whole_numbers
+from rectifact.crowd.data.sources import is_source, refuse_source
+from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, find_gold_column, looks_long, read_table
+
+__all__ = ["Gold", "labelled", "match_gold", "matched", "read_answers", "read_gold", "read_more", "warn_of_empty"]
+
+Gold = tuple[NDArray[Any], NDArray[Any]]
+"""Tasks and their certain labels."""
+
+LEAVE_OUT_WIDE = "It has columns for task, worker and label, so that it is long: leave out wide=True (--wide)."
+
+
+def read_answers(
+    data: Any,
+    *,
+    task: str | None = None,
+    worker: str | None = None,
+    label: str | None = None,
+    wide: bool = False,
+    missing: Any = "auto",
+    classes: Sequence[Any] | None = None,
+) -> Answers:
+    """Bring answers of any common shape into :class:`Answers`.
+
+    Parameters
+    ----------
+    data : one of
+
+        - a pandas, polars or pyarrow table with one answer per row;
+        - the path of such a table as CSV, TSV (kept as text, so that ``007`` and ``NA`` survive) or Parquet;
+        - with ``wide=True``, a table or file with one row per task and one column per annotator;
+        - a dense matrix, tasks by workers;
+        - a scipy sparse matrix, tasks by workers, whose classes are numbered from 1: 0 is no answer.
+    task, worker, label : names of the columns, where they are not ``task``, ``worker``, ``label`` or a name
+        that MTurk, Label Studio, Argilla, Prodigy and their like use. In a wide table ``task`` names the
+        column that is no annotator; without one, rows are numbered.
+    wide : whether a table has one column per annotator
+    missing : what stands for no answer, besides an empty cell. ``"auto"`` takes NaN and -1 in a matrix or a wide
+        table, and asks if all labels are -1 and 1; ``np.nan`` takes NaN alone, and -1 is a label then. Rows of a
+        long table without a label are skipped, and a UserWarning says how many.
+    classes : all classes in the order wanted, also those that nobody chose
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> answers = read_answers(np.array([[1, 2, -1], [2, 2, 1]]))
+    >>> len(answers), answers.classes
+    (5, array([1, 2]))
+    """
+    answers = _coded(data, {"task": task, "worker": worker, "label": label}, wide, missing, classes)
+    check_comparable(answers)
+    return answers
+
+
+def _coded(data: Any, names: dict[str, str | None], wide: bool, missing: Any, classes: Sequence[Any] | None) -> Answers:
+    if np.ndim(missing) != 0 or (classes is not None and np.ndim(np.asarray(classes, dtype=object)) == 0):
+        raise InputTypeError("missing is one value that stands for no answer, and classes a list of all classes.")
+    if isinstance(data, Answers):
+        return data if classes is None else data.recoded(object_array(classes))
+    if is_source(data):
+        refuse_source(data)
+    if isinstance(data, str | Path):
+        data = read_table(Path(data), None if wide else names)
+    elif isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    if sp.issparse(data):
+        return from_sparse(data, missing, classes)
+    if nw.dependencies.is_into_dataframe(data) or isinstance(data, nw.DataFrame):
+        frame = _open_frame(data, wide)
+        if not wide:
+            return _from_long(frame, names, missing, classes)
+        if names["worker"] is not None or names["label"] is not None:
+            raise InputError("A wide table has one column per worker, so that only its task column has a name to give.")
+        return _from_wide(frame, names["task"], missing, classes)
+    matrix = to_matrix(data)
+    return from_matrix(matrix, np.arange(matrix.shape[0]), np.arange(matrix.shape[1]), missing, classes, {})
+
+
+def _open_frame(data: Any, wide: bool) -> Any:
+    if wide and isinstance(data, pd.DataFrame) and data.index.name is not None:
+        data = data.reset_index()  # what pivot makes: the tasks are the index
+    try:
+        return nw.from_native(data, eager_only=True, pass_through=False)
+    except ValueError as error:
+        raise InputError(f"The columns cannot be told apart: {error}. Give each a name of its own.") from error
+
+
+def read_more(
+    data: Any, classes: NDArray[Any], *, missing: Any = "auto", workers: NDArray[Any] | None = None
+) -> Answers:
+    """Answers that come later, of the same classes; with ``workers``, by these alone and coded like them."""
+    answers = _coded(data, dict.fromkeys(COLUMN_NAMES), False, missing, classes.tolist())
+    if workers is None:
+        return answers
+    position = pd.Index(workers).get_indexer(pd.Index(answers.workers))
+    unknown = answers.workers[position < 0]
+    if len(unknown):
+        raise InputError(
+            f"{len(unknown)} workers were not in the data of fit, first {plain(unknown[0])!r}. Leave their answers "
+            "out, or take them in with partial_fit."
+        )
+    return replace(answers, worker=position[answers.worker], workers=workers)
+
+
+def matched(values: NDArray[Any], known: Any) -> NDArray[Any]:
+    """Positions of ``values`` in ``known``, -1 where there is none; a number and its text are the same."""
+    position = pd.Index(known).get_indexer(pd.Index(values))
+    by_text = pd.Index([plain_text(value) for value in known]).drop_duplicates()
+    if (position < 0).any() and len(by_text) == len(known):
+        texts = by_text.get_indexer(pd.Index([plain_text(value) for value in values]))
+        position = np.where(position < 0, texts, position)
+    return position
+
+
+def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
+    """Certain labels as arrays of tasks and labels: from a dict or Series by task, or a table or file with both.
+
+    ``columns`` are those that the answers were read from: those of gold labels may have the same names.
+    """
+    if isinstance(data, str | Path):
+        try:
+            data = read_table(Path(data))
+        except InputError as error:
+            raise InputError(f"The gold labels cannot be read. {error}") from error
+    if isinstance(data, Mapping):
+        data = pd.Series(data)
+    if isinstance(data, pd.Series):
+        return data.index.to_numpy(), data.to_numpy()
+    if nw.dependencies.is_into_dataframe(data):
+        frame = _open_frame(data, wide=False)
+        own = columns or {}
+        task, label = (find_gold_column(frame.columns, role, own.get(role)) for role in ("task", "label"))
+        return frame.get_column(task).to_numpy(), frame.get_column(label).to_numpy()
+    raise InputTypeError(f"gold is a dict or Series of labels by task, a table, or a file; got {type(data).__name__}.")
+
+
+def match_gold(gold: Gold, answers: Answers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Certain labels as task and class codes, sorted by task; those of tasks that nobody answered are left out."""
+    tasks, labels = gold
+    task, label = matched(tasks, answers.tasks), matched(labels, answers.classes)
+    unknown = np.flatnonzero((label < 0) & (task >= 0))
+    if unknown.size:
+        raise InputError(
+            f"The gold label {plain(labels[unknown[0]])!r} of task {plain(tasks[unknown[0]])!r} is none of the "
+            f"classes {answers.classes.tolist()}. Correct it, or add it with read_answers(data, classes=[...])."
+        )
+    if not (task >= 0).any():
+        raise InputError("No task with a gold label was answered. Check that both name the tasks alike.")
+    order = np.argsort(task[task >= 0], kind="stable")
+    task, label = task[task >= 0][order], label[task >= 0][order]
+    if (np.diff(task) == 0).any():
+        raise InputError("A task has two gold labels. Keep one of them.")
+    return task, label
+
+
+def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: Sequence[Any] | None) -> Answers:
+    columns = {role: find_column(frame.columns, role, name) for role, name in given.items()}
+    if len(set(columns.values())) < len(columns):
+        raise InputError(f"Task, worker and label are three columns; got {columns}. Name each of them.")
+    kept, n_empty = labelled(frame.get_column(columns["label"]).to_numpy(), missing)
+    warn_of_empty(n_empty, stacklevel=5)
+    if not kept.all():
+        frame = frame.filter(kept.tolist())
+    codes, values = {}, {}
+    for role, column in columns.items():  # one after the other, so that big tables are not held three times
+        codes[role], values[role] = encode(frame.get_column(column).to_numpy(), role)
+        lost = np.flatnonzero(codes[role] < 0)
+        if lost.size:
+            row = {
+                other: plain(frame.get_column(name)[int(lost[0])]) for other, name in columns.items() if other != role
+            }
+            place = ", ".join(f"{other}={value!r}" for other, value in row.items())
+            raise InputError(
+                f"{lost.size} answers have no {role}, first {place} (row {np.flatnonzero(kept)[lost[0]] + 1}). "
+                f"Drop them: frame.dropna(subset=[{columns[role]!r}])."
+            )
+    return make_answers(codes, values, classes, columns)
+
+
+def labelled(labels: NDArray[Any], missing: Any) -> tuple[NDArray[np.bool_], int]:
+    """Which answers have a label, and how many are empty, without those that ``missing`` takes out."""
+    empty, absent = np.asarray(pd.isna(labels)), np.zeros(len(labels), dtype=bool)
+    if labels.dtype.kind == "O" and empty.any():
+        labels = labels.copy()
+        labels[empty] = [np.nan if gap is pd.NA else gap for gap in labels[empty]]  # pd.NA cannot be compared
+    if not (isinstance(missing, str) and missing == "auto"):
+        absent = equal(labels.astype(object), missing)
+    if labels.dtype.kind not in "biufmM":
+        empty |= equal(labels.astype(object), "")
+    empty &= ~absent
+    return ~(absent | empty), int(empty.sum())
+
+
+def warn_of_empty(n_empty: int, *, stacklevel: int) -> None:
+    """Say how many answers without a label were left out; ``stacklevel`` counts from the caller."""
+    if n_empty:
+        warnings.warn(f"{n_empty} answers without a label were skipped.", UserWarning, stacklevel=stacklevel + 1)
+
+
+def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any] | None) -> Answers:
+    known = task is not None or any(str(name).lower() in COLUMN_NAMES["task"] for name in frame.columns)
+    column = find_column(frame.columns, "task", task) if known else None
+    workers = [name for name in frame.columns if not known or name != column]
+    tasks = frame.get_column(column).to_numpy() if known else np.arange(len(frame))
+    codes, values = encode(tasks, "task")
+    if len(values) < len(tasks) or (codes < 0).any():
+        remedy = LEAVE_OUT_WIDE if looks_long(frame.columns) else "Merge them."
+        raise InputError(f"A wide table has one row for each task; here a task is empty or has two rows. {remedy}")
+    if not workers:
+        raise InputError("A wide table has one column per worker; here is none beside the task. Check the separator.")
+    matrix = np.empty((len(frame), len(workers)), dtype=object)
+    for j, name in enumerate(workers):
+        matrix[:, j] = frame.get_column(name).to_list()
+    matrix[pd.isna(matrix)] = None  # one kind of gap, that can be compared
+    _check_annotators(whole_numbers(matrix), workers, looks_long(frame.columns))
+    columns = {} if column is None else {"task": column}
+    return from_matrix(matrix, tasks, np.array(workers, dtype=object), missing, classes, columns)
+
+
+def _check_annotators(matrix: NDArray[Any], names: list[Any], long: bool) -> None:
+    """Refuse a column that shares no label with the others: it is no annotator but a text or a number."""
+    seen = [{value for value in column if value not in (None, "")} for column in matrix.T]
+    for j, labels in enumerate(seen):
+        others = set().union(*(seen[:j] + seen[j + 1 :]))
+        if labels and others and not labels & others:
+            remedy = f"Name it as the task (task={names[j]!r}, --task {names[j]}) or drop it."
+            raise InputError(
+                f"The column {names[j]!r} shares no label with the others, so that it seems to be no annotator. "
+                f"{LEAVE_OUT_WIDE if long else remedy}"
+            )

@@ -1,0 +1,152 @@
+"""Answers that are more than a machine holds, in lazy parts: dask dataframes, folders and lists of Parquet files."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pandas as pd
+from pyarrow import parquet
+
+from rectifact.core.errors import InputError
+from rectifact.crowd.data.tables import find_column
+from rectifact.io.files import natural, reading
+
+__all__ = ["Partitions", "is_source", "needs_dask", "open_source", "refuse_source"]
+
+MOST_ROWS = 1 << 20
+"""Rows of a Parquet file that are read together; a file of more is read by its row groups."""
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """Lazy pandas tables of answers, and which of their columns are task, worker and label."""
+
+    parts: tuple[Any, ...]
+    columns: dict[str, str]
+
+
+def is_source(data: Any) -> bool:
+    """Whether the answers are to be read in parts: a dask dataframe, a folder, a pattern or a list of files.
+
+    Examples
+    --------
+    >>> is_source(["january.parquet", "february.parquet"]), is_source("answers/*.parquet"), is_source("a.parquet")
+    (True, True, False)
+    """
+    if isinstance(data, str | Path):
+        path = Path(data)
+        with suppress(OSError):  # a name that is too long; its reader says so
+            return path.is_dir() or ("*" in path.name and not path.exists())
+        return False
+    if isinstance(data, list | tuple):
+        return len(data) > 0 and all(isinstance(item, str | Path) for item in data)
+    return nw.dependencies.is_dask_dataframe(data)
+
+
+def refuse_source(data: Any) -> None:
+    """Say who takes answers in parts, where they cannot be taken."""
+    what = (
+        f"{str(data)!r} is a folder"
+        if isinstance(data, str | Path) and Path(data).is_dir()
+        else "These are answers in parts"
+    )
+    raise InputError(
+        f"{what}, which DawidSkene().fit and MajorityVote().fit read from Parquet files or a dask dataframe. Here one "
+        "table is needed: name a file, or call compute()."
+    )
+
+
+def open_source(data: Any, names: dict[str, str | None]) -> Partitions:
+    """Find the columns, and what to read; the answers themselves are read by the machines that take them up."""
+    needs_dask()
+    from dask import delayed
+
+    if nw.dependencies.is_dask_dataframe(data):
+        columns = _roles(list(data.columns), names)
+        return Partitions(tuple(data[list(columns.values())].to_delayed()), columns)
+    if isinstance(data, pd.DataFrame):  # in memory already, and small
+        return Partitions((delayed(data),), _roles(list(data.columns), names))
+    return _open_files(_files(data), names)
+
+
+def needs_dask() -> None:
+    """Say which extra is missing."""
+    if find_spec("dask") is None or find_spec("distributed") is None:
+        raise InputError(
+            "Answers in several files are read with dask, which is not there: pip install 'rectifact[dask]'."
+        )
+
+
+def _roles(found: list[str], names: dict[str, str | None]) -> dict[str, str]:
+    columns = {role: find_column(found, role, name) for role, name in names.items()}
+    if len(set(columns.values())) < len(columns):
+        raise InputError(f"Task, worker and label are three columns; got {columns}. Name each of them.")
+    return columns
+
+
+def _files(data: Any) -> list[Path]:
+    """Parquet files of a list, a folder or a pattern; a folder of folders is none."""
+    if isinstance(data, str | Path):
+        path = Path(data)
+        folder, pattern = (path, "*.parquet") if path.is_dir() else (path.parent, path.name)
+        files = sorted(folder.glob(pattern), key=natural)
+        if not files:
+            if path.is_dir():
+                raise InputError(f"{str(path)!r} is a folder without .parquet files. Name a file or another folder.")
+            raise InputError(f"There is no file {str(path)!r}. Check the pattern and the folder.")
+    else:
+        files = [Path(item) for item in data]
+    for file in files:
+        if file.suffix.lower() not in {".parquet", ".parq", ".pq"}:
+            raise InputError(
+                f"Several files of answers are Parquet files; {str(file)!r} is none. Convert it, or read it alone."
+            )
+    return [file.absolute() for file in files]  # a worker may have another folder to start from
+
+
+def _open_files(files: list[Path], names: dict[str, str | None]) -> Partitions:
+    from dask import delayed
+
+    read, parts = delayed(_read_groups, pure=False), []
+    columns: dict[str, str] = {}
+    for file in files:
+        with reading(file, "Parquet"):
+            found = parquet.ParquetFile(file)
+        here = found.schema_arrow.names
+        columns = columns or _roles(here, names)
+        absent = [name for name in columns.values() if name not in here]
+        if absent:
+            raise InputError(
+                f"{str(file)!r} has no column {absent[0]!r}, as other files have. Leave it out, or correct it."
+            )
+        rows = [found.metadata.row_group(i).num_rows for i in range(found.metadata.num_row_groups)]
+        parts += [read(file, groups, list(columns.values())) for groups in _groups(rows)]
+    return Partitions(tuple(parts), columns)
+
+
+def _groups(rows: Sequence[int]) -> list[list[int]]:
+    """Row groups to read together: neighbours of at most ``MOST_ROWS`` rows, or one alone.
+
+    Examples
+    --------
+    >>> _groups([600_000, 400_000, 3_000_000, 5])
+    [[0, 1], [2], [3]]
+    """
+    together: list[list[int]] = []
+    size = MOST_ROWS
+    for i, n in enumerate(rows):
+        if size + n > MOST_ROWS:
+            together.append([])
+            size = 0
+        together[-1].append(i)
+        size += n
+    return together
+
+
+def _read_groups(file: Path, groups: list[int], columns: list[str]) -> pd.DataFrame:
+    with reading(file, "Parquet"):
+        return parquet.ParquetFile(file).read_row_groups(groups, columns=columns).to_pandas(ignore_metadata=True)

@@ -1,0 +1,112 @@
+"""Other people's tables: their file formats and the names they give their columns."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+from rectifact.core.errors import InputError
+from rectifact.io.delimited import find_separator, text_suffix
+from rectifact.io.files import reading
+
+__all__ = ["COLUMN_NAMES", "find_column", "find_gold_column", "looks_long", "read_table"]
+
+# The names that annotation tools and platforms give the three columns, compared without case. The first
+# that a table has is taken. MTurk's batch files call the label Answer.<field of the form>.
+COLUMN_NAMES: dict[str, tuple[str, ...]] = {
+    "task": (
+        *("task", "task_id", "item", "item_id", "hitid", "_task_hash", "_input_hash", "_unit_id", "record_id"),
+        *("question", "question_id", "example_id", "document_id", "id"),
+    ),
+    "worker": (
+        *("worker", "worker_id", "workerid", "annotator", "annotator_id", "_annotator_id", "_session_id", "_worker_id"),
+        *("completed_by", "user_id", "user", "username", "rater", "judge", "labeler", "coder", "performer"),
+    ),
+    "label": (
+        *("label", "labels", "answer.label", "answer", "response", "responses", "choice", "value", "category", "class"),
+        *("rating", "annotation", "vote", "verdict"),
+    ),
+}
+
+
+def read_table(path: Path, names: dict[str, str | None] | None = None) -> pa.Table:
+    """Table in a CSV, TSV or Parquet file; the fields of the first two stay text, only empty ones are missing.
+
+    The first line of a text file shows what separates its columns: commas, semicolons or tabs.
+    Of a Parquet file only the columns of the roles in ``names`` are read, if given.
+    """
+    expected = {".csv": "CSV", ".tsv": "TSV", ".parquet": "Parquet"}.get(text_suffix(path))
+    with reading(path, expected or "a table"):
+        if path.is_dir():
+            raise IsADirectoryError
+    if expected is None:
+        raise InputError(f"{str(path)!r} should end in .csv, .tsv or .parquet, so that its format is known. Rename it.")
+    with reading(path, expected):
+        if expected == "Parquet":
+            if names is None:
+                return parquet.read_table(path)
+            found = parquet.read_schema(path).names
+            return parquet.read_table(path, columns=[find_column(found, role, name) for role, name in names.items()])
+        parse = csv.ParseOptions(delimiter=find_separator(path), newlines_in_values=True)
+        with csv.open_csv(path, parse_options=parse) as head:
+            text = {name: pa.string() for name in head.schema.names}
+        convert = csv.ConvertOptions(column_types=text, strings_can_be_null=True, null_values=[""])
+        return csv.read_csv(path, parse_options=parse, convert_options=convert)
+
+
+def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
+    """Name of the column that holds the ``role``: the given one, or one with a usual name.
+
+    Examples
+    --------
+    >>> find_column(["HITId", "WorkerId", "Answer.sentiment"], "label", None)
+    'Answer.sentiment'
+    """
+    if given is not None:
+        if given not in columns:
+            raise InputError(f"There is no column {given!r} for the {role} among {list(columns)}. Check the spelling.")
+        return given
+    names = COLUMN_NAMES[role]
+    if role == "label" and _first_named(columns, ("_task_hash", "_input_hash")) is not None:
+        names = ("answer", *names)  # Prodigy, whose label is the question and whose answer is accept or reject
+    found = _first_named(columns, names)
+    if found is not None:
+        return found
+    fields = [column for column in columns if role == "label" and str(column).lower().startswith("answer.")]
+    if len(fields) == 1:
+        return fields[0]
+    hint = " A table with one column per annotator is read with wide=True (--wide)." if role == "worker" else ""
+    if len(columns) == 1:
+        hint = " The file may be separated by something else than its name says."
+    raise InputError(
+        f"No column for the {role} among {list(columns)}. Name it: {role}='...' (--{role} on the command line).{hint}"
+    )
+
+
+def find_gold_column(columns: Sequence[str], role: str, own: str | None) -> str:
+    """Name of the column of certain labels that holds the ``role``; in the answers it was called ``own``.
+
+    Examples
+    --------
+    >>> find_gold_column(["q", "answer", "Truth"], "label", "answer")
+    'Truth'
+    """
+    names = (str(own).lower(), *COLUMN_NAMES[role])
+    if role == "label":
+        names = ("truth", "gold", "true_label", *names, "correct")
+    found = _first_named(columns, names)
+    if found is None:
+        raise InputError(f"No column for the {role} of the gold labels among {list(columns)}. Call it {role!r}.")
+    return found
+
+
+def looks_long(columns: Sequence[str]) -> bool:
+    """Whether columns of a table have usual names of task, worker and label."""
+    return all(_first_named(columns, names) is not None for names in COLUMN_NAMES.values())
+
+
+def _first_named(columns: Sequence[str], names: Sequence[str]) -> str | None:
+    """The column with the first of ``names`` that there is, without regard to case."""
+    by_name = {str(column).lower(): column for column in reversed(columns)}
+    return next((by_name[name] for name in names if name in by_name), None)

@@ -1,0 +1,268 @@
+"""SymNMF-Net with scikit-learn's manners."""
+
+from collections.abc import Callable, Iterator, Sequence
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+
+from rectifact.core.arrays import Array, is_host, to_host, to_like
+from rectifact.core.errors import InputError
+from rectifact.core.lazy import is_lazy
+from rectifact.core.monitor import Callback, monitor_of
+from rectifact.core.sparse import is_sparse, with_entries
+from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, fit_context
+from rectifact.graph.base import GraphClusterer, Run, best_run, squared_norm
+from rectifact.graph.spectral import leading_eigenvectors
+from rectifact.io.checkpoint import Checkpoint, open_checkpoint
+
+__all__ = ["SymNMFNet"]
+
+
+class SymNMFNet(GraphClusterer):
+    """Communities of a graph, or clusters of points, by a net of unrolled SymNMF iterations.
+
+    It minimises the objective of :class:`rectifact.SymNMF`, together with anything else that is asked of U: sparsity, a
+    function of your own, or agreement with the labels of some nodes. It needs torch, and computes in single precision.
+
+    Parameters
+    ----------
+    n_clusters : number of clusters
+    n_blocks : blocks of the net; None is what ``settings`` say
+    settings : ``"repaired"``, which converges: one block, entries that the ReLU set to zero may come back, P stays
+        non-negative, and the rate of Adam falls to zero; ``"paper"``, as printed [1]: ten blocks, rate 0.5, beta 5e-6,
+        lambda learned above the bound of Proposition 1, with its epsilon taken as 0
+    regularizer : None; ``"l1"``, the sum of U, for a sparse U; or a function that maps a torch tensor U (n_samples,
+        n_clusters) to a number. The repaired net is trained without it first
+    device : ``"cpu"``, ``"cuda"``, or ``"auto"``: where X lives if it is a tensor or a cupy array, else a CUDA device
+        where there is one. Results come back as the kind of array that X is, and where it is
+    weight : of the regularizer
+    label_weight : of minus the log membership of a node in the class that ``gold`` names, relative to the mean squared
+        norm of a row of X
+    affinity, n_neighbors, metric : as of :class:`rectifact.SymNMF`
+    init : ``"spectral"``, ``"random"`` or ``"pool"`` as of :class:`rectifact.SymNMF`; ``"auto"`` is ``"spectral"``,
+        for the paper's settings ``"random"``
+    n_init : random starts
+    learning_rate : of Adam; None is what ``settings`` say
+    max_iter, tol : epochs; it stops early when the norm of the projected gradient is at most ``tol`` times that of
+        ``4 X U``
+    random_state : of the random starts
+    verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
+    callbacks : called with each row of the history, every tenth epoch; a true value stops the run
+    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
+    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
+        none, the fit begins
+
+    Attributes
+    ----------
+    labels_, membership_, components_, affinity_matrix_, nodes_, objective_, relative_error_, projected_gradient_,
+    stationarity_ : as of :class:`rectifact.SymNMF`
+    lambda_ : regularisation of the inversion layer after training
+    n_iter_, converged_, stop_reason_, history_ : how the best run went; the loss is that of all blocks, relative to the
+        squared norm of X
+    resolved_ : what was chosen: ``settings``, ``n_blocks``, ``device``, ``start``, and the ``losses`` of all starts
+
+    References
+    ----------
+    .. [1] M. Li, H. Kong, Z. Lin, "SymNMF-Net for the symmetric NMF problem", arXiv:2205.13214.
+
+    Examples
+    --------
+    >>> from rectifact import SymNMFNet
+    >>> from rectifact.datasets import make_block_model
+    >>> from rectifact.metrics import cluster_accuracy
+    >>> graph = make_block_model(300, 3, degree=20, mixing=0.1)
+    >>> model = SymNMFNet(3, affinity="precomputed", device="cpu").fit(graph.adjacency)
+    >>> cluster_accuracy(graph.labels, model.labels_) > 0.95
+    True
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_blocks": [Interval(Integral, 1, None, closed="left"), None],
+        "settings": [StrOptions({"repaired", "paper"})],
+        "regularizer": [StrOptions({"l1"}), callable, None],
+        "device": [str],
+        "weight": [Interval(Real, 0, None, closed="left")],
+        "label_weight": [Interval(Real, 0, None, closed="left")],
+        "affinity": [StrOptions({"knn", "precomputed"})],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+        "metric": [StrOptions({"euclidean", "cosine"})],
+        "init": [StrOptions({"auto", "pool", "spectral", "random"})],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
+        **RUN_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        n_blocks: int | None = None,
+        settings: Literal["repaired", "paper"] = "repaired",
+        regularizer: Literal["l1"] | Callable[[Any], Any] | None = None,
+        device: str = "auto",
+        *,
+        weight: float = 0.003,
+        label_weight: float = 1.0,
+        affinity: Literal["knn", "precomputed"] = "knn",
+        n_neighbors: int | None = None,
+        metric: Literal["euclidean", "cosine"] = "euclidean",
+        init: Literal["auto", "pool", "spectral", "random"] = "auto",
+        n_init: int = 1,
+        learning_rate: float | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        verbose: bool | int = False,
+        callbacks: Sequence[Callback] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_blocks = n_blocks
+        self.settings = settings
+        self.regularizer = regularizer
+        self.device = device
+        self.weight = weight
+        self.label_weight = label_weight
+        self.affinity = affinity
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.init = init
+        self.n_init = n_init
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.checkpoint = checkpoint
+        self.resume = resume
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: None = None, *, gold: ArrayLike | None = None) -> Self:
+        """Cluster the points or the nodes of X.
+
+        Parameters
+        ----------
+        X : points or a graph
+        y : ignored
+        gold : array (n_samples,) of classes that are known, from 0 to ``n_clusters - 1``, and -1 where none is; cluster
+            k is then class k
+        """
+        net = _net_module()
+        if is_lazy(X):
+            raise InputError(
+                "SymNMFNet works on one machine. Give X.compute(), or use SymNMF, which takes dask arrays."
+            )
+        S = self._similarities(X)
+        known = _checked_gold(gold, S.shape[0], self.n_clusters)
+        device = net.place_of(S) if self.device == "auto" else self.device
+        recipe = net.SETTINGS[self.settings]
+        n_blocks = recipe.n_blocks if self.n_blocks is None else self.n_blocks
+        init = self.init if self.init != "auto" else "random" if self.settings == "paper" else "spectral"
+        lambdas: dict[str, float] = {}
+        runs = self._runs(S, device, n_blocks, init, known, lambdas, open_checkpoint(self, S, known))
+        name, U, monitor, losses = best_run(runs)
+        self.lambda_ = lambdas[name]
+        self.resolved_ = {"settings": self.settings, "n_blocks": n_blocks, "device": device}
+        self.resolved_ |= {"start": name, "losses": losses}
+        return self._set_result(S, U, monitor)
+
+    def _runs(
+        self,
+        S: Array,
+        device: str,
+        n_blocks: int,
+        init: str,
+        known: NDArray[Any] | None,
+        lambdas: dict[str, float],
+        checkpoint: Checkpoint | None,
+    ) -> Iterator[Run]:
+        """Finished runs of all starts, as they come; their lambdas are put into ``lambdas``.
+
+        The repaired net sees the graph in units in which its norm is 1, such that single precision suffices for graphs
+        of any size; the paper's learning rate has meaning only in the graph's own.
+        """
+        net = _net_module()
+        recipe, norm = net.SETTINGS[self.settings], squared_norm(S) ** 0.5
+        unit = norm if recipe.relative else 1.0
+        scaled = with_entries(S, S.data / unit) if is_sparse(S) else S / unit
+        X, squared = _on_device(scaled, device), (norm / unit) ** 2
+        rate = recipe.learning_rate if self.learning_rate is None else self.learning_rate
+        if recipe.relative:  # the net's P is about |X|_F U, and U about sqrt(|X|_2 / n)
+            rate *= 4 * (max(float(leading_eigenvectors(S, 1)[0][0]), 0) / unit / S.shape[0]) ** 0.5
+        labels = [] if known is None else [self._label_term(known, X, squared)]
+        wanted = [] if self.regularizer is None else [self._wanted(unit)]
+        stages = [labels, labels + wanted] if wanted and recipe.keep_alive else [labels + wanted]
+        for name, start in self._starts(S, init):
+            U = net.to_tensor((start if known is None else _aligned(start, known)) / unit**0.5, X)
+            _check_terms(wanted, U)
+            for stage, terms in enumerate(stages):
+                monitor = monitor_of(self, check_every=10, checkpoint=checkpoint, run=f"{name} stage {stage}")
+                trained = net.start(X, U, squared**0.5, n_blocks)
+                U = net.train(X, squared, trained, recipe, rate, terms=terms, monitor=monitor)
+                if monitor.stop_reason == "callback":
+                    break
+            lambdas[name] = unit * float(trained.lam.detach())
+            yield name, unit**0.5 * net.back(U, S), monitor
+
+    def _wanted(self, unit: float) -> Callable[[Any], Any]:
+        """The regularizer as a function of U in units of the net."""
+        own = self.regularizer if callable(self.regularizer) else lambda U: U.sum()
+        return lambda U: self.weight / unit**2 * own(U * unit**0.5)
+
+    def _label_term(self, known: NDArray[Any], X: Any, squared: float) -> Any:
+        net = _net_module()
+        nodes = np.flatnonzero(known >= 0)
+        tensors = [net.torch.from_numpy(part).to(X.device) for part in (nodes, known[nodes])]
+        n = len(known)
+        return net.partial_labels(*tensors, self.label_weight * squared / n, 0.01 * (squared / n) ** 0.25)
+
+
+def _on_device(S: Array, device: str) -> Any:
+    try:
+        return _net_module().to_torch(S, device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"device={device!r} cannot be used: {str(error).splitlines()[0]}") from error
+
+
+def _check_terms(terms: list[Callable[[Any], Any]], U: Any) -> None:
+    """Refuse a regularizer that torch cannot differentiate, before training."""
+    for term in terms:
+        found = term(U.clone().requires_grad_())
+        if getattr(found, "shape", None) != () or not found.requires_grad:
+            raise InputError(
+                "regularizer must map a tensor U to one number by operations that torch can differentiate."
+            )
+
+
+def _net_module() -> Any:
+    try:
+        from rectifact.graph import net
+    except ImportError as error:
+        raise ImportError("SymNMFNet needs torch: pip install 'rectifact[torch]', or use SymNMF.") from error
+    return net
+
+
+def _checked_gold(gold: ArrayLike | None, n: int, n_clusters: int) -> NDArray[Any] | None:
+    if gold is None:
+        return None
+    known = np.asarray(gold)
+    if known.shape != (n,) or known.dtype.kind not in "iu" or known.min() < -1 or known.max() >= n_clusters:
+        raise InputError(
+            f"gold must hold one whole number for each of the {n} samples: a class from 0 to {n_clusters - 1}, or -1."
+        )
+    return known.astype(np.int64) if (known >= 0).any() else None
+
+
+def _aligned(U: Array, known: NDArray[Any]) -> Array:
+    """Columns in the order of the classes that they fit best."""
+    nodes, start = known >= 0, to_host(U)
+    fit = np.zeros((U.shape[1], U.shape[1]))
+    np.add.at(fit, known[nodes], start[nodes])
+    aligned = start[:, linear_sum_assignment(-fit)[1]]
+    return aligned if is_host(U) else to_like(aligned, U)

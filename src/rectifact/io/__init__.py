@@ -1,0 +1,1 @@
+"""Files: tables, matrices, partitioned folders, archives and checkpoints."""

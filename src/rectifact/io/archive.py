@@ -1,0 +1,246 @@
+"""Python objects in one file of JSON and arrays, a .zip that numpy and any JSON reader open; nothing is pickled.
+
+Numbers, text, dates, lists, dicts, numpy arrays, scipy CSR arrays and objects of classes that the reader names
+beforehand can be stored. Reading makes objects of those classes only, with the fields they have, and calls no code of
+the file's choosing. Whatever else a file holds is one :class:`InputError`.
+"""
+
+import dataclasses
+import inspect
+import json
+import math
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from rectifact.core.arrays import to_host
+from rectifact.core.errors import InputError
+from rectifact.core.sparse import canonical_csr, is_native_sparse
+from rectifact.io.files import atomic_path, reading
+
+__all__ = ["read_archive", "write_archive"]
+
+FORMAT = 1
+ROOT = "model.json"
+MOST_NESTED = 20
+KIND = "_"
+"""Key that marks what a JSON object stands for."""
+
+MOST_BYTES = 64 * 2**30
+"""All arrays of a file together, unpacked."""
+
+MOST_PACKED = 1040
+"""Bytes that a byte of a file may unpack to. Zeros, and so dense data that is nearly empty, reach 1030 honestly; the
+format, deflate, cannot pass 1032. A member that says more lies about its size."""
+
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Other ways of packing, which know no such bound, are never written."""
+
+TEXTS: dict[str, Callable[[str], Any]] = {
+    "float": float,
+    "date": pd.Timestamp,
+    "duration": pd.Timedelta,
+    "decimal": Decimal,
+}
+"""Values that are stored as text, and how they are read."""
+
+
+def write_archive(path: Path, value: Any, classes: Mapping[str, type], *, compress: bool = True) -> None:
+    """Write ``value`` whole or not at all; objects are stored by the name that ``classes`` gives their class."""
+    arrays: dict[str, Any] = {}
+    names = {kind: name for name, kind in classes.items()}
+    tree = json.dumps({"format": FORMAT, "value": _encode(value, arrays, names, "value")})
+    if len(tree) + sum(array.nbytes for array in arrays.values()) > MOST_BYTES:
+        raise InputError(f"There are more than {MOST_BYTES / 2**30:.0f} GiB to save. Leave the data out.")
+    method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", method) as archive:
+        archive.writestr(ROOT, tree)
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
+
+
+def read_archive(path: Path, classes: Mapping[str, type], *, what: str = "a model saved by rectifact") -> Any:
+    """What :func:`write_archive` wrote; objects of other classes than these are refused. ``what`` it should be."""
+    with reading(path, what), _telling_damage(), zipfile.ZipFile(path) as archive:
+        if ROOT not in archive.namelist():
+            raise InputError(f"{str(path)!r} holds no model. Save one with save_model or --save.")
+        _check_sizes(archive, path.stat().st_size)
+        root = json.loads(archive.read(ROOT))
+        if not isinstance(root, dict) or root.get("format") != FORMAT:
+            raise InputError(f"{str(path)!r} is of another version of rectifact. Fit and save the model again.")
+        return _Decoder(archive, classes).decode(root["value"])
+
+
+@contextmanager
+def _telling_damage() -> Iterator[None]:
+    """A file that is damaged or made by a stranger can make its readers raise anything: one ValueError instead."""
+    try:
+        yield
+    except (OSError, ValueError, zipfile.BadZipFile):
+        raise
+    except MemoryError as error:
+        raise ValueError("it does not fit into memory") from error
+    except Exception as error:
+        raise ValueError(f"it is damaged ({type(error).__name__}: {error})") from error
+
+
+def _check_sizes(archive: zipfile.ZipFile, on_disk: int) -> None:
+    """Refuse, before anything is unpacked, what would unpack to more than the file can honestly hold."""
+    members = archive.infolist()
+    if any(member.compress_type not in METHODS for member in members):
+        raise ValueError("it is packed in another way")
+    too_much = any(member.file_size > MOST_PACKED * (member.compress_size + 1) for member in members)
+    if too_much or sum(member.compress_size for member in members) > on_disk:
+        raise ValueError("it says that it holds more than it can")
+    if sum(member.file_size for member in members) > MOST_BYTES:
+        raise ValueError(f"it unpacks to more than {MOST_BYTES / 2**30:.0f} GiB")
+
+
+def _encode(value: Any, arrays: dict[str, Any], names: Mapping[type, str], where: str) -> Any:
+    def encode(part: Any, place: str = "") -> Any:
+        return _encode(part, arrays, names, where + place)
+
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float | np.floating):
+        return float(value) if np.isfinite(value) else {KIND: "float", "text": str(float(value))}
+    if isinstance(value, np.integer | np.bool_):
+        return value.item()
+    if (text := _as_text(value)) is not None:
+        return text
+    if type(value) in names:
+        fields = {key: encode(part, f".{key}") for key, part in _fields(value).items()}
+        return {KIND: "object", "class": names[type(value)], "fields": fields}
+    if isinstance(value, tuple | list):
+        parts = [encode(part, f"[{i}]") for i, part in enumerate(value)]
+        return parts if isinstance(value, list) else {KIND: "tuple", "parts": parts}
+    if isinstance(value, Mapping):
+        return {KIND: "dict", "pairs": [[encode(part) for part in pair] for pair in value.items()]}
+    if is_native_sparse(value):
+        value = to_host(canonical_csr(value, value.dtype))
+    if sp.issparse(value):
+        csr = sp.csr_array(value)
+        stored = {name: _array(getattr(csr, name), arrays) for name in ("data", "indices", "indptr")}
+        return {KIND: "csr", "shape": list(csr.shape), **stored}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OT":
+        parts = [encode(part, f"[{i}]") for i, part in enumerate(value.ravel().tolist())]
+        return {KIND: "objects", "shape": list(value.shape), "values": parts}
+    if array_api_compat.is_array_api_obj(value) and not isinstance(value, np.generic):
+        return {KIND: "array", "name": _array(to_host(value), arrays)}
+    raise InputError(f"{where} is of type {type(value).__name__}, which cannot be saved. Make it text or leave it out.")
+
+
+def _as_text(value: Any) -> dict[str, str] | None:
+    """Dates, durations and decimal numbers, which JSON has not."""
+    if isinstance(value, np.datetime64 | date):
+        return {KIND: "date", "text": pd.Timestamp(value).isoformat()}
+    if isinstance(value, np.timedelta64 | timedelta):
+        return {KIND: "duration", "text": pd.Timedelta(value).isoformat()}
+    return {KIND: "decimal", "text": str(value)} if isinstance(value, Decimal) else None
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    if not dataclasses.is_dataclass(value):
+        return vars(value)
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+
+
+def _array(array: Any, arrays: dict[str, Any]) -> str:
+    name = f"a{len(arrays)}"
+    arrays[name] = np.asarray(array)
+    return name
+
+
+class _Decoder:
+    """Values from the tree of an archive; each of its arrays is read once at most, so that memory is bounded."""
+
+    def __init__(self, archive: zipfile.ZipFile, classes: Mapping[str, type]) -> None:
+        self.archive = archive
+        self.classes = classes
+        self.unread = set(archive.namelist())
+
+    def decode(self, tree: Any, depth: int = 0) -> Any:
+        if depth > MOST_NESTED:
+            raise ValueError("it is nested too deeply")
+
+        def decode(part: Any) -> Any:
+            return self.decode(part, depth + 1)
+
+        if isinstance(tree, list):
+            return [decode(part) for part in tree]
+        if not isinstance(tree, dict):
+            return tree
+        kind = tree.get(KIND)
+        if kind in TEXTS:
+            return TEXTS[kind](_text(tree["text"]))
+        if kind == "tuple":
+            return tuple(decode(_list(tree["parts"])))
+        if kind == "dict":
+            return {decode(key): decode(part) for key, part in tree["pairs"]}
+        if kind == "array":
+            return self._read(tree["name"])
+        if kind == "objects":
+            made = np.empty(len(tree["values"]), dtype=object)
+            made[:] = decode(_list(tree["values"]))
+            return made.reshape(tree["shape"])
+        if kind == "csr":
+            parts = tuple(self._read(tree[name]) for name in ("data", "indices", "indptr"))
+            matrix = sp.csr_array(parts, shape=tuple(tree["shape"]))
+            matrix.check_format(full_check=True)
+            return matrix
+        if kind == "object" and tree["class"] in self.classes:
+            fields = {name: decode(part) for name, part in tree["fields"].items()}
+            return _make(self.classes[tree["class"]], fields)
+        raise ValueError(f"it holds a {kind!r} that is unknown here")
+
+    def _read(self, name: str) -> Any:
+        """An array of the size that its member has: numpy would make room for whatever the header says."""
+        member = f"{_text(name)}.npy"
+        self.unread.remove(member)
+        with self.archive.open(member) as file:
+            if np.lib.format.read_magic(file) != (1, 0):
+                raise ValueError(f"{member} is of another version of numpy's format")
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+            size = self.archive.getinfo(member).file_size - file.tell()
+            if not dtype.hasobject and (not dtype.itemsize or math.prod(shape) * dtype.itemsize != size):
+                raise ValueError(f"{member} holds {size} bytes, which are no {dtype} of shape {shape}")
+        with self.archive.open(member) as file:  # anew, as going back may switch off the test of the checksum
+            return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _make(kind: type, fields: dict[str, Any]) -> Any:
+    """An object of these fields.
+
+    A dataclass has all of its own and no others. An estimator has all its parameters, and fitted attributes that hide
+    none of its methods and properties.
+    """
+    data = dataclasses.is_dataclass(kind)
+    needed = {field.name for field in dataclasses.fields(kind)} if data else set(inspect.signature(kind).parameters)
+    extra = {name for name in fields.keys() - needed if data or hasattr(kind, name)}
+    if wrong := sorted((needed - fields.keys()) | extra):
+        raise ValueError(f"{kind.__name__} lacks, or cannot have, {', '.join(wrong)}")
+    made: Any = object.__new__(kind)
+    made.__dict__.update(fields)
+    return made
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"text expected, not {type(value).__name__}")
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"list expected, not {type(value).__name__}")
+    return value

@@ -1,0 +1,126 @@
+"""Files are written whole or not at all."""
+
+import errno
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from zipfile import BadZipFile
+
+from rectifact.core.errors import InputError
+
+__all__ = ["atomic_path", "check_writable", "natural", "reading"]
+
+MOST_SAID = 400
+"""Characters of a reader's message, which may quote the file."""
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a place that cannot be written to, before the work that fills it."""
+    with _writing(path):
+        if path.is_dir():
+            raise InputError(f"Cannot write to {str(path)!r}: it is a folder. Name a file in it.")
+        if not path.parent.is_dir():
+            raise InputError(f"Cannot write to {str(path)!r}: there is no folder {str(path.parent)!r}. Make it first.")
+        if _is_special(path):
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
+        with suppress(FileNotFoundError):
+            path.lstat()  # a name that is too long
+        with NamedTemporaryFile(dir=path.resolve().parent, prefix=".rectifact."):  # permissions do not tell everything
+            pass
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary name beside ``path`` and rename it at the end; on any error nothing is left.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     target = Path(folder) / "out.txt"
+    ...     with atomic_path(target) as temporary:
+    ...         _ = temporary.write_text("whole")
+    ...     target.read_text()
+    'whole'
+    """
+    check_writable(path)
+    with _writing(path):
+        if _is_special(path):
+            yield path
+            return
+        target = path.resolve()  # through a symbolic link, not over it
+        temporary = target.with_name(f".rectifact.{os.getpid()}.{threading.get_ident()}.tmp")
+        try:
+            yield temporary
+            if target.exists():
+                shutil.copymode(target, temporary)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _is_special(path: Path) -> bool:
+    """Whether it is a device or a pipe, which cannot be replaced by a file."""
+    return path.exists() and not path.is_file()
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"Cannot write to {str(path)!r}: {reason}. Choose another place.") from error
+
+
+@contextmanager
+def reading(path: Path, expected: str) -> Iterator[None]:
+    """Turn whatever a reader raises into one sentence that names the file and what it should be.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> with reading(Path("nowhere.csv"), "a CSV file"):
+    ...     Path("nowhere.csv").read_text()
+    Traceback (most recent call last):
+    rectifact.core.errors.InputError: There is no file 'nowhere.csv'. Check the name and the folder.
+    """
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError(f"There is no file {str(path)!r}. Check the name and the folder.") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{str(path)!r} is a folder. Name a file in it.") from error
+    except InputError:
+        raise
+    except UnicodeError as error:
+        raise InputError(_not_utf8(path, expected)) from error
+    except (OSError, ValueError, KeyError, EOFError, RecursionError, BadZipFile) as error:
+        reason = " ".join(str(error)[:MOST_SAID].split()).rstrip(".")
+        if "invalid UTF8" in reason:  # as pyarrow says it
+            raise InputError(_not_utf8(path, expected)) from error
+        raise InputError(f"Cannot read {str(path)!r} as {expected}: {reason}.") from error
+
+
+def _not_utf8(path: Path, expected: str) -> str:
+    excel = ", in Excel as 'CSV UTF-8'" if expected in {"CSV", "TSV"} else ""
+    return f"Cannot read {str(path)!r} as {expected}: it is no UTF-8 text. Save it as UTF-8{excel}."
+
+
+def natural(path: Path) -> list[tuple[int, str]]:
+    """What to sort files by, such that ``part.2`` comes before ``part.10``, as dask numbers its files.
+
+    Examples
+    --------
+    >>> [path.name for path in sorted([Path("part.10"), Path("part.2")], key=natural)]
+    ['part.2', 'part.10']
+    """
+    words = "".join(letter if letter.isdecimal() else f" {letter} " for letter in path.name).split()
+    return [(int(word), "") if word.isdecimal() else (-1, word) for word in words]

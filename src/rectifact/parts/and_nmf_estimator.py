@@ -1,0 +1,304 @@
+"""AND with scikit-learn's manners."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from rectifact.core.arrays import Array, eps, namespace
+from rectifact.core.errors import InputError
+from rectifact.core.lazy import evaluate
+from rectifact.core.linalg import frobenius_residual, pseudo_inverse
+from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
+from rectifact.core.rectify import Geometric, relu
+from rectifact.core.sparse import is_sparse
+from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_context
+from rectifact.io.checkpoint import open_checkpoint
+from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, stage
+from rectifact.parts.base import PartsTransformer
+from rectifact.parts.samples import Norm, choose_norm, divided, sample_norms
+from rectifact.parts.starts import Subspace
+
+__all__ = ["ANDNMF"]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Parts before they are scaled; statistics and largest weights of all batches so far, the older ones faded."""
+
+    H: Array
+    WtX: Array
+    WtW: Array
+    largest: Array
+    threshold: Threshold
+    stage: int = 0
+
+
+class ANDNMF(PartsTransformer):
+    """Recovers the parts of mixtures: ``X ~ W @ components_`` with weights ``W >= 0`` and parts of any sign.
+
+    Where parts are often absent from samples, the true parts are found, up to scale, also when weights are correlated
+    [1]_. Parts get the norm 1, l1 for non-negative data and l2 else, so that weights carry the scale:
+    ``fit(c * X)`` finds the same parts, and weights times ``c``.
+
+    Parameters
+    ----------
+    n_components : number of parts
+    init : where to start.
+
+        - ``"ica"``: directions of largest skewness, in the leading subspace of the data;
+        - ``"spa"``: samples that are nearly pure; ``"anchor"``: anchor words, for counts; ``"nndsvd"``: singular
+          vectors;
+        - an array (n_components, n_features);
+        - ``"auto"``: ``"ica"``, or ``"spa"`` for less than ten samples per part.
+    threshold : at first, weights below this many times the largest weight of their part count as zero;
+        ``"auto"`` is 0.5, or 0.1 from a given array, which is taken to be nearer
+    threshold_decay : what the threshold is divided by in each iteration. The error follows the threshold.
+        1.3 is fast; the published 1.1 is safer; 1 keeps it constant, and does not converge.
+    noise_floor : thresholds stay above this many standard deviations of the noise, as it arrives at the weights;
+        ``"auto"`` is 1.5; 0 switches it off; about 3 is better for counts
+    normalize : norm that samples are divided by during the fit, ``"l1"``, ``"l2"`` or None; ``"auto"`` is l1 for
+        data that is non-negative but for noise, and l2 else. Weights are given for the samples as they were.
+    unit : ``"component"``, thresholds in parts of the largest weight; ``"absolute"``, as published
+    n_inner, step : gradient steps in each iteration (published: 50), and their size; None is as many as it takes, and
+        the largest safe size
+    compress : whether to work in the leading subspace of the data, of dimension ``n_components``; ``"auto"`` does if
+        samples have more nonzeros than that and ``n_inner`` is None. A stage then costs the same for any number of
+        features.
+    decode : how ``transform`` finds weights: ``"relu"``, as during the fit, or ``"nnls"``, non-negative least squares,
+        which fits noisy samples better and takes longer
+    forgetting : what the statistics of earlier batches are multiplied by in ``partial_fit``
+    max_iter, tol : the threshold falls to ``tol`` times its unit or to the noise floor; from there on the fit stops
+        when the relative error changes by less than ``tol`` times its first value
+    random_state : for the start ``"ica"``
+    verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
+    callbacks : called with each row of the history; a true value stops the run
+    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
+    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
+        none, the fit begins
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features), the parts, largest contribution first unless ``init`` gave them an
+        order; zeros where X has a lower rank
+    thresholds_ : array (n_components,), the least weight that counts, of samples divided by their norm
+    reconstruction_err_ : Frobenius norm of ``X - W @ components_`` at the end of ``fit``
+    n_iter_, converged_, stop_reason_, history_ : how the fit went; the loss is the relative error of the samples
+        divided by their norms
+    resolved_ : what was chosen: ``init``, ``threshold``, ``normalize``, ``compress``, ``rank``, ``noise`` (standard
+        deviation in one entry of a sample divided by its norm)
+
+    See Also
+    --------
+    PurificationNMF : for streams of samples with independent weights and adversarial noise.
+
+    References
+    ----------
+    .. [1] Y. Li and Y. Liang, "Provable alternating gradient descent for non-negative matrix factorization with strong
+       correlations", ICML 2017, Algorithm 1. The paper's settings are ``ANDNMF(k, init=start, threshold=0.1,
+       threshold_decay=1.1, noise_floor=0, normalize=None, unit="absolute", n_inner=50, compress=False)``.
+
+    Examples
+    --------
+    >>> from rectifact import ANDNMF
+    >>> from rectifact.datasets import make_topics
+    >>> from rectifact.metrics import total_correlation_error
+    >>> topics = make_topics(n_samples=500, n_features=40, n_topics=5)
+    >>> model = ANDNMF(5, random_state=0).fit(topics.X)
+    >>> total_correlation_error(model.components_, topics.components) < 1e-4
+    True
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        **PartsTransformer._parameter_constraints,
+        "threshold": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "threshold_decay": [Interval(Real, 1, None, closed="left")],
+        "noise_floor": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "normalize": [StrOptions({"auto", "l1", "l2"}), None],
+        "unit": [StrOptions({"component", "absolute"})],
+        "n_inner": [Interval(Integral, 1, None, closed="left"), None],
+        "step": [Interval(Real, 0, None, closed="neither"), None],
+        "compress": ["boolean", StrOptions({"auto"})],
+        "decode": [StrOptions({"relu", "nnls"})],
+        "forgetting": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    def __init__(
+        self,
+        n_components: int,
+        init: str | ArrayLike = "auto",
+        threshold: float | Literal["auto"] = "auto",
+        threshold_decay: float = 1.3,
+        noise_floor: float | Literal["auto"] = "auto",
+        normalize: Literal["auto", "l1", "l2"] | None = "auto",
+        *,
+        unit: Literal["component", "absolute"] = "component",
+        n_inner: int | None = None,
+        step: float | None = None,
+        compress: bool | Literal["auto"] = "auto",
+        decode: Literal["relu", "nnls"] = "relu",
+        forgetting: float = 0.5,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        verbose: bool | int = False,
+        callbacks: Sequence[Callback] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.threshold = threshold
+        self.threshold_decay = threshold_decay
+        self.noise_floor = noise_floor
+        self.normalize = normalize
+        self.unit = unit
+        self.n_inner = n_inner
+        self.step = step
+        self.compress = compress
+        self.decode = decode
+        self.forgetting = forgetting
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.checkpoint = checkpoint
+        self.resume = resume
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Find the parts of the samples X (n_samples, n_features), dense, sparse or dask's."""
+        X = check_matrix(self, X)
+        self._check_scale(X)
+        if self.step is not None and self.n_inner is None:
+            raise InputError(
+                f"step={self.step} is the size of n_inner steps, and n_inner is None. Give both, or neither."
+            )
+        checkpoint = open_checkpoint(self, X)
+        samples, norms = self._normalized(X, first=True)
+        space = self._subspace(samples)
+        H = self._start(X, space)
+        threshold = self._threshold(space, H)
+        compressed = self._compressed(samples, H.shape[0] <= space.rank)
+        data, start = (space.coordinates, H @ space.basis) if compressed else (samples, H)
+        monitor = monitor_of(self, checkpoint=checkpoint)
+        found = self._run(data, start, threshold, monitor)
+        WtX, WtW, largest = evaluate(
+            (samples.T @ found.W).T, found.W.T @ found.W, namespace(found.W).max(found.W, axis=0)
+        )
+        H = found.H
+        if compressed:  # back to all features, as the last stage would have done it
+            H = descend(H @ space.svd.Vt, WtX, WtW, n_inner=self.n_inner, step=self.step)
+        order = self._order(WtW, H)
+        H, WtX, WtW, thresholds = H[order], WtX[order], WtW[order][:, order], found.thresholds[order]
+        self._set_parts(H, thresholds)
+        self._stream = Stream(H, WtX, WtW, largest[order], threshold, monitor.n_iter)
+        self.reconstruction_err_ = float(frobenius_residual(X, self._weights(samples, norms), self.components_))
+        set_fit_report(self, monitor)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: None = None) -> Self:
+        """One stage with a further batch of samples; the statistics of earlier batches fade by ``forgetting``.
+
+        The first batch finds the start, if none is given, and measures the noise: let it have at least ten
+        samples per part. After ``fit``, batches go on from the parts and the threshold it has reached.
+        """
+        first = not hasattr(self, "_stream")
+        X = check_matrix(self, X, reset=first)
+        if first:
+            self._check_scale(X)
+        else:
+            self._check_alike(X)
+        samples, _ = self._normalized(X, first=first)
+        stream = self._open_stream(X, samples) if first else self._stream
+        seen = self.forgetting * stream.largest
+        weights, WtX, WtW = stage(samples, stream.H, stream.threshold, stream.stage, seen)
+        WtX, WtW = self.forgetting * stream.WtX + WtX, self.forgetting * stream.WtW + WtW
+        H = descend(stream.H, WtX, WtW, n_inner=self.n_inner, step=self.step)
+        self._stream = Stream(H, WtX, WtW, weights.largest, stream.threshold, stream.stage + 1)
+        self._set_parts(H, weights.thresholds)
+        self.n_iter_, self.converged_, self.stop_reason_ = self._stream.stage, False, "stream"
+        self.history_: list[dict[str, float]] = []
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Weights (n_samples, n_components) of the parts in each sample."""
+        check_is_fitted(self)
+        X = check_matrix(self, X, reset=False)
+        self._check_alike(X)
+        return self._weights(*self._normalized(X))
+
+    def _run(self, data: Array, start: Array, threshold: Threshold, monitor: Monitor) -> Factorization:
+        """The algorithm, and a sentence where its steps were too large for it, or it left nothing."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = and_nmf(data, start, threshold=threshold, monitor=monitor, n_inner=self.n_inner, step=self.step)
+        except np.linalg.LinAlgError:
+            monitor.stop_reason = "not_finite"
+        if monitor.stop_reason == "not_finite":
+            raise InputError(
+                f"The parts grew beyond all bounds with step={self.step}. Use step=None, the largest safe one."
+            )
+        if not bool(evaluate(namespace(found.W).any(found.W > 0))[0]):
+            raise InputError(
+                f"No weight reaches its threshold: noise_floor={self.noise_floor} or the parts given as init leave "
+                "nothing. Lower noise_floor, or use init='auto'."
+            )
+        return found
+
+    def _weights(self, samples: Array, norms: Array) -> Array:
+        if self.decode == "nnls":
+            W = self._nonnegative_least_squares(samples)
+        else:
+            W = relu(samples @ pseudo_inverse(self.components_), self.thresholds_)
+        return W * norms[:, None]
+
+    def _normalized(self, X: Array, first: bool = False) -> tuple[Array, Array]:
+        """Samples divided by their norms, and the norms; the first time it is decided which norm."""
+        if first:
+            norm: Norm = choose_norm(X) if self.normalize == "auto" else self.normalize
+            self.resolved_: dict[str, Any] = {"normalize": norm}
+        norms = sample_norms(X, self.resolved_["normalize"])
+        return divided(X, norms), norms
+
+    def _threshold(self, space: Subspace, H: Array) -> Threshold:
+        start = self.threshold
+        if start == "auto":
+            start = 0.1 if self.resolved_["init"] == "given" else 0.5
+        multiple = 1.5 if self.noise_floor == "auto" else self.noise_floor
+        self.resolved_ |= {"threshold": start, "noise_floor": multiple, "noise": space.noise}
+        schedule = Geometric(start, self.threshold_decay, floor=max(self.tol, eps(H)) if self.tol else 0.0)
+        return Threshold(schedule, unit=self.unit, noise=space.noise, multiple=multiple)
+
+    def _compressed(self, X: Array, possible: bool) -> bool:
+        """Whether to work in the subspace, which must have room for all parts that are given."""
+        per_sample = X.nnz / X.shape[0] if is_sparse(X) else X.shape[1]
+        cheaper = self.n_components < per_sample and self.n_inner is None
+        compressed = possible and (cheaper if self.compress == "auto" else bool(self.compress))
+        self.resolved_["compress"] = compressed
+        return compressed
+
+    def _order(self, WtW: Array, H: Array) -> Array:
+        """Largest contribution to the samples first; parts that were given to start from keep their places."""
+        xp = namespace(H)
+        if self.resolved_["init"] == "given":
+            return xp.arange(H.shape[0], device=H.device)
+        return xp.argsort(-xp.sqrt(xp.linalg.diagonal(WtW)) * xp.linalg.vector_norm(H, axis=1))
+
+    def _open_stream(self, X: Array, samples: Array) -> Stream:
+        space = self._subspace(samples, first_batch=True)
+        H = self._start(X, space)
+        return Stream(H, 0.0, 0.0, 0.0, self._threshold(space, H))
+
+    def _set_parts(self, H: Array, thresholds: Array) -> None:
+        """Parts of norm 1, thresholds to match, and zeros for what the data does not have."""
+        size = sample_norms(H, self.resolved_["normalize"] or "l2")
+        self.components_ = self._padded(H / size[:, None])
+        self.thresholds_ = self._padded((thresholds * size)[:, None])[:, 0]
