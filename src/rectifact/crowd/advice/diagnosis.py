@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm
 
+from rectifact.core.findings import SEVERITIES, Severity
 from rectifact.crowd.advice.workers import spammer_score
 from rectifact.crowd.data.answers import NAMED, listed
 from rectifact.crowd.em import CrowdModel, Floats, unweighted
@@ -28,9 +29,9 @@ SURE = 1e-3  # chance, over all pairs together, of calling independent workers d
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong or worth knowing: ``severity`` is "problem", "warning" or "note"."""
+    """One thing that is wrong or worth knowing."""
 
-    severity: str
+    severity: Severity
     finding: str
     detail: str
     remedy: str
@@ -68,7 +69,7 @@ def diagnose(
         *_pairs(B, workers, model),
     ]
     table = pd.DataFrame([vars(finding) for finding in findings], columns=list(Finding.__annotations__))
-    rank = table["severity"].map({"problem": 0, "warning": 1, "note": 2})
+    rank = table["severity"].map(SEVERITIES.index)
     return table.iloc[np.argsort(rank.to_numpy(), kind="stable")].reset_index(drop=True)
 
 
