@@ -9,9 +9,11 @@ import pytest
 from sklearn.datasets import load_digits
 
 from rectifact import ANDNMF, NMD, DawidSkene, SymNMF
+from rectifact.core.findings import SEVERITIES
 from rectifact.datasets import load_crowd, make_block_model, make_topics
 from rectifact.models import SavedModel
 from rectifact.report import report_of, write_report
+from rectifact.report.blocks import Findings, Report, Section
 
 pytest.importorskip("jinja2")
 pytest.importorskip("plotly")
@@ -131,6 +133,23 @@ def test_light_and_dark(opened, tmp_path):
     assert dark.evaluate(background) == "rgb(255, 255, 255)"
     ink = dark.evaluate("document.querySelector('.chart')._fullLayout.font.color")
     assert ink == light.evaluate("document.querySelector('.chart')._fullLayout.font.color")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_findings_show_how_serious_they_are(browser, tmp_path, scheme):
+    """A red border for a problem, amber for a warning, green for a note."""
+    findings = Findings([(severity, "odd answers", "Some.", "Look.") for severity in SEVERITIES])
+    write_report(Report("Labels", "", [Section("Diagnosis", "", [findings])]), tmp_path / "findings.html")
+    page = browser.new_page(color_scheme=scheme)
+    page.goto((tmp_path / "findings.html").as_uri())
+    borders = page.eval_on_selector_all(".finding", "all => all.map(box => getComputedStyle(box).borderLeftColor)")
+    expected = {
+        "light": ["rgb(179, 38, 30)", "rgb(161, 92, 0)", "rgb(31, 122, 77)"],
+        "dark": ["rgb(255, 138, 128)", "rgb(240, 179, 87)", "rgb(111, 211, 160)"],
+    }
+    assert borders == expected[scheme]
+    assert [box.split(":")[0] for box in page.locator(".finding").all_inner_texts()] == ["Problem", "Warning", "Note"]
+    page.close()
 
 
 def test_on_a_phone_nothing_sticks_out(opened, browser, tmp_path):

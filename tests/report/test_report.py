@@ -20,11 +20,12 @@ from rectifact import (
     MinimaxEntropy,
     SymNMF,
 )
+from rectifact.core.findings import SEVERITIES
 from rectifact.crowd import read_answers
 from rectifact.datasets import load_crowd, make_block_model, make_crowd, make_dots, make_topics
 from rectifact.models import SavedModel
 from rectifact.report import embedding, render, report_of, write_report
-from rectifact.report.blocks import Chart, Facts, Findings, Images, Matrices, Report, Table
+from rectifact.report.blocks import Chart, Facts, Findings, Images, Matrices, Report, Section, Table
 from rectifact.report.calibration import agreement_chart, left_out
 from rectifact.report.html import check_report_possible
 from rectifact.report.parts import _residuals
@@ -103,6 +104,19 @@ def test_workers_who_tell_nothing_are_named():
     (verdict,) = [block for block in report.sections[0].blocks if isinstance(block, Findings)]
     assert len(spammers) >= 1
     assert all(name in verdict.items[0][2] for name in spammers)
+
+
+@pytest.mark.parametrize("severity", SEVERITIES)
+def test_each_severity_has_its_class(severity):
+    section = Section("Diagnosis", "", [Findings([(severity, "odd answers", "Some.", "Look.")])])
+    page = render([Report("Labels", "", [section])], "findings")
+    assert f'<div class="finding {severity}">' in page
+    assert f".finding.{severity} {{" in page
+
+
+def test_an_unknown_severity_fails():
+    with pytest.raises(ValueError, match="error"):
+        Findings([("note", "a", "b", "c"), ("error", "a", "b", "c")])
 
 
 def test_parts_explain_themselves():

@@ -1,26 +1,30 @@
-"""What a report is made of, before it is a page: sections of figures, findings, tables, charts and heat maps."""
+"""What a report is made of, before it becomes a page: sections of facts, findings, tables, charts and images."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
+
+from rectifact.core.findings import SEVERITIES
 
 __all__ = ["Block", "Chart", "Column", "Facts", "Findings", "Images", "Matrices", "Report", "Section", "Table"]
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Figures at the head of a section: name, value, and what it means."""
+    """Key figures of a section; each item is a name, a value, and what it means."""
 
     items: Sequence[tuple[str, str, str]]
-    kind: str = field(default="facts", init=False)
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What may be wrong, with a remedy; ``severity`` is error, warning or note."""
+    """What may be wrong, and what to do about it; each item is a severity, a finding, its detail and a remedy."""
 
     items: Sequence[tuple[str, str, str, str]]
-    kind: str = field(default="findings", init=False)
+
+    def __post_init__(self) -> None:
+        if unknown := {severity for severity, *_ in self.items} - set(SEVERITIES):
+            raise ValueError(f"Severity must be one of {SEVERITIES}; got {sorted(unknown)}.")
 
 
 @dataclass(frozen=True)
@@ -34,32 +38,30 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows that can be sorted, searched and paged; ``left_out`` rows of the data are not here."""
+    """Rows to sort, search and page through; ``left_out`` more rows are not in the page."""
 
     title: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
     note: str = ""
     left_out: int = 0
-    kind: str = field(default="table", init=False)
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A plotly figure as a plain dict of ``data`` and ``layout``, and what a person sees in it in words."""
+    """A plotly figure as plain ``data`` and ``layout``, and what it shows in words."""
 
     title: str
     data: Sequence[dict[str, Any]]
     layout: dict[str, Any]
     words: str
-    kind: str = field(default="chart", init=False)
 
 
 @dataclass(frozen=True)
 class Matrices:
-    """Small matrices of shares as coloured tables, each with a name and a caption.
+    """Small matrices of shares as coloured tables; each item is a name, a caption and the shares.
 
-    ``rows`` and ``columns`` name what the two sides are.
+    ``rows`` and ``columns`` say what the two sides are, and ``names`` are the classes on both.
     """
 
     title: str
@@ -69,17 +71,14 @@ class Matrices:
     items: Sequence[tuple[str, str, Sequence[Sequence[float]]]]
     note: str = ""
     left_out: int = 0
-    kind: str = field(default="matrices", init=False)
 
 
 @dataclass(frozen=True)
 class Images:
-    """Grey images: captions, and the images themselves as data addresses."""
+    """Grey images; each item is a caption and the image itself as a data address."""
 
     title: str
     items: Sequence[tuple[str, str]]
-    note: str = ""
-    kind: str = field(default="images", init=False)
 
 
 Block = Facts | Findings | Table | Chart | Matrices | Images
@@ -96,7 +95,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """One model's report: what it is about, and its sections."""
+    """The report of one model: what it is about, and its sections."""
 
     title: str
     words: str

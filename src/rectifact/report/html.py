@@ -1,7 +1,7 @@
-"""A report as one page: everything inside, nothing fetched, every text of the data escaped."""
+"""A report as one HTML page: self-contained, nothing is fetched, every text from the data is escaped."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import is_dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 from math import isfinite
@@ -16,11 +16,21 @@ __all__ = ["check_report_possible", "render", "write_report"]
 
 PAGE_ROWS = 25
 LONGEST_TEXT = 600
-"""Letters of a text that are kept in the page."""
+"""Characters of a text that are kept in the page."""
+
+NEEDED = "Reports need jinja2 and plotly.", "Install them: pip install 'rectifact[report]'."
 
 
 def write_report(reports: Report | Sequence[Report], path: str | Path, *, title: str = "rectifact report") -> None:
-    """Write one or several reports as one HTML file, whole or not at all."""
+    """Write one or several reports as one HTML file; a failed write leaves nothing behind.
+
+    Parameters
+    ----------
+    reports : Report or sequence of Report
+    path : str or Path
+    title : str, default "rectifact report"
+        Heading and title of the page.
+    """
     check_writable(Path(path))
     page = render([reports] if isinstance(reports, Report) else list(reports), title)
     with atomic_path(Path(path)) as temporary:
@@ -28,19 +38,29 @@ def write_report(reports: Report | Sequence[Report], path: str | Path, *, title:
 
 
 def check_report_possible(path: Path) -> None:
-    """Refuse, before any work, a report that could not be written afterwards."""
+    """Refuse, before any work is done, a report that could not be written."""
     check_writable(path)
     if path.suffix.lower() not in {".html", ".htm"}:
-        raise InputError(f"{str(path)!r} should end in .html. Rename it.")
+        raise InputError(f"{str(path)!r} should end in .html.", "Rename it.")
     try:
         _plotting_script()
     except ImportError as error:
-        raise InputError(str(error)) from error
+        raise InputError(*NEEDED) from error
 
 
 def render(reports: Sequence[Report], title: str) -> str:
-    """The page as text."""
-    script = _plotting_script()
+    """The page as text.
+
+    Parameters
+    ----------
+    reports : sequence of Report
+    title : str
+
+    Returns
+    -------
+    str
+    """
+    plotly = _plotting_script()
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     from rectifact import __version__
@@ -52,11 +72,11 @@ def render(reports: Sequence[Report], title: str) -> str:
     folder = files("rectifact.report") / "page"
     return environment.get_template("report.html").render(
         title=_clean(title),
-        reports=[_clean(asdict(report)) for report in reports],
+        reports=_clean(reports),
         page_rows=PAGE_ROWS,
         style=(folder / "report.css").read_text(encoding="utf-8"),
         script=(folder / "report.js").read_text(encoding="utf-8"),
-        plotly=script,
+        plotly=plotly,
         made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         version=__version__,
     )
@@ -67,16 +87,18 @@ def _plotting_script() -> str:
         import jinja2  # noqa: F401
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        raise ImportError("Reports need jinja2 and plotly. Install them: pip install 'rectifact[report]'.") from error
+        raise ImportError(" ".join(NEEDED)) from error
     return str(get_plotlyjs()).replace("</script", "<\\/script")
 
 
 def _clean(value: Any) -> Any:
-    """The same tree as a page can hold it.
+    """Reports and blocks as dicts and lists that the template and JSON can hold.
 
-    Long texts are cut, such that one name cannot fill the page (images stay), halves of surrogate pairs, which UTF-8
-    cannot hold, are replaced, and numbers that JSON has not are None.
+    Long texts are cut, so that one name cannot fill the page; images are kept whole. Lone surrogates, which UTF-8
+    cannot encode, are replaced, and numbers that are not finite become None.
     """
+    if is_dataclass(value):
+        return {"kind": type(value).__name__.lower()} | _clean(vars(value))
     if isinstance(value, dict):
         return {key: _clean(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -90,16 +112,14 @@ def _clean(value: Any) -> Any:
 
 
 def _cell(value: Any, form: str) -> str:
-    """A table cell for people; the script does the same when it turns pages."""
-    if value is None or value != value:
+    """Text of a table cell; the script does the same when a page is turned."""
+    if value is None:
         return "–"
     if form == "share":
         return f"{100 * value:.1f} %" if not 0.9995 <= value < 1 else "> 99.9 %"
-    if form == "number":
-        return f"{value:.4g}"
-    return str(value)
+    return f"{value:.4g}" if form == "number" else str(value)
 
 
 def _shade(share: float) -> str:
-    """Background of a cell that holds a share: how much of the accent colour, at most what text can be read on."""
+    """Share of the accent colour behind a cell, low enough for its text to be readable."""
     return f"{60 * min(max(share, 0.0), 1.0):.0f}%"

@@ -1,47 +1,43 @@
 "use strict";
 (() => {
-  const PAGE = 25;
   const root = document.documentElement;
+  const PAGE = Number(root.dataset.pageRows);
 
-  // Light and dark
-  const ink = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const onPaper = () => ({ "--ink": "#1c2430", "--line": "#d5dbe3" });
-  const colours = (paper) => {
-    const text = paper ? paper["--ink"] : ink("--ink");
-    const line = paper ? paper["--line"] : ink("--line");
+  // Colours of the charts: on screen those of the page, light or dark; on paper always the light ones
+  const onScreen = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const onPaper = (name) => ({ "--ink": "#1c2430", "--line": "#d5dbe3" })[name];
+  const colours = (colour) => {
+    const line = colour("--line");
     const axis = { gridcolor: line, linecolor: line, zerolinecolor: line };
-    return { "font.color": text, xaxis: axis, yaxis: axis };
+    return { font: { color: colour("--ink") }, xaxis: axis, yaxis: axis };
   };
   const charts = [];
-  const recolour = (paper) => {
-    for (const chart of charts) {
-      const { "font.color": color, xaxis, yaxis } = colours(paper);
-      Plotly.relayout(chart, {
-        "font.color": color,
-        ...Object.fromEntries(Object.entries(xaxis).map(([key, value]) => [`xaxis.${key}`, value])),
-        ...Object.fromEntries(Object.entries(yaxis).map(([key, value]) => [`yaxis.${key}`, value])),
-      });
+  const recolour = (colour) => {
+    const changes = {};
+    for (const [part, settings] of Object.entries(colours(colour))) {
+      for (const [key, value] of Object.entries(settings)) changes[`${part}.${key}`] = value;
     }
+    charts.forEach((chart) => Plotly.relayout(chart, changes));
   };
   const system = matchMedia("(prefers-color-scheme: dark)");
   document.getElementById("theme").addEventListener("click", () => {
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : system.matches;
     root.dataset.theme = dark ? "light" : "dark";
-    recolour();
+    recolour(onScreen);
   });
-  system.addEventListener("change", () => recolour());
-  addEventListener("beforeprint", () => recolour(onPaper()));
-  addEventListener("afterprint", () => recolour());
+  system.addEventListener("change", () => recolour(onScreen));
+  addEventListener("beforeprint", () => recolour(onPaper));
+  addEventListener("afterprint", () => recolour(onScreen));
 
   // Charts
   const plot = (source) => {
     const { data, layout } = JSON.parse(source.textContent);
     const chart = document.getElementById(source.dataset.chart);
-    const { "font.color": color, xaxis, yaxis } = colours();
+    const { font, xaxis, yaxis } = colours(onScreen);
     const frame = {
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
-      font: { color, family: "system-ui, sans-serif" },
+      font: { ...font, family: "system-ui, sans-serif" },
       margin: { l: 60, r: 15, t: 10, b: 50 },
       hovermode: "closest",
       legend: { orientation: "h", y: 1.12 },
