@@ -1,4 +1,4 @@
-"""Fits on a Dask cluster of one machine: time and memory by workers and rows, and what travels in an iteration."""
+"""Fits with Dask on one machine: time and memory by number of processes and rows, and the traffic per iteration."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,31 +17,30 @@ from rectifact.datasets import make_crowd
 from rectifact.latent import NMD
 from rectifact.parts import ANDNMF
 
-__all__ = ["run_clusters"]
+__all__ = ["run_dask"]
 
 Rows = list[dict[str, Any]]
 N_FEATURES, N_PARTS, N_CHUNKS, N_ITER = 200, 10, 20, 6
 
 
-def run_clusters(*, quick: bool = False) -> Rows:
-    """A row for each fit, number of workers and of rows; each worker is a process with one thread."""
+def run_dask(*, quick: bool = False) -> Rows:
+    """A row for each fit, number of Dask workers and number of rows; each Dask worker is a process with one thread."""
     rows = (50_000,) if quick else (250_000, 1_000_000)
     answers = (200_000,) if quick else (1_000_000, 4_000_000)
     found = []
-    for n_workers in (1, 2):
+    for n_processes in (1, 2):
         for fit, sizes in ((_parts, rows), (_latent, tuple(n // 4 for n in rows)), (_crowd, answers)):
-            found += [_measured(fit, n, n_workers) for n in sizes]
+            found += [_measured(fit, n, n_processes) for n in sizes]
     return found
 
 
-def _measured(fit: Callable[[int, Callback], dict[str, Any]], n: int, n_workers: int) -> dict[str, Any]:
-    """One fit on a cluster of its own, such that peaks of memory are those of this fit."""
+def _measured(fit: Callable[[int, Callback], dict[str, Any]], n: int, n_processes: int) -> dict[str, Any]:
+    """One fit in fresh processes, so that peaks of memory come from this fit alone."""
     from distributed import Client, LocalCluster
 
-    workers = LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
-    )
-    with workers, Client(workers) as client:
+    local = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    processes = LocalCluster(n_workers=n_processes, threads_per_worker=1, processes=True, **local)
+    with processes, Client(processes) as client:
         client.run(_warm)
         before = max(client.run(_peak_memory).values())
         ticks: list[tuple[float, float]] = []
@@ -51,12 +50,13 @@ def _measured(fit: Callable[[int, Callback], dict[str, Any]], n: int, n_workers:
             row = fit(n, lambda row: ticks.append((row["seconds"], _loopback_bytes())))
         seconds = perf_counter() - begin
         peak = max(client.run(_peak_memory).values())
+    per_iteration, sent = np.median(np.diff(ticks, axis=0), axis=0).tolist()
     return row | {
-        "workers": n_workers,
+        "workers": n_processes,
         "rows": n,
-        "s_per_iteration": float(np.median(np.diff([time for time, _ in ticks]))),
+        "s_per_iteration": per_iteration,
         "seconds": seconds,
-        "MB_travelled_per_iteration": float(np.median(np.diff([sent for _, sent in ticks]))) / 1e6,
+        "MB_travelled_per_iteration": sent / 1e6,
         "worker_MB_before": before,
         "worker_MB_peak": peak,
     }
@@ -71,27 +71,19 @@ def _warm() -> None:
 
 
 def _peak_memory() -> float:
-    """Largest resident memory of this process in megabytes; ``ru_maxrss`` would begin with that of the parent."""
-    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    peaks = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
-    return float(peaks[0]) / 1e3 if peaks else float("nan")
+    """Largest resident memory of this process in megabytes; ``ru_maxrss`` would start from that of its parent."""
+    return _from_listing("/proc/self/status", "VmHWM:", 1) / 1e3
 
 
 def _loopback_bytes() -> float:
-    """Bytes over the loopback interface since the machine started: all that scheduler, workers and client say."""
-    lines = Path("/proc/net/dev").read_text(encoding="utf-8").splitlines()
-    sent = [line.split()[9] for line in lines if line.strip().startswith("lo:")]
-    return float(sent[0]) if sent else float("nan")
+    """Bytes over the loopback interface since the machine started: the traffic between all of the processes."""
+    return _from_listing("/proc/net/dev", "lo:", 9)
 
 
-def _chunks(n: int, make: Callable[[int, int], Any]) -> Any:
-    """A lazy matrix whose chunks are made on the workers, each from a seed of its own."""
-    import dask.array as da
-    from dask import delayed
-
-    size = n // N_CHUNKS
-    parts = [delayed(make, pure=True)(size, seed) for seed in range(N_CHUNKS)]
-    return da.concatenate([da.from_delayed(part, (size, N_FEATURES), dtype=np.float64) for part in parts])
+def _from_listing(path: str, name: str, place: int) -> float:
+    """The number at ``place`` in the line that begins with ``name``, or NaN."""
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    return next((float(line.split()[place]) for line in lines if line.strip().startswith(name)), float("nan"))
 
 
 def _mixtures(n: int, seed: int) -> Any:
@@ -108,27 +100,34 @@ def _rectified(n: int, seed: int) -> Any:
 
 
 def _parts(n: int, tick: Callback) -> dict[str, Any]:
-    X = _chunks(n, _mixtures)
-    ANDNMF(N_PARTS, random_state=0, max_iter=N_ITER, tol=0, callbacks=[tick]).fit(X)
-    return {"fit": "ANDNMF", "chunk_MB": n // N_CHUNKS * N_FEATURES * 8 / 1e6}
+    return _fit_chunks(ANDNMF(N_PARTS, random_state=0), _mixtures, n, tick)
 
 
 def _latent(n: int, tick: Callback) -> dict[str, Any]:
-    X = _chunks(n, _rectified)
-    NMD(N_PARTS, max_iter=N_ITER, tol=0, callbacks=[tick]).fit(X)
-    return {"fit": "NMD", "chunk_MB": n // N_CHUNKS * N_FEATURES * 8 / 1e6}
+    return _fit_chunks(NMD(N_PARTS), _rectified, n, tick)
+
+
+def _fit_chunks(model: Any, make: Callable[[int, int], Any], n: int, tick: Callback) -> dict[str, Any]:
+    """A fit to a matrix whose chunks are made where they are needed, each from its own seed."""
+    import dask.array as da
+    from dask import delayed
+
+    size = n // N_CHUNKS
+    chunks = [delayed(make, pure=True)(size, seed) for seed in range(N_CHUNKS)]
+    X = da.concatenate([da.from_delayed(chunk, (size, N_FEATURES), dtype=np.float64) for chunk in chunks])
+    model.set_params(max_iter=N_ITER, tol=0, callbacks=[tick]).fit(X)
+    return {"fit": type(model).__name__, "chunk_MB": size * N_FEATURES * 8 / 1e6}
 
 
 def _crowd(n: int, tick: Callback) -> dict[str, Any]:
     with _answers(n) as (folder, size):
-        model = DawidSkene("majority", model="full", max_iter=N_ITER, tol=0, callbacks=[tick])
-        model.fit(folder)
+        DawidSkene("majority", model="full", max_iter=N_ITER, tol=0, callbacks=[tick]).fit(folder)
     return {"fit": "DawidSkene", "chunk_MB": size}
 
 
 @contextmanager
 def _answers(n: int) -> Iterator[tuple[str, float]]:
-    """A folder of Parquet files with ``n`` answers in all, and the megabytes of one of them in memory."""
+    """A folder of Parquet files with ``n`` answers in total, and the megabytes that one file takes in memory."""
     answers = make_crowd(n // 5, 1000, 4).answers
     with TemporaryDirectory() as folder:
         parts = np.array_split(np.arange(len(answers)), N_CHUNKS)

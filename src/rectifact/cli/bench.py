@@ -203,9 +203,9 @@ def _cuda(extent: Extent) -> Tables:
 
 
 def _dask(extent: Extent) -> Tables:
-    from rectifact.bench.dask import run_clusters
+    from rectifact.bench.dask import run_dask
 
-    return {"fits": run_clusters(quick=extent.quick)}
+    return {"fits": run_dask(quick=extent.quick)}
 
 
 ELSEWHERE: dict[str, Callable[[Extent], Tables]] = {"cuda": _cuda, "dask": _dask}
