@@ -1,4 +1,4 @@
-"""Measured tables against stored ones: scores tightly, times loosely, memory in between."""
+"""Comparison of measured tables with stored ones: tight limits on scores, loose ones on times, others on memory."""
 
 import math
 from collections import Counter
@@ -15,7 +15,13 @@ Key = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True)
 class Limit:
-    """How much worse a figure may get: ``absolute``, or ``relative`` times the stored one, whichever is more.
+    """How much worse a figure may get: ``absolute``, or ``relative`` times the stored figure, whichever is more.
+
+    Parameters
+    ----------
+    better : {"lower", "higher"}
+    relative : float
+    absolute : float
 
     Examples
     --------
@@ -35,20 +41,20 @@ class Limit:
         return stored + slack if self.better == "lower" else stored - slack
 
     def broken(self, stored: float, measured: float | None) -> bool:
-        """Whether the figure is worse than that; one that is no longer reached, or no number, always is."""
+        """Whether the figure is worse than that; a missing figure or one that is not finite always is."""
         if measured is None or not math.isfinite(measured):
             return True
         worst = self.worst(stored)
         return measured > worst if self.better == "lower" else measured < worst
 
 
-# Scores: 2 %, or half a percentage point. Errors that go down to rounding are held closer to zero.
+# Scores: 2 %, or half a percentage point. Errors that reach rounding have a smaller absolute limit.
 SHARE_UP = Limit("higher", relative=0.02, absolute=0.005)
 SHARE_DOWN = Limit("lower", relative=0.02, absolute=0.005)
 PERCENT_DOWN = Limit("lower", relative=0.02, absolute=0.5)
 EXACT_UP = Limit("higher", relative=0.02, absolute=1e-4)
 EXACT_DOWN = Limit("lower", relative=0.02, absolute=1e-4)
-# Times: three times as long. A whole run of milliseconds says little, a time per iteration or entry is a mean of many.
+# Times: three times as long. A run of a few milliseconds says little; a time per iteration or entry is a mean of many.
 RUN = Limit("lower", relative=2.0, absolute=0.05)
 UNIT = Limit("lower", relative=2.0, absolute=0.0)
 # Memory: half as much again.
@@ -56,51 +62,27 @@ GIGABYTES = Limit("lower", relative=0.5, absolute=0.05)
 MEGABYTES = Limit("lower", relative=0.5, absolute=50)
 
 LIMITS: dict[str, Limit] = {
-    # crowd: methods, scaling
-    "error_%": PERCENT_DOWN,
-    # crowd: auto has a column of errors for each method
-    "majority vote": PERCENT_DOWN,
-    "MV-EM": PERCENT_DOWN,
-    "one-coin EM": PERCENT_DOWN,
-    "auto": PERCENT_DOWN,
+    # crowd; its table "auto" has a column of errors for each method
+    **dict.fromkeys(("error_%", "majority vote", "MV-EM", "one-coin EM", "auto"), PERCENT_DOWN),
     # parts
-    "error": EXACT_DOWN,
-    "error after 20": EXACT_DOWN,
-    "error after 100": EXACT_DOWN,
-    "error after 200": EXACT_DOWN,
-    "paper's start, floor": EXACT_DOWN,
-    "paper's start, no floor": EXACT_DOWN,
-    "blind, floor": EXACT_DOWN,
-    "binary weights": EXACT_DOWN,
-    "uniform weights": EXACT_DOWN,
-    "npmi_mean": SHARE_UP,
-    "npmi_least": SHARE_UP,
+    **dict.fromkeys(("error", "error after 20", "error after 100", "error after 200"), EXACT_DOWN),
+    **dict.fromkeys(("paper's start, floor", "paper's start, no floor", "blind, floor"), EXACT_DOWN),
+    **dict.fromkeys(("binary weights", "uniform weights"), EXACT_DOWN),
+    **dict.fromkeys(("npmi_mean", "npmi_least"), SHARE_UP),
     # latent
-    "rmse": EXACT_DOWN,
-    "rmse_NMD": EXACT_DOWN,
+    **dict.fromkeys(("rmse", "rmse_NMD"), EXACT_DOWN),
     "log_likelihood": EXACT_UP,
-    # graph, and the text of parts
-    "accuracy": SHARE_UP,
-    "nmi": SHARE_UP,
-    "purity": SHARE_UP,
-    "relative_error": SHARE_DOWN,
-    "mean_error_of_starts": SHARE_DOWN,
-    # times of whole runs
-    "seconds": RUN,
-    "iterations_s": RUN,
-    "NMD_s": RUN,
-    # times per iteration, entry, nonzero or edge
-    "s_per_iteration": UNIT,
-    "seconds_per_sweep": UNIT,
-    "ns_per_entry": UNIT,
-    "ns_per_nonzero": UNIT,
-    "ns_per_edge": UNIT,
-    # memory
+    # graph, and the text data of parts
+    **dict.fromkeys(("accuracy", "nmi", "purity"), SHARE_UP),
+    **dict.fromkeys(("relative_error", "mean_error_of_starts"), SHARE_DOWN),
+    # all families: times of whole runs; times per iteration, entry, nonzero or edge; memory
+    **dict.fromkeys(("seconds", "iterations_s", "NMD_s"), RUN),
+    **dict.fromkeys(("s_per_iteration", "seconds_per_sweep", "ns_per_entry", "ns_per_nonzero", "ns_per_edge"), UNIT),
     "peak_GB": GIGABYTES,
     "above_data_MB": MEGABYTES,
 }
-"""The columns that are compared, and how. A column that is not here is not compared: the papers' figures, bounds,
-ratios of two times, and what the peers reach in a column of their own."""
+"""The columns that are compared, and how. Other columns are not compared: the papers' figures, bounds, ratios of two
+times, and what other packages reach in a column of their own."""
 
 PARAMETERS = frozenset(
     {
@@ -110,19 +92,26 @@ PARAMETERS = frozenset(
         *("nodes", "starts"),  # graph
     }
 )
-"""The numbers that tell rows apart, beside all columns of text."""
+"""Columns of numbers that identify a row, in addition to all columns of text."""
 
 TEXT_RESULTS = frozenset({"recovered"})
-"""Columns of text that were measured, and tell nothing apart."""
+"""Columns of text that were measured, and so do not identify a row."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of a comparison.
+    """Outcome of a comparison.
 
-    ``n_compared`` counts the figures that are in both results, ``regressions`` has a row for each that is worse than
-    its limit, ``unmatched`` a row for each table with rows that only one of the two results has, and ``gone`` a row for
-    each column with a limit that rows of both have in the stored result only.
+    Attributes
+    ----------
+    n_compared : int
+        Figures that both results have.
+    regressions : list of dict
+        A row for each figure that is worse than its limit.
+    unmatched : list of dict
+        A row for each table with rows that only one of the results has.
+    gone : list of dict
+        A row for each column with a limit that is stored but no longer measured.
     """
 
     n_compared: int
@@ -132,7 +121,18 @@ class Comparison:
 
 
 def compare(measured: Tables, stored: Tables) -> Comparison:
-    """Hold every measured row against the stored row of the same table and parameters.
+    """Compare every measured row with the stored row of the same table and parameters.
+
+    Families that were not measured are ignored.
+
+    Parameters
+    ----------
+    measured, stored : dict
+        Rows by family and table.
+
+    Returns
+    -------
+    Comparison
 
     Examples
     --------
@@ -143,8 +143,6 @@ def compare(measured: Tables, stored: Tables) -> Comparison:
     2
     >>> [(row["row"], row["column"], row["stored"], row["measured"], row["limit"]) for row in found.regressions]
     [('auto, rte', 'error_%', 7.0, 9.0, 7.5)]
-
-    Families that were not measured are left alone.
     """
     n_compared, regressions, unmatched, gone = 0, [], [], []
     for family, tables in measured.items():
@@ -152,12 +150,14 @@ def compare(measured: Tables, stored: Tables) -> Comparison:
         for table in dict.fromkeys([*tables, *before]):
             name = {"family": family, "table": table}
             new, old = _by_key(tables.get(table, [])), _by_key(before.get(table, []))
-            both = [key for key in new if key in old]
-            lost = Counter(column for key in both for column in _figures(old[key]) if column not in new[key])
+            lost: Counter[str] = Counter()
+            for key in [key for key in new if key in old]:
+                figures = _figures(old[key])
+                kept = [column for column in figures if column in new[key]]
+                lost.update(column for column in figures if column not in new[key])
+                n_compared += len(kept)
+                regressions += [name | row for row in _worse(key, kept, new[key], old[key])]
             gone += [name | {"column": column, "rows": n_rows} for column, n_rows in lost.items()]
-            for key in both:
-                n_compared += len(_comparable(new[key], old[key]))
-                regressions += [name | row for row in _worse(key, new[key], old[key])]
             if new.keys() != old.keys():
                 only = {"only measured": len(new.keys() - old.keys()), "only stored": len(old.keys() - new.keys())}
                 unmatched.append(name | only)
@@ -165,7 +165,7 @@ def compare(measured: Tables, stored: Tables) -> Comparison:
 
 
 def _by_key(rows: Rows) -> dict[Key, Row]:
-    """Rows by what tells them apart; should that be the same for two, by their order too."""
+    """Rows by what identifies them; rows that look alike are numbered in their order."""
     seen: Counter[Key] = Counter()
     found = {}
     for row in rows:
@@ -176,7 +176,7 @@ def _by_key(rows: Rows) -> dict[Key, Row]:
 
 
 def _key(row: Row) -> Key:
-    """Columns of text and parameters with their values, sorted by name.
+    """Columns of text and parameters with their values, sorted by name of the column.
 
     Examples
     --------
@@ -187,17 +187,12 @@ def _key(row: Row) -> Key:
     return tuple((column, row[column]) for column in sorted(texts | (PARAMETERS & row.keys())))
 
 
-def _figures(old: Row) -> list[str]:
-    """Columns of a stored row that have a limit and a finite figure."""
-    return [c for c in LIMITS if isinstance(value := old.get(c), int | float) and math.isfinite(value)]
+def _figures(row: Row) -> list[str]:
+    """Columns of a row that have a limit and a finite figure."""
+    return [c for c in LIMITS if isinstance(value := row.get(c), int | float) and math.isfinite(value)]
 
 
-def _comparable(new: Row, old: Row) -> list[str]:
-    """Columns of both rows that have a limit and a stored figure."""
-    return [column for column in _figures(old) if column in new]
-
-
-def _worse(key: Key, new: Row, old: Row) -> Rows:
+def _worse(key: Key, columns: list[str], new: Row, old: Row) -> Rows:
     named = ", ".join(value if isinstance(value, str) else f"{column} {value}" for column, value in key if column)
     return [
         {
@@ -207,6 +202,6 @@ def _worse(key: Key, new: Row, old: Row) -> Rows:
             "measured": new[column],
             "limit": LIMITS[column].worst(old[column]),
         }
-        for column in _comparable(new, old)
+        for column in columns
         if LIMITS[column].broken(old[column], new[column])
     ]

@@ -1,7 +1,8 @@
-"""What a CUDA device makes of each family: against plain torch, against our own form on the host, and its own limits.
+"""Each family on a CUDA device, compared with plain torch, with the host, and with the limits of the device.
 
-Plain torch is what one would write in an afternoon: dense matrices, ``index_add_``, autograd. The limits are the bytes
-that must move over the rate of a large copy, and the operations over the rate of a large product, both measured here.
+Plain torch is what one would write in an afternoon: dense matrices, ``index_add_``, autograd. The limit of a run is the
+larger of two times, from rates measured here: its bytes at the rate of a large copy, and its operations at the rate of
+a large product.
 """
 
 import os
@@ -36,7 +37,7 @@ DEVICE = "cuda"
 
 
 def run_cuda(*, quick: bool = False) -> dict[str, Rows]:
-    """Tables ``"limits"``, ``"times"`` and ``"precision"``; ``quick`` takes sizes a tenth as large."""
+    """Tables ``"limits"``, ``"times"`` and ``"precision"``; with ``quick``, sizes are a tenth as large."""
     torch.backends.cuda.matmul.allow_tf32 = False
     limits = _limits()
     scale = 10 if quick else 1
@@ -74,7 +75,7 @@ PRECISIONS = ("float32", "tf32", "bf16")
 
 
 def _row(what: str, size: str, ms: float, plain: float, limits: dict[str, Any], **work: float) -> dict[str, Any]:
-    """A time with its ratios; ``work`` is the gigabytes that must move, and the teraflops in each precision."""
+    """A time and its ratios; ``work`` is the gigabytes to move and the teraflops to compute, by precision."""
     floors = [work.get("GB", 0.0) / 1e3 / limits["copy_TB_s"]]
     floors += [work.get(precision, 0.0) / limits[f"{precision}_TFLOP_s"] for precision in PRECISIONS]
     floor = 1e3 * max(floors)
@@ -82,16 +83,16 @@ def _row(what: str, size: str, ms: float, plain: float, limits: dict[str, Any], 
     return row | {"limit_ms": floor, "share_of_limit": floor / ms}
 
 
-def _ms(run: Callable[[], Any], repeats: int = 5) -> float:
-    """Milliseconds, the median; the first run, which compiles, does not count."""
+def _ms(run: Callable[[], Any], repeats: int = 5, *, warmup: int = 1) -> float:
+    """Median of the times in milliseconds; the first run, which compiles, does not count."""
     times = []
-    for _ in range(1 + repeats):
+    for _ in range(warmup + repeats):
         torch.cuda.synchronize()
         begin = perf_counter()
         run()
         torch.cuda.synchronize()
         times.append(1e3 * (perf_counter() - begin))
-    return median(times[1:])
+    return median(times[warmup:])
 
 
 def _latent_data(n: int, d: int, r: int) -> tuple[Any, LatentModel]:
@@ -149,7 +150,7 @@ def _plain_sweep(X: Any, A: Any, B: Any, sigma: float) -> tuple[Any, Any, Any]:
 
 
 def _crowd(n_tasks: int, n_workers: int, n_classes: int, limits: dict[str, Any]) -> Rows:
-    """20 iterations of EM on five answers a task; the host takes a tenth of the tasks."""
+    """20 iterations of EM on five answers per task; the host gets a tenth of the tasks."""
     rng = torch.Generator(device=DEVICE).manual_seed(0)
     n_answers, shape = 5 * n_tasks, (n_tasks, n_workers * n_classes)
     cells = torch.randint(0, shape[1], (n_answers,), dtype=torch.int32, device=DEVICE, generator=rng)
@@ -157,16 +158,18 @@ def _crowd(n_tasks: int, n_workers: int, n_classes: int, limits: dict[str, Any])
     start = torch.rand((n_tasks, n_classes), device=DEVICE, generator=rng)
     start /= start.sum(dim=1, keepdim=True)
     B = DeviceAnswers(indptr, cells, None, shape)
-    ms = _ms(lambda: em(B, start, smoothing=0.1, monitor=Monitor(20, tol=0, check_every=20)), 3)
+
+    def run(answers: Any, posteriors: Any, n_iter: int) -> None:
+        em(answers, posteriors, smoothing=0.1, monitor=Monitor(n_iter, tol=0, check_every=n_iter))
+
+    ms = _ms(lambda: run(B, start, 20), 3)
     plain = 20 * _ms(lambda: _plain_em(cells, start, n_tasks, n_workers), 3)
     part = n_tasks // 10
     ones = np.ones(5 * part, dtype=np.float32)
     some = sp.csr_array((ones, cells[: 5 * part].cpu().numpy(), indptr[: part + 1].cpu().numpy()), (part, shape[1]))
     posteriors = start[:part].double().cpu().numpy()
-    em(some, posteriors, smoothing=0.1, monitor=Monitor(1))
-    begin = perf_counter()
-    em(some, posteriors, smoothing=0.1, monitor=Monitor(20, tol=0, check_every=20))
-    host = 1e3 * (perf_counter() - begin)
+    run(some, posteriors, 1)  # compiles
+    host = _ms(lambda: run(some, posteriors, 20), repeats=1, warmup=0)
     # Two passes over the cells, indices and posteriors; the tables of workers stay in the cache.
     moved = 20 * 2 * 4 * (n_answers + n_tasks + n_tasks * n_classes) / 1e9
     size = f"{n_answers} answers, {n_tasks} tasks, {n_workers} workers, {n_classes} classes"
@@ -174,7 +177,7 @@ def _crowd(n_tasks: int, n_workers: int, n_classes: int, limits: dict[str, Any])
 
 
 def _plain_em(cells: Any, posteriors: Any, n_tasks: int, n_workers: int) -> Any:
-    """An M-step and an E-step by gather and scatter, five answers to each task in order."""
+    """An M-step and an E-step by scatter and gather; each task has five consecutive answers."""
     n_classes = posteriors.shape[1]
     each = cells.long()
     counts = torch.zeros((n_workers * n_classes, n_classes), device=cells.device)
@@ -186,7 +189,7 @@ def _plain_em(cells: Any, posteriors: Any, n_tasks: int, n_workers: int) -> Any:
 
 
 def _parts(n: int, rank: int, limits: dict[str, Any]) -> Rows:
-    """100 stages of AND after compression to the subspace of the parts; the host takes two stages on all cores."""
+    """100 stages of AND after compression to the subspace of the parts; the host runs two stages on all cores."""
     rng = torch.Generator(device=DEVICE).manual_seed(0)
     W = torch.rand((n, rank), device=DEVICE, generator=rng)
     W *= torch.rand((n, rank), device=DEVICE, generator=rng) < 0.1
@@ -199,10 +202,8 @@ def _parts(n: int, rank: int, limits: dict[str, Any]) -> Rows:
 
     ms = _ms(lambda: run(X, start, 100), 3)
     plain = 100 * _ms(lambda: _plain_stage(X, start), 3)
-    there, here = X.cpu().numpy(), start.cpu().numpy()
-    begin = perf_counter()
-    run(there, here, 2)
-    host = 1e3 * (perf_counter() - begin)
+    X, start = X.cpu().numpy(), start.cpu().numpy()
+    host = _ms(lambda: run(X, start, 2), repeats=1, warmup=0)
     work = {"GB": 100 * 4 * 4 * n * rank / 1e9, "float32": 100 * 3 * 2 * n * rank * rank / 1e12}
     return [_row("100 stages of AND", f"{n} samples, {rank} parts", ms, plain, limits, **work) | {"host_ms": 50 * host}]
 
@@ -213,7 +214,7 @@ def _plain_stage(X: Any, H: Any) -> Any:
 
 
 def _net(n: int, rank: int, limits: dict[str, Any]) -> Rows:
-    """An epoch of SymNMF-Net; plain torch takes its gradient by autograd."""
+    """An epoch of SymNMF-Net; plain torch gets its gradient from autograd."""
     S = normalized(make_block_model(n, rank, degree=16).adjacency)
     squared = float(S.data @ S.data)
     X = net.to_torch(S, DEVICE)
@@ -235,13 +236,13 @@ def _net(n: int, rank: int, limits: dict[str, Any]) -> Rows:
         optimizer.step()
 
     plain = _ms(epoch)
-    # The graph once, and P, its gradient, U and the moments of Adam, read or written about a dozen times in all.
+    # The graph once; P, its gradient, U and the moments of Adam are read or written about a dozen times in total.
     moved = (8 * S.nnz + 12 * 4 * n * rank) / 1e9
     return [_row("epoch of SymNMF-Net", f"{n} nodes, {S.nnz // 2} edges, rank {rank}", ms, plain, limits, GB=moved)]
 
 
 def _precision(n: int) -> Rows:
-    """Log-likelihood per entry that 200 sweeps reach, by the arithmetic of the products."""
+    """Log-likelihood per entry after 200 sweeps, by the arithmetic of the products."""
     rng = np.random.default_rng(0)
     W = np.abs(rng.standard_normal((n, 16))) * (rng.random((n, 16)) < 0.3)
     X = np.maximum(W @ rng.standard_normal((16, 784)) - 1, 0)

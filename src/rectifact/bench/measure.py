@@ -1,4 +1,4 @@
-"""How a benchmark is taken: a score with every time, the environment with every run."""
+"""Measuring: a score with every time, the environment with every result."""
 
 import os
 import platform
@@ -23,7 +23,16 @@ __all__ = ["Case", "cpu_name", "environment", "measure", "one_thread", "revision
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to measure: what runs on the data, and how good its result is."""
+    """Something to measure: what runs on the data, and how good its result is.
+
+    Parameters
+    ----------
+    name : str
+    run : callable
+        ``run(data)`` gives a result.
+    score : callable
+        ``score(data, result)`` gives a number.
+    """
 
     name: str
     run: Callable[[Any], Any]
@@ -31,7 +40,21 @@ class Case:
 
 
 def measure(case: Case, data: Any, *, warmup: int = 1, repeats: int = 3) -> dict[str, Any]:
-    """Run ``case`` on ``data``; the first runs, which compile and fill caches, do not count.
+    """Score and times of ``case`` on ``data``.
+
+    Parameters
+    ----------
+    case : Case
+    data : object
+    warmup : int, default 1
+        First runs, which compile and fill caches and do not count.
+    repeats : int, default 3
+        Runs that count.
+
+    Returns
+    -------
+    dict
+        ``case``, ``score``, ``min_s`` and ``median_s``.
 
     Examples
     --------
@@ -45,23 +68,19 @@ def measure(case: Case, data: Any, *, warmup: int = 1, repeats: int = 3) -> dict
         result = case.run(data)
         seconds.append(perf_counter() - start)
     counted = seconds[warmup:]
-    return {
-        "case": case.name,
-        "score": case.score(data, result),
-        "min_s": min(counted),
-        "median_s": median(counted),
-    }
+    score = case.score(data, result)
+    return {"case": case.name, "score": score, "min_s": min(counted), "median_s": median(counted)}
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep linear algebra and compiled kernels to one thread, so that times compare."""
-    with single_thread(), threadpool_limits(1):  # in this order: numba loads its pool when it is first asked
+    """Limit linear algebra and compiled kernels to one thread, so that times can be compared."""
+    with single_thread(), threadpool_limits(1):  # in this order: single_thread makes numba load its pool
         yield
 
 
 def environment() -> dict[str, Any]:
-    """Date, revision, versions, machine and threads, so that a result can be judged later.
+    """Date, revision, versions, machine and threads, by which a result can be judged later.
 
     Examples
     --------
@@ -90,14 +109,14 @@ def environment() -> dict[str, Any]:
 
 
 def cpu_name(listing: Path = Path("/proc/cpuinfo")) -> str:
-    """Model of the processor, from the system's listing where there is one."""
+    """Model of the processor, from the system's listing if it has one."""
     lines = listing.read_text(encoding="utf-8").splitlines() if listing.exists() else []
     models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(models, platform.processor() or platform.machine())
 
 
 def revision(folder: Path) -> str | None:
-    """Git revision of the sources in ``folder``, with a + where they were changed since; None for installed ones."""
+    """Git revision of the sources in ``folder``, with a + if they have changed since; None if they are not in git."""
     try:
         _git(folder, "ls-files", "--error-unmatch", "__init__.py")  # a .venv inside some other checkout is not ours
         commit = _git(folder, "rev-parse", "--short", "HEAD")

@@ -1,6 +1,6 @@
-"""What a run of the benchmarks leaves: one result, as JSON to compare with, and as markdown to read.
+"""Results of benchmarks in files: as JSON to compare with, as markdown to read.
 
-A result is ``{"environment": {...}, "tables": {family: {table: rows}}}``, for one family as for all of them.
+A result is ``{"environment": {...}, "tables": {family: {table: rows}}}``, for one family or all of them.
 """
 
 import json
@@ -17,11 +17,10 @@ __all__ = ["as_markdown", "check_result_name", "columns_of", "plain", "read_resu
 
 Rows = list[dict[str, Any]]
 Tables = dict[str, dict[str, Rows]]
-SUFFIXES = (".json", ".md")
 
 
 def plain(value: Any) -> Any:
-    """The same in types that JSON has; a figure that is not finite becomes None.
+    """The same value in types that JSON has; figures that are not finite become None.
 
     Examples
     --------
@@ -39,16 +38,14 @@ def plain(value: Any) -> Any:
 
 
 def check_result_name(path: Path) -> None:
-    """Refuse, before anything is measured, a name that does not tell the format, or a place that is none."""
+    """Refuse, before anything is measured, a file that cannot be written or whose name does not tell the format."""
     check_writable(path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise InputError(
-            f"{str(path)!r} should end in {' or '.join(SUFFIXES)}, so that its format is known. Rename it."
-        )
+    if path.suffix.lower() not in {".json", ".md"}:
+        raise InputError(f"{str(path)!r} should end in .json or .md.", "Rename it.")
 
 
 def save_result(result: dict[str, Any], path: Path) -> None:
-    """Write JSON or markdown, by the suffix, whole or not at all."""
+    """Write JSON or markdown, by the suffix; a failed write leaves nothing behind."""
     markdown = path.suffix.lower() == ".md"
     text = as_markdown(result) if markdown else json.dumps(result, indent=1, allow_nan=False) + "\n"
     with atomic_path(path) as temporary:
@@ -59,33 +56,26 @@ def read_result(path: Path) -> dict[str, Any]:
     """A stored JSON result."""
     with reading(path, "a result of rectifact bench"):
         result = json.loads(path.read_text(encoding="utf-8"))
-    if not (
-        isinstance(result, dict) and isinstance(result.get("environment"), dict) and _are_tables(result.get("tables"))
-    ):
+    if not (isinstance(result, dict) and isinstance(result.get("environment"), dict) and _is_tables(result)):
         raise InputError(
-            f"{str(path)!r} has no environment and tables of figures and text by family. Make it anew: rectifact bench "
-            "all -o results.json."
+            f"{str(path)!r} has no environment and tables with figures and text by family.",
+            "Measure again: rectifact bench all -o results.json.",
         )
     return result
 
 
-def _are_tables(tables: Any) -> bool:
-    return isinstance(tables, dict) and all(
-        isinstance(family, dict) and all(isinstance(rows, list) and all(map(_is_row, rows)) for rows in family.values())
-        for family in tables.values()
-    )
-
-
-def _is_row(row: Any) -> bool:
-    """Whether every cell is text, a gap, or a number that a float can hold."""
-    return isinstance(row, dict) and all(
-        abs(cell) < 2**63 if isinstance(cell, int) else cell is None or isinstance(cell, float | str)
-        for cell in row.values()
-    )
+def _is_tables(result: dict[str, Any]) -> bool:
+    """Whether there are rows by family and table, and every cell is text, a gap, or a number that a float can hold."""
+    try:
+        families = result["tables"].values()
+        cells = [cell for tables in families for rows in tables.values() for row in rows for cell in row.values()]
+    except (AttributeError, KeyError, TypeError):
+        return False
+    return all(abs(c) < 2**63 if isinstance(c, int) else c is None or isinstance(c, float | str) for c in cells)
 
 
 def columns_of(rows: Rows) -> list[str]:
-    """Every name that some row has, in the order they come.
+    """Names of all columns that any row has, in order of appearance.
 
     Examples
     --------
@@ -96,7 +86,7 @@ def columns_of(rows: Rows) -> list[str]:
 
 
 def short(value: Any) -> str:
-    """A cell for people: four digits of a figure, nothing for a gap.
+    """Text of a cell: four digits of a figure, nothing for a gap.
 
     Examples
     --------
@@ -109,7 +99,7 @@ def short(value: Any) -> str:
 
 
 def as_markdown(result: dict[str, Any]) -> str:
-    r"""The environment as a list, then a table under a heading for each that has rows.
+    r"""The environment as a list, then each table that has rows under a heading.
 
     Examples
     --------
