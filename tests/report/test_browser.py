@@ -209,7 +209,7 @@ def test_a_screen_reader_finds_its_way(opened):
     assert levels[0] == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.innerText") == "Skip to the content"
+    assert page.evaluate("document.activeElement.innerText") == "Skip to content"
 
 
 def test_large_tables_are_sorted_and_paged(browser, tmp_path):

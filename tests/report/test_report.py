@@ -155,7 +155,7 @@ def test_errors_count_known_entries_only(rng):
 
 def test_other_data_than_fitted_gets_a_sentence(rng, monkeypatch):
     model = NMD(2, max_iter=5).fit(rng.random((30, 6)))
-    with pytest.raises(InputError, match="Give the data that it was fitted on"):
+    with pytest.raises(InputError, match="Give the data that it was fitted to"):
         report_of(SavedModel(model, X=rng.random((20, 6))))
     frame = pd.DataFrame(rng.random((30, 6)))
     assert report_of(SavedModel(NMD(2, max_iter=5).fit(frame), X=frame)).sections[0].title == "Quality"
@@ -254,7 +254,7 @@ def test_a_hundred_thousand_tasks_fit(tmp_path):
 def test_mistakes_get_a_sentence(tmp_path):
     with pytest.raises(InputError, match=r"should end in \.html"):
         check_report_possible(tmp_path / "report.pdf")
-    with pytest.raises(InputError, match="no estimator of rectifact"):
+    with pytest.raises(InputError, match="not an estimator of rectifact"):
         report_of(object())
     with pytest.raises(InputError, match="there is no folder"):
         write_report([], tmp_path / "none" / "report.html")

@@ -1,10 +1,11 @@
-"""Charts as plain dicts in the language of plotly.js; colours of text and grid are set by the page, light or dark."""
+"""Charts as plain dicts for plotly.js, and images; the page sets the colours of text and grid, light or dark."""
 
 import base64
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from rectifact.report.blocks import Chart
 
-__all__ = ["bars", "convergence", "heat_map", "histogram", "lines", "png_address", "scatter"]
+__all__ = ["STOPS", "bars", "convergence", "heat_map", "histogram", "image_address", "lines", "scatter"]
 
 PALETTE = ("#3b7dd8", "#e07b39", "#3f9d63", "#b5479b", "#8a6d3b", "#5f6b7a", "#c23b3b", "#2aa6b8", "#8f7ae0", "#a3a600")
-"""Colours that differ in lightness too, so that they can be told apart in grey."""
+"""Colours that differ in lightness too, so that they can be told apart in greyscale."""
 
-MOST_POINTS = 5000
+MOST_POINTS, IMAGE_SIDE = 5000, 64
 
-
-def _layout(x: str, y: str, **more: Any) -> dict[str, Any]:
-    return {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}} | more
+STOPS = {
+    "converged": "converged",
+    "max_iter": "stopped at the iteration limit",
+    "stalled": "stopped where the loss no longer changed",
+    "loss_increased": "stopped where the loss rose",
+    "not_finite": "stopped where the loss was not finite",
+    "callback": "stopped by a callback",
+}
+"""How a fit ended, by its ``stop_reason_``."""
 
 
 def histogram(
@@ -30,28 +37,19 @@ def histogram(
     """Counts of values in equal bins; only the counts go into the page."""
     values = np.asarray(values, dtype=float)
     counts, edges = np.histogram(values, bins=bins, range=span)
-    middle = (edges[1:] + edges[:-1]) / 2
-    text = [f"{a:.3g} to {b:.3g}: {n}" for a, b, n in zip(edges, edges[1:], counts, strict=False)]
-    bar = {"type": "bar", "x": _plain(middle), "y": counts.tolist(), "hovertext": text, "hoverinfo": "text"}
-    bar |= {"marker": {"color": PALETTE[0]}, "width": float(edges[1] - edges[0])}
-    fullest = int(counts.argmax())
-    words = f"{len(values)} values; most, {counts[fullest]}, between {edges[fullest]:.3g} and {edges[fullest + 1]:.3g}."
-    return Chart(title, [bar], _layout(x, "number", bargap=0.05), words)
+    ranges = [f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges)]
+    hover = [f"{within}: {n}" for within, n in zip(ranges, counts, strict=True)]
+    bar = _bar((edges[1:] + edges[:-1]) / 2, counts.tolist(), hover, hoverinfo="text", width=edges[1] - edges[0])
+    words = f"{len(values):,} values; {counts.max():,} of them from {ranges[counts.argmax()]}."
+    return Chart(title, [bar], _layout(x, "count", bargap=0.05), words)
 
 
 def bars(title: str, names: Sequence[str], values: ArrayLike, y: str, words: str) -> Chart:
     """One bar per name."""
-    heights = np.asarray(values, dtype=float)
-    places = list(range(1, len(names) + 1))  # names may repeat, or look like numbers
-    hover = [escape(name) for name in names]
-    bar = {"type": "bar", "x": places, "y": _plain(heights), "hovertext": hover, "hoverinfo": "text+y"}
-    axis = {
-        "title": {"text": ""},
-        "tickmode": "array",
-        "tickvals": places,
-        "ticktext": [_short(name) for name in names],
-    }
-    return Chart(title, [bar | {"marker": {"color": PALETTE[0]}}], _layout("", y) | {"xaxis": axis}, words)
+    places = range(1, len(names) + 1)  # names may repeat, or look like numbers
+    layout = _layout("", y)
+    layout["xaxis"] |= _ticks(places, names)
+    return Chart(title, [_bar(places, _plain(values), [escape(name) for name in names])], layout, words)
 
 
 def lines(title: str, curves: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str, words: str) -> Chart:
@@ -64,87 +62,91 @@ def lines(title: str, curves: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str,
     return Chart(title, data, _layout(x, y, showlegend=len(data) > 1), words)
 
 
-def convergence(history: Sequence[Mapping[str, float]], stop: str) -> Chart | None:
-    """The loss at each check, on a logarithmic scale where it falls far; nothing for very short runs."""
-    loss = np.array([row["loss"] for row in history])
+def convergence(model: Any) -> list[Chart]:
+    """The loss at each check, on a logarithmic scale where it falls far; no chart for very short runs."""
+    loss = np.array([row["loss"] for row in model.history_])
     if len(loss) < 4 or not np.isfinite(loss).all():
-        return None
-    words = f"From {loss[0]:.6g} to {loss[-1]:.6g} in {history[-1]['iter']:.0f} iterations; ended: {stop}."
-    curve = {"loss": ([row["iter"] for row in history], loss)}
+        return []
+    iterations = [int(row["iter"]) for row in model.history_]
+    words = f"From {loss[0]:.6g} to {loss[-1]:.6g} in {iterations[-1]} iterations; {STOPS[model.stop_reason_]}."
+    curve = {"loss": (iterations, loss)}
     chart = lines("Loss by iteration", curve, "iteration", "loss", words)
     if loss.min() > 0 and loss.max() > 100 * loss.min():
         chart.layout["yaxis"] |= {"type": "log", "exponentformat": "power"}
-    return chart
+    return [chart]
 
 
 def scatter(title: str, points: NDArray[Any], names: Any, axes: Sequence[str], words: str) -> Chart:
-    """Points in two dimensions, at most 5000, evenly chosen."""
+    """Points in two dimensions, at most 5000 of them, evenly chosen."""
     kept = np.linspace(0, len(points) - 1, min(len(points), MOST_POINTS)).astype(int)
     trace: dict[str, Any] = {"type": "scatter", "mode": "markers", "text": [escape(str(names[i])) for i in kept]}
     trace |= {"x": _plain(points[kept, 0]), "y": _plain(points[kept, 1]), "hoverinfo": "text"}
     trace["marker"] = {"size": 5, "color": PALETTE[0], "opacity": 0.75}
     if len(kept) < len(points):
-        words += f" {len(kept)} of {len(points)} points are drawn."
+        words += f" {len(kept):,} of {len(points):,} points are shown."
     return Chart(title, [trace], _layout(*axes, showlegend=False), words)
 
 
 def heat_map(title: str, values: NDArray[Any], axis: str, names: Sequence[str], words: str) -> Chart:
-    """A symmetric matrix as colours, first row at the top; ``names`` of its rows, or none."""
-    scale = [[0, "rgba(128,128,128,0.12)"], [1, PALETTE[0]]]
-    data: dict[str, Any] = {
-        "type": "heatmap",
-        "z": [_plain(row) for row in values],
-        "colorscale": scale,
-        "showscale": True,
-    }
+    """A symmetric matrix as colours, its first row at the top; ``names`` of its rows, or none."""
+    data: dict[str, Any] = {"type": "heatmap", "z": [_plain(row) for row in values], "showscale": True}
+    data["colorscale"] = [[0, "rgba(128,128,128,0.12)"], [1, PALETTE[0]]]
     if names:
+        data["hoverinfo"] = "text"
         data["hovertext"] = [
             [escape(f"{a}, {b}: {value:.4g}") for b, value in zip(names, row, strict=True)]
             for a, row in zip(names, values, strict=True)
         ]
-        data["hoverinfo"] = "text"
     layout = _layout(axis, axis)
     for side in ("xaxis", "yaxis"):
         layout[side] |= {"constrain": "domain", "showgrid": False, "zeroline": False}
         if 0 < len(names) <= 30:
-            layout[side] |= {"tickmode": "array", "tickvals": list(range(len(names)))}
-            layout[side]["ticktext"] = [_short(name, 12) for name in names]
+            layout[side] |= _ticks(range(len(names)), names, 12)
     layout["yaxis"] |= {"autorange": "reversed", "scaleanchor": "x"}
     return Chart(title, [data], layout, words)
 
 
-def png_address(pixels: NDArray[Any], least: int = 64) -> str:
-    """A grey image, 0 black to 1 white, as an address that holds the image itself.
+def image_address(pixels: NDArray[Any], shape: tuple[int, int]) -> str:
+    """A grey PNG image as an address that holds the image itself; missing pixels count as 0.
 
-    Pixels are repeated until a side has at least ``least``.
+    An image without negative pixels goes from black at 0 to white; others have 0 at middle grey.
 
     Examples
     --------
     >>> import numpy as np
-    >>> png_address(np.zeros((2, 2)))[:22]
+    >>> image_address(np.zeros(4), (2, 2))[:22]
     'data:image/png;base64,'
     """
-    grey = (np.clip(pixels, 0, 1) * 255).round().astype(np.uint8)
-    scale = max(1, -(-least // max(grey.shape)))
-    grey = np.repeat(np.repeat(grey, scale, axis=0), scale, axis=1)
-    height, width = grey.shape
-    rows = b"".join(b"\0" + row.tobytes() for row in grey)
-    parts = (
-        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)),
-        (b"IDAT", zlib.compress(rows)),
-        (b"IEND", b""),
-    )
-    chunks = (
-        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in parts
-    )
-    return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(chunks)).decode()
+    image = np.nan_to_num(pixels).reshape(shape)
+    image = image / (float(np.abs(image).max()) or 1.0)
+    image = image if image.min() >= 0 else (1 + image) / 2
+    scale = max(1, -(-IMAGE_SIDE // max(shape)))  # a few pixels would be a speck
+    grey = np.kron((image * 255).round().astype(np.uint8), np.ones((scale, scale), dtype=np.uint8))
+    rows = np.pad(grey, ((0, 0), (1, 0))).tobytes()  # each row begins with its filter, 0 for none
+    head = struct.pack(">IIBBBBB", grey.shape[1], grey.shape[0], 8, 0, 0, 0, 0)
+    chunks = _png_chunk(b"IHDR", head) + _png_chunk(b"IDAT", zlib.compress(rows)) + _png_chunk(b"IEND", b"")
+    return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + chunks).decode()
+
+
+def _png_chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def _bar(x: ArrayLike, heights: Sequence[float | None], hover: list[str], **more: Any) -> dict[str, Any]:
+    bar = {"type": "bar", "x": _plain(x), "y": heights, "hovertext": hover, "hoverinfo": "text+y"}
+    return bar | {"marker": {"color": PALETTE[0]}} | more
+
+
+def _layout(x: str, y: str, **more: Any) -> dict[str, Any]:
+    return {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}} | more
+
+
+def _ticks(places: Sequence[int], names: Sequence[str], longest: int = 24) -> dict[str, Any]:
+    """Names at places of an axis, cut where they are long; plotly would render what looks like markup."""
+    texts = [escape(name if len(name) <= longest else name[: longest - 1] + "…") for name in names]
+    return {"tickmode": "array", "tickvals": list(places), "ticktext": texts}
 
 
 def _plain(values: ArrayLike) -> list[float | None]:
-    """Numbers for JSON, short, with None where there is none."""
+    """Numbers for JSON, rounded to five digits; None for those that are not finite."""
     return [float(f"{value:.5g}") if np.isfinite(value) else None for value in np.asarray(values, dtype=float).ravel()]
-
-
-def _short(name: str, most: int = 24) -> str:
-    """A name for an axis; plotly would take what looks like markup for markup."""
-    return escape(name if len(name) <= most else name[: most - 1] + "…")

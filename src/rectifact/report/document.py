@@ -1,4 +1,4 @@
-"""Which report belongs to which model."""
+"""The report that fits a model."""
 
 from typing import Any
 
@@ -18,7 +18,16 @@ __all__ = ["report_of"]
 
 
 def report_of(model: Any) -> Report:
-    """Report of a fitted model, or of a :class:`rectifact.models.SavedModel` with its data and names.
+    """Report on a fitted model.
+
+    Parameters
+    ----------
+    model : estimator or SavedModel
+        A fitted estimator, or a :class:`rectifact.models.SavedModel` that has its data and names as well.
+
+    Returns
+    -------
+    Report
 
     Examples
     --------
@@ -37,4 +46,7 @@ def report_of(model: Any) -> Report:
         return embedding_report(saved)
     if isinstance(saved.model, SymNMF | SymNMFNet):
         return clusters_report(saved)
-    raise InputError(f"{type(saved.model).__name__} is no estimator of rectifact, and has no report.")
+    raise InputError(
+        f"{type(saved.model).__name__} is not an estimator of rectifact, so there is no report on it.",
+        "Give a fitted estimator of rectifact.",
+    )

@@ -1,4 +1,4 @@
-"""Report of an embedding: how well few dimensions explain the data, beside truncated SVD."""
+"""Report on an embedding: how well a few dimensions explain the data, compared with truncated SVD."""
 
 import warnings
 from typing import Any
@@ -9,13 +9,13 @@ from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
 
 from rectifact.core.errors import InputError
-from rectifact.core.lazy import is_lazy
+from rectifact.core.operand import is_chunked
 from rectifact.latent import NMD
 from rectifact.metrics import root_mean_squared_error
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Chart, Column, Facts, Images, Report, Section, Table
-from rectifact.report.charts import convergence, lines, png_address, scatter
-from rectifact.report.names import as_floats, feature_names, grey, sample_names
+from rectifact.report.charts import convergence, image_address, lines, scatter
+from rectifact.report.names import as_floats, count, largest_features, sample_names
 
 __all__ = ["embedding_report"]
 
@@ -23,36 +23,34 @@ MOST_ENTRIES, N_IMAGES, N_TOP, SWEEPS = 4_000_000, 10, 10, 60
 
 
 def embedding_report(saved: SavedModel) -> Report:
-    """Sections for NMD and LogisticPCA; quality and reconstructions where the data is at hand."""
+    """Sections for NMD and LogisticPCA; quality and reconstructions if the data was saved."""
     model = saved.model
-    if is_lazy(getattr(model, "embedding_", None)) or not hasattr(model, "embedding_"):
+    if is_chunked(getattr(model, "embedding_", None)) or not hasattr(model, "embedding_"):
         raise InputError(
-            "The embedding of data in chunks is not part of this model, and there is nothing to show without it. Fit a "
-            "sample of the rows."
+            "A model fitted to a Dask array does not keep its embedding, and without it there is nothing to show.",
+            "Fit a sample of the rows.",
         )
+    sections = [] if saved.X is None else [_quality(saved)]
+    sections += [_map(saved), _dimensions(saved)]
+    if curve := convergence(model):
+        sections.append(Section("Convergence", "The loss is the negative objective per entry.", curve))
     n, k = model.embedding_.shape
-    sections = [_map(saved)]
-    if saved.X is not None:
-        sections.insert(0, _quality(saved))
-    sections.append(_dimensions(saved))
-    curve = convergence(model.history_, model.stop_reason_)
-    if curve is not None:
-        sections.append(Section("Convergence", "The loss is minus the objective per entry.", [curve]))
-    words = f"{n} samples in {k} dimensions, by {type(model).__name__}."
+    words = f"{count(n, 'sample')} in {count(k, 'dimension')}, found by {type(model).__name__}."
     return Report("Embedding", words, sections)
 
 
 def _some_rows(saved: SavedModel) -> tuple[Any, Any]:
-    """Dense rows of the data, evenly chosen, few enough to compare with, and their places; NaN is missing."""
+    """Evenly chosen rows of the data, dense with NaN for missing entries, and their places."""
     n_samples, n_features = saved.X.shape
-    if n_samples != len(saved.model.embedding_) or n_features != saved.model.components_.shape[1]:
+    fitted = len(saved.model.embedding_), saved.model.components_.shape[1]
+    if (n_samples, n_features) != fitted:
         raise InputError(
-            f"X has the shape {tuple(saved.X.shape)}, but the model was fitted on {len(saved.model.embedding_)} "
-            f"samples of {saved.model.components_.shape[1]} features. Give the data that it was fitted on."
+            f"X has the shape {tuple(saved.X.shape)}, but the model was fitted to the shape {fitted}.",
+            "Give the data that it was fitted to.",
         )
     places = np.unique(np.linspace(0, n_samples - 1, max(min(n_samples, MOST_ENTRIES // n_features), 1)).astype(int))
     rows = as_floats(saved.X)[places]
-    rows = rows.toarray() if sp.issparse(rows) else rows.copy()
+    rows = rows.toarray() if sp.issparse(rows) else rows
     mask: Any = getattr(saved.model, "missing", None)
     if sp.issparse(mask) or np.ndim(mask) == 2:
         hidden = sp.csr_array(mask)[places].toarray() if sp.issparse(mask) else np.asarray(mask)[places]
@@ -68,20 +66,22 @@ def _quality(saved: SavedModel) -> Section:
     known = ~np.isnan(X)
     svd = _clipped_svd(np.where(known, X, 0), k)
     errors = [root_mean_squared_error(guess[known], X[known]) for guess in (found, svd)]
-    facts = Facts(
-        [
-            ("RMSE", f"{errors[0]:.4g}", "of what the dimensions predict for the data"),
-            ("RMSE of SVD", f"{errors[1]:.4g}", f"truncated at rank {k} and clipped to the data's range"),
-            ("nonzeros", f"{np.mean(X[known] != 0):.1%}", "of the entries that are there"),
-        ]
-    )
-    blocks: list[Block] = [facts]
-    if isinstance(model, NMD) and known.all():
-        blocks += _rank_charts(model, X, k)
+    facts = [
+        ("RMSE", f"{errors[0]:.4g}", "of the reconstruction from the embedding"),
+        ("RMSE of SVD", f"{errors[1]:.4g}", f"truncated at rank {k} and clipped to the range of the data"),
+        ("nonzeros", f"{np.mean(X[known] != 0):.1%}", "of the known entries"),
+    ]
+    blocks: list[Block] = [Facts(facts)]
+    words = "The model looks for log-odds of low rank that predict the zeros and ones of the data."
+    if isinstance(model, NMD):
+        words = "The model looks for a matrix of low rank that matches the data once negative entries are set to zero."
+        blocks += _rank_charts(model, X, k) if known.all() else []
     if saved.image_shape is not None:
-        blocks += _reconstructions(saved, X, found, svd, places)
-    words = "Zeros count as well as other numbers: the model asks which low rank, cut off at zero, looks like the data."
-    words += f" Measured on {len(X)} of {saved.X.shape[0]} samples." if len(X) < saved.X.shape[0] else ""
+        names = sample_names(saved, saved.X.shape[0])[places]
+        versions = {"Data": X, "Reconstructed by this model": found, "Reconstructed by truncated SVD": svd}
+        blocks += [_images(title, rows, names, saved.image_shape) for title, rows in versions.items()]
+    if len(X) < saved.X.shape[0]:
+        words += f" Measured on {len(X):,} of {count(saved.X.shape[0], 'sample')}."
     return Section("Quality", words, blocks)
 
 
@@ -91,7 +91,7 @@ def _clipped_svd(X: Any, k: int) -> Any:
 
 
 def _rank_charts(model: NMD, X: Any, k: int) -> list[Chart]:
-    """RMSE against rank beside SVD: short fits of smaller ranks, on at most a few hundred samples."""
+    """RMSE against rank, next to SVD: short fits of smaller ranks to a few hundred samples at most."""
     X = X[:: max(len(X) // 400, 1)]
     X = X / (X.max() or 1.0)
     wanted = {max(1, round(k * share)) for share in (0.125, 0.25, 0.5, 1.0)}
@@ -105,69 +105,40 @@ def _rank_charts(model: NMD, X: Any, k: int) -> list[Chart]:
         warnings.simplefilter("ignore")  # short fits do not converge
         ours = [root_mean_squared_error(fit.fit(data).inverse_transform(fit.embedding_), X) for fit in fits]
     theirs = [root_mean_squared_error(_clipped_svd(X, rank), X) for rank in ranks]
-    words = (
-        f"At rank {ranks[-1]}: {ours[-1]:.3g} against {theirs[-1]:.3g} of SVD, from fits of {SWEEPS} iterations to "
-        f"{len(X)} samples."
-    )
+    words = f"At rank {ranks[-1]}: {ours[-1]:.3g} for NMD and {theirs[-1]:.3g} for SVD, "
+    words += f"from fits of {SWEEPS} iterations to {count(len(X), 'sample')}."
     curves = {"NMD": (ranks, ours), "truncated SVD": (ranks, theirs)}
     return [lines("Error against rank", curves, "rank", "RMSE, data scaled to 1", words)]
 
 
-def _reconstructions(saved: SavedModel, X: Any, found: Any, svd: Any, places: Any) -> list[Images]:
-    """The same few samples three times: the data, the model, SVD."""
-    names = sample_names(saved, saved.X.shape[0])
-    chosen = np.unique(np.linspace(0, len(X) - 1, N_IMAGES).astype(int)).tolist()
-    return [
-        Images(
-            title,
-            [
-                (str(names[places[i]]), png_address(grey(np.nan_to_num(rows[i]).reshape(saved.image_shape))))
-                for i in chosen
-            ],
-        )
-        for title, rows in (
-            ("Data", X),
-            ("Reconstructed by this model", found),
-            ("Reconstructed by truncated SVD", svd),
-        )
-    ]
+def _images(title: str, rows: Any, names: Any, shape: tuple[int, int]) -> Images:
+    """A few of the rows, evenly chosen."""
+    chosen = np.unique(np.linspace(0, len(rows) - 1, N_IMAGES).astype(int)).tolist()
+    return Images(title, [(str(names[i]), image_address(rows[i], shape)) for i in chosen])
 
 
 def _map(saved: SavedModel) -> Section:
     E = np.asarray(saved.model.embedding_, dtype=float)
-    names = sample_names(saved, len(E))
     order = np.argsort(-E.var(axis=0), kind="stable")[:2]
-    axes = [f"dimension {i + 1}" for i in order]
-    points = E[:, order]
-    if E.shape[1] == 1:  # by the order of the samples
+    points, axes = E[:, order], [f"dimension {i + 1}" for i in order]
+    if E.shape[1] == 1:
         points, axes = np.c_[np.arange(1, len(E) + 1), E[:, 0]], ["sample", "dimension 1"]
-    chart = scatter("The dimensions that vary most", points, names, axes, f"{axes[0]} and {axes[1]}.".capitalize())
+    seen = f"{axes[0]} and {axes[1]}.".capitalize()
+    chart = scatter("The dimensions that vary most", points, sample_names(saved, len(E)), axes, seen)
     words = (
-        "Hover to see which sample is which. Distances here say little about likeness: the model may move a sample "
-        "freely as long as its zeros stay zeros."
+        "Hover over a point to see which sample it is. Distances here say little about similarity: the model may move "
+        "a sample freely as long as its zeros stay zeros."
     )
     return Section("Map", words, [chart])
 
 
 def _dimensions(saved: SavedModel) -> Section:
-    components = np.asarray(saved.model.components_, dtype=float)
-    names = feature_names(saved, components.shape[1])
-    order = np.argsort(-np.abs(components), axis=1, kind="stable")[:, :N_TOP]
-    rows = [
-        [
-            i + 1,
-            ", ".join(f"{names[j]} ({row[j]:+.3g})" for j in top),
-            float(np.asarray(saved.model.embedding_)[:, i].std()),
-        ]
-        for i, (row, top) in enumerate(zip(components, order, strict=True))
-    ]
     columns = [
         Column("dimension", "integer"),
         Column("features with the largest coefficients"),
-        Column("spread", "number"),
+        Column("spread", "number", "standard deviation over the samples"),
     ]
-    return Section(
-        "Dimensions",
-        "Dimensions have no order and may be rotated into each other.",
-        [Table("Dimensions", columns, rows)],
-    )
+    spread = np.asarray(saved.model.embedding_, dtype=float).std(axis=0).tolist()
+    rows = list(zip(range(1, len(spread) + 1), largest_features(saved, N_TOP, "+.3g"), spread, strict=True))
+    words = "Dimensions have no order, and may be rotated into one another."
+    return Section("Dimensions", words, [Table("Dimensions", columns, rows)])

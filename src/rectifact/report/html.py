@@ -11,6 +11,7 @@ from typing import Any
 from rectifact.core.errors import InputError
 from rectifact.io.files import atomic_path, check_writable
 from rectifact.report.blocks import Report
+from rectifact.report.names import count
 
 __all__ = ["check_report_possible", "render", "write_report"]
 
@@ -68,7 +69,7 @@ def render(reports: Sequence[Report], title: str) -> str:
     environment = Environment(
         loader=PackageLoader("rectifact.report", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    environment.filters |= {"cell": _cell, "shade": _shade}
+    environment.filters |= {"cell": _cell, "count": count, "shade": _shade}
     folder = files("rectifact.report") / "page"
     return environment.get_template("report.html").render(
         title=_clean(title),

@@ -1,4 +1,4 @@
-"""Names of samples and features for people, and images in grey."""
+"""What samples, features and numbers of things are called in a report, and its data as plain arrays."""
 
 from typing import Any
 
@@ -9,18 +9,35 @@ from numpy.typing import NDArray
 from rectifact.core.arrays import to_host
 from rectifact.models import SavedModel
 
-__all__ = ["as_floats", "feature_names", "grey", "sample_names"]
+__all__ = ["as_floats", "count", "largest_features", "sample_names"]
 
 
-def feature_names(saved: SavedModel, n: int) -> NDArray[Any]:
-    """Names that were saved or that the estimator saw, or numbers from 1."""
-    given = saved.features if saved.features is not None else getattr(saved.model, "feature_names_in_", None)
-    return _or_numbers(given, n)
+def count(number: int, noun: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> count(1, "part"), count(1200, "sample")
+    ('1 part', '1,200 samples')
+    """
+    return f"{number:,} {noun}" + "s" * (number != 1)
 
 
 def sample_names(saved: SavedModel, n: int) -> NDArray[Any]:
-    """Names that were saved, or numbers from 1."""
+    """The names saved with the model, or numbers from 1."""
     return _or_numbers(saved.samples, n)
+
+
+def largest_features(saved: SavedModel, most: int, form: str) -> list[str]:
+    """For each component, the features with the largest coefficients, and these in the format ``form``."""
+    components = np.asarray(saved.model.components_, dtype=float)
+    given = saved.features if saved.features is not None else getattr(saved.model, "feature_names_in_", None)
+    names = _or_numbers(given, components.shape[1])
+    order = np.argsort(-np.abs(components), axis=1, kind="stable")[:, :most]
+    return [
+        ", ".join(f"{names[j]} ({row[j]:{form}})" for j in top if row[j] != 0)
+        for row, top in zip(components, order, strict=True)
+    ]
 
 
 def _or_numbers(names: Any, n: int) -> NDArray[Any]:
@@ -30,11 +47,5 @@ def _or_numbers(names: Any, n: int) -> NDArray[Any]:
 
 
 def as_floats(X: Any) -> Any:
-    """Data in double precision, a dense or a CSR array, whatever it came as: sums of squares need it."""
+    """Any data as a dense or CSR array in double precision, which sums of squares need."""
     return sp.csr_array(X, dtype=float) if sp.issparse(X) else np.asarray(to_host(X), dtype=float)
-
-
-def grey(image: NDArray[Any]) -> NDArray[Any]:
-    """An image between 0 and 1; one with negative pixels is centred, so that 0 is middle grey."""
-    largest = float(np.abs(image).max()) or 1.0
-    return image / largest if image.min() >= 0 else 0.5 + 0.5 * image / largest

@@ -1,4 +1,4 @@
-"""Report of parts: what they consist of, how much of the data they explain, and where they do not."""
+"""Report on parts: what they consist of, how much of the data they explain, and which samples they do not fit."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ import scipy.sparse as sp
 
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Column, Facts, Images, Report, Section, Table
-from rectifact.report.charts import bars, convergence, histogram, png_address
-from rectifact.report.names import as_floats, feature_names, grey, sample_names
+from rectifact.report.charts import bars, convergence, histogram, image_address
+from rectifact.report.names import as_floats, count, largest_features, sample_names
 
 __all__ = ["parts_report"]
 
@@ -16,76 +16,68 @@ N_TOP, MOST_SAMPLES, MOST_IMAGES = 12, 10_000, 100
 
 
 def parts_report(saved: SavedModel) -> Report:
-    """Sections for ANDNMF and PurificationNMF; weights and residuals where the data is at hand."""
+    """Sections for ANDNMF and PurificationNMF; weights and residuals if the data was saved."""
     model = saved.model
     n_parts, n_features = model.components_.shape
     sections = [_parts(saved)]
     if saved.X is not None:
-        sections += _of_data(saved)
-    curve = convergence(model.history_, model.stop_reason_)
-    if curve is not None:
+        sections += _weights_and_residuals(saved)
+    if curve := convergence(model):
         words = (
-            "The loss is the relative error where the algorithm works, in the leading subspace of the data; what "
-            "lies outside of it shows in the residuals only."
+            "The loss is the relative error within the leading subspace of the data, where the algorithm works. What "
+            "lies outside it appears only in the residuals."
         )
-        sections.append(Section("Convergence", words, [curve]))
-    return Report("Parts", f"{n_parts} parts of {n_features} features, by {type(model).__name__}.", sections)
+        sections.append(Section("Convergence", words, curve))
+    words = f"{count(n_parts, 'part')} with {count(n_features, 'feature')}, found by {type(model).__name__}."
+    return Report("Parts", words, sections)
 
 
 def _parts(saved: SavedModel) -> Section:
     components = np.asarray(saved.model.components_, dtype=float)
-    names = feature_names(saved, components.shape[1])
     blocks: list[Block] = []
     if saved.image_shape is not None:
-        items = [
-            (f"part {i + 1}", png_address(grey(part.reshape(saved.image_shape))))
-            for i, part in enumerate(components[:MOST_IMAGES])
-        ]
-        blocks.append(Images("Parts as images", items))
-    order = np.argsort(-np.abs(components), axis=1, kind="stable")[:, :N_TOP]
-    rows = [
-        [i + 1, ", ".join(f"{names[j]} ({part[j]:.3g})" for j in top if part[j] != 0), float(np.abs(part).sum())]
-        for i, (part, top) in enumerate(zip(components, order, strict=True))
+        shown = enumerate(components[:MOST_IMAGES], 1)
+        images = [(f"part {i}", image_address(part, saved.image_shape)) for i, part in shown]
+        blocks.append(Images("Parts as images", images))
+    columns = [
+        Column("part", "integer"),
+        Column("largest features"),
+        Column("size", "number", "sum of the absolute values"),
     ]
-    columns = [Column("part", "integer"), Column("largest features"), Column("sum of sizes", "number")]
-    blocks.append(Table("Top features", columns, rows))
-    return Section("Parts", "Each sample is a sum of parts with non-negative weights. Parts may be negative.", blocks)
+    sizes = np.abs(components).sum(axis=1).tolist()
+    rows = list(zip(range(1, len(sizes) + 1), largest_features(saved, N_TOP, ".3g"), sizes, strict=True))
+    words = "Each sample is a sum of parts with non-negative weights. The parts themselves may have negative values."
+    return Section("Parts", words, [*blocks, Table("Largest features", columns, rows)])
 
 
-def _of_data(saved: SavedModel) -> list[Section]:
+def _weights_and_residuals(saved: SavedModel) -> list[Section]:
     model, X = saved.model, as_floats(saved.X)
     W = np.asarray(model.transform(X), dtype=float)
-    components = np.asarray(model.components_, dtype=float)
-    residual, size = _residuals(X, W, components), np.sqrt(_row_squares(X))
+    residual, size = _residuals(X, W, np.asarray(model.components_, dtype=float)), np.sqrt(_row_squares(X))
     share = W.sum(axis=0) / max(W.sum(), 1e-300)
     explained = 1 - (residual**2).sum() / max((size**2).sum(), 1e-300)
-    facts = Facts(
-        [
-            ("samples", f"{len(W):,}", ""),
-            ("explained", f"{explained:.1%}", "of the squared norm of the data"),
-            ("parts per sample", f"{(W > 0).sum(axis=1).mean():.1f}", "with a positive weight, on average"),
-        ]
-    )
-    numbers = [str(i + 1) for i in range(len(share))]
-    largest = np.argsort(-share)[:3]
-    words = "Largest: " + ", ".join(f"part {i + 1} with {share[i]:.1%}" for i in largest) + "."
-    weights = bars("Share of all weight", numbers, share, "share", words)
+    facts = [
+        ("samples", f"{len(W):,}", ""),
+        ("explained", f"{explained:.1%}", "of the squared norm of the data"),
+        ("parts per sample", f"{(W > 0).sum(axis=1).mean():.1f}", "with a positive weight, on average"),
+    ]
+    words = "Largest: " + ", ".join(f"part {i + 1} with {share[i]:.1%}" for i in np.argsort(-share)[:3]) + "."
+    weights = bars("Share of the total weight", [str(i + 1) for i in range(len(share))], share, "share", words)
     relative = residual / np.where(size > 0, size, 1)
-    worst = np.argsort(-relative, kind="stable")[:MOST_SAMPLES]
+    spread = histogram("Relative residuals of the samples", relative, "norm of the residual / norm of the sample")
+    worst = np.argsort(-relative, kind="stable")[:MOST_SAMPLES].tolist()
     names = sample_names(saved, len(W))
-    rows = [[str(names[i]), float(f"{relative[i]:.4g}"), _parts_of(W[i])] for i in worst.tolist()]
+    rows = [[str(names[i]), float(f"{relative[i]:.4g}"), _largest_weights(W[i])] for i in worst]
     columns = [Column("sample"), Column("relative residual", "number"), Column("largest weights")]
     table = Table("Samples by residual", columns, rows, left_out=len(W) - len(worst))
-    spread = histogram("Relative residuals of the samples", relative, "residual / norm of the sample")
+    words = "What the parts leave unexplained. The samples at the top of the table fit worst."
     return [
-        Section("Weights", "How much of each part is in the samples.", [facts, weights]),
-        Section(
-            "Residuals", "What the parts do not explain. Samples at the top are unlike the others.", [spread, table]
-        ),
+        Section("Weights", "How much of each part the samples contain.", [Facts(facts), weights]),
+        Section("Residuals", words, [spread, table]),
     ]
 
 
-def _parts_of(weights: Any) -> str:
+def _largest_weights(weights: Any) -> str:
     top = np.argsort(-weights, kind="stable")[:3]
     return ", ".join(f"part {i + 1}: {weights[i]:.3g}" for i in top if weights[i] > 0)
 

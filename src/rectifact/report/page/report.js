@@ -54,7 +54,10 @@
   const shown = (value, form) => {
     if (value === null || Number.isNaN(value)) return "–";
     if (form === "share") return value >= 0.9995 && value < 1 ? "> 99.9 %" : `${(100 * value).toFixed(1)} %`;
-    if (form === "number") return String(Number(value.toPrecision(4)));
+    if (form === "number") {
+      const rounded = Number(value.toPrecision(4));
+      return rounded !== 0 && Math.abs(rounded) < 1e-4 ? rounded.toExponential() : String(rounded);
+    }
     return String(value);
   };
   const order = (sign) => (a, b) => {
@@ -92,11 +95,12 @@
         const cell = document.createElement("td");
         cell.colSpan = forms.length;
         cell.className = "empty";
-        cell.textContent = rows.length ? "Nothing like that here." : "Nothing here.";
+        cell.textContent = rows.length ? "No matching rows." : "No rows.";
         body.append(document.createElement("tr"));
         body.firstChild.append(cell);
       }
-      const some = found.length === rows.length ? `${rows.length} rows` : `${found.length} of ${rows.length} rows`;
+      const all = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "row" : "rows"}`;
+      const some = found.length === rows.length ? all : `${found.length.toLocaleString("en")} of ${all}`;
       status.textContent = pages > 1 ? `${some}, page ${page + 1} of ${pages}` : some;
       turns[0].disabled = page === 0;
       turns[1].disabled = page === pages - 1;
