@@ -1,4 +1,4 @@
-"""Which library an array belongs to, where it lives, and how to move it; every algorithm asks here."""
+"""Which library an array belongs to, which device holds it, and how to move it."""
 
 from typing import Any
 
@@ -25,11 +25,11 @@ __all__ = [
 ]
 
 Array = Any
-"""An array of any library that speaks the array API standard: numpy, torch, cupy; sparse where it says so."""
+"""An array of any library that follows the array API standard: numpy, torch, cupy; sparse where a docstring says so."""
 
 
 def namespace(*arrays: Array) -> Any:
-    """Array API namespace shared by ``arrays``; scipy sparse matrices belong to numpy, others to their library.
+    """Array API namespace shared by ``arrays``; scipy's sparse arrays belong to numpy.
 
     Examples
     --------
@@ -41,19 +41,19 @@ def namespace(*arrays: Array) -> Any:
 
 
 def _dense(array: Array) -> Array:
-    """An array of the library of ``array``, which may be sparse."""
+    """A dense array of the same library as ``array``, which may be sparse."""
     if isinstance(array, DeviceCSR | Shifted):
         return array.data
     return np.empty(0) if sp.issparse(array) else array
 
 
 def is_host(array: Array) -> bool:
-    """Whether ``array`` is a numpy array or a scipy sparse one, so that compiled host kernels apply."""
+    """Whether ``array`` is a numpy or scipy sparse array, which the compiled kernels take."""
     return bool(sp.issparse(array) or array_api_compat.is_numpy_array(array))
 
 
 def device(array: Array) -> Any:
-    """Device that holds ``array``; ``"cpu"`` for numpy and scipy sparse."""
+    """Device that holds ``array``; ``"cpu"`` for numpy and scipy sparse arrays."""
     return "cpu" if sp.issparse(array) else array_api_compat.device(_dense(array))
 
 
@@ -70,7 +70,7 @@ def eps(array: Array) -> float:
 
 
 def to_host(array: Array) -> Any:
-    """Copy ``array`` to numpy, or to scipy if it is sparse, where it lives elsewhere; else it comes back as it is."""
+    """``array`` as a numpy array, or as a scipy array if it is sparse; one that is already there is not copied."""
     if isinstance(array, DeviceCSR):
         return array.to_scipy()
     if sp.issparse(array):
@@ -83,12 +83,12 @@ def to_host(array: Array) -> Any:
 
 
 def to_like(values: NDArray[Any], like: Array) -> Array:
-    """``values`` as an array of the library, floating type and device of ``like``."""
+    """``values`` in the library, floating type and device of ``like``."""
     return namespace(like).asarray(values, dtype=like.dtype, device=device(like))
 
 
 def digamma(x: Array) -> Array:
-    """Derivative of the logarithm of the gamma function, in the library of ``x``: numpy, torch or cupy."""
+    """Derivative of the logarithm of the gamma function, in the library of ``x``."""
     return _special(x).digamma(x)
 
 
@@ -117,6 +117,6 @@ def _special(x: Array) -> Any:
 def normal_like(rng: np.random.Generator, shape: tuple[int, ...], like: Array) -> Array:
     """Standard normal draws in the library and on the device of ``like``.
 
-    They are drawn on the host, so that one seed gives the same numbers on every device.
+    They are drawn on the host, so that a seed gives the same numbers on every device.
     """
     return to_like(rng.standard_normal(shape), like)

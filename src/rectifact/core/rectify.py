@@ -14,10 +14,19 @@ __all__ = ["Constant", "Geometric", "Schedule", "relu", "shifted_relu"]
 
 
 def relu(Z: Array, threshold: float | Array = 0.0) -> Array:
-    """Keep the entries of ``Z`` that reach ``threshold``, put 0 elsewhere.
+    """Keep the entries of ``Z`` that reach ``threshold`` and set the others to 0.
 
-    ``threshold`` may be an array that broadcasts against ``Z``, for example one value per column.
     NaN stays NaN, so that a broken iteration is seen and not hidden.
+
+    Parameters
+    ----------
+    Z : array
+    threshold : float or array, default 0
+        An array broadcasts against ``Z``, for example one value per column.
+
+    Returns
+    -------
+    array of the shape of ``Z``
 
     Examples
     --------
@@ -29,7 +38,17 @@ def relu(Z: Array, threshold: float | Array = 0.0) -> Array:
 
 
 def shifted_relu(Z: Array, threshold: float | Array = 0.0) -> Array:
-    """Subtract ``threshold`` from ``Z`` and keep what is positive: ``max(Z - threshold, 0)``.
+    """Subtract ``threshold`` from ``Z`` and set negative values to 0: ``max(Z - threshold, 0)``.
+
+    Parameters
+    ----------
+    Z : array
+    threshold : float or array, default 0
+        As for :func:`relu`.
+
+    Returns
+    -------
+    array of the shape of ``Z``
 
     Examples
     --------
@@ -41,18 +60,22 @@ def shifted_relu(Z: Array, threshold: float | Array = 0.0) -> Array:
 
 
 class Schedule(Protocol):
-    """A threshold for every iteration, and whether it has stopped moving."""
+    """A threshold for every iteration, and whether it has stopped changing."""
 
     def __call__(self, t: int) -> float:
-        """Threshold of iteration ``t``, counted from 0."""
+        """Threshold at iteration ``t``, counted from 0."""
 
     def settled(self, t: int) -> bool:
-        """Whether the threshold no longer moves, so that losses can be compared."""
+        """Whether the threshold no longer changes, so that losses can be compared."""
 
 
 @dataclass(frozen=True)
 class Constant:
     """The same threshold at every iteration.
+
+    Parameters
+    ----------
+    value : float, default 0
 
     Examples
     --------
@@ -72,9 +95,15 @@ class Constant:
 
 @dataclass(frozen=True)
 class Geometric:
-    """A threshold divided by ``decay`` at every iteration, never below ``floor``.
+    """A threshold that is divided by ``decay`` at every iteration until it reaches ``floor``.
 
-    It has settled once it stands on the floor or, without one, once it is below 1e-16 of its start.
+    It has settled at the floor or, without one, once it is below 1e-16 of its start.
+
+    Parameters
+    ----------
+    start : float
+    decay : float
+    floor : float, default 0
 
     Examples
     --------

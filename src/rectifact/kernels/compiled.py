@@ -1,4 +1,4 @@
-"""The kernels in numba: names and arguments of ``reference``, cached on disk after the first compilation."""
+"""The kernels in numba, with the names and arguments of ``reference``; cached on disk after the first compilation."""
 
 from math import factorial
 from typing import Any
@@ -17,7 +17,7 @@ HALS_ROWS = 64
 def hals_sweep(U: Array, G: Array, B: Array) -> Array:
     """As in ``reference``; rows are independent given ``G``, so one pass over memory serves all columns.
 
-    With one thread the loop is plain, such that several Python threads may run one each.
+    With one thread the loop is not parallel, so that several Python threads can run one each.
     """
     return (_parallel_sweep if get_num_threads() > 1 else _plain_sweep)(U, G, B)
 
@@ -26,7 +26,7 @@ def _sweep(U: Array, G: Array, B: Array) -> Array:
     n, r = U.shape
     for block in prange((n + HALS_ROWS - 1) // HALS_ROWS):
         first, size = block * HALS_ROWS, min(n - block * HALS_ROWS, HALS_ROWS)
-        V = np.zeros((r, HALS_ROWS), U.dtype)  # a block of U, transposed: the inner loops run over rows and vectorise
+        V = np.zeros((r, HALS_ROWS), U.dtype)  # a tile of U, transposed: the inner loops run over rows and vectorise
         step = np.zeros(HALS_ROWS, U.dtype)
         V[:, :size] = U[first : first + size].T
         for k in range(r):
@@ -46,7 +46,7 @@ _plain_sweep = njit(nogil=True, cache=True)(_sweep)
 
 
 def sparse_times(X: Any, U: Array) -> Array:
-    """As in ``reference``, for a scipy CSR array; with one thread the loop is plain, as in ``hals_sweep``."""
+    """As in ``reference``, for a scipy CSR array; with one thread the loop is not parallel, as in ``hals_sweep``."""
     out = np.empty((X.shape[0], U.shape[1]), np.result_type(X.data, U))
     (_parallel_times if get_num_threads() > 1 else _plain_times)(
         X.indptr, X.indices, X.data, np.ascontiguousarray(U), out
@@ -59,7 +59,7 @@ def _times(indptr: Array, indices: Array, data: Array, U: Array, out: Array) -> 
         for k in range(U.shape[1]):
             out[i, k] = 0
         for place in range(indptr[i], indptr[i + 1]):
-            j, x = indices[place], data[place]  # read once: the compiler cannot know that out is another array
+            j, x = indices[place], data[place]  # read once: the compiler cannot know that out does not overlap
             for k in range(U.shape[1]):
                 out[i, k] += x * U[j, k]
 
@@ -68,8 +68,8 @@ _parallel_times = njit(parallel=True, cache=True)(_times)
 _plain_times = njit(nogil=True, cache=True)(_times)
 
 
-BLOCK = 128  # tasks whose numbers stay in the first cache
-PART = 32 * BLOCK  # tasks that one thread takes at a time
+BLOCK = 128  # tasks whose numbers stay in the first-level cache
+PART = 32 * BLOCK  # tasks that a thread takes at once
 FEW_CLASSES = 4
 LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1 / factorial(k) for k in range(2, 14))
@@ -77,9 +77,9 @@ C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1 / factorial(k) for k in 
 
 @njit(inline="always")
 def _exp_parts(x: float) -> tuple[float, float]:
-    """``p, n`` with ``exp(x) = p 2^n``: Taylor's series, whose remainder is below rounding for |r| < ln(2) / 2.
+    """``p, n`` with ``exp(x) = p 2^n``: a Taylor series, whose remainder is below rounding for |r| < ln(2) / 2.
 
-    Written out so that loops over it are vectorised, which calls of exp are not.
+    It is written out so that loops over it are vectorised; calls of exp would not be.
     """
     n = np.floor(x * LOG2_E + 0.5)
     r = (x - n * LN2_HIGH) - n * LN2_LOW
@@ -97,13 +97,13 @@ def crowd_posteriors(
     known: Array,
     posteriors: Array,
 ) -> float:
-    """As in ``reference``; with one thread the loop is plain, as in ``hals_sweep``."""
+    """As in ``reference``; with one thread the loop is not parallel, as in ``hals_sweep``."""
     form = _parallel_posteriors if get_num_threads() > 1 else _plain_posteriors
     return form(indptr, cells, weights, _fixed(log_priors), log_confusions, known, posteriors)
 
 
 def _fixed(values: Array) -> Any:
-    """A tuple, whose length the compiler knows: loops over a few classes then cost half."""
+    """A tuple, whose length the compiler knows: it halves the cost of loops over a few classes."""
     return tuple(values.tolist()) if len(values) <= FEW_CLASSES else values
 
 
@@ -116,7 +116,7 @@ def _posteriors(
     known: Array,
     posteriors: Array,
 ) -> float:
-    """Block by block: gather, exp, normalise."""
+    """Tile by tile: gather, exponentiate, normalise."""
     n_tasks, n_classes = len(posteriors), len(log_priors)
     n_parts = (n_tasks + PART - 1) // PART
     evidence = np.zeros(n_parts)
@@ -136,7 +136,7 @@ def _posteriors(
                         odds[base + c] += weight * log_confusions[cell, c]
                 for c in range(n_classes):
                     top = max(top, odds[base + c])
-                if top == -np.inf:  # nothing is possible: as if there were no answers
+                if top == -np.inf:  # every class is ruled out: ignore the answers
                     for c in range(n_classes):
                         odds[base + c] = log_priors[c]
                         top = max(top, log_priors[c])
@@ -153,7 +153,7 @@ def _posteriors(
                 bits[j] = (np.int64(n) + 1023) << 52  # the bits of 2^n
             for j in range(used):
                 odds[j] *= powers[j]
-            product = 1.0  # of totals between 1 and n_classes: one log serves many
+            product = 1.0  # of totals between 1 and n_classes, so that one log serves many
             for i in range(block, stop):
                 base, total = (i - block) * n_classes, 0.0
                 for c in range(n_classes):
@@ -174,9 +174,9 @@ _plain_posteriors = njit(nogil=True, cache=True)(_posteriors)
 
 
 def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, n_cells: int) -> Array:
-    """As in ``reference``; each thread counts for itself, because workers meet in many tasks.
+    """As in ``reference``; each thread keeps its own counts, because many tasks share their workers.
 
-    A pass of its own: together with the posteriors the tables of many workers would not fit the cache.
+    It is a separate pass, because the tables of many workers would not fit into the cache next to the posteriors.
     """
     n_classes = posteriors.shape[1]
     partial = np.zeros((get_num_threads(), n_cells, n_classes))

@@ -1,8 +1,8 @@
-r"""Newton's method for NMD in numba: the embedding of each row, components and sigma given.
+r"""Newton's method for NMD in numba: the embedding of each row, given components and sigma.
 
 With :math:`C = B / \sigma`, :math:`y = x / \sigma` and :math:`a = \theta / \sigma = v C`, the log-likelihood of a row
 is concave in v. Its gradient is :math:`C g` with g = -h(a) where x = 0, y - a where x > 0 (relu) or h(-a) (binary);
-minus its Hessian is :math:`C\, diag(w)\, C^T` with w = h d where truncated, 1 where observed and 0 where missing.
+its negative Hessian is :math:`C\, diag(w)\, C^T` with w = h d where truncated, 1 where observed and 0 where missing.
 """
 
 from math import log
@@ -29,7 +29,7 @@ def nmd_newton(
     tolerance: float = 1e-2,
     max_iter: int = 100,
 ) -> tuple[Array, Array]:
-    """As in ``reference``; in double precision whatever that of the data."""
+    """As in ``reference``; always in double precision."""
     likelihoods, iterations = np.empty(len(A)), np.empty(len(A), np.int64)
     V = np.ascontiguousarray(A, dtype=np.float64)
     C = np.ascontiguousarray(B / sigma, dtype=np.float64)
@@ -69,14 +69,14 @@ def _dots(C: Array, g: Array, out: Array) -> None:
 
 @njit(fastmath=True)
 def _hessian(C: Array, weights: Array, left: Array, H: Array) -> None:
-    """Lower triangle of C diag(weights) C', two rows by two at a time; no BLAS, whose threads would meet ours."""
+    """Lower triangle of C diag(weights) C', in tiles of two by two; BLAS would start threads inside ours."""
     r, d = C.shape
     for k in range(r):
         row, out = C[k], left[k]
         for j in range(d):
             out[j] = row[j] * weights[j]
     for k in range(0, r, 2):
-        k1 = min(k + 1, r - 1)  # the last row twice where r is odd
+        k1 = min(k + 1, r - 1)  # the last row twice if r is odd
         x0, x1 = left[k], left[k1]
         for i in range(0, k + 1, 2):
             i1 = min(i + 1, r - 1)
@@ -92,7 +92,7 @@ def _hessian(C: Array, weights: Array, left: Array, H: Array) -> None:
 
 @njit(error_model="numpy")
 def _solve(H: Array, ridge: float, L: Array, g: Array, p: Array) -> bool:
-    """Solve ``(H + ridge I) p = g`` by Cholesky; False where that breaks down."""
+    """Solve ``(H + ridge I) p = g`` by Cholesky; False if it breaks down."""
     r = len(g)
     for i in range(r):
         for k in range(i + 1):
@@ -184,7 +184,7 @@ def _newton(
     likelihoods: Array,
     iterations: Array,
 ) -> None:
-    """Rows in parallel, each climbing its own concave likelihood."""
+    """Rows in parallel, each maximising its own concave likelihood."""
     n, (r, d) = len(V), C.shape
     n_parts = (n + 15) // 16
     for part in prange(n_parts):
@@ -210,7 +210,7 @@ def _newton(
                         break
                     ridge *= 100.0
                     solved = _solve(H, ridge, L, slope, p)
-                if not solved:  # nothing to go by: the row stays where it is
+                if not solved:  # no direction to follow: the row stays where it is
                     break
                 decrement = 0.0
                 for k in range(r):
@@ -233,6 +233,6 @@ def _newton(
                     V[i, k] += size * p[k]
                 for j in range(d):
                     a[j] = trial[j]
-                if decrement < tolerance * tolerance:  # the step just made squared it
+                if decrement < tolerance * tolerance:  # the step just taken has squared it
                     break
             likelihoods[i] = value

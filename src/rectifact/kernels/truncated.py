@@ -1,15 +1,15 @@
 r"""Moments of the truncated Gaussian without cancellation, in any array library.
 
-With :math:`h(a) = \varphi(a) / \Phi(-a)`, the inverse Mills ratio, and :math:`d(a) = h(a) - a > 0`, a variable
+Let :math:`h(a) = \varphi(a) / \Phi(-a)` be the inverse Mills ratio and :math:`d(a) = h(a) - a > 0`. For
 :math:`z \sim N(\theta, \sigma^2)` and :math:`a = \theta / \sigma`:
 
 - :math:`E[z \mid z \le 0] = -\sigma d(a)`, :math:`Var[z \mid z \le 0] = \sigma^2 (1 - h d)`, and
 - :math:`\log P(z \le 0) = \log \Phi(-a)`.
 
-The other side, :math:`z > 0`, is the same with the signs of :math:`\theta` and of z changed. Written with h alone, mean
-and variance are differences of nearly equal numbers; here :math:`u = 1/d - a` is approximated instead. For :math:`a \ge
-0`, :math:`P(t) = (a + 4)\, u(a)` with :math:`t = (a - 4) / (a + 4)` is smooth on [-1, 1], and its Chebyshev series,
-computed with 60 digits and cut at degree 24 (12 in single precision), has relative errors of 3e-14 (7e-8).
+The other side, :math:`z > 0`, follows by changing the signs of :math:`\theta` and z. In terms of h alone, mean and
+variance are differences of nearly equal numbers, so :math:`u = 1/d - a` is approximated instead. For :math:`a \ge 0`,
+:math:`P(t) = (a + 4)\, u(a)` with :math:`t = (a - 4) / (a + 4)` is smooth on [-1, 1]. Its Chebyshev series, computed to
+60 digits and cut at degree 24 (12 in single precision), has relative errors of 3e-14 (7e-8).
 """
 
 from math import log, pi, sqrt
@@ -23,7 +23,7 @@ SHIFT = 4.0
 ROOT_2PI = sqrt(2 * pi)
 LOG_ROOT_2PI = 0.5 * log(2 * pi)
 FAR = 40.0
-"""The density at 40 standard deviations is 0 in all precisions."""
+"""Standard deviations beyond which the density is 0 in any precision."""
 
 COEFFICIENTS = (
     3.459869934984981,
@@ -52,7 +52,7 @@ COEFFICIENTS = (
     3.5061739414546752e-06,
     -3.3914861104424467e-06,
 )
-"""Coefficients of P(t), constant first, for double precision."""
+"""Coefficients of P(t) in double precision, the constant first."""
 
 COEFFICIENTS_SINGLE = (
     3.4598701000213623,
@@ -69,7 +69,7 @@ COEFFICIENTS_SINGLE = (
     0.001828672830015421,
     -0.0020357316825538874,
 )
-"""The same for single precision."""
+"""The same in single precision."""
 
 
 class Truncated(NamedTuple):
@@ -82,13 +82,18 @@ class Truncated(NamedTuple):
 
 
 def truncated_moments(a: Array) -> Truncated:
-    """Moments of a standard normal variable with mean ``a`` that is known to be at most 0.
+    """Moments of a normal variable with mean ``a`` and variance 1 that is known to be at most 0.
 
-    Relative errors are below 1e-12 in double and 5e-6 in single precision for ``a`` up to 1e6 in size.
+    Relative errors are below 1e-12 in double and 5e-6 in single precision for ``|a|`` up to 1e6.
 
     Parameters
     ----------
-    a : array of floats, mean in units of the standard deviation
+    a : array of float
+        Mean in units of the standard deviation.
+
+    Returns
+    -------
+    Truncated
 
     Examples
     --------
@@ -120,7 +125,7 @@ def truncated_moments(a: Array) -> Truncated:
 
 
 def _bell(b: Array) -> Array:
-    """``exp(-b^2 / 2)`` for ``b >= 0``; b^2 in two parts, or its rounding would be the largest error of all."""
+    """``exp(-b^2 / 2)`` for ``b >= 0``; b^2 is taken in two parts, or its rounding would be the largest error."""
     xp = namespace(b)
     b = xp.minimum(b, xp.full_like(b, FAR))
     high = xp.floor(16 * b + 0.5) / 16  # few bits: its square is exact
