@@ -4,7 +4,7 @@ from rectifact.bench.check import LIMITS, PARAMETERS, compare
 
 
 def one(**columns):
-    """Tables with one row, of a method on a set."""
+    """Tables with one row: a method on a data set."""
     return {"crowd": {"methods": [{"set": "rte", "method": "auto", **columns}]}}
 
 
@@ -21,7 +21,7 @@ def regressed(stored, measured):
         ("accuracy", 0.9, 0.883, 0.881),  # 2 %
         ("nmi", 0.9, 0.883, 0.881),
         ("relative_error", 0.8, 0.815, 0.817),
-        ("rmse", 1e-7, 9e-5, 2e-4),  # exact, and no longer
+        ("rmse", 1e-7, 9e-5, 2e-4),  # exact, then no longer exact
         ("rmse_NMD", 0.06, 0.0611, 0.0613),
         ("log_likelihood", -1e-8, -9e-5, -2e-4),
         ("log_likelihood", -2.0, -2.03, -2.05),
@@ -39,7 +39,7 @@ def test_each_kind_of_figure_has_its_limit(column, stored, passes, fails):
 
 
 @pytest.mark.parametrize("column", LIMITS)
-def test_what_got_better_never_fails(column):
+def test_improvements_never_fail(column):
     better = -1e9 if LIMITS[column].better == "lower" else 1e9
     assert regressed({column: 0.5}, {column: better}) == []
     assert regressed({column: 0.5}, {column: -better}) == [column]
@@ -84,7 +84,7 @@ def test_only_finite_figures_count_as_compared(odd):
 
 
 @pytest.mark.parametrize("column", ["seconds", "accuracy"])
-def test_a_measured_figure_that_is_no_number_is_worse(column):
+def test_a_measured_nan_is_worse(column):
     assert regressed({column: 0.5}, {column: float("nan")}) == [column]
 
 
@@ -92,7 +92,7 @@ def test_a_goal_that_is_no_longer_reached_is_worse():
     assert regressed({"seconds": 0.5}, {"seconds": None}) == ["seconds"]
 
 
-def test_rows_of_one_result_only_are_mentioned_and_do_not_fail():
+def test_rows_in_one_result_only_are_mentioned_and_do_not_fail():
     def rows(*ranks):
         return [{"data": "dots", "rank": rank, "rmse": 0.1} for rank in ranks]
 
@@ -108,13 +108,13 @@ def test_rows_of_one_result_only_are_mentioned_and_do_not_fail():
     ]
 
 
-def test_the_same_figure_of_another_size_is_another_row():
+def test_rows_with_different_parameters_are_different_rows():
     for parameter in PARAMETERS:
         found = compare(one(error=1.0, **{parameter: 10}), one(error=0.1, **{parameter: 20}))
         assert (found.n_compared, len(found.unmatched)) == (0, 1), parameter
 
 
-def test_text_that_was_measured_does_not_tell_rows_apart():
+def test_measured_text_does_not_identify_rows():
     assert regressed({"recovered": "100 100", "error": 0.1}, {"recovered": "98 100", "error": 0.2}) == ["error"]
 
 

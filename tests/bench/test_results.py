@@ -37,12 +37,12 @@ def test_markdown_says_where_and_what(tmp_path):
     ]
 
 
-def test_numbers_of_numpy_and_gaps_can_be_saved():
+def test_numpy_numbers_and_gaps_can_be_saved():
     odd = {"a": np.float32(0.5), "b": np.int64(3), "c": float("nan"), "d": (np.bool_(True), -np.inf)}
     assert json.loads(json.dumps(plain(odd), allow_nan=False)) == {"a": 0.5, "b": 3, "c": None, "d": [True, None]}
 
 
-def of_cell(cell):
+def with_cell(cell):
     return f'{{"environment": {{}}, "tables": {{"crowd": {{"methods": [{{"error": {cell}}}]}}}}}}'
 
 
@@ -50,12 +50,12 @@ def of_cell(cell):
     "text",
     [
         *("", "not json", "[]", "{}", '{"environment": {}, "tables": {"crowd": [1]}}', '{"environment": {}}'),
-        *map(of_cell, ("[1]", "{}", '{"a": 1}', "1" + "0" * 400)),
+        *map(with_cell, ("[1]", "{}", '{"a": 1}', "1" + "0" * 400)),
         "[" * 100_000,
     ],
     ids=lambda text: text[:70],
 )
-def test_what_is_no_result_is_refused(tmp_path, text):
+def test_other_files_are_refused(tmp_path, text):
     path = tmp_path / "r.json"
     path.write_text(text)
     with pytest.raises(InputError, match=r"r\.json"):
@@ -64,7 +64,7 @@ def test_what_is_no_result_is_refused(tmp_path, text):
 
 @pytest.mark.parametrize("cell", ["1", "0.5", "null", '"text"', "true", "NaN"])
 def test_cells_are_scalars(tmp_path, cell):
-    (tmp_path / "r.json").write_text(of_cell(cell))
+    (tmp_path / "r.json").write_text(with_cell(cell))
     read_result(tmp_path / "r.json")
 
 
@@ -94,7 +94,7 @@ def test_cpu_name_comes_from_the_listing_or_from_python(tmp_path):
     assert cpu_name(listing) == "Abacus 1: fast"
 
 
-def test_revision_of_a_checkout_and_of_none(tmp_path):
+def test_revision_with_and_without_a_checkout(tmp_path):
     def git(*arguments):
         who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
         subprocess.run(["git", "-C", tmp_path, *who, *arguments], check=True, capture_output=True)
@@ -103,7 +103,7 @@ def test_revision_of_a_checkout_and_of_none(tmp_path):
     source = tmp_path / "__init__.py"
     source.write_text("")
     git("init")
-    assert revision(tmp_path) is None  # not a file of that checkout
+    assert revision(tmp_path) is None  # not tracked by git
     git("add", ".")
     git("commit", "-m", "x")
     commit = revision(tmp_path)

@@ -58,7 +58,7 @@ def report_path(tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, report_path):
-    """Function that opens the page in a colour scheme; at the end nothing may have gone wrong in it."""
+    """Function that opens the page in a colour scheme; in the end no page may have reported an error."""
     wrong, pages = [], []
 
     def open_page(scheme="light", width=1200):
@@ -93,7 +93,7 @@ def test_tables_sort_search_and_turn_pages(opened):
     head.click()
     assert column(page, table, 1)[:3] == ["1", "2", "3"]
     assert page.get_attribute(f"{table} th:first-child", "aria-sort") == "ascending"
-    head.press("Enter")  # by keyboard, too
+    head.press("Enter")  # by keyboard too
     assert column(page, table, 1)[0] == "45"
     page.fill(f"{table} input", "> 99.9 %")  # as it is shown
     assert set(column(page, table, 3)) == {"> 99.9 %"}
@@ -110,7 +110,7 @@ def test_names_are_text(opened):
     assert page.query_selector_all("td script, caption script") == []
 
 
-def test_charts_are_drawn_and_tell_more_on_hover(opened):
+def test_charts_are_drawn_and_say_more_on_hover(opened):
     page = opened()
     charts = page.query_selector_all(".chart")
     assert len(charts) > 10
@@ -152,7 +152,7 @@ def test_findings_show_how_serious_they_are(browser, tmp_path, scheme):
     page.close()
 
 
-def test_on_a_phone_nothing_sticks_out(opened, browser, tmp_path):
+def test_nothing_overflows_on_a_phone(opened, browser, tmp_path):
     page = opened(width=390)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     rng = np.random.default_rng(0)
@@ -176,7 +176,7 @@ def test_it_prints_dark_on_white(opened, tmp_path):
     assert len(page.pdf(path=tmp_path / "report.pdf")) > 50_000
 
 
-def test_shares_can_be_read_on_their_colours(opened):
+def test_shares_are_readable_on_their_colours(opened):
     """Contrast of 4.5 to 1 in the confusion matrices, light and dark (WCAG AA)."""
     script = """() => {
       const linear = v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
@@ -213,7 +213,6 @@ def test_a_screen_reader_finds_its_way(opened):
 
 
 def test_large_tables_are_sorted_and_paged(browser, tmp_path):
-    """Twenty thousand rows are sorted and paged."""
     rng = np.random.default_rng(0)
     n = 30_000
     answers = pd.DataFrame(

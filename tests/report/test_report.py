@@ -1,4 +1,4 @@
-"""Reports: what they say is what the model found, and whatever the data holds stays text."""
+"""Reports say what the model found, and show whatever the data holds as text."""
 
 import json
 import re
@@ -52,13 +52,13 @@ def test_labels_say_what_the_model_found(crowd):
     report = report_of(crowd)
     workers, tasks, plan = blocks_of(report, Table)
     assert facts_of(report)["tasks"] == "45"
-    assert [row[0] for row in tasks.rows[:2]] == ["38", "3"]  # in most doubt
+    assert [row[0] for row in tasks.rows[:2]] == ["38", "3"]  # the most doubtful
     ranked = crowd.worker_report().sort_values("information", ascending=False)
     assert [row[0] for row in workers.rows] == [str(worker) for worker in ranked["worker"]]
     given = load_crowd("anaesthetists").answers.query("task == 38")["label"].value_counts()
     assert tasks.rows[0][-1] == ", ".join(f"{label} × {n}" for label, n in given.items())
     (matrices,) = blocks_of(report, Matrices)
-    assert_allclose(matrices.items[0][2], crowd.confusions_[0].T, atol=1e-4)  # doctor 1 tells most
+    assert_allclose(matrices.items[0][2], crowd.confusions_[0].T, atol=1e-4)  # doctor 1 is the most informative
     assert plan.rows[0][0] == str(crowd.next_labels(1)["task"][0])
 
 
@@ -69,7 +69,7 @@ def test_every_aggregator_has_a_report(kind):
     assert titles == ["Overview", "Workers", "Tasks", "Worker graph"]
 
 
-def test_weights_are_no_counts(crowd):
+def test_weights_are_not_counts(crowd):
     answers = read_answers(load_crowd("anaesthetists").answers)
     weighted = DawidSkene().fit(answers.weighted(np.full(len(answers), 0.1)))
     for name in ("answers per task", "unanimous"):
@@ -86,7 +86,7 @@ def test_left_out_answers_agree_as_often_as_the_model_expects():
     assert_allclose(observed, expected, atol=0.05)
 
 
-def test_an_answer_is_left_out_by_the_book():
+def test_leaving_out_an_answer_follows_the_definition():
     model = DawidSkene(model="full").fit(make_crowd(50, n_workers=6, n_classes=3, labels_per_task=4).answers)
     answers, without = model._answers, left_out(model)
     for a in range(0, len(answers), 37):
@@ -97,7 +97,7 @@ def test_an_answer_is_left_out_by_the_book():
         assert_allclose(without[a], odds / odds.sum(), atol=1e-6)
 
 
-def test_workers_who_tell_nothing_are_named():
+def test_uninformative_workers_are_named():
     crowd = make_crowd(400, n_workers=10, n_classes=3, n_spammers=2)
     report = report_of(DawidSkene().fit(crowd.answers))
     spammers = {str(name) for name in DawidSkene().fit(crowd.answers).worker_report().query("information < 0.1").worker}
@@ -153,13 +153,13 @@ def test_errors_count_known_entries_only(rng):
         assert_allclose(float(facts_of(report_of(SavedModel(model, X=data)))["RMSE"]), error, rtol=1e-3)
 
 
-def test_other_data_than_fitted_gets_a_sentence(rng, monkeypatch):
+def test_data_other_than_the_fitted_is_refused(rng, monkeypatch):
     model = NMD(2, max_iter=5).fit(rng.random((30, 6)))
     with pytest.raises(InputError, match="Give the data that it was fitted to"):
         report_of(SavedModel(model, X=rng.random((20, 6))))
     frame = pd.DataFrame(rng.random((30, 6)))
     assert report_of(SavedModel(NMD(2, max_iter=5).fit(frame), X=frame)).sections[0].title == "Quality"
-    monkeypatch.setattr(embedding, "MOST_ENTRIES", 18)  # three rows are compared, fewer than dimensions
+    monkeypatch.setattr(embedding, "MOST_ENTRIES", 18)  # three rows are compared, fewer than there are dimensions
     report = report_of(SavedModel(NMD(5, max_iter=5).fit(frame), X=frame))
     assert "RMSE" in facts_of(report)
 
@@ -190,7 +190,7 @@ def test_clusters_and_their_bound():
 
 
 def chart_texts(page):
-    """All texts that plotly gets."""
+    """All texts that are passed to plotly."""
     for data in re.findall(r'<script type="application/json" data-chart[^>]*>(.*?)</script>', page, flags=re.S):
         stack = [json.loads(data)]
         while stack:
@@ -231,7 +231,7 @@ def test_every_text_is_escaped(odd_page):
     assert "<b>odd</b>" not in odd_page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in odd_page
     assert "x" * 1000 not in odd_page  # long names are cut
-    for mark in ("<script>alert", "<img"):  # plotly would take markup in names for markup
+    for mark in ("<script>alert", "<img"):  # plotly would render markup in names
         assert all(mark not in text for text in chart_texts(odd_page))
     for data in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', odd_page, flags=re.S):
         json.loads(data)
@@ -251,7 +251,7 @@ def test_a_hundred_thousand_tasks_fit(tmp_path):
     assert (tmp_path / "big.html").stat().st_size < 10_000_000
 
 
-def test_mistakes_get_a_sentence(tmp_path):
+def test_mistakes_are_explained(tmp_path):
     with pytest.raises(InputError, match=r"should end in \.html"):
         check_report_possible(tmp_path / "report.pdf")
     with pytest.raises(InputError, match="not an estimator of rectifact"):
