@@ -237,13 +237,14 @@ def successive_projection(rows: Array, n_chosen: int) -> Array:
     >>> successive_projection(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 0.9]]), 2)
     array([0, 2])
     """
-    xp, rest, chosen = namespace(rows), rows, []
+    xp, chosen = namespace(rows), []
+    rest = xp.asarray(rows, copy=True)
     for _ in range(n_chosen):
-        place = xp.reshape(xp.argmax(xp.sum(rest**2, axis=1)), (1,))
+        place = xp.reshape(xp.argmax(xp.linalg.vecdot(rest, rest)), (1,))
         longest = xp.take(rest, place, axis=0)
         length = xp.linalg.vector_norm(longest)
         direction = longest / xp.where(length > 0, length, xp.ones_like(length))
-        rest = rest - (rest @ direction.T) * direction
+        rest -= (rest @ direction.T) * direction
         chosen.append(place)
     return xp.concat(chosen)
 
