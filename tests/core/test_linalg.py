@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import qr
 from scipy.optimize import nnls
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from sklearn.base import BaseEstimator
 
 from rectifact.core.arrays import to_host
 from rectifact.core.linalg import (
@@ -16,9 +17,12 @@ from rectifact.core.linalg import (
     nnls_gram,
     procrustes,
     pseudo_inverse,
+    squared_norm,
     subspace_svd,
     successive_projection,
 )
+from rectifact.core.operand import operand
+from rectifact.core.validation import check_matrix
 from rectifact.kernels import hals_sweep
 
 seeds = st.integers(0, 2**32 - 1)
@@ -214,3 +218,10 @@ def test_residual_of_an_exact_fit(rng):
     W, H = rng.random((9, 2)), rng.random((2, 5))
     assert frobenius_residual(W @ H, W, H) < 1e-14
     assert frobenius_residual(sp.csr_array(W @ H), W, H) < 1e-6
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_squared_norm(to_form, rng, dtype):
+    dense = rng.standard_normal((9, 4)) * (rng.random((9, 4)) < 0.5)
+    X = check_matrix(BaseEstimator(), to_form(dense.astype(dtype)))
+    assert_allclose(squared_norm(operand(X)), (dense**2).sum(), rtol=1e-6)

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, svds
 
 from rectifact.core.arrays import Array, eps, namespace, normal_like
 from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, total
+from rectifact.core.operand import Operand
 from rectifact.core.sparse import entries, is_sparse
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "procrustes",
     "pseudo_inverse",
     "solve",
+    "squared_norm",
     "subspace_svd",
     "successive_projection",
 ]
@@ -321,6 +323,24 @@ def _solve_on_support(G: NDArray[Any], C: NDArray[Any], support: NDArray[np.bool
         except np.linalg.LinAlgError:
             X[np.ix_(s, columns)] = np.linalg.lstsq(sub, right)[0]
     return X
+
+
+def squared_norm(X: Operand) -> float:
+    """Squared Frobenius norm, in double precision.
+
+    Examples
+    --------
+    >>> squared_norm(Operand(np.array([[3.0, 4.0]])))
+    25.0
+    """
+    return float(X.total(_sum_of_squares))
+
+
+def _sum_of_squares(rows: Array) -> Array:
+    values = entries(rows)
+    xp = namespace(values)
+    flat = xp.reshape(xp.astype(values, xp.float64, copy=False), (-1,))
+    return flat @ flat
 
 
 def frobenius_residual(X: Array, W: Array, H: Array, products: tuple[float, Array, Array] | None = None) -> Array:
