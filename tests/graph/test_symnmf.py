@@ -12,7 +12,8 @@ from rectifact.bench.graph import published_graph
 from rectifact.core.monitor import Monitor
 from rectifact.datasets import make_block_model
 from rectifact.graph import from_edges, from_networkx
-from rectifact.graph.base import best_run
+from rectifact.graph.base import Run, best_run
+from rectifact.graph.similarities import Similarities
 from rectifact.graph.solvers import SOLVERS, objective, projected_gradient
 from rectifact.graph.spectral import leading_eigenvectors, random_start, spectral_start
 from rectifact.metrics import cluster_accuracy, sparse_factor
@@ -65,8 +66,8 @@ def test_cosine_graph_ignores_length(rng):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_objective_without_the_product(blocks, rng, solver):
     X, monitor = blocks.adjacency, Monitor(60, tol=0)
-    squared = float((X.data**2).sum())
-    U = SOLVERS[solver](X, random_start(X, 4, rng), squared, monitor=monitor)
+    S = Similarities(X)
+    U = SOLVERS[solver](S, random_start(S, 4, rng), float((X.data**2).sum()), monitor=monitor)
     assert (U >= 0).all()
     assert_allclose(monitor.history[-1]["loss"], dense_error(X, U), rtol=1e-9)
     assert monitor.history[-1]["loss"] < monitor.history[0]["loss"]
@@ -82,7 +83,7 @@ def test_gradient_is_the_derivative(blocks, rng):
 def test_eigenvalues_that_repeat_are_all_found():
     one = make_block_model(400, 1, degree=12).adjacency
     X = sp.csr_array(sp.block_diag([one, one, one]))
-    values, vectors = leading_eigenvectors(X, 6)
+    values, vectors = leading_eigenvectors(Similarities(X), 6)
     assert_allclose(values, np.sort(np.linalg.eigvalsh(X.toarray()))[::-1][:6], rtol=1e-8)
     assert_allclose(X @ vectors, vectors * values, atol=1e-6)
 
@@ -166,10 +167,10 @@ def test_a_loss_that_is_no_number_never_wins():
         monitor = Monitor(1)
         for _ in monitor:
             monitor.record(lambda: loss)
-        return name, None, monitor
+        return Run(name, None, monitor)
 
     runs = [finished("bad", np.nan), finished("good", -2.0), finished("same", -2.0), finished("worse", -1.0)]
-    assert best_run(iter(runs))[0] == "good"
+    assert best_run(iter(runs))[0].start == "good"
 
 
 def test_empty_rows_are_like_no_other():
@@ -196,7 +197,7 @@ def test_nodes_without_edges_belong_nowhere():
 
 
 def test_too_large_l1_is_told(blocks):
-    with pytest.warns(UserWarning, match="4 of 4 clusters are empty: lower n_clusters or l1"):
+    with pytest.warns(UserWarning, match="4 of 4 communities are empty. Lower n_clusters or l1"):
         SymNMF(4, affinity="precomputed", init="spectral", l1=1e4).fit(blocks.adjacency)
 
 
@@ -234,7 +235,7 @@ def test_many_components():
     """Ten thousand pairs, whose largest eigenvalues are all the same."""
     pair = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
     X = sp.csr_array(sp.block_diag([pair] * 10_000))
-    values, vectors = leading_eigenvectors(X, 5)
+    values, vectors = leading_eigenvectors(Similarities(X), 5)
     assert_allclose(values, 1)
     assert_allclose(vectors.T @ vectors, np.eye(5), atol=1e-12)
 
@@ -286,7 +287,7 @@ def test_mistakes_get_a_sentence(X, message):
 
 
 def test_starts_are_non_negative(blocks):
-    U = spectral_start(blocks.adjacency, 4)
+    U = spectral_start(Similarities(blocks.adjacency), 4)
     assert (U >= 0).all()
     assert cluster_accuracy(blocks.labels, U.argmax(axis=1)) > 0.9
 

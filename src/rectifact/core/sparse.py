@@ -44,14 +44,12 @@ class DeviceCSR:
     ----------
     data, indices, indptr : arrays on one device
     shape : (n_rows, n_columns)
-    symmetric : whether it is its own transpose
     """
 
     data: Array
     indices: Array
     indptr: Array
     shape: tuple[int, int]
-    symmetric: bool = False
 
     @property
     def dtype(self) -> Any:
@@ -82,8 +80,6 @@ class DeviceCSR:
     @cached_property
     def T(self) -> "DeviceCSR":
         """The transpose, as a CSR matrix too."""
-        if self.symmetric:
-            return self
         xp = array_api_compat.array_namespace(self.data)
         order = xp.argsort(self.indices, stable=True)  # entries by column, and by row within each
         columns = xp.arange(self.shape[1] + 1, dtype=self.indices.dtype, device=self.device)
