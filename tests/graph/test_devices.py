@@ -73,7 +73,7 @@ def test_mistakes_get_a_sentence(to_form, blocks):
         "X is not symmetric": crooked(blocks),
         "X has no edges": np.zeros((5, 5)),
         "needs a square matrix": blocks[:, :50],
-        "n_clusters=4 clusters need as many samples": np.ones((3, 3)),
+        "n_clusters=4 is more than the 3 samples of X": np.ones((3, 3)),
         "Negative values": -blocks,
     }
     for sentence, given in mistakes.items():

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from rectifact import InputError, SymNMF, SymNMFNet, similarity_graph
 from rectifact.bench.graph import published_graph
@@ -213,6 +214,20 @@ def test_single_precision_and_the_callers_data(blocks, rng):
     assert model.affinity_matrix_.data.max() == 1
 
 
+def blas_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_loops_over_small_products_keep_blas_to_one_thread(blocks, n_jobs):
+    seen = []
+    model = SymNMF(4, affinity="precomputed", n_init=2, n_jobs=n_jobs, random_state=0)
+    with threadpool_limits(2, user_api="blas"):
+        model.set_params(callbacks=[lambda row: seen.append(blas_threads())]).fit(blocks.adjacency)
+        assert blas_threads() == {2}
+    assert all(threads == {1} for threads in seen)
+
+
 def test_a_callback_ends_the_pool(blocks):
     rows = []
     model = SymNMF(4, affinity="precomputed", l1=1.0, callbacks=[lambda row: rows.append(row) or True])
@@ -278,7 +293,7 @@ def test_odd_graphs(rng):
         (np.zeros((3, 3)), "X has no edges"),
         (pd.DataFrame({"source": [1, 2], "target": ["2", "1"]}), "Make both text"),
         (pd.DataFrame({"source": [1, 2], "target": [2, 3], "weight": ["a", "b"]}), "Weights of edges are numbers"),
-        (np.ones((1, 1)), r"n_clusters=2 clusters need as many samples; X has 1 sample\(s\)"),
+        (np.ones((1, 1)), "n_clusters=2 is more than the 1 sample of X. Lower n_clusters"),
     ],
 )
 def test_mistakes_get_a_sentence(X, message):

@@ -73,7 +73,7 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
         n = X.shape[0]
         if self.n_clusters > n:
             raise InputError(
-                f"n_clusters={self.n_clusters} clusters need as many samples; X has {n} sample(s).",
+                f"n_clusters={self.n_clusters} is more than the {n} {'sample' if n == 1 else 'samples'} of X.",
                 "Lower n_clusters.",
                 option="n_clusters",
             )

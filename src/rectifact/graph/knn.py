@@ -80,7 +80,7 @@ def similarity_graph(
     X = _points(X)
     n = X.shape[0]
     if n < 2:
-        raise InputError(f"A similarity graph needs at least two points; X has {n}.", "Give more samples.")
+        raise InputError("A similarity graph needs at least two points; X has one sample.", "Give more samples.")
     k = int(np.floor(np.log2(n))) + 1 if n_neighbors is None else n_neighbors
     check_at_least(1, n_neighbors=k)
     X = _unit_rows(X) if metric == "cosine" else X
