@@ -14,8 +14,7 @@ from rectifact.core.monitor import Monitor
 from rectifact.core.rectify import Geometric
 from rectifact.core.sparse import canonical_csr
 from rectifact.datasets import make_block_model
-from rectifact.graph.base import squared_norm
-from rectifact.graph.device import device_symmetric
+from rectifact.graph.similarities import check_similarities
 from rectifact.graph.solvers import hals
 from rectifact.graph.spectral import random_start
 from rectifact.latent.logistic_pca import logistic_pca
@@ -128,8 +127,8 @@ def test_purification(put, place, mixtures):
 
 
 def test_hals(put, rng):
-    X = device_symmetric(put(make_block_model(80, 3).adjacency.toarray()))
-    start, squared = random_start(X, 3, rng), squared_norm(X)
+    X = check_similarities(put(make_block_model(80, 3).adjacency.toarray()))
+    start, squared = random_start(X, 3, rng), X.squared
     assert_no_waits_between_checks(lambda monitor: hals(X, start, squared, monitor=monitor))
 
 
@@ -169,8 +168,8 @@ def test_cuda_itself_sees_no_wait(solver, mixtures, rng):
             X, start = there(mixtures[0]), torch.asarray(mixtures[1] + 0.05, dtype=torch.float32, device="cuda")
             and_nmf(X, start, threshold=Threshold(Geometric(0.3, 1.2)), monitor=monitor)
         else:
-            X = device_symmetric(there(make_block_model(80, 3).adjacency.toarray()))
-            hals(X, random_start(X, 3, rng), squared_norm(X), monitor=monitor)
+            X = check_similarities(there(make_block_model(80, 3).adjacency.toarray()))
+            hals(X, random_start(X, 3, rng), X.squared, monitor=monitor)
     finally:
         torch.cuda.set_sync_debug_mode("default")
     assert monitor.n_iter == 10

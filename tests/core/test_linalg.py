@@ -4,8 +4,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.linalg import qr
 from scipy.optimize import nnls
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from sklearn.base import BaseEstimator
 
 from rectifact.core.arrays import to_host
 from rectifact.core.linalg import (
@@ -15,8 +17,12 @@ from rectifact.core.linalg import (
     nnls_gram,
     procrustes,
     pseudo_inverse,
+    squared_norm,
     subspace_svd,
+    successive_projection,
 )
+from rectifact.core.operand import operand
+from rectifact.core.validation import check_matrix
 from rectifact.kernels import hals_sweep
 
 seeds = st.integers(0, 2**32 - 1)
@@ -181,6 +187,24 @@ def test_hals_sweeps_reach_the_nnls_solution(rng):
     assert_allclose(U.T, nnls_gram(A.T @ A, A.T @ Y), atol=1e-8)
 
 
+def test_successive_projection_takes_the_rows_of_a_pivoted_qr(rng, to_xp):
+    rows = rng.standard_normal((40, 6))
+    chosen = to_host(successive_projection(to_xp(rows), 6))
+    assert chosen.tolist() == qr(rows.T, mode="r", pivoting=True)[1][:6].tolist()
+
+
+def test_successive_projection_finds_the_corners_of_a_simplex(rng, to_xp):
+    corners, shares = 5 * rng.random((3, 4)), rng.dirichlet(np.ones(3), 30)
+    chosen = to_host(successive_projection(to_xp(np.vstack([shares @ corners, corners])), 3))
+    assert sorted(chosen) == [30, 31, 32]
+
+
+def test_successive_projection_of_rows_of_lower_rank(to_xp):
+    chosen = to_host(successive_projection(to_xp(np.outer([1.0, 3.0, 2.0], [1.0, 1.0])), 2))
+    assert chosen[0] == 1
+    assert np.isfinite(chosen).all()
+
+
 @pytest.mark.parametrize("tile", [1, 7, 1 << 20])
 def test_residual_never_needs_the_product(rng, to_xp, monkeypatch, tile):
     monkeypatch.setattr("rectifact.core.linalg.TILE", tile)
@@ -194,3 +218,10 @@ def test_residual_of_an_exact_fit(rng):
     W, H = rng.random((9, 2)), rng.random((2, 5))
     assert frobenius_residual(W @ H, W, H) < 1e-14
     assert frobenius_residual(sp.csr_array(W @ H), W, H) < 1e-6
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_squared_norm(to_form, rng, dtype):
+    dense = rng.standard_normal((9, 4)) * (rng.random((9, 4)) < 0.5)
+    X = check_matrix(BaseEstimator(), to_form(dense.astype(dtype)))
+    assert_allclose(squared_norm(operand(X)), (dense**2).sum(), rtol=1e-6)

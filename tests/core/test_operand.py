@@ -118,6 +118,14 @@ def test_random_rows_are_those_of_one_sequence(dense: Any, holder: str) -> None:
     assert_array_equal(gathered(drawn), np.random.default_rng(3).gamma(2.0, size=(23, 1)))
 
 
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_tall_rows_are_gathered(dense: Any, holder: str) -> None:
+    X = held(dense, holder)
+    product = X.gather(X @ small(np.eye(5), X))
+    product += 1  # it can be written to
+    assert_allclose(to_host(product), dense + 1)
+
+
 def test_parameters_may_be_large(client: Any) -> None:
     """Within the graph they can be sent again; a warning of dask's, an error in these tests, would be in the way."""
     X, B = operand(da.ones((4, 2), chunks=(2, 2))), np.random.default_rng(0).random(3_000_000)

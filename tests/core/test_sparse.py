@@ -12,11 +12,13 @@ from rectifact.core.sparse import (
     DeviceCSR,
     Shifted,
     canonical_csr,
+    csr,
     dense_rows,
     entries,
     is_native_sparse,
     is_sparse,
     native,
+    stored_rows,
     with_entries,
 )
 from rectifact.core.validation import check_matrix
@@ -64,6 +66,25 @@ def test_tiles(X, dense, rows, assert_at_home):
 
 def test_other_values_in_the_same_places(X, dense):
     assert_array_equal(to_host(with_entries(X, 2 * entries(X))).toarray(), 2 * dense)
+
+
+def test_entries_by_row(X, dense):
+    assert_array_equal(to_host(stored_rows(X)), np.nonzero(dense)[0])
+    again = csr(X.data, stored_rows(X), X.indices, X.shape)
+    assert type(again) is type(X)
+    assert_array_equal(to_host(again).toarray(), dense)
+    assert to_host(again).indices.dtype == np.int32
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_two_matrices_in_one(to_csr, dense, rng, alike):
+    other = dense * rng.standard_normal(dense.shape) if alike else rng.permutation(dense)
+    both = dense != 0
+    other[np.argmax(both, axis=0), range(11)] = dense[np.argmax(both, axis=0), range(11)]  # equal entries cancel
+    A, B = (check_matrix(BaseEstimator(), to_csr(matrix)) for matrix in (dense, other))
+    for found, wanted in ((A - B, dense - other), (A.maximum(B), np.maximum(dense, other))):
+        assert_array_equal(to_host(found).toarray(), wanted)
+        assert to_host(found).nnz == np.count_nonzero(wanted)
 
 
 def test_library_device_and_type(X, to_xp):

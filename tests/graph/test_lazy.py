@@ -1,4 +1,4 @@
-"""Similarities in dask arrays: the same clusters as on one machine, one computation for each product."""
+"""Similarities in Dask arrays: the same communities as on one machine, one computation for each product."""
 
 from typing import Any
 
@@ -9,9 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from rectifact import SymNMF, similarity_graph
 from rectifact.core.errors import InputError
-from rectifact.core.lazy import is_lazy
+from rectifact.core.operand import is_chunked
 from rectifact.datasets import load_images, make_block_model
-from rectifact.graph.lazy import block_eigenvectors
+from rectifact.graph.similarities import Similarities
+from rectifact.graph.spectral import block_eigenvectors
 
 da = pytest.importorskip("dask.array")
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -36,13 +37,13 @@ def test_equals_one_machine(solver: str) -> None:
     assert_allclose(many.components_, one.components_, atol=1e-6)
     assert_allclose(many.objective_, one.objective_, rtol=1e-8)
     assert_allclose(many.eigenvalue_bound(), one.eigenvalue_bound(), rtol=1e-8)
-    assert is_lazy(many.affinity_matrix_)
+    assert is_chunked(many.affinity_matrix_)
 
 
-def test_blocks_find_eigenvalues_that_repeat() -> None:
-    once = blocks().toarray()
-    S = sp.block_diag([once] * 3).toarray()  # each eigenvalue three times
-    values, vectors = block_eigenvectors(S, 6)
+@pytest.mark.parametrize("chunked", [False, True])
+def test_blocks_find_eigenvalues_that_repeat(chunked: bool) -> None:
+    S = sp.block_diag([blocks()] * 3).toarray()  # each eigenvalue three times
+    values, vectors = block_eigenvectors(Similarities(lazy(sp.csr_array(S)) if chunked else S), 6)
     assert_allclose(values, np.linalg.eigvalsh(S)[::-1][:6], rtol=1e-8)
     assert_allclose(S @ vectors, vectors * values, atol=1e-6)
 
@@ -84,5 +85,5 @@ def test_the_net_works_on_one_machine() -> None:
     pytest.importorskip("torch")
     from rectifact import SymNMFNet
 
-    with pytest.raises(InputError, match="use SymNMF, which takes dask arrays"):
+    with pytest.raises(InputError, match="use SymNMF, which takes Dask arrays"):
         SymNMFNet(3, affinity="precomputed").fit(lazy(blocks()))

@@ -9,7 +9,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rectifact import InputError, SymNMF, SymNMFNet
 from rectifact.core.monitor import Monitor
 from rectifact.datasets import make_block_model
-from rectifact.graph.similarity import normalized
+from rectifact.graph.knn import normalized
+from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import random_start
 from rectifact.metrics import cluster_accuracy, sparse_factor
 
@@ -34,7 +35,7 @@ def small_net(X, n_blocks, seed=0):
     """A net in double precision whose layers are off their start, so that every part of the loss has a gradient."""
     rng = np.random.default_rng(seed)
     S = net.to_torch(X, "cpu", torch.float64)
-    made = net.start(S, torch.from_numpy(random_start(X, 4, rng)), 2.0, n_blocks)
+    made = net.start(S, torch.from_numpy(random_start(Similarities(X), 4, rng)), 2.0, n_blocks)
     made.P = made.P + 0.1 * torch.from_numpy(rng.standard_normal(made.P.shape))
     return S, made
 
@@ -65,7 +66,7 @@ def test_the_loss_is_the_one_of_the_paper(blocks):
 
 def test_algorithm_1_is_the_classical_step(blocks):
     X = blocks[0]
-    U = random_start(X, 4, np.random.default_rng(0))
+    U = random_start(Similarities(X), 4, np.random.default_rng(0))
     outputs, _ = net.start(net.to_torch(X, "cpu", torch.float64), torch.from_numpy(U), 3.0, 2).forward()
     for output in outputs[1:]:
         U = np.maximum((X @ U + 3 * U) @ np.linalg.inv(U.T @ U + 3 * np.eye(4)), 0)
@@ -88,7 +89,7 @@ def test_entries_come_back_to_life(blocks):
 def test_lambda_stays_above_the_bound(blocks):
     X = blocks[0]
     S, squared = net.to_torch(X, "cpu"), float((X.data**2).sum())
-    U = torch.from_numpy(random_start(X, 4, np.random.default_rng(0))).float()
+    U = torch.from_numpy(random_start(Similarities(X), 4, np.random.default_rng(0))).float()
     made = net.start(S, U, squared**0.5, 3)
     net.train(S, squared, made, net.SETTINGS["paper"], 0.5, terms=[], monitor=Monitor(5, tol=0))
     size = max(float((output.detach() ** 2).sum()) for output in made.forward()[0])

@@ -6,13 +6,15 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from rectifact import InputError, SymNMF, SymNMFNet, similarity_graph
 from rectifact.bench.graph import published_graph
 from rectifact.core.monitor import Monitor
 from rectifact.datasets import make_block_model
 from rectifact.graph import from_edges, from_networkx
-from rectifact.graph.base import best_run
+from rectifact.graph.base import Run, best_run
+from rectifact.graph.similarities import Similarities
 from rectifact.graph.solvers import SOLVERS, objective, projected_gradient
 from rectifact.graph.spectral import leading_eigenvectors, random_start, spectral_start
 from rectifact.metrics import cluster_accuracy, sparse_factor
@@ -65,8 +67,8 @@ def test_cosine_graph_ignores_length(rng):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_objective_without_the_product(blocks, rng, solver):
     X, monitor = blocks.adjacency, Monitor(60, tol=0)
-    squared = float((X.data**2).sum())
-    U = SOLVERS[solver](X, random_start(X, 4, rng), squared, monitor=monitor)
+    S = Similarities(X)
+    U = SOLVERS[solver](S, random_start(S, 4, rng), float((X.data**2).sum()), monitor=monitor)
     assert (U >= 0).all()
     assert_allclose(monitor.history[-1]["loss"], dense_error(X, U), rtol=1e-9)
     assert monitor.history[-1]["loss"] < monitor.history[0]["loss"]
@@ -82,7 +84,7 @@ def test_gradient_is_the_derivative(blocks, rng):
 def test_eigenvalues_that_repeat_are_all_found():
     one = make_block_model(400, 1, degree=12).adjacency
     X = sp.csr_array(sp.block_diag([one, one, one]))
-    values, vectors = leading_eigenvectors(X, 6)
+    values, vectors = leading_eigenvectors(Similarities(X), 6)
     assert_allclose(values, np.sort(np.linalg.eigvalsh(X.toarray()))[::-1][:6], rtol=1e-8)
     assert_allclose(X @ vectors, vectors * values, atol=1e-6)
 
@@ -166,10 +168,10 @@ def test_a_loss_that_is_no_number_never_wins():
         monitor = Monitor(1)
         for _ in monitor:
             monitor.record(lambda: loss)
-        return name, None, monitor
+        return Run(name, None, monitor)
 
     runs = [finished("bad", np.nan), finished("good", -2.0), finished("same", -2.0), finished("worse", -1.0)]
-    assert best_run(iter(runs))[0] == "good"
+    assert best_run(iter(runs))[0].start == "good"
 
 
 def test_empty_rows_are_like_no_other():
@@ -196,7 +198,7 @@ def test_nodes_without_edges_belong_nowhere():
 
 
 def test_too_large_l1_is_told(blocks):
-    with pytest.warns(UserWarning, match="4 of 4 clusters are empty: lower n_clusters or l1"):
+    with pytest.warns(UserWarning, match="4 of 4 communities are empty. Lower n_clusters or l1"):
         SymNMF(4, affinity="precomputed", init="spectral", l1=1e4).fit(blocks.adjacency)
 
 
@@ -210,6 +212,20 @@ def test_single_precision_and_the_callers_data(blocks, rng):
     model = SymNMF(4, affinity="precomputed", init="spectral").fit(own)
     own.data[:] = 7
     assert model.affinity_matrix_.data.max() == 1
+
+
+def blas_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_loops_over_small_products_keep_blas_to_one_thread(blocks, n_jobs):
+    seen = []
+    model = SymNMF(4, affinity="precomputed", n_init=2, n_jobs=n_jobs, random_state=0)
+    with threadpool_limits(2, user_api="blas"):
+        model.set_params(callbacks=[lambda row: seen.append(blas_threads())]).fit(blocks.adjacency)
+        assert blas_threads() == {2}
+    assert all(threads == {1} for threads in seen)
 
 
 def test_a_callback_ends_the_pool(blocks):
@@ -234,7 +250,7 @@ def test_many_components():
     """Ten thousand pairs, whose largest eigenvalues are all the same."""
     pair = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
     X = sp.csr_array(sp.block_diag([pair] * 10_000))
-    values, vectors = leading_eigenvectors(X, 5)
+    values, vectors = leading_eigenvectors(Similarities(X), 5)
     assert_allclose(values, 1)
     assert_allclose(vectors.T @ vectors, np.eye(5), atol=1e-12)
 
@@ -277,7 +293,7 @@ def test_odd_graphs(rng):
         (np.zeros((3, 3)), "X has no edges"),
         (pd.DataFrame({"source": [1, 2], "target": ["2", "1"]}), "Make both text"),
         (pd.DataFrame({"source": [1, 2], "target": [2, 3], "weight": ["a", "b"]}), "Weights of edges are numbers"),
-        (np.ones((1, 1)), r"n_clusters=2 clusters need as many samples; X has 1 sample\(s\)"),
+        (np.ones((1, 1)), "n_clusters=2 is more than the 1 sample of X. Lower n_clusters"),
     ],
 )
 def test_mistakes_get_a_sentence(X, message):
@@ -286,7 +302,7 @@ def test_mistakes_get_a_sentence(X, message):
 
 
 def test_starts_are_non_negative(blocks):
-    U = spectral_start(blocks.adjacency, 4)
+    U = spectral_start(Similarities(blocks.adjacency), 4)
     assert (U >= 0).all()
     assert cluster_accuracy(blocks.labels, U.argmax(axis=1)) > 0.9
 

@@ -3,6 +3,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -23,6 +24,16 @@ def test_compiled_hals_equals_reference(seed, n, k):
     V[:, 0] *= rng.integers(2)  # now and then a dead column
     G = V.T @ V
     assert_allclose(compiled.hals_sweep(U.copy(), G, B), reference.hals_sweep(U.copy(), G, B), atol=1e-10)
+
+
+@pytest.mark.parametrize("large", [0, np.inf])
+def test_loops_in_one_and_in_several_threads_equal_reference(rng, monkeypatch, large):
+    monkeypatch.setattr(compiled, "LARGE_LOOP", large)
+    U, V, B = rng.random((300, 5)), rng.random((9, 5)), rng.normal(size=(300, 5))
+    S = sp.random_array((300, 300), density=0.05, rng=rng, format="csr")
+    assert_allclose(compiled.hals_sweep(U.copy(), V.T @ V, B), reference.hals_sweep(U.copy(), V.T @ V, B), atol=1e-10)
+    assert_allclose(compiled.sparse_times(S, U), S @ U, atol=1e-12)
+    assert compiled._several_threads(1.0) == (large == 0 and compiled.get_num_threads() > 1)
 
 
 def test_hals_sweep_lowers_the_loss_column_by_column(rng):

@@ -23,6 +23,7 @@ from rectifact.crowd.device import DeviceAnswers
 from rectifact.crowd.em import em
 from rectifact.datasets import make_block_model
 from rectifact.graph import net, normalized
+from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import random_start
 from rectifact.latent.climb import begin_climb
 from rectifact.latent.model import LatentModel
@@ -218,7 +219,7 @@ def _net(n: int, rank: int, limits: dict[str, Any]) -> Rows:
     S = normalized(make_block_model(n, rank, degree=16).adjacency)
     squared = float(S.data @ S.data)
     X = net.to_torch(S, DEVICE)
-    U = net.to_tensor(random_start(S, rank, np.random.default_rng(0)), X)
+    U = net.to_tensor(random_start(Similarities(S), rank, np.random.default_rng(0)), X)
     made = net.start(X, U, squared**0.5, 1)
 
     def run(n_iter: int) -> None:

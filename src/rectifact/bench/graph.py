@@ -1,7 +1,7 @@
 """Communities: Tables 1 to 4 of Li, Kong and Lin (2022), measured, next to what they print and to scikit-learn."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -27,41 +27,36 @@ NAMES = ("ORL", "COIL-20", "MNIST1", "MNIST2", "TDT2")
 N_MNIST = 3147
 QUICK_SOLVERS = ("hals", "pgd", "newton")
 
-PRINTED: dict[tuple[str, str], dict[str, float]] = {
-    ("ORL", "anls"): {"accuracy": 0.8075, "nmi": 0.884, "purity": 0.805, "relative_error": 0.2669},
-    ("ORL", "hals"): {"accuracy": 0.7570, "nmi": 0.862, "purity": 0.763, "relative_error": 0.2723},
-    ("ORL", "admm"): {"accuracy": 0.7650},
-    ("ORL", "newton"): {"accuracy": 0.7625},
-    ("ORL", "pgd"): {"accuracy": 0.7700},
-    ("ORL", "net"): {"accuracy": 0.8150, "nmi": 0.904, "purity": 0.835, "relative_error": 0.2659},
-    ("COIL-20", "anls"): {"accuracy": 0.7979, "nmi": 0.849, "purity": 0.804, "relative_error": 0.8405},
-    ("COIL-20", "hals"): {"accuracy": 0.5854, "nmi": 0.664, "purity": 0.538, "relative_error": 0.8501},
-    ("COIL-20", "admm"): {"accuracy": 0.6903},
-    ("COIL-20", "newton"): {"accuracy": 0.7472},
-    ("COIL-20", "pgd"): {"accuracy": 0.7243},
-    ("COIL-20", "net"): {"accuracy": 0.8013, "nmi": 0.896, "purity": 0.853, "relative_error": 0.8390},
-    ("MNIST1", "anls"): {"accuracy": 0.6477},
-    ("MNIST1", "hals"): {"accuracy": 0.6657},
-    ("MNIST1", "admm"): {"accuracy": 0.5803},
-    ("MNIST1", "newton"): {"accuracy": 0.5990},
-    ("MNIST1", "pgd"): {"accuracy": 0.6475},
-    ("MNIST1", "net"): {"accuracy": 0.7064},
-    ("MNIST2", "anls"): {"accuracy": 0.8589},
-    ("MNIST2", "hals"): {"accuracy": 0.8608},
-    ("MNIST2", "admm"): {"accuracy": 0.8713},
-    ("MNIST2", "newton"): {"accuracy": 0.8589},
-    ("MNIST2", "pgd"): {"accuracy": 0.8710},
-    ("MNIST2", "net"): {"accuracy": 0.9898},
-    ("TDT2", "anls"): {"accuracy": 0.7536, "nmi": 0.746, "purity": 0.794},
-    ("TDT2", "hals"): {"accuracy": 0.8131, "nmi": 0.755, "purity": 0.833},
-    ("TDT2", "net"): {"accuracy": 0.8234, "nmi": 0.807, "purity": 0.859},
+PRINTED_METHODS = ("anls", "hals", "admm", "newton", "pgd", "net")
+PRINTED: dict[str, dict[str, tuple[float | None, ...]]] = {
+    "accuracy": {
+        "ORL": (0.8075, 0.7570, 0.7650, 0.7625, 0.7700, 0.8150),
+        "COIL-20": (0.7979, 0.5854, 0.6903, 0.7472, 0.7243, 0.8013),
+        "MNIST1": (0.6477, 0.6657, 0.5803, 0.5990, 0.6475, 0.7064),
+        "MNIST2": (0.8589, 0.8608, 0.8713, 0.8589, 0.8710, 0.9898),
+        "TDT2": (0.7536, 0.8131, None, None, None, 0.8234),
+    },
+    "nmi": {
+        "ORL": (0.884, 0.862, None, None, None, 0.904),
+        "COIL-20": (0.849, 0.664, None, None, None, 0.896),
+        "TDT2": (0.746, 0.755, None, None, None, 0.807),
+    },
+    "purity": {
+        "ORL": (0.805, 0.763, None, None, None, 0.835),
+        "COIL-20": (0.804, 0.538, None, None, None, 0.853),
+        "TDT2": (0.794, 0.833, None, None, None, 0.859),
+    },
+    "relative_error": {
+        "ORL": (0.2669, 0.2723, None, None, None, 0.2659),
+        "COIL-20": (0.8405, 0.8501, None, None, None, 0.8390),
+    },
 }
 """What the paper prints in Tables 1 to 4, as shares."""
 
 
 @dataclass(frozen=True)
 class PublishedGraph:
-    """Points, their similarities ``X`` and true classes ``y``."""
+    """Points, their similarities ``X`` and their true classes ``y``."""
 
     points: Any
     X: sp.csr_array
@@ -76,8 +71,8 @@ class PublishedGraph:
 def published_graph(name: str) -> PublishedGraph:
     """One of the paper's five sets as a graph.
 
-    MNIST1 are the first 3147 training images, MNIST2 the 3147 test images of 0, 1 and 2; TDT2 is weighted by tf-idf and
-    compared by the cosine.
+    MNIST1 holds the first 3147 training images, MNIST2 the 3147 test images of 0, 1 and 2; TDT2 is weighted by tf-idf
+    and compared by the cosine.
     """
     check_option("name", name, NAMES)
     if name == "TDT2":
@@ -85,28 +80,29 @@ def published_graph(name: str) -> PublishedGraph:
         weighted = TfidfTransformer().fit_transform(sp.csr_array(text.X))
         return PublishedGraph(weighted, similarity_graph(weighted, metric="cosine"), text.y)
     images = load_images({"ORL": "orl", "COIL-20": "coil20"}.get(name, "mnist"))
-    chosen: Any = slice(None)
-    if name == "MNIST1":
-        chosen = slice(N_MNIST)
-    elif name == "MNIST2":
-        chosen = 60_000 + np.flatnonzero(images.y[60_000:] <= 2)
+    first_three = 60_000 + np.flatnonzero(images.y[60_000:] <= 2)
+    chosen: Any = {"MNIST1": slice(N_MNIST), "MNIST2": first_three}.get(name, slice(None))
     points = images.X[chosen].astype(float)
     return PublishedGraph(points, similarity_graph(points), images.y[chosen])
 
 
 def run_graph(*, peers: bool = False, large: bool = False, quick: bool = False) -> dict[str, Rows]:
-    """Measure every solver on the sets that are at hand.
+    """Measure every solver on the sets that are installed.
 
     Parameters
     ----------
-    peers : measure scikit-learn's SpectralClustering, KMeans and NMF too
-    large : ten starts on TDT2 too, and the paper's net there; takes minutes more
-    quick : the fast solvers and the repaired net on the first set
+    peers : bool, default False
+        Measure scikit-learn's SpectralClustering, KMeans and NMF too.
+    large : bool, default False
+        Ten starts on TDT2 too, and the paper's net there; takes minutes more.
+    quick : bool, default False
+        Only the fast solvers and the repaired net, on the first set.
 
     Returns
     -------
-    dict of tables : ``"clustering"``, the best of a pool of starts and the mean over them; ``"sparse"``, the sparse
-        factor with and without l1
+    dict of tables
+        ``"clustering"``, the best of a pool of starts and the mean over them; ``"sparse"``, the sparse factor with and
+        without l1.
     """
     clustering: Rows = []
     sparse: Rows = []
@@ -118,15 +114,15 @@ def run_graph(*, peers: bool = False, large: bool = False, quick: bool = False) 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # slow solvers stop at max_iter; the column gap says how far they came
             clustering += _ours(name, graph, large, quick)
-            clustering += _peers(name, graph) if peers else []
+            if peers:
+                clustering += _peers(name, graph)
             if name in ("ORL", "COIL-20") and not quick:
                 sparse += _sparse(name, graph)
     return {"clustering": clustering, "sparse": sparse}
 
 
 def _ours(name: str, graph: PublishedGraph, large: bool, quick: bool) -> Rows:
-    rows: Rows = []
-    bound = 0.0
+    rows, bound = [], 0.0
     for solver in QUICK_SOLVERS if quick else SOLVERS:
         slow = solver in ("anls", "admm")
         options: dict[str, Any] = {"solver": solver, "init": "spectral" if slow else "pool", "random_state": 0}
@@ -149,7 +145,11 @@ def _fit(model: Any, graph: PublishedGraph) -> tuple[Any, float]:
 
 
 def _row(name: str, method: str, graph: PublishedGraph, model: Any, seconds: float, bound: float) -> dict[str, Any]:
-    printed = PRINTED.get((name, method.split(",")[0]), {})
+    printed = {
+        f"paper_{figure}": sets[name][PRINTED_METHODS.index(method.split(",")[0])]
+        for figure, sets in PRINTED.items()
+        if name in sets
+    }
     return {
         "data": name,
         "method": method,
@@ -158,7 +158,7 @@ def _row(name: str, method: str, graph: PublishedGraph, model: Any, seconds: flo
         "bound": bound,
         "gap": model.stationarity_,
         "seconds": seconds,
-        **{f"paper_{key}": value for key, value in printed.items()},
+        **{figure: value for figure, value in printed.items() if value is not None},
     }
 
 
@@ -171,32 +171,35 @@ def _spread(errors: dict[str, float]) -> dict[str, float]:
 
 
 def _peers(name: str, graph: PublishedGraph) -> Rows:
-    return [
-        {"data": name, "method": method, **_scores(graph.y, labels), "seconds": s} for method, labels, s in _runs(graph)
-    ]
-
-
-def _runs(graph: PublishedGraph) -> Iterator[tuple[str, Any, float]]:
     k = graph.n_classes
-    for assign in ("kmeans", "discretize", "cluster_qr"):
-        spectral = SpectralClustering(k, affinity="precomputed", assign_labels=assign, random_state=0)
+    methods: dict[str, Callable[[], Any]] = {
+        "spectral, kmeans": lambda: _spectral(graph, "kmeans"),
+        "spectral, discretize": lambda: _spectral(graph, "discretize"),
+        "spectral, cluster_qr": lambda: _spectral(graph, "cluster_qr"),
+        "KMeans": lambda: KMeans(k, random_state=0).fit_predict(graph.points),
+        "NMF": lambda: NMF(k, init="nndsvda", max_iter=300, random_state=0).fit_transform(graph.points).argmax(axis=1),
+    }
+    rows: Rows = []
+    for method, run in methods.items():
         begin = perf_counter()
-        yield f"scikit-learn spectral, {assign}", spectral.fit_predict(graph.X), perf_counter() - begin
-    begin = perf_counter()
-    yield "scikit-learn KMeans", KMeans(k, random_state=0).fit_predict(graph.points), perf_counter() - begin
-    begin = perf_counter()
-    weights = NMF(k, init="nndsvda", max_iter=300, random_state=0).fit_transform(graph.points)
-    yield "scikit-learn NMF", weights.argmax(axis=1), perf_counter() - begin
+        labels, seconds = run(), perf_counter() - begin
+        rows.append({"data": name, "method": f"scikit-learn {method}", **_scores(graph.y, labels), "seconds": seconds})
+    return rows
+
+
+def _spectral(graph: PublishedGraph, assign: str) -> Any:
+    model = SpectralClustering(graph.n_classes, affinity="precomputed", assign_labels=assign, random_state=0)
+    return model.fit_predict(graph.X)
 
 
 def _sparse(name: str, graph: PublishedGraph, weight: float = 0.003) -> Rows:
     rows: Rows = []
-    common: dict[str, Any] = {"affinity": "precomputed"}
+    k = graph.n_classes
     models = {
-        "newton": SymNMF(graph.n_classes, init="spectral", **common),
-        "newton, l1": SymNMF(graph.n_classes, init="spectral", l1=weight, **common),
-        "net": SymNMFNet(graph.n_classes, device="cpu", **common),
-        "net, l1": SymNMFNet(graph.n_classes, regularizer="l1", weight=weight, device="cpu", **common),
+        "newton": SymNMF(k, init="spectral", affinity="precomputed"),
+        "newton, l1": SymNMF(k, init="spectral", affinity="precomputed", l1=weight),
+        "net": SymNMFNet(k, device="cpu", affinity="precomputed"),
+        "net, l1": SymNMFNet(k, device="cpu", affinity="precomputed", regularizer="l1", weight=weight),
     }
     for method, model in models.items():
         model.fit(graph.X)

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, svds
 
 from rectifact.core.arrays import Array, eps, namespace, normal_like
 from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, total
+from rectifact.core.operand import Operand
 from rectifact.core.sparse import entries, is_sparse
 
 __all__ = [
@@ -22,7 +23,9 @@ __all__ = [
     "procrustes",
     "pseudo_inverse",
     "solve",
+    "squared_norm",
     "subspace_svd",
+    "successive_projection",
 ]
 
 TILE = 1 << 20
@@ -211,6 +214,43 @@ def pseudo_inverse(H: Array) -> Array:
     return H.T @ inverse if wide else inverse @ H.T
 
 
+def successive_projection(rows: Array, n_chosen: int) -> Array:
+    """Numbers of the rows that span the most: the longest, then the longest of what its direction leaves, and so on.
+
+    This is the order in which QR with pivoting takes the rows. Nothing waits for a device.
+
+    Parameters
+    ----------
+    rows : array of shape (n, d)
+    n_chosen : int
+        At most ``n``.
+
+    Returns
+    -------
+    array of shape (n_chosen,)
+
+    References
+    ----------
+    N. Gillis and S. A. Vavasis, "Fast and robust recursive algorithms for separable nonnegative matrix
+    factorization", IEEE TPAMI 36(4), 2014.
+
+    Examples
+    --------
+    >>> successive_projection(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 0.9]]), 2)
+    array([0, 2])
+    """
+    xp, chosen = namespace(rows), []
+    rest = xp.asarray(rows, copy=True)
+    for _ in range(n_chosen):
+        place = xp.reshape(xp.argmax(xp.linalg.vecdot(rest, rest)), (1,))
+        longest = xp.take(rest, place, axis=0)
+        length = xp.linalg.vector_norm(longest)
+        direction = longest / xp.where(length > 0, length, xp.ones_like(length))
+        rest -= (rest @ direction.T) * direction
+        chosen.append(place)
+    return xp.concat(chosen)
+
+
 def nnls_gram(gram: NDArray[Any], cross: NDArray[Any]) -> NDArray[Any]:
     """Non-negative least squares for many right-hand sides that share one Gram matrix.
 
@@ -283,6 +323,24 @@ def _solve_on_support(G: NDArray[Any], C: NDArray[Any], support: NDArray[np.bool
         except np.linalg.LinAlgError:
             X[np.ix_(s, columns)] = np.linalg.lstsq(sub, right)[0]
     return X
+
+
+def squared_norm(X: Operand) -> float:
+    """Squared Frobenius norm, in double precision.
+
+    Examples
+    --------
+    >>> squared_norm(Operand(np.array([[3.0, 4.0]])))
+    25.0
+    """
+    return float(X.total(_sum_of_squares))
+
+
+def _sum_of_squares(rows: Array) -> Array:
+    values = entries(rows)
+    xp = namespace(values)
+    flat = xp.reshape(xp.astype(values, xp.float64, copy=False), (-1,))
+    return flat @ flat
 
 
 def frobenius_residual(X: Array, W: Array, H: Array, products: tuple[float, Array, Array] | None = None) -> Array:

@@ -167,6 +167,10 @@ class Operand:
         """Tall arrays computed and kept in memory."""
         return rows
 
+    def gather(self, rows: Array) -> Array:
+        """A tall array, computed and whole, where small results are."""
+        return rows
+
     def split(self, values: NDArray[Any]) -> Array:
         """A tall host array, cut into the chunks of the matrix."""
         return values
@@ -292,6 +296,14 @@ class Chunks(Operand):
     def keep(self, *rows: Array) -> tuple[Array, ...]:
         """Lazy tall arrays computed and kept in the memory of the workers."""
         return _persisted(*rows)
+
+    def gather(self, rows: Array) -> Array:
+        """A lazy tall array, brought together on this machine."""
+        import dask
+
+        with _computing():
+            (values,) = dask.compute(rows)
+        return np.require(values, requirements="W")  # what has travelled may be read-only
 
     def split(self, values: NDArray[Any]) -> Array:
         """A tall host array, cut into the chunks of the matrix."""

@@ -7,6 +7,7 @@ dense tiles only.
 
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,11 +20,13 @@ __all__ = [
     "DeviceCSR",
     "Shifted",
     "canonical_csr",
+    "csr",
     "dense_rows",
     "entries",
     "is_native_sparse",
     "is_sparse",
     "native",
+    "stored_rows",
     "with_entries",
 ]
 
@@ -41,14 +44,12 @@ class DeviceCSR:
     ----------
     data, indices, indptr : arrays on one device
     shape : (n_rows, n_columns)
-    symmetric : whether it is its own transpose
     """
 
     data: Array
     indices: Array
     indptr: Array
     shape: tuple[int, int]
-    symmetric: bool = False
 
     @property
     def dtype(self) -> Any:
@@ -79,8 +80,6 @@ class DeviceCSR:
     @cached_property
     def T(self) -> "DeviceCSR":
         """The transpose, as a CSR matrix too."""
-        if self.symmetric:
-            return self
         xp = array_api_compat.array_namespace(self.data)
         order = xp.argsort(self.indices, stable=True)  # entries by column, and by row within each
         columns = xp.arange(self.shape[1] + 1, dtype=self.indices.dtype, device=self.device)
@@ -91,6 +90,32 @@ class DeviceCSR:
 
     def __matmul__(self, V: Array) -> Array:
         return self.native @ V if V.ndim == 2 else (self.native @ V[:, None])[:, 0]
+
+    def __sub__(self, other: "DeviceCSR") -> "DeviceCSR":
+        return self._combined(other, lambda x, y: x - y)
+
+    def maximum(self, other: "DeviceCSR") -> "DeviceCSR":
+        """The larger of two entries in each place; zeros are not stored."""
+        return self._combined(other, array_api_compat.array_namespace(self.data).maximum)
+
+    def _combined(self, other: "DeviceCSR", function: Callable[[Array, Array], Array]) -> "DeviceCSR":
+        """``function(x, y)`` wherever one of the two matrices has an entry; zeros are not stored."""
+        xp = array_api_compat.array_namespace(self.data)
+        rows, columns, x, y = self.rows(), self.indices, self.data, other.data
+        alike = self.nnz == other.nnz and bool(xp.all(self.indptr == other.indptr))
+        if not (alike and bool(xp.all(self.indices == other.indices))):
+            both = (xp.astype(S.rows(), xp.int64) * self.shape[1] + S.indices for S in (self, other))
+            places = xp.concat(list(both))
+            order = xp.argsort(places, stable=True)
+            places = places[order]
+            x = xp.concat([x, xp.zeros_like(y)])[order]
+            y = xp.concat([xp.zeros_like(self.data), y])[order]
+            first = xp.concat([xp.ones_like(places[:1]), xp.astype(places[1:] != places[:-1], places.dtype)]) > 0
+            y[:-1] = xp.where(first[1:], y[:-1], y[1:])  # a place that both have comes twice, first with x, then with y
+            rows, columns, x, y = (part[first] for part in (places // self.shape[1], places % self.shape[1], x, y))
+        values = function(x, y)
+        kept = values != 0
+        return csr(values[kept], rows[kept], columns[kept], self.shape)
 
     def rows(self, first: int = 0, last: int | None = None) -> Array:
         """Row numbers of the stored entries from number ``first`` to ``last``."""
@@ -204,6 +229,36 @@ def with_entries(X: Array, values: Array) -> Array:
     if isinstance(X, DeviceCSR):
         return DeviceCSR(values, X.indices, X.indptr, X.shape)
     return sp.csr_array((values, X.indices, X.indptr), shape=X.shape)
+
+
+def csr(values: Array, rows: Array, columns: Array, shape: tuple[int, int]) -> Array:
+    """A CSR matrix in the library of its entries, which are sorted by row and distinct.
+
+    Its indices have 32 bits where they suffice, which scikit-learn asks for.
+
+    Examples
+    --------
+    >>> csr(np.array([1.0, 2.0]), np.array([0, 2]), np.array([1, 0]), (3, 2)).toarray().tolist()
+    [[0.0, 1.0], [0.0, 0.0], [2.0, 0.0]]
+    """
+    xp = array_api_compat.array_namespace(values)
+    index = xp.int32 if max(*shape, values.shape[0]) < 2**31 else xp.int64
+    places = xp.arange(shape[0] + 1, dtype=rows.dtype, device=array_api_compat.device(rows))
+    indices, indptr = (xp.astype(part, index) for part in (columns, xp.searchsorted(rows, places)))
+    if array_api_compat.is_numpy_array(values):
+        return sp.csr_array((values, indices, indptr), shape=shape)
+    return DeviceCSR(values, indices, indptr, shape)
+
+
+def stored_rows(X: Array) -> Array:
+    """Row numbers of the stored entries of a CSR matrix.
+
+    Examples
+    --------
+    >>> stored_rows(sp.csr_array(np.diag([1.0, 0.0, 2.0]))).tolist()
+    [0, 2]
+    """
+    return X.rows() if isinstance(X, DeviceCSR) else np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
 
 
 def dense_rows(X: Array, rows: slice) -> Array:

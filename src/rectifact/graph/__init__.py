@@ -1,7 +1,7 @@
 """Communities of graphs: similarity graphs, SymNMF and SymNMF-Net."""
 
 from rectifact.graph.edges import from_edges, from_networkx
-from rectifact.graph.similarity import normalized, similarity_graph
+from rectifact.graph.knn import normalized, similarity_graph
 from rectifact.graph.symnmf_estimator import SymNMF
 from rectifact.graph.symnmf_net_estimator import SymNMFNet
 

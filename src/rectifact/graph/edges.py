@@ -1,7 +1,8 @@
-"""Graphs as people have them: lists of edges, networkx graphs."""
+"""Graphs as people have them: lists of edges and networkx graphs."""
 
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
@@ -9,7 +10,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.errors import InputError
 
-__all__ = ["from_edges", "from_networkx"]
+__all__ = ["from_edges", "from_networkx", "read_graph"]
+
+
+def read_graph(X: Any) -> tuple[sp.csr_array, Any] | None:
+    """Adjacency matrix and nodes of a networkx graph or a table of edges; None where X is neither.
+
+    A table of edges has the columns source, target and, if there are weights, weight.
+
+    Examples
+    --------
+    >>> read_graph(pd.DataFrame({"source": ["a"], "target": ["b"]}))[1].tolist()
+    ['a', 'b']
+    """
+    if hasattr(X, "adjacency") and hasattr(X, "nodes"):
+        return from_networkx(X)
+    table = nw.from_native(X, eager_only=True) if nw.dependencies.is_into_dataframe(X) else None
+    if table is None or not {"source", "target"} <= set(table.columns):
+        return None
+    names = [name for name in ("source", "target", "weight") if name in table.columns]
+    return from_edges(*(table.get_column(name).to_numpy() for name in names))
 
 
 def from_edges(
@@ -19,6 +39,19 @@ def from_edges(
 
     Edges have no direction: those given both ways count twice, and so do repeated ones. Loops are kept.
 
+    Parameters
+    ----------
+    source, target : array of shape (n_edges,)
+        Nodes, as numbers or as text.
+    weight : array of shape (n_edges,) or None, default None
+        Finite and not negative; None is 1 for each edge.
+
+    Returns
+    -------
+    matrix : csr_array of shape (n_nodes, n_nodes)
+    nodes : array of shape (n_nodes,)
+        Sorted.
+
     Examples
     --------
     >>> matrix, nodes = from_edges(["a", "b"], ["b", "c"])
@@ -26,24 +59,41 @@ def from_edges(
     (['a', 'b', 'c'], [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     """
     ends = [pd.Series(np.asarray(end)) for end in (source, target)]
-    if len(ends[0]) != len(ends[1]) or not len(ends[0]):
-        raise InputError(f"Edges are pairs of nodes; got {len(ends[0])} sources and {len(ends[1])} targets.")
-    if ends[0].isna().any() or ends[1].isna().any():
-        raise InputError("Some edges lack a node. Drop those rows first.")
-    if len({pd.api.types.is_numeric_dtype(end) for end in ends}) == 2:
-        raise InputError("Sources are numbers and targets are text, or the reverse. Make both text, with astype(str).")
-    codes, nodes = pd.factorize(pd.concat(ends), sort=True)
     n = len(ends[0])
+    if n != len(ends[1]) or not n:
+        raise InputError(
+            f"Edges are pairs of nodes; got {n} sources and {len(ends[1])} targets.", "Give one of each for every edge."
+        )
+    if ends[0].isna().any() or ends[1].isna().any():
+        raise InputError("Some edges lack a node.", "Drop those rows first.")
+    if len({pd.api.types.is_numeric_dtype(end) for end in ends}) == 2:
+        raise InputError(
+            "Sources are numbers and targets are text, or the reverse.",
+            "Make both text, with astype(str).",
+            command="Make both text, or both numbers.",
+        )
+    codes, nodes = pd.factorize(pd.concat(ends), sort=True)
     return _adjacency(codes[:n], codes[n:], weight, len(nodes)), np.asarray(nodes)
 
 
 def from_networkx(graph: Any) -> tuple[sp.csr_array, list[Any]]:
-    """Symmetric adjacency matrix of a networkx graph, and its nodes in the order of the rows."""
+    """Symmetric adjacency matrix of a networkx graph, and its nodes in the order of the rows.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        Edges without a weight count 1; their direction is ignored.
+
+    Returns
+    -------
+    matrix : csr_array of shape (n_nodes, n_nodes)
+    nodes : list
+    """
     nodes = list(graph.nodes)
     place = {node: i for i, node in enumerate(nodes)}
     edges = [(place[u], place[v], data.get("weight", 1.0)) for u, v, data in graph.edges(data=True)]
     if not edges:
-        raise InputError("The graph has no edges: there is nothing to cluster.")
+        raise InputError("The graph has no edges: there is nothing to cluster.", "Add edges first.")
     source, target, weight = zip(*edges, strict=True)
     return _adjacency(np.array(source), np.array(target), weight, len(nodes)), nodes
 
@@ -53,11 +103,13 @@ def _adjacency(source: NDArray[Any], target: NDArray[Any], weight: Any, n_nodes:
     try:
         values = np.ones(len(source)) if weight is None else np.asarray(weight, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InputError(f"Weights of edges are numbers: {error}.") from error
+        raise InputError(f"Weights of edges are numbers: {error}.", "Convert or drop those that are not.") from error
     if values.shape != source.shape:
-        raise InputError(f"There are {len(source)} edges, but weights of shape {values.shape}. Give one for each edge.")
+        raise InputError(
+            f"There are {len(source)} edges, but weights of shape {values.shape}.", "Give one for each edge."
+        )
     if not (np.isfinite(values) & (values >= 0)).all():
-        raise InputError("Weights of edges are finite and not negative. Drop or shift those that are not.")
+        raise InputError("Weights of edges are finite and not negative.", "Drop or shift those that are not.")
     loops = source == target
     half = sp.coo_array((np.where(loops, values / 2, values), (source, target)), shape=(n_nodes, n_nodes))
     return sp.csr_array(half + half.T)

@@ -13,18 +13,16 @@ References
 [1] M. Li, H. Kong, Z. Lin, "SymNMF-Net for the symmetric NMF problem", arXiv:2205.13214.
 """
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import array_api_compat
-import numpy as np
 import torch
 
-from rectifact.core.arrays import Array, is_host, namespace
+from rectifact.core.arrays import Array, namespace
 from rectifact.core.monitor import Monitor
-from rectifact.core.sparse import DeviceCSR, entries
+from rectifact.core.sparse import DeviceCSR, is_sparse
 from rectifact.graph.solvers import gap
 
 __all__ = [
@@ -34,9 +32,9 @@ __all__ = [
     "Term",
     "back",
     "gradients",
+    "home_of",
     "loss",
     "partial_labels",
-    "place_of",
     "start",
     "to_tensor",
     "to_torch",
@@ -44,7 +42,7 @@ __all__ = [
 ]
 
 Term = Callable[[torch.Tensor], torch.Tensor]
-"""Something of U to keep small: maps a tensor (n, r) to a number, by operations that torch can differentiate."""
+"""A penalty on U: maps a tensor (n, r) to a number, by operations that torch can differentiate."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +51,20 @@ class Recipe:
 
     Parameters
     ----------
-    n_blocks : blocks
-    learning_rate : of Adam, for graphs of norm 1; ``relative``: for entries of P of root mean square 1/4
-    cosine : whether the rate falls to zero along a cosine
-    beta : weight of the distance of P from its start
-    learn_lambda : whether lambda is trained too, and kept above the bound of Proposition 1
-    keep_alive : whether entries that the ReLU set to zero still learn where that would raise them, and P stays
-        non-negative
+    n_blocks : int
+        Number of blocks.
+    learning_rate : float
+        Learning rate of Adam.
+    relative : bool
+        Whether the rate is meant for graphs of norm 1 and entries of P of root mean square 1/4.
+    cosine : bool
+        Whether the rate falls to zero along a cosine.
+    beta : float
+        Weight of the distance of P from its start.
+    learn_lambda : bool
+        Whether lambda is trained too, and kept above the bound of Proposition 1.
+    keep_alive : bool
+        Whether entries that the ReLU set to zero still learn where that would raise them, and P stays non-negative.
     """
 
     n_blocks: int
@@ -78,7 +83,7 @@ SETTINGS = {
 
 
 ADAM = ("step", "exp_avg", "exp_avg_sq")
-"""What Adam keeps of each parameter."""
+"""What Adam keeps for each parameter."""
 
 
 @dataclass
@@ -205,7 +210,7 @@ def train(
 
 
 def _take_up(trained: Sequence[torch.Tensor], optimizer: Any, anneal: Any, monitor: Monitor) -> None:
-    """Put parameters, the moments of Adam and its rate where an interrupted run has left them."""
+    """Continue with the parameters, moments and learning rate that an interrupted run has saved."""
     kept = ((p, torch.zeros((), device=p.device), p, p) for p in trained)
     rate, *state = monitor.resume((optimizer.param_groups[0]["lr"], *kept))
     if not monitor.n_iter:
@@ -245,40 +250,30 @@ def partial_labels(nodes: torch.Tensor, classes: torch.Tensor, weight: float, fl
     return term
 
 
-def place_of(S: Array) -> str:
-    """Where to compute: where similarities on a device are, else on a CUDA device if there is one."""
-    if is_host(S):
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    values = entries(S)
-    return str(values.device) if array_api_compat.is_torch_array(values) else f"cuda:{values.device.id}"
+def home_of(array: Array) -> str:
+    """Where torch finds an array of any library: the name of a device."""
+    if array_api_compat.is_cupy_array(array):
+        return f"cuda:{array.device.id}"
+    return str(array.device) if torch.is_tensor(array) else "cpu"
 
 
-def to_torch(S: Array, device: str, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Similarities of any library as a tensor: sparse ones as a CSR tensor, dense ones as a dense tensor."""
-    if not is_host(S):
-        if not isinstance(S, DeviceCSR):
-            return torch.from_dlpack(S).to(device, dtype)
-        parts = [torch.from_dlpack(part).to(device) for part in (S.data, S.indices, S.indptr)]
-        return DeviceCSR(parts[0].to(dtype), parts[1], parts[2], S.shape).native
-    index = np.int32 if S.nnz < 2**31 else np.int64  # the faster one
-    parts = [torch.from_numpy(part.astype(index)) for part in (S.indptr, S.indices)]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support")
-        X = torch.sparse_csr_tensor(*parts, torch.from_numpy(S.data).to(dtype), size=S.shape, check_invariants=False)
-        return X.to(device)
+def to_torch(S: Array, device: str, dtype: torch.dtype = torch.float32, unit: float = 1.0) -> torch.Tensor:
+    """Similarities of any library, divided by ``unit``, as a tensor: sparse ones in CSR, dense ones dense."""
+    if not is_sparse(S):
+        return (torch.from_dlpack(S) / unit).to(device, dtype)
+    data, indices, indptr = (torch.from_dlpack(part) for part in (S.data, S.indices, S.indptr))
+    index = torch.int32 if len(data) < 2**31 else torch.int64  # the faster one
+    return DeviceCSR(
+        (data / unit).to(device, dtype), indices.to(device, index), indptr.to(device, index), S.shape
+    ).native
 
 
 def to_tensor(U: Array, like: torch.Tensor) -> torch.Tensor:
     """An array of any library as a tensor of the type and on the device of another."""
-    return (torch.from_numpy(U) if is_host(U) else torch.from_dlpack(U)).to(like.device, like.dtype)
+    return torch.from_dlpack(U).to(like.device, like.dtype)
 
 
 def back(U: torch.Tensor, like: Array) -> Array:
-    """A tensor as an array of the library, the type and the device of similarities; in double precision on the host."""
-    if is_host(like):
-        return U.detach().to("cpu", torch.float64).numpy()
-    values = entries(like)
-    if array_api_compat.is_torch_array(values):
-        return U.detach().to(values.device, values.dtype)
-    xp = namespace(values)
-    return xp.astype(xp.from_dlpack(U.detach().to(f"cuda:{values.device.id}").contiguous()), values.dtype)
+    """A tensor as an array of the library and type of ``like``, on its device."""
+    xp = namespace(like)
+    return xp.astype(xp.from_dlpack(U.detach().to(home_of(like)).contiguous()), like.dtype)

@@ -20,7 +20,7 @@ import numpy as np
 from rectifact.core.arrays import Array, eps, namespace
 from rectifact.core.linalg import nnls_gram
 from rectifact.core.monitor import Monitor
-from rectifact.kernels import hals_sweep, sparse_times
+from rectifact.kernels import hals_sweep
 
 __all__ = ["ON_HOST", "SOLVERS", "admm", "anls", "gap", "hals", "newton", "objective", "pgd", "projected_gradient"]
 
@@ -69,13 +69,13 @@ def hals(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0)
     U = xp.asarray(U, copy=True)  # the caller's start stays as it is; from here on memory is reused
     U, penalty = monitor.resume((U, PENALTY * _size(U)))
     eye = penalty * xp.eye(U.shape[1], dtype=U.dtype, device=U.device)
-    XU = sparse_times(X, U)
+    XU = X @ U
     for _ in monitor:
         G = U.T @ U + eye
         XU += penalty * U
         XU -= l1 / 4
         U = hals_sweep(U, G, XU)
-        XU = sparse_times(X, U)
+        XU = X @ U
         _record(monitor, squared, U, XU, l1, (U, penalty))
     return U
 
@@ -84,10 +84,10 @@ def anls(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0)
     """SymANLS [1]: the same split, solved exactly by block principal pivoting."""
     U, penalty = monitor.resume((U, PENALTY * _size(U)))
     eye = penalty * np.eye(U.shape[1], dtype=U.dtype)
-    XU = sparse_times(X, U)
+    XU = X @ U
     for _ in monitor:
         U = nnls_gram(U.T @ U + eye, (XU + penalty * U - l1 / 4).T).T
-        XU = sparse_times(X, U)
+        XU = X @ U
         _record(monitor, squared, U, XU, l1, (U, penalty))
     return U
 
@@ -95,7 +95,7 @@ def anls(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0)
 def pgd(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0) -> Array:
     """Projected gradient on the objective itself, the step halved until it falls and doubled after."""
     U, step = monitor.resume((U, 1 / (4 * _size(U))))
-    XU = sparse_times(X, U)
+    XU = X @ U
     for _ in monitor:
         U, XU, taken = _line_search(X, U, XU, squared, -_gradient(U, XU, l1), step, l1)
         step = 2 * taken
@@ -108,13 +108,13 @@ def admm(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0)
     xp = namespace(U)
     V, multiplier, rho = monitor.resume((U, xp.zeros_like(U), RHO * _size(U)))
     eye = rho * xp.eye(U.shape[1], dtype=U.dtype, device=U.device)
-    XV = sparse_times(X, V)
+    XV = X @ V
     for _ in monitor:
         W = xp.linalg.solve(V.T @ V + eye, (XV + rho * V - multiplier).T).T
-        right = sparse_times(X, W) + rho * W + multiplier - l1 / 2
+        right = X @ W + rho * W + multiplier - l1 / 2
         V = nnls_gram(W.T @ W + eye, right.T).T
         multiplier = multiplier + rho * (W - V)
-        XV = sparse_times(X, V)
+        XV = X @ V
         _record(monitor, squared, V, XV, l1, (V, multiplier, rho))
     return V
 
@@ -122,7 +122,7 @@ def admm(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0)
 def newton(X: Any, U: Array, squared: Array, *, monitor: Monitor, l1: float = 0.0, n_inner: int = 30) -> Array:
     """Projected Newton [2]: conjugate gradients on the entries that are free to move, then a projected line search."""
     U = monitor.resume(U)
-    XU = sparse_times(X, U)
+    XU = X @ U
     slack = 4 * eps(U) if U.dtype == namespace(U).float32 else 0.0  # what single precision cannot tell from no change
     for _ in monitor:
         right = -projected_gradient(U, XU, l1)
@@ -151,7 +151,7 @@ def _line_search(
     loss = loss + slack
     for _ in range(40):
         trial = xp.clip(U + step * move, 0, None)
-        product = sparse_times(X, trial)
+        product = X @ trial
         if objective(squared, trial, product, l1) <= loss:
             return trial, product, step
         step /= 2
@@ -169,7 +169,7 @@ def _conjugate_gradients(X: Any, U: Array, right: Array, n_inner: int) -> Array:
     step, residual, direction = zero, right, right
     norm = first = float(xp.sum(residual * residual))
     for _ in range(n_inner):
-        curved = 4 * (direction @ G + U @ (direction.T @ U) + U @ (U.T @ direction) - sparse_times(X, direction))
+        curved = 4 * (direction @ G + U @ (direction.T @ U) + U @ (U.T @ direction) - X @ direction)
         curved = xp.where(free, curved, zero)
         bend = float(xp.sum(direction * curved))
         if bend <= 1e-12 * norm:

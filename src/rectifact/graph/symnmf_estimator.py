@@ -1,20 +1,20 @@
-"""SymNMF with scikit-learn's manners."""
+"""SymNMF, a scikit-learn estimator."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, Literal, Self
 
 from joblib import Parallel, delayed, effective_n_jobs
-from threadpoolctl import threadpool_limits
 
-from rectifact.core.arrays import Array, eps, is_host
+from rectifact.core.arrays import Array, eps
 from rectifact.core.errors import InputError
 from rectifact.core.monitor import Callback, monitor_of
-from rectifact.core.threads import single_thread
+from rectifact.core.threads import one_blas_thread, single_thread
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, fit_context
-from rectifact.graph.base import GraphClusterer, Run, best_run, squared_norm
-from rectifact.graph.lazy import LazySimilarities
+from rectifact.graph.base import GraphClusterer, Run, best_run
+from rectifact.graph.similarities import Similarities
 from rectifact.graph.solvers import ON_HOST, SOLVERS
 from rectifact.io.checkpoint import Checkpoint, open_checkpoint
 
@@ -27,45 +27,82 @@ NEWTON_SIZE = 4_000_000
 class SymNMF(GraphClusterer):
     """Communities of a graph, or clusters of points, by ``X ~ U U'`` with ``U >= 0``.
 
-    X is a symmetric matrix of similarities; row i of U says how far node i belongs to each cluster.
+    X is a symmetric matrix of similarities; row i of U says how far node i belongs to each community.
 
     Parameters
     ----------
-    n_clusters : number of clusters
-    solver : ``"newton"``, projected Newton steps by conjugate gradients; ``"hals"``, ``"anls"``, ``"admm"``, objectives
-        that split the two factors; ``"pgd"``, projected gradient; ``"auto"`` is ``"newton"``, or ``"hals"`` where
-        memory matters (``n_samples * n_clusters`` above 4 million)
-    affinity : ``"knn"``, X are points, which are connected with their neighbours by
-        :func:`rectifact.graph.similarity_graph`; ``"precomputed"``, X is a graph: a symmetric non-negative matrix of
-        similarities, a networkx graph, or a table of edges with the columns source, target and, if there, weight.
-        Arrays of torch and cupy, dense or CSR, stay on their device, and so do the results; ``"anls"`` and ``"admm"``
-        work on the host
-    init : ``"spectral"``, rotated eigenvectors; ``"random"``, ``n_init`` draws; ``"pool"``, all of them: the lowest
-        objective wins
-    n_init : random starts
-    n_neighbors, metric : of the graph for ``affinity="knn"``
-    l1 : weight of the sum of U in the objective, for a sparse U; it is added when the best start has converged, since
-        from a poor U it may set everything to zero. So does too large a weight from any U, with a warning
-    max_iter, tol : stop when the norm of the projected gradient is at most ``tol`` times that of ``4 X U``
-    n_jobs : starts that run at a time, each in a thread; -1 is all cores
-    random_state : of the random starts
-    verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
-    callbacks : called with each row of the history; a true value stops the run
-    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
-    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
-        none, the fit begins
+    n_clusters : int, default 8
+        Number of communities.
+    solver : {"auto", "newton", "hals", "anls", "admm", "pgd"}, default "auto"
+        ``"newton"``: projected Newton steps by conjugate gradients; ``"hals"``, ``"anls"``, ``"admm"``: objectives that
+        split the two factors; ``"pgd"``: projected gradient; ``"auto"`` is ``"newton"``, or ``"hals"`` where memory
+        matters (``n_samples * n_clusters`` above 4 million).
+    affinity : {"knn", "precomputed"}, default "knn"
+        ``"knn"``: X holds points, which are connected with their neighbours by
+        :func:`rectifact.graph.similarity_graph`; ``"precomputed"``: X is a graph, as a symmetric non-negative matrix of
+        similarities, a networkx graph, or a table of edges with the columns source, target and, if there are weights,
+        weight. Arrays of torch and cupy, dense or CSR, stay on their device, and so do the results; ``"anls"`` and
+        ``"admm"`` work on the host.
+    init : {"pool", "spectral", "random"}, default "pool"
+        ``"spectral"``: rotated eigenvectors; ``"random"``: ``n_init`` draws; ``"pool"``: all of them, of which the
+        lowest objective wins.
+    n_init : int, default 10
+        Number of random starts.
+    n_neighbors : int or None, default None
+        Neighbours of a point for ``affinity="knn"``; None is ``floor(log2(n_samples)) + 1``.
+    metric : {"euclidean", "cosine"}, default "euclidean"
+        Distance of points for ``affinity="knn"``.
+    l1 : float, default 0
+        Weight of the sum of U in the objective, for a sparse U. It is added when the best start has converged, since
+        from a poor U it may set everything to zero. So does too large a weight from any U, with a warning.
+    max_iter : int, default 500
+        Most iterations of a run.
+    tol : float, default 1e-5
+        A run stops when the norm of the projected gradient is at most ``tol`` times that of ``4 X U``.
+    n_jobs : int or None, default None
+        Starts that run at the same time, each in a thread; -1 is all cores.
+    random_state : int, Generator, RandomState or None, default None
+        Seed of the random starts.
+    verbose : bool, default False
+        Whether to log progress (``logging.basicConfig(level="INFO")`` shows it).
+    callbacks : sequence of callables or None, default None
+        Each is called with each row of the history; a true value stops the run.
+    checkpoint : path or None, default None
+        Folder in which ``fit`` saves its state while it runs, made if it does not exist; None saves nothing.
+    resume : bool, default False
+        Whether to continue the interrupted fit of the same data and parameters in that folder; if there is none, the
+        fit begins.
 
     Attributes
     ----------
-    labels_ : array (n_samples,), the column of U that is largest
-    membership_ : array (n_samples, n_clusters), rows of U that sum to one; rows of zeros are shared evenly
-    components_ : array (n_samples, n_clusters), U
-    affinity_matrix_ : the similarities; ``nodes_``, what its rows are
-    objective_ : squared Frobenius norm of ``X - U U'``; ``relative_error_``: divided by that of X
-    projected_gradient_ : norm of the projected gradient, 0 at a stationary point; ``stationarity_``: divided by that of
-        ``4 X U``
-    n_iter_, converged_, stop_reason_, history_ : how the best run went
-    resolved_ : what was chosen: ``solver``, ``start``, and the relative ``errors`` of all starts
+    labels_ : array of shape (n_samples,)
+        Community of each node, the column of U that is largest.
+    membership_ : array of shape (n_samples, n_clusters)
+        Rows of U that sum to one; rows of zeros are shared evenly.
+    components_ : array of shape (n_samples, n_clusters)
+        U.
+    affinity_matrix_ : array or sparse array of shape (n_samples, n_samples)
+        The similarities.
+    nodes_ : array of shape (n_samples,) or list
+        What the rows of the similarities are.
+    objective_ : float
+        Squared Frobenius norm of ``X - U U'``.
+    relative_error_ : float
+        The objective divided by the squared norm of X.
+    projected_gradient_ : float
+        Norm of the projected gradient, 0 at a stationary point.
+    stationarity_ : float
+        The same divided by the norm of ``4 X U``.
+    n_iter_ : int
+        Iterations of the best run.
+    converged_ : bool
+        Whether it converged.
+    stop_reason_ : str
+        Why it stopped.
+    history_ : list of dict
+        Its checks: iteration, loss, gap and seconds.
+    resolved_ : dict
+        What was chosen: ``solver``, ``start``, and the relative ``errors`` of all starts.
 
     Examples
     --------
@@ -130,48 +167,61 @@ class SymNMF(GraphClusterer):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
-        """Cluster the points or the nodes of X."""
-        S = self._similarities(X)
-        size = S.shape[0] * self.n_clusters
-        solver = self.solver if self.solver != "auto" else "newton" if size <= NEWTON_SIZE else "hals"
-        on_host = is_host(S) or isinstance(S, LazySimilarities)  # of which U is on the host
-        if solver in ON_HOST and not on_host:
-            raise InputError(
-                f"solver={solver!r} works on the host. Give a numpy array or a scipy sparse matrix, or use 'newton', "
-                "'hals' or 'pgd'."
-            )
-        rounding = 1e-8 if on_host else max(1e-8, 10 * eps(S))
-        checkpoint = open_checkpoint(self, S)
-        name, U, monitor, errors = best_run(self._runs(solver, S, checkpoint), rounding)
-        if self.l1 and monitor.stop_reason != "callback":
-            _, U, monitor = self._run(solver, S, checkpoint, name, U, l1=self.l1)
-        self.resolved_ = {"solver": solver, "start": name, "errors": errors}
-        return self._set_result(S, U, monitor, self.l1)
+        """Find the communities of the points or the nodes of X.
 
-    def _runs(self, solver: str, S: Array, checkpoint: Checkpoint | None) -> Iterator[Run]:
-        """Finished runs of all starts, as they come, in their order."""
-        if effective_n_jobs(self.n_jobs) == 1 or not is_host(S):  # a device is busy with one
-            yield from (self._run(solver, S, checkpoint, name, U) for name, U in self._starts(S, self.init))
-            return
-        parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator", pre_dispatch="n_jobs")
-        with threadpool_limits(1):
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or a graph
+            Points, or what ``affinity="precomputed"`` takes.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        SymNMF
+            The estimator itself.
+        """
+        S = self._similarities(X)
+        small = S.shape[0] * self.n_clusters <= NEWTON_SIZE
+        solver = self.solver if self.solver != "auto" else "newton" if small else "hals"
+        if solver in ON_HOST and not S.on_host:
+            raise InputError(
+                f"solver={solver!r} works on the host.",
+                "Give a numpy array or a scipy sparse matrix, or use 'newton', 'hals' or 'pgd'.",
+            )
+        run = partial(self._run, SOLVERS[solver], S, open_checkpoint(self, S.native))
+        at_once = effective_n_jobs(self.n_jobs) if S.local is not None else 1  # a device or Dask is busy with one
+        with one_blas_thread() if at_once > 1 else self._blas_threads(S):
             starts = self._starts(S, self.init)
-            yield from parallel(delayed(self._run_alone)(solver, S, checkpoint, *start) for start in starts)
+            best, errors = best_run(_in_threads(run, starts, at_once), rounding=max(1e-8, 10 * eps(S.like)))
+            if self.l1 and best.monitor.stop_reason != "callback":
+                best = run(best.start, best.U, self.l1)
+        self.resolved_ = {"solver": solver, "start": best.start, "errors": errors}
+        return self._set_result(S, best.U, best.monitor, self.l1)
 
     def _run(
         self,
-        solver: str,
-        S: Array,
+        solve: Callable[..., Array],
+        S: Similarities,
         checkpoint: Checkpoint | None,
-        name: str,
+        start: str,
         U: Array,
         l1: float = 0.0,
     ) -> Run:
-        every = 1 if solver == "newton" else 5  # where iterations cost as much as checks
-        run = f"{name} l1" if l1 else name
-        monitor = monitor_of(self, check_every=every, checkpoint=checkpoint, run=run)
-        return name, SOLVERS[solver](S, U, squared_norm(S), monitor=monitor, l1=l1), monitor
+        every = 1 if solve is SOLVERS["newton"] else 5  # where iterations cost as much as checks
+        monitor = monitor_of(self, check_every=every, checkpoint=checkpoint, run=f"{start} l1" if l1 else start)
+        return Run(start, solve(S, U, S.squared, monitor=monitor, l1=l1), monitor)
 
-    def _run_alone(self, *arguments: Any) -> Run:
-        with single_thread():
-            return self._run(*arguments)
+
+def _in_threads(run: Callable[[str, Array], Run], starts: Iterator[tuple[str, Array]], at_once: int) -> Iterator[Run]:
+    """Finished runs from all starts, as they come, in their order."""
+    if at_once == 1:
+        yield from (run(name, U) for name, U in starts)
+        return
+    parallel = Parallel(at_once, prefer="threads", return_as="generator", pre_dispatch="n_jobs")
+    yield from parallel(delayed(_alone)(run, name, U) for name, U in starts)
+
+
+def _alone(run: Callable[[str, Array], Run], name: str, U: Array) -> Run:
+    with single_thread():
+        return run(name, U)

@@ -1,4 +1,4 @@
-"""SymNMF-Net with scikit-learn's manners."""
+"""SymNMF-Net, a scikit-learn estimator."""
 
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from rectifact.core.arrays import Array, is_host, to_host, to_like
+from rectifact.core.arrays import Array, to_host, to_like
 from rectifact.core.errors import InputError
-from rectifact.core.lazy import is_lazy
 from rectifact.core.monitor import Callback, monitor_of
-from rectifact.core.sparse import is_sparse, with_entries
+from rectifact.core.operand import is_chunked
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, fit_context
-from rectifact.graph.base import GraphClusterer, Run, best_run, squared_norm
+from rectifact.graph.base import GraphClusterer, Run, best_run
+from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import leading_eigenvectors
 from rectifact.io.checkpoint import Checkpoint, open_checkpoint
 
@@ -30,40 +30,85 @@ class SymNMFNet(GraphClusterer):
 
     Parameters
     ----------
-    n_clusters : number of clusters
-    n_blocks : blocks of the net; None is what ``settings`` say
-    settings : ``"repaired"``, which converges: one block, entries that the ReLU set to zero may come back, P stays
-        non-negative, and the rate of Adam falls to zero; ``"paper"``, as printed [1]: ten blocks, rate 0.5, beta 5e-6,
-        lambda learned above the bound of Proposition 1, with its epsilon taken as 0
-    regularizer : None; ``"l1"``, the sum of U, for a sparse U; or a function that maps a torch tensor U (n_samples,
-        n_clusters) to a number. The repaired net is trained without it first
-    device : ``"cpu"``, ``"cuda"``, or ``"auto"``: where X lives if it is a tensor or a cupy array, else a CUDA device
-        where there is one. Results come back as the kind of array that X is, and where it is
-    weight : of the regularizer
-    label_weight : of minus the log membership of a node in the class that ``gold`` names, relative to the mean squared
-        norm of a row of X
-    affinity, n_neighbors, metric : as of :class:`rectifact.SymNMF`
-    init : ``"spectral"``, ``"random"`` or ``"pool"`` as of :class:`rectifact.SymNMF`; ``"auto"`` is ``"spectral"``,
-        for the paper's settings ``"random"``
-    n_init : random starts
-    learning_rate : of Adam; None is what ``settings`` say
-    max_iter, tol : epochs; it stops early when the norm of the projected gradient is at most ``tol`` times that of
-        ``4 X U``
-    random_state : of the random starts
-    verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
-    callbacks : called with each row of the history, every tenth epoch; a true value stops the run
-    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
-    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
-        none, the fit begins
+    n_clusters : int, default 8
+        Number of communities.
+    n_blocks : int or None, default None
+        Blocks of the net; None leaves it to ``settings``.
+    settings : {"repaired", "paper"}, default "repaired"
+        ``"repaired"`` converges: one block, entries that the ReLU set to zero may come back, P stays non-negative, and
+        the rate of Adam falls to zero. ``"paper"`` is as printed [1]: ten blocks, rate 0.5, beta 5e-6, lambda learned
+        above the bound of Proposition 1, with its epsilon taken as 0.
+    regularizer : {"l1"}, callable or None, default None
+        ``"l1"`` is the sum of U, for a sparse U; a function maps a torch tensor U (n_samples, n_clusters) to a number.
+        The repaired net is trained without it first.
+    device : str, default "auto"
+        ``"cpu"``, ``"cuda"``, or ``"auto"``: where X lives if it is a tensor or a cupy array, else a CUDA device if
+        there is one. Results come back as the kind of array that X is, and where it is.
+    weight : float, default 0.003
+        Weight of the regularizer.
+    label_weight : float, default 1
+        Weight of minus the log membership of a node in the class that ``gold`` names, relative to the mean squared
+        norm of a row of X.
+    affinity : {"knn", "precomputed"}, default "knn"
+        What X holds, points or a graph, as in :class:`rectifact.SymNMF`.
+    n_neighbors : int or None, default None
+        Neighbours of a point for ``affinity="knn"``; None is ``floor(log2(n_samples)) + 1``.
+    metric : {"euclidean", "cosine"}, default "euclidean"
+        Distance of points for ``affinity="knn"``.
+    init : {"auto", "pool", "spectral", "random"}, default "auto"
+        As in :class:`rectifact.SymNMF`; ``"auto"`` is ``"spectral"``, and ``"random"`` for the paper's settings.
+    n_init : int, default 1
+        Number of random starts.
+    learning_rate : float or None, default None
+        Learning rate of Adam; None leaves it to ``settings``.
+    max_iter : int, default 1000
+        Most epochs of a run.
+    tol : float, default 1e-5
+        A run stops when the norm of the projected gradient is at most ``tol`` times that of ``4 X U``.
+    random_state : int, Generator, RandomState or None, default None
+        Seed of the random starts.
+    verbose : bool, default False
+        Whether to log progress (``logging.basicConfig(level="INFO")`` shows it).
+    callbacks : sequence of callables or None, default None
+        Each is called with each row of the history, every tenth epoch; a true value stops the run.
+    checkpoint : path or None, default None
+        Folder in which ``fit`` saves its state while it runs, made if it does not exist; None saves nothing.
+    resume : bool, default False
+        Whether to continue the interrupted fit of the same data and parameters in that folder; if there is none, the
+        fit begins.
 
     Attributes
     ----------
-    labels_, membership_, components_, affinity_matrix_, nodes_, objective_, relative_error_, projected_gradient_,
-    stationarity_ : as of :class:`rectifact.SymNMF`
-    lambda_ : regularisation of the inversion layer after training
-    n_iter_, converged_, stop_reason_, history_ : how the best run went; the loss is that of all blocks, relative to the
-        squared norm of X
-    resolved_ : what was chosen: ``settings``, ``n_blocks``, ``device``, ``start``, and the ``losses`` of all starts
+    labels_ : array of shape (n_samples,)
+        Community of each node, the column of U that is largest.
+    membership_ : array of shape (n_samples, n_clusters)
+        Rows of U that sum to one; rows of zeros are shared evenly.
+    components_ : array of shape (n_samples, n_clusters)
+        U.
+    affinity_matrix_ : array or sparse array of shape (n_samples, n_samples)
+        The similarities.
+    nodes_ : array of shape (n_samples,) or list
+        What the rows of the similarities are.
+    objective_ : float
+        Squared Frobenius norm of ``X - U U'``.
+    relative_error_ : float
+        The objective divided by the squared norm of X.
+    projected_gradient_ : float
+        Norm of the projected gradient, 0 at a stationary point.
+    stationarity_ : float
+        The same divided by the norm of ``4 X U``.
+    lambda_ : float
+        Regularisation of the inversion layer after training.
+    n_iter_ : int
+        Epochs of the best run.
+    converged_ : bool
+        Whether it converged.
+    stop_reason_ : str
+        Why it stopped.
+    history_ : list of dict
+        Its checks; the loss is that of all blocks, relative to the squared norm of X.
+    resolved_ : dict
+        What was chosen: ``settings``, ``n_blocks``, ``device``, ``start``, and the ``losses`` of all starts.
 
     References
     ----------
@@ -144,54 +189,60 @@ class SymNMFNet(GraphClusterer):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None, *, gold: ArrayLike | None = None) -> Self:
-        """Cluster the points or the nodes of X.
+        """Find the communities of the points or the nodes of X.
 
         Parameters
         ----------
-        X : points or a graph
-        y : ignored
-        gold : array (n_samples,) of classes that are known, from 0 to ``n_clusters - 1``, and -1 where none is; cluster
-            k is then class k
+        X : array of shape (n_samples, n_features), or a graph
+            Points, or what ``affinity="precomputed"`` takes.
+        y : None
+            Ignored.
+        gold : array of shape (n_samples,) or None, default None
+            Known classes, from 0 to ``n_clusters - 1``, and -1 where the class is unknown. Community k is then class k.
+
+        Returns
+        -------
+        SymNMFNet
+            The estimator itself.
         """
         net = _net_module()
-        if is_lazy(X):
+        if is_chunked(X):
             raise InputError(
-                "SymNMFNet works on one machine. Give X.compute(), or use SymNMF, which takes dask arrays."
+                "SymNMFNet works on one machine.", "Give X.compute(), or use SymNMF, which takes Dask arrays."
             )
         S = self._similarities(X)
         known = _checked_gold(gold, S.shape[0], self.n_clusters)
-        device = net.place_of(S) if self.device == "auto" else self.device
-        recipe = net.SETTINGS[self.settings]
-        n_blocks = recipe.n_blocks if self.n_blocks is None else self.n_blocks
+        device = self.device
+        if device == "auto":
+            device = "cuda" if S.on_host and net.torch.cuda.is_available() else net.home_of(S.like)
+        n_blocks = net.SETTINGS[self.settings].n_blocks if self.n_blocks is None else self.n_blocks
         init = self.init if self.init != "auto" else "random" if self.settings == "paper" else "spectral"
-        lambdas: dict[str, float] = {}
-        runs = self._runs(S, device, n_blocks, init, known, lambdas, open_checkpoint(self, S, known))
-        name, U, monitor, losses = best_run(runs)
-        self.lambda_ = lambdas[name]
+        with self._blas_threads(S):
+            runs = self._runs(S, device, n_blocks, init, known, open_checkpoint(self, S.native, known))
+            best, losses = best_run(runs)
+        self.lambda_ = best.lam
         self.resolved_ = {"settings": self.settings, "n_blocks": n_blocks, "device": device}
-        self.resolved_ |= {"start": name, "losses": losses}
-        return self._set_result(S, U, monitor)
+        self.resolved_ |= {"start": best.start, "losses": losses}
+        return self._set_result(S, best.U, best.monitor)
 
     def _runs(
         self,
-        S: Array,
+        S: Similarities,
         device: str,
         n_blocks: int,
         init: str,
         known: NDArray[Any] | None,
-        lambdas: dict[str, float],
         checkpoint: Checkpoint | None,
     ) -> Iterator[Run]:
-        """Finished runs of all starts, as they come; their lambdas are put into ``lambdas``.
+        """Finished runs from all starts, as they come.
 
-        The repaired net sees the graph in units in which its norm is 1, such that single precision suffices for graphs
+        The repaired net sees the graph in units in which its norm is 1, so that single precision suffices for graphs
         of any size; the paper's learning rate has meaning only in the graph's own.
         """
         net = _net_module()
-        recipe, norm = net.SETTINGS[self.settings], squared_norm(S) ** 0.5
+        recipe, norm = net.SETTINGS[self.settings], S.squared**0.5
         unit = norm if recipe.relative else 1.0
-        scaled = with_entries(S, S.data / unit) if is_sparse(S) else S / unit
-        X, squared = _on_device(scaled, device), (norm / unit) ** 2
+        X, squared = _on_device(S, device, unit), (norm / unit) ** 2
         rate = recipe.learning_rate if self.learning_rate is None else self.learning_rate
         if recipe.relative:  # the net's P is about |X|_F U, and U about sqrt(|X|_2 / n)
             rate *= 4 * (max(float(leading_eigenvectors(S, 1)[0][0]), 0) / unit / S.shape[0]) ** 0.5
@@ -207,8 +258,7 @@ class SymNMFNet(GraphClusterer):
                 U = net.train(X, squared, trained, recipe, rate, terms=terms, monitor=monitor)
                 if monitor.stop_reason == "callback":
                     break
-            lambdas[name] = unit * float(trained.lam.detach())
-            yield name, unit**0.5 * net.back(U, S), monitor
+            yield Run(name, unit**0.5 * net.back(U, S.like), monitor, lam=unit * float(trained.lam.detach()))
 
     def _wanted(self, unit: float) -> Callable[[Any], Any]:
         """The regularizer as a function of U in units of the net."""
@@ -223,11 +273,12 @@ class SymNMFNet(GraphClusterer):
         return net.partial_labels(*tensors, self.label_weight * squared / n, 0.01 * (squared / n) ** 0.25)
 
 
-def _on_device(S: Array, device: str) -> Any:
+def _on_device(S: Similarities, device: str, unit: float) -> Any:
     try:
-        return _net_module().to_torch(S, device)
+        return _net_module().to_torch(S.operand.data, device, unit=unit)
     except (RuntimeError, AssertionError) as error:
-        raise InputError(f"device={device!r} cannot be used: {str(error).splitlines()[0]}") from error
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"device={device!r} cannot be used: {reason}.", "Give device='cpu'.") from error
 
 
 def _check_terms(terms: list[Callable[[Any], Any]], U: Any) -> None:
@@ -236,7 +287,8 @@ def _check_terms(terms: list[Callable[[Any], Any]], U: Any) -> None:
         found = term(U.clone().requires_grad_())
         if getattr(found, "shape", None) != () or not found.requires_grad:
             raise InputError(
-                "regularizer must map a tensor U to one number by operations that torch can differentiate."
+                "regularizer must map a tensor U to one number by operations that torch can differentiate.",
+                "Use functions of torch only, and end with a sum.",
             )
 
 
@@ -254,7 +306,8 @@ def _checked_gold(gold: ArrayLike | None, n: int, n_clusters: int) -> NDArray[An
     known = np.asarray(gold)
     if known.shape != (n,) or known.dtype.kind not in "iu" or known.min() < -1 or known.max() >= n_clusters:
         raise InputError(
-            f"gold must hold one whole number for each of the {n} samples: a class from 0 to {n_clusters - 1}, or -1."
+            f"gold must hold one whole number for each of the {n} samples: a class from 0 to {n_clusters - 1}, or -1.",
+            "Give -1 where the class is unknown.",
         )
     return known.astype(np.int64) if (known >= 0).any() else None
 
@@ -264,5 +317,4 @@ def _aligned(U: Array, known: NDArray[Any]) -> Array:
     nodes, start = known >= 0, to_host(U)
     fit = np.zeros((U.shape[1], U.shape[1]))
     np.add.at(fit, known[nodes], start[nodes])
-    aligned = start[:, linear_sum_assignment(-fit)[1]]
-    return aligned if is_host(U) else to_like(aligned, U)
+    return to_like(start[:, linear_sum_assignment(-fit)[1]], U)

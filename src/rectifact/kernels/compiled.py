@@ -13,19 +13,26 @@ __all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep", "sparse_times"]
 
 HALS_ROWS = 64
 
+LARGE_LOOP = 1e7
+"""Multiplications of a loop that is worth several threads: on busy cores they wait for each other, 25 ms each time."""
+
 
 def hals_sweep(U: Array, G: Array, B: Array) -> Array:
     """As in ``reference``; rows are independent given ``G``, so one pass over memory serves all columns.
 
     With one thread the loop is not parallel, so that several Python threads can run one each.
     """
-    return (_parallel_sweep if get_num_threads() > 1 else _plain_sweep)(U, G, B)
+    return (_parallel_sweep if _several_threads(U.size * len(G)) else _plain_sweep)(U, G, B)
+
+
+def _several_threads(multiplications: float) -> bool:
+    return multiplications >= LARGE_LOOP and get_num_threads() > 1
 
 
 def _sweep(U: Array, G: Array, B: Array) -> Array:
     n, r = U.shape
-    for block in prange((n + HALS_ROWS - 1) // HALS_ROWS):
-        first, size = block * HALS_ROWS, min(n - block * HALS_ROWS, HALS_ROWS)
+    for tile in prange((n + HALS_ROWS - 1) // HALS_ROWS):
+        first, size = tile * HALS_ROWS, min(n - tile * HALS_ROWS, HALS_ROWS)
         V = np.zeros((r, HALS_ROWS), U.dtype)  # a tile of U, transposed: the inner loops run over rows and vectorise
         step = np.zeros(HALS_ROWS, U.dtype)
         V[:, :size] = U[first : first + size].T
@@ -48,9 +55,8 @@ _plain_sweep = njit(nogil=True, cache=True)(_sweep)
 def sparse_times(X: Any, U: Array) -> Array:
     """As in ``reference``, for a scipy CSR array; with one thread the loop is not parallel, as in ``hals_sweep``."""
     out = np.empty((X.shape[0], U.shape[1]), np.result_type(X.data, U))
-    (_parallel_times if get_num_threads() > 1 else _plain_times)(
-        X.indptr, X.indices, X.data, np.ascontiguousarray(U), out
-    )
+    times = _parallel_times if _several_threads(X.nnz * U.shape[1]) else _plain_times
+    times(X.indptr, X.indices, X.data, np.ascontiguousarray(U), out)
     return out
 
 

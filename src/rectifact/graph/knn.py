@@ -1,0 +1,159 @@
+"""From points to the symmetric sparse matrix of similarities that is factorised.
+
+References
+----------
+[1] D. Kuang, S. Yun and H. Park, "SymNMF: nonnegative low-rank approximation of a similarity matrix for graph
+clustering", J. Global Optimization 62(3), 2015, section 7.1. [2] L. Zelnik-Manor and P. Perona, "Self-tuning spectral
+clustering", NIPS 2004.
+"""
+
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+from rectifact.core.arrays import Array, device, is_host, namespace
+from rectifact.core.errors import InputError
+from rectifact.core.operand import is_chunked
+from rectifact.core.sparse import (
+    DeviceCSR,
+    canonical_csr,
+    csr,
+    is_native_sparse,
+    is_sparse,
+    native,
+    stored_rows,
+    with_entries,
+)
+from rectifact.core.validation import check_at_least, check_option
+from rectifact.graph.neighbours import nearest, squared_lengths
+
+__all__ = ["normalized", "similarity_graph"]
+
+SCALE_NEIGHBOUR = 7
+"""The neighbour whose distance is the scale of a point [2]."""
+
+
+def similarity_graph(
+    X: Any,
+    n_neighbors: int | None = None,
+    *,
+    metric: str = "euclidean",
+    neighbors: Any = None,
+    n_jobs: int | None = None,
+) -> Any:
+    r"""Sparse similarities of points to their nearest neighbours, symmetric and normalised.
+
+    :math:`s_{ij} = \exp(-d_{ij}^2 / (\sigma_i \sigma_j))` where j is among the neighbours of i or i among those of j,
+    with the distance to the seventh neighbour as the scale :math:`\sigma_i` [2]; ``metric="cosine"`` takes the cosine
+    itself. The result is :math:`D^{-1/2} S D^{-1/2}` [1].
+
+    Parameters
+    ----------
+    X : array or sparse array of shape (n_samples, n_features)
+        Points, on the host or on a device.
+    n_neighbors : int or None, default None
+        Number of neighbours; None is ``floor(log2(n_samples)) + 1``.
+    metric : {"euclidean", "cosine"}, default "euclidean"
+        The cosine suits text.
+    neighbors : scikit-learn transformer or None, default None
+        Makes a sparse graph of distances to neighbours in place of exact search, such as scikit-learn's
+        KNeighborsTransformer or pynndescent's PyNNDescentTransformer. For points on the host.
+    n_jobs : int or None, default None
+        Threads of exact search on the host.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_samples)
+        Its diagonal is empty. For points on a device, it is a CSR matrix of their library there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> graph = similarity_graph(np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]), 2)
+    >>> bool(abs(graph - graph.T).max() < 1e-15), float(graph[0, 4])
+    (True, 0.0)
+    """
+    check_option("metric", metric, ("euclidean", "cosine"))
+    X = _points(X)
+    n = X.shape[0]
+    if n < 2:
+        raise InputError("A similarity graph needs at least two points; X has one sample.", "Give more samples.")
+    k = int(np.floor(np.log2(n))) + 1 if n_neighbors is None else n_neighbors
+    check_at_least(1, n_neighbors=k)
+    X = _unit_rows(X) if metric == "cosine" else X
+    squared = nearest(X, min(max(k, SCALE_NEIGHBOUR), n - 1), neighbors, n_jobs)
+    xp, rows = namespace(squared), stored_rows(squared)
+    among_k = xp.arange(squared.nnz, dtype=rows.dtype, device=device(rows)) - squared.indptr[rows] < k
+    left, right, apart = (part[among_k] for part in (rows, squared.indices, squared.data))
+    if metric == "cosine":
+        length = squared_lengths(X)
+        similarity = (1 - apart / 2) * (length[left] * length[right] > 0)  # an empty row is similar to no other
+    else:
+        scale = _scales(squared)
+        similarity = xp.exp(-apart / (scale[left] * scale[right]))
+    S = csr(xp.clip(similarity, 0, None), left, right, (n, n))
+    return native(normalized(S.maximum(S.T)))
+
+
+def normalized(S: Array) -> Array:
+    """``D^-1/2 S D^-1/2`` with D the sums of rows; rows without weight stay empty.
+
+    Parameters
+    ----------
+    S : array or sparse array of shape (n, n)
+        Symmetric, without negative entries.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        In double precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> normalized(sp.csr_array(np.array([[0.0, 2.0], [2.0, 0.0]]))).toarray()
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    S = S if isinstance(S, DeviceCSR) else sp.csr_array(S, dtype=float)
+    xp, rows = namespace(S), stored_rows(S)
+    degree = S @ xp.ones(S.shape[0], dtype=S.dtype, device=device(S))
+    scale = 1 / xp.sqrt(xp.where(degree > 0, degree, xp.ones_like(degree)))
+    return csr(S.data * scale[rows] * scale[S.indices], rows, S.indices, S.shape)
+
+
+def _points(X: Any) -> Array:
+    """Points as the search takes them; those on a device stay there."""
+    if is_chunked(X):
+        raise InputError(
+            "affinity='knn' looks for neighbours on one machine, and X is a Dask array.",
+            "Give X.compute(), or a graph with affinity='precomputed'.",
+        )
+    if is_native_sparse(X):
+        return canonical_csr(X, X.dtype)
+    if isinstance(X, DeviceCSR) or (array_api_compat.is_array_api_obj(X) and not is_host(X)):
+        return X
+    X = check_array(X, accept_sparse="csr", dtype=["float64", "float32"])
+    return sp.csr_array(X) if sp.issparse(X) else X
+
+
+def _unit_rows(X: Array) -> Array:
+    """Rows of length 1; those of length 0 as they are."""
+    xp, length = namespace(X), namespace(X).sqrt(squared_lengths(X))
+    length = xp.where(length > 0, length, xp.ones_like(length))
+    return with_entries(X, X.data / length[stored_rows(X)]) if is_sparse(X) else X / length[:, None]
+
+
+def _scales(squared: Array) -> Array:
+    """Distance of each point to its seventh neighbour, or to its last; something small where that is 0."""
+    xp = namespace(squared)
+    first, end = squared.indptr[:-1], squared.indptr[1:]
+    none = xp.zeros(1, dtype=squared.dtype, device=device(squared))
+    distances = xp.sqrt(xp.concat([none, squared.data]))  # the first is for points without neighbours
+    scale = distances[xp.where(end > first, xp.minimum(first + SCALE_NEIGHBOUR, end), xp.zeros_like(end))]
+    least = xp.min(xp.where(scale > 0, scale, xp.full_like(scale, xp.inf)))
+    least = xp.where(least < xp.inf, least, xp.ones_like(least))
+    return xp.where(scale > 0, scale, least)
