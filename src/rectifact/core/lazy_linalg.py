@@ -7,12 +7,9 @@ from numpy.typing import NDArray
 
 from rectifact.core.arrays import Array, eps, normal_like
 from rectifact.core.lazy import summed
-from rectifact.core.linalg import SVD
+from rectifact.core.linalg import MOST_GRAM_FEATURES, SVD, merge_roots, root
 
-__all__ = ["lazy_subspace_svd", "merge_roots", "root"]
-
-MOST_GRAM_FEATURES = 1024
-"""Features up to which ``X'X``, of 8 MB then, saves the reading of X in every round but the last."""
+__all__ = ["lazy_subspace_svd"]
 
 
 def lazy_subspace_svd(
@@ -49,16 +46,6 @@ def lazy_subspace_svd(
     left, s, right = np.linalg.svd(R.T, full_matrices=False)  # X ~ (X V R_y^-1) R' basis'
     U = X @ np.ascontiguousarray((V @ inverse @ left)[:, :rank])
     return SVD(U, s[:rank], (right @ basis.T)[:rank]), float(squared)
-
-
-def root(A: NDArray[Any]) -> NDArray[Any]:
-    """Triangular R with ``R'R = A'A``, from an orthogonal factorisation, which squares nothing."""
-    return np.asarray(np.linalg.qr(A, mode="r"))
-
-
-def merge_roots(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """The root of two matrices on top of one another, from the roots of both."""
-    return root(np.concatenate([one, other]))
 
 
 def _read(X: Array, V: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], float]:

@@ -13,20 +13,26 @@ from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, total
 from rectifact.core.sparse import entries, is_sparse
 
 __all__ = [
+    "MOST_GRAM_FEATURES",
     "SVD",
     "frobenius_residual",
     "gram_inverse",
     "lanczos_svd",
+    "merge_roots",
     "nnls_gram",
     "on_cuda",
     "procrustes",
     "pseudo_inverse",
+    "root",
     "solve",
     "subspace_svd",
 ]
 
 TILE = 1 << 20
 """Entries of a dense matrix that are worked on at once."""
+
+MOST_GRAM_FEATURES = 1024
+"""Features up to which ``X'X``, 8 MB in double precision, replaces readings of a matrix in chunks."""
 
 
 class SVD(NamedTuple):
@@ -126,6 +132,22 @@ def subspace_svd(
                 break
     U, s, Wt = xp.linalg.svd(R.T, full_matrices=False)  # X ~ Q R' V'
     return SVD((Q @ U)[:, :rank], s[:rank], (Wt @ V.T)[:rank])
+
+
+def root(A: NDArray[Any]) -> NDArray[Any]:
+    """Triangular R with ``R'R = A'A``, from a QR factorisation, which squares nothing.
+
+    Examples
+    --------
+    >>> np.abs(root(np.array([[3.0], [4.0]])))
+    array([[5.]])
+    """
+    return np.asarray(np.linalg.qr(A, mode="r"))
+
+
+def merge_roots(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """The root of two matrices stacked on each other, from the roots of both."""
+    return root(np.concatenate([one, other]))
 
 
 def procrustes(H: Array, U: Array, weights: Array | None = None) -> Array:
