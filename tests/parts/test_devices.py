@@ -7,9 +7,10 @@ from numpy.testing import assert_allclose
 
 from rectifact import ANDNMF, InputError, PurificationNMF
 from rectifact.core.arrays import to_host
+from rectifact.core.linalg import squared_norm
 from rectifact.core.sparse import DeviceCSR
 from rectifact.core.validation import check_matrix
-from rectifact.parts.samples import choose_norm, divided, sample_norms, squared_norm
+from rectifact.parts.samples import choose_norm, divided, sample_norms
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning", "ignore:From .* samples PurificationNMF"
@@ -85,7 +86,7 @@ def test_norms_of_samples(to_csr, to_form, mixtures, norm):
     assert_allclose(to_host(norms), expected, rtol=1e-12)
     found = to_host(divided(X, norms))
     assert_allclose(found.toarray() if sp.issparse(found) else found, signed / expected[:, None], rtol=1e-12)
-    assert_allclose(float(squared_norm(X)), (signed**2).sum(), rtol=1e-12)
+    assert_allclose(squared_norm(X), (signed**2).sum(), rtol=1e-12)
     assert choose_norm(X) == choose_norm(signed)
 
 

@@ -77,7 +77,7 @@ def test_and_on_a_cluster_equals_one_machine_on_faces(client: Any, load_or_skip:
 def test_many_features_need_no_square_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     X = samples()
     one = ANDNMF(4, random_state=0).fit(X)
-    monkeypatch.setattr("rectifact.core.lazy_linalg.MOST_GRAM_FEATURES", 10)
+    monkeypatch.setattr("rectifact.core.svd.MOST_GRAM_FEATURES", 10)
     many = ANDNMF(4, random_state=0).fit(lazy(X))
     assert_allclose(many.components_, one.components_, atol=1e-9)
 

@@ -13,11 +13,10 @@ import numpy as np
 
 from rectifact.core.arrays import Array, eps, namespace
 from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, recomputed, total
-from rectifact.core.linalg import frobenius_residual, gram_inverse, on_cuda, pseudo_inverse
+from rectifact.core.linalg import frobenius_residual, gram_inverse, on_cuda, pseudo_inverse, squared_norm
 from rectifact.core.monitor import Monitor
 from rectifact.core.rectify import Schedule, relu
 from rectifact.kernels import relu_columns
-from rectifact.parts.samples import squared_norm
 
 __all__ = ["Decoding", "Factorization", "Threshold", "and_nmf", "decode", "descend", "stage"]
 

@@ -8,11 +8,10 @@ tensor factorization", ICA 2007.
 """
 
 from rectifact.core.arrays import Array, namespace
-from rectifact.core.linalg import frobenius_residual, nnls_gram
+from rectifact.core.linalg import frobenius_residual, nnls_gram, squared_norm
 from rectifact.core.monitor import Monitor
 from rectifact.kernels import hals_sweep
 from rectifact.parts.and_nmf import Factorization
-from rectifact.parts.samples import squared_norm
 
 __all__ = ["anls", "hals"]
 

@@ -12,14 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError
-from rectifact.core.linalg import frobenius_residual, pseudo_inverse
+from rectifact.core.linalg import frobenius_residual, pseudo_inverse, squared_norm
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
 from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_context
 from rectifact.io.checkpoint import open_checkpoint
 from rectifact.parts.base import PartsTransformer
 from rectifact.parts.inverses import INVERSES, least_infinity_inverse
 from rectifact.parts.purification import Purifier, begin, decode_shifted, purify, sampling_floor, step_size
-from rectifact.parts.samples import squared_norm
 
 __all__ = ["PurificationNMF"]
 
@@ -149,7 +148,7 @@ class PurificationNMF(PartsTransformer):
         state = monitor.resume(state)
         for _ in monitor:
             state, seen = purify(state, X, eta=self.step, inverse=self._inverse)
-            products = (squared, seen.WtX, seen.WtW)
+            products = None if seen.WtX is None else (squared, seen.WtX, seen.WtW)
             monitor.record(lambda: frobenius_residual(X, seen.W, state.H, products) / squared**0.5, state=lambda: state)
         self._set_state(state, X.shape[0])
         W = decode_shifted(X, self.components_, self.thresholds_, self._inverse)

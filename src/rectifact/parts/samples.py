@@ -5,10 +5,10 @@ from typing import Literal
 import scipy.sparse as sp
 
 from rectifact.core.arrays import Array, namespace
-from rectifact.core.lazy import evaluate, is_lazy
+from rectifact.core.lazy import evaluate
 from rectifact.core.sparse import DeviceCSR, entries, is_sparse, with_entries
 
-__all__ = ["choose_norm", "divided", "sample_norms", "squared_norm"]
+__all__ = ["choose_norm", "divided", "sample_norms"]
 
 Norm = Literal["l1", "l2"] | None
 
@@ -62,20 +62,3 @@ def divided(X: Array, norms: Array) -> Array:
     if isinstance(X, DeviceCSR):
         return with_entries(X, X.data / norms[X.rows()])
     return sp.csr_array(sp.diags_array(1 / norms) @ X) if sp.issparse(X) else X / norms[:, None]
-
-
-def squared_norm(X: Array) -> Array:
-    """Sum of the squared entries of X.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> float(squared_norm(np.array([[3.0, 4.0]])))
-    25.0
-    """
-    if is_lazy(X):
-        return float(evaluate((X**2).sum())[0])
-    xp = namespace(X)
-    if is_sparse(X):
-        return xp.sum(xp.astype(entries(X), xp.float64) ** 2)
-    return xp.linalg.vector_norm(X) ** 2

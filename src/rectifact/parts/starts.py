@@ -21,9 +21,9 @@ import scipy.sparse as sp
 from rectifact.core.arrays import Array, eps, namespace, normal_like, to_host, to_like
 from rectifact.core.errors import InputError
 from rectifact.core.lazy import draw_rows, evaluate, is_lazy, opened, over_chunks, persist, total
-from rectifact.core.lazy_linalg import lazy_subspace_svd
-from rectifact.core.linalg import SVD, lanczos_svd, nnls_gram, procrustes, subspace_svd
-from rectifact.parts.samples import squared_norm
+from rectifact.core.linalg import nnls_gram, procrustes, successive_projection
+from rectifact.core.operand import operand
+from rectifact.core.svd import SVD, truncated_svd
 
 __all__ = [
     "STARTS",
@@ -75,12 +75,7 @@ def subspace(X: Array, rank: int, *, seed: int = 0) -> Subspace:
     """
     n, d = X.shape
     rank = min(rank, n, d)
-    if is_lazy(X):
-        (U, s, Vt), squared = lazy_subspace_svd(X, rank, n_iter=30, tol=1e-8, seed=seed)
-    elif sp.issparse(X):  # the long flat spectrum of a sparse matrix would take a block method many rounds
-        (U, s, Vt), squared = lanczos_svd(X, rank, tol=1e-6, seed=seed), float(squared_norm(X))
-    else:
-        (U, s, Vt), squared = subspace_svd(X, rank, n_iter=30, tol=1e-8, seed=seed), float(squared_norm(X))
+    (U, s, Vt), squared = truncated_svd(operand(X), rank, seed=seed)
     xp = namespace(s)
     rounding = 10 * eps(s)
     found = int(xp.sum(xp.astype(s > rounding * s[0], xp.int64))) if float(s[0]) > 0 else 0
@@ -146,7 +141,7 @@ def spa_start(space: Subspace) -> Array:
     """
     if is_lazy(space.coordinates):
         return _successive_rows(space.coordinates, space.rank) @ space.svd.Vt
-    chosen = _successive_projection(space.coordinates, space.rank)
+    chosen = successive_projection(space.coordinates, space.rank)
     return space.coordinates[chosen] @ space.svd.Vt
 
 
@@ -165,7 +160,7 @@ def anchor_start(X: Array, n_components: int, *, min_samples: int = 20) -> Array
     rows = Q / np.where(frequency > 0, frequency, 1)[:, None]
     seen = np.bincount(counts.nonzero()[1], minlength=counts.shape[1])
     common = seen >= min(min_samples, np.sort(seen)[-min(n_components, len(seen))])
-    anchors = rows[_successive_projection(np.where(common[:, None], rows, 0), n_components)]
+    anchors = rows[successive_projection(np.where(common[:, None], rows, 0), n_components)]
     shares_of_parts = nnls_gram(anchors @ anchors.T, anchors @ rows.T)
     H = shares_of_parts * frequency
     H = H / np.maximum(H.sum(axis=1, keepdims=True), 1e-300)
@@ -186,17 +181,6 @@ def _co_occurrences(counts: sp.csr_array) -> Any:
     if counted:
         Q[np.diag_indices_from(Q)] -= scaled.sum(axis=0)
     return Q
-
-
-def _successive_projection(rows: Array, n_chosen: int) -> list[int]:
-    """Row numbers chosen by SPA: the longest row, whose direction is then removed from all, and so on."""
-    xp, rest, chosen = namespace(rows), rows, []
-    for _ in range(n_chosen):
-        chosen.append(int(xp.argmax(xp.sum(rest**2, axis=1))))
-        longest = rest[chosen[-1]]
-        direction = longest / xp.clip(xp.linalg.vector_norm(longest), eps(rows) ** 4, None)
-        rest = rest - (rest @ direction)[:, None] * direction[None, :]
-    return chosen
 
 
 def _successive_rows(rows: Array, n_chosen: int) -> Array:
