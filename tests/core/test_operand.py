@@ -135,10 +135,12 @@ def test_chunks_of_any_origin_are_made_again(dense: Any, form: str) -> None:
     assert not {*X.data.dask} & {*X.again().native.dask}  # no chunk of one is a chunk of the other
 
 
-def test_chunks_on_a_cluster_are_made_again(dense: Any, client: Any) -> None:
-    X = operand(da.from_array(dense, chunks=(7, -1)).persist().map_blocks(np.asarray))
-    top = X.pending(largest, combine=max)
-    assert X.evaluate(top, X.pending(above, top)) == (dense.max(), 1)
+def test_chunks_on_a_cluster_are_made_again_unless_they_are_kept(dense: Any, client: Any) -> None:
+    kept = (da.from_array(dense, chunks=(7, -1)) * 2).persist()
+    for X in (operand(kept), operand(kept.map_blocks(np.asarray)), operand(kept[1:])):
+        top = X.pending(largest, combine=max)
+        assert X.evaluate(top, X.pending(above, top)) == (2 * dense.max(), 1)
+        assert X.again().total(above, 2 * dense.max()) == 1
 
 
 def test_chunks_compute_nothing_before_they_must(dense: Any, computations: list[str]) -> None:

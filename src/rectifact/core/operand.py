@@ -411,12 +411,15 @@ def _recomputed(array: Array) -> Array:
     and of rechunked arrays are.
     """
     import dask.array
-    from dask._task_spec import convert_legacy_graph
+    from dask._task_spec import TaskRef, convert_legacy_graph
 
-    tasks = convert_legacy_graph(dict(array.__dask_graph__()))
+    graph = dict(array.__dask_graph__())
+    again = {key: task for key, task in graph.items() if isinstance(task, TaskRef)}  # in memory for good: a future
+    tasks = convert_legacy_graph({key: task for key, task in graph.items() if key not in again})
     names = {key: _renamed(key) for key in tasks}
-    again = {names[key]: task.substitute(names, key=names[key]) for key, task in tasks.items()}
-    return dask.array.Array(again, _renamed(array.name), array.chunks, meta=array._meta)
+    again |= {names[key]: task.substitute(names, key=names[key]) for key, task in tasks.items()}
+    name = array.name if (array.name, 0, 0) in again else _renamed(array.name)
+    return dask.array.Array(again, name, array.chunks, meta=array._meta)
 
 
 def _renamed(key: Any) -> Any:
