@@ -310,7 +310,7 @@ class TestOddData:
             (ANDNMF(1, init=[[np.inf, 2.0]]), np.eye(2), "init holds NaN or infinity"),
             (ANDNMF(2, init="anchor"), [[1.0, -2.0], [3.0, -1.0]], "init='anchor' is for non-negative data"),
             (ANDNMF(2, init="nndsvd"), [[1.0, -2.0], [3.0, -1.0]], "init='nndsvd' is for non-negative data"),
-            (ANDNMF(2, init=[["a", "b"], ["c", "d"]]), np.eye(2), "init is no matrix of numbers"),
+            (ANDNMF(2, init=[["a", "b"], ["c", "d"]]), np.eye(2), "init is not a matrix of numbers"),
             (ANDNMF(2), 1e200 * np.eye(3), "The largest entry of X is 1e.200, which cannot be squared"),
             (ANDNMF(2, step=0.1), np.eye(3), "step=0.1 is the size of n_inner steps"),
             (

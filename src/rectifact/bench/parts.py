@@ -83,7 +83,7 @@ def _and(decay: float, unit: Any = "component") -> Method:
         space = subspace(data.X, len(start))
         monitor = Monitor(n_iter, tol=0, check_every=n_iter)
         threshold = Threshold(Geometric(0.1, decay), unit=unit)
-        return and_nmf(space.coordinates, start @ space.basis, threshold=threshold, monitor=monitor).H @ space.svd.Vt
+        return and_nmf(space.coordinates, start @ space.basis, threshold=threshold, monitor=monitor).H @ space.Vt
 
     return run
 
@@ -192,7 +192,7 @@ def _thresholds(topics: Parts | None, n_samples: int) -> Rows:
                     threshold=Threshold(schedule, unit="absolute"),
                     monitor=Monitor(stages, tol=0, check_every=stages),
                 )
-                row[f"error after {stages}"] = total_correlation_error(found.H @ space.svd.Vt, data.components)
+                row[f"error after {stages}"] = total_correlation_error(found.H @ space.Vt, data.components)
             rows.append(row)
     return rows
 

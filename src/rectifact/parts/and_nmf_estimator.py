@@ -1,4 +1,4 @@
-"""AND with scikit-learn's manners."""
+"""Scikit-learn estimator for AND."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, eps, namespace
 from rectifact.core.errors import InputError
-from rectifact.core.lazy import evaluate
 from rectifact.core.linalg import frobenius_residual, pseudo_inverse
 from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
-from rectifact.core.rectify import Geometric, relu
-from rectifact.core.sparse import is_sparse
+from rectifact.core.operand import Operand, operand
+from rectifact.core.rectify import Geometric
+from rectifact.core.threads import small_products
 from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_context
 from rectifact.io.checkpoint import open_checkpoint
-from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, stage
-from rectifact.parts.base import PartsTransformer
-from rectifact.parts.samples import Norm, choose_norm, divided, sample_norms
-from rectifact.parts.starts import Subspace
+from rectifact.kernels import relu_columns
+from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, products, stage
+from rectifact.parts.base import PartsTransformer, Start
+from rectifact.parts.samples import Norm, choose_norm, normalized, sample_norms
 
 __all__ = ["ANDNMF"]
 
@@ -37,6 +37,27 @@ class Stream:
     largest: Array
     threshold: Threshold
     stage: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a fit or the first batch of a stream decides before it begins."""
+
+    normalize: Norm
+    start: Start
+    threshold: Threshold
+    first_threshold: float
+
+    def resolved(self) -> dict[str, Any]:
+        """The decisions, for the user."""
+        return {
+            "normalize": self.normalize,
+            "init": self.start.name,
+            "rank": self.start.space.rank,
+            "threshold": self.first_threshold,
+            "noise_floor": self.threshold.multiple,
+            "noise": self.threshold.noise,
+        }
 
 
 class ANDNMF(PartsTransformer):
@@ -173,32 +194,39 @@ class ANDNMF(PartsTransformer):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
-        """Find the parts of the samples X (n_samples, n_features), dense, sparse or dask's."""
-        X = check_matrix(self, X)
+        """Find the parts of the samples X (n_samples, n_features): dense, sparse, or a Dask array."""
+        data = check_matrix(self, X)
+        X = operand(data)
         self._check_scale(X)
         if self.step is not None and self.n_inner is None:
             raise InputError(
-                f"step={self.step} is the size of n_inner steps, and n_inner is None. Give both, or neither."
+                f"step={self.step} is the size of n_inner steps, and n_inner is None.",
+                "Give both, or neither.",
+                option=("step", "n_inner"),
             )
-        checkpoint = open_checkpoint(self, X)
-        samples, norms = self._normalized(X, first=True)
-        space = self._subspace(samples)
-        H = self._start(X, space)
-        threshold = self._threshold(space, H)
+        checkpoint = open_checkpoint(self, data)
+        plan, samples, norms = self._plan(X, first_batch=False)
+        H, space = plan.start.H, plan.start.space
         compressed = self._compressed(samples, H.shape[0] <= space.rank)
-        data, start = (space.coordinates, H @ space.basis) if compressed else (samples, H)
         monitor = monitor_of(self, checkpoint=checkpoint)
-        found = self._run(data, start, threshold, monitor)
-        WtX, WtW, largest = evaluate(
-            (samples.T @ found.W).T, found.W.T @ found.W, namespace(found.W).max(found.W, axis=0)
+        if compressed:
+            found = self._run(operand(space.coordinates), H @ space.basis, plan.threshold, monitor)
+        else:
+            found = self._run(samples, H, plan.threshold, monitor)
+        weights = operand(found.W)
+        (WtX, WtW), largest = samples.evaluate(
+            samples.again().pending(products, along=(found.W,)),
+            weights.pending(_column_maxima, combine=namespace(H).maximum),
         )
+        self._check_weights(largest)
         H = found.H
         if compressed:  # back to all features, as the last stage would have done it
-            H = descend(H @ space.svd.Vt, WtX, WtW, n_inner=self.n_inner, step=self.step)
-        order = self._order(WtW, H)
+            H = descend(H @ space.Vt, WtX, WtW, n_inner=self.n_inner, step=self.step)
+        order = _order(H, WtW, plan.start)
         H, WtX, WtW, thresholds = H[order], WtX[order], WtW[order][:, order], found.thresholds[order]
-        self._set_parts(H, thresholds)
-        self._stream = Stream(H, WtX, WtW, largest[order], threshold, monitor.n_iter)
+        self._set_parts(H, thresholds, plan.normalize)
+        self._stream = Stream(H, WtX, WtW, largest[order], plan.threshold, monitor.n_iter)
+        self.resolved_ = plan.resolved() | {"compress": compressed}
         self.reconstruction_err_ = float(frobenius_residual(X, self._weights(samples, norms), self.components_))
         set_fit_report(self, monitor)
         return self
@@ -213,17 +241,21 @@ class ANDNMF(PartsTransformer):
         first = not hasattr(self, "_stream")
         X = check_matrix(self, X, reset=first)
         if first:
+            X = operand(X)
             self._check_scale(X)
+            plan, samples, _ = self._plan(X, first_batch=True)
+            stream = Stream(plan.start.H, 0.0, 0.0, 0.0, plan.threshold)
+            self.resolved_ = plan.resolved()
         else:
             self._check_alike(X)
-        samples, _ = self._normalized(X, first=first)
-        stream = self._open_stream(X, samples) if first else self._stream
+            samples, _ = normalized(operand(X), self.resolved_["normalize"])
+            stream = self._stream
         seen = self.forgetting * stream.largest
-        weights, WtX, WtW = stage(samples, stream.H, stream.threshold, stream.stage, seen)
+        _, levels, WtX, WtW = stage(samples, stream.H, stream.threshold, stream.stage, seen)
         WtX, WtW = self.forgetting * stream.WtX + WtX, self.forgetting * stream.WtW + WtW
         H = descend(stream.H, WtX, WtW, n_inner=self.n_inner, step=self.step)
-        self._stream = Stream(H, WtX, WtW, weights.largest, stream.threshold, stream.stage + 1)
-        self._set_parts(H, weights.thresholds)
+        self._stream = Stream(H, WtX, WtW, levels.largest, stream.threshold, stream.stage + 1)
+        self._set_parts(H, levels.thresholds, self.resolved_["normalize"])
         self.n_iter_, self.converged_, self.stop_reason_ = self._stream.stage, False, "stream"
         self.history_: list[dict[str, float]] = []
         return self
@@ -233,72 +265,76 @@ class ANDNMF(PartsTransformer):
         check_is_fitted(self)
         X = check_matrix(self, X, reset=False)
         self._check_alike(X)
-        return self._weights(*self._normalized(X))
+        return self._weights(*normalized(operand(X), self.resolved_["normalize"]))
 
-    def _run(self, data: Array, start: Array, threshold: Threshold, monitor: Monitor) -> Factorization:
-        """The algorithm, and a sentence where its steps were too large for it, or it left nothing."""
+    def _plan(self, X: Operand, *, first_batch: bool) -> tuple[Plan, Operand, Array | float]:
+        """What is to be done, the samples divided by their norms, and the norms."""
+        norm = choose_norm(X) if self.normalize == "auto" else self.normalize
+        samples, norms = normalized(X, norm)
+        start = self._find_start(X, samples, first_batch=first_batch, depth=4)
+        first = self.threshold
+        if first == "auto":
+            first = 0.1 if start.name == "given" else 0.5
+        schedule = Geometric(first, self.threshold_decay, floor=max(self.tol, eps(start.H)) if self.tol else 0.0)
+        multiple = 1.5 if self.noise_floor == "auto" else self.noise_floor
+        threshold = Threshold(schedule, unit=self.unit, noise=start.space.noise, multiple=multiple)
+        return Plan(norm, start, threshold, first), samples, norms
+
+    def _compressed(self, samples: Operand, possible: bool) -> bool:
+        """Whether to work in the subspace, which must have room for all parts that are given."""
+        cheaper = self.n_components < samples.stored_per_row and self.n_inner is None
+        return possible and (cheaper if self.compress == "auto" else bool(self.compress))
+
+    def _run(self, X: Operand, start: Array, threshold: Threshold, monitor: Monitor) -> Factorization:
+        """The algorithm, and an error where its steps were too large."""
+        diverged = InputError(
+            f"The parts grew beyond all bounds with step={self.step}.",
+            "Use step=None, the largest safe one.",
+            option="step",
+        )
+        multiplications = X.shape[0] * start.shape[0] * max(X.stored_per_row, start.shape[0])
         try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                found = and_nmf(data, start, threshold=threshold, monitor=monitor, n_inner=self.n_inner, step=self.step)
-        except np.linalg.LinAlgError:
-            monitor.stop_reason = "not_finite"
+            with np.errstate(over="ignore", invalid="ignore"), small_products(multiplications):
+                found = and_nmf(X, start, threshold=threshold, monitor=monitor, n_inner=self.n_inner, step=self.step)
+        except np.linalg.LinAlgError as error:
+            raise diverged from error
         if monitor.stop_reason == "not_finite":
-            raise InputError(
-                f"The parts grew beyond all bounds with step={self.step}. Use step=None, the largest safe one."
-            )
-        if not bool(evaluate(namespace(found.W).any(found.W > 0))[0]):
-            raise InputError(
-                f"No weight reaches its threshold: noise_floor={self.noise_floor} or the parts given as init leave "
-                "nothing. Lower noise_floor, or use init='auto'."
-            )
+            raise diverged
         return found
 
-    def _weights(self, samples: Array, norms: Array) -> Array:
+    def _check_weights(self, largest: Array) -> None:
+        if not float(namespace(largest).max(largest)) > 0:
+            raise InputError(
+                f"No weight reaches its threshold: noise_floor={self.noise_floor} or the parts given as init leave "
+                "nothing.",
+                "Lower noise_floor, or use init='auto'.",
+                option=("noise_floor", "init"),
+            )
+
+    def _weights(self, samples: Operand, norms: Array | float) -> Array:
         if self.decode == "nnls":
-            W = self._nonnegative_least_squares(samples)
-        else:
-            W = relu(samples @ pseudo_inverse(self.components_), self.thresholds_)
-        return W * norms[:, None]
+            return self._nonnegative_least_squares(samples) * norms
+        inverse = pseudo_inverse(self.components_)
+        return samples.map_rows(_kept, inverse, self.thresholds_, columns=inverse.shape[1]) * norms
 
-    def _normalized(self, X: Array, first: bool = False) -> tuple[Array, Array]:
-        """Samples divided by their norms, and the norms; the first time it is decided which norm."""
-        if first:
-            norm: Norm = choose_norm(X) if self.normalize == "auto" else self.normalize
-            self.resolved_: dict[str, Any] = {"normalize": norm}
-        norms = sample_norms(X, self.resolved_["normalize"])
-        return divided(X, norms), norms
-
-    def _threshold(self, space: Subspace, H: Array) -> Threshold:
-        start = self.threshold
-        if start == "auto":
-            start = 0.1 if self.resolved_["init"] == "given" else 0.5
-        multiple = 1.5 if self.noise_floor == "auto" else self.noise_floor
-        self.resolved_ |= {"threshold": start, "noise_floor": multiple, "noise": space.noise}
-        schedule = Geometric(start, self.threshold_decay, floor=max(self.tol, eps(H)) if self.tol else 0.0)
-        return Threshold(schedule, unit=self.unit, noise=space.noise, multiple=multiple)
-
-    def _compressed(self, X: Array, possible: bool) -> bool:
-        """Whether to work in the subspace, which must have room for all parts that are given."""
-        per_sample = X.nnz / X.shape[0] if is_sparse(X) else X.shape[1]
-        cheaper = self.n_components < per_sample and self.n_inner is None
-        compressed = possible and (cheaper if self.compress == "auto" else bool(self.compress))
-        self.resolved_["compress"] = compressed
-        return compressed
-
-    def _order(self, WtW: Array, H: Array) -> Array:
-        """Largest contribution to the samples first; parts that were given to start from keep their places."""
-        xp = namespace(H)
-        if self.resolved_["init"] == "given":
-            return xp.arange(H.shape[0], device=H.device)
-        return xp.argsort(-xp.sqrt(xp.linalg.diagonal(WtW)) * xp.linalg.vector_norm(H, axis=1))
-
-    def _open_stream(self, X: Array, samples: Array) -> Stream:
-        space = self._subspace(samples, first_batch=True)
-        H = self._start(X, space)
-        return Stream(H, 0.0, 0.0, 0.0, self._threshold(space, H))
-
-    def _set_parts(self, H: Array, thresholds: Array) -> None:
+    def _set_parts(self, H: Array, thresholds: Array, norm: Norm) -> None:
         """Parts of norm 1, thresholds to match, and zeros for what the data does not have."""
-        size = sample_norms(H, self.resolved_["normalize"] or "l2")
-        self.components_ = self._padded(H / size[:, None])
-        self.thresholds_ = self._padded((thresholds * size)[:, None])[:, 0]
+        size = sample_norms(H, norm or "l2")
+        self.components_ = self._padded(H / size)
+        self.thresholds_ = self._padded(thresholds[:, None] * size)[:, 0]
+
+
+def _column_maxima(W: Array) -> Array:
+    return namespace(W).max(W, axis=0)
+
+
+def _kept(rows: Array, inverse: Array, thresholds: Array) -> Array:
+    return relu_columns(rows @ inverse, thresholds)
+
+
+def _order(H: Array, WtW: Array, start: Start) -> Array:
+    """Largest contribution to the samples first; parts that were given to start from keep their places."""
+    xp = namespace(H)
+    if start.name == "given":
+        return xp.arange(H.shape[0], device=H.device)
+    return xp.argsort(-xp.sqrt(xp.linalg.diagonal(WtW)) * xp.linalg.vector_norm(H, axis=1))

@@ -1,4 +1,4 @@
-"""Purification with scikit-learn's manners."""
+"""Scikit-learn estimator for Purification."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array
-from rectifact.core.errors import InputError
+from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.linalg import frobenius_residual, pseudo_inverse, squared_norm
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
+from rectifact.core.operand import Operand, operand
+from rectifact.core.threads import small_products
 from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_context
 from rectifact.io.checkpoint import open_checkpoint
 from rectifact.parts.base import PartsTransformer
@@ -133,24 +135,29 @@ class PurificationNMF(PartsTransformer):
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
         """Find the parts of a fixed sample X (n_samples, n_features); warns where it is too small for that."""
-        X = check_matrix(self, X)
-        checkpoint = open_checkpoint(self, X)
-        state = self._begin(X, first_batch=False)
-        floor = self._set_floor(X.shape[0])
+        data = check_matrix(self, X)
+        X = operand(data)
+        checkpoint = open_checkpoint(self, data)
+        state, start = self._begin(X, first_batch=False)
+        floor = sampling_floor(self.n_components, X.shape[0])
         if floor > WORTHLESS_FLOOR:
-            warnings.warn(
+            warning = FitWarning(
                 f"From {X.shape[0]} samples PurificationNMF can tell {self.n_components} parts apart to about "
-                f"{floor:.0%} only. Use ANDNMF, or give fresh samples to partial_fit.",
-                UserWarning,
-                stacklevel=3,
+                f"{floor:.0%} only.",
+                "Use ANDNMF, or give fresh samples to partial_fit.",
+                command="Use --method and, or give more samples.",
             )
+            warnings.warn(warning, stacklevel=3)
         squared, monitor = squared_norm(X), monitor_of(self, checkpoint=checkpoint)
         state = monitor.resume(state)
-        for _ in monitor:
-            state, seen = purify(state, X, eta=self.step, inverse=self._inverse)
-            products = None if seen.WtX is None else (squared, seen.WtX, seen.WtW)
-            monitor.record(lambda: frobenius_residual(X, seen.W, state.H, products) / squared**0.5, state=lambda: state)
-        self._set_state(state, X.shape[0])
+        with small_products(X.shape[0] * X.stored_per_row * self.n_components):
+            for _ in monitor:
+                state, seen = purify(state, X, eta=self.step, inverse=self._inverse)
+                products = (squared, seen.WtX, seen.WtW)
+                monitor.record(
+                    lambda: frobenius_residual(X, seen.W, state.H, products) / squared**0.5, state=lambda: state
+                )
+        self._set_state(state, start, X.shape[0])
         W = decode_shifted(X, self.components_, self.thresholds_, self._inverse)
         self.reconstruction_err_ = float(frobenius_residual(X, W, self.components_))
         set_fit_report(self, monitor)
@@ -163,10 +170,10 @@ class PurificationNMF(PartsTransformer):
         X = check_matrix(self, X, reset=first)
         if not first:
             self._check_alike(X)
-        state = self._begin(X, first_batch=True) if first else self._state
+        X = operand(X)
+        state, start = self._begin(X, first_batch=True) if first else (self._state, self.resolved_)
         state, _ = purify(state, X, eta=step_size(self.step, state.n_steps), inverse=self._inverse)
-        self._set_state(state, X.shape[0] + (0 if first else self._n_seen))
-        self._set_floor(self._n_seen)
+        self._set_state(state, start, X.shape[0] + (0 if first else self._n_seen))
         self.n_iter_, self.converged_, self.stop_reason_ = state.n_steps, False, "stream"
         self.history_: list[dict[str, float]] = []
         return self
@@ -176,29 +183,26 @@ class PurificationNMF(PartsTransformer):
         check_is_fitted(self)
         X = check_matrix(self, X, reset=False)
         self._check_alike(X)
-        return decode_shifted(X, self.components_, self.thresholds_, self._inverse)
+        return decode_shifted(operand(X), self.components_, self.thresholds_, self._inverse)
 
     def _inverse(self, H: Array) -> Array:
         return pseudo_inverse(H) if self.inverse == "pinv" else least_infinity_inverse(H, n_jobs=self.n_jobs)
 
-    def _begin(self, X: Array, first_batch: bool) -> Purifier:
-        self.resolved_: dict[str, Any] = {}
+    def _begin(self, X: Operand, *, first_batch: bool) -> tuple[Purifier, dict[str, Any]]:
+        """The state before the first step, and what was chosen for it."""
         self._check_scale(X)
-        H = self._start(X, self._subspace(X, first_batch=first_batch))
+        start = self._find_start(X, X, first_batch=first_batch, depth=4)
         with np.errstate(divide="ignore"):
-            state = begin(X, H, threshold=self.threshold, inverse=self._inverse, balance=self.balance)
+            state = begin(X, start.H, threshold=self.threshold, inverse=self._inverse, balance=self.balance)
         if not 0 < float(state.gain) < np.inf:
             raise InputError(
-                f"The weights of the parts do not vary between the {X.shape[0]} sample(s) of X. Give more, and "
-                "different ones."
+                f"The weights of the parts do not vary between the {X.shape[0]} sample(s) of X.",
+                "Give more, and different ones.",
             )
-        return state
+        return state, {"init": start.name, "rank": start.space.rank}
 
-    def _set_floor(self, n_samples: int) -> float:
-        self.resolved_["sampling_floor"] = sampling_floor(self.n_components, n_samples)
-        return self.resolved_["sampling_floor"]
-
-    def _set_state(self, state: Purifier, n_seen: int) -> None:
+    def _set_state(self, state: Purifier, chosen: dict[str, Any], n_seen: int) -> None:
         self._state, self._n_seen = state, n_seen
         self.components_ = self._padded(state.H)
         self.thresholds_ = self._padded(state.thresholds[:, None])[:, 0]
+        self.resolved_ = {**chosen, "sampling_floor": sampling_floor(self.n_components, n_seen)}
