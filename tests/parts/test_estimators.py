@@ -222,7 +222,7 @@ def test_older_batches_fade(topics, forgetting):
     before = model._stream
     model.partial_fit(topics.X[700:])
     samples = topics.X[700:] / topics.X[700:].sum(axis=1, keepdims=True)
-    W = decode(samples, before.H, before.threshold, before.stage, forgetting * before.largest).W
+    W, _ = decode(samples, before.H, before.threshold, before.stage, forgetting * before.largest)
     assert_allclose(model._stream.WtW, forgetting * before.WtW + W.T @ W)
     assert_allclose(model._stream.H, np.linalg.solve(model._stream.WtW, model._stream.WtX), atol=1e-8)
 

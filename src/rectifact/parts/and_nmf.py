@@ -17,7 +17,7 @@ from rectifact.core.operand import Operand, operand
 from rectifact.core.rectify import Schedule
 from rectifact.kernels import relu_columns
 
-__all__ = ["Factorization", "Levels", "Stage", "Threshold", "and_nmf", "decode", "descend", "products", "stage"]
+__all__ = ["Factorization", "Levels", "Threshold", "and_nmf", "decode", "descend", "products", "stage"]
 
 
 @dataclass(frozen=True)
@@ -58,22 +58,6 @@ class Levels(NamedTuple):
     thresholds: Array
     largest: Array
     on_floor: Array
-
-
-class Decoding(NamedTuple):
-    """Weights (n_samples, n_components) and their levels; for chunks both are pending."""
-
-    W: Array
-    levels: Levels
-
-
-class Stage(NamedTuple):
-    """Weights W (n_samples, n_components) of a stage, their levels, and all that the parts need: W'X and W'W."""
-
-    W: Array
-    levels: Levels
-    WtX: Array
-    WtW: Array
 
 
 def and_nmf(
@@ -136,15 +120,29 @@ def and_nmf(
     return Factorization(W, H, levels.thresholds)
 
 
-def stage(X: Operand | Array, H: Array, threshold: Threshold, t: int, seen: Array | float = 0.0) -> Stage:
-    """Weights of the samples in stage ``t``, as :func:`decode` finds them, and their products; one computation."""
+def stage(
+    X: Operand | Array, H: Array, threshold: Threshold, t: int, seen: Array | float = 0.0
+) -> tuple[Array, Levels, Array, Array]:
+    """Weights of the samples in stage ``t``, as :func:`decode` finds them, and all that the parts need: W'X and W'W.
+
+    It is one computation, also for chunks.
+
+    Returns
+    -------
+    W : array of shape (n_samples, n_components)
+    levels : Levels
+    WtX : array of shape (n_components, n_features)
+    WtW : array of shape (n_components, n_components)
+    """
     X = operand(X)
     W, levels = decode(X, H, threshold, t, seen)
     levels, (WtX, WtW) = X.evaluate(levels, X.again().pending(products, along=(W,)))
-    return Stage(W, levels, WtX, WtW)
+    return W, levels, WtX, WtW
 
 
-def decode(X: Operand | Array, H: Array, threshold: Threshold, t: int, seen: Array | float = 0.0) -> Decoding:
+def decode(
+    X: Operand | Array, H: Array, threshold: Threshold, t: int, seen: Array | float = 0.0
+) -> tuple[Array, Levels]:
     """Weights of the samples in stage ``t``: ``relu(X @ pinv(H))`` with a threshold for each part.
 
     Parameters
@@ -159,14 +157,17 @@ def decode(X: Operand | Array, H: Array, threshold: Threshold, t: int, seen: Arr
 
     Returns
     -------
-    Decoding
+    W : array of shape (n_samples, n_components)
+        Lazy for chunks.
+    levels : Levels
+        Pending for chunks.
     """
     xp, inverse = namespace(H), pseudo_inverse(H)
     Z = operand(operand(X) @ inverse)
     floor = threshold.multiple * threshold.noise * xp.linalg.vector_norm(inverse, axis=0)
     seen = seen + xp.zeros_like(H[:, 0])
     levels = Z.pending(_levels, threshold.schedule(t), threshold.unit, floor, seen, combine=_higher)
-    return Decoding(Z.again().map_rows(_above, levels, columns=H.shape[0]), levels)
+    return Z.again().map_rows(_above, levels, columns=H.shape[0]), levels
 
 
 def _levels(Z: Array, falling: float, unit: str, floor: Array, seen: Array) -> Levels:

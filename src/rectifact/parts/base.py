@@ -62,80 +62,44 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Refuse samples of another array library or precision than the parts, which would not go together."""
         mine = self.components_
         if self.n_components != mine.shape[0]:
-            raise InputError(
-                f"n_components changed to {self.n_components} after {mine.shape[0]} parts were fitted.",
-                "Call fit again.",
-                option="n_components",
-            )
+            what = f"n_components changed to {self.n_components} after {mine.shape[0]} parts were fitted."
+            raise InputError(what, "Call fit again.", option="n_components")
         check_alike(mine, X)
 
-    def _find_start(self, X: Operand, samples: Operand, *, first_batch: bool, depth: int) -> Start:
-        """Parts to start from, in the subspace of the samples, which are X divided by norms.
-
-        A warning is of the line ``depth`` calls above.
-        """
+    def _find_start(self, X: Operand, samples: Operand, *, first_batch: bool) -> Start:
+        """Parts to start from, in the subspace of the samples, which are X divided by norms."""
         with small_products(samples.shape[0] * samples.stored_per_row * self.n_components):
             space = subspace(samples, self.n_components)
             if not isinstance(self.init, str):
                 return Start(self._given(X), "given", space)
-            if space.rank < self.n_components:
-                self._tell_rank(space.rank, first_batch, depth + 1)
+            self._check_rank(space.rank, first_batch)
             name = choose_start(X.shape[0], space.rank) if self.init == "auto" else self.init
-            self._check_start(name, X)
+            _check_start(name, X)
             return Start(find_start(name, X, space, check_generator(self.random_state)), name, space)
 
-    def _tell_rank(self, rank: int, first_batch: bool, depth: int) -> None:
+    def _check_rank(self, rank: int, first_batch: bool) -> None:
+        if rank >= self.n_components:
+            return
         if first_batch:
-            raise InputError(
+            raise _init_error(
                 f"The first batch has rank {rank}, too low to find {self.n_components} parts in it.",
                 f"Give at least {10 * self.n_components} samples, or parts to start from as init.",
-                option="init",
             )
-        warning = FitWarning(
-            f"X has rank {rank}, so no more than {rank} parts can be told apart; asked for are {self.n_components}.",
-            "The others stay zero: lower n_components, or give more different samples.",
-            option="n_components",
-        )
-        warnings.warn(warning, stacklevel=depth + 1)
-
-    def _check_start(self, name: str, X: Operand) -> None:
-        if name in ("anchor", "nndsvd") and choose_norm(X) == "l2":
-            raise InputError(
-                f"init={name!r} is for non-negative data, and X has negative entries.",
-                "Use init='auto'.",
-                option="init",
-            )
-        if name == "anchor" and X.shape[1] > MOST_WORDS:
-            raise InputError(
-                f"init='anchor' compares all pairs of features; {X.shape[1]} are too many.",
-                f"Keep the {MOST_WORDS} most common ones, or use init='auto'.",
-                option="init",
-            )
-        if name == "anchor" and is_chunked(X.data):
-            raise InputError(
-                "init='anchor' works on the host.",
-                "Use init='auto', or fit X.compute() if memory allows.",
-                option="init",
-            )
+        what = f"X has rank {rank}, so no more than {rank} parts can be told apart; asked for are {self.n_components}."
+        remedy = "The others stay zero: lower n_components, or give more different samples."
+        warnings.warn(FitWarning(what, remedy, option="n_components"), stacklevel=6)  # the line that called fit
 
     def _given(self, X: Operand) -> Array:
         try:
             H = to_like(np.asarray(to_host(self.init), dtype=np.float64), X.like)
         except (TypeError, ValueError) as error:
-            raise InputError(
-                f"init is not a matrix of numbers: {error}.", "Give an array, or init='auto'.", option="init"
-            ) from error
-        if tuple(H.shape) != (self.n_components, X.shape[1]):
-            raise InputError(
-                f"init has the shape {tuple(H.shape)}; parts to start from need (n_components, n_features) = "
-                f"{(self.n_components, X.shape[1])}.",
-                "Give one row per part, or init='auto'.",
-                option=("init", "n_components"),
-            )
+            raise _init_error(f"init is not a matrix of numbers: {error}.", "Give an array, or init='auto'.") from error
+        shape, expected = tuple(H.shape), (self.n_components, X.shape[1])
+        if shape != expected:
+            what = f"init has the shape {shape}; parts to start from need (n_components, n_features) = {expected}."
+            raise _init_error(what, "Give one row per part, or init='auto'.")
         if not bool(namespace(H).all(namespace(H).isfinite(H))):
-            raise InputError(
-                "init holds NaN or infinity.", "Give finite parts to start from, or init='auto'.", option="init"
-            )
+            raise _init_error("init holds NaN or infinity.", "Give finite parts to start from, or init='auto'.")
         return H
 
     def _padded(self, H: Array) -> Array:
@@ -143,6 +107,10 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         xp = namespace(H)
         zeros = xp.zeros((self.n_components - H.shape[0], H.shape[1]), dtype=H.dtype, device=H.device)
         return xp.concat([H, zeros]) if zeros.shape[0] else H
+
+    def _set_stream_report(self, n_batches: int) -> None:
+        self.n_iter_, self.converged_, self.stop_reason_ = n_batches, False, "stream"
+        self.history_: list[dict[str, float]] = []
 
     def fit_transform(self, X: Any, y: None = None) -> Any:
         """Fit, and return the weights (n_samples, n_components) of the parts in each sample."""
@@ -162,6 +130,21 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _init_error(what: str, remedy: str) -> InputError:
+    return InputError(what, remedy, option=("init", "n_components"))
+
+
+def _check_start(name: str, X: Operand) -> None:
+    """Refuse a start that this data cannot have."""
+    if name in ("anchor", "nndsvd") and choose_norm(X) == "l2":
+        raise _init_error(f"init={name!r} is for non-negative data, and X has negative entries.", "Use init='auto'.")
+    if name == "anchor" and X.shape[1] > MOST_WORDS:
+        what = f"init='anchor' compares all pairs of features; {X.shape[1]} are too many."
+        raise _init_error(what, f"Keep the {MOST_WORDS} most common ones, or use init='auto'.")
+    if name == "anchor" and is_chunked(X.data):
+        raise _init_error("init='anchor' works on the host.", "Use init='auto', or fit X.compute() if memory allows.")
 
 
 def _nnls_rows(cross: Array, gram: Any) -> Array:
