@@ -103,7 +103,6 @@ def as_on_cuda(monkeypatch, place):
     """Small inverses by the way that CUDA tensors go, also on the CPU."""
     if place == "cpu":
         monkeypatch.setattr("rectifact.core.linalg.on_cuda", torch.is_tensor)
-        monkeypatch.setattr("rectifact.parts.and_nmf.on_cuda", torch.is_tensor)
 
 
 @pytest.mark.usefixtures("as_on_cuda")

@@ -3,106 +3,42 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import qr
 from scipy.optimize import nnls
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.base import BaseEstimator
 
-from rectifact.core.arrays import to_host
+from rectifact.core.arrays import to_host, to_like
 from rectifact.core.linalg import (
-    SVD,
     frobenius_residual,
-    lanczos_svd,
     nnls_gram,
     procrustes,
     pseudo_inverse,
+    solve_gram,
     squared_norm,
-    subspace_svd,
     successive_projection,
 )
 from rectifact.core.operand import operand
+from rectifact.core.sparse import canonical_csr
 from rectifact.core.validation import check_matrix
 from rectifact.kernels import hals_sweep
 
 seeds = st.integers(0, 2**32 - 1)
+HOLDERS = ["dense", "csr", "torch", "torch-csr", "chunks"]
 
 
-def assert_is_truncation(svd: SVD, X, rank, atol=1e-8):
-    s = np.linalg.svd(X, compute_uv=False)
-    U, Vt = to_host(svd.U), to_host(svd.Vt)
-    assert U.shape == (X.shape[0], rank)
-    assert Vt.shape == (rank, X.shape[1])
-    assert_allclose(to_host(svd.s), s[:rank], atol=atol * s[0])
-    rounding = 16 * np.finfo(U.dtype).eps
-    assert_allclose(U.T @ U, np.eye(rank), atol=max(rounding, 1e-6))
-    assert_allclose(Vt @ Vt.T, np.eye(rank), atol=max(rounding, 1e-6))
-    best = np.sqrt((s[rank:] ** 2).sum())  # Eckart-Young: no rank does better, so this pins the subspaces down
-    assert_allclose(np.linalg.norm(X - (U * to_host(svd.s)) @ Vt), best, atol=atol * s[0])
+def held(X, holder):
+    """The matrix as an operand of this kind."""
+    if holder.startswith("torch"):
+        tensor = pytest.importorskip("torch").asarray(X)
+        return operand(tensor if holder == "torch" else canonical_csr(tensor.to_sparse_coo(), tensor.dtype))
+    if holder == "chunks":
+        return operand(pytest.importorskip("dask.array").from_array(X, chunks=(7, -1)))
+    return operand(X if holder == "dense" else sp.csr_array(X))
 
 
-def decaying(rng, n, d):
-    U, _, Vt = np.linalg.svd(rng.standard_normal((n, d)), full_matrices=False)
-    return (U * 0.5 ** np.arange(min(n, d))) @ Vt
-
-
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, aslinearoperator])
-@pytest.mark.parametrize("shape", [(30, 20), (20, 30)])
-@pytest.mark.parametrize("rank", [1, 4, 20])
-def test_lanczos(rng, form, shape, rank):
-    X = rng.standard_normal(shape)
-    assert_is_truncation(lanczos_svd(form(X), rank), X, rank)
-
-
-def test_a_start_that_the_matrix_has_turned_away_from(rng):
-    X = np.zeros((6, 8))
-    X[2, 2], X[3, 3] = 5, 4
-    elsewhere = lanczos_svd(np.diag([9.0, 8, 0, 0, 0, 0, 0, 0])[:6], 2)
-    assert_allclose(lanczos_svd(X, 2, start=elsewhere).s, [5, 4])
-
-
-def test_lanczos_of_a_repeated_spectrum_and_of_nothing():
-    assert_is_truncation(lanczos_svd(np.eye(12), 3), np.eye(12), 3)
-    zero = lanczos_svd(sp.csr_array((5, 7)), 2)
-    assert_allclose(zero.s, 0)
-    assert_allclose(zero.U.T @ zero.U, np.eye(2))
-
-
-@pytest.mark.parametrize("shape", [(400, 250), (250, 400)])
-def test_a_warm_start_saves_products(rng, shape):
-    X = rng.standard_normal(shape)  # a flat spectrum, on which a cold start takes long
-    products = []
-
-    def counted(matrix):
-        def apply(multiply):
-            return lambda v: products.append(1) or multiply(v)
-
-        return LinearOperator(matrix.shape, matvec=apply(matrix.dot), rmatvec=apply(matrix.T.dot), dtype=matrix.dtype)
-
-    cold = lanczos_svd(counted(X), 3, tol=1e-6)
-    n_cold = len(products)
-    near = X + 1e-6 * rng.standard_normal(shape)
-    warm = lanczos_svd(counted(near), 3, start=cold, tol=1e-6)
-    assert len(products) - n_cold < 0.8 * n_cold
-    assert_is_truncation(warm, near, 3, atol=1e-5)
-
-
-@pytest.mark.parametrize("shape", [(30, 20), (20, 30), (6, 5)])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_subspace_iteration(rng, to_xp, shape, dtype):
-    X = decaying(rng, *shape).astype(dtype)
-    svd = subspace_svd(to_xp(X), 3, n_iter=6)
-    assert svd.U.dtype == to_xp(X).dtype
-    assert_is_truncation(svd, X, 3, atol=1e-8 if dtype == "float64" else 1e-5)
-
-
-def test_subspace_iteration_of_a_sparse_matrix_from_a_warm_start(rng):
-    X = decaying(rng, 60, 40)
-    cold = subspace_svd(sp.csr_array(X), 4, n_iter=1, oversample=0)
-    warm = subspace_svd(sp.csr_array(X), 4, n_iter=1, oversample=0, start=lanczos_svd(X, 4))
-    assert_is_truncation(warm, X, 4)
-    with pytest.raises(AssertionError):
-        assert_is_truncation(cold, X, 4)
+def small(values, like):
+    return to_like(values, like.like)
 
 
 @given(seed=seeds, n=st.integers(2, 30), k=st.integers(1, 5))
@@ -225,3 +161,37 @@ def test_squared_norm(to_form, rng, dtype):
     dense = rng.standard_normal((9, 4)) * (rng.random((9, 4)) < 0.5)
     X = check_matrix(BaseEstimator(), to_form(dense.astype(dtype)))
     assert_allclose(squared_norm(operand(X)), (dense**2).sum(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_a_residual_from_products_equals_the_one_that_is_read(rng, holder):
+    dense = rng.random((23, 5)) * (rng.random((23, 5)) < 0.6)
+    W, H = rng.random((23, 2)), rng.random((2, 5))
+    X = held(dense, holder)
+    squared = squared_norm(X)
+    assert isinstance(squared, float)
+    assert_allclose(squared, (dense**2).sum())
+    products = (squared, small(W.T @ dense, X), small(W.T @ W, X))
+    tall = X.split(W) if holder.endswith("chunks") else small(W, X)
+    for given_products in (None, products):
+        found = frobenius_residual(X, tall, small(H, X), given_products)
+        assert_allclose(to_host(found), np.linalg.norm(dense - W @ H), rtol=1e-12)
+
+
+def test_gram_systems_leave_out_what_the_matrix_does_not_have(rng, to_xp):
+    A, B = rng.random((20, 4)), rng.random((4, 3))
+    A[:, 2] = 0
+    found = solve_gram(to_xp(A.T @ A), to_xp(B))
+    assert_allclose(to_host(found)[[0, 1, 3]], (np.linalg.pinv(A.T @ A) @ B)[[0, 1, 3]], atol=1e-9)
+
+
+def test_half_of_a_gram_solution(rng):
+    A, B = rng.random((20, 4)), rng.random((4, 3))
+    half = solve_gram(A.T @ A, B, lambda values: 0.5 + 0 * values)
+    assert_allclose(half, 0.5 * np.linalg.solve(A.T @ A, B))
+
+
+def test_successive_projection_takes_rows_like_pivoted_qr(rng, to_xp):
+    rows = rng.standard_normal((30, 6))
+    expected = qr(rows.T, pivoting=True)[2][:6]
+    assert_array_equal(to_host(successive_projection(to_xp(rows), 6)), expected)

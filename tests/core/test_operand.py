@@ -102,6 +102,47 @@ def test_a_total_may_depend_on_another(dense: Any, holder: str, computations: li
     assert len(computations) == int(holder.endswith("chunks"))  # one computation for both
 
 
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_rows_may_wait_for_a_total(dense: Any, holder: str, computations: list[str]) -> None:
+    X = held(dense, holder)
+    Z = operand(X @ small(np.eye(5), X))
+    top = Z.pending(largest, combine=max)
+    rows = Z.again().map_rows(above_or_zero, top, columns=5)
+    product = X.again().pending(sum_and_product, small(np.ones((1, 5)), X), along=(rows,))
+    top, (_, product) = X.evaluate(top, product)
+    assert_allclose(to_host(product), np.where(dense >= dense.max(), dense, 0).T @ dense)
+    assert len(computations) == int(holder.endswith("chunks"))
+
+
+def above_or_zero(X: Any, limit: float) -> Any:
+    return X * (limit <= X)
+
+
+@pytest.mark.parametrize("form", ["slice", "rechunked", "delayed", "persisted"])
+def test_chunks_of_any_origin_are_made_again(dense: Any, form: str) -> None:
+    import dask
+
+    X = da.from_array(np.vstack([dense, dense]), chunks=(7, -1))
+    X = {
+        "slice": lambda: X[:23],
+        "rechunked": lambda: X[:23].rechunk((5, -1)),
+        "delayed": lambda: da.from_delayed(dask.delayed(np.array)(dense), dense.shape, dtype=float),
+        "persisted": lambda: X[:23].persist(),
+    }[form]()
+    X = operand(X.map_blocks(np.asarray))
+    top = X.pending(largest, combine=max)
+    assert X.evaluate(top, X.pending(above, top)) == (dense.max(), 1)
+    assert not {*X.data.dask} & {*X.again().native.dask}  # no chunk of one is a chunk of the other
+
+
+def test_chunks_on_a_cluster_are_made_again_unless_they_are_kept(dense: Any, client: Any) -> None:
+    kept = (da.from_array(dense, chunks=(7, -1)) * 2).persist()
+    for X in (operand(kept), operand(kept.map_blocks(np.asarray)), operand(kept[1:])):
+        top = X.pending(largest, combine=max)
+        assert X.evaluate(top, X.pending(above, top)) == (2 * dense.max(), 1)
+        assert X.again().total(above, 2 * dense.max()) == 1
+
+
 def test_chunks_compute_nothing_before_they_must(dense: Any, computations: list[str]) -> None:
     X = held(dense, "chunks")
     rows = X.map_rows(scaled, 2.0)

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator
 
 from rectifact.core.arrays import device, eps, is_host, namespace, to_host, to_like
-from rectifact.core.linalg import frobenius_residual, solve, subspace_svd
+from rectifact.core.linalg import frobenius_residual, solve
 from rectifact.core.sparse import (
     DeviceCSR,
     Shifted,
@@ -21,6 +21,7 @@ from rectifact.core.sparse import (
     stored_rows,
     with_entries,
 )
+from rectifact.core.svd import subspace_svd
 from rectifact.core.validation import check_matrix
 
 

@@ -76,7 +76,7 @@ def test_compressed_data_gives_the_same_parts(mixtures):
     whole = and_nmf(topics.X, start, threshold=threshold, monitor=Monitor(40, tol=0))
     space = subspace(topics.X, 8)
     small = and_nmf(space.coordinates, start @ space.basis, threshold=threshold, monitor=Monitor(40, tol=0))
-    assert_allclose(small.H @ space.svd.Vt, whole.H, atol=1e-10)
+    assert_allclose(small.H @ space.Vt, whole.H, atol=1e-10)
     assert_allclose(small.W, whole.W, atol=1e-10)
 
 
@@ -166,7 +166,7 @@ def error_on_news(news):
     def error(threshold, stages):
         monitor = Monitor(stages, tol=0, check_every=stages)
         found = and_nmf(space.coordinates, start @ space.basis, threshold=threshold, monitor=monitor)
-        return total_correlation_error(found.H @ space.svd.Vt, news.components)
+        return total_correlation_error(found.H @ space.Vt, news.components)
 
     return error
 

@@ -54,7 +54,7 @@ def test_a_folder_has_one_document_per_text_file(tmp_path):
 def test_other_encodings_are_refused_with_the_place(tmp_path, content, line):
     (tmp_path / "x.txt").write_bytes(content)
     for path in (tmp_path / "x.txt", tmp_path):
-        with pytest.raises(InputError, match=rf"x.txt' is no UTF-8 text, see its line {line}. Save it as plain text"):
+        with pytest.raises(InputError, match=rf"x.txt' is not UTF-8 text, see its line {line}. Save it as plain text"):
             read_documents(path)
 
 
@@ -153,6 +153,13 @@ def test_when_no_word_is_left_the_option_to_relax_is_named(documents, options, s
     for tfidf in (False, True):
         with pytest.raises(InputError, match=re.escape(f"{RELAX.format(len(documents))}. {sentence}") + "$"):
             count_words(documents, tfidf=tfidf, **options)
+
+
+def test_the_option_to_relax_has_its_name_on_the_command_line():
+    with pytest.raises(InputError) as caught:
+        count_words(["the of", "the to"], max_share=0.4)
+    sentence = "Relax the options together: --max-share 1, --all-words."
+    assert caught.value.on_command_line({"max_share": "--max-share"}) == f"{RELAX.format(2)}. {sentence}"
 
 
 @pytest.mark.parametrize("documents", [["", " "], ["a b c", "- ! ?"], ["x" * 200] * 4])

@@ -222,7 +222,7 @@ def test_older_batches_fade(topics, forgetting):
     before = model._stream
     model.partial_fit(topics.X[700:])
     samples = topics.X[700:] / topics.X[700:].sum(axis=1, keepdims=True)
-    W = decode(samples, before.H, before.threshold, before.stage, forgetting * before.largest).W
+    W, _ = decode(samples, before.H, before.threshold, before.stage, forgetting * before.largest)
     assert_allclose(model._stream.WtW, forgetting * before.WtW + W.T @ W)
     assert_allclose(model._stream.H, np.linalg.solve(model._stream.WtW, model._stream.WtX), atol=1e-8)
 
@@ -310,7 +310,7 @@ class TestOddData:
             (ANDNMF(1, init=[[np.inf, 2.0]]), np.eye(2), "init holds NaN or infinity"),
             (ANDNMF(2, init="anchor"), [[1.0, -2.0], [3.0, -1.0]], "init='anchor' is for non-negative data"),
             (ANDNMF(2, init="nndsvd"), [[1.0, -2.0], [3.0, -1.0]], "init='nndsvd' is for non-negative data"),
-            (ANDNMF(2, init=[["a", "b"], ["c", "d"]]), np.eye(2), "init is no matrix of numbers"),
+            (ANDNMF(2, init=[["a", "b"], ["c", "d"]]), np.eye(2), "init is not a matrix of numbers"),
             (ANDNMF(2), 1e200 * np.eye(3), "The largest entry of X is 1e.200, which cannot be squared"),
             (ANDNMF(2, step=0.1), np.eye(3), "step=0.1 is the size of n_inner steps"),
             (

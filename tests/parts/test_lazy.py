@@ -1,4 +1,4 @@
-"""Dask arrays: the same parts as on one machine, one computation an iteration, and nothing large that travels."""
+"""Dask arrays: the same parts as on one machine, one computation per iteration, and nothing large that travels."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 from rectifact import ANDNMF, PurificationNMF
 from rectifact.core.errors import InputError
-from rectifact.core.lazy import is_lazy
+from rectifact.core.operand import is_chunked
 from rectifact.datasets import load_images, make_topics
 
 da = pytest.importorskip("dask.array")
@@ -50,11 +50,11 @@ def test_and_equals_one_machine(options: dict[str, Any]) -> None:
     assert_allclose(many.reconstruction_err_, one.reconstruction_err_, rtol=1e-9)
     assert_allclose([row["loss"] for row in many.history_], [row["loss"] for row in one.history_], rtol=1e-8)
     W = many.transform(lazy(X))
-    assert is_lazy(W)
-    assert is_lazy(many.inverse_transform(W))
+    assert is_chunked(W)
+    assert is_chunked(many.inverse_transform(W))
     assert_allclose(W.compute(), one.transform(X), atol=1e-8)
     assert_allclose(many.inverse_transform(W).compute(), one.inverse_transform(one.transform(X)), atol=1e-8)
-    assert_allclose(many.transform(X), one.transform(X), atol=1e-8)  # a model of dask's takes numpy
+    assert_allclose(many.transform(X), one.transform(X), atol=1e-8)  # a model fitted on a Dask array takes numpy
 
 
 def test_exact_data_of_lower_rank_is_seen_as_such() -> None:
@@ -77,7 +77,7 @@ def test_and_on_a_cluster_equals_one_machine_on_faces(client: Any, load_or_skip:
 def test_many_features_need_no_square_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     X = samples()
     one = ANDNMF(4, random_state=0).fit(X)
-    monkeypatch.setattr("rectifact.core.lazy_linalg.MOST_GRAM_FEATURES", 10)
+    monkeypatch.setattr("rectifact.core.svd.MOST_GRAM_FEATURES", 10)
     many = ANDNMF(4, random_state=0).fit(lazy(X))
     assert_allclose(many.components_, one.components_, atol=1e-9)
 
@@ -92,7 +92,7 @@ def test_purification_equals_one_machine() -> None:
         assert_allclose(many.components_, one.components_, rtol=1e-9, atol=1e-10)
         assert_allclose(many.reconstruction_err_, one.reconstruction_err_, rtol=1e-9)
         W = many.transform(lazy(X, 2000))
-        assert is_lazy(W)
+        assert is_chunked(W)
         assert_allclose(W.compute(), one.transform(X), atol=1e-9)
 
 
@@ -101,16 +101,17 @@ def test_batches_equal_one_machine(kind: Any) -> None:
     rng = np.random.default_rng(0)
     X = (rng.random((6000, 3)) * (rng.random((6000, 3)) < 0.3)) @ rng.random((3, 10))
     one, many = kind(3, random_state=0), kind(3, random_state=0)
-    for batch in np.split(X, 3):
-        one.partial_fit(batch)
-        many.partial_fit(lazy(batch, 800))
+    whole = lazy(X, 800)
+    for i in range(0, 6000, 2000):
+        one.partial_fit(X[i : i + 2000])
+        many.partial_fit(whole[i : i + 2000])
     assert_allclose(many.components_, one.components_, rtol=1e-9, atol=1e-10)
 
 
 @pytest.mark.parametrize(
     "model", [ANDNMF(4, init="spa"), ANDNMF(4, init="spa", compress=False), PurificationNMF(4, init="spa")], ids=str
 )
-def test_one_computation_an_iteration(model: Any, computations: list[str]) -> None:
+def test_one_computation_per_iteration(model: Any, computations: list[str]) -> None:
     X, counts = lazy(samples()), []
     for max_iter in (3, 8):
         computations.clear()
@@ -121,7 +122,7 @@ def test_one_computation_an_iteration(model: Any, computations: list[str]) -> No
     assert counts[1] - counts[0] == 5
 
 
-def test_one_computation_a_batch(computations: list[str]) -> None:
+def test_one_computation_per_batch(computations: list[str]) -> None:
     X = samples()
     for model in (ANDNMF(4, random_state=0), PurificationNMF(4, random_state=0)):
         model.partial_fit(X)
@@ -143,7 +144,7 @@ def test_transform_computes_nothing_and_refuses_later(computations: list[str]) -
         model.partial_fit(lazy(bad))
 
 
-def test_what_cannot_be_used_is_said_with_the_cure() -> None:
+def test_errors_say_what_to_do() -> None:
     X = samples(500)
     bad = X.copy()
     bad[460, 3] = np.inf

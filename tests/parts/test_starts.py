@@ -5,10 +5,11 @@ from numpy.testing import assert_allclose
 from sklearn.decomposition import FastICA
 
 from rectifact.core.arrays import device, to_host
+from rectifact.core.operand import operand
 from rectifact.core.rectify import relu
 from rectifact.datasets import make_topics
 from rectifact.metrics import part_errors
-from rectifact.parts.samples import choose_norm, divided, sample_norms
+from rectifact.parts.samples import choose_norm, normalized, sample_norms
 from rectifact.parts.starts import anchor_start, ica_start, nndsvd_start, spa_start, subspace
 
 
@@ -23,7 +24,7 @@ def leading(X, rank):
 
 def test_subspace_holds_the_data_and_measures_what_is_outside(topics, rng):
     exact = leading(topics.X, 6)
-    assert_allclose(exact.coordinates @ exact.svd.Vt, topics.X, atol=1e-12)
+    assert_allclose(exact.coordinates @ exact.Vt, topics.X, atol=1e-12)
     assert exact.noise == 0
     noisy = leading(topics.X + 0.01 * rng.standard_normal(topics.X.shape), 6)
     assert_allclose(noisy.noise, 0.01, rtol=0.02)
@@ -84,8 +85,12 @@ def test_starts_stay_on_their_device(to_xp, topics):
 
 def test_norms_of_samples():
     X = np.array([[3.0, -4.0], [0.0, 0.0], [1.0, 1.0]])
-    for norm, expected in (("l1", [7, 1, 2]), ("l2", [5, 1, 2**0.5]), (None, [1, 1, 1])):
-        assert_allclose(sample_norms(X, norm), expected)
-        assert_allclose(sample_norms(sp.csr_array(X), norm), expected)
-    assert_allclose(divided(sp.csr_array(X), sample_norms(X, "l2")).toarray(), divided(X, sample_norms(X, "l2")))
+    for norm, expected in (("l1", [7, 1, 2]), ("l2", [5, 1, 2**0.5])):
+        assert_allclose(sample_norms(X, norm)[:, 0], expected)
+        assert_allclose(sample_norms(sp.csr_array(X), norm)[:, 0], expected)
+        dense, sparse = (normalized(operand(form), norm)[0].native for form in (X, sp.csr_array(X)))
+        assert_allclose(dense, X / np.array(expected)[:, None])
+        assert_allclose(sparse.toarray(), dense)
+    whole = operand(X)
+    assert normalized(whole, None) == (whole, 1.0)
     assert (choose_norm(X), choose_norm(np.abs(X)), choose_norm(sp.csr_array(X))) == ("l2", "l1", "l2")

@@ -1,4 +1,4 @@
-"""Parts of mixtures: the figures of Li and Liang (2017) as tables, the comparisons from the same start, real text."""
+"""Parts of mixtures: the figures of Li and Liang (2017) as tables, other methods from the same start, real text."""
 
 import warnings
 from collections.abc import Callable
@@ -19,18 +19,18 @@ from rectifact.metrics import npmi_coherence, part_errors, total_correlation_err
 from rectifact.parts import ANDNMF
 from rectifact.parts.and_nmf import Threshold, and_nmf
 from rectifact.parts.baselines import anls, hals
-from rectifact.parts.starts import anchor_start, subspace
+from rectifact.parts.starts import Subspace, anchor_start, subspace
 
 __all__ = ["paper_start", "run_parts", "tdt2_topics"]
 
 Rows = list[dict[str, Any]]
 Parts = NDArray[np.float64]
 Method = Callable[[Topics, Parts, int], Parts]
-RECOVERED = 1e-2  # a part is recovered when its relative error is below
+RECOVERED = 1e-2  # a part with a smaller relative error is recovered
 
 
 def tdt2_topics(n_topics: int = 100, n_words: int = 1000) -> Parts:
-    """Topics (n_topics, n_words) of TDT2 news over its commonest words, by anchor words as in the paper's section 7."""
+    """Topics (n_topics, n_words) of TDT2 news over its most common words, by anchor words as in section 7."""
     X = load_tdt2().X
     frequent = np.sort(np.argsort(-X.sum(axis=0), kind="stable")[:n_words])
     return anchor_start(sp.csr_array(X[:, frequent]), n_topics, min_samples=50)
@@ -43,18 +43,23 @@ def paper_start(components: Parts, seed: int = 0) -> Parts:
 
 
 def run_parts(*, n_samples: int = 5000, seeds: int = 3, quick: bool = False) -> dict[str, Rows]:
-    """Measure everything; topics are random ones where TDT2 is not at hand.
+    """Measure everything; topics are random where TDT2 is missing.
 
     Parameters
     ----------
-    n_samples, seeds : samples of a data set, and data sets of each kind for the recovery without a start
-    quick : AND in its default form only, and few rows of each table
+    n_samples : int, default 5000
+        Samples of a data set.
+    seeds : int, default 3
+        Data sets of each kind for the recovery without a start.
+    quick : bool, default False
+        Whether to take AND in its default form only, and few rows of each table.
 
     Returns
     -------
-    dict of tables : ``"error against time"`` and ``"time to 1e-3"`` (Figure 1), ``"thresholds"`` (Figure 2 a, b),
-        ``"noise"`` (Figure 2 c), ``"blind"``, recovery without a start, ``"one pass"``, and ``"tdt2"``, coherence on
-        real text
+    dict of list of dict
+        Tables ``"error against time"`` and ``"time to 1e-3"`` (Figure 1), ``"thresholds"`` (Figure 2 a, b),
+        ``"noise"`` (Figure 2 c), ``"blind"`` (recovery without a start), ``"one pass"``, and ``"tdt2"`` (coherence on
+        real text).
     """
     try:
         topics: Parts | None = tdt2_topics()
@@ -78,26 +83,35 @@ def _data(kind: Any, topics: Parts | None, n_samples: int, **options: Any) -> To
     return make_topics(kind, n_samples=n_samples, components=None if kind.startswith("neg") else topics, **options)
 
 
-def _and(decay: float, unit: Any = "component") -> Method:
-    def run(data: Topics, start: Parts, n_iter: int) -> Parts:
-        space = subspace(data.X, len(start))
-        monitor = Monitor(n_iter, tol=0, check_every=n_iter)
-        threshold = Threshold(Geometric(0.1, decay), unit=unit)
-        return and_nmf(space.coordinates, start @ space.basis, threshold=threshold, monitor=monitor).H @ space.svd.Vt
+def _timed(run: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
+    begin = perf_counter()
+    found = run(*arguments)
+    return found, perf_counter() - begin
 
-    return run
+
+def _checked_last(n_iter: int) -> Monitor:
+    return Monitor(n_iter, tol=0, check_every=n_iter)
+
+
+def _and(schedule: Schedule, unit: Any = "component") -> Method:
+    return lambda data, start, n_iter: _and_in(subspace(data.X, len(start)), start, Threshold(schedule, unit), n_iter)
+
+
+def _and_in(space: Subspace, start: Parts, threshold: Threshold, n_iter: int) -> Parts:
+    """AND in the subspace of the samples."""
+    monitor = _checked_last(n_iter)
+    return and_nmf(space.coordinates, start @ space.basis, threshold=threshold, monitor=monitor).H @ space.Vt
 
 
 def _and_published(data: Topics, start: Parts, n_iter: int) -> Parts:
-    """All features, T = 50 steps a stage, absolute thresholds."""
+    """All features, T = 50 steps per stage, absolute thresholds."""
     threshold = Threshold(Geometric(0.1, 1.1), unit="absolute")
-    monitor = Monitor(n_iter, tol=0, check_every=n_iter)
-    return and_nmf(data.X, start, threshold=threshold, monitor=monitor, n_inner=50).H
+    return and_nmf(data.X, start, threshold=threshold, monitor=_checked_last(n_iter), n_inner=50).H
 
 
 def _alternating(method: Callable[..., Any]) -> Method:
     def run(data: Topics, start: Parts, n_iter: int) -> Parts:
-        return method(data.X, np.maximum(start, 0), monitor=Monitor(n_iter, tol=0, check_every=n_iter)).H
+        return method(data.X, np.maximum(start, 0), monitor=_checked_last(n_iter)).H
 
     return run
 
@@ -126,8 +140,8 @@ def _online_lda(data: Topics, start: Parts, n_iter: int) -> Parts:
 
 
 METHODS: dict[str, tuple[Method, tuple[int, ...]]] = {
-    "AND, decay 1.3, compressed": (_and(1.3), (1, 5, 10, 20, 30, 40, 60, 100)),
-    "AND, decay 1.1, compressed": (_and(1.1, "absolute"), (1, 10, 50, 100, 160, 200)),
+    "AND, decay 1.3, compressed": (_and(Geometric(0.1, 1.3)), (1, 5, 10, 20, 30, 40, 60, 100)),
+    "AND, decay 1.1, compressed": (_and(Geometric(0.1, 1.1), "absolute"), (1, 10, 50, 100, 160, 200)),
     "AND, decay 1.1, T = 50, all features": (_and_published, (1, 10, 50, 100)),
     "HALS": (_alternating(hals), (1, 10, 50, 100, 150)),
     "ANLS": (_alternating(anls), (1, 3, 10)),
@@ -149,16 +163,14 @@ def _curves(topics: Parts | None, n_samples: int, quick: bool) -> Rows:
                 continue  # they would need non-negative data
             method(Topics(data.X[:200], data.weights[:200], data.components), start, 1)  # compiles
             for n_iter in lengths:
-                begin = perf_counter()
-                found = method(data, start, n_iter)
-                seconds = perf_counter() - begin
+                found, seconds = _timed(method, data, start, n_iter)
                 error = total_correlation_error(found, data.components)
                 rows.append({"data": kind, "method": name, "iterations": n_iter, "seconds": seconds, "error": error})
     return rows
 
 
 def _time_to(curves: Rows, error: float) -> Rows:
-    """Time to an error on DIR by each method, from its own curve; the ratio is to AND in the compressed form."""
+    """Time that each method takes to an error on DIR, from its curve; the ratio is to AND in compressed form."""
     rows: Rows = []
     for name in dict.fromkeys(row["method"] for row in curves):
         own = [row for row in curves if row["data"] == "dir" and row["method"] == name]
@@ -186,13 +198,8 @@ def _thresholds(topics: Parts | None, n_samples: int) -> Rows:
         for name, schedule in schedules.items():
             row: dict[str, Any] = {"data": kind, "threshold": name}
             for stages in (20, 100, 200):
-                found = and_nmf(
-                    space.coordinates,
-                    start @ space.basis,
-                    threshold=Threshold(schedule, unit="absolute"),
-                    monitor=Monitor(stages, tol=0, check_every=stages),
-                )
-                row[f"error after {stages}"] = total_correlation_error(found.H @ space.svd.Vt, data.components)
+                found = _and_in(space, start, Threshold(schedule, "absolute"), stages)
+                row[f"error after {stages}"] = total_correlation_error(found, data.components)
             rows.append(row)
     return rows
 
@@ -222,9 +229,8 @@ def _blind(topics: Parts | None, n_samples: int, seeds: int, quick: bool) -> Row
             recovered, errors, seconds = [], [], []
             for seed in range(seeds):
                 data = _data(kind, topics, n_samples, seed=seed)
-                begin = perf_counter()
-                model = ANDNMF(len(data.components), init=init, random_state=seed).fit(data.X)
-                seconds.append(perf_counter() - begin)
+                model, time = _timed(ANDNMF(len(data.components), init=init, random_state=seed).fit, data.X)
+                seconds.append(time)
                 recovered.append(int((part_errors(model.components_, data.components) < RECOVERED).sum()))
                 errors.append(total_correlation_error(model.components_, data.components))
             counts = " ".join(map(str, recovered))
@@ -263,9 +269,7 @@ def _tdt2(quick: bool, n_parts: int = 30) -> Rows:
             "scikit-learn NMF": NMF(n_parts, init="nndsvd", max_iter=400, random_state=0),
         }
         for name, model in list(models.items())[: 1 if quick else None]:
-            begin = perf_counter()
-            model.fit(X)
-            seconds = perf_counter() - begin
+            _, seconds = _timed(model.fit, X)
             coherence = npmi_coherence(model.components_, counts)
             error = model.reconstruction_err_ / sp.linalg.norm(X)
             figures = {"npmi_mean": coherence.mean(), "npmi_least": coherence.min(), "relative_error": error}

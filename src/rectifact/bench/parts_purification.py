@@ -38,9 +38,9 @@ def noisy_batches(
 ) -> Iterator[Parts]:
     """Fresh samples ``w @ parts + noise``, each part active with probability ``n_active / n_parts``.
 
-    Entries of adversarial noise (N1) are at most ``level / n_features``, in all as large as a part for level 1, and
-    depend on the weights: the sign of a fixed random mixture of them. Unbiased noise (N2) is sqrt(n_parts) times as
-    large, with random signs.
+    Entries of adversarial noise (N1) are at most ``level / n_features``, which for level 1 adds up to as much as a
+    part, and depend on the weights: they are signs of a fixed random mixture of them. Unbiased noise (N2) is
+    sqrt(n_parts) times as large, with random signs.
     """
     rng = np.random.default_rng(seed)
     n_parts, n_features = parts.shape
@@ -58,12 +58,12 @@ def noisy_batches(
 
 
 def largest_error(components: Parts, parts: Parts) -> float:
-    """Largest l1 error of a part, all scaled to the l1 norm 1, in the order they are in."""
+    """Largest l1 error of a part, with all parts scaled to l1 norm 1 and in the same order."""
     return float(np.abs(components / np.abs(components).sum(axis=1, keepdims=True) - parts).sum(axis=1).max())
 
 
 def run_purification(*, n_batches: int = 40, n_samples: int = 30_000, quick: bool = False) -> Rows:
-    """Largest error of a part by kind and level of noise, for binary and for uniform weights; ``quick`` for one."""
+    """Largest error of a part by kind and level of noise, for binary and uniform weights; one row if ``quick``."""
     parts, start = planted_parts()
     cases: list[tuple[Noise, float]] = [("none", 0.0)]
     cases += [("adversarial", level) for level in (0.1, 0.3, 1.0)] + [("unbiased", level) for level in (0.1, 0.3, 1.0)]
@@ -74,15 +74,7 @@ def run_purification(*, n_batches: int = 40, n_samples: int = 30_000, quick: boo
         row: dict[str, Any] = {"noise": noise, "level": level, "start": largest_error(start, parts)}
         for weights in ("binary", "uniform"):
             model = PurificationNMF(len(parts), init=start)
-            batches = noisy_batches(
-                parts,
-                noise,
-                level,
-                weights=weights,
-                n_batches=n_batches,
-                n_samples=n_samples,
-            )
-            for X in batches:
+            for X in noisy_batches(parts, noise, level, weights=weights, n_batches=n_batches, n_samples=n_samples):
                 model.partial_fit(X)
             row[f"{weights} weights"] = largest_error(model.components_, parts)
         rows.append(row)

@@ -1,4 +1,4 @@
-"""Time of a stage as nonzeros grow, and the memory of a stream. The stream runs in a process of its own.
+"""Time of a stage as nonzeros grow, and memory of a stream, which runs in a process of its own.
 
 ``python -m rectifact.bench.parts_scaling ROWS`` streams one memory-mapped file and prints its row as JSON.
 """
@@ -52,15 +52,13 @@ def _stage(n_samples: int, n_features: int = 5000, n_parts: int = 20, n_stages: 
         monitor = Monitor(n_stages, tol=0, check_every=n_stages)
         and_nmf(X, H, threshold=Threshold(Geometric(0.1, 1.3)), monitor=monitor)
         seconds.append((perf_counter() - begin) / n_stages)
-    figures = {"seconds": min(seconds), "ns_per_nonzero": 1e9 * min(seconds) / X.nnz}
-    return {
-        "what": "one stage, sparse",
-        "samples": n_samples,
-        "nonzeros": X.nnz,
-        **figures,
-        "peak_GB": None,
-        "error": None,
-    }
+    return _row("one stage, sparse", n_samples, X.nnz, min(seconds))
+
+
+def _row(what: str, n_samples: int, nonzeros: int, seconds: float, **measured: float) -> dict[str, Any]:
+    size = {"what": what, "samples": n_samples, "nonzeros": nonzeros}
+    times = {"seconds": seconds, "ns_per_nonzero": 1e9 * seconds / nonzeros}
+    return {**size, **times, "peak_GB": None, "error": None, **measured}
 
 
 def stream(n_samples: int, n_features: int = 1000, n_parts: int = 20, batch: int = 10_000) -> dict[str, Any]:
@@ -76,13 +74,11 @@ def stream(n_samples: int, n_features: int = 1000, n_parts: int = 20, batch: int
                 (rng.dirichlet(np.full(n_parts, 0.05), size=batch) @ parts).astype(np.float32).tofile(file)
         model, begin = ANDNMF(n_parts, random_state=0), perf_counter()
         for i in range(0, n_samples, batch):
-            X = np.load(path, mmap_mode="r")  # mapped anew, so that pages already read do not count as memory
+            X = np.load(path, mmap_mode="r")  # mapped again, so that pages already read do not count as memory
             model.partial_fit(X[i : i + batch])
         seconds = perf_counter() - begin
-    figures = {"seconds": seconds, "ns_per_nonzero": 1e9 * seconds / (n_samples * n_features)}
-    error = float(part_errors(model.components_, parts).max())
-    size = {"samples": n_samples, "nonzeros": n_samples * n_features}
-    return {"what": "stream, float32", **size, **figures, "peak_GB": round(peak_memory(), 2), "error": error}
+    measured = {"peak_GB": round(peak_memory(), 2), "error": float(part_errors(model.components_, parts).max())}
+    return _row("stream, float32", n_samples, n_samples * n_features, seconds, **measured)
 
 
 if __name__ == "__main__":

@@ -36,13 +36,14 @@ from rectifact.cli.terminal import (
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError
 from rectifact.core.lazy import evaluate, kept
+from rectifact.core.linalg import squared_norm
 from rectifact.io.files import check_writable
 from rectifact.io.matrices import NamedMatrix, read_matrix
 from rectifact.io.partitions import read_chunks
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import count_words, read_documents
-from rectifact.parts.samples import choose_norm, squared_norm
+from rectifact.parts.samples import choose_norm
 
 __all__ = ["parts"]
 
@@ -133,7 +134,7 @@ def parts(
             (sums,) = evaluate(W.sum(axis=0))
             show(_top_table(largest, sums))
         say_warnings(caught, "parts")
-        explained = 1 - model.reconstruction_err_**2 / float(squared_norm(X))
+        explained = 1 - model.reconstruction_err_**2 / squared_norm(X)
     say(
         f"{W.shape[0]} samples, {len(names)} features, {n_parts} parts: {explained:.1%} of the squared norm "
         f"explained; start {model.resolved_['init']}, {model.stop_reason_} after {model.n_iter_} iterations."

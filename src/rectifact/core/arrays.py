@@ -20,6 +20,7 @@ __all__ = [
     "is_host",
     "namespace",
     "normal_like",
+    "to_csr",
     "to_host",
     "to_like",
 ]
@@ -80,6 +81,18 @@ def to_host(array: Array) -> Any:
     if array_api_compat.is_torch_array(array):
         return array.detach().cpu().numpy()
     return np.asarray(array)
+
+
+def to_csr(array: Array) -> sp.csr_array:
+    """``array`` as a CSR matrix of doubles on the host.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> to_csr(np.array([[0, 2]])).data
+    array([2.])
+    """
+    return sp.csr_array(to_host(array)).astype(np.float64)
 
 
 def to_like(values: NDArray[Any], like: Array) -> Array:

@@ -1,134 +1,54 @@
-"""Linear algebra the families share; the big matrix is only ever multiplied, never made dense."""
+"""Linear algebra that the families share; the big matrix is only ever multiplied, never made dense."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
-from scipy.sparse.linalg import ArpackError, LinearOperator, svds
 
-from rectifact.core.arrays import Array, eps, namespace, normal_like
-from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, total
-from rectifact.core.operand import Operand
+from rectifact.core.arrays import Array, eps, namespace
+from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import entries, is_sparse
 
 __all__ = [
-    "SVD",
+    "MOST_GRAM_FEATURES",
     "frobenius_residual",
     "gram_inverse",
-    "lanczos_svd",
+    "merge_roots",
     "nnls_gram",
     "on_cuda",
     "procrustes",
     "pseudo_inverse",
+    "root",
     "solve",
+    "solve_gram",
     "squared_norm",
-    "subspace_svd",
     "successive_projection",
 ]
 
 TILE = 1 << 20
 """Entries of a dense matrix that are worked on at once."""
 
-
-class SVD(NamedTuple):
-    """Truncated singular value decomposition ``U @ diag(s) @ Vt``, singular values descending."""
-
-    U: Array
-    s: Array
-    Vt: Array
+MOST_GRAM_FEATURES = 1024
+"""Features up to which ``X'X``, 8 MB in double precision, replaces readings of a matrix in chunks."""
 
 
-def lanczos_svd(X: Any, rank: int, *, start: SVD | None = None, tol: float = 0.0, seed: int = 0) -> SVD:
-    """Leading ``rank`` singular triplets by Lanczos iteration, accurate also on close spectra.
-
-    Parameters
-    ----------
-    X : array, sparse array or LinearOperator of shape (n, d), on the host
-    rank : int, ``1 <= rank <= min(n, d)``
-    start : SVD of a nearby matrix, whose leading vectors then start the iteration
-    tol : relative accuracy of the singular values; 0 is machine precision
-    seed : of the starting vector where there is no ``start``
+def root(A: NDArray[Any]) -> NDArray[Any]:
+    """Triangular R with ``R'R = A'A``, from a QR factorisation, which squares nothing.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> lanczos_svd(np.diag([3.0, 2.0, 1.0, 0.5]), 2).s.round(6)
-    array([3., 2.])
+    >>> np.abs(root(np.array([[3.0], [4.0]])))
+    array([[5.]])
     """
-    n, d = X.shape
-    if rank >= min(n, d):  # Lanczos needs room to move
-        dense = X @ np.eye(d, dtype=X.dtype) if d <= n else (X.T @ np.eye(n, dtype=X.dtype)).T
-        return SVD(*np.linalg.svd(dense, full_matrices=False))
-    random = np.random.default_rng(seed).standard_normal(min(n, d)).astype(X.dtype)
-    v0 = random
-    if start is not None:
-        v0 = start.U @ start.s if n < d else start.s @ start.Vt  # every wanted direction is in it
-        if not np.any(X.T @ v0 if n < d else X @ v0):  # but X may have turned away from all of them
-            v0 = random
-    if not np.any(X.T @ v0 if n < d else X @ v0):
-        return SVD(np.eye(n, rank, dtype=X.dtype), np.zeros(rank, dtype=X.dtype), np.eye(rank, d, dtype=X.dtype))
-    try:
-        U, s, Vt = svds(X, k=rank, v0=v0, tol=tol)
-    except ArpackError:  # a matrix of far lower rank may exhaust the iteration; blocks do not mind
-        return subspace_svd(X, rank, n_iter=20, seed=seed)
-    order = np.argsort(-s)
-    return SVD(U[:, order], s[order], Vt[order])
+    return np.asarray(np.linalg.qr(A, mode="r"))
 
 
-def subspace_svd(
-    X: Array,
-    rank: int,
-    *,
-    start: SVD | None = None,
-    n_iter: int = 4,
-    tol: float = 0.0,
-    oversample: int = 8,
-    seed: int = 0,
-) -> SVD:
-    """Leading ``rank`` singular triplets by block subspace iteration, on any device.
-
-    Each of the ``n_iter`` rounds multiplies by ``X`` and by its transpose once, in blocks. Cold, it is the
-    randomised SVD; from the ``start`` of a nearby matrix one or two rounds suffice. Close singular
-    values need many rounds: :func:`lanczos_svd` is the better choice there.
-
-    Parameters
-    ----------
-    X : array or sparse array of shape (n, d)
-    rank : int, ``1 <= rank <= min(n, d)``
-    start : SVD of a nearby matrix
-    n_iter : most rounds
-    tol : stop before that when the squared norm that was found grows by less than this share; 0 never asks, which
-        spares a device the waiting
-    oversample : extra columns that speed convergence, dropped at the end
-    seed : of the random columns
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> subspace_svd(np.diag([3.0, 2.0, 1.0, 0.5]), 2).s.round(6)
-    array([3., 2.])
-    """
-    n, d = X.shape
-    width = min(rank + oversample, n, d)
-    like = np.empty(0, dtype=X.dtype) if isinstance(X, LinearOperator) else X
-    like = like if start is None else start.Vt
-    xp = namespace(like)
-    V = normal_like(np.random.default_rng(seed), (d, width), like)
-    if start is not None:
-        kept = min(width, start.Vt.shape[0])
-        V[:, :kept] = start.Vt[:kept].T
-    found = 0.0
-    for _ in range(n_iter):
-        Q, _ = xp.linalg.qr(X @ V)
-        V, R = xp.linalg.qr(X.T @ Q)
-        if tol:
-            before, found = found, float(xp.sum(R**2))
-            if found - before <= tol * found:
-                break
-    U, s, Wt = xp.linalg.svd(R.T, full_matrices=False)  # X ~ Q R' V'
-    return SVD((Q @ U)[:, :rank], s[:rank], (Wt @ V.T)[:rank])
+def merge_roots(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """The root of two matrices stacked on each other, from the roots of both."""
+    return root(np.concatenate([one, other]))
 
 
 def procrustes(H: Array, U: Array, weights: Array | None = None) -> Array:
@@ -183,6 +103,38 @@ def gram_inverse(G: Array) -> Array:
     wide.diagonal().add_(1e-12 * torch.trace(wide))
     root, _ = torch.linalg.cholesky_ex(wide)
     return torch.cholesky_inverse(root).to(G.dtype)
+
+
+def solve_gram(G: Array, B: Array, share: Callable[[Array], Array] | None = None) -> Array:
+    """``G^+ B`` for a Gram matrix G, without the directions that it does not have.
+
+    Parameters
+    ----------
+    G : array of shape (k, k)
+        Symmetric and positive semidefinite.
+    B : array of shape (k, d)
+    share : callable, optional
+        Maps the eigenvalues to the share of the solution that is wanted along each eigenvector; all of it by default,
+        which on a CUDA device goes through :func:`gram_inverse`.
+
+    Returns
+    -------
+    array of shape (k, d)
+
+    Examples
+    --------
+    >>> solve_gram(np.diag([2.0, 0.0]), np.array([[4.0], [1.0]]))
+    array([[2.],
+           [0.]])
+    """
+    if share is None and on_cuda(G):
+        return gram_inverse(G) @ B
+    xp = namespace(G)
+    values, vectors = xp.linalg.eigh(G)
+    seen = values > values.shape[0] * eps(G) * values[-1]
+    wanted = xp.ones_like(values) if share is None else share(values)
+    gain = xp.where(seen, wanted / xp.where(seen, values, 1.0), 0.0)
+    return (vectors * gain) @ (vectors.T @ B)
 
 
 def pseudo_inverse(H: Array) -> Array:
@@ -325,33 +277,50 @@ def _solve_on_support(G: NDArray[Any], C: NDArray[Any], support: NDArray[np.bool
     return X
 
 
-def squared_norm(X: Operand) -> float:
-    """Squared Frobenius norm, in double precision.
+def squared_norm(X: Operand | Array) -> float:
+    """Sum of the squared entries, in double precision.
+
+    Parameters
+    ----------
+    X : Operand or array of shape (n, d)
+
+    Returns
+    -------
+    float
 
     Examples
     --------
-    >>> squared_norm(Operand(np.array([[3.0, 4.0]])))
+    >>> squared_norm(np.array([[3.0, 4.0]]))
     25.0
     """
-    return float(X.total(_sum_of_squares))
+    return float(operand(X).total(_squared_entries))
 
 
-def _sum_of_squares(rows: Array) -> Array:
-    values = entries(rows)
-    xp = namespace(values)
-    flat = xp.reshape(xp.astype(values, xp.float64, copy=False), (-1,))
-    return flat @ flat
+def _squared_entries(rows: Array) -> Array:
+    xp = namespace(rows)
+    return xp.linalg.vector_norm(xp.astype(entries(rows), xp.float64, copy=False)) ** 2
 
 
-def frobenius_residual(X: Array, W: Array, H: Array, products: tuple[float, Array, Array] | None = None) -> Array:
+def frobenius_residual(
+    X: Operand | Array, W: Array, H: Array, products: tuple[float, Array, Array] | None = None
+) -> Array:
     """``||X - W H||_F`` without ever holding ``W H``.
 
-    A sparse ``X`` takes ``||X||^2 - 2 <W, X H'> + <W'W, H H'>``, linear in its nonzeros; what is left
-    of the difference is accurate to about ``sqrt(eps) ||X||``. A dense ``X`` is read in row tiles and
-    loses nothing. ``||X - U U'||`` is ``frobenius_residual(X, U, U.T)``.
+    A sparse matrix takes ``||X||^2 - 2 <W, X H'> + <W'W, H H'>``, linear in its nonzeros; what is left of the
+    difference is accurate to about ``sqrt(eps) ||X||``. A dense one is read in tiles of rows and loses nothing.
+    ``||X - U U'||`` is ``frobenius_residual(X, U, U.T)``.
 
-    A lazy ``X`` does as a sparse one where ``products`` are at hand, ``||X||^2``, ``W'X`` and ``W'W``, so that it need
-    not be read again; without them it is read once, and nothing is lost. Others do not need them.
+    Parameters
+    ----------
+    X : Operand or array of shape (n, d)
+    W : array of shape (n, k)
+    H : array of shape (k, d)
+    products : tuple of ``||X||^2``, ``W'X`` and ``W'W``, optional
+        Save another reading of a sparse matrix or of chunks; a dense matrix in memory does not need them.
+
+    Returns
+    -------
+    number
 
     Examples
     --------
@@ -359,26 +328,19 @@ def frobenius_residual(X: Array, W: Array, H: Array, products: tuple[float, Arra
     >>> float(frobenius_residual(np.array([[3.0, 4.0]]), np.zeros((1, 1)), np.ones((1, 2))))
     5.0
     """
-    if is_lazy(X):
-        return _lazy_residual(X, W, H) if products is None else _residual_of_products(H, *products)
-    xp = namespace(X, W, H)
-    if is_sparse(X):
-        norm = xp.sum(xp.astype(entries(X), xp.float64) ** 2)
-        return xp.sqrt(xp.clip(norm - 2 * xp.sum(W * (X @ H.T)) + xp.sum((W.T @ W) * (H @ H.T)), 0, None))
-    rows = max(1, TILE // max(X.shape[1], 1))
-    tiles = (slice(i, i + rows) for i in range(0, X.shape[0], rows))
-    return xp.sqrt(sum(xp.sum((X[t] - W[t] @ H) ** 2) for t in tiles))
+    X, xp = operand(X), namespace(H)
+    if products is not None and (is_chunked(X.data) or is_sparse(X.data)):
+        squared, WtX, WtW = products
+        rest = squared - 2 * xp.sum(WtX * H) + xp.sum(WtW * (H @ H.T))
+    else:
+        rest = X.total(_squared_residual, H, along=(W,))
+    return xp.sqrt(xp.clip(rest, 0, None))
 
 
-def _residual_of_products(H: Array, squared: float, WtX: Array, WtW: Array) -> float:
-    return max(float(squared - 2 * (WtX * H).sum() + (WtW * (H @ H.T)).sum()), 0.0) ** 0.5
-
-
-def _lazy_residual(X: Array, W: Array, H: Array) -> float:
-    sums = total(over_chunks(_squared_residual, X, W, small=(H,)))
-    return opened(evaluate(sums)[0])[0] ** 0.5
-
-
-def _squared_residual(X: NDArray[Any], W: NDArray[Any], H: NDArray[Any]) -> tuple[float]:
-    rest = X - W @ H
-    return (float(np.vdot(rest, rest)),)
+def _squared_residual(rows: Array, W: Array, H: Array) -> Array:
+    xp = namespace(H)
+    if is_sparse(rows):
+        return _squared_entries(rows) - 2 * xp.sum(W * (rows @ H.T)) + xp.sum((W.T @ W) * (H @ H.T))
+    height = max(1, TILE // max(rows.shape[1], 1))
+    tiles = (slice(i, i + height) for i in range(0, rows.shape[0], height))
+    return sum(xp.sum((rows[tile] - W[tile] @ H) ** 2) for tile in tiles)

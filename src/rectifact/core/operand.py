@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import array_api_compat
@@ -144,6 +144,13 @@ class Operand:
         """
         return function(self.data, *along, *small)
 
+    def again(self) -> "Operand":
+        """The matrix for a second reading in the same computation, for rows that wait for a pending total.
+
+        Chunks are made again; kept for the second reading, they would fill the memory of the workers.
+        """
+        return self
+
     def sweep(
         self,
         function: Callable[..., tuple[Any, ...]],
@@ -262,6 +269,14 @@ class Chunks(Operand):
     ) -> Array:
         """Lazy rows in the same chunks."""
         return self._rows(_boxes(function, (self.data, *along), small), columns, dtype, _opened)
+
+    def again(self) -> "Operand":
+        """The same chunks, to be made again."""
+        return self._again
+
+    @cached_property
+    def _again(self) -> "Chunks":
+        return Chunks(_recomputed(self.data))
 
     def sweep(
         self,
@@ -402,10 +417,25 @@ def _drawn(draw: Draw, dtype: Any, place: NDArray[Any]) -> NDArray[Any]:
 
 
 def _recomputed(array: Array) -> Array:
-    """The same lazy array under other names, so that its chunks are made again and not kept."""
-    from dask.graph_manipulation import clone
+    """The same lazy array under other names, so that its chunks are made again and not kept.
 
-    return clone(array, seed="second reading")
+    ``dask.graph_manipulation.clone`` would keep the old names inside tasks that are written out, which those of slices
+    and of rechunked arrays are.
+    """
+    import dask.array
+    from dask._task_spec import TaskRef, convert_legacy_graph
+
+    graph = dict(array.__dask_graph__())
+    again = {key: task for key, task in graph.items() if isinstance(task, TaskRef)}  # in memory for good: a future
+    tasks = convert_legacy_graph({key: task for key, task in graph.items() if key not in again})
+    names = {key: _renamed(key) for key in tasks}
+    again |= {names[key]: task.substitute(names, key=names[key]) for key, task in tasks.items()}
+    name = array.name if (array.name, 0, 0) in again else _renamed(array.name)
+    return dask.array.Array(again, name, array.chunks, meta=array._meta)
+
+
+def _renamed(key: Any) -> Any:
+    return (_renamed(key[0]), *key[1:]) if isinstance(key, tuple) else f"again-{key}"
 
 
 def _persisted(*arrays: Array) -> tuple[Array, ...]:

@@ -22,6 +22,7 @@ __all__ = [
     "canonical_csr",
     "csr",
     "dense_rows",
+    "divide_rows",
     "entries",
     "is_native_sparse",
     "is_sparse",
@@ -219,7 +220,7 @@ def entries(X: Array) -> Array:
 
 
 def with_entries(X: Array, values: Array) -> Array:
-    """The sparse matrix X with other values in the same places.
+    """X with other entries: a sparse matrix keeps the places of those that are stored.
 
     Examples
     --------
@@ -228,7 +229,22 @@ def with_entries(X: Array, values: Array) -> Array:
     """
     if isinstance(X, DeviceCSR):
         return DeviceCSR(values, X.indices, X.indptr, X.shape)
-    return sp.csr_array((values, X.indices, X.indptr), shape=X.shape)
+    return sp.csr_array((values, X.indices, X.indptr), shape=X.shape) if sp.issparse(X) else values
+
+
+def divide_rows(X: Array, divisors: Array) -> Array:
+    """Rows of X divided by a column of numbers; a sparse matrix stays sparse.
+
+    Examples
+    --------
+    >>> divide_rows(np.array([[2.0, 4.0], [3.0, 6.0]]), np.array([[2.0], [3.0]])).tolist()
+    [[1.0, 2.0], [1.0, 2.0]]
+    """
+    if isinstance(X, DeviceCSR):
+        return with_entries(X, X.data / divisors[X.rows(), 0])
+    if sp.issparse(X):
+        return with_entries(X, X.data / np.repeat(divisors[:, 0], np.diff(X.indptr)))
+    return X / divisors
 
 
 def csr(values: Array, rows: Array, columns: Array, shape: tuple[int, int]) -> Array:

@@ -16,7 +16,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from rectifact.core.arrays import Array
 from rectifact.core.lazy import evaluate, opened, over_chunks, persist, rows, summed, total
-from rectifact.core.lazy_linalg import MOST_GRAM_FEATURES, merge_roots, root
+from rectifact.core.linalg import MOST_GRAM_FEATURES, merge_roots, root
 
 __all__ = ["embed_chunks", "filled_factors", "lazy_root", "on_chunks", "sweep_chunks"]
 

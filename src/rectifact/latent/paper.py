@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from rectifact.core.linalg import SVD, lanczos_svd
 from rectifact.core.monitor import Monitor
+from rectifact.core.svd import SVD, lanczos_svd
 from rectifact.kernels.reference import nmd_e_step
 from rectifact.kernels.truncated import truncated_moments
 from rectifact.latent.model import LatentModel

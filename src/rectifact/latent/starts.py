@@ -14,8 +14,8 @@ from scipy.special import ndtri
 
 from rectifact.core.arrays import Array, namespace
 from rectifact.core.lazy import is_lazy, summed
-from rectifact.core.linalg import lanczos_svd, subspace_svd
 from rectifact.core.sparse import DeviceCSR, Shifted, is_sparse, with_entries
+from rectifact.core.svd import lanczos_svd, subspace_svd
 from rectifact.kernels.truncated import truncated_moments
 from rectifact.latent.lazy import filled_factors
 from rectifact.latent.model import LatentModel

@@ -1,4 +1,4 @@
-"""AND: decode by the pseudo-inverse, keep what reaches a falling threshold, then fit the parts anew.
+"""AND: decode by the pseudo-inverse, keep what reaches a falling threshold, then fit the parts again.
 
 References
 ----------
@@ -7,19 +7,17 @@ correlations", ICML 2017.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
-
-import numpy as np
+from functools import partial
+from typing import Literal, NamedTuple
 
 from rectifact.core.arrays import Array, eps, namespace
-from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, recomputed, total
-from rectifact.core.linalg import frobenius_residual, gram_inverse, on_cuda, pseudo_inverse
+from rectifact.core.linalg import frobenius_residual, pseudo_inverse, solve_gram, squared_norm
 from rectifact.core.monitor import Monitor
-from rectifact.core.rectify import Schedule, relu
+from rectifact.core.operand import Operand, operand
+from rectifact.core.rectify import Schedule
 from rectifact.kernels import relu_columns
-from rectifact.parts.samples import squared_norm
 
-__all__ = ["Decoding", "Factorization", "Threshold", "and_nmf", "decode", "descend", "stage"]
+__all__ = ["Factorization", "Levels", "Threshold", "and_nmf", "decode", "descend", "products", "stage"]
 
 
 @dataclass(frozen=True)
@@ -37,11 +35,15 @@ class Threshold:
 
     Parameters
     ----------
-    schedule : threshold by stage
-    unit : ``"component"``, times the largest weight of each part, free of scale; ``"absolute"``, as in [1]
-    noise : standard deviation of the noise in one entry of X; a weight gets ``noise`` times the norm of the
-        decoding vector of its part, and thresholds stay above ``multiple`` times that
-    multiple : how many standard deviations
+    schedule : Schedule
+        Threshold of each stage.
+    unit : {"component", "absolute"}, default "component"
+        ``"component"`` multiplies by the largest weight of each part, free of scale; ``"absolute"`` is as in [1].
+    noise : float, default 0
+        Standard deviation of the noise in one entry of X. A weight gets ``noise`` times the norm of the decoding vector
+        of its part, and thresholds stay above ``multiple`` times that.
+    multiple : float, default 1.5
+        Number of standard deviations.
     """
 
     schedule: Schedule
@@ -50,73 +52,16 @@ class Threshold:
     multiple: float = 1.5
 
 
-@dataclass(frozen=True)
-class Decoding:
-    """Weights (n_samples, n_components), and by part: thresholds, largest weight; whether only noise holds them up."""
+class Levels(NamedTuple):
+    """Thresholds and largest weights by part (n_components,), and whether all thresholds stand on the noise floor."""
 
-    W: Array
     thresholds: Array
     largest: Array
     on_floor: Array
 
 
-def decode(X: Array, H: Array, threshold: Threshold, t: int, seen: Array | float = 0.0) -> Decoding:
-    """Weights of the samples in stage ``t``: ``relu(X @ pinv(H))`` with a threshold for each part.
-
-    ``seen`` are the largest weights of earlier samples, which are the unit where X has no larger ones.
-    """
-    xp, inverse = namespace(H), pseudo_inverse(H)
-    Z = X @ inverse
-    largest = xp.maximum(xp.max(Z, axis=0), seen + xp.zeros_like(H[:, 0]))
-    thresholds, on_floor = _levels(largest, inverse, threshold, t)
-    return Decoding(relu_columns(Z, thresholds), thresholds, largest, on_floor)
-
-
-def _levels(largest: Array, inverse: Array, threshold: Threshold, t: int) -> tuple[Array, Array]:
-    """Thresholds of the parts in stage ``t`` from their largest weights, and whether only noise holds them up."""
-    xp = namespace(inverse)
-    falling = threshold.schedule(t) * (largest if threshold.unit == "component" else xp.ones_like(largest))
-    floor = threshold.multiple * threshold.noise * xp.linalg.vector_norm(inverse, axis=0)
-    return xp.maximum(falling, floor), xp.all(falling <= floor)
-
-
-def stage(X: Array, H: Array, threshold: Threshold, t: int, seen: Array | float = 0.0) -> tuple[Decoding, Array, Array]:
-    """Weights W of the samples in stage ``t``, as :func:`decode` finds them, and all that the parts need: W'X and W'W.
-
-    A lazy X is read twice in one computation, for the largest weights and for the products, and not kept meanwhile.
-    """
-    if not is_lazy(X):
-        weights = decode(X, H, threshold, t, seen)
-        return weights, (X.T @ weights.W).T, weights.W.T @ weights.W
-    inverse = pseudo_inverse(H)
-    tops = total(over_chunks(_largest, X, small=(inverse, seen)), _larger)
-    sums = total(over_chunks(_products, recomputed(X), small=(inverse, tops, threshold, t)))
-    (largest,), (WtX, WtW) = map(opened, evaluate(tops, sums))
-    thresholds, on_floor = _levels(largest, inverse, threshold, t)
-    meta = np.empty((0, 0), dtype=X.dtype)
-    W = X.map_blocks(_weights, inverse, thresholds, chunks=(X.chunks[0], (H.shape[0],)), dtype=X.dtype, meta=meta)
-    return Decoding(W, thresholds, largest, on_floor), WtX, WtW
-
-
-def _weights(X: Array, inverse: Array, thresholds: Array) -> Array:
-    return relu(X @ inverse, thresholds)
-
-
-def _largest(X: Array, inverse: Array, seen: Array | float) -> tuple[Array]:
-    return (np.maximum(np.max(X @ inverse, axis=0), seen),)
-
-
-def _larger(one: tuple[Array], other: tuple[Array]) -> tuple[Array]:
-    return (np.maximum(one[0], other[0]),)
-
-
-def _products(X: Array, inverse: Array, tops: tuple[Array], threshold: Threshold, t: int) -> tuple[Any, Any]:
-    W = _weights(X, inverse, _levels(tops[0], inverse, threshold, t)[0])
-    return W.T @ X, W.T @ W
-
-
 def and_nmf(
-    X: Array,
+    X: Operand | Array,
     H: Array,
     *,
     threshold: Threshold,
@@ -130,13 +75,19 @@ def and_nmf(
 
     Parameters
     ----------
-    X : array or sparse array of shape (n_samples, n_features), of any sign
-    H : array of shape (n_components, n_features), parts to start from
-    threshold : thresholds of the stages, one stage an iteration
-    monitor : its loss is the relative error ``||X - W H|| / ||X||``. It need not fall, and while thresholds do it is
-        no measure of convergence.
-    n_inner, step : gradient steps of a stage (T in [1]) and their size (eta); None is as many as it takes, and the
-        largest safe size. See :func:`descend`.
+    X : Operand or array of shape (n_samples, n_features)
+        Samples, of any sign.
+    H : array of shape (n_components, n_features)
+        Parts to start from.
+    threshold : Threshold
+        Thresholds of the stages, one stage per iteration.
+    monitor : Monitor
+        Its loss is the relative error ``||X - W H|| / ||X||``. It need not fall, and while thresholds do it does not
+        measure convergence.
+    n_inner : int, optional
+        Gradient steps of a stage (T in [1]); as many as it takes by default. See :func:`descend`.
+    step : float, optional
+        Size of a step (eta in [1]); the largest safe size by default.
 
     Returns
     -------
@@ -154,35 +105,116 @@ def and_nmf(
     >>> total_correlation_error(found.H, topics.components) < 1e-8
     True
     """
+    X = operand(X)
     squared = squared_norm(X)
-    norm = squared**0.5
+    rounding = 10 * eps(H)  # a smaller relative error says nothing
     H = monitor.resume(H)
     for t in monitor:
-        weights, WtX, WtW = stage(X, H, threshold, t)
-        H = descend(H, WtX, WtW, n_inner=n_inner, step=step)
+        W, levels, WtX, WtW = stage(X, H, threshold, t)  # decode, then threshold
+        H = descend(H, WtX, WtW, n_inner=n_inner, step=step)  # update
         monitor.record(
-            lambda: max(
-                float(frobenius_residual(X, weights.W, H, (squared, WtX, WtW)) / norm), 10 * eps(H)
-            ),  # less is rounding
-            settled=lambda: threshold.schedule.settled(t) or bool(weights.on_floor),
+            lambda: max(float(frobenius_residual(X, W, H, (squared, WtX, WtW))) / squared**0.5, rounding),
+            settled=lambda: threshold.schedule.settled(t) or bool(levels.on_floor),
             state=lambda: H,
         )
-    return Factorization(weights.W, H, weights.thresholds)
+    return Factorization(W, H, levels.thresholds)
+
+
+def stage(
+    X: Operand | Array, H: Array, threshold: Threshold, t: int, seen: Array | float = 0.0
+) -> tuple[Array, Levels, Array, Array]:
+    """Weights of the samples in stage ``t``, as :func:`decode` finds them, and all that the parts need: W'X and W'W.
+
+    It is one computation, also for chunks.
+
+    Returns
+    -------
+    W : array of shape (n_samples, n_components)
+    levels : Levels
+    WtX : array of shape (n_components, n_features)
+    WtW : array of shape (n_components, n_components)
+    """
+    X = operand(X)
+    W, levels = decode(X, H, threshold, t, seen)
+    levels, (WtX, WtW) = X.evaluate(levels, X.again().pending(products, along=(W,)))
+    return W, levels, WtX, WtW
+
+
+def decode(
+    X: Operand | Array, H: Array, threshold: Threshold, t: int, seen: Array | float = 0.0
+) -> tuple[Array, Levels]:
+    """Weights of the samples in stage ``t``: ``relu(X @ pinv(H))`` with a threshold for each part.
+
+    Parameters
+    ----------
+    X : Operand or array of shape (n_samples, n_features)
+    H : array of shape (n_components, n_features)
+    threshold : Threshold
+    t : int
+        Number of the stage, from 0.
+    seen : float or array of shape (n_components,), default 0
+        Largest weights of earlier samples, which are the unit where X has no larger ones.
+
+    Returns
+    -------
+    W : array of shape (n_samples, n_components)
+        Lazy for chunks.
+    levels : Levels
+        Pending for chunks.
+    """
+    xp, inverse = namespace(H), pseudo_inverse(H)
+    Z = operand(operand(X) @ inverse)
+    floor = threshold.multiple * threshold.noise * xp.linalg.vector_norm(inverse, axis=0)
+    seen = seen + xp.zeros_like(H[:, 0])
+    levels = Z.pending(_levels, threshold.schedule(t), threshold.unit, floor, seen, combine=_higher)
+    return Z.again().map_rows(_above, levels, columns=H.shape[0]), levels
+
+
+def _levels(Z: Array, falling: float, unit: str, floor: Array, seen: Array) -> Levels:
+    xp = namespace(Z)
+    largest = xp.maximum(xp.max(Z, axis=0), seen)
+    wanted = falling * (largest if unit == "component" else xp.ones_like(largest))
+    return Levels(xp.maximum(wanted, floor), largest, xp.all(wanted <= floor))
+
+
+def _higher(one: Levels, other: Levels) -> Levels:
+    """Levels of two chunks together: a threshold rises with the largest weight."""
+    xp = namespace(one.largest)
+    thresholds, largest = (xp.maximum(a, b) for a, b in zip(one[:2], other[:2], strict=True))
+    return Levels(thresholds, largest, one.on_floor & other.on_floor)
+
+
+def _above(Z: Array, levels: Levels) -> Array:
+    return relu_columns(Z, levels.thresholds)
+
+
+def products(rows: Array, W: Array) -> tuple[Array, Array]:
+    """``W'X`` and ``W'W``."""
+    return (rows.T @ W).T, W.T @ W
 
 
 def descend(H: Array, WtX: Array, WtW: Array, *, n_inner: int | None = None, step: float | None = None) -> Array:
     r"""``n_inner`` gradient steps of size ``step`` on :math:`\frac12 \|X - WH\|^2` in H, all at once.
 
     Along an eigenvector of ``WtW`` with the eigenvalue :math:`\lambda`, T steps of size :math:`\eta` take H the
-    part :math:`1 - (1 - \eta\lambda)^T` of the way to the least squares solution. So a stage costs the same for
+    share :math:`1 - (1 - \eta\lambda)^T` of the way to the least squares solution. So a stage costs the same for
     any T, and ``n_inner=None`` goes all the way. Parts without any weight have :math:`\lambda = 0` and stay.
 
     Parameters
     ----------
     H : array of shape (n_components, n_features)
-    WtX, WtW : products of the weights, ``W.T @ X`` and ``W.T @ W``
-    n_inner : number of steps T, None for the limit
-    step : size eta, None for 1 over the largest eigenvalue
+    WtX : array of shape (n_components, n_features)
+        ``W.T @ X``.
+    WtW : array of shape (n_components, n_components)
+        ``W.T @ W``.
+    n_inner : int, optional
+        Number of steps T; the limit of infinitely many by default.
+    step : float, optional
+        Size eta; 1 over the largest eigenvalue by default.
+
+    Returns
+    -------
+    array of shape (n_components, n_features)
 
     Examples
     --------
@@ -190,12 +222,10 @@ def descend(H: Array, WtX: Array, WtW: Array, *, n_inner: int | None = None, ste
     >>> descend(np.zeros((1, 1)), np.array([[4.0]]), np.array([[2.0]]))
     array([[2.]])
     """
-    if n_inner is None and on_cuda(H):  # all the way, without the eigenvalues
-        return H + gram_inverse(WtW) @ (WtX - WtW @ H)
-    xp = namespace(H)
-    values, vectors = xp.linalg.eigh(WtW)
-    largest = xp.clip(values[-1], eps(H) ** 4, None)
-    way = 1 - (1 - (step or 1 / largest) * values) ** n_inner if n_inner else xp.ones_like(values)
-    seen = values > len(values) * eps(H) * values[-1]
-    gain = xp.where(seen, way / xp.where(seen, values, 1.0), 0.0)
-    return H + (vectors * gain) @ (vectors.T @ (WtX - WtW @ H))
+    share = None if n_inner is None else partial(_share_of_the_way, n_inner, step)
+    return H + solve_gram(WtW, WtX - WtW @ H, share)
+
+
+def _share_of_the_way(n_inner: int, step: float | None, values: Array) -> Array:
+    largest = namespace(values).clip(values[-1], eps(values) ** 4, None)
+    return 1 - (1 - (step or 1 / largest) * values) ** n_inner

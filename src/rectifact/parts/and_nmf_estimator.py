@@ -1,4 +1,4 @@
-"""AND with scikit-learn's manners."""
+"""Scikit-learn estimator for AND."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, eps, namespace
 from rectifact.core.errors import InputError
-from rectifact.core.lazy import evaluate
 from rectifact.core.linalg import frobenius_residual, pseudo_inverse
 from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
-from rectifact.core.rectify import Geometric, relu
-from rectifact.core.sparse import is_sparse
+from rectifact.core.operand import Operand, operand
+from rectifact.core.rectify import Geometric
+from rectifact.core.threads import small_products
 from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_context
 from rectifact.io.checkpoint import open_checkpoint
-from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, stage
-from rectifact.parts.base import PartsTransformer
-from rectifact.parts.samples import Norm, choose_norm, divided, sample_norms
-from rectifact.parts.starts import Subspace
+from rectifact.kernels import relu_columns
+from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, products, stage
+from rectifact.parts.base import PartsTransformer, Start
+from rectifact.parts.samples import choose_norm, normalized, sample_norms
 
 __all__ = ["ANDNMF"]
 
@@ -39,59 +39,98 @@ class Stream:
     stage: int = 0
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What a fit or the first batch of a stream decides: samples divided by norms, start, thresholds, for the user."""
+
+    samples: Operand
+    norms: Array | float
+    start: Start
+    threshold: Threshold
+    resolved: dict[str, Any]
+
+
 class ANDNMF(PartsTransformer):
     """Recovers the parts of mixtures: ``X ~ W @ components_`` with weights ``W >= 0`` and parts of any sign.
 
-    Where parts are often absent from samples, the true parts are found, up to scale, also when weights are correlated
-    [1]_. Parts get the norm 1, l1 for non-negative data and l2 else, so that weights carry the scale:
+    Where parts are often absent from samples, the true parts are found, up to scale, even when weights are correlated
+    [1]_. Parts have norm 1, l1 for non-negative data and l2 otherwise, so that weights carry the scale:
     ``fit(c * X)`` finds the same parts, and weights times ``c``.
 
     Parameters
     ----------
-    n_components : number of parts
-    init : where to start.
+    n_components : int
+        Number of parts.
+    init : {"auto", "ica", "spa", "anchor", "nndsvd"} or array of shape (n_components, n_features), default "auto"
+        Where to start.
 
         - ``"ica"``: directions of largest skewness, in the leading subspace of the data;
         - ``"spa"``: samples that are nearly pure; ``"anchor"``: anchor words, for counts; ``"nndsvd"``: singular
           vectors;
-        - an array (n_components, n_features);
-        - ``"auto"``: ``"ica"``, or ``"spa"`` for less than ten samples per part.
-    threshold : at first, weights below this many times the largest weight of their part count as zero;
-        ``"auto"`` is 0.5, or 0.1 from a given array, which is taken to be nearer
-    threshold_decay : what the threshold is divided by in each iteration. The error follows the threshold.
-        1.3 is fast; the published 1.1 is safer; 1 keeps it constant, and does not converge.
-    noise_floor : thresholds stay above this many standard deviations of the noise, as it arrives at the weights;
-        ``"auto"`` is 1.5; 0 switches it off; about 3 is better for counts
-    normalize : norm that samples are divided by during the fit, ``"l1"``, ``"l2"`` or None; ``"auto"`` is l1 for
-        data that is non-negative but for noise, and l2 else. Weights are given for the samples as they were.
-    unit : ``"component"``, thresholds in parts of the largest weight; ``"absolute"``, as published
-    n_inner, step : gradient steps in each iteration (published: 50), and their size; None is as many as it takes, and
-        the largest safe size
-    compress : whether to work in the leading subspace of the data, of dimension ``n_components``; ``"auto"`` does if
-        samples have more nonzeros than that and ``n_inner`` is None. A stage then costs the same for any number of
-        features.
-    decode : how ``transform`` finds weights: ``"relu"``, as during the fit, or ``"nnls"``, non-negative least squares,
-        which fits noisy samples better and takes longer
-    forgetting : what the statistics of earlier batches are multiplied by in ``partial_fit``
-    max_iter, tol : the threshold falls to ``tol`` times its unit or to the noise floor; from there on the fit stops
-        when the relative error changes by less than ``tol`` times its first value
-    random_state : for the start ``"ica"``
-    verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
-    callbacks : called with each row of the history; a true value stops the run
-    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
-    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
-        none, the fit begins
+        - an array: parts to start from;
+        - ``"auto"``: ``"ica"``, or ``"spa"`` for fewer than ten samples per part.
+    threshold : float or "auto", default "auto"
+        At first, weights below this share of the largest weight of their part count as zero; ``"auto"`` is 0.5, or 0.1
+        from a given array, which is taken to be nearer.
+    threshold_decay : float, default 1.3
+        The threshold is divided by this in each iteration. The error follows the threshold. 1.3 is fast; the published
+        1.1 is safer; 1 keeps it constant, and does not converge.
+    noise_floor : float or "auto", default "auto"
+        Thresholds stay above this many standard deviations of the noise in the weights; ``"auto"`` is 1.5; 0 switches
+        it off; about 3 is better for counts.
+    normalize : {"auto", "l1", "l2"} or None, default "auto"
+        Norm that samples are divided by during the fit; ``"auto"`` is l1 for data that is non-negative but for noise,
+        and l2 otherwise. Weights are given for the samples as they were.
+    unit : {"component", "absolute"}, default "component"
+        ``"component"``: thresholds as shares of the largest weight; ``"absolute"``: as published.
+    n_inner : int, optional
+        Gradient steps in each iteration (published: 50); None takes as many as needed.
+    step : float, optional
+        Size of these steps; None is the largest safe size.
+    compress : bool or "auto", default "auto"
+        Whether to work in the leading subspace of the data, of dimension ``n_components``. A stage then costs the same
+        for any number of features. ``"auto"`` does if samples have more nonzeros than that and ``n_inner`` is None.
+    decode : {"relu", "nnls"}, default "relu"
+        How ``transform`` finds weights: as during the fit, or by non-negative least squares, which fits noisy samples
+        better and takes longer.
+    forgetting : float, default 0.5
+        The statistics of earlier batches are multiplied by this in ``partial_fit``.
+    max_iter : int, default 200
+        Most iterations.
+    tol : float, default 1e-6
+        The threshold falls to ``tol`` times its unit or to the noise floor; from there on the fit stops when the
+        relative error changes by less than ``tol`` times its first value.
+    random_state : int, Generator, RandomState or None, default None
+        Seed for the start ``"ica"``.
+    verbose : bool or int, default False
+        Whether to log progress; ``logging.basicConfig(level="INFO")`` shows it.
+    callbacks : sequence of callables, optional
+        Called with each row of the history; a true value stops the run.
+    checkpoint : str or path, optional
+        Folder in which ``fit`` saves its state while it runs, made if it is missing; None saves nothing.
+    resume : bool, default False
+        Whether to continue the interrupted fit in that folder, which must have the same data and parameters. Without
+        one, the fit starts from the beginning.
 
     Attributes
     ----------
-    components_ : array (n_components, n_features), the parts, largest contribution first unless ``init`` gave them an
-        order; zeros where X has a lower rank
-    thresholds_ : array (n_components,), the least weight that counts, of samples divided by their norm
-    reconstruction_err_ : Frobenius norm of ``X - W @ components_`` at the end of ``fit``
-    n_iter_, converged_, stop_reason_, history_ : how the fit went; the loss is the relative error of the samples
-        divided by their norms
-    resolved_ : what was chosen: ``init``, ``threshold``, ``normalize``, ``compress``, ``rank``, ``noise`` (standard
-        deviation in one entry of a sample divided by its norm)
+    components_ : array of shape (n_components, n_features)
+        The parts, largest contribution first unless ``init`` gave them an order; zeros where X has a lower rank.
+    thresholds_ : array of shape (n_components,)
+        The least weight that counts, for samples divided by their norm.
+    reconstruction_err_ : float
+        Frobenius norm of ``X - W @ components_`` at the end of ``fit``.
+    n_iter_ : int
+        Number of iterations, or of batches of a stream.
+    converged_ : bool
+        Whether the fit converged.
+    stop_reason_ : str
+        Why it stopped; ``"stream"`` after ``partial_fit``.
+    history_ : list of dict
+        One row per iteration; the loss is the relative error of the samples divided by their norms.
+    resolved_ : dict
+        What was chosen: ``init``, ``threshold``, ``noise_floor``, ``normalize``, ``compress``, ``rank``, ``noise``
+        (standard deviation in one entry of a sample divided by its norm).
 
     See Also
     --------
@@ -173,33 +212,35 @@ class ANDNMF(PartsTransformer):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
-        """Find the parts of the samples X (n_samples, n_features), dense, sparse or dask's."""
-        X = check_matrix(self, X)
+        """Find the parts of the samples X (n_samples, n_features): dense, sparse, or a Dask array."""
+        data = check_matrix(self, X)
+        X = operand(data)
         self._check_scale(X)
         if self.step is not None and self.n_inner is None:
-            raise InputError(
-                f"step={self.step} is the size of n_inner steps, and n_inner is None. Give both, or neither."
-            )
-        checkpoint = open_checkpoint(self, X)
-        samples, norms = self._normalized(X, first=True)
-        space = self._subspace(samples)
-        H = self._start(X, space)
-        threshold = self._threshold(space, H)
+            what = f"step={self.step} is the size of n_inner steps, and n_inner is None."
+            raise InputError(what, "Give both, or neither.", option=("step", "n_inner"))
+        checkpoint = open_checkpoint(self, data)
+        plan = self._plan(X, first_batch=False)
+        samples, H, space = plan.samples, plan.start.H, plan.start.space
         compressed = self._compressed(samples, H.shape[0] <= space.rank)
-        data, start = (space.coordinates, H @ space.basis) if compressed else (samples, H)
         monitor = monitor_of(self, checkpoint=checkpoint)
-        found = self._run(data, start, threshold, monitor)
-        WtX, WtW, largest = evaluate(
-            (samples.T @ found.W).T, found.W.T @ found.W, namespace(found.W).max(found.W, axis=0)
-        )
+        if compressed:
+            found = self._run(operand(space.coordinates), H @ space.basis, plan.threshold, monitor)
+        else:
+            found = self._run(samples, H, plan.threshold, monitor)
+        sums = samples.again().pending(products, along=(found.W,))
+        largest = operand(found.W).pending(_column_maxima, combine=namespace(H).maximum)
+        (WtX, WtW), largest = samples.evaluate(sums, largest)
+        self._check_weights(largest)
         H = found.H
         if compressed:  # back to all features, as the last stage would have done it
-            H = descend(H @ space.svd.Vt, WtX, WtW, n_inner=self.n_inner, step=self.step)
-        order = self._order(WtW, H)
+            H = descend(H @ space.Vt, WtX, WtW, n_inner=self.n_inner, step=self.step)
+        order = _order(H, WtW, plan.start)
         H, WtX, WtW, thresholds = H[order], WtX[order], WtW[order][:, order], found.thresholds[order]
+        self.resolved_ = plan.resolved | {"compress": compressed}
         self._set_parts(H, thresholds)
-        self._stream = Stream(H, WtX, WtW, largest[order], threshold, monitor.n_iter)
-        self.reconstruction_err_ = float(frobenius_residual(X, self._weights(samples, norms), self.components_))
+        self._stream = Stream(H, WtX, WtW, largest[order], plan.threshold, monitor.n_iter)
+        self.reconstruction_err_ = float(frobenius_residual(X, self._weights(samples, plan.norms), self.components_))
         set_fit_report(self, monitor)
         return self
 
@@ -213,19 +254,21 @@ class ANDNMF(PartsTransformer):
         first = not hasattr(self, "_stream")
         X = check_matrix(self, X, reset=first)
         if first:
+            X = operand(X)
             self._check_scale(X)
+            plan = self._plan(X, first_batch=True)
+            samples, stream = plan.samples, Stream(plan.start.H, 0.0, 0.0, 0.0, plan.threshold)
+            self.resolved_ = plan.resolved
         else:
             self._check_alike(X)
-        samples, _ = self._normalized(X, first=first)
-        stream = self._open_stream(X, samples) if first else self._stream
+            (samples, _), stream = normalized(operand(X), self.resolved_["normalize"]), self._stream
         seen = self.forgetting * stream.largest
-        weights, WtX, WtW = stage(samples, stream.H, stream.threshold, stream.stage, seen)
+        _, levels, WtX, WtW = stage(samples, stream.H, stream.threshold, stream.stage, seen)
         WtX, WtW = self.forgetting * stream.WtX + WtX, self.forgetting * stream.WtW + WtW
         H = descend(stream.H, WtX, WtW, n_inner=self.n_inner, step=self.step)
-        self._stream = Stream(H, WtX, WtW, weights.largest, stream.threshold, stream.stage + 1)
-        self._set_parts(H, weights.thresholds)
-        self.n_iter_, self.converged_, self.stop_reason_ = self._stream.stage, False, "stream"
-        self.history_: list[dict[str, float]] = []
+        self._stream = Stream(H, WtX, WtW, levels.largest, stream.threshold, stream.stage + 1)
+        self._set_parts(H, levels.thresholds)
+        self._set_stream_report(self._stream.stage)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -233,72 +276,71 @@ class ANDNMF(PartsTransformer):
         check_is_fitted(self)
         X = check_matrix(self, X, reset=False)
         self._check_alike(X)
-        return self._weights(*self._normalized(X))
+        return self._weights(*normalized(operand(X), self.resolved_["normalize"]))
 
-    def _run(self, data: Array, start: Array, threshold: Threshold, monitor: Monitor) -> Factorization:
-        """The algorithm, and a sentence where its steps were too large for it, or it left nothing."""
+    def _plan(self, X: Operand, *, first_batch: bool) -> Plan:
+        norm = choose_norm(X) if self.normalize == "auto" else self.normalize
+        samples, norms = normalized(X, norm)
+        start = self._find_start(X, samples, first_batch=first_batch)
+        first = self.threshold
+        if first == "auto":
+            first = 0.1 if start.name == "given" else 0.5
+        schedule = Geometric(first, self.threshold_decay, floor=max(self.tol, eps(start.H)) if self.tol else 0.0)
+        multiple = 1.5 if self.noise_floor == "auto" else self.noise_floor
+        threshold = Threshold(schedule, unit=self.unit, noise=start.space.noise, multiple=multiple)
+        resolved = {"normalize": norm, "init": start.name, "rank": start.space.rank, "threshold": first}
+        resolved |= {"noise_floor": multiple, "noise": start.space.noise}
+        return Plan(samples, norms, start, threshold, resolved)
+
+    def _compressed(self, samples: Operand, possible: bool) -> bool:
+        """Whether to work in the subspace, which must have room for all parts that are given."""
+        cheaper = self.n_components < samples.stored_per_row and self.n_inner is None
+        return possible and (cheaper if self.compress == "auto" else bool(self.compress))
+
+    def _run(self, X: Operand, start: Array, threshold: Threshold, monitor: Monitor) -> Factorization:
+        """The algorithm, and an error where its steps were too large."""
+        what = f"The parts grew beyond all bounds with step={self.step}."
+        diverged = InputError(what, "Use step=None, the largest safe one.", option="step")
+        multiplications = X.shape[0] * start.shape[0] * max(X.stored_per_row, start.shape[0])
         try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                found = and_nmf(data, start, threshold=threshold, monitor=monitor, n_inner=self.n_inner, step=self.step)
-        except np.linalg.LinAlgError:
-            monitor.stop_reason = "not_finite"
+            with np.errstate(over="ignore", invalid="ignore"), small_products(multiplications):
+                found = and_nmf(X, start, threshold=threshold, monitor=monitor, n_inner=self.n_inner, step=self.step)
+        except np.linalg.LinAlgError as error:
+            raise diverged from error
         if monitor.stop_reason == "not_finite":
-            raise InputError(
-                f"The parts grew beyond all bounds with step={self.step}. Use step=None, the largest safe one."
-            )
-        if not bool(evaluate(namespace(found.W).any(found.W > 0))[0]):
-            raise InputError(
-                f"No weight reaches its threshold: noise_floor={self.noise_floor} or the parts given as init leave "
-                "nothing. Lower noise_floor, or use init='auto'."
-            )
+            raise diverged
         return found
 
-    def _weights(self, samples: Array, norms: Array) -> Array:
+    def _check_weights(self, largest: Array) -> None:
+        if not float(namespace(largest).max(largest)) > 0:
+            what = "No weight reaches its threshold: noise_floor={} or the parts given as init leave nothing."
+            remedy, command = "Lower noise_floor, or use init='auto'.", "Lower noise_floor in Python."
+            raise InputError(what.format(self.noise_floor), remedy, option=("noise_floor", "init"), command=command)
+
+    def _weights(self, samples: Operand, norms: Array | float) -> Array:
         if self.decode == "nnls":
-            W = self._nonnegative_least_squares(samples)
-        else:
-            W = relu(samples @ pseudo_inverse(self.components_), self.thresholds_)
-        return W * norms[:, None]
-
-    def _normalized(self, X: Array, first: bool = False) -> tuple[Array, Array]:
-        """Samples divided by their norms, and the norms; the first time it is decided which norm."""
-        if first:
-            norm: Norm = choose_norm(X) if self.normalize == "auto" else self.normalize
-            self.resolved_: dict[str, Any] = {"normalize": norm}
-        norms = sample_norms(X, self.resolved_["normalize"])
-        return divided(X, norms), norms
-
-    def _threshold(self, space: Subspace, H: Array) -> Threshold:
-        start = self.threshold
-        if start == "auto":
-            start = 0.1 if self.resolved_["init"] == "given" else 0.5
-        multiple = 1.5 if self.noise_floor == "auto" else self.noise_floor
-        self.resolved_ |= {"threshold": start, "noise_floor": multiple, "noise": space.noise}
-        schedule = Geometric(start, self.threshold_decay, floor=max(self.tol, eps(H)) if self.tol else 0.0)
-        return Threshold(schedule, unit=self.unit, noise=space.noise, multiple=multiple)
-
-    def _compressed(self, X: Array, possible: bool) -> bool:
-        """Whether to work in the subspace, which must have room for all parts that are given."""
-        per_sample = X.nnz / X.shape[0] if is_sparse(X) else X.shape[1]
-        cheaper = self.n_components < per_sample and self.n_inner is None
-        compressed = possible and (cheaper if self.compress == "auto" else bool(self.compress))
-        self.resolved_["compress"] = compressed
-        return compressed
-
-    def _order(self, WtW: Array, H: Array) -> Array:
-        """Largest contribution to the samples first; parts that were given to start from keep their places."""
-        xp = namespace(H)
-        if self.resolved_["init"] == "given":
-            return xp.arange(H.shape[0], device=H.device)
-        return xp.argsort(-xp.sqrt(xp.linalg.diagonal(WtW)) * xp.linalg.vector_norm(H, axis=1))
-
-    def _open_stream(self, X: Array, samples: Array) -> Stream:
-        space = self._subspace(samples, first_batch=True)
-        H = self._start(X, space)
-        return Stream(H, 0.0, 0.0, 0.0, self._threshold(space, H))
+            return self._nonnegative_least_squares(samples) * norms
+        inverse = pseudo_inverse(self.components_)
+        return samples.map_rows(_kept, inverse, self.thresholds_, columns=inverse.shape[1]) * norms
 
     def _set_parts(self, H: Array, thresholds: Array) -> None:
         """Parts of norm 1, thresholds to match, and zeros for what the data does not have."""
         size = sample_norms(H, self.resolved_["normalize"] or "l2")
-        self.components_ = self._padded(H / size[:, None])
-        self.thresholds_ = self._padded((thresholds * size)[:, None])[:, 0]
+        self.components_ = self._padded(H / size)
+        self.thresholds_ = self._padded(thresholds[:, None] * size)[:, 0]
+
+
+def _column_maxima(W: Array) -> Array:
+    return namespace(W).max(W, axis=0)
+
+
+def _kept(rows: Array, inverse: Array, thresholds: Array) -> Array:
+    return relu_columns(rows @ inverse, thresholds)
+
+
+def _order(H: Array, WtW: Array, start: Start) -> Array:
+    """Largest contribution to the samples first; parts that were given to start from keep their places."""
+    xp = namespace(H)
+    if start.name == "given":
+        return xp.arange(H.shape[0], device=H.device)
+    return xp.argsort(-xp.sqrt(xp.linalg.diagonal(WtW)) * xp.linalg.vector_norm(H, axis=1))

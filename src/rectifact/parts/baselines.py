@@ -8,23 +8,30 @@ tensor factorization", ICA 2007.
 """
 
 from rectifact.core.arrays import Array, namespace
-from rectifact.core.linalg import frobenius_residual, nnls_gram
+from rectifact.core.linalg import frobenius_residual, nnls_gram, squared_norm
 from rectifact.core.monitor import Monitor
+from rectifact.core.operand import Operand, operand
 from rectifact.kernels import hals_sweep
 from rectifact.parts.and_nmf import Factorization
-from rectifact.parts.samples import squared_norm
 
 __all__ = ["anls", "hals"]
 
 
-def anls(X: Array, H: Array, *, monitor: Monitor) -> Factorization:
+def anls(X: Operand | Array, H: Array, *, monitor: Monitor) -> Factorization:
     """Weights, then parts, each by non-negative least squares with block principal pivoting [1].
 
     Parameters
     ----------
-    X : non-negative array or sparse array of shape (n_samples, n_features)
-    H : array of shape (n_components, n_features), parts to start from
-    monitor : its loss is the relative error ``||X - W H|| / ||X||``, which cannot rise
+    X : Operand or array of shape (n_samples, n_features)
+        Non-negative, in memory.
+    H : array of shape (n_components, n_features)
+        Parts to start from.
+    monitor : Monitor
+        Its loss is the relative error ``||X - W H|| / ||X||``, which cannot rise.
+
+    Returns
+    -------
+    Factorization
 
     Examples
     --------
@@ -33,15 +40,16 @@ def anls(X: Array, H: Array, *, monitor: Monitor) -> Factorization:
     >>> bool(found.W.min() >= 0 and found.H.min() >= 0)
     True
     """
+    X = operand(X)
     norm = squared_norm(X) ** 0.5
     for _ in monitor:
         W = nnls_gram(H @ H.T, (X @ H.T).T).T
-        H = nnls_gram(W.T @ W, (X.T @ W).T)
+        H = nnls_gram(W.T @ W, X.rmatmul(W))
         monitor.record(lambda: frobenius_residual(X, W, H) / norm)
     return Factorization(W, H, namespace(H).zeros_like(H[:, 0]))
 
 
-def hals(X: Array, H: Array, *, monitor: Monitor) -> Factorization:
+def hals(X: Operand | Array, H: Array, *, monitor: Monitor) -> Factorization:
     """One part after another by non-negative least squares (HALS, [2]), compiled.
 
     Parameters and result are those of :func:`anls`; weights start at zero.
@@ -53,10 +61,11 @@ def hals(X: Array, H: Array, *, monitor: Monitor) -> Factorization:
     >>> bool(found.W.min() >= 0 and found.H.min() >= 0)
     True
     """
-    xp, norm = namespace(H), squared_norm(X) ** 0.5
+    X, xp = operand(X), namespace(H)
+    norm = squared_norm(X) ** 0.5
     W, parts = xp.zeros_like(X @ H.T), xp.asarray(H.T, copy=True)
     for _ in monitor:
         W = hals_sweep(W, parts.T @ parts, X @ parts)
-        parts = hals_sweep(parts, W.T @ W, X.T @ W)
+        parts = hals_sweep(parts, W.T @ W, X.rmatmul(W).T)
         monitor.record(lambda: frobenius_residual(X, W, parts.T) / norm)
     return Factorization(W, parts.T, xp.zeros_like(H[:, 0]))

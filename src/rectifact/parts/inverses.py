@@ -30,8 +30,10 @@ def least_infinity_inverse(H: Array, *, n_jobs: int | None = None) -> Array:
 
     Parameters
     ----------
-    H : array of shape (n_components, n_features) with independent rows
-    n_jobs : linear programs at a time, as in joblib
+    H : array of shape (n_components, n_features)
+        Rows must be independent.
+    n_jobs : int, optional
+        Linear programs solved in parallel, as in joblib.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rectifact.core.arrays import Array, eps, namespace
-from rectifact.core.lazy import evaluate, is_lazy
+from rectifact.core.operand import Operand, operand
 from rectifact.core.rectify import shifted_relu
 
 __all__ = [
@@ -32,13 +32,22 @@ class Purifier:
     """Parts H (n_components, n_features), and what the first batch has fixed for all that follow.
 
     ``thresholds`` (n_components,) are subtracted from decoded weights; ``gain`` is r of Algorithm 1 in [1]: it makes
-    the covariance as large as the parts. Estimated anew in every step it would diverge.
+    the covariance as large as the parts. Estimated again in every step it would diverge.
     """
 
     H: Array
     thresholds: Array
     gain: Array
     n_steps: int = 0
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Decoded weights W (n_samples, n_components), and the products W'X and W'W that came with them."""
+
+    W: Array
+    WtX: Array
+    WtW: Array
 
 
 def step_size(step: float, t: int) -> float:
@@ -57,8 +66,8 @@ def step_size(step: float, t: int) -> float:
 def sampling_floor(n_components: int, n_samples: int) -> float:
     """Relative l1 error of a part to expect from ``n_samples`` samples in all, without any noise.
 
-    The covariance of weights is never inverted here, so that of independent weights enters as it was sampled: each
-    of the other parts with about ``1 / sqrt(n_samples)``.
+    The covariance of the weights is never inverted, so the sampled covariance of independent weights stays in the
+    parts: about ``1 / sqrt(n_samples)`` of each other part.
 
     Examples
     --------
@@ -68,67 +77,97 @@ def sampling_floor(n_components: int, n_samples: int) -> float:
     return n_components / n_samples**0.5
 
 
-def cross_covariance(W: Array, X: Array) -> Array:
+def cross_covariance(W: Array, X: Operand | Array) -> Array:
     """Covariance (n_components, n_features) of weights and samples, neither of which is centred in memory."""
-    return _covariance(W, (X.T @ W).T, *_means(W, X))
+    X = operand(X)
+    return _covariance(X.shape[0], *X.total(_moments, along=(W,)))
 
 
-def _means(W: Array, X: Array) -> tuple[Array, Array]:
-    """Means of weights and samples."""
+def _moments(rows: Array, W: Array) -> tuple[Array, Array]:
+    """``V'X`` and ``V'V`` for the weights with a column of ones, ``V = [W, 1]``: all products and sums."""
     xp = namespace(W)
-    return xp.mean(W, axis=0), X.T @ xp.ones_like(W[:, 0]) / W.shape[0]
+    V = xp.concat([W, xp.ones_like(W[:, :1])], axis=1)
+    return (rows.T @ V).T, V.T @ V
 
 
-def _covariance(W: Array, WtX: Array, mean_W: Array, mean_X: Array) -> Array:
-    return WtX / W.shape[0] - mean_W[:, None] * mean_X[None, :]
+def _covariance(n: int, VtX: Array, VtV: Array) -> Array:
+    return VtX[:-1] / n - (VtV[:-1, -1:] / n) * (VtX[-1:] / n)
 
 
-def decode_shifted(X: Array, H: Array, thresholds: Array | float, inverse: Inverse) -> Array:
+def decode_shifted(X: Operand | Array, H: Array, thresholds: Array | float, inverse: Inverse) -> Array:
     """Weights ``shifted_relu(X @ H^+, thresholds)``, equation (2) of [1]: what is kept is also shifted."""
-    return shifted_relu(X @ inverse(H), thresholds)
+    return operand(X).map_rows(_decoded, inverse(H), thresholds, columns=H.shape[0])
 
 
-def begin(X: Array, H: Array, *, threshold: float, inverse: Inverse, balance: bool = False) -> Purifier:
+def _decoded(rows: Array, inverse: Array, thresholds: Array | float) -> Array:
+    return shifted_relu(rows @ inverse, thresholds)
+
+
+def begin(X: Operand | Array, H: Array, *, threshold: float, inverse: Inverse, balance: bool = False) -> Purifier:
     """Fix thresholds and gain by the first batch of samples; the gain is not finite where weights do not vary.
 
     Parameters
     ----------
-    X : array or sparse array of shape (n_samples, n_features), of any sign
-    H : array of shape (n_components, n_features), parts to start from
-    threshold : in parts of the largest weight that each part has in this batch
-    inverse : left inverse of the parts, (n_components, n_features) -> (n_features, n_components)
-    balance : whether parts are first scaled so that weights have the same second moment (section 6 of [1])
+    X : Operand or array of shape (n_samples, n_features)
+        Samples, of any sign.
+    H : array of shape (n_components, n_features)
+        Parts to start from.
+    threshold : float
+        As a share of the largest weight that each part has in this batch.
+    inverse : callable
+        Left inverse of the parts, (n_components, n_features) -> (n_features, n_components).
+    balance : bool, default False
+        Whether parts are first scaled so that weights have the same second moment (section 6 of [1]).
+
+    Returns
+    -------
+    Purifier
     """
-    xp = namespace(H)
+    X, xp = operand(X), namespace(H)
+    n = X.shape[0]
     if balance:
-        W = decode_shifted(X, H, 0.0, inverse)
-        (moments,) = evaluate(namespace(W).mean(W**2, axis=0))
+        moments = operand(decode_shifted(X, H, 0.0, inverse)).total(_squares) / n
         H = H * xp.sqrt(xp.where(moments > 0, moments, xp.ones_like(moments)))[:, None]
     P = inverse(H)
-    Z = X @ P
-    largest, size = evaluate(namespace(Z).max(Z, axis=0), namespace(Z).mean(Z**2))
+    Z = operand(X @ P)
+    largest, squares = Z.evaluate(Z.pending(_largest, combine=xp.maximum), Z.pending(_squares))
     thresholds = threshold * xp.clip(largest, 0, None)
-    (C,) = evaluate(2 * cross_covariance(shifted_relu(Z, thresholds), X))
+    C = 2 * cross_covariance(Z.map_rows(shifted_relu, thresholds, columns=H.shape[0]), X)
     own = xp.sort(xp.sum(C * P.T, axis=1))
     middle = own[own.shape[0] // 2]
-    varies = middle > 1e3 * eps(H) * size  # else it is rounding
+    varies = middle > 1e3 * eps(H) * xp.mean(squares) / n  # else it is rounding
     return Purifier(H, thresholds, 1 / xp.where(varies, middle, xp.zeros_like(middle)))
 
 
-@dataclass(frozen=True)
-class Weights:
-    """Decoded weights W (n_samples, n_components); of a lazy X also the products W'X and W'W, which came with them."""
-
-    W: Array
-    WtX: Array | None = None
-    WtW: Array | None = None
+def _squares(W: Array) -> Array:
+    return namespace(W).sum(W**2, axis=0)
 
 
-def purify(state: Purifier, X: Array, *, eta: float, inverse: Inverse) -> tuple[Purifier, Weights]:
-    r"""One step of Algorithm 1 in [1] on the samples X; returns the new state and the weights it decoded.
+def _largest(Z: Array) -> Array:
+    return namespace(Z).max(Z, axis=0)
+
+
+def purify(state: Purifier, X: Operand | Array, *, eta: float, inverse: Inverse) -> tuple[Purifier, Weights]:
+    r"""One step of Algorithm 1 in [1] on the samples X.
 
     The update is :math:`H \leftarrow (1-\eta) H + \eta r E[(x-x')(w-w')^T]`. The expectation over pairs of samples is
     twice their covariance, so no pairs are drawn.
+
+    Parameters
+    ----------
+    state : Purifier
+    X : Operand or array of shape (n_samples, n_features)
+    eta : float
+        Size of the step.
+    inverse : callable
+        As in :func:`begin`.
+
+    Returns
+    -------
+    Purifier
+        The new state.
+    Weights
+        What was decoded with the old one.
 
     Examples
     --------
@@ -142,11 +181,8 @@ def purify(state: Purifier, X: Array, *, eta: float, inverse: Inverse) -> tuple[
     >>> bool(abs(state.H[0, 1] / state.H[0, 0]) < 0.05)
     True
     """
-    W = decode_shifted(X, state.H, state.thresholds, inverse)
-    if is_lazy(X):
-        WtX, WtW, *means = evaluate((X.T @ W).T, W.T @ W, *_means(W, X))
-        weights, C = Weights(W, WtX, WtW), _covariance(W, WtX, *means)
-    else:
-        weights, C = Weights(W), cross_covariance(W, X)
-    H = (1 - eta) * state.H + eta * state.gain * 2 * C
-    return replace(state, H=H, n_steps=state.n_steps + 1), weights
+    X = operand(X)
+    W = decode_shifted(X, state.H, state.thresholds, inverse)  # decode, then threshold
+    VtX, VtV = X.total(_moments, along=(W,))
+    H = (1 - eta) * state.H + eta * state.gain * 2 * _covariance(X.shape[0], VtX, VtV)  # update
+    return replace(state, H=H, n_steps=state.n_steps + 1), Weights(W, VtX[:-1], VtV[:-1, :-1])

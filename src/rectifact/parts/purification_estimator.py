@@ -1,4 +1,4 @@
-"""Purification with scikit-learn's manners."""
+"""Scikit-learn estimator for Purification."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,15 +11,16 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array
-from rectifact.core.errors import InputError
-from rectifact.core.linalg import frobenius_residual, pseudo_inverse
+from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.linalg import frobenius_residual, pseudo_inverse, squared_norm
 from rectifact.core.monitor import Callback, monitor_of, set_fit_report
+from rectifact.core.operand import Operand, operand
+from rectifact.core.threads import small_products
 from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_context
 from rectifact.io.checkpoint import open_checkpoint
 from rectifact.parts.base import PartsTransformer
 from rectifact.parts.inverses import INVERSES, least_infinity_inverse
 from rectifact.parts.purification import Purifier, begin, decode_shifted, purify, sampling_floor, step_size
-from rectifact.parts.samples import squared_norm
 
 __all__ = ["PurificationNMF"]
 
@@ -31,39 +32,64 @@ class PurificationNMF(PartsTransformer):
     """Recovers parts from a stream of samples with independent weights, in spite of adversarial noise.
 
     It needs fresh samples: call ``partial_fit`` with batch after batch. Weights are decoded by a linear map and a
-    shifted ReLU, and the parts move toward the covariance of samples and weights [1]_. What is left of the error after
-    n samples in all is about ``n_components / sqrt(n)`` for each part, and by the theory up to twice the noise that an
+    shifted ReLU, and the parts move toward the covariance of samples and weights [1]_. After n samples in all, the
+    error of each part is about ``n_components / sqrt(n)``, plus, by the theory, up to twice the noise that an
     adversary adds to one sample. For a fixed sample :class:`ANDNMF` is the better choice, and ``fit`` warns where it is
     far better.
 
     Parameters
     ----------
-    n_components : number of parts
-    init : where to start, see :class:`ANDNMF`
-    threshold : subtracted from decoded weights, in parts of the largest weight that each part has in the first batch
-    step : of ``fit`` and the first step of a stream, between 0 and 1. Later ones make the parts the mean over all
-        batches, with the start counted as ``1/step - 1`` batches.
-    inverse : ``"pinv"``, the pseudo-inverse; ``"min-inf"``, the left inverse that lets the least adversarial noise
-        through, one linear program per part and hundreds of times as slow
-    balance : whether to begin by scaling the parts so that all weights have the same second moment
-    n_jobs : linear programs at a time for ``inverse="min-inf"``
-    max_iter, tol : of ``fit``, which takes the same samples in each iteration: stop when the relative error changes by
-        less than ``tol`` times its first value
-    random_state : for the start ``"ica"``
-    verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
-    callbacks : called with each row of the history; a true value stops the run
-    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
-    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
-        none, the fit begins
+    n_components : int
+        Number of parts.
+    init : {"auto", "ica", "spa", "anchor", "nndsvd"} or array of shape (n_components, n_features), default "auto"
+        Where to start, see :class:`ANDNMF`.
+    threshold : float, default 0.2
+        Subtracted from decoded weights, as a share of the largest weight that each part has in the first batch.
+    step : float, default 0.5
+        Size of the steps of ``fit`` and of the first step of a stream, above 0 and at most 1. Later steps of a stream
+        make the parts the mean over all batches, with the start counted as ``1/step - 1`` batches.
+    inverse : {"pinv", "min-inf"}, default "pinv"
+        ``"pinv"``: the pseudo-inverse; ``"min-inf"``: the left inverse that lets the least adversarial noise through,
+        one linear program per part and hundreds of times as slow.
+    balance : bool, default False
+        Whether to begin by scaling the parts so that all weights have the same second moment.
+    n_jobs : int, optional
+        Linear programs solved in parallel for ``inverse="min-inf"``.
+    max_iter : int, default 100
+        Most iterations of ``fit``, which takes the same samples in each.
+    tol : float, default 1e-4
+        ``fit`` stops when the relative error changes by less than ``tol`` times its first value.
+    random_state : int, Generator, RandomState or None, default None
+        Seed for the start ``"ica"``.
+    verbose : bool or int, default False
+        Whether to log progress; ``logging.basicConfig(level="INFO")`` shows it.
+    callbacks : sequence of callables, optional
+        Called with each row of the history; a true value stops the run.
+    checkpoint : str or path, optional
+        Folder in which ``fit`` saves its state while it runs, made if it is missing; None saves nothing.
+    resume : bool, default False
+        Whether to continue the interrupted fit in that folder, which must have the same data and parameters. Without
+        one, the fit starts from the beginning.
 
     Attributes
     ----------
-    components_ : array (n_components, n_features), the parts; scaling X scales them
-    thresholds_ : array (n_components,)
-    reconstruction_err_ : Frobenius norm of ``X - W @ components_`` at the end of ``fit``
-    n_iter_, converged_, stop_reason_, history_ : how the fit went
-    resolved_ : what was chosen: ``init``, ``rank``, and ``sampling_floor``, the relative error of a part that is to be
-        expected from so many samples alone
+    components_ : array of shape (n_components, n_features)
+        The parts; scaling X scales them.
+    thresholds_ : array of shape (n_components,)
+        What is subtracted from decoded weights.
+    reconstruction_err_ : float
+        Frobenius norm of ``X - W @ components_`` at the end of ``fit``.
+    n_iter_ : int
+        Number of iterations, or of batches of a stream.
+    converged_ : bool
+        Whether the fit converged.
+    stop_reason_ : str
+        Why it stopped; ``"stream"`` after ``partial_fit``.
+    history_ : list of dict
+        One row per iteration.
+    resolved_ : dict
+        What was chosen: ``init``, ``rank``, and ``sampling_floor``, the relative error of a part to expect from this
+        number of samples alone.
 
     See Also
     --------
@@ -134,24 +160,26 @@ class PurificationNMF(PartsTransformer):
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
         """Find the parts of a fixed sample X (n_samples, n_features); warns where it is too small for that."""
-        X = check_matrix(self, X)
-        checkpoint = open_checkpoint(self, X)
-        state = self._begin(X, first_batch=False)
-        floor = self._set_floor(X.shape[0])
+        data = check_matrix(self, X)
+        X = operand(data)
+        checkpoint = open_checkpoint(self, data)
+        state, start = self._begin(X, first_batch=False)
+        floor = sampling_floor(self.n_components, X.shape[0])
         if floor > WORTHLESS_FLOOR:
-            warnings.warn(
-                f"From {X.shape[0]} samples PurificationNMF can tell {self.n_components} parts apart to about "
-                f"{floor:.0%} only. Use ANDNMF, or give fresh samples to partial_fit.",
-                UserWarning,
-                stacklevel=3,
-            )
+            parts = f"{self.n_components} parts apart to about {floor:.0%} only."
+            what = f"From {X.shape[0]} samples PurificationNMF can tell {parts}"
+            remedy, command = "Use ANDNMF, or give fresh samples to partial_fit.", "Use --method and."
+            warnings.warn(FitWarning(what, remedy, command=command), stacklevel=3)
         squared, monitor = squared_norm(X), monitor_of(self, checkpoint=checkpoint)
         state = monitor.resume(state)
-        for _ in monitor:
-            state, seen = purify(state, X, eta=self.step, inverse=self._inverse)
-            products = (squared, seen.WtX, seen.WtW)
-            monitor.record(lambda: frobenius_residual(X, seen.W, state.H, products) / squared**0.5, state=lambda: state)
-        self._set_state(state, X.shape[0])
+        with small_products(X.shape[0] * X.stored_per_row * self.n_components):
+            for _ in monitor:
+                state, seen = purify(state, X, eta=self.step, inverse=self._inverse)
+                products = (squared, seen.WtX, seen.WtW)
+                monitor.record(
+                    lambda: frobenius_residual(X, seen.W, state.H, products) / squared**0.5, state=lambda: state
+                )
+        self._set_state(state, start, X.shape[0])
         W = decode_shifted(X, self.components_, self.thresholds_, self._inverse)
         self.reconstruction_err_ = float(frobenius_residual(X, W, self.components_))
         set_fit_report(self, monitor)
@@ -164,12 +192,11 @@ class PurificationNMF(PartsTransformer):
         X = check_matrix(self, X, reset=first)
         if not first:
             self._check_alike(X)
-        state = self._begin(X, first_batch=True) if first else self._state
+        X = operand(X)
+        state, start = self._begin(X, first_batch=True) if first else (self._state, self.resolved_)
         state, _ = purify(state, X, eta=step_size(self.step, state.n_steps), inverse=self._inverse)
-        self._set_state(state, X.shape[0] + (0 if first else self._n_seen))
-        self._set_floor(self._n_seen)
-        self.n_iter_, self.converged_, self.stop_reason_ = state.n_steps, False, "stream"
-        self.history_: list[dict[str, float]] = []
+        self._set_state(state, start, X.shape[0] + (0 if first else self._n_seen))
+        self._set_stream_report(state.n_steps)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -177,29 +204,24 @@ class PurificationNMF(PartsTransformer):
         check_is_fitted(self)
         X = check_matrix(self, X, reset=False)
         self._check_alike(X)
-        return decode_shifted(X, self.components_, self.thresholds_, self._inverse)
+        return decode_shifted(operand(X), self.components_, self.thresholds_, self._inverse)
 
     def _inverse(self, H: Array) -> Array:
         return pseudo_inverse(H) if self.inverse == "pinv" else least_infinity_inverse(H, n_jobs=self.n_jobs)
 
-    def _begin(self, X: Array, first_batch: bool) -> Purifier:
-        self.resolved_: dict[str, Any] = {}
+    def _begin(self, X: Operand, *, first_batch: bool) -> tuple[Purifier, dict[str, Any]]:
+        """The state before the first step, and what was chosen for it."""
         self._check_scale(X)
-        H = self._start(X, self._subspace(X, first_batch=first_batch))
+        start = self._find_start(X, X, first_batch=first_batch)
         with np.errstate(divide="ignore"):
-            state = begin(X, H, threshold=self.threshold, inverse=self._inverse, balance=self.balance)
+            state = begin(X, start.H, threshold=self.threshold, inverse=self._inverse, balance=self.balance)
         if not 0 < float(state.gain) < np.inf:
-            raise InputError(
-                f"The weights of the parts do not vary between the {X.shape[0]} sample(s) of X. Give more, and "
-                "different ones."
-            )
-        return state
+            what = f"The weights of the parts do not vary between the {X.shape[0]} samples of X."
+            raise InputError(what, "Give more, and different ones.")
+        return state, {"init": start.name, "rank": start.space.rank}
 
-    def _set_floor(self, n_samples: int) -> float:
-        self.resolved_["sampling_floor"] = sampling_floor(self.n_components, n_samples)
-        return self.resolved_["sampling_floor"]
-
-    def _set_state(self, state: Purifier, n_seen: int) -> None:
+    def _set_state(self, state: Purifier, chosen: dict[str, Any], n_seen: int) -> None:
         self._state, self._n_seen = state, n_seen
         self.components_ = self._padded(state.H)
         self.thresholds_ = self._padded(state.thresholds[:, None])[:, 0]
+        self.resolved_ = {**chosen, "sampling_floor": sampling_floor(self.n_components, n_seen)}

@@ -1,4 +1,4 @@
-"""Where the search for parts begins, when nobody knows them.
+"""Where the search for parts begins when none are given.
 
 AND and Purification are proved to end at the truth from a start in its neighbourhood. These functions find one
 from the data alone, as an array (n_components, n_features).
@@ -16,14 +16,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from rectifact.core.arrays import Array, eps, namespace, normal_like, to_host, to_like
-from rectifact.core.errors import InputError
-from rectifact.core.lazy import draw_rows, evaluate, is_lazy, opened, over_chunks, persist, total
-from rectifact.core.lazy_linalg import lazy_subspace_svd
-from rectifact.core.linalg import SVD, lanczos_svd, nnls_gram, procrustes, subspace_svd
-from rectifact.parts.samples import squared_norm
+from rectifact.core.arrays import Array, eps, namespace, normal_like, to_csr, to_like
+from rectifact.core.linalg import nnls_gram, procrustes, successive_projection
+from rectifact.core.operand import Operand, operand
+from rectifact.core.sparse import divide_rows
+from rectifact.core.svd import truncated_svd
 
 __all__ = [
     "STARTS",
@@ -45,18 +43,27 @@ ICA_SAMPLES_PER_PART = 10
 class Subspace:
     """The leading singular subspace of X: what the parts span, if there is little noise.
 
-    ``coordinates`` (n_samples, rank) are ``X @ basis`` for the orthonormal ``basis`` (n_features, rank), and
-    ``noise`` is the root mean square of what is outside, per entry.
+    Attributes
+    ----------
+    coordinates : array of shape (n_samples, rank)
+        ``X @ basis``, kept in memory.
+    s : array of shape (rank,)
+        Singular values, descending.
+    Vt : array of shape (rank, n_features)
+        Right singular vectors.
+    noise : float
+        Root mean square of what is outside, per entry.
     """
 
-    svd: SVD
     coordinates: Array
+    s: Array
+    Vt: Array
     noise: float
 
     @property
     def basis(self) -> Array:
         """Orthonormal columns (n_features, rank)."""
-        return self.svd.Vt.T
+        return self.Vt.T
 
     @property
     def rank(self) -> int:
@@ -64,7 +71,7 @@ class Subspace:
         return int(self.coordinates.shape[1])
 
 
-def subspace(X: Array, rank: int, *, seed: int = 0) -> Subspace:
+def subspace(X: Operand | Array, rank: int, *, seed: int = 0) -> Subspace:
     """Leading ``rank`` directions of X, fewer where X has a lower rank.
 
     Examples
@@ -73,24 +80,19 @@ def subspace(X: Array, rank: int, *, seed: int = 0) -> Subspace:
     >>> subspace(np.outer([1.0, 2.0, 3.0], [1.0, 1.0]), 2).rank
     1
     """
+    X = operand(X)
     n, d = X.shape
-    rank = min(rank, n, d)
-    if is_lazy(X):
-        (U, s, Vt), squared = lazy_subspace_svd(X, rank, n_iter=30, tol=1e-8, seed=seed)
-    elif sp.issparse(X):  # the long flat spectrum of a sparse matrix would take a block method many rounds
-        (U, s, Vt), squared = lanczos_svd(X, rank, tol=1e-6, seed=seed), float(squared_norm(X))
-    else:
-        (U, s, Vt), squared = subspace_svd(X, rank, n_iter=30, tol=1e-8, seed=seed), float(squared_norm(X))
+    (U, s, Vt), squared = truncated_svd(X, min(rank, n, d), seed=seed)
     xp = namespace(s)
     rounding = 10 * eps(s)
     found = int(xp.sum(xp.astype(s > rounding * s[0], xp.int64))) if float(s[0]) > 0 else 0
     sign = _signs(Vt[:found])
-    U, s, Vt = U[:, :found] * sign, s[:found], Vt[:found] * sign[:, None]
+    s, Vt = s[:found], Vt[:found] * sign[:, None]
     rest = max(squared - float(xp.sum(s**2)), 0.0) / max(n * (d - found), 1)
     # Below the rounding of the two sums nothing can be said: exact data has no noise.
     noise = rest**0.5 if rest * n * d > 10 * rounding * squared else 0.0
-    (coordinates,) = persist(U * s)  # far smaller than X, and read in each iteration
-    return Subspace(SVD(coordinates / s if is_lazy(X) else U, s, Vt), coordinates, noise)
+    (coordinates,) = X.keep(U[:, :found] * (sign * s))  # far smaller than X, and read in each iteration
+    return Subspace(coordinates, s, Vt, noise)
 
 
 def _signs(rows: Array) -> Array:
@@ -108,138 +110,156 @@ def ica_start(space: Subspace, rng: np.random.Generator, *, n_iter: int = 200) -
 
     Parameters
     ----------
-    space : leading subspace of the samples
-    rng : of the Gamma numbers and the first rotation
-    n_iter : most rounds; about ten are typical
+    space : Subspace
+        Leading subspace of the samples.
+    rng : Generator
+        Draws the Gamma numbers and the first rotation.
+    n_iter : int, default 200
+        Most rounds; about ten are typical.
+
+    Returns
+    -------
+    array of shape (rank, n_features)
     """
-    Y = space.coordinates
-    like = space.svd.s
-    xp, (n, k) = namespace(like), Y.shape
-    factors = draw_rows(rng, _gamma_column, Y)
-    Y = Y * (factors.astype(Y.dtype) if is_lazy(Y) else to_like(factors, like))
-    centred = Y - evaluate(namespace(Y).mean(Y, axis=0))[0]
-    (covariance,) = evaluate(centred.T @ centred / n)
-    values, vectors = xp.linalg.eigh(covariance)
+    coordinates, like = operand(space.coordinates), space.s
+    xp, (n, k) = namespace(like), coordinates.shape
+    Y = operand(space.coordinates * coordinates.draw_rows(rng, _gamma_column))
+    centred = operand(Y.data - Y.total(_column_sums) / n)
+    values, vectors = xp.linalg.eigh(centred.total(_gram) / n)
     vectors = vectors * _signs(vectors.T)
     scale = xp.sqrt(xp.clip(values, float(values[-1]) * eps(like) * k, None))
-    (white,) = persist(centred @ (vectors / scale))
+    white = operand(*centred.keep(centred @ (vectors / scale)))
     rotation, _ = xp.linalg.qr(normal_like(rng, (k, k), like))
     for _ in range(n_iter):
         before = rotation
-        sources = white @ rotation.T
-        (moments,) = evaluate((sources**2).T @ white)
+        moments = white.total(_third_moments, rotation)
         rotation = procrustes(moments, xp.eye(k, dtype=like.dtype, device=like.device))
         if float(xp.min(xp.abs(xp.sum(rotation * before, axis=1)))) > 1 - 1e-4:
             break
     # u^2 leads to positive skewness, so weights point the right way already.
-    return (rotation * scale) @ vectors.T @ space.svd.Vt
+    return (rotation * scale) @ vectors.T @ space.Vt
 
 
 def _gamma_column(rng: np.random.Generator, n_rows: int) -> Any:
     return rng.gamma(2.0, size=(n_rows, 1))
 
 
+def _column_sums(rows: Array) -> Array:
+    return namespace(rows).sum(rows, axis=0)
+
+
+def _gram(rows: Array) -> Array:
+    return rows.T @ rows
+
+
+def _third_moments(rows: Array, rotation: Array) -> Array:
+    return ((rows @ rotation.T) ** 2).T @ rows
+
+
 def spa_start(space: Subspace) -> Array:
     """Samples that are nearly pure: the successive projection algorithm [2] in the leading subspace.
 
-    Takes the sample of largest norm, removes its direction from all, and so on.
+    Takes the sample of largest norm, removes its direction from all, and so on. Samples stay where they are: what is
+    removed is a small projector, and each step is one total.
+
+    Returns
+    -------
+    array of shape (rank, n_features)
     """
-    if is_lazy(space.coordinates):
-        return _successive_rows(space.coordinates, space.rank) @ space.svd.Vt
-    chosen = _successive_projection(space.coordinates, space.rank)
-    return space.coordinates[chosen] @ space.svd.Vt
+    like, samples = space.s, operand(space.coordinates)
+    xp, chosen = namespace(like), []
+    projector = xp.eye(space.rank, dtype=like.dtype, device=like.device)
+    for _ in range(space.rank):
+        _, row = samples.total(_longest, projector, combine=_longer)
+        chosen.append(row)
+        longest = row @ projector
+        direction = longest / xp.clip(xp.linalg.vector_norm(longest), eps(like) ** 4, None)
+        projector = projector - (projector @ direction.T) * direction
+    return xp.concat(chosen) @ space.Vt
 
 
-def anchor_start(X: Array, n_components: int, *, min_samples: int = 20) -> Array:
+def _longest(rows: Array, projector: Array) -> tuple[Array, Array]:
+    """Squared length of the row that the projector leaves longest, and the row itself; without waiting for a device."""
+    xp = namespace(rows)
+    lengths = xp.sum((rows @ projector) ** 2, axis=1)
+    return xp.max(lengths), xp.take(rows, xp.reshape(xp.argmax(lengths), (1,)), axis=0)
+
+
+def _longer(one: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
+    return one if one[0] >= other[0] else other
+
+
+def anchor_start(X: Operand | Array, n_components: int, *, min_samples: int = 20) -> Array:
     """Topics from anchor words [3]: features that occur in one part only, found by SPA on co-occurrences.
 
     Parameters
     ----------
-    X : non-negative array or sparse array (n_samples, n_features), such as word counts
-    n_components : number of parts
-    min_samples : rarer features are no anchors; fewer are asked for where the data is small
+    X : Operand or array of shape (n_samples, n_features)
+        Non-negative and in memory, such as word counts.
+    n_components : int
+        Number of parts.
+    min_samples : int, default 20
+        Features of fewer samples are not taken as anchors; where the data is small, fewer are enough.
+
+    Returns
+    -------
+    array of shape (n_components, n_features)
     """
-    counts = sp.csr_array(to_host(X)).astype(np.float64)
+    X = operand(X)
+    counts = to_csr(X.data)
     Q = np.maximum(_co_occurrences(counts), 0)
     frequency = Q.sum(axis=1)
     rows = Q / np.where(frequency > 0, frequency, 1)[:, None]
     seen = np.bincount(counts.nonzero()[1], minlength=counts.shape[1])
     common = seen >= min(min_samples, np.sort(seen)[-min(n_components, len(seen))])
-    anchors = rows[_successive_projection(np.where(common[:, None], rows, 0), n_components)]
+    anchors = rows[successive_projection(np.where(common[:, None], rows, 0), n_components)]
     shares_of_parts = nnls_gram(anchors @ anchors.T, anchors @ rows.T)
     H = shares_of_parts * frequency
     H = H / np.maximum(H.sum(axis=1, keepdims=True), 1e-300)
-    return to_like(H, X)
+    return to_like(H, X.like)
 
 
-def _co_occurrences(counts: sp.csr_array) -> Any:
+def _co_occurrences(counts: Any) -> Any:
     """Features by features: how often a sample pairs them, each sample weighted alike.
 
-    A word of a text pairs with the other words only, so counts are freed of their diagonal; other data has none.
+    In a text a word pairs with the other words only, so counts are freed of their diagonal; other data has none.
     """
     length = counts.sum(axis=1)
     counted = bool((counts.data == np.round(counts.data)).all()) and bool((length > 1).any())
     pairs = length * (length - 1) if counted else length**2
-    weight = sp.diags_array(np.where(pairs > 0, 1 / np.where(pairs > 0, pairs, 1), 0))
-    scaled = weight @ counts
+    scaled = divide_rows(counts, np.where(pairs > 0, pairs, np.inf)[:, None])
     Q = (scaled.T @ counts).toarray()
     if counted:
         Q[np.diag_indices_from(Q)] -= scaled.sum(axis=0)
     return Q
 
 
-def _successive_projection(rows: Array, n_chosen: int) -> list[int]:
-    """Row numbers chosen by SPA: the longest row, whose direction is then removed from all, and so on."""
-    xp, rest, chosen = namespace(rows), rows, []
-    for _ in range(n_chosen):
-        chosen.append(int(xp.argmax(xp.sum(rest**2, axis=1))))
-        longest = rest[chosen[-1]]
-        direction = longest / xp.clip(xp.linalg.vector_norm(longest), eps(rows) ** 4, None)
-        rest = rest - (rest @ direction)[:, None] * direction[None, :]
-    return chosen
-
-
-def _successive_rows(rows: Array, n_chosen: int) -> Array:
-    """The rows that SPA chooses from a lazy array, one computation each; what is removed is a small projector."""
-    n_columns = rows.shape[1]
-    chosen, projector = np.empty((0, n_columns), dtype=rows.dtype), np.eye(n_columns, dtype=rows.dtype)
-    for _ in range(n_chosen):
-        boxes = over_chunks(_longest, rows, small=(projector,))
-        _, row = opened(evaluate(total(boxes, _longer))[0])
-        chosen = np.concatenate([chosen, row[None]])
-        longest = row @ projector
-        direction = longest / max(float(np.linalg.norm(longest)), eps(rows) ** 4)
-        projector = projector - (projector @ direction)[:, None] * direction[None, :]
-    return chosen
-
-
-def _longest(rows: Any, projector: Any) -> tuple[float, Any]:
-    lengths = ((rows @ projector) ** 2).sum(axis=1)
-    place = int(np.argmax(lengths))
-    return float(lengths[place]), rows[place]
-
-
-def _longer(one: tuple[float, Any], other: tuple[float, Any]) -> tuple[float, Any]:
-    return one if one[0] >= other[0] else other
-
-
 def nndsvd_start(space: Subspace) -> Array:
-    """Positive or negative parts of the singular vectors, whichever carry more (NNDSVD, [4])."""
-    xp = namespace(space.svd.s)
-    U, V = space.svd.U, space.svd.Vt.T
-    above, below = evaluate(*(namespace(U).sum((xp.abs(U) + sign * U) ** 2, axis=0) for sign in (1, -1)))
+    """Positive or negative parts of the singular vectors, whichever carry more (NNDSVD, [4]).
+
+    Returns
+    -------
+    array of shape (rank, n_features)
+    """
+    xp, V = namespace(space.s), space.basis
+    above, below = operand(space.coordinates).total(_sizes_by_sign)
     positive = xp.sqrt(above) * xp.linalg.vector_norm(xp.clip(V, 0, None), axis=0)
     negative = xp.sqrt(below) * xp.linalg.vector_norm(xp.clip(-V, 0, None), axis=0)
     one = xp.ones_like(positive)  # of the type of the data, which a number would widen
     sign = xp.where(positive >= negative, one, -one)
-    return (xp.clip(V * sign, 0, None) * space.svd.s).T
+    return (xp.clip(V * sign, 0, None) * space.s).T
+
+
+def _sizes_by_sign(rows: Array) -> tuple[Array, Array]:
+    xp = namespace(rows)
+    return xp.sum(xp.clip(rows, 0, None) ** 2, axis=0), xp.sum(xp.clip(rows, None, 0) ** 2, axis=0)
 
 
 STARTS = ("ica", "spa", "anchor", "nndsvd")
 
 
 def choose_start(n_samples: int, n_components: int) -> str:
-    """The start that ``init="auto"`` takes: third moments where there are samples enough, else pure samples.
+    """The start that ``init="auto"`` takes: third moments where there are enough samples, else pure samples.
 
     Examples
     --------
@@ -249,12 +269,10 @@ def choose_start(n_samples: int, n_components: int) -> str:
     return "ica" if n_samples >= ICA_SAMPLES_PER_PART * n_components else "spa"
 
 
-def find_start(name: str, X: Array, space: Subspace, rng: np.random.Generator) -> Array:
+def find_start(name: str, X: Operand, space: Subspace, rng: np.random.Generator) -> Array:
     """Parts by the start of this name; as many as the subspace has directions."""
     if name == "ica":
         return ica_start(space, rng)
-    if name == "anchor" and is_lazy(X):
-        raise InputError("init='anchor' works on the host. Use init='auto', or fit X.compute() if memory allows.")
     if name == "anchor":
         return anchor_start(X, space.rank)
     return spa_start(space) if name == "spa" else nndsvd_start(space)
