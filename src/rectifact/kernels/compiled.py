@@ -17,7 +17,7 @@ HALS_ROWS = 64
 def hals_sweep(U: Array, G: Array, B: Array) -> Array:
     """As in ``reference``; rows are independent given ``G``, so one pass over memory serves all columns.
 
-    With one thread the loop is not parallel, so that several Python threads can run one each.
+    With one thread the loop is plain, so that several Python threads may run one each.
     """
     return (_parallel_sweep if get_num_threads() > 1 else _plain_sweep)(U, G, B)
 
@@ -26,7 +26,7 @@ def _sweep(U: Array, G: Array, B: Array) -> Array:
     n, r = U.shape
     for block in prange((n + HALS_ROWS - 1) // HALS_ROWS):
         first, size = block * HALS_ROWS, min(n - block * HALS_ROWS, HALS_ROWS)
-        V = np.zeros((r, HALS_ROWS), U.dtype)  # a tile of U, transposed: the inner loops run over rows and vectorise
+        V = np.zeros((r, HALS_ROWS), U.dtype)  # a block of U, transposed: the inner loops run over rows and vectorise
         step = np.zeros(HALS_ROWS, U.dtype)
         V[:, :size] = U[first : first + size].T
         for k in range(r):
@@ -46,7 +46,7 @@ _plain_sweep = njit(nogil=True, cache=True)(_sweep)
 
 
 def sparse_times(X: Any, U: Array) -> Array:
-    """As in ``reference``, for a scipy CSR array; with one thread the loop is not parallel, as in ``hals_sweep``."""
+    """As in ``reference``, for a scipy CSR array; with one thread the loop is plain, as in ``hals_sweep``."""
     out = np.empty((X.shape[0], U.shape[1]), np.result_type(X.data, U))
     (_parallel_times if get_num_threads() > 1 else _plain_times)(
         X.indptr, X.indices, X.data, np.ascontiguousarray(U), out
@@ -68,8 +68,8 @@ _parallel_times = njit(parallel=True, cache=True)(_times)
 _plain_times = njit(nogil=True, cache=True)(_times)
 
 
-BLOCK = 128  # tasks whose numbers stay in the first-level cache
-PART = 32 * BLOCK  # tasks that a thread takes at once
+BLOCK = 128  # tasks whose numbers stay in the first cache
+PART = 32 * BLOCK  # tasks that one thread takes at a time
 FEW_CLASSES = 4
 LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1 / factorial(k) for k in range(2, 14))
@@ -97,7 +97,7 @@ def crowd_posteriors(
     known: Array,
     posteriors: Array,
 ) -> float:
-    """As in ``reference``; with one thread the loop is not parallel, as in ``hals_sweep``."""
+    """As in ``reference``; with one thread the loop is plain, as in ``hals_sweep``."""
     form = _parallel_posteriors if get_num_threads() > 1 else _plain_posteriors
     return form(indptr, cells, weights, _fixed(log_priors), log_confusions, known, posteriors)
 
@@ -116,7 +116,7 @@ def _posteriors(
     known: Array,
     posteriors: Array,
 ) -> float:
-    """Tile by tile: gather, exponentiate, normalise."""
+    """Tile by tile: gather, exp, normalise."""
     n_tasks, n_classes = len(posteriors), len(log_priors)
     n_parts = (n_tasks + PART - 1) // PART
     evidence = np.zeros(n_parts)
@@ -153,7 +153,7 @@ def _posteriors(
                 bits[j] = (np.int64(n) + 1023) << 52  # the bits of 2^n
             for j in range(used):
                 odds[j] *= powers[j]
-            product = 1.0  # of totals between 1 and n_classes, so that one log serves many
+            product = 1.0  # of totals between 1 and n_classes: one log serves many
             for i in range(block, stop):
                 base, total = (i - block) * n_classes, 0.0
                 for c in range(n_classes):
