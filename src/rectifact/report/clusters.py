@@ -76,9 +76,8 @@ def _matrix(saved: SavedModel) -> Section:
     """Similarities with the nodes ordered by cluster, summed into cells."""
     model = saved.model
     largest = np.asarray(model.membership_).max(axis=1)
-    rank = np.empty(len(largest), dtype=int)
-    rank[np.lexsort((-largest, model.labels_))] = np.arange(len(largest))
     cells = min(CELLS, len(largest))
+    rank = np.argsort(np.lexsort((-largest, model.labels_)))
     place = rank * cells // len(largest)
     S = model.affinity_matrix_.tocoo()
     grid = np.zeros((cells, cells))
