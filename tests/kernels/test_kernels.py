@@ -110,7 +110,7 @@ def test_compiled_crowd_kernels_equal_reference(seed, n_tasks, k):
     assert_allclose(fast, slow, rtol=1e-12)
     slow_counts, fast_counts = (form.crowd_counts(indptr, cells, weights, out[0], 7 * k) for form in FORMS)
     assert_allclose(fast_counts, slow_counts, atol=1e-12)
-    with single_thread():  # the loop that is not parallel, which several Python threads can run at once
+    with single_thread():  # the plain loop, of which several Python threads may run one each
         alone = np.empty((n_tasks, k))
         kernels.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known, alone)
         assert_allclose(alone, out[0], atol=1e-12)

@@ -130,6 +130,22 @@ def test_parts_explain_themselves():
     assert len(blocks_of(full, Images)[0].items) == 4
 
 
+def test_a_model_fitted_in_batches_has_a_report(rng):
+    model = ANDNMF(3, random_state=0).partial_fit(rng.random((40, 8)))
+    assert [section.title for section in report_of(model).sections] == ["Parts"]
+
+
+def test_a_report_says_how_the_fit_ended(rng):
+    X = rng.random((30, 6))
+    fits = {
+        "stopped at the iteration limit.": NMD(2, max_iter=5, tol=0),
+        "stopped: callback.": NMD(2, callbacks=[lambda row: row["iter"] >= 5]),
+        "converged.": NMD(2, max_iter=500, tol=1e-2),
+    }
+    for words, model in fits.items():
+        assert report_of(model.fit(X)).sections[-1].blocks[0].words.endswith(f"iterations; {words}")
+
+
 def test_residuals_without_the_product(rng):
     X, W, H = rng.random((20, 7)), rng.random((20, 3)), rng.standard_normal((3, 7))
     assert_allclose(_residuals(X, W, H), np.linalg.norm(X - W @ H, axis=1))

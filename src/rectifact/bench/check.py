@@ -61,6 +61,8 @@ UNIT = Limit("lower", relative=2.0, absolute=0.0)
 GIGABYTES = Limit("lower", relative=0.5, absolute=0.05)
 MEGABYTES = Limit("lower", relative=0.5, absolute=50)
 
+# The columns that are compared, and how. Other columns are not compared: the papers' figures, bounds, ratios of two
+# times, and what other packages reach in a column of their own.
 LIMITS: dict[str, Limit] = {
     # crowd; its table "auto" has a column of errors for each method
     **dict.fromkeys(("error_%", "majority vote", "MV-EM", "one-coin EM", "auto"), PERCENT_DOWN),
@@ -81,21 +83,16 @@ LIMITS: dict[str, Limit] = {
     "peak_GB": GIGABYTES,
     "above_data_MB": MEGABYTES,
 }
-"""The columns that are compared, and how. Other columns are not compared: the papers' figures, bounds, ratios of two
-times, and what other packages reach in a column of their own."""
 
-PARAMETERS = frozenset(
-    {
-        *("answers", "workers", "threads"),  # crowd
-        *("batch", "gamma", "iterations", "level", "samples"),  # parts
-        *("density", "n_features", "n_samples", "nonzero", "rank", "sweeps"),  # latent
-        *("nodes", "starts"),  # graph
-    }
-)
-"""Columns of numbers that identify a row, in addition to all columns of text."""
-
-TEXT_RESULTS = frozenset({"recovered"})
-"""Columns of text that were measured, and so do not identify a row."""
+# Columns of numbers that identify a row, in addition to all columns of text
+PARAMETERS = {
+    *("answers", "workers", "threads"),  # crowd
+    *("batch", "gamma", "iterations", "level", "samples"),  # parts
+    *("density", "n_features", "n_samples", "nonzero", "rank", "sweeps"),  # latent
+    *("nodes", "starts"),  # graph
+}
+# Columns of text that were measured, and so do not identify a row
+TEXT_RESULTS = {"recovered"}
 
 
 @dataclass(frozen=True)

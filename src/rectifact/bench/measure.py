@@ -4,7 +4,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -90,10 +90,8 @@ def environment() -> dict[str, Any]:
     commit = revision(Path(__file__).parent)
     versions = {}
     for package in ("rectifact", "numpy", "scipy", "scikit-learn", "numba", "pandas", "crowd-kit", "snorkel", "torch"):
-        try:
+        with suppress(PackageNotFoundError):
             versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         **({"revision": commit} if commit else {}),

@@ -13,7 +13,7 @@ BEFORE_RECORDING = 2
 
 
 def recorded(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """``step`` as a function that records itself, for a loop that does not read the state between checks.
+    """``step``, which maps a state to the next one, for a loop that never looks at it between checks.
 
     From the third call on, the *same* tensors are returned each time with new contents, so the loop must not keep
     earlier states.
@@ -21,8 +21,7 @@ def recorded(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
     Parameters
     ----------
     step : callable
-        Maps a state to the next one. A state is a dataclass of tensors, or of further such dataclasses, whose shapes
-        do not change.
+        A state is a dataclass of tensors, or of further such dataclasses, whose shapes do not change.
 
     Returns
     -------

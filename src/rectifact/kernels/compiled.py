@@ -20,7 +20,7 @@ LARGE_LOOP = 1e7
 def hals_sweep(U: Array, G: Array, B: Array) -> Array:
     """As in ``reference``; rows are independent given ``G``, so one pass over memory serves all columns.
 
-    With one thread the loop is not parallel, so that several Python threads can run one each.
+    With one thread the loop is plain, so that several Python threads may run one each.
     """
     return (_parallel_sweep if _several_threads(U.size * len(G)) else _plain_sweep)(U, G, B)
 
@@ -53,7 +53,7 @@ _plain_sweep = njit(nogil=True, cache=True)(_sweep)
 
 
 def sparse_times(X: Any, U: Array) -> Array:
-    """As in ``reference``, for a scipy CSR array; with one thread the loop is not parallel, as in ``hals_sweep``."""
+    """As in ``reference``, for a scipy CSR array; with one thread the loop is plain, as in ``hals_sweep``."""
     out = np.empty((X.shape[0], U.shape[1]), np.result_type(X.data, U))
     times = _parallel_times if _several_threads(X.nnz * U.shape[1]) else _plain_times
     times(X.indptr, X.indices, X.data, np.ascontiguousarray(U), out)
@@ -74,8 +74,8 @@ _parallel_times = njit(parallel=True, cache=True)(_times)
 _plain_times = njit(nogil=True, cache=True)(_times)
 
 
-BLOCK = 128  # tasks whose numbers stay in the first-level cache
-PART = 32 * BLOCK  # tasks that a thread takes at once
+BLOCK = 128  # tasks whose numbers stay in the first cache
+PART = 32 * BLOCK  # tasks that one thread takes at a time
 FEW_CLASSES = 4
 LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1 / factorial(k) for k in range(2, 14))
@@ -103,7 +103,7 @@ def crowd_posteriors(
     known: Array,
     posteriors: Array,
 ) -> float:
-    """As in ``reference``; with one thread the loop is not parallel, as in ``hals_sweep``."""
+    """As in ``reference``; with one thread the loop is plain, as in ``hals_sweep``."""
     form = _parallel_posteriors if get_num_threads() > 1 else _plain_posteriors
     return form(indptr, cells, weights, _fixed(log_priors), log_confusions, known, posteriors)
 
@@ -122,7 +122,7 @@ def _posteriors(
     known: Array,
     posteriors: Array,
 ) -> float:
-    """Tile by tile: gather, exponentiate, normalise."""
+    """Tile by tile: gather, exp, normalise."""
     n_tasks, n_classes = len(posteriors), len(log_priors)
     n_parts = (n_tasks + PART - 1) // PART
     evidence = np.zeros(n_parts)
@@ -159,7 +159,7 @@ def _posteriors(
                 bits[j] = (np.int64(n) + 1023) << 52  # the bits of 2^n
             for j in range(used):
                 odds[j] *= powers[j]
-            product = 1.0  # of totals between 1 and n_classes, so that one log serves many
+            product = 1.0  # of totals between 1 and n_classes: one log serves many
             for i in range(block, stop):
                 base, total = (i - block) * n_classes, 0.0
                 for c in range(n_classes):

@@ -13,22 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from rectifact.report.blocks import Chart
 
-__all__ = ["STOPS", "bars", "convergence", "heat_map", "histogram", "image_address", "lines", "scatter"]
+__all__ = ["bars", "convergence", "ending", "heat_map", "histogram", "image_address", "lines", "scatter"]
 
 PALETTE = ("#3b7dd8", "#e07b39", "#3f9d63", "#b5479b", "#8a6d3b", "#5f6b7a", "#c23b3b", "#2aa6b8", "#8f7ae0", "#a3a600")
 """Colours that differ in lightness too, so that they can be told apart in greyscale."""
 
 MOST_POINTS, IMAGE_SIDE = 5000, 64
-
-STOPS = {
-    "converged": "converged",
-    "max_iter": "stopped at the iteration limit",
-    "stalled": "stopped where the loss no longer changed",
-    "loss_increased": "stopped where the loss rose",
-    "not_finite": "stopped where the loss was not finite",
-    "callback": "stopped by a callback",
-}
-"""How a fit ended, by its ``stop_reason_``."""
 
 
 def histogram(
@@ -68,12 +58,20 @@ def convergence(model: Any) -> list[Chart]:
     if len(loss) < 4 or not np.isfinite(loss).all():
         return []
     iterations = [int(row["iter"]) for row in model.history_]
-    words = f"From {loss[0]:.6g} to {loss[-1]:.6g} in {iterations[-1]} iterations; {STOPS[model.stop_reason_]}."
+    words = f"From {loss[0]:.6g} to {loss[-1]:.6g} in {iterations[-1]} iterations; {ending(model)}."
     curve = {"loss": (iterations, loss)}
     chart = lines("Loss by iteration", curve, "iteration", "loss", words)
     if loss.min() > 0 and loss.max() > 100 * loss.min():
         chart.layout["yaxis"] |= {"type": "log", "exponentformat": "power"}
     return [chart]
+
+
+def ending(model: Any) -> str:
+    """How a fit ended, in words."""
+    if model.converged_:
+        return "converged"
+    reason = model.stop_reason_
+    return "stopped at the iteration limit" if reason == "max_iter" else f"stopped: {reason.replace('_', ' ')}"
 
 
 def scatter(title: str, points: NDArray[Any], names: Any, axes: Sequence[str], words: str) -> Chart:

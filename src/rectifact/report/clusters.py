@@ -4,7 +4,7 @@ import numpy as np
 
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Column, Facts, Report, Section, Table
-from rectifact.report.charts import STOPS, bars, convergence, heat_map, histogram
+from rectifact.report.charts import bars, convergence, ending, heat_map, histogram
 from rectifact.report.names import count, sample_names
 
 __all__ = ["clusters_report"]
@@ -76,9 +76,8 @@ def _matrix(saved: SavedModel) -> Section:
     """Similarities with the nodes ordered by cluster, summed into cells."""
     model = saved.model
     largest = np.asarray(model.membership_).max(axis=1)
-    rank = np.empty(len(largest), dtype=int)
-    rank[np.lexsort((-largest, model.labels_))] = np.arange(len(largest))
     cells = min(CELLS, len(largest))
+    rank = np.argsort(np.lexsort((-largest, model.labels_)))
     place = rank * cells // len(largest)
     S = model.affinity_matrix_.tocoo()
     grid = np.zeros((cells, cells))
@@ -95,7 +94,7 @@ def _objective(saved: SavedModel) -> Section:
         ("relative error", f"{model.relative_error_:.5f}", "‖S - U Uᵀ‖² / ‖S‖² for the similarities S"),
         ("bound", f"{bound:.5f}", "no factorisation of this rank can do better"),
         ("stationarity", f"{model.stationarity_:.1e}", "0 where no small change of U lowers the error"),
-        ("iterations", f"{model.n_iter_:,}", STOPS[model.stop_reason_]),
+        ("iterations", f"{model.n_iter_:,}", ending(model)),
     ]
     blocks: list[Block] = [Facts(facts)]
     errors = model.resolved_.get("errors", {})

@@ -27,7 +27,7 @@ def embedding_report(saved: SavedModel) -> Report:
     model = saved.model
     if is_chunked(getattr(model, "embedding_", None)) or not hasattr(model, "embedding_"):
         raise InputError(
-            "A model fitted to a Dask array does not keep its embedding, and without it there is nothing to show.",
+            "The model was fitted to a Dask array and has no embedding in memory, which the report would show.",
             "Fit a sample of the rows.",
         )
     sections = [] if saved.X is None else [_quality(saved)]
