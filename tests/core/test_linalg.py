@@ -12,9 +12,11 @@ from rectifact.core.linalg import (
     SVD,
     frobenius_residual,
     lanczos_svd,
+    merge_roots,
     nnls_gram,
     procrustes,
     pseudo_inverse,
+    root,
     subspace_svd,
 )
 from rectifact.kernels import hals_sweep
@@ -194,3 +196,9 @@ def test_residual_of_an_exact_fit(rng):
     W, H = rng.random((9, 2)), rng.random((2, 5))
     assert frobenius_residual(W @ H, W, H) < 1e-14
     assert frobenius_residual(sp.csr_array(W @ H), W, H) < 1e-6
+
+
+def test_roots_of_parts_are_the_root_of_the_whole(to_xp, rng):
+    A = rng.standard_normal((20, 3))
+    for R in (root(to_xp(A)), merge_roots(root(to_xp(A[:2])), root(to_xp(A[2:])))):
+        assert_allclose(to_host(R).T @ to_host(R), A.T @ A, atol=1e-12)

@@ -8,19 +8,21 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 from scipy.sparse.linalg import ArpackError, LinearOperator, svds
 
-from rectifact.core.arrays import Array, eps, namespace, normal_like
+from rectifact.core.arrays import Array, eps, is_host, namespace, normal_like
 from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, total
-from rectifact.core.sparse import entries, is_sparse
+from rectifact.core.sparse import Shifted, entries, is_sparse
 
 __all__ = [
     "SVD",
     "frobenius_residual",
     "gram_inverse",
     "lanczos_svd",
+    "merge_roots",
     "nnls_gram",
     "on_cuda",
     "procrustes",
     "pseudo_inverse",
+    "root",
     "solve",
     "subspace_svd",
 ]
@@ -42,7 +44,7 @@ def lanczos_svd(X: Any, rank: int, *, start: SVD | None = None, tol: float = 0.0
 
     Parameters
     ----------
-    X : array, sparse array or LinearOperator of shape (n, d), on the host
+    X : array, sparse array, Shifted or LinearOperator of shape (n, d), on the host
     rank : int, ``1 <= rank <= min(n, d)``
     start : SVD of a nearby matrix, whose leading vectors then start the iteration
     tol : relative accuracy of the singular values; 0 is machine precision
@@ -67,11 +69,22 @@ def lanczos_svd(X: Any, rank: int, *, start: SVD | None = None, tol: float = 0.0
     if not np.any(X.T @ v0 if n < d else X @ v0):
         return SVD(np.eye(n, rank, dtype=X.dtype), np.zeros(rank, dtype=X.dtype), np.eye(rank, d, dtype=X.dtype))
     try:
-        U, s, Vt = svds(X, k=rank, v0=v0, tol=tol)
+        U, s, Vt = svds(_as_operator(X) if isinstance(X, Shifted) else X, k=rank, v0=v0, tol=tol)
     except ArpackError:  # a matrix of far lower rank may exhaust the iteration; blocks do not mind
         return subspace_svd(X, rank, n_iter=20, seed=seed)
     order = np.argsort(-s)
     return SVD(U[:, order], s[order], Vt[order])
+
+
+def _as_operator(X: Shifted) -> LinearOperator:
+    def times(V: Array) -> Array:
+        return X @ V
+
+    def transposed_times(U: Array) -> Array:
+        return X.T @ U
+
+    products = {"matvec": times, "matmat": times, "rmatvec": transposed_times, "rmatmat": transposed_times}
+    return LinearOperator(X.shape, **products, dtype=X.dtype)
 
 
 def subspace_svd(
@@ -126,6 +139,16 @@ def subspace_svd(
                 break
     U, s, Wt = xp.linalg.svd(R.T, full_matrices=False)  # X ~ Q R' V'
     return SVD((Q @ U)[:, :rank], s[:rank], (Wt @ V.T)[:rank])
+
+
+def root(A: Array) -> Array:
+    """Triangular R with ``R'R = A'A``, from an orthogonal factorisation, which squares nothing."""
+    return np.linalg.qr(A, mode="r") if is_host(A) else namespace(A).linalg.qr(A)[1]
+
+
+def merge_roots(one: Array, other: Array) -> Array:
+    """The root of two matrices on top of one another, from the roots of both."""
+    return root(namespace(one).concat([one, other]))
 
 
 def procrustes(H: Array, U: Array, weights: Array | None = None) -> Array:
