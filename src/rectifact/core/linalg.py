@@ -77,14 +77,8 @@ def lanczos_svd(X: Any, rank: int, *, start: SVD | None = None, tol: float = 0.0
 
 
 def _as_operator(X: Shifted) -> LinearOperator:
-    def times(V: Array) -> Array:
-        return X @ V
-
-    def transposed_times(U: Array) -> Array:
-        return X.T @ U
-
-    products = {"matvec": times, "matmat": times, "rmatvec": transposed_times, "rmatmat": transposed_times}
-    return LinearOperator(X.shape, **products, dtype=X.dtype)
+    times, back = X.__matmul__, X.T.__matmul__
+    return LinearOperator(X.shape, matvec=times, matmat=times, rmatvec=back, rmatmat=back, dtype=X.dtype)
 
 
 def subspace_svd(

@@ -6,13 +6,13 @@ from typing import Any
 
 import torch
 
-__all__ = ["recorded"]
+__all__ = ["repeated"]
 
 BEFORE_RECORDING = 2
 """Steps that run as they are: the first ones compile kernels and make handles, which cannot be recorded."""
 
 
-def recorded(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def repeated(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """``step``, which maps a state to the next one, for a loop that never looks at it between checks.
 
     The state is a dataclass of tensors and of further such dataclasses, whose shapes do not change. From the third call

@@ -19,11 +19,13 @@ import triton
 import triton.language as tl
 from triton.language.extra.libdevice import fast_dividef, fast_logf
 
-from rectifact.kernels.capture import recorded
+from rectifact.core.linalg import gram_inverse
+from rectifact.core.operand import Operand
+from rectifact.kernels.capture import repeated
 from rectifact.kernels.truncated import COEFFICIENTS_SINGLE, LOG_ROOT_2PI, ROOT_2PI
 from rectifact.kernels.truncated import SHIFT as MOMENT_SHIFT
 
-__all__ = ["Halves", "beside", "halves", "nmd_column_products", "nmd_row_products", "recorded"]
+__all__ = ["Halves", "halves", "nmd_column_products", "nmd_row_products", "nmd_sweep", "repeated"]
 
 C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12 = (tl.constexpr(value) for value in COEFFICIENTS_SINGLE)
 SHIFT = tl.constexpr(MOMENT_SHIFT)
@@ -62,7 +64,23 @@ def _halves_kernel(matrix, high, low, size, BLOCK: tl.constexpr):
     tl.store(low + places, (values - rounded.to(tl.float32)).to(tl.bfloat16), mask=places < size)
 
 
-def beside(work: Callable[[], Any]) -> Callable[[], Any]:
+def nmd_sweep(
+    X: Operand, A: Any, B: Any, sigma: Any, link: str, objective: str, missing: bool, n_jobs: int = 1
+) -> tuple[Any, Any, Any]:
+    """:func:`rectifact.kernels.tiled_nmd.nmd_sweep` of the likelihood; ``n_jobs`` has no meaning here.
+
+    Each of the two products makes the tiles of Z again, and stores none of them.
+    """
+    binary, factors = link == "binary", (halves(A), halves(B))
+    inverse = _beside(lambda: gram_inverse(B @ B.T))
+    products, sums = nmd_row_products(X.data, *factors, sigma, binary, missing)
+    new = products @ inverse()
+    inverse = _beside(lambda: gram_inverse(new.T @ new))
+    products = nmd_column_products(X.data, *factors, halves(new), sigma, binary, missing)
+    return new, inverse() @ products, sums
+
+
+def _beside(work: Callable[[], Any]) -> Callable[[], Any]:
     """Begin ``work()`` on a second stream; the first one waits for it where the result is asked for.
 
     Small factorisations keep the device waiting for a tenth of a millisecond; beside a large kernel they cost nothing.
