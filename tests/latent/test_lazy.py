@@ -1,4 +1,4 @@
-"""Dask arrays: the same model as on one machine; A stays with the chunks, one submission a sweep."""
+"""Dask arrays: the same model as on one machine; A stays with the chunks, and a sweep is one submission."""
 
 import os
 import signal
@@ -83,7 +83,7 @@ def test_sparse_chunks_and_whole_numbers_are_taken() -> None:
 
 @pytest.mark.parametrize("memory", [0.0, 1e12])
 def test_a_sweep_is_one_submission(memory: float, computations: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rectifact.core.operand._memory", lambda: memory)  # chunks are made anew, or kept
+    monkeypatch.setattr("rectifact.core.operand._memory", lambda: memory)  # chunks are made again, or kept
     X, counts = lazy(planted()), []
     for max_iter in (3, 8):
         computations.clear()

@@ -1,8 +1,8 @@
 """Hot loops. This is the only place that chooses between the plain, the compiled and the fused form.
 
-``reference`` is the specification, in any array library; ``compiled`` has the same names and arguments in numba for
-numpy arrays, ``fused_crowd`` and ``fused_nmd`` what is worth it in Triton for CUDA tensors. All are imported at the
-first use, so that importing rectifact loads neither numba nor torch.
+``reference`` is the specification, in any array library; the ``compiled`` modules have the same names and arguments in
+numba for numpy arrays, and the ``fused`` ones in Triton for CUDA tensors, where that pays. All are imported at first
+use, so that importing rectifact loads neither numba nor torch.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The step of a loop as a CUDA graph: recorded once, then replayed without any work of the host."""
+"""The step of a loop as a CUDA graph: recorded once, then replayed with hardly any work for the host."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
@@ -9,14 +9,14 @@ import torch
 __all__ = ["repeated"]
 
 BEFORE_RECORDING = 2
-"""Steps that run as they are: the first ones compile kernels and make handles, which cannot be recorded."""
+"""Steps that are not recorded: the first ones compile kernels and create handles."""
 
 
 def repeated(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """``step``, which maps a state to the next one, for a loop that never looks at it between checks.
+    """``step``, which maps a state to the next one, for a loop that does not read the state between checks.
 
     The state is a dataclass of tensors and of further such dataclasses, whose shapes do not change. From the third call
-    on the *same* tensors are returned each time, with new contents; so the loop keeps nothing of earlier states.
+    on the *same* tensors are returned each time, with new contents: the loop must not keep earlier states.
     """
     calls = 0
     graph = place = None

@@ -1,4 +1,4 @@
-r"""Newton's method for NMD in numba: the embedding of each row, components and sigma given.
+r"""Newton's method for NMD in numba: the embedding of each row for given components and sigma.
 
 With :math:`C = B / \sigma`, :math:`y = x / \sigma` and :math:`a = \theta / \sigma = v C`, the log-likelihood of a row
 is concave in v. Its gradient is :math:`C g` with g = -h(a) where x = 0, y - a where x > 0 (relu) or h(-a) (binary);
@@ -33,7 +33,7 @@ def nmd_newton(
     tolerance: float = 1e-2,
     max_iter: int = 100,
 ) -> tuple[Array, Array]:
-    """As in ``reference``; in double precision whatever that of the data."""
+    """As in ``reference``, in double precision whatever the precision of the data."""
     likelihoods, iterations = np.empty(len(A)), np.empty(len(A), np.int64)
     V = np.ascontiguousarray(A, dtype=np.float64)
     C = np.ascontiguousarray(B / sigma, dtype=np.float64)
@@ -74,7 +74,7 @@ def _dots(C: Array, g: Array, out: Array) -> None:
 
 @njit(fastmath=True)
 def _hessian(C: Array, weights: Array, left: Array, H: Array) -> None:
-    """Lower triangle of C diag(weights) C', two rows by two at a time; no BLAS, whose threads would meet ours."""
+    """Lower triangle of C diag(weights) C', in tiles of two by two; without BLAS, whose threads would compete."""
     r, d = C.shape
     for k in range(r):
         row, out = C[k], left[k]
@@ -215,7 +215,7 @@ def _newton(
                         break
                     ridge *= 100.0
                     solved = _solve(H, ridge, L, slope, p)
-                if not solved:  # nothing to go by: the row stays where it is
+                if not solved:  # no direction to go: the row stays where it is
                     break
                 decrement = 0.0
                 for k in range(r):
@@ -238,6 +238,6 @@ def _newton(
                     V[i, k] += size * p[k]
                 for j in range(d):
                     a[j] = trial[j]
-                if decrement < tolerance * tolerance:  # the step just made squared it
+                if decrement < tolerance * tolerance:  # and the step just made has squared it
                     break
             likelihoods[i] = value

@@ -6,8 +6,8 @@ With :math:`h(a) = \varphi(a) / \Phi(-a)`, the inverse Mills ratio, and :math:`d
 - :math:`E[z \mid z \le 0] = -\sigma d(a)`, :math:`Var[z \mid z \le 0] = \sigma^2 (1 - h d)`, and
 - :math:`\log P(z \le 0) = \log \Phi(-a)`.
 
-The other side, :math:`z > 0`, is the same with the signs of :math:`\theta` and of z changed. Written with h alone, mean
-and variance are differences of nearly equal numbers; here :math:`u = 1/d - a` is approximated instead. For :math:`a \ge
+The other side, :math:`z > 0`, is the same with the signs of :math:`\theta` and z reversed. Written with h alone, mean
+and variance are differences of nearly equal numbers, so :math:`u = 1/d - a` is approximated instead. For :math:`a \ge
 0`, :math:`P(t) = (a + 4)\, u(a)` with :math:`t = (a - 4) / (a + 4)` is smooth on [-1, 1], and its Chebyshev series,
 computed with 60 digits and cut at degree 24 (12 in single precision), has relative errors of 3e-14 (7e-8).
 """
@@ -88,7 +88,8 @@ def truncated_moments(a: Array) -> Truncated:
 
     Parameters
     ----------
-    a : array of floats, mean in units of the standard deviation
+    a : array of floats
+        Mean in units of the standard deviation.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def truncated_moments(a: Array) -> Truncated:
 
 
 def _bell(b: Array) -> Array:
-    """``exp(-b^2 / 2)`` for ``b >= 0``; b^2 in two parts, or its rounding would be the largest error of all."""
+    """``exp(-b^2 / 2)`` for ``b >= 0``, with b^2 in two parts: otherwise its rounding would be the largest error."""
     xp = namespace(b)
     b = xp.minimum(b, xp.full_like(b, FAR))
     high = xp.floor(16 * b + 0.5) / 16  # few bits: its square is exact
