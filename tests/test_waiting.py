@@ -11,6 +11,7 @@ import pytest
 
 from rectifact.core.linalg import pseudo_inverse
 from rectifact.core.monitor import Monitor
+from rectifact.core.operand import operand
 from rectifact.core.rectify import Geometric
 from rectifact.core.sparse import canonical_csr
 from rectifact.datasets import make_block_model
@@ -132,7 +133,7 @@ def test_hals(put, rng):
 
 
 def test_logistic_pca(put, place, rng):
-    X = put((rng.random((60, 20)) < 0.4) * 1.0)
+    X = operand(put((rng.random((60, 20)) < 0.4) * 1.0))
     factors = (torch.asarray(rng.standard_normal(shape), device=place) for shape in ((60, 2), (2, 20)))
     start = LatentModel(*factors, 0.0)
     assert_no_waits_between_checks(lambda monitor: logistic_pca(X, start, monitor=monitor))

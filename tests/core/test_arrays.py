@@ -2,7 +2,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rectifact.core.arrays import device, eps, is_host, namespace, normal_like, to_host, to_like
+from rectifact.core.arrays import choose, device, eps, is_host, namespace, normal_like, to_host, to_like
 
 
 def test_there_and_back(to_xp):
@@ -30,3 +30,10 @@ def test_sparse_matrices_belong_to_numpy():
     assert namespace(X, np.ones(3)) is namespace(np.ones(3))
     assert is_host(X)
     assert device(X) == "cpu"
+
+
+def test_a_choice_between_two_arrays(to_xp):
+    yes, no, number = to_xp(np.ones(3)), to_xp(np.zeros(3)), to_xp(np.array(2.0))
+    assert_array_equal(to_host(choose(number > 1, yes, no)), np.ones(3))
+    assert_array_equal(to_host(choose(number > 3, yes, no)), np.zeros(3))
+    assert choose(False, yes, no) is no

@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.linalg import qr
 from scipy.optimize import nnls
 from sklearn.base import BaseEstimator
@@ -11,9 +11,11 @@ from sklearn.base import BaseEstimator
 from rectifact.core.arrays import to_host, to_like
 from rectifact.core.linalg import (
     frobenius_residual,
+    merge_roots,
     nnls_gram,
     procrustes,
     pseudo_inverse,
+    root,
     solve_gram,
     squared_norm,
     successive_projection,
@@ -191,7 +193,7 @@ def test_half_of_a_gram_solution(rng):
     assert_allclose(half, 0.5 * np.linalg.solve(A.T @ A, B))
 
 
-def test_successive_projection_takes_rows_like_pivoted_qr(rng, to_xp):
-    rows = rng.standard_normal((30, 6))
-    expected = qr(rows.T, pivoting=True)[2][:6]
-    assert_array_equal(to_host(successive_projection(to_xp(rows), 6)), expected)
+def test_roots_of_parts_are_the_root_of_the_whole(to_xp, rng):
+    A = rng.standard_normal((20, 3))
+    for R in (root(to_xp(A)), merge_roots(root(to_xp(A[:2])), root(to_xp(A[2:])))):
+        assert_allclose(to_host(R).T @ to_host(R), A.T @ A, atol=1e-12)

@@ -123,3 +123,19 @@ def test_a_loss_that_rests_away_from_a_stationary_point_has_stalled():
     for _ in monitor:
         monitor.record(lambda: 1.0, gap=lambda: 0.5)
     assert (monitor.stop_reason, monitor.converged, monitor.n_iter) == ("stalled", False, 2)
+
+
+def test_a_loop_may_know_itself_that_it_has_converged():
+    asked = []
+    monitor = Monitor(max_iter=9, tol=0, check_every=2)
+    for t in monitor:
+        monitor.record(lambda: -t, converged=lambda: asked.append(t) or t >= 5)
+    assert (monitor.stop_reason, monitor.n_iter, asked) == ("converged", 6, [1, 3, 5])
+
+
+@pytest.mark.parametrize(("loss", "callbacks", "reason"), [(1.0, [bool], "callback"), (float("nan"), [], "not_finite")])
+def test_other_reasons_come_before_that(loss, callbacks, reason):
+    monitor = Monitor(callbacks=callbacks)
+    for _ in monitor:
+        monitor.record(lambda: loss, converged=lambda: True)
+    assert (monitor.stop_reason, monitor.n_iter) == (reason, 1)

@@ -320,6 +320,8 @@ def test_a_state_takes_the_form_of_another(to_xp: Callable[[Any], Any]) -> None:
     assert (float(model.A[0, 0]), float(model.B[0, 1]), model.log_sigma) == (1.0, 1.0, 0.5)
     assert (number, flag) == (7, False)
     assert_array_equal(free, np.arange(3))
+    array = restored(2.5, to_xp(np.array(0.0)))  # numbers of older checkpoints
+    assert (type(array), float(array)) == (type(like[0].A), 2.5)
 
 
 def test_a_monitor_without_a_file_begins_with_what_it_is_given() -> None:

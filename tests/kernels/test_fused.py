@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 
 from rectifact import NMD, DawidSkene, SymNMF, SymNMFNet, kernels
 from rectifact.core.monitor import Monitor
+from rectifact.core.operand import operand
 from rectifact.core.rectify import relu
 from rectifact.crowd import read_answers
 from rectifact.crowd.device import tensor
@@ -14,7 +15,7 @@ from rectifact.crowd.em import em, vote_shares
 from rectifact.crowd.fitting import Problem
 from rectifact.crowd.variational import variational
 from rectifact.datasets import make_block_model, make_crowd
-from rectifact.kernels import nmd_fused, reference
+from rectifact.kernels import reference
 from rectifact.latent.model import LatentModel
 from rectifact.latent.nmd import Expectation, nmd
 
@@ -43,7 +44,7 @@ def test_products_equal_the_reference(n, d, r, missing, binary):
     X, A, B, W = data(n, d, r, binary, missing)
     Z, sums = reference.nmd_e_step(X, A @ B, 0.7, binary)
     X, A, B, W, sigma = (torch.tensor(array, dtype=torch.float32, device="cuda") for array in (X, A, B, W, 0.7))
-    fused = nmd_fused(X, B)
+    fused = kernels.nmd_form(operand(X), r, "likelihood")
     factors = fused.halves(A), fused.halves(B)
     rows, found = fused.nmd_row_products(X, *factors, sigma, binary, missing > 0)
     columns = fused.nmd_column_products(X, *factors, fused.halves(W), sigma, binary, missing > 0)
@@ -54,7 +55,7 @@ def test_products_equal_the_reference(n, d, r, missing, binary):
 
 def test_halves_hold_sixteen_bits():
     A = torch.randn((50, 7), device="cuda") * 10.0 ** torch.arange(-20, 15, 5, device="cuda")
-    high, low = nmd_fused(A, A.T).halves(A)
+    high, low = kernels.nmd_form(operand(A), 7, "likelihood").halves(A)
     assert ((high.double() + low.double() - A.double()).abs() <= 2.0**-16 * A.abs()).all()
 
 
@@ -70,10 +71,26 @@ def test_thresholds_of_columns_equal_the_plain_form(shape, dtype, rng):
 
 def test_where_it_serves():
     X = torch.zeros((4, 4), device="cuda")
-    assert nmd_fused(X, X) is not None
-    assert nmd_fused(X.double(), X.double()) is None
-    assert nmd_fused(torch.zeros((4, 4)), X) is None
-    assert nmd_fused(np.zeros((4, 4)), X) is None
+
+    def form(X, rank=2, objective="likelihood"):
+        return kernels.nmd_form(operand(X), rank, objective).__name__.rpartition(".")[2]
+
+    assert form(X) == form(X, 128) == "fused_nmd"
+    assert {form(X, 129), form(X, 2, "latent"), form(X.double()), form(X.cpu()), form(np.zeros((4, 4)))} == {
+        "tiled_nmd"
+    }
+
+
+@pytest.mark.parametrize("link", ["relu", "binary"])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_a_fused_sweep_equals_one_over_tiles(link, missing):
+    X, A, B, _ = data(300, 129, 24, link == "binary", missing)
+    X, A, B, sigma = (torch.tensor(array, dtype=torch.float32, device="cuda") for array in (X, A, B, 0.7))
+    fused = kernels.nmd_sweep(operand(X), A, B, sigma, link, "likelihood", missing > 0)
+    wide = (each.double() for each in (A, B, sigma))
+    tiled = kernels.nmd_sweep(operand(X.double()), *wide, link, "likelihood", missing > 0)
+    for got, wanted in zip(fused, tiled, strict=True):
+        assert torch.linalg.norm(got - wanted) <= 1e-3 * torch.linalg.norm(wanted)
 
 
 @pytest.mark.parametrize("link", ["relu", "binary"])
@@ -175,7 +192,7 @@ def test_nothing_waits_between_checks_of_a_crowd(model, watched):
 def test_nothing_waits_between_checks_of_a_climb(link, watched):
     X, A, B, _ = data(300, 60, 5, link == "binary", 0.0)
     X, A, B = (torch.tensor(array, dtype=torch.float32, device="cuda") for array in (X, A, B))
-    nmd(X, LatentModel(A, B, 0.0), expect=Expectation(link, missing=False), monitor=watched)
+    nmd(operand(X), LatentModel(A, B, 0.0), expect=Expectation(link, missing=False), monitor=watched)
     assert len(watched.history) == 2
     assert watched.history[1]["loss"] < watched.history[0]["loss"]
 
@@ -189,7 +206,7 @@ def test_a_climb_on_the_device_takes_the_same_turns():
         monitor.callbacks = [rows.append]
         on = sp.csr_array(X) if name == "host" else torch.tensor(X, device="cuda")
         factors = (A, B) if name == "host" else (torch.tensor(A, device="cuda"), torch.tensor(B, device="cuda"))
-        nmd(on, LatentModel(*factors, 0.0), expect=Expectation(), monitor=monitor)
+        nmd(operand(on), LatentModel(*factors, 0.0), expect=Expectation(), monitor=monitor)
         climbs[name] = [row["loss"] for row in rows]
     assert_allclose(climbs["device"], climbs["host"], rtol=1e-9)
     assert (np.diff(climbs["host"]) == 0).any()  # one was rejected

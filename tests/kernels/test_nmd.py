@@ -3,9 +3,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator
 
-from rectifact.core.arrays import to_host
-from rectifact.kernels import nmd_e_step, nmd_nearest, nmd_newton, reference
+from rectifact.core.arrays import to_host, to_like
+from rectifact.core.operand import operand
+from rectifact.core.validation import check_matrix
+from rectifact.kernels import nmd_e_step, nmd_nearest, nmd_newton, nmd_sweep, reference
 from rectifact.kernels.truncated import truncated_moments
 
 
@@ -82,6 +85,42 @@ def test_compiled_nearest_is_the_plain_one(rng, dtype, rtol):
     plain, slow = reference.nmd_nearest(x.astype(np.float64), theta.astype(np.float64))
     assert_allclose(z, plain, rtol=rtol)
     assert_allclose(distance, slow, rtol=rtol)
+
+
+def swept(x, A, B, link, objective):
+    """A sweep on dense matrices, as the formulas say."""
+    Z, sums = reference.nmd_e_step(x, A @ B, 0.7, link == "binary")
+    if objective == "latent":
+        Z, distance = reference.nmd_nearest(x, A @ B)
+        sums = np.array([-distance, 0, 0])
+    new = np.linalg.lstsq(B.T, Z.T)[0].T
+    return new, np.linalg.lstsq(new, Z)[0], sums
+
+
+CASES = [("relu", "likelihood"), ("binary", "likelihood"), ("relu", "latent")]
+
+
+@pytest.mark.parametrize(("link", "objective"), CASES)
+def test_a_sweep_in_tiles_is_a_sweep(to_form, rng, monkeypatch, link, objective):
+    monkeypatch.setattr("rectifact.kernels.tiled_nmd.TILE_BYTES", 60)  # a row on the host, and 13 of them on a device
+    x, A, B = np.maximum(rng.standard_normal((40, 150)) - 0.5, 0), rng.random((40, 3)), rng.random((3, 150))
+    x = (x > 0) * 1.0 if link == "binary" else x
+    there = check_matrix(BaseEstimator(), to_form(x))
+    like = operand(there).like
+    found = nmd_sweep(operand(there), to_like(A, like), to_like(B, like), 0.7, link, objective, False, n_jobs=2)
+    for ours, wanted in zip(found, swept(x, A, B, link, objective), strict=True):
+        assert_allclose(to_host(ours), wanted, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(("link", "objective"), CASES)
+def test_a_sweep_in_chunks_is_a_sweep(rng, link, objective):
+    da = pytest.importorskip("dask.array")
+    x, A, B = np.maximum(rng.standard_normal((40, 9)) - 0.5, 0), rng.random((40, 3)), rng.random((3, 9))
+    x = (x > 0) * 1.0 if link == "binary" else x
+    X = operand(da.from_array(x, chunks=(11, -1)).map_blocks(sp.csr_array))
+    A_new, *rest = nmd_sweep(X, X.split(A), B, 0.7, link, objective, False, n_jobs=2)
+    for ours, wanted in zip((A_new.compute(), *rest), swept(x, A, B, link, objective), strict=True):
+        assert_allclose(ours, wanted, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("binary", [True, False])

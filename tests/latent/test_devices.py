@@ -51,7 +51,7 @@ def test_never_dense_but_for_a_tile(to_csr, planted, monkeypatch):
     sizes, dense = [], DeviceCSR.dense
     tile = 7 * 30 * 8 // 256 + 1
     whole = NMD(3, max_iter=10, n_jobs=1).fit(to_csr(planted))
-    monkeypatch.setattr("rectifact.latent.nmd.TILE_BYTES", tile)
+    monkeypatch.setattr("rectifact.kernels.tiled_nmd.TILE_BYTES", tile)
     monkeypatch.setattr(DeviceCSR, "dense", lambda X, rows: sizes.append(rows.stop - rows.start) or dense(X, rows))
     tiled = NMD(3, max_iter=10, n_jobs=1).fit(to_csr(planted))
     if not sp.issparse(to_csr(planted)):

@@ -175,7 +175,7 @@ class TestOddData:
             (NMD(1, link="binary"), [[0.5, 0.0], [1.0, 0.0]], "link='binary' is for zeros and ones"),
             (NMD(1, "binary", "latent"), np.eye(3), "objective='latent' is for link='relu'"),
             (NMD(1, missing=np.ones((2, 2))), np.eye(3), r"missing has the shape \(2, 2\) and X \(3, 3\)"),
-            (NMD(1, n_jobs=0), np.eye(3), "n_jobs=0 leaves nobody to work"),
+            (NMD(1, n_jobs=0), np.eye(3), "n_jobs must not be 0"),
         ],
     )
     def test_mistakes_get_a_sentence(self, model, X, message):

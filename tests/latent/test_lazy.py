@@ -1,4 +1,4 @@
-"""Dask arrays: the same model as on one machine; A stays with the chunks, one submission a sweep."""
+"""Dask arrays: the same model as on one machine; A stays with the chunks, and a sweep is one submission."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from rectifact import NMD, LogisticPCA
 from rectifact.core.errors import InputError
-from rectifact.core.lazy import is_lazy
+from rectifact.core.operand import is_chunked
 from rectifact.datasets import load_images
 
 da = pytest.importorskip("dask.array")
@@ -46,9 +46,9 @@ def test_equals_one_machine(link: str, options: dict[str, Any]) -> None:
     assert_allclose([row["loss"] for row in many.history_], [row["loss"] for row in one.history_], rtol=1e-8)
     assert_allclose(many.score(lazy(X)), one.score(X), rtol=1e-8)
     A = many.transform(lazy(X))
-    assert is_lazy(A)
-    assert is_lazy(many.embedding_)
-    assert is_lazy(many.inverse_transform(A))
+    assert is_chunked(A)
+    assert is_chunked(many.embedding_)
+    assert is_chunked(many.inverse_transform(A))
     close = 1e-5 * abs(one.embedding_).max()
     assert_allclose(A.compute(), one.transform(X), atol=close)
     assert_allclose(many.embedding_.compute(), one.embedding_, atol=close)
@@ -65,7 +65,7 @@ def test_on_a_cluster_equals_one_machine_on_digits(client: Any) -> None:
 
 
 def test_many_features_and_large_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rectifact.latent.lazy.MOST_GRAM_FEATURES", 10)
+    monkeypatch.setattr("rectifact.core.svd.MOST_GRAM_FEATURES", 10)
     X = planted()
     one, many = NMD(3).fit(X), NMD(3).fit(lazy(1e30 * X))
     assert_allclose(many.components_, one.components_, atol=1e-5)
@@ -83,7 +83,7 @@ def test_sparse_chunks_and_whole_numbers_are_taken() -> None:
 
 @pytest.mark.parametrize("memory", [0.0, 1e12])
 def test_a_sweep_is_one_submission(memory: float, computations: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rectifact.core.lazy._memory", lambda: memory)  # chunks are made anew, or kept
+    monkeypatch.setattr("rectifact.core.operand._memory", lambda: memory)  # chunks are made again, or kept
     X, counts = lazy(planted()), []
     for max_iter in (3, 8):
         computations.clear()
@@ -117,7 +117,7 @@ def test_what_cannot_be_used_is_said_with_the_cure() -> None:
         NMD(3, solver="em").fit(lazy(X))
     with pytest.raises(InputError, match="link='binary' is for zeros and ones"):
         NMD(3, link="binary").fit(lazy(X))
-    with pytest.raises(InputError, match="Use NMD, which takes dask arrays"):
+    with pytest.raises(InputError, match="Use NMD, which takes Dask arrays"):
         LogisticPCA(3).fit(lazy(planted("binary")))
 
 

@@ -6,6 +6,7 @@ from scipy.special import expit
 
 from rectifact import InputError, LogisticPCA
 from rectifact.core.monitor import Monitor
+from rectifact.core.operand import operand
 from rectifact.latent.logistic_pca import log_likelihood, logistic_pca, logistic_rows
 from rectifact.latent.starts import svd_start
 
@@ -30,7 +31,7 @@ def test_a_step_solves_each_row_by_itself(planted, rng):
     X, _ = planted
     A, B = rng.standard_normal((200, 3)), rng.standard_normal((3, 60))
     A[0] = 0  # where the weight is a limit
-    found = logistic_rows(X, A, B)
+    found = logistic_rows(X @ B.T, A, B)
     for i in (0, 7):
         theta = A[i] @ B
         w = np.array([0.25 if t == 0 else np.tanh(t / 2) / (2 * t) for t in theta])
@@ -40,7 +41,7 @@ def test_a_step_solves_each_row_by_itself(planted, rng):
 def test_the_likelihood_never_falls(planted):
     X, _ = planted
     monitor = Monitor(60, tol=0)
-    logistic_pca(X, svd_start(X, 3, "binary"), monitor=monitor)
+    logistic_pca(operand(X), svd_start(operand(X), 3, "binary"), monitor=monitor)
     losses = [row["loss"] for row in monitor.history]
     assert (np.diff(losses) <= 1e-9).all()
     assert losses[-1] < losses[0]

@@ -1,8 +1,8 @@
-"""Other algorithms for NMD, in small reference forms of our own written from the papers, in dense numpy.
+"""Other algorithms for NMD, written from the papers in dense numpy.
 
 References
 ----------
-[1] L. K. Saul, SIAM J. Math. Data Sci. 4(2), 2022: EM, here with a randomised SVD, the way fi_nomad runs it.
+[1] L. K. Saul, SIAM J. Math. Data Sci. 4(2), 2022: EM, here with a randomised SVD as in fi_nomad.
 [2] G. Seraghiti et al., "Accelerated algorithms for nonlinear matrix decomposition with the ReLU function", MLSP 2023:
 A-NMD and 3B-NMD.
 """
@@ -22,7 +22,7 @@ ROOT_2PI = np.sqrt(2 * np.pi)
 
 
 def e_step_expression(X: Matrix, Theta: Matrix, sigma: float) -> tuple[Matrix, Matrix, float]:
-    """Posterior means, variances and log-likelihood as one writes them with scipy."""
+    """Posterior means, variances and log-likelihood, written with scipy's functions."""
     a = Theta / sigma
     log_tail = log_ndtr(-a)
     mills = np.exp(-0.5 * a**2 - log_tail) / X.dtype.type(ROOT_2PI)
@@ -70,7 +70,7 @@ def a_nmd(X: Matrix, rank: int, n_iter: int) -> Iterator[float]:
 def three_block_nmd(X: Matrix, rank: int, n_iter: int, beta: float = 0.7) -> Iterator[float]:
     """3B-NMD [2]: Theta = W H by alternating least squares, momentum on Z; yields the error after each iteration.
 
-    Of the values from 0.4 to 0.95 the largest was the best here; momentum of 0.7 on both Z and Theta diverged.
+    The largest momentum from 0.4 to 0.95 worked best here; 0.7 on both Z and Theta diverged.
     """
     U, s, Vt = randomized_svd(X, rank, random_state=0)
     H, Theta, Z = Vt, (U * s) @ Vt, X

@@ -1,4 +1,4 @@
-"""Time and memory of NMD on large sparse data. Each case runs in a process of its own.
+"""Time and memory of NMD on large sparse data; each case runs in a process of its own.
 
 ``python -m rectifact.bench.latent_scaling '{"n_samples": 1000, ...}'`` runs one case and prints its row as JSON.
 """
@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
 
 from rectifact.bench.crowd_scaling import peak_memory
-from rectifact.latent import nmd as algorithm
+from rectifact.core.operand import operand
+from rectifact.core.threads import one_blas_thread
+from rectifact.kernels import tiled_nmd
 from rectifact.latent.nmd import Expectation, sweep
 from rectifact.latent.starts import svd_start
 
@@ -33,9 +34,9 @@ LARGE: Rows = [
 
 
 def run_latent_scaling(*, large: bool = False, quick: bool = False) -> Rows:
-    """Rows by case: seconds of a sweep, and peak memory above the data; *dense* holds the whole latent matrix.
+    """Seconds of a sweep and peak memory above the data, by case; *dense* holds the whole latent matrix.
 
-    ``quick`` takes the first case only.
+    ``quick`` runs the first case only.
     """
     rows = []
     for case in SMALL[:1] if quick else SMALL + (LARGE if large else []):
@@ -48,23 +49,23 @@ def run_latent_scaling(*, large: bool = False, quick: bool = False) -> Rows:
 def run_case(case: dict[str, Any], rank: int = 16) -> dict[str, Any]:
     """One row, measured in this process."""
     if case["form"] == "dense":
-        algorithm.TILE_BYTES = 1 << 62
-    small = sp.csr_array(np.eye(20, dtype=case["dtype"]))
+        tiled_nmd.TILE_BYTES = 1 << 62
+    small = operand(sp.csr_array(np.eye(20, dtype=case["dtype"])))
     sweep(small, svd_start(small, 2, "relu"), Expectation("relu"))  # compiles
-    X = _sparse(case["n_samples"], case["n_features"], case["density"], case["dtype"])
+    X = operand(_sparse(case["n_samples"], case["n_features"], case["density"], case["dtype"]))
     data = peak_memory()
-    with threadpool_limits(1):
+    with one_blas_thread():
         model, seconds = svd_start(X, rank, "relu"), []
         for _ in range(3):
             begin = perf_counter()
             model, _ = sweep(X, model, Expectation("relu"), n_jobs=case["threads"])
             seconds.append(perf_counter() - begin)
     figures = {"seconds_per_sweep": min(seconds), "above_data_MB": round(1000 * (peak_memory() - data))}
-    return case | {"nonzeros": X.nnz, **figures}
+    return case | {"nonzeros": X.data.nnz, **figures}
 
 
 def _sparse(n_samples: int, n_features: int, density: float, dtype: str) -> sp.csr_array:
-    """Random sparse matrix in no more memory than it takes itself."""
+    """Random sparse matrix, made in hardly more memory than it takes itself."""
     rng = np.random.default_rng(0)
     per_row = round(density * n_features)
     indices = np.empty(n_samples * per_row, dtype=np.int32)

@@ -12,6 +12,7 @@ from rectifact.core.sparse import DeviceCSR, Shifted
 
 __all__ = [
     "Array",
+    "choose",
     "device",
     "digamma",
     "eps",
@@ -98,6 +99,21 @@ def to_csr(array: Array) -> sp.csr_array:
 def to_like(values: NDArray[Any], like: Array) -> Array:
     """``values`` in the library, floating type and device of ``like``."""
     return namespace(like).asarray(values, dtype=like.dtype, device=device(like))
+
+
+def choose(condition: Any, yes: Any, no: Any) -> Any:
+    """``yes`` if ``condition``, one truth value, holds, else ``no``.
+
+    On a device the choice between two arrays is made there, so that the host does not have to wait for the condition.
+
+    Examples
+    --------
+    >>> choose(np.array(2.0) > 1, "yes", "no")
+    'yes'
+    """
+    if isinstance(condition, bool) or is_host(condition):
+        return yes if condition else no
+    return namespace(condition).where(condition, yes, no)
 
 
 def digamma(x: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from rectifact.core.arrays import Array, eps, namespace
+from rectifact.core.arrays import Array, eps, is_host, namespace
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import entries, is_sparse
 
@@ -35,7 +35,7 @@ MOST_GRAM_FEATURES = 1024
 """Features up to which ``X'X``, 8 MB in double precision, replaces readings of a matrix in chunks."""
 
 
-def root(A: NDArray[Any]) -> NDArray[Any]:
+def root(A: Array) -> Array:
     """Triangular R with ``R'R = A'A``, from a QR factorisation, which squares nothing.
 
     Examples
@@ -43,12 +43,12 @@ def root(A: NDArray[Any]) -> NDArray[Any]:
     >>> np.abs(root(np.array([[3.0], [4.0]])))
     array([[5.]])
     """
-    return np.asarray(np.linalg.qr(A, mode="r"))
+    return np.linalg.qr(A, mode="r") if is_host(A) else namespace(A).linalg.qr(A)[1]
 
 
-def merge_roots(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+def merge_roots(one: Array, other: Array) -> Array:
     """The root of two matrices stacked on each other, from the roots of both."""
-    return root(np.concatenate([one, other]))
+    return root(namespace(one).concat([one, other]))
 
 
 def procrustes(H: Array, U: Array, weights: Array | None = None) -> Array:

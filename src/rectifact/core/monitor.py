@@ -135,6 +135,7 @@ class Monitor:
         settled: bool | Callable[[], bool] = True,
         *,
         gap: Callable[[], Any] | None = None,
+        converged: Callable[[], bool] | None = None,
         state: Callable[[], Any] | None = None,
     ) -> None:
         """Evaluate ``loss`` if a check is due, and decide whether to go on.
@@ -146,6 +147,9 @@ class Monitor:
         ``gap`` measures the distance from a stationary point, relative to its scale. Where it is given the run has
         converged when the gap is at most ``tol``, however little the loss changes; it has stalled when the loss does
         not change at all.
+
+        ``converged`` is for a loop with a criterion of its own: where it returns true the run has converged, whatever
+        the loss does.
 
         ``state`` is all that the next iteration needs: arrays and numbers, in tuples and dataclasses. It is saved while
         the run goes on, so that a resumed one has at least one iteration left to do, and where a callback stops it.
@@ -162,6 +166,8 @@ class Monitor:
         fall = 0.0 if previous is None else (previous - row["loss"]) / scale
         small = abs(fall) < self.tol if gap is None else fall == 0
         self._stalls = self._stalls + 1 if settled and previous is not None and small else 0
+        if converged is not None and converged():
+            self.stop_reason = "converged"
         # A list, not a generator: every callback sees every row, also when one of them stops the run.
         if any([callback(row) for callback in self.callbacks]):
             self.stop_reason = "callback"

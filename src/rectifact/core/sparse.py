@@ -24,11 +24,13 @@ __all__ = [
     "dense_rows",
     "divide_rows",
     "entries",
+    "gram",
     "is_native_sparse",
     "is_sparse",
     "native",
     "stored_rows",
     "with_entries",
+    "with_stored",
 ]
 
 Array = Any
@@ -159,9 +161,15 @@ class DeviceCSR:
 
 @dataclass(frozen=True, eq=False)
 class Shifted:
-    """``X + constant`` as something that can be multiplied; ``X`` stays sparse."""
+    """``X + constant`` as something that can be multiplied; ``X``, on the host or on a device, stays sparse.
 
-    X: DeviceCSR
+    Examples
+    --------
+    >>> Shifted(sp.csr_array(np.eye(2)), 3.0) @ np.array([1.0, 0.0])
+    array([4., 3.])
+    """
+
+    X: Any
     constant: float
 
     @property
@@ -177,7 +185,7 @@ class Shifted:
     @property
     def shape(self) -> tuple[int, int]:
         """That of X."""
-        return self.X.shape
+        return tuple(self.X.shape)
 
     @property
     def T(self) -> "Shifted":
@@ -275,6 +283,36 @@ def stored_rows(X: Array) -> Array:
     [0, 2]
     """
     return X.rows() if isinstance(X, DeviceCSR) else np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+
+
+def with_stored(X: Array, values: Array, elsewhere: float) -> Array:
+    """A matrix with ``values`` where X stores entries and ``elsewhere`` in all other places; it can be multiplied.
+
+    Of a dense X all entries are stored, and ``values`` are the matrix.
+
+    Examples
+    --------
+    >>> with_stored(sp.csr_array(np.diag([1.0, 2.0])), np.array([5.0, 6.0]), -1.0) @ np.eye(2)
+    array([[ 5., -1.],
+           [-1.,  6.]])
+    """
+    return Shifted(with_entries(X, values - elsewhere), elsewhere) if is_sparse(X) else values
+
+
+def gram(X: Any) -> Array:
+    """``X'X`` on the host as a dense array, where X may be sparse, or sparse but for a constant.
+
+    Examples
+    --------
+    >>> gram(Shifted(sp.csr_array(np.eye(2)), 1.0))
+    array([[5., 4.],
+           [4., 5.]])
+    """
+    if isinstance(X, Shifted):
+        sums = X.constant * X.X.sum(axis=0)
+        return gram(X.X) + np.add.outer(sums, sums) + X.constant**2 * X.shape[0]
+    products = X.T @ X
+    return products.toarray() if sp.issparse(products) else products
 
 
 def dense_rows(X: Array, rows: slice) -> Array:

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import ArpackError, LinearOperator, svds
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, svds
 
 from rectifact.core.arrays import Array, eps, is_host, namespace, normal_like
 from rectifact.core.linalg import MOST_GRAM_FEATURES, merge_roots, root, squared_norm
 from rectifact.core.operand import Operand, is_chunked, operand
-from rectifact.core.sparse import is_sparse
+from rectifact.core.sparse import Shifted, gram, is_sparse
 
-__all__ = ["SVD", "lanczos_svd", "subspace_svd", "truncated_svd"]
+__all__ = ["SVD", "lanczos_svd", "mapped_svd", "subspace_svd", "truncated_svd"]
 
 
 class SVD(NamedTuple):
@@ -73,7 +73,7 @@ def lanczos_svd(X: Any, rank: int, *, start: SVD | None = None, tol: float = 0.0
 
     Parameters
     ----------
-    X : array, sparse array or LinearOperator of shape (n, d), on the host
+    X : array, sparse array, Shifted or LinearOperator of shape (n, d), on the host
     rank : int
         At least 1, at most ``min(n, d)``.
     start : SVD, optional
@@ -106,11 +106,16 @@ def lanczos_svd(X: Any, rank: int, *, start: SVD | None = None, tol: float = 0.0
     if not np.any(X.T @ v0 if n < d else X @ v0):
         return SVD(np.eye(n, rank, dtype=X.dtype), np.zeros(rank, dtype=X.dtype), np.eye(rank, d, dtype=X.dtype))
     try:
-        U, s, Vt = svds(X, k=rank, v0=v0, tol=tol)
+        U, s, Vt = svds(_as_operator(X) if isinstance(X, Shifted) else X, k=rank, v0=v0, tol=tol)
     except ArpackError:  # a matrix of far lower rank may exhaust Lanczos iteration, but not block iteration
         return subspace_svd(X, rank, n_iter=20, seed=seed)
     order = np.argsort(-s)
     return SVD(U[:, order], s[order], Vt[order])
+
+
+def _as_operator(X: Shifted) -> LinearOperator:
+    times, back = X.__matmul__, X.T.__matmul__
+    return LinearOperator(X.shape, matvec=times, matmat=times, rmatvec=back, rmatmat=back, dtype=X.dtype)
 
 
 def subspace_svd(
@@ -240,3 +245,66 @@ def _merge(one: Any, other: Any) -> Any:
 
 def _gram(rows: NDArray[Any]) -> NDArray[Any]:
     return rows.T @ rows
+
+
+def mapped_svd(X: Operand, make: Callable[..., Any], *small: Any, rank: int, seed: int = 0) -> SVD:
+    """Leading ``rank`` singular triplets of the matrix with the rows ``make(rows of X, *small)``.
+
+    On the host by Lanczos iteration in double precision, which also tells apart singular values that nearly coincide,
+    as those of regular images do. Chunks are never gathered: the right singular vectors come from the Gram matrix, or
+    from a Lanczos iteration with one computation for each product. On a device by block subspace iteration.
+
+    Parameters
+    ----------
+    X : Operand
+    make : callable
+        Function of a module. What it returns has as many columns as X, and can be multiplied; it may be sparse, or
+        :class:`rectifact.core.sparse.Shifted`.
+    small : any
+        Further arguments of ``make``.
+    rank : int
+    seed : int, default 0
+        For the starting vector.
+
+    Returns
+    -------
+    SVD
+        In the precision of X; U is lazy where X is held in chunks.
+    """
+    if is_chunked(X.data):
+        return _from_chunks(X, make, small, rank, seed)
+    if not is_host(X.data):
+        return subspace_svd(make(X.data, *small), rank, n_iter=50, tol=1e-10, seed=seed)
+    svd = lanczos_svd(make(_double(X.data), *small), rank, tol=1e-8, seed=seed)
+    return SVD(*(np.ascontiguousarray(part, dtype=X.dtype) for part in svd))
+
+
+def _from_chunks(X: Operand, make: Callable[..., Any], small: tuple[Any, ...], rank: int, seed: int) -> SVD:
+    d = X.shape[1]
+    if d <= MOST_GRAM_FEATURES:
+        values, vectors = np.linalg.eigh(X.total(_mapped_gram, make, *small))
+    else:
+        times = LinearOperator((d, d), lambda v: X.total(_mapped_gram_times, v.ravel(), make, *small), dtype=np.float64)
+        values, vectors = eigsh(times, k=rank, v0=np.random.default_rng(seed).standard_normal(d), tol=1e-10)
+    order = np.argsort(-values)[:rank]
+    s, V = np.sqrt(np.maximum(values[order], 0)), vectors[:, order]
+    inverse = np.where(s > 0, 1 / np.where(s > 0, s, 1), 0)
+    U = X.map_rows(_projected, V * inverse, X.dtype, make, *small, columns=rank)
+    return SVD(U, s.astype(X.dtype), np.ascontiguousarray(V.T, dtype=X.dtype))
+
+
+def _double(rows: Any) -> Any:
+    return rows.astype(np.float64, copy=False)
+
+
+def _mapped_gram(rows: Any, make: Callable[..., Any], *small: Any) -> NDArray[Any]:
+    return np.asarray(gram(make(_double(rows), *small)))
+
+
+def _mapped_gram_times(rows: Any, v: NDArray[Any], make: Callable[..., Any], *small: Any) -> NDArray[Any]:
+    made = make(_double(rows), *small)
+    return np.asarray(made.T @ (made @ v))
+
+
+def _projected(rows: Any, V: NDArray[Any], dtype: Any, make: Callable[..., Any], *small: Any) -> NDArray[Any]:
+    return np.ascontiguousarray(make(_double(rows), *small) @ V, dtype=dtype)

@@ -148,7 +148,7 @@ def restored(saved: Any, like: Any) -> Any:
         import dask.array as da
 
         return da.from_array(saved, chunks=like.chunks)
-    return to_like(saved, like) if isinstance(saved, np.ndarray) and _is_array(like) else saved
+    return to_like(np.asarray(saved), like) if _is_array(like) and saved is not None else saved
 
 
 def _plain(state: Any) -> Any:

@@ -1,18 +1,21 @@
 """Hot loops. This is the only place that chooses between the plain, the compiled and the fused form.
 
-``reference`` is the specification, in any array library; ``compiled`` has the same names and arguments in numba for
-numpy arrays, ``fused_crowd`` and ``fused_nmd`` what is worth it in Triton for CUDA tensors. All are imported at the
-first use, so that importing rectifact loads neither numba nor torch.
+``reference`` is the specification, in any array library; the ``compiled`` modules have the same names and arguments in
+numba for numpy arrays, and the ``fused`` ones in Triton for CUDA tensors, where that pays. All are imported at first
+use, so that importing rectifact loads neither numba nor torch.
 """
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
-from rectifact.core.arrays import Array, is_host
+from rectifact.core.arrays import Array, is_host, namespace
+from rectifact.core.operand import Operand
 from rectifact.core.rectify import relu
 from rectifact.core.sparse import dense_rows
 from rectifact.kernels import reference
@@ -22,9 +25,11 @@ __all__ = [
     "crowd_posteriors",
     "hals_sweep",
     "nmd_e_step",
-    "nmd_fused",
+    "nmd_form",
     "nmd_nearest",
     "nmd_newton",
+    "nmd_repeated",
+    "nmd_sweep",
     "relu_columns",
     "sparse_times",
 ]
@@ -78,26 +83,48 @@ def sparse_times(X: Array, U: Array) -> Array:
     return (_form(U) if sp.issparse(X) else reference).sparse_times(X, U)
 
 
-def nmd_e_step(X: Array, rows: slice, theta: Array, sigma: float, binary: bool, z: Array) -> tuple[Array, Array]:
-    """E-step of NMD on a range of rows; see :func:`rectifact.kernels.reference.nmd_e_step`."""
+def nmd_form(X: Operand, rank: int, objective: str) -> ModuleType:
+    """The module with the sweep of NMD that suits the data.
+
+    ``fused_nmd`` for the likelihood of dense single-precision data on a CUDA device with Triton, up to rank 128, and
+    ``tiled_nmd`` for everything else.
+    """
+    fits = objective == "likelihood" and rank <= MOST_FUSED_RANK
+    if fits and _serves_triton(X.data) and str(X.dtype) == "torch.float32":
+        from rectifact.kernels import fused_nmd
+
+        return fused_nmd
+    from rectifact.kernels import tiled_nmd
+
+    return tiled_nmd
+
+
+def nmd_sweep(
+    X: Operand, A: Array, B: Array, sigma: Any, link: str, objective: str, missing: bool, n_jobs: int = 1
+) -> tuple[Array, Array, Array]:
+    """One sweep of NMD: new A, new B and the objective; see :func:`rectifact.kernels.tiled_nmd.nmd_sweep`."""
+    return nmd_form(X, B.shape[0], objective).nmd_sweep(X, A, B, sigma, link, objective, missing, n_jobs)
+
+
+def nmd_repeated(step: Callable[[Any], Any], X: Operand, rank: int, objective: str) -> Callable[[Any], Any]:
+    """``step``, a function of a loop's state around :func:`nmd_sweep`, in the form that is fastest to call repeatedly.
+
+    See :func:`rectifact.kernels.capture.repeated` for what it may rely on.
+    """
+    return nmd_form(X, rank, objective).repeated(step)
+
+
+def nmd_e_step(X: Array, rows: slice, theta: Array, sigma: Any, binary: bool, z: Array) -> tuple[Array, Array]:
+    """E-step of NMD on a range of rows; see :func:`rectifact.kernels.reference.nmd_e_step`.
+
+    ``z`` is scratch memory of the shape of ``theta``, which the result may use.
+    """
     if not sp.issparse(X):
         return reference.nmd_e_step(dense_rows(X, rows), theta, sigma, binary)
     from rectifact.kernels import compiled_nmd
 
     indptr = X.indptr[rows.start : rows.stop + 1]
     return z, np.array(compiled_nmd.nmd_e_step(indptr, X.indices, X.data, theta, sigma, binary, z))
-
-
-def nmd_fused(X: Array, B: Array) -> ModuleType | None:
-    """The module with fused products of an NMD sweep, where it serves: single precision on a CUDA device, rank to 128.
-
-    None elsewhere, and where Triton is not installed.
-    """
-    if not _serves_triton(X) or str(X.dtype) != "torch.float32" or B.shape[0] > MOST_FUSED_RANK:
-        return None
-    from rectifact.kernels import fused_nmd
-
-    return fused_nmd
 
 
 def nmd_nearest(X: Array, rows: slice, theta: Array, z: Array) -> tuple[Array, Array]:
@@ -112,11 +139,16 @@ def nmd_nearest(X: Array, rows: slice, theta: Array, z: Array) -> tuple[Array, A
 
 def nmd_newton(X: Array, B: Array, sigma: float, binary: bool, A: Array, n_jobs: int = 1) -> tuple[Array, Array]:
     """Embedding of rows by Newton's method, from A and in place; see :func:`rectifact.kernels.reference.nmd_newton`."""
-    if not sp.issparse(X):
-        return reference.nmd_newton(X, B, sigma, binary, A)
-    from rectifact.kernels import compiled_newton
+    if sp.issparse(X):
+        from rectifact.kernels import compiled_newton
 
-    return compiled_newton.nmd_newton(X.indptr, X.indices, X.data, B, sigma, binary, A, n_jobs)
+        return compiled_newton.nmd_newton(X.indptr, X.indices, X.data, B, sigma, binary, A, n_jobs)
+    from rectifact.kernels.tiled_nmd import tiles
+
+    ranges = tiles(X, B.itemsize)
+    found = [reference.nmd_newton(dense_rows(X, rows), B, sigma, binary, A[rows]) for rows in ranges]
+    likelihoods, steps = (namespace(B).concat(parts) for parts in zip(*found, strict=True))
+    return likelihoods, steps
 
 
 def relu_columns(Z: Array, thresholds: Array) -> Array:

@@ -6,14 +6,14 @@ from typing import Any
 
 import torch
 
-__all__ = ["recorded"]
+__all__ = ["repeated"]
 
 BEFORE_RECORDING = 2
 """Steps that run unrecorded: the first ones compile kernels and create handles, which a graph cannot hold."""
 
 
-def recorded(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """``step``, which maps a state to the next one, for a loop that never looks at it between checks.
+def repeated(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """``step``, which maps a state to the next one, for a loop that does not read the state between checks.
 
     From the third call on, the *same* tensors are returned each time with new contents, so the loop must not keep
     earlier states.

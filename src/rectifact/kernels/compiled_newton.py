@@ -6,6 +6,7 @@ its negative Hessian is :math:`C\, diag(w)\, C^T` with w = h d where truncated, 
 """
 
 from math import log
+from threading import Lock
 
 import numpy as np
 from numba import config, get_num_threads, njit, prange, set_num_threads
@@ -15,6 +16,9 @@ from rectifact.kernels.compiled_nmd import BLOCK, FUSED, _moments, _reduce
 from rectifact.kernels.truncated import FAR, LOG_ROOT_2PI
 
 __all__ = ["nmd_newton"]
+
+ONE_AT_A_TIME = Lock()
+"""The method has threads of its own, which several Python threads, such as those of Dask, must not enter together."""
 
 
 def nmd_newton(
@@ -37,7 +41,8 @@ def nmd_newton(
     before = get_num_threads()
     set_num_threads(max(1, min(n_jobs, config.NUMBA_NUM_THREADS)))
     try:
-        _newton(indptr, indices, values, C, bool(binary), V, tolerance, max_iter, likelihoods, iterations)
+        with ONE_AT_A_TIME:
+            _newton(indptr, indices, values, C, bool(binary), V, tolerance, max_iter, likelihoods, iterations)
     finally:
         set_num_threads(before)
     A[:] = V

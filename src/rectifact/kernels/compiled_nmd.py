@@ -1,8 +1,8 @@
-"""The fill-in steps of NMD in numba, and the block-wise truncated moments that the E-step is made of.
+"""The fill-in steps of NMD in numba, and the truncated moments that the E-step consists of.
 
-Loops are written so that they are vectorised: over blocks of constant length, without sums inside, and in the precision
-of the data (one float64 literal would widen a whole loop). ``fastmath`` and ``error_model`` are always given, for numba
-lets a function inherit from its first caller what it does not set.
+Loops are written so that they are vectorised: over runs of constant length, without sums inside, and in the precision
+of the data (one float64 literal would widen a whole loop). ``fastmath`` and ``error_model`` are always given: a
+function that does not set them would inherit them from its first caller.
 """
 
 from math import factorial, log
@@ -17,12 +17,12 @@ from rectifact.kernels.truncated import COEFFICIENTS, COEFFICIENTS_SINGLE, FAR, 
 
 __all__ = ["nmd_e_step", "nmd_nearest"]
 
-BLOCK = 512  # entries whose numbers stay in the first cache
+BLOCK = 512  # entries whose numbers stay in the first-level cache
 LOG2_E = 1 / log(2)
 FUSED = {"contract"}  # fused multiply-add and nothing else: more would cost digits
 
-# What depends on the precision is chosen by overloads while numba compiles: functions that close over compiled ones
-# would never be found in the cache on disk.
+# What depends on the precision is chosen by overloads when numba compiles: functions that close over compiled ones
+# would not be cached on disk.
 
 
 def _series(r: Any) -> Any:
@@ -65,7 +65,7 @@ def _series_of(r: Any) -> Any:
 
 @overload(_fit, inline="always")
 def _fit_of(t: Any) -> Any:
-    def double(t: Any) -> Any:  # even and odd powers apart: two chains of multiply-add go side by side
+    def double(t: Any) -> Any:  # even and odd powers apart: two chains of multiply-add run in parallel
         q = t * t
         p = (((((P[24] * q + P[22]) * q + P[20]) * q + P[18]) * q + P[16]) * q + P[14]) * q + P[12]
         p = (((((p * q + P[10]) * q + P[8]) * q + P[6]) * q + P[4]) * q + P[2]) * q + P[0]
@@ -104,7 +104,7 @@ def _bits_of(powers: Any) -> Any:
 
 @njit(fastmath=True)
 def _reduce(w: Array, factors: Array) -> Any:
-    """Sums of log Phi(-a), of a h and of a h (1 + a d) over a block that ``_moments`` filled.
+    """Sums of log Phi(-a), of a h and of a h (1 + a d) over the entries that ``_moments`` filled in.
 
     Reassociation is allowed here, and only here: without it sums are not vectorised.
     """
@@ -124,7 +124,7 @@ def _reduce(w: Array, factors: Array) -> Any:
     _fold(factors, BLOCK // 16)
     _fold(factors, BLOCK // 32)  # products of 32, of which none is below 1e-9^32
     logs, product = 0.0, 1.0
-    for j in range(BLOCK // 32):  # as a rule one log for the whole block
+    for j in range(BLOCK // 32):  # as a rule a single logarithm for all
         if factors[j] > 1e-16:
             product *= factors[j]
         else:
@@ -140,11 +140,11 @@ def _fold(factors: Array, half: int) -> None:
 
 @njit(fastmath=FUSED, error_model="numpy")
 def _moments(w: Array, bits: Array, powers: Array) -> None:
-    """From a in w[:BLOCK]: h, d = h - a and a code of Phi(-a), in the three blocks of w that follow.
+    """From a in w[:BLOCK]: h, d = h - a and a code of Phi(-a), in the three stretches of w that follow.
 
     The code is Phi(-a) exp(a^2 / 2) for a >= 0 and -Phi(a) for a < 0: bounded, and exact where Phi(-a) is near 1.
-    Beyond a = 4e8 it stays at 1e-9, where a^2 / 2 has swallowed its logarithm. ``bits`` and ``powers`` are one scratch
-    block, seen as integers and as numbers. Constants carry the precision of w: one float64 literal would widen the
+    Beyond a = 4e8 it stays at 1e-9, where its logarithm is lost in a^2 / 2. ``bits`` and ``powers`` are one scratch
+    array, as integers and as numbers. Constants have the precision of w: one float64 literal would widen the
     whole loop.
     """
     real = w.dtype.type
@@ -201,7 +201,7 @@ def nmd_e_step(
 def _e_step(
     indptr: Array, indices: Array, data: Array, theta: Array, sigma: float, binary: bool, z: Array
 ) -> tuple[float, float, float]:
-    """Block by block: moments of all entries as if they were zero or of the other sign, then the data's entries."""
+    """BLOCK entries after another: moments of all as if they were zero or of the other sign, then those of the data."""
     real = theta.dtype.type
     n_rows, n_columns = theta.shape
     means, posteriors = theta.reshape(-1), z.reshape(-1)
@@ -227,7 +227,7 @@ def _e_step(
             x, place = data[k - stored + c], places[c]
             if binary and x > 0:
                 w[place] = -w[place]
-            elif x != 0:  # seen or missing: nothing is truncated there
+            elif x != 0:  # observed or missing: nothing is truncated there
                 w[place] = far
         _moments(w, bits, powers)
         _store(w, real(sigma), posteriors[block:stop])
@@ -252,7 +252,7 @@ def _e_step(
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # sums may be reordered; NaN must be seen
 def nmd_nearest(indptr: Array, indices: Array, data: Array, theta: Array, z: Array) -> float:
-    """As in ``reference``, on the rows that ``indptr`` covers; NaN is a missing entry."""
+    """As in ``reference``, for the rows of ``indptr``; NaN is a missing entry."""
     total = 0.0
     for i in range(theta.shape[0]):
         means, row = theta[i], z[i]

@@ -1,14 +1,14 @@
 """The sweep of NMD in Triton, for single precision tensors on a CUDA device.
 
-A sweep needs two products of the latent matrix Z. A tile of Theta is made, turned into the tile of Z by the E-step of
-``reference``, and multiplied, all on the chip: Z is never stored, and each product makes it anew.
+A sweep needs two products of the latent matrix Z. A tile of Theta is computed, turned into a tile of Z by the E-step of
+``reference``, and multiplied, all on the chip: Z is never stored, and each product computes it again.
 
-Matrix units multiply numbers of 16 bits faster than of 32. Each single precision number is taken as the sum of two of
-them, ``high + low``, and a product as three: high high + high low + low high. What is left out is below ``2^-16`` of
-each term, that is about 1e-5; one product in TF32 would leave out 1e-3, and fits stopped far from the maximum with it.
+Matrix units multiply 16-bit numbers faster than 32-bit ones. Each single-precision number is split into the sum of two
+of them, ``high + low``, and a product into three: high high + high low + low high. What is left out is below ``2^-16``
+of each term, about 1e-5; a product in TF32 would leave out 1e-3, and fits stopped far from the maximum with it.
 """
 # mypy: allow-untyped-defs, allow-incomplete-defs
-# Triton does not take annotations of other kinds than its own.
+# Triton accepts no annotations but its own.
 
 from collections.abc import Callable
 from functools import cache
@@ -19,11 +19,13 @@ import triton
 import triton.language as tl
 from triton.language.extra.libdevice import fast_dividef, fast_logf
 
-from rectifact.kernels.capture import recorded
+from rectifact.core.linalg import gram_inverse
+from rectifact.core.operand import Operand
+from rectifact.kernels.capture import repeated
 from rectifact.kernels.truncated import COEFFICIENTS_SINGLE, LOG_ROOT_2PI, ROOT_2PI
 from rectifact.kernels.truncated import SHIFT as MOMENT_SHIFT
 
-__all__ = ["Halves", "beside", "halves", "nmd_column_products", "nmd_row_products", "recorded"]
+__all__ = ["Halves", "halves", "nmd_column_products", "nmd_row_products", "nmd_sweep", "repeated"]
 
 C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12 = (tl.constexpr(value) for value in COEFFICIENTS_SINGLE)
 SHIFT = tl.constexpr(MOMENT_SHIFT)
@@ -31,21 +33,21 @@ ONE_OVER_ROOT = tl.constexpr(1 / ROOT_2PI)
 LOG_ROOT = tl.constexpr(LOG_ROOT_2PI)
 
 ROWS, ROW_COLUMNS, COLUMN_COLUMNS = 64, 32, 64
-"""Sizes of tiles that were fastest on an H200 for 70,000 x 784 and 8,192 x 65,536 at rank 64."""
+"""Tile sizes that were fastest on an H200 for 70,000 x 784 and 8,192 x 65,536 at rank 64."""
 
 PROGRAMS_PER_MULTIPROCESSOR = 4
 BLOCK = 1024
 
 
 class Halves(NamedTuple):
-    """A single precision matrix as the sum of two in bfloat16, which together hold 16 of its 24 bits."""
+    """A single-precision matrix as the sum of two in bfloat16, which together hold 16 of its 24 bits."""
 
     high: Any
     low: Any
 
 
 def halves(matrix: Any) -> Halves:
-    """Take a float32 matrix apart; what is left over is below 2^-16 of each entry."""
+    """Split a float32 matrix; the remainder is below 2^-16 of each entry."""
     matrix = matrix.contiguous()
     parts = Halves(*(torch.empty_like(matrix, dtype=torch.bfloat16) for _ in range(2)))
     with torch.cuda.device(matrix.device):
@@ -62,10 +64,27 @@ def _halves_kernel(matrix, high, low, size, BLOCK: tl.constexpr):
     tl.store(low + places, (values - rounded.to(tl.float32)).to(tl.bfloat16), mask=places < size)
 
 
-def beside(work: Callable[[], Any]) -> Callable[[], Any]:
-    """Begin ``work()`` on a second stream; the first one waits for it where the result is asked for.
+def nmd_sweep(
+    X: Operand, A: Any, B: Any, sigma: Any, link: str, objective: str, missing: bool, n_jobs: int = 1
+) -> tuple[Any, Any, Any]:
+    """:func:`rectifact.kernels.tiled_nmd.nmd_sweep` of the likelihood; ``n_jobs`` has no meaning here.
 
-    Small factorisations keep the device waiting for a tenth of a millisecond; beside a large kernel they cost nothing.
+    Each of the two products makes the tiles of Z again, and stores none of them.
+    """
+    binary, factors = link == "binary", (halves(A), halves(B))
+    inverse = _beside(lambda: gram_inverse(B @ B.T))
+    products, sums = nmd_row_products(X.data, *factors, sigma, binary, missing)
+    new = products @ inverse()
+    inverse = _beside(lambda: gram_inverse(new.T @ new))
+    products = nmd_column_products(X.data, *factors, halves(new), sigma, binary, missing)
+    return new, inverse() @ products, sums
+
+
+def _beside(work: Callable[[], Any]) -> Callable[[], Any]:
+    """Begin ``work()`` on a second stream; the first one waits for it when the result is asked for.
+
+    Small factorisations take a tenth of a millisecond, in which the device is nearly idle; beside a large kernel they
+    cost nothing.
     """
     main, second = torch.cuda.current_stream(), _second_stream(torch.cuda.current_device())
     second.wait_stream(main)
@@ -111,7 +130,7 @@ def _moments(a):
     r = fast_dividef(1.0, tl.where(positive, e, rest))
     h = tl.where(positive, b + r, bell * r)
     d = tl.where(positive, r, h + b)
-    # The device's own logarithm: the accurate one takes many instructions, and sums agreed to 1e-7 with this one.
+    # The fast logarithm of the device: the accurate one takes many instructions, and sums agree to 1e-7 with this one.
     log_tail = fast_logf(tl.where(positive, mills, rest)) - tl.where(positive, LOG_ROOT + exponent, 0.0)
     return h, d, log_tail
 
@@ -120,7 +139,7 @@ def _moments(a):
 def _latent(theta, x, sigma, inside, BINARY: tl.constexpr, MISSING: tl.constexpr):
     """Tile of Z, and for each entry the log-likelihood with its derivatives in log sigma; NaN is missing.
 
-    Outside of the matrix theta and x are 0. The derivatives are 0 there by themselves, and Z meets factors that are.
+    Outside the matrix theta and x are 0. The derivatives are 0 there as well, and Z is multiplied by factors that are.
     """
     positive = x > 0
     sign = tl.where(positive, -1.0, 1.0) if BINARY else 1.0
@@ -172,7 +191,7 @@ def _row_kernel(
     BINARY: tl.constexpr,
     MISSING: tl.constexpr,
 ):
-    """``Z B'`` of a block of rows, and the sums over it."""
+    """``Z B'`` for BM rows, and the sums over them."""
     block = tl.program_id(0)
     sigma = tl.load(sigma_at)
     rows = block * BM + tl.arange(0, BM)
@@ -227,7 +246,7 @@ def _column_kernel(
     BINARY: tl.constexpr,
     MISSING: tl.constexpr,
 ):
-    """``W' Z`` of a block of columns, over one share of the rows."""
+    """``W' Z`` for BN columns, over one share of the rows."""
     columns = tl.program_id(0) * BN + tl.arange(0, BN)
     share = tl.program_id(1)
     sigma = tl.load(sigma_at)
@@ -259,15 +278,22 @@ def nmd_row_products(X: Any, A: Halves, B: Halves, sigma: Any, binary: bool, mis
 
     Parameters
     ----------
-    X : float32 tensor (n, d) on a CUDA device: zero, positive, or NaN where it is missing
-    A, B : factors of Theta, (n, r) and (r, d)
-    sigma : standard deviation, a float32 tensor of one number
-    binary : whether a positive x says only that z > 0
-    missing : whether some entries may be NaN; without any it is faster to say so
+    X : float32 tensor of shape (n, d)
+        On a CUDA device: zero, positive, or NaN where an entry is missing.
+    A, B : Halves of shape (n, r) and (r, d)
+        Factors of Theta.
+    sigma : float32 tensor of one number
+        Standard deviation of the noise.
+    binary : bool
+        Whether a positive x says only that z > 0.
+    missing : bool
+        Whether entries may be NaN; False is faster.
 
     Returns
     -------
-    tensor (n, r), and a tensor of log-likelihood, first and second derivative in log sigma
+    products : tensor of shape (n, r)
+    sums : tensor of 3 numbers
+        Log-likelihood, and its first and second derivative in log sigma.
     """
     (n, d), r = X.shape, A.high.shape[1]
     blocks = triton.cdiv(n, ROWS)
@@ -287,7 +313,7 @@ def nmd_row_products(X: Any, A: Halves, B: Halves, sigma: Any, binary: bool, mis
 
 
 def nmd_column_products(X: Any, A: Halves, B: Halves, W: Halves, sigma: Any, binary: bool, missing: bool) -> Any:
-    """``W' Z`` for weights W (n, r) and the Z of :func:`nmd_row_products`; a tensor (r, d)."""
+    """``W' Z`` of shape (r, d), for weights W of shape (n, r) and the Z of :func:`nmd_row_products`."""
     (n, d), r = X.shape, A.high.shape[1]
     blocks = triton.cdiv(d, COLUMN_COLUMNS)
     processors = torch.cuda.get_device_properties(X.device).multi_processor_count
@@ -309,5 +335,5 @@ def nmd_column_products(X: Any, A: Halves, B: Halves, W: Halves, sigma: Any, bin
 
 
 def _padded(rank: int) -> int:
-    """Size of a tile that holds the rank; matrix units want at least 16."""
+    """Size of a tile that holds the rank; matrix units need at least 16."""
     return max(16, triton.next_power_of_2(rank))

@@ -92,19 +92,25 @@ def nmd_e_step(X: Array, theta: Array, sigma: float, binary: bool) -> tuple[Arra
     r"""E-step of NMD: posterior means of the latent matrix, log-likelihood and its derivatives in log sigma.
 
     Equations 4.8 and 4.10 of Saul (2022), without cancellation. Derivatives of an entry that is only known to be
-    negative are :math:`a h` and :math:`-a h (1 + a d)` with :math:`a = \theta / \sigma`; of an entry that is seen,
+    negative are :math:`a h` and :math:`-a h (1 + a d)` with :math:`a = \theta / \sigma`; those of an observed entry are
     :math:`\rho^2 - 1` and :math:`-2 \rho^2` with :math:`\rho = (x - \theta) / \sigma`.
 
     Parameters
     ----------
-    X : array of shape (n, d): zero, positive, or NaN where it is missing
-    theta : array of shape (n, d), prior means
-    sigma : prior standard deviation
-    binary : whether a positive x says only that z > 0
+    X : array of shape (n, d)
+        Zero, positive, or NaN where an entry is missing.
+    theta : array of shape (n, d)
+        Prior means.
+    sigma : float
+        Prior standard deviation.
+    binary : bool
+        Whether a positive x says only that z > 0.
 
     Returns
     -------
-    array of shape (n, d), and an array of three sums: log-likelihood, first and second derivative
+    z : array of shape (n, d)
+    sums : array of 3 numbers
+        Log-likelihood, and its first and second derivative.
     """
     xp = namespace(theta)
     missing, positive = xp.isnan(X), X > 0
@@ -127,7 +133,12 @@ def nmd_e_step(X: Array, theta: Array, sigma: float, binary: bool) -> tuple[Arra
 def nmd_nearest(X: Array, theta: Array) -> tuple[Array, Array]:
     """Nearest matrix to ``theta`` that agrees with X, equation 2.9 of Saul (2022), and its squared distance.
 
-    Positive entries of X are seen, zeros say that the entry is not positive, and NaN says nothing.
+    Positive entries of X are observed, zeros say that the entry is not positive, and NaN says nothing.
+
+    Returns
+    -------
+    z : array of shape (n, d)
+    distance : array of one number
     """
     xp = namespace(theta)
     z = xp.where(X > 0, X, xp.where(xp.isnan(X), theta, xp.minimum(theta, xp.zeros_like(theta))))
@@ -142,20 +153,26 @@ def nmd_newton(
     The log-likelihood of a row is concave in :math:`v`, :math:`\theta = v B`: with :math:`C = B / \sigma` and
     :math:`a = v C`, its gradient is :math:`C g`, where g is :math:`-h(a)` for a zero, :math:`x/\sigma - a` (relu) or
     :math:`h(-a)` (binary) for a positive x; minus its Hessian is :math:`C\, diag(w)\, C^T`, where w is :math:`h d` for
-    truncated entries, 1 for those seen and 0 for missing ones.
+    truncated entries, 1 for observed ones and 0 for missing ones.
 
     Parameters
     ----------
-    X : array of shape (n, d): zero, positive, or NaN where it is missing
+    X : array of shape (n, d)
+        Zero, positive, or NaN where an entry is missing.
     B : array of shape (r, d)
-    sigma, binary : as in :func:`nmd_e_step`
+    sigma : float
+    binary : bool
+        As in :func:`nmd_e_step`.
     A : array of shape (n, r)
-    tolerance : stop after the step whose Newton decrement is below
-    max_iter : most steps
+        Where to start; overwritten.
+    tolerance : float, default 0.01
+        A row stops after the step whose Newton decrement is smaller.
+    max_iter : int, default 100
 
     Returns
     -------
-    arrays of shape (n,) : log-likelihood of each row, and its number of steps
+    log_likelihoods : array of shape (n,)
+    steps : array of shape (n,)
     """
     xp = namespace(B)
     C, n = B / sigma, A.shape[0]

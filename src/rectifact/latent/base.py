@@ -7,13 +7,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError
+from rectifact.core.operand import Operand
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval
 
 __all__ = ["LatentTransformer"]
 
 
 class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Samples in, an embedding out; the data is not negative."""
+    """Base class: non-negative samples in, an embedding out."""
 
     _parameter_constraints: dict[str, Any] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -23,15 +24,17 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     embedding_: Array
 
     def fit_transform(self, X: Any, y: None = None) -> Any:
-        """Fit, and return the embedding (n_samples, n_components)."""
+        """Fit, and return the embedding of shape (n_samples, n_components)."""
         return self.fit(X).embedding_
 
-    def _check_sizes(self, X: Array) -> None:
+    def _check_sizes(self, X: Operand) -> None:
         n, d = X.shape
         if self.n_components > min(n, d):
             raise InputError(
                 f"n_components={self.n_components} dimensions need as many samples and features; X has {n} sample(s) "
-                f"and {d} feature(s). Lower n_components."
+                f"and {d} feature(s).",
+                "Lower n_components.",
+                option="n_components",
             )
 
     @property

@@ -8,12 +8,10 @@ data", AISTATS 2003.
 
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
-from rectifact.core.arrays import Array, device, eps, expit, is_host, namespace
+from rectifact.core.arrays import Array, device, eps, expit, namespace
 from rectifact.core.linalg import solve
 from rectifact.core.monitor import Monitor
+from rectifact.core.operand import Operand
 from rectifact.core.sparse import dense_rows
 from rectifact.latent.model import LatentModel
 
@@ -23,24 +21,34 @@ TILE = 1 << 20
 """Entries of a dense tile."""
 
 
-def logistic_pca(X: Any, start: LatentModel, *, monitor: Monitor) -> LatentModel:
-    r"""Alternate between the rows of A and the columns of B, each by the least squares that its tangent asks for.
+def logistic_pca(X: Operand, start: LatentModel, *, monitor: Monitor) -> LatentModel:
+    r"""Alternate between the rows of A and the columns of B, each by weighted least squares.
 
     The bound of [1], :math:`\log\cosh(\theta/2) \le \log\cosh(\theta_0/2) + w (\theta^2 - \theta_0^2) / 2` with
-    :math:`w = \tanh(\theta_0/2) / (2 \theta_0)`, turns the likelihood into weighted least squares, so it cannot fall.
-    The weights differ between entries: each row takes a linear system of its own, of order n d r^2 operations in all.
+    :math:`w = \tanh(\theta_0/2) / (2 \theta_0)`, is a weighted sum of squares; the likelihood cannot fall when that is
+    minimised. The weights differ between entries: each row takes a linear system of its own, of order n d r^2
+    operations in all.
 
     Parameters
     ----------
-    X : csr_array of zeros and ones, of shape (n_samples, n_features); on a device dense or sparse
-    start : factors to start from
-    monitor : its loss is minus the log-likelihood per entry
+    X : Operand
+        Zeros and ones, in memory.
+    start : LatentModel
+        Factors to start from.
+    monitor : Monitor
+        Its loss is minus the log-likelihood per entry.
+
+    Returns
+    -------
+    LatentModel
+        Sigma has no meaning here.
 
     Examples
     --------
+    >>> from rectifact.core.operand import operand
     >>> from rectifact.datasets import make_dots
     >>> from rectifact.latent.starts import svd_start
-    >>> X = make_dots(size=12, grid=6, radius=3.0).X
+    >>> X = operand(make_dots(size=12, grid=6, radius=3.0).X)
     >>> monitor = Monitor(20, tol=0)
     >>> model = logistic_pca(X, svd_start(X, 4, "binary"), monitor=monitor)
     >>> monitor.history[-1]["loss"] < 0.8 * monitor.history[0]["loss"]
@@ -48,21 +56,21 @@ def logistic_pca(X: Any, start: LatentModel, *, monitor: Monitor) -> LatentModel
     """
     A, B = monitor.resume((start.A, start.B))
     norm = namespace(A).linalg.vector_norm
-    transposed = sp.csr_array(X.T) if is_host(X) else X.T
+    size = X.shape[0] * X.shape[1]
     for _ in monitor:
-        A = logistic_rows(X, A, B)
-        B = logistic_rows(transposed, B.T, A.T).T
+        A = logistic_rows(X @ B.T, A, B)
+        B = logistic_rows(X.rmatmul(A).T, B.T, A.T).T
         balance = (norm(B) / norm(A)) ** 0.5  # or the two would drift apart in scale
         A, B = A * balance, B / balance
-        monitor.record(lambda: -log_likelihood(X, A, B) / float(np.prod(X.shape)), state=lambda: (A, B))
+        monitor.record(lambda: -log_likelihood(X, A, B) / size, state=lambda: (A, B))
     return LatentModel(A, B, 0.0)
 
 
-def logistic_rows(X: Any, A: Array, B: Array) -> Array:
-    """One step for the rows of A: row i solves ``(B diag(w_i) B') a_i = B (x_i - 1/2)``."""
+def logistic_rows(products: Array, A: Array, B: Array) -> Array:
+    """One step for the rows of A: row i solves ``(B diag(w_i) B') a_i = B (x_i - 1/2)``; ``products`` are ``X B'``."""
     xp, rank = namespace(B), B.shape[0]
     pairs = _pairs(B)
-    right = X @ B.T - 0.5 * xp.sum(B, axis=1)
+    right = products - 0.5 * xp.sum(B, axis=1)
     out = xp.empty_like(A)
     step = max(1, TILE // B.shape[1])
     for i in range(0, A.shape[0], step):
@@ -80,16 +88,16 @@ def _pairs(B: Array) -> Array:
 
 
 def _ridged(systems: Array, least: float = 0.0) -> Array:
-    """Many small systems with a trace of a ridge, such that none is singular."""
+    """Many small systems with a trace of a ridge, so that none is singular."""
     xp, rank = namespace(systems), systems.shape[-1]
     ridge = max(1e-10, eps(systems)) * xp.linalg.trace(systems) + least
     return systems + ridge[:, None, None] * xp.eye(rank, dtype=systems.dtype, device=systems.device)
 
 
-def logistic_newton(X: Any, B: Array, *, n_iter: int = 60, largest: float = 30.0) -> Array:
-    """Most likely embedding (n, rank) of the rows of X, B fixed: Newton's method with step halving, row by row.
+def logistic_newton(X: Array, B: Array, *, n_iter: int = 60, largest: float = 30.0) -> Array:
+    """Most likely embedding (n, rank) of some rows, B fixed: Newton's method with step halving, row by row.
 
-    Rows that B separates have none; they stop where Theta is ``largest``, and probabilities are 1 to rounding.
+    A row that B separates has none; it stops where Theta reaches ``largest``, and probabilities are 1 to rounding.
     """
     xp, rank, step = namespace(B), B.shape[0], max(1, TILE // B.shape[1])
     pairs = _pairs(B)
@@ -126,18 +134,10 @@ def _row_likelihoods(rows: Array, theta: Array) -> Array:
 
 
 def log_likelihood(X: Any, A: Array, B: Array) -> float:
-    """Log-likelihood of all entries, in nats, tile by tile."""
-    total, step = 0.0, max(1, TILE // B.shape[1])
-    if not is_host(X):
-        xp = namespace(A)
-        for i in range(0, A.shape[0], step):
-            rows = dense_rows(X, slice(i, i + step))
-            total = total + xp.sum(_row_likelihoods(rows, A[i : i + step] @ B), dtype=xp.float64)
-        return float(total)
-    for i in range(0, len(A), step):
+    """Log-likelihood of all entries, in nats: the sum of ``x theta - log(1 + exp(theta))``, Theta tile by tile."""
+    xp, step = namespace(A), max(1, TILE // B.shape[1])
+    total = xp.sum(A * (X @ B.T), dtype=xp.float64)
+    for i in range(0, A.shape[0], step):
         theta = A[i : i + step] @ B
-        total -= float(np.logaddexp(0, theta).sum())
-        rows = np.repeat(np.arange(len(theta)), np.diff(X.indptr[i : i + len(theta) + 1]))
-        stored = slice(X.indptr[i], X.indptr[i + len(theta)])
-        total += float((theta[rows, X.indices[stored]] * X.data[stored]).sum())
-    return total
+        total = total - xp.sum(xp.logaddexp(xp.zeros_like(theta), theta), dtype=xp.float64)
+    return float(total)

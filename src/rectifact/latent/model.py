@@ -1,4 +1,4 @@
-"""The model behind the data: factors of Theta and the size of the noise."""
+"""The model behind the data: factors of Theta and the standard deviation of the noise."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,18 +10,32 @@ __all__ = ["LatentModel"]
 
 @dataclass(frozen=True)
 class LatentModel:
-    """Factors of Theta: A (n_samples, rank) and B (rank, n_features), and the logarithm of sigma."""
+    """Theta as a product of two factors, and the noise.
+
+    Attributes
+    ----------
+    A : array of shape (n_samples, rank)
+    B : array of shape (rank, n_features)
+    log_sigma : float, or array of one number
+        Logarithm of the standard deviation of the noise.
+    """
 
     A: Array
     B: Array
     log_sigma: Any
 
     @property
+    def sigma(self) -> Any:
+        """Standard deviation of the noise, in the precision of the factors."""
+        xp = namespace(self.B)
+        return xp.astype(xp.exp(self.log_sigma), self.B.dtype)
+
+    @property
     def parts(self) -> tuple[Array, Array, Any]:
-        """A, B and log sigma, which is a number, or an array of one on a device."""
+        """A, B and log sigma."""
         return self.A, self.B, self.log_sigma
 
     def beyond(self, other: "LatentModel", beta: Any, floor: float) -> "LatentModel":
-        """The point that lies as far ahead as ``beta`` times the way from ``other`` to here."""
-        A, B, ahead = (mine + beta * (mine - theirs) for mine, theirs in zip(self.parts, other.parts, strict=True))
-        return LatentModel(A, B, max(ahead, floor) if isinstance(ahead, float) else namespace(ahead).clip(ahead, floor))
+        """The point ``beta`` times the way from ``other`` to here further on; log sigma is at least ``floor``."""
+        A, B, log_sigma = (mine + beta * (mine - theirs) for mine, theirs in zip(self.parts, other.parts, strict=True))
+        return LatentModel(A, B, namespace(B).clip(log_sigma, floor, None))

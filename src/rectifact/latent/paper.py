@@ -1,4 +1,4 @@
-"""NMD as published: a dense latent matrix and a truncated SVD in every iteration. To reproduce, and to compare with.
+"""NMD as published, with a dense latent matrix and a truncated SVD in every iteration: to reproduce and compare.
 
 References
 ----------
@@ -18,7 +18,7 @@ from rectifact.core.svd import SVD, lanczos_svd
 from rectifact.kernels.reference import nmd_e_step
 from rectifact.kernels.truncated import truncated_moments
 from rectifact.latent.model import LatentModel
-from rectifact.latent.starts import constant_start
+from rectifact.latent.statistics import statistics
 
 __all__ = ["em_nmd"]
 
@@ -38,15 +38,20 @@ def em_nmd(
     """EM of section 4 in [1]: posterior means (4.8) and variances (4.9), then truncated SVD (4.11) and sigma (4.12).
 
     Starts from a constant (4.14) and stops when the log-likelihood per entry gains less than ``least_gain``. For binary
-    data sigma is searched for once more at the end.
+    data the best sigma is searched for at the end.
 
     Parameters
     ----------
-    X : dense array of shape (n_samples, n_features), NaN where it is missing
-    rank : rank of Theta
-    link : ``"relu"`` or ``"binary"``
-    monitor : its loss is minus the log-likelihood per entry; the paper allows 512 iterations
-    svd : truncated SVD, ``svd(Z, rank, start=...)``
+    X : numpy array of shape (n_samples, n_features)
+        NaN where an entry is missing.
+    rank : int
+        Rank of Theta.
+    link : {"relu", "binary"}
+    monitor : Monitor
+        Its loss is minus the log-likelihood per entry; the paper allows 512 iterations.
+    svd : callable, default lanczos_svd
+        Truncated SVD, ``svd(Z, rank, start=...)``.
+    least_gain : float, default 1e-5
 
     Examples
     --------
@@ -58,23 +63,26 @@ def em_nmd(
     True
     """
     binary, size = link == "binary", X.size
-    theta, sigma = constant_start(X, link)
-    least_sigma = 1e-8 * float(np.nanmax(X))
-    saved, before, sigma = monitor.resume((None, -np.inf, sigma))
+    facts = statistics(X)
+    theta, sigma = facts.constant(link)
+    least_sigma = 1e-8 * facts.largest
+    saved, likelihood, sigma = monitor.resume((None, -np.inf, sigma))
     factors = None if saved is None else SVD(*saved)
     Theta = np.full_like(X, theta) if factors is None else (factors.U * factors.s) @ factors.Vt
     for _ in monitor:
+        before = likelihood
         Z, (likelihood, _, _) = nmd_e_step(X, Theta, sigma, binary)
         variance = _variances(X, Theta, sigma, binary)
         factors = svd(Z, rank, start=factors)
         Theta = (factors.U * factors.s) @ factors.Vt
         sigma = max(float(np.sqrt(np.mean((Z - Theta) ** 2 + variance))), least_sigma)
-        if (likelihood - before) / size < least_gain:
-            monitor.stop_reason = "converged"
-        before = float(likelihood)
-        monitor.record(lambda: -likelihood / size, state=lambda: (factors, before, sigma))
+        monitor.record(
+            lambda: -likelihood / size,
+            converged=lambda: (likelihood - before) / size < least_gain,
+            state=lambda: (factors, float(likelihood), sigma),
+        )
     if factors is None:
-        raise ValueError("A monitor that allows no iteration leaves no model.")
+        raise ValueError("The monitor allows no iteration; raise its max_iter.")
     log_sigma = _best_scale(X, Theta, log(sigma)) if binary else log(sigma)
     return LatentModel(factors.U * factors.s, factors.Vt, log_sigma)
 

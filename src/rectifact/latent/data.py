@@ -1,0 +1,161 @@
+"""The data of the estimators: checked, in the form that the algorithms take, with missing entries as NaN."""
+
+from math import isnan
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
+from rectifact.core.errors import InputError
+from rectifact.core.operand import Operand, is_chunked, operand
+from rectifact.core.sparse import DeviceCSR, canonical_csr, is_native_sparse, is_sparse, with_entries
+from rectifact.core.validation import check_matrix
+from rectifact.latent.statistics import Statistics, statistics
+
+__all__ = [
+    "check_binary",
+    "check_every",
+    "check_link",
+    "check_nonnegative",
+    "dense_host",
+    "double_on_host",
+    "in_units",
+    "resolve_link",
+    "with_missing",
+]
+
+CHECK_ON_DEVICE = 10
+"""Iterations between checks on a device, which has to wait for the host at each of them."""
+
+
+def check_nonnegative(estimator: Any, X: Any, *, reset: bool, missing: bool) -> Operand:
+    """Non-negative data: CSR on the host and in chunks, as it came on a device; NaN only with ``missing``."""
+    X = check_matrix(estimator, X, reset=reset, nonnegative=True, allow_nan=missing, sparse_chunks=True)
+    return _mapped(operand(X), _csr)
+
+
+def check_binary(estimator: Any, X: Any, *, reset: bool) -> Operand:
+    """Zeros and ones in memory: CSR without stored zeros on the host, as they came on a device."""
+    name = type(estimator).__name__
+    if is_chunked(X):
+        raise InputError(
+            f"{name} works on one machine, and X is a Dask array.", "Use NMD, which takes Dask arrays, or X.compute()."
+        )
+    X = check_matrix(estimator, X, reset=reset, nonnegative=True)
+    if is_host(X):
+        X = sp.csr_array(X, copy=True)
+        X.eliminate_zeros()
+    if statistics(X).fractional:
+        raise InputError(f"{name} is for zeros and ones, and X has other values.", "Use NMD, or X > 0.")
+    return operand(X)
+
+
+def resolve_link(link: str, objective: str, facts: Statistics) -> str:
+    """The link that suits the data, after a check that something can be fitted."""
+    if link == "binary" and facts.fractional:
+        raise _not_binary()
+    if link == "auto":
+        link = "relu" if facts.fractional else "binary"
+    if link == "binary" and objective == "latent":
+        raise InputError(
+            "objective='latent' is for link='relu': a threshold leaves the scale of Theta open.",
+            "Use objective='likelihood'.",
+            option=("objective", "link"),
+        )
+    if facts.positive == 0:
+        raise InputError("No entry of X is positive: there is nothing to embed.", "Check the file or the filter.")
+    if link == "binary" and facts.positive == facts.known:
+        raise InputError(
+            "All entries of X are one: there is nothing to tell apart.", "Use data that has zeros as well."
+        )
+    return link
+
+
+def check_link(X: Operand, link: str) -> Operand:
+    """X, whose entries must be zeros and ones if the link is binary; chunks are checked when they are computed."""
+    return _mapped(X, _refuse_fractions) if link == "binary" else X
+
+
+def _refuse_fractions(X: Array) -> Array:
+    if statistics(X).fractional:
+        raise _not_binary()
+    return X
+
+
+def _not_binary() -> InputError:
+    what = "link='binary' is for zeros and ones, and X has other values."
+    return InputError(what, "Use link='relu', or X > 0.", option="link", command="Use --link relu.")
+
+
+def with_missing(X: Operand, missing: Any) -> Operand:
+    """X with NaN where ``missing``, a mask, is true; a sparse mask stays sparse. NaN and None change nothing."""
+    if missing is None or (isinstance(missing, Real) and isnan(float(missing))):
+        return X
+    mask = to_host(canonical_csr(missing, missing.dtype) if is_native_sparse(missing) else missing)
+    if tuple(mask.shape) != X.shape:
+        raise InputError(
+            f"missing has the shape {tuple(mask.shape)} and X {X.shape}.",
+            "Give a mask of the shape of X, np.nan, or None.",
+            option="missing",
+        )
+    if is_chunked(X.data):
+        raise InputError(
+            "A Dask array takes no mask.",
+            "Give missing=np.nan and da.where(mask, np.nan, X).",
+            option="missing",
+        )
+    return operand(_masked(X.data, mask))
+
+
+def _masked(X: Array, mask: Any) -> Array:
+    if isinstance(X, DeviceCSR):  # the union of two patterns is found on the host, once
+        return X.like(_masked(to_host(X), mask))
+    if not is_host(X):
+        mask = mask.toarray() if sp.issparse(mask) else mask
+        return namespace(X).where(to_like(mask, X) != 0, float("nan"), X)
+    hidden = sp.csr_array(mask, dtype=X.dtype, copy=True)
+    hidden.data[:] = np.where(hidden.data != 0, np.nan, 0)
+    return sp.csr_array(X + hidden)
+
+
+def in_units(X: Operand, unit: float) -> Operand:
+    """X divided by ``unit``."""
+    return X if unit == 1 else _mapped(X, _divided, unit)
+
+
+def check_every(X: Operand) -> int:
+    """Iterations between checks of a loop over X."""
+    return 1 if is_host(X.data) or is_chunked(X.data) else CHECK_ON_DEVICE
+
+
+def dense_host(X: Operand) -> NDArray[Any]:
+    """A dense numpy array, for the published algorithm."""
+    if not is_host(X.data):
+        raise InputError(
+            "solver='em' works on the host.", "Give a numpy array, or use solver='sweep'.", option="solver"
+        )
+    return X.data.toarray()
+
+
+def double_on_host(X: Array) -> Array:
+    """X in double precision on the host; as it is on a device, where that would be slow."""
+    return X.astype(np.float64) if is_host(X) else X
+
+
+def _mapped(X: Operand, function: Any, *small: Any) -> Operand:
+    """Rows of the same shape, as an operand."""
+    return operand(X.map_rows(function, *small, columns=X.shape[1]))
+
+
+def _csr(X: Any) -> Any:
+    if not is_host(X):
+        return X
+    X = sp.csr_array(X)
+    return X if X.has_sorted_indices else X.sorted_indices()
+
+
+def _divided(X: Array, unit: float) -> Array:
+    return with_entries(X, X.data / unit) if is_sparse(X) else X / unit
