@@ -4,6 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.linalg import qr
 from scipy.optimize import nnls
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
@@ -16,6 +17,7 @@ from rectifact.core.linalg import (
     procrustes,
     pseudo_inverse,
     subspace_svd,
+    successive_projection,
 )
 from rectifact.kernels import hals_sweep
 
@@ -179,6 +181,24 @@ def test_hals_sweeps_reach_the_nnls_solution(rng):
     for _ in range(2000):
         hals_sweep(U, A.T @ A, Y.T @ A)
     assert_allclose(U.T, nnls_gram(A.T @ A, A.T @ Y), atol=1e-8)
+
+
+def test_successive_projection_takes_the_rows_of_a_pivoted_qr(rng, to_xp):
+    rows = rng.standard_normal((40, 6))
+    chosen = to_host(successive_projection(to_xp(rows), 6))
+    assert chosen.tolist() == qr(rows.T, mode="r", pivoting=True)[1][:6].tolist()
+
+
+def test_successive_projection_finds_the_corners_of_a_simplex(rng, to_xp):
+    corners, shares = 5 * rng.random((3, 4)), rng.dirichlet(np.ones(3), 30)
+    chosen = to_host(successive_projection(to_xp(np.vstack([shares @ corners, corners])), 3))
+    assert sorted(chosen) == [30, 31, 32]
+
+
+def test_successive_projection_of_rows_of_lower_rank(to_xp):
+    chosen = to_host(successive_projection(to_xp(np.outer([1.0, 3.0, 2.0], [1.0, 1.0])), 2))
+    assert chosen[0] == 1
+    assert np.isfinite(chosen).all()
 
 
 @pytest.mark.parametrize("tile", [1, 7, 1 << 20])

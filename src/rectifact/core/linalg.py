@@ -23,6 +23,7 @@ __all__ = [
     "pseudo_inverse",
     "solve",
     "subspace_svd",
+    "successive_projection",
 ]
 
 TILE = 1 << 20
@@ -209,6 +210,42 @@ def pseudo_inverse(H: Array) -> Array:
         return xp.linalg.pinv(H)
     inverse = (vectors / values) @ vectors.T
     return H.T @ inverse if wide else inverse @ H.T
+
+
+def successive_projection(rows: Array, n_chosen: int) -> Array:
+    """Numbers of the rows that span the most: the longest, then the longest of what its direction leaves, and so on.
+
+    This is the order in which QR with pivoting takes the rows. Nothing waits for a device.
+
+    Parameters
+    ----------
+    rows : array of shape (n, d)
+    n_chosen : int
+        At most ``n``.
+
+    Returns
+    -------
+    array of shape (n_chosen,)
+
+    References
+    ----------
+    N. Gillis and S. A. Vavasis, "Fast and robust recursive algorithms for separable nonnegative matrix
+    factorization", IEEE TPAMI 36(4), 2014.
+
+    Examples
+    --------
+    >>> successive_projection(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 0.9]]), 2)
+    array([0, 2])
+    """
+    xp, rest, chosen = namespace(rows), rows, []
+    for _ in range(n_chosen):
+        place = xp.reshape(xp.argmax(xp.sum(rest**2, axis=1)), (1,))
+        longest = xp.take(rest, place, axis=0)
+        length = xp.linalg.vector_norm(longest)
+        direction = longest / xp.where(length > 0, length, xp.ones_like(length))
+        rest = rest - (rest @ direction.T) * direction
+        chosen.append(place)
+    return xp.concat(chosen)
 
 
 def nnls_gram(gram: NDArray[Any], cross: NDArray[Any]) -> NDArray[Any]:
