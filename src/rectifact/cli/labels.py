@@ -23,7 +23,7 @@ from rectifact.cli.terminal import STDOUT, check_different_files, check_table_na
 from rectifact.cli.wording import on_command_line
 from rectifact.core.errors import InputError
 from rectifact.crowd import DawidSkene, read_answers
-from rectifact.crowd.data.answers import listed
+from rectifact.crowd.data.names import listed
 from rectifact.crowd.data.partitions import read_lazy
 from rectifact.crowd.data.sources import is_source
 from rectifact.models import SavedModel

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm
 
+from rectifact.core.operand import operand
+from rectifact.core.sparse import with_entries
 from rectifact.crowd.advice.workers import spammer_score
-from rectifact.crowd.data.answers import NAMED, listed
-from rectifact.crowd.em import CrowdModel, Floats, unweighted
+from rectifact.crowd.data.names import NAMED, listed
+from rectifact.crowd.em import CrowdModel, Floats
 from rectifact.crowd.variational import dispersion
 
 __all__ = ["Finding", "dependent_pairs", "diagnose"]
@@ -183,7 +185,7 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
 
 def _conditioning(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
     """How well two answers to one task agree on each contrast of classes: the spectrum of all co-occurrences."""
-    ones = unweighted(B)
+    ones = with_entries(B, np.ones(B.nnz))
     known = model.posteriors.sum(axis=0) >= FEW_TASKS
     classes = classes[known]
     votes = ones @ np.tile(np.eye(len(known))[:, known], (B.shape[1] // len(known), 1))
@@ -267,7 +269,7 @@ def dependent_pairs(B: sp.csr_array, model: CrowdModel) -> tuple[NDArray[np.int6
     """
     k, n_workers = len(model.priors), len(model.confusions)
     W = sp.csr_array((np.ones(len(B.data)), B.indices // k, B.indptr), shape=(B.shape[0], n_workers))
-    ones = unweighted(B)
+    ones = with_entries(B, np.ones(B.nnz))
     agreed = sp.csr_array((n_workers, n_workers))
     expected, variance = sp.csr_array((n_workers, n_workers)), sp.csr_array((n_workers, n_workers))
     for c in range(k):
@@ -297,7 +299,7 @@ def _filled(pattern: sp.csr_array, data: Floats) -> sp.csr_array:
 
 
 def _dependence(B: sp.csr_array, model: CrowdModel, kind: str, calibrated: bool) -> list[Finding]:
-    effect = dispersion(B, model)
+    effect = dispersion(operand(B), model)
     if effect <= DEPENDENT:
         return []
     confidence = "was lowered for it" if calibrated else "is too high"
