@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from rectifact.core.errors import InputError
 from rectifact.core.sparse import with_entries
 from rectifact.core.validation import fit_context
+from rectifact.crowd.advice.diagnosis import Finding
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, read_lazy
 from rectifact.crowd.data.read import read_answers
@@ -64,6 +65,10 @@ class Aggregator(BaseEstimator):
         with np.errstate(invalid="ignore"):
             agreement = self._answers.matrix().total(_expected_right, along=(self.probas_,)) / given
         return pd.DataFrame({"worker": self.workers_, "answers": given, "agreement": agreement})
+
+    def _findings(self) -> list[Finding]:
+        """What could be wrong, the worst first."""
+        return []
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

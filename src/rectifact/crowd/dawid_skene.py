@@ -22,7 +22,7 @@ from rectifact.core.validation import (
     fit_context,
 )
 from rectifact.crowd.advice.calibration import temperature, tempered
-from rectifact.crowd.advice.diagnosis import diagnose
+from rectifact.crowd.advice.diagnosis import Finding, diagnose, diagnose_workers, findings_table
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs
 from rectifact.crowd.advice.workers import worker_table
 from rectifact.crowd.base import Aggregator
@@ -355,19 +355,18 @@ class DawidSkene(Aggregator):
             return plan_labels(self.tasks_, self.workers_, answers.answered(), model, n)
         if goal == "identify":
             return plan_pairs(self.workers_, answers.answered(), self._model, n)
-        raise InputError(f"goal={goal!r} is unknown.", "choose 'labels' or 'identify'.")
+        raise InputError(f"goal={goal!r} is unknown: choose 'labels' or 'identify'.")
 
     def diagnose(self) -> pd.DataFrame:
         """What could be wrong with the answers: a table of severity, finding, detail and remedy, worst first."""
-        answers = self._in_memory("diagnose()")
-        return diagnose(
-            answers.one_hot(),
-            answers.answered(),
-            (self.workers_, self.classes_),
-            self._model,
-            kind=self._fitting.model,
-            calibrated=hasattr(self, "temperature_"),
-        )
+        self._in_memory("diagnose()")
+        return findings_table(self._findings())
+
+    def _findings(self) -> list[Finding]:
+        answers = self._answers
+        if isinstance(answers, LazyAnswers):
+            return diagnose_workers(self.workers_, self._model)
+        return diagnose(answers, self._model, kind=self._fitting.model, calibrated=hasattr(self, "temperature_"))
 
     def calibrate(self) -> Self:
         """Make ``probas_`` less sure where they are too sure, without any truth; labels stay the same.
