@@ -110,17 +110,19 @@ def test_a_plan_of_no_task(run, tmp_path):
 
 
 def test_workers_who_tell_nothing_are_named(run, answers, tmp_path):
-    assert "almost nothing" not in run("labels", answers).err
+    assert "almost no information" not in run("labels", answers).err
     path = tmp_path / "spam.csv"
     crowd = make_crowd(400, 20, 2, labels_per_task=8, n_spammers=7, accuracy=(0.85, 0.95)).answers
     crowd.assign(worker=crowd["worker"].map(lambda w: f"\x1b[31m{w}")).to_csv(path, index=False)
     said = run("labels", path).err
     spammer = r"'\\x1b\[31m[0-6]'"
-    assert re.search(rf"tell almost nothing: ({spammer}, ){{4}}{spammer} and 2 more; leave them out or ask", said)
+    assert "warning: workers whose answers carry almost no information." in said
+    assert re.search(rf"7 of 20 workers [^:]*: ({spammer}, ){{4}}{spammer} and 2 more. Leave them out or ask", said)
+    assert "see the table of --workers." in said
     assert "\x1b" not in said
     rare = make_crowd(4000, 10, 2, labels_per_task=5, prior=[0.995, 0.005], accuracy=(0.97, 0.99)).answers
     rare.to_csv(path, index=False)
-    assert "almost nothing" not in run("labels", path).err  # little is open, and they tell most of it
+    assert "almost no information" not in run("labels", path).err  # little is open, and they tell most of it
 
 
 def test_answers_without_a_label_are_counted(run, answers):

@@ -71,9 +71,9 @@ def test_mistakes_are_one_sentence(run, folder, tmp_path, monkeypatch):
         "--local-cluster 0 is no number": (folder, "--local-cluster", 0),
         "Choose one": (folder, "--local-cluster", 1, "--scheduler", "tcp://127.0.0.1:1"),
         "are for data in parts": (one, "--local-cluster", 1),
-        "--plan, --calibrate cannot be had": (folder, "--calibrate", "--plan", tmp_path / "plan.csv"),
+        "--plan, --calibrate are not available": (folder, "--calibrate", "--plan", tmp_path / "plan.csv"),
         "it is there already": (folder, "-o", tmp_path / "answers"),
-        "is none. Convert it": (one, tmp_path / "more.csv"),
+        "is not one. Convert it": (one, tmp_path / "more.csv"),
         "would lie among the answers": (folder, "-o", folder / "truth.parquet"),
     }
     for message, arguments in mistakes.items():

@@ -93,6 +93,32 @@ def test_products_totals_and_rows(dense: Any, holder: str) -> None:
     assert_allclose(gathered(X.kept() @ small(P, X)), dense @ P)
 
 
+def weighed(X: Any, weight: Any, nothing: None) -> tuple[Any, Any]:
+    assert nothing is None
+    return weight, (X.T @ weight[:, None])[:, 0]
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_vectors_and_nothing_go_along_with_the_rows(dense: Any, holder: str, computations: list[str]) -> None:
+    X, weight = held(dense, holder), np.arange(23.0)
+    tall = X.split(small(weight, X))
+    rows, (sums,) = X.sweep(weighed, along=(tall, None), keep=False)
+    assert computations == (["compute"] if holder.endswith("chunks") else [])
+    assert_allclose(to_host(sums), weight @ dense)
+    assert_allclose(gathered(rows), weight)
+
+
+@pytest.mark.parametrize("holder", ["dense", "csr", "torch", "chunks", "sparse chunks"])
+def test_some_of_the_rows(dense: Any, holder: str) -> None:
+    X, chosen = held(dense, holder), np.arange(23) % 3 == 1
+    chosen[7:14] = False  # a chunk of which nothing is left
+    part, number, nothing = X.where(X.split(chosen), X.split(np.arange(23.0)), None)
+    assert nothing is None
+    assert part.shape == (chosen.sum(), 5)
+    assert_array_equal(gathered(number), np.flatnonzero(chosen))
+    assert_allclose(gathered(part @ small(np.eye(5), X)), dense[chosen])
+
+
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_a_total_may_depend_on_another(dense: Any, holder: str, computations: list[str]) -> None:
     X = held(dense, holder)

@@ -164,10 +164,10 @@ def test_tasks_that_are_equal_meet_in_one_block():
 @pytest.mark.parametrize("kind", ["numbers", "texts"])
 def test_many_parts_move_in_stages(answers, monkeypatch, kind):
     """With more than 32 parts and blocks dask moves rows twice, and fills up with empty parts."""
-    monkeypatch.setattr("rectifact.crowd.data.partitions.LEAST_BLOCKS", 40)
+    monkeypatch.setattr("rectifact.crowd.data.repartition.LEAST_PARTITIONS", 40)
     named = answers if kind == "numbers" else answers.assign(task=answers["task"].astype(str))
     lazy = MajorityVote().fit(in_parts(named, 40))
-    assert len(lazy._answers.B.blocks) == 40
+    assert lazy._answers.partitions.numblocks[0] == 40
     assert_same_result(lazy, MajorityVote().fit(shuffled(named)))
     assert lazy.tasks_.dtype == (np.int64 if kind == "numbers" else object)
 
@@ -244,7 +244,7 @@ def test_answers_may_come_later(answers, options):
     assert_same_result(lazy, host)
     assert_allclose(lazy.confusions_, host.confusions_, atol=1e-9)
     assert_allclose(lazy.log_likelihood_, host.log_likelihood_, rtol=1e-10)
-    with pytest.raises(InputError, match="answers in parts"):
+    with pytest.raises(InputError, match="These answers are partitioned"):
         host.partial_fit(in_parts(late))
 
 
@@ -315,7 +315,7 @@ def test_what_needs_all_answers_says_so(answers, tmp_path):
     with pytest.raises(InputError, match="cannot be saved in one file"):
         save_model(model, tmp_path / "model.rfx")
     for take in (read_answers, KOS().fit):
-        with pytest.raises(InputError, match="These are answers in parts"):
+        with pytest.raises(InputError, match="These answers are partitioned"):
             take(in_parts(answers))
 
 
@@ -347,7 +347,7 @@ def test_files_that_cannot_be_read_are_named(answers, tmp_path):
         DawidSkene().fit(tmp_path)
     with pytest.raises(InputError, match="There is no file"):
         DawidSkene().fit(str(tmp_path / "*.parquet"))
-    with pytest.raises(InputError, match=r"'answers\.csv' is none"):
+    with pytest.raises(InputError, match=r"'answers\.csv' is not one"):
         DawidSkene().fit(["answers.csv", "more.csv"])
     answers.to_parquet(tmp_path / "a.parquet")
     answers.rename(columns={"label": "verdict"}).to_parquet(tmp_path / "b.parquet")

@@ -143,7 +143,7 @@ def test_matrices_and_their_missing_answers():
 def test_labels_of_plus_and_minus_one_are_not_lost_silently(one):
     minus = "-1" if one == "1" else -one
     matrix = np.array([[one, minus], [minus, minus], [one, one]])
-    with pytest.raises(InputError, match=r"missing=np.nan .* if -1 is a label"):
+    with pytest.raises(InputError, match=r"missing=np\.nan if -1 is a label"):
         read_answers(matrix)
     assert len(read_answers(matrix, missing=np.nan)) == 6
     third = np.array([[one, minus], ["0" if one == "1" else 0, minus], [one, one]])
@@ -160,7 +160,7 @@ def test_wide_files_mix_whole_numbers_as_pandas_writes_them(tmp_path):
     signs = frame.replace(0, -1)
     signs.to_csv(tmp_path / "signs.csv", index=False)
     for data in (signs, tmp_path / "signs.csv"):
-        with pytest.raises(InputError, match="--missing nan"):
+        with pytest.raises(InputError, match=r"missing=np\.nan"):
             read_answers(data, wide=True)
         assert len(read_answers(data, wide=True, missing="nan")) == 10
 
@@ -237,7 +237,7 @@ def test_classes_nobody_chose():
 
 MISTAKES = {
     "a missing column": (FRAME.drop(columns="worker"), "No column for the worker among .*'label'.*wide=True"),
-    "no column at all": (pd.DataFrame({"a;b": ["1;2"]}), "separated by something else"),
+    "no column at all": (pd.DataFrame({"a;b": ["1;2"]}), "separator may not be the one"),
     "several answer fields": (
         pd.DataFrame({"HITId": [1], "WorkerId": [1], "Answer.a": [1], "Answer.b": [1]}),
         "No column for the label",
@@ -315,8 +315,9 @@ def test_numbers_without_a_label_are_skipped():
 
 @pytest.mark.parametrize("frame", [FRAME, FRAME.drop_duplicates("task").set_axis(["HITId", "rater", "vote"], axis=1)])
 def test_a_long_table_is_not_wide(frame):
-    with pytest.raises(InputError, match=r"leave out wide=True \(--wide\)"):
+    with pytest.raises(InputError, match="leave out wide=True") as caught:
         read_answers(frame, wide=True)
+    assert "leave out --wide" in caught.value.on_command_line({})
 
 
 def test_options_that_make_no_sense():
@@ -324,7 +325,7 @@ def test_options_that_make_no_sense():
         read_answers(FRAME, task="worker")
     with pytest.raises(InputError, match="one column per worker"):
         read_answers(WIDE, wide=True, label="ann")
-    with pytest.raises(InputError, match="one value that stands for no answer"):
+    with pytest.raises(InputError, match="missing is one value"):
         read_answers(FRAME, missing=[1, 2])
     with pytest.raises(InputError, match="listed twice"):
         read_answers(FRAME, classes=["yes", "no", "no"])
@@ -342,7 +343,7 @@ FILES = {
     "really.parquet": (b"task,worker,label\n1,2,3\n", "as Parquet"),
     "really.csv": (b"PAR1\x15\x04\x15\x80\xff\xfe\x00", "as CSV"),
     "long.csv": (b"task,worker,label\n1,2,3,4\n1,3,4,5\n", "Expected 3 columns, got 4"),
-    "space.csv": (b"task worker label\n1 2 3\n", "separated by something else"),
+    "space.csv": (b"task worker label\n1 2 3\n", "separator may not be the one"),
     "latin.csv": (
         "task,worker,label\n1,a,été\n1,b,été\n".encode("cp1252"),
         "no UTF-8 text. Save it as UTF-8, in Excel",

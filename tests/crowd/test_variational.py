@@ -7,15 +7,17 @@ from scipy.special import digamma
 from scipy.stats import dirichlet
 
 from rectifact.core.monitor import Monitor
+from rectifact.core.operand import operand
 from rectifact.crowd import read_answers
-from rectifact.crowd.em import vote_shares
+from rectifact.crowd.em import expected_sums, vote_shares
 from rectifact.crowd.variational import PRIOR_ANSWERS, PRIOR_CLASSES, dispersion, trust_in_answers, variational
 from rectifact.datasets import make_crowd
 
 
 def fitted(answers, trust=1.0, max_iter=100, tol=1e-8):
     answers = read_answers(answers)
-    B, votes = answers.one_hot(), vote_shares(answers.votes())
+    B = operand(answers.one_hot())
+    votes = B.total(expected_sums, along=(vote_shares(answers.votes()),))
     monitor = Monitor(max_iter=max_iter, tol=tol, monotone=True)
     return B, variational(B, votes, votes, trust=trust, monitor=monitor), monitor
 

@@ -11,7 +11,7 @@ from rectifact.core.operand import operand
 from rectifact.core.rectify import relu
 from rectifact.crowd import read_answers
 from rectifact.crowd.device import tensor
-from rectifact.crowd.em import em, vote_shares
+from rectifact.crowd.em import em
 from rectifact.crowd.fitting import Problem
 from rectifact.crowd.variational import variational
 from rectifact.datasets import make_block_model, make_crowd
@@ -121,14 +121,12 @@ def test_crowd_kernels_equal_the_reference(n_tasks, n_workers, n_classes, weight
     log_priors = np.log(rng.dirichlet(np.ones(n_classes)))
     log_confusions = np.log(rng.dirichlet(np.ones(n_workers * n_classes), n_classes).T + 1e-3)
     known = np.where(rng.random(n_tasks) < 0.2, rng.integers(0, n_classes, n_tasks), -1)
-    wanted = np.empty((n_tasks, n_classes))
-    evidence = reference.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known, wanted)
+    wanted, evidence = reference.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known)
     counts = reference.crowd_counts(indptr, cells, weights, wanted, n_workers * n_classes)
     on = {name: tensor(value, "cuda") for name, value in (("indptr", indptr), ("cells", cells), ("known", known))}
-    given = tensor(weights, "cuda") if weighted else None
-    found = torch.empty((n_tasks, n_classes), device="cuda")
+    given = tensor(weights, "cuda") if weighted else tensor(np.ones(1), "cuda").expand(len(weights))
     logs = tensor(log_priors, "cuda"), tensor(log_confusions, "cuda")
-    seen = kernels.crowd_posteriors(on["indptr"], on["cells"], given, *logs, on["known"], found)
+    found, seen = kernels.crowd_posteriors(on["indptr"], on["cells"], given, *logs, on["known"])
     assert_allclose(found.cpu().numpy(), wanted, atol=2e-6)
     assert_allclose(float(seen), evidence, rtol=1e-5)
     added = kernels.crowd_counts(on["indptr"], on["cells"], given, found, n_workers * n_classes)
@@ -178,13 +176,11 @@ def test_the_watch_notices_a_wait(watched):
 def test_nothing_waits_between_checks_of_a_crowd(model, watched):
     crowd = make_crowd(500, n_workers=10, n_classes=3)
     answers = read_answers(crowd.answers)
-    votes = vote_shares(answers.votes())
-    problem = Problem(answers.one_hot(), votes, None, "cuda")
-    B, shares, _ = problem.placed
+    B, votes, _ = Problem(answers.matrix(), answers.shares(), None, "cuda").placed
     if model == "full":
-        em(B, shares, smoothing=0.1, monitor=watched)
+        em(B, votes, smoothing=0.1, monitor=watched)
     else:
-        variational(B, shares, shares, monitor=watched)
+        variational(B, votes, votes, monitor=watched)
     assert len(watched.history) == 2
 
 

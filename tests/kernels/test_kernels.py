@@ -75,9 +75,8 @@ def test_a_second_process_does_not_compile_again():
         "import numpy as np; from rectifact.kernels import compiled;"
         "one = np.ones(1, dtype='i4'), np.ones(1, dtype='f4'), np.ones((1, 2));"
         "compiled._plain_sweep(np.ones((2, 2)), np.eye(2), np.ones((2, 2)));"
-        "known = np.empty(0, dtype='i8');"
         "ends = np.array([0, 1], dtype='i4');"
-        "compiled.crowd_posteriors(ends, *one[:2], np.zeros(2), np.zeros((2, 2)), known, one[2]);"
+        "compiled.crowd_posteriors(ends, *one[:2], np.zeros(2), np.zeros((2, 2)), None);"
         "compiled.crowd_counts(ends, *one, 2);"
         "many = compiled.get_num_threads() > 1;"
         "crowd = (compiled._parallel_posteriors, compiled._parallel_counts) if many else (compiled._plain_posteriors, "
@@ -100,20 +99,16 @@ def test_compiled_crowd_kernels_equal_reference(seed, n_tasks, k):
     weights = rng.choice([0.5, 1.0, 2.0], size=len(cells)).astype(np.float32)
     log_priors = np.log(rng.dirichlet(np.ones(k)))
     log_confusions = np.log(rng.dirichlet(np.full(k, 0.2), size=(7, k)).transpose(0, 2, 1).reshape(-1, k) + 1e-30)
-    known = rng.integers(-3, k, size=n_tasks).clip(-1) if seed % 2 else np.empty(0, dtype=np.int64)
-    out = [np.empty((n_tasks, k)) for _ in FORMS]
-    slow, fast = (
-        form.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known, posteriors)
-        for form, posteriors in zip(FORMS, out, strict=True)
-    )
+    known = rng.integers(-3, k, size=n_tasks).clip(-1) if seed % 2 else None
+    given = indptr, cells, weights, log_priors, log_confusions, known
+    (out, evidence) = zip(*(form.crowd_posteriors(*given) for form in FORMS), strict=True)
     assert_allclose(out[1], out[0], atol=1e-12)
-    assert_allclose(fast, slow, rtol=1e-12)
+    assert_allclose(evidence[1], evidence[0], rtol=1e-12)
+    assert_allclose(*(form.column_sums(out[0]) for form in FORMS), rtol=1e-12)
     slow_counts, fast_counts = (form.crowd_counts(indptr, cells, weights, out[0], 7 * k) for form in FORMS)
     assert_allclose(fast_counts, slow_counts, atol=1e-12)
     with single_thread():  # the plain loop, of which several Python threads may run one each
-        alone = np.empty((n_tasks, k))
-        kernels.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known, alone)
-        assert_allclose(alone, out[0], atol=1e-12)
+        assert_allclose(kernels.crowd_posteriors(*given)[0], out[0], atol=1e-12)
         assert_allclose(kernels.crowd_counts(indptr, cells, weights, out[0], 7 * k), slow_counts, atol=1e-12)
 
 
@@ -121,7 +116,6 @@ def test_an_impossible_answer_excludes_a_class():
     log_confusions = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
     arrays = np.array([0, 1], dtype=np.int32), np.array([1], dtype=np.int32), np.ones(1, dtype=np.float32)
     for form in FORMS:
-        posteriors, nothing = np.empty((1, 2)), np.empty(0, dtype=np.int64)
-        evidence = form.crowd_posteriors(*arrays, np.log([0.75, 0.25]), log_confusions, nothing, posteriors)
+        posteriors, evidence = form.crowd_posteriors(*arrays, np.log([0.75, 0.25]), log_confusions, None)
         assert_allclose(posteriors, [[0, 1]], atol=1e-300)
         assert_allclose(evidence, np.log(0.25))

@@ -101,9 +101,33 @@ def test_uninformative_workers_are_named():
     crowd = make_crowd(400, n_workers=10, n_classes=3, n_spammers=2)
     report = report_of(DawidSkene().fit(crowd.answers))
     spammers = {str(name) for name in DawidSkene().fit(crowd.answers).worker_report().query("information < 0.1").worker}
-    (verdict,) = [block for block in report.sections[0].blocks if isinstance(block, Findings)]
+    (found,) = blocks_of(report, Findings)
+    (detail,) = [detail for _, finding, detail, _ in found.items if finding.endswith("carry almost no information")]
     assert len(spammers) >= 1
-    assert all(name in verdict.items[0][2] for name in spammers)
+    assert all(name in detail for name in spammers)
+
+
+def test_findings_of_the_model_are_those_of_the_report():
+    model = DawidSkene().fit(make_crowd(200, 10, 3, labels_per_task=1).answers)
+    (found,) = blocks_of(report_of(model), Findings)
+    assert found.items == list(model.diagnose().itertuples(index=False, name=None))
+    assert found.items[0][0] == "problem"
+
+
+def test_the_agreement_chart_counts_answers_by_their_weights():
+    """Answers that weigh nothing are as good as absent; two readings are one of twice the weight."""
+    table = make_crowd(300, 12, 3, labels_per_task=4).answers
+    answers = read_answers(table)
+    weight = np.random.default_rng(0).integers(1, 3, len(answers))
+    model = DawidSkene(model="full").fit(answers.weighted(weight))
+    without = left_out(model)
+    logs = np.log(model.priors_) + np.zeros((len(answers.tasks), 3))
+    np.add.at(logs, answers.task, weight[:, None] * np.log(model.confusions_[answers.worker, answers.label]))
+    odds = logs[answers.task] - weight[:, None] * np.log(model.confusions_[answers.worker, answers.label])
+    odds = np.exp(odds - odds.max(axis=1, keepdims=True))
+    assert_allclose(without, odds / odds.sum(axis=1, keepdims=True), atol=1e-6)
+    agree = answers.label == without.argmax(axis=1)
+    assert f"{np.average(agree, weights=weight):.1%} agree" in agreement_chart(model).words
 
 
 @pytest.mark.parametrize("severity", SEVERITIES)

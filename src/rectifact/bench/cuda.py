@@ -19,9 +19,9 @@ import torch
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import operand
 from rectifact.core.rectify import Geometric
+from rectifact.core.sparse import DeviceCSR
 from rectifact.core.threads import one_blas_thread
-from rectifact.crowd.device import DeviceAnswers
-from rectifact.crowd.em import em
+from rectifact.crowd.em import em, expected_sums
 from rectifact.datasets import make_block_model
 from rectifact.graph import net, normalized
 from rectifact.graph.similarities import Similarities
@@ -160,16 +160,18 @@ def _crowd(n_tasks: int, n_workers: int, n_classes: int, limits: dict[str, Any])
     indptr = torch.arange(0, n_answers + 1, 5, dtype=torch.int32, device=DEVICE)
     start = torch.rand((n_tasks, n_classes), device=DEVICE, generator=rng)
     start /= start.sum(dim=1, keepdim=True)
-    B = DeviceAnswers(indptr, cells, None, shape)
-    ms = _ms(lambda: em(B, start, smoothing=0.1, monitor=Monitor(20, tol=0, check_every=20)), 3)
+    B = operand(DeviceCSR(torch.ones(1, device=DEVICE).expand(n_answers), cells, indptr, shape))
+    sums = B.total(expected_sums, along=(start,))
+    ms = _ms(lambda: em(B, sums, smoothing=0.1, monitor=Monitor(20, tol=0, check_every=20)), 3)
     plain = 20 * _ms(lambda: _plain_em(cells, start, n_tasks, n_workers), 3)
     part = n_tasks // 10
     ones = np.ones(5 * part, dtype=np.float32)
     some = sp.csr_array((ones, cells[: 5 * part].cpu().numpy(), indptr[: part + 1].cpu().numpy()), (part, shape[1]))
-    posteriors = start[:part].double().cpu().numpy()
-    em(some, posteriors, smoothing=0.1, monitor=Monitor(1))
+    few = operand(some)
+    sums = few.total(expected_sums, along=(start[:part].double().cpu().numpy(),))
+    em(few, sums, smoothing=0.1, monitor=Monitor(1))
     begin = perf_counter()
-    em(some, posteriors, smoothing=0.1, monitor=Monitor(20, tol=0, check_every=20))
+    em(few, sums, smoothing=0.1, monitor=Monitor(20, tol=0, check_every=20))
     host = 1e3 * (perf_counter() - begin)
     # Two passes over the cells, indices and posteriors; the tables of workers stay in the cache.
     moved = 20 * 2 * 4 * (n_answers + n_tasks + n_tasks * n_classes) / 1e9

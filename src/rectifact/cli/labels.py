@@ -1,12 +1,10 @@
-"""rectifact labels: the answers of many annotators to one label per task."""
+"""rectifact labels: the answers of many workers to one label per task."""
 
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from scipy.stats import entropy
 
 from rectifact.cli.dask_options import LocalClusterOption, SchedulerOption, check_cluster, cluster_of
 from rectifact.cli.outcome import (
@@ -20,27 +18,25 @@ from rectifact.cli.outcome import (
 )
 from rectifact.cli.tables import check_parts_name, write_parts
 from rectifact.cli.terminal import STDOUT, check_different_files, check_table_name, progress, say, write_table
-from rectifact.cli.wording import on_command_line
 from rectifact.core.errors import InputError
-from rectifact.crowd import DawidSkene, read_answers
-from rectifact.crowd.data.answers import listed
-from rectifact.crowd.data.partitions import read_lazy
+from rectifact.crowd import DawidSkene, read_answers, read_lazy
+from rectifact.crowd.advice.diagnosis import findings_table
+from rectifact.crowd.advice.planning import LEAST_GAIN, worth_asking
+from rectifact.crowd.advice.summary import Summary, summary_of
 from rectifact.crowd.data.sources import is_source
 from rectifact.models import SavedModel
 
 __all__ = ["labels"]
 
 MOST_PLANNED = 1000  # rows of a plan, the most useful first
-LEAST_GAIN = 0.001  # bits that an answer must promise to be worth a row of it
-ALMOST_NOTHING = 0.1  # bits that a worker's answer tells, or part of the doubt about a task if that is below one bit
 
 
 def labels(
     answers: Annotated[
         list[Path],
         typer.Argument(
-            help="CSV, TSV or Parquet file, one answer per row: task, worker, label. Or answers in parts, which dask "
-            "reads: a folder of Parquet files, or several of them."
+            help="CSV, TSV or Parquet file, one answer per row: task, worker, label. Or partitioned answers, which "
+            "Dask reads: a folder of Parquet files, or several of them."
         ),
     ],
     out: Annotated[
@@ -48,8 +44,8 @@ def labels(
         typer.Option(
             "--output",
             "-o",
-            help="One row per task: label, confidence, ...; .csv, .tsv, .parquet. Of answers in parts, a name without "
-            "ending is a new folder, to which the workers write Parquet files.",
+            help="One row per task: label, confidence, ...; .csv, .tsv, .parquet. For partitioned answers, a name "
+            "without an ending is a new folder of Parquet files, written in parallel.",
         ),
     ] = STDOUT,
     workers: Annotated[Path | None, typer.Option(help="Write one row per worker here: answers, accuracy, ...")] = None,
@@ -59,7 +55,7 @@ def labels(
     wide: Annotated[bool, typer.Option("--wide", help="One row per task, one column per worker.")] = False,
     gold: Annotated[Path | None, typer.Option(help="File of labels that are certain: task, label or truth.")] = None,
     plan: Annotated[Path | None, typer.Option(help="Write the 1000 tasks to label next here, and whom to ask.")] = None,
-    calibrate: Annotated[bool, typer.Option("--calibrate", help="Make too high confidence honest.")] = False,
+    calibrate: Annotated[bool, typer.Option("--calibrate", help="Lower overconfident probabilities.")] = False,
     missing: Annotated[
         str,
         typer.Option(
@@ -75,80 +71,77 @@ def labels(
     save: SaveOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Turn the answers of many annotators into one label per task, and learn who is good."""
-    if STDOUT in (workers, plan):
-        raise InputError("Only the labels can go to the standard output. Name a file for --workers and --plan.")
+    """Turn the answers of many workers into one label per task, and learn who is good."""
     outcome = Outcome(report, save, as_json)
-    outputs = [path for path in (out, workers, plan) if path is not None and path != STDOUT]
-    in_parts = len(answers) > 1 or is_source(answers[0])
-    for path in outputs:
-        (check_parts_name if in_parts and path == out else check_table_name)(path)
-    outcome.check(out)
-    check_different_files([*answers, gold, *outputs, *outcome.paths])
-    check_cluster(scheduler, local_cluster, in_parts=in_parts, parts="a folder of Parquet files, or several files")
-    if in_parts:
-        _refuse_among_answers(outputs, answers)
-        _refuse_in_parts(wide=wide, plan=plan, calibrate=calibrate, report=report, save=save)
+    partitioned = len(answers) > 1 or is_source(answers[0])
+    _check_outputs(answers, out, workers, plan, outcome, gold=gold, partitioned=partitioned)
+    parts = "a folder of Parquet files, or several files"
+    check_cluster(scheduler, local_cluster, in_parts=partitioned, parts=parts)
+    if partitioned:
+        _refuse_partitioned(wide=wide, plan=plan, calibrate=calibrate, report=report, save=save)
     model = DawidSkene(device=device, checkpoint=checkpoint, resume=resume)
-    read = _reader(answers, in_parts=in_parts, task=task, worker=worker, label=label, wide=wide, missing=missing)
     with cluster_of(scheduler, local_cluster):
         with progress("aggregating", model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            data = read()
+            columns: dict[str, Any] = {"task": task, "worker": worker, "label": label, "missing": missing}
+            data: Any
+            if partitioned:
+                data = read_lazy(answers if len(answers) > 1 else answers[0], **columns)
+            else:
+                data = read_answers(answers[0], wide=wide, **columns)
             model.set_params(callbacks=[callback]).fit(data, gold=gold)
             if calibrate:
                 model.calibrate()
-        (write_parts if in_parts else write_table)(model.result(), out)
+        summary = summary_of(model)
+        (write_parts if partitioned else write_table)(summary.result, out)
         if workers is not None:
-            write_table(model.worker_report(), workers)
+            write_table(summary.workers, workers)
         if plan is not None:
             _write_plan(model, plan)
         say_warnings(caught, "labels")
-        say(
-            f"{len(data)} answers of {len(data.workers)} workers on {len(data.tasks)} tasks, {len(data.classes)} "
-            f"classes: {model.stop_reason_} after {model.n_iter_} iterations."
-        )
-        _say_who_tells_nothing(model)
-        findings = [] if in_parts else model.diagnose().to_dict("records")
-        for row in findings:
-            remedy = on_command_line(str(row["remedy"]), "labels")
-            say(f"{row['severity']}: {row['finding']}. {row['detail']} {remedy}")
-        if data.columns and set(data.columns) != set(data.columns.values()):
-            say("Columns read: " + ", ".join(f"{role} from {column!r}" for role, column in data.columns.items()) + ".")
-        summary: dict[str, Any] = {"answers": len(data), "tasks": len(data.tasks), "workers": len(data.workers)}
-        summary |= {
-            "classes": [str(name) for name in data.classes],
-            "mean_confidence": float(model.probas_.max(axis=1).mean()),
-        }
-        outcome.write(SavedModel(model), summary | {"findings": findings})
+        _say(data, model, summary)
+        outcome.write(SavedModel(model), _facts(data, model, summary))
 
 
-def _reader(answers: list[Path], *, in_parts: bool, wide: bool, **options: Any) -> Callable[[], Any]:
-    """How the answers are read: as one table, or in parts."""
-    if not in_parts:
-        return lambda: read_answers(answers[0], wide=wide, **options)
-    return lambda: read_lazy(answers if len(answers) > 1 else answers[0], **options)
-
-
-def _refuse_among_answers(outputs: list[Path], folders: list[Path]) -> None:
-    """Refuse a table that would be read as answers the next time."""
+def _check_outputs(
+    answers: list[Path],
+    out: Path,
+    workers: Path | None,
+    plan: Path | None,
+    outcome: Outcome,
+    *,
+    gold: Path | None,
+    partitioned: bool,
+) -> None:
+    """Refuse what could not be written after the work."""
+    if STDOUT in (workers, plan):
+        raise InputError("Only the labels can go to the standard output.", "Name a file for --workers and for --plan.")
+    outputs = [path for path in (out, workers, plan) if path is not None and path != STDOUT]
     for path in outputs:
-        if path.suffix.lower() == ".parquet" and path.resolve().parent in [folder.resolve() for folder in folders]:
+        (check_parts_name if partitioned and path == out else check_table_name)(path)
+        folders = [folder.resolve() for folder in answers] if partitioned else []
+        if path.suffix.lower() == ".parquet" and path.resolve().parent in folders:
             raise InputError(
-                f"{str(path)!r} would lie among the answers, and be taken for some of them. Choose another folder."
+                f"{str(path)!r} would lie among the answers, and be read as some of them the next time.",
+                "Choose another folder.",
             )
+    outcome.check(out)
+    check_different_files([*answers, gold, *outputs, *outcome.paths])
 
 
-def _refuse_in_parts(**options: Any) -> None:
+def _refuse_partitioned(**options: Any) -> None:
     """Say which options need all answers in memory."""
     wanted = [f"--{name}" for name, value in options.items() if value]
     if wanted:
-        raise InputError(f"{', '.join(wanted)} cannot be had of answers in parts. Leave it out, or give one file.")
+        verb = "is" if len(wanted) == 1 else "are"
+        raise InputError(
+            f"{', '.join(wanted)} {verb} not available for partitioned answers.",
+            "Leave out what needs all answers in memory, or give one file.",
+        )
 
 
 def _write_plan(model: DawidSkene, path: Path) -> None:
-    table = model.next_labels(min(len(model.tasks_), MOST_PLANNED))
-    table = table[table["gain"] >= LEAST_GAIN]
+    table = worth_asking(model.next_labels(min(len(model.tasks_), MOST_PLANNED)))
     write_table(table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names)))), path)
     say(
         f"The plan has {len(table)} of {len(model.tasks_)} tasks, at most {MOST_PLANNED}: those where one more answer "
@@ -156,9 +149,25 @@ def _write_plan(model: DawidSkene, path: Path) -> None:
     )
 
 
-def _say_who_tells_nothing(model: DawidSkene) -> None:
-    limit = ALMOST_NOTHING * min(1.0, float(entropy(model.priors_, base=2)))
-    report = model.worker_report().sort_values("information", kind="stable")
-    silent = report.loc[report["information"] < limit, "worker"].to_numpy()
-    if len(silent):
-        say(f"These workers tell almost nothing: {listed(silent)}; leave them out or ask them less.")
+def _say(data: Any, model: DawidSkene, summary: Summary) -> None:
+    """What was read, how the fit went and what was found, in sentences."""
+    say(
+        f"{len(data)} answers of {len(data.workers)} workers on {len(data.tasks)} tasks, {len(data.classes)} "
+        f"classes: {model.stop_reason_} after {model.n_iter_} iterations."
+    )
+    for finding in summary.findings:
+        say(finding.on_command_line())
+    if data.columns and set(data.columns) != set(data.columns.values()):
+        say("Columns read: " + ", ".join(f"{role} from {column!r}" for role, column in data.columns.items()) + ".")
+
+
+def _facts(data: Any, model: DawidSkene, summary: Summary) -> dict[str, Any]:
+    """The same for scripts."""
+    return {
+        "answers": len(data),
+        "tasks": len(data.tasks),
+        "workers": len(data.workers),
+        "classes": [str(name) for name in data.classes],
+        "mean_confidence": float(model.probas_.max(axis=1).mean()),
+        "findings": findings_table(summary.findings).to_dict("records"),
+    }

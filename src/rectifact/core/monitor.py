@@ -102,6 +102,10 @@ class Monitor:
         """Whether this iteration is checked."""
         return self.n_iter % self.check_every == 0 or self.n_iter == self.max_iter
 
+    def skip(self, reason: str) -> None:
+        """Say why there is no iteration at all."""
+        self.stop_reason = reason
+
     def resume(self, state: Any) -> Any:
         """The state that an interrupted run has saved, in the form of ``state``, or ``state`` where there is none."""
         found = self.saved.read(state) if self.saved is not None else None

@@ -90,6 +90,10 @@ class Operand:
         """The matrix as its library has it, to give back to the user."""
         return native(self.data)
 
+    def where(self, mask: Array, *along: Array) -> tuple["Operand", *tuple[Array, ...]]:
+        """The rows where a tall ``mask`` is true, as an operand, and the same rows of other tall arrays."""
+        return operand(self.data[mask]), *(None if array is None else array[mask] for array in along)
+
     @property
     def stored_per_row(self) -> float:
         """Mean number of entries of a row that a product has to touch."""
@@ -124,7 +128,7 @@ class Operand:
         small : any
             Numbers and small arrays, or pending totals.
         along : sequence of arrays
-            Tall arrays, whose rows belong to those of the matrix.
+            Tall arrays, whose rows belong to those of the matrix; None stays None.
         combine : callable
             Makes one result out of two; adds by default.
         """
@@ -158,10 +162,12 @@ class Operand:
         along: Sequence[Array] = (),
         columns: int | None = None,
         dtype: Any = None,
+        keep: bool = True,
     ) -> tuple[Array, tuple[Any, ...]]:
         """New rows and sums from one pass: ``function(rows, *along, *small)`` returns both, the rows first.
 
-        The new rows are kept in memory.
+        The new rows are kept in memory. Chunks of Dask whose rows need not be kept, ``keep=False``, are made again
+        when they are needed.
         """
         rows, *sums = function(self.data, *along, *small)
         return rows, tuple(sums)
@@ -237,7 +243,7 @@ class Chunks(Operand):
         if any(is_chunked(value) for value in small):
             # The matrix is read again once the other total is there; chunks that were kept for that would fill the
             # memory of the workers.
-            arrays = tuple(_recomputed(array) for array in arrays)
+            arrays = tuple(_recomputed(array) if is_chunked(array) else array for array in arrays)
         gather = partial(_combined, combine)
         return dask.array.reduction(
             _boxes(function, arrays, small),
@@ -285,15 +291,17 @@ class Chunks(Operand):
         along: Sequence[Array] = (),
         columns: int | None = None,
         dtype: Any = None,
+        keep: bool = True,
     ) -> tuple[Array, tuple[Any, ...]]:
-        """New rows, which stay with the workers, and sums: one submission.
+        """New rows, which stay with the workers or remain lazy, and sums: one submission.
 
         Rows that a lost worker takes with it are made again from those before them.
         """
         boxes = _boxes(function, (self.data, *along), small)
         rows = self._rows(boxes, columns, dtype, _first)
         sums = operand(boxes).pending(_rest_of_box)
-        rows, sums = _persisted(rows, sums)
+        if keep:
+            rows, sums = _persisted(rows, sums)
         return rows, self.evaluate(sums)[0]
 
     def _rows(self, boxes: Array, columns: int | None, dtype: Any, item: Callable[..., Any]) -> Array:
@@ -303,6 +311,12 @@ class Chunks(Operand):
             return boxes.map_blocks(item, dtype=dtype, chunks=(chunks,), drop_axis=1, meta=np.empty(0, dtype=dtype))
         shape = {"chunks": (chunks, (columns,)), "meta": np.empty((0, 0), dtype=dtype)}
         return boxes.map_blocks(item, dtype=dtype, **shape)
+
+    def where(self, mask: Array, *along: Array) -> tuple["Operand", *tuple[Array, ...]]:
+        """The rows where ``mask`` is true, in as many chunks; their numbers are one computation."""
+        sizes = self.total(_sizes, along=(mask,))
+        rows, *others = (None if array is None else _picked(array, mask, sizes) for array in (self.data, *along))
+        return operand(rows), *others
 
     def kept(self) -> "Operand":
         """Chunks in the memory of the workers where they fit, else to be made again each time they are read."""
@@ -347,9 +361,10 @@ def _boxes(function: Callable[..., Any], arrays: Sequence[Array], small: Sequenc
 
     later = [place for place, value in enumerate(small) if is_chunked(value)]
     ready = [None if is_chunked(value) else value for value in small]
+    vectors = [place for place, array in enumerate(arrays) if array is not None and array.ndim == 1]
     return dask.array.map_blocks(
-        partial(_boxed_call, function, len(arrays), later),
-        *arrays,
+        partial(_boxed_call, function, len(arrays), vectors, later),
+        *(array[:, None] if place in vectors else array for place, array in enumerate(arrays)),
         dask.array.from_array(_box(ready), chunks=(1, 1)),
         *(small[place] for place in later),
         chunks=((1,) * arrays[0].numblocks[0], (1,)),
@@ -358,8 +373,12 @@ def _boxes(function: Callable[..., Any], arrays: Sequence[Array], small: Sequenc
     )
 
 
-def _boxed_call(function: Callable[..., Any], n_arrays: int, later: list[int], *blocks: Any) -> NDArray[Any]:
-    chunks, (sent, *pending) = blocks[:n_arrays], blocks[n_arrays:]
+def _boxed_call(
+    function: Callable[..., Any], n_arrays: int, vectors: list[int], later: list[int], *blocks: Any
+) -> NDArray[Any]:
+    chunks, (sent, *pending) = list(blocks[:n_arrays]), blocks[n_arrays:]
+    for place in vectors:  # which travelled as columns, or Dask would take them for rows
+        chunks[place] = chunks[place][:, 0]
     small = list(sent.item())
     for place, box in zip(later, pending, strict=True):
         small[place] = box.item()
@@ -399,6 +418,20 @@ def _combined(combine: Combine, boxes: Any, axis: Any, keepdims: bool) -> NDArra
 
 def _flat(boxes: Any) -> list[NDArray[Any]]:
     return [box for part in boxes for box in _flat(part)] if isinstance(boxes, list) else [boxes]
+
+
+def _sizes(X: Any, mask: NDArray[Any]) -> list[int]:
+    return [int(mask.sum())]  # lists are added one after the other
+
+
+def _picked(array: Array, mask: Array, sizes: list[int]) -> Array:
+    mask = mask[:, None] if array.ndim == 2 else mask
+    chunks = (tuple(sizes), *array.chunks[1:])
+    return array.map_blocks(_rows_where, mask, dtype=array.dtype, chunks=chunks, meta=array._meta)
+
+
+def _rows_where(rows: Any, mask: Any) -> Any:
+    return rows[mask.ravel()]
 
 
 def _matmul(X: Any, right: Any) -> Any:

@@ -20,15 +20,18 @@ __all__ = [
     "DeviceCSR",
     "Shifted",
     "canonical_csr",
+    "coordinates",
     "csr",
     "dense_rows",
     "divide_rows",
     "entries",
+    "from_coordinates",
     "gram",
     "is_native_sparse",
     "is_sparse",
     "native",
     "stored_rows",
+    "with_columns",
     "with_entries",
     "with_stored",
 ]
@@ -313,6 +316,40 @@ def gram(X: Any) -> Array:
         return gram(X.X) + np.add.outer(sums, sums) + X.constant**2 * X.shape[0]
     products = X.T @ X
     return products.toarray() if sp.issparse(products) else products
+
+
+def with_columns(X: Array, columns: Array, n_columns: int) -> Array:
+    """The entries of a CSR matrix on the host, moved within their rows to other columns.
+
+    Examples
+    --------
+    >>> with_columns(sp.csr_array(np.diag([1.0, 2.0])), np.array([2, 2]), 3).toarray().tolist()
+    [[0.0, 0.0, 1.0], [0.0, 0.0, 2.0]]
+    """
+    return sp.csr_array((X.data, columns, X.indptr), shape=(X.shape[0], n_columns))
+
+
+def from_coordinates(values: Array, rows: Array, columns: Array, shape: tuple[int, int]) -> sp.csr_array:
+    """A sparse matrix on the host; entries in the same place are added.
+
+    Examples
+    --------
+    >>> from_coordinates(np.ones(3), np.array([0, 1, 1]), np.array([0, 1, 1]), (2, 2)).toarray().tolist()
+    [[1.0, 0.0], [0.0, 2.0]]
+    """
+    return sp.csr_array((values, (rows, columns)), shape=shape)
+
+
+def coordinates(X: Any) -> tuple[Array, Array, Array]:
+    """Rows, columns and values of the stored entries of a sparse matrix on the host.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in coordinates(sp.csr_array(np.diag([0.0, 2.0])))]
+    [[1], [1], [2.0]]
+    """
+    stored = sp.coo_array(X)
+    return stored.row, stored.col, stored.data
 
 
 def dense_rows(X: Array, rows: slice) -> Array:

@@ -4,15 +4,14 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import entr
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import InputError
+from rectifact.core.sparse import with_entries
 from rectifact.core.validation import fit_context
-from rectifact.crowd.blocks import BlockPosteriors
+from rectifact.crowd.advice.diagnosis import Finding
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, read_lazy
 from rectifact.crowd.data.read import read_answers
@@ -37,22 +36,12 @@ class Aggregator(BaseEstimator):
         self._set_probas(posteriors)
 
     def _set_probas(self, posteriors: Any) -> None:
-        if isinstance(self._answers, LazyAnswers):
-            self._posteriors_in_blocks = posteriors
-            self.probas_, self.labels_ = self._answers.probas(posteriors), self._answers.labels(posteriors)
-            return
-        self.probas_ = posteriors
-        self.labels_ = self.classes_[posteriors.argmax(axis=1)]
+        self.probas_, self.labels_ = posteriors, self._answers.labels(posteriors)
 
     def _set_closed_form(self, answers: Answers | LazyAnswers) -> None:
         self.n_iter_, self.converged_, self.stop_reason_ = 0, True, "closed_form"
         self.history_: list[dict[str, float]] = []
         self.resolved_: dict[str, Any] = {"columns": answers.columns}
-
-    def _answered(self) -> sp.csr_array:
-        """Number of answers of each worker to each task."""
-        ones, index = np.ones(len(self._answers)), (self._answers.task, self._answers.worker)
-        return sp.csr_array((ones, index), shape=(len(self.tasks_), len(self.workers_)))
 
     def fit_predict(self, data: Any, y: None = None, **options: Any) -> NDArray[Any]:
         """Fit, and return the label of each task in the order of ``tasks_``."""
@@ -61,20 +50,10 @@ class Aggregator(BaseEstimator):
     def result(self) -> Any:
         """Table by task: label, confidence (its probability), entropy (in bits) and number of answers.
 
-        A pandas table; after a fit to answers in parts, a dask dataframe of as many rows, in another order.
+        A pandas table; after a fit to partitioned answers, a Dask dataframe whose rows are in another order.
         """
         check_is_fitted(self)
-        if isinstance(self._answers, LazyAnswers):
-            return self._answers.result(self._posteriors_in_blocks)
-        return pd.DataFrame(
-            {
-                "task": self.tasks_,
-                "label": self.labels_,
-                "confidence": self.probas_.max(axis=1),
-                "entropy": entr(self.probas_).sum(axis=1) / np.log(2),
-                "answers": np.bincount(self._answers.task, minlength=len(self.tasks_)),
-            }
-        )
+        return self._answers.result(self.probas_)
 
     def worker_report(self) -> pd.DataFrame:
         """Table by worker: answers given, and agreement, the expected share of them that are right.
@@ -82,16 +61,14 @@ class Aggregator(BaseEstimator):
         Right is judged by ``probas_``, to which the worker's own answers contributed.
         """
         check_is_fitted(self)
-        answers = self._answers
-        if isinstance(answers, LazyAnswers):
-            counts = expected_counts(answers.B, self._posteriors_in_blocks)
-            given, agreement = answers.given.astype(int), np.einsum("mkk->m", counts)
-        else:
-            given = np.bincount(answers.worker, minlength=len(self.workers_))
-            right = self.probas_[answers.task, answers.label]
-            agreement = np.bincount(answers.worker, weights=right, minlength=len(self.workers_))
+        given = self._answers.given
         with np.errstate(invalid="ignore"):
-            return pd.DataFrame({"worker": self.workers_, "answers": given, "agreement": agreement / given})
+            agreement = self._answers.matrix().total(_expected_right, along=(self.probas_,)) / given
+        return pd.DataFrame({"worker": self.workers_, "answers": given, "agreement": agreement})
+
+    def _findings(self) -> list[Finding]:
+        """What could be wrong, the worst first."""
+        return []
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -102,11 +79,17 @@ class Aggregator(BaseEstimator):
         return tags
 
 
+def _expected_right(rows: Any, probas: Any) -> Any:
+    """Expected number of right answers by each worker, whatever the answers weigh."""
+    return np.einsum("mkk->m", expected_counts(with_entries(rows, np.ones(rows.nnz)), probas))
+
+
 def refuse_weights(estimator: Aggregator, answers: Answers) -> None:
     """Refuse weighted answers for an aggregator that counts all alike."""
     if answers.weight is not None:
-        name = type(estimator).__name__
-        raise InputError(f"{name} counts all answers alike. Use DawidSkene or MajorityVote for weights.")
+        raise InputError(
+            f"{type(estimator).__name__} counts all answers alike.", "Use DawidSkene or MajorityVote for weights."
+        )
 
 
 class ClosedForm(Aggregator):
@@ -114,25 +97,24 @@ class ClosedForm(Aggregator):
 
     _parameter_constraints: dict[str, Any] = {"missing": "no_validation"}
     _takes_weights = False
-    _takes_blocks = False
+    _takes_partitions = False
 
     def __init__(self, *, missing: Any = "auto") -> None:
         self.missing = missing
 
-    def _posteriors(self, answers: Answers) -> NDArray[np.float64]:
-        raise TypeError(f"{type(self).__name__} is no aggregator by itself.")
+    def _posteriors(self, answers: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} is abstract; use a subclass.")
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, data: Any, y: None = None) -> Self:
         """Aggregate; ``data`` is whatever :func:`rectifact.crowd.read_answers` takes."""
-        if self._takes_blocks and is_lazy_data(data):
-            lazy = read_lazy(data, missing=self.missing)
-            self._set_result(lazy, BlockPosteriors(lazy.B))
-            self._set_closed_form(lazy)
-            return self
-        answers = read_answers(data, missing=self.missing)
-        if not self._takes_weights:
-            refuse_weights(self, answers)
+        answers: Any
+        if self._takes_partitions and is_lazy_data(data):
+            answers = read_lazy(data, missing=self.missing)
+        else:
+            answers = read_answers(data, missing=self.missing)
+            if not self._takes_weights:
+                refuse_weights(self, answers)
         self._set_result(answers, self._posteriors(answers))
         self._set_closed_form(answers)
         return self

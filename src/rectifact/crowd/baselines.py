@@ -16,20 +16,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh, svds
 from scipy.special import log_softmax, logsumexp, softmax
 
 from rectifact.core.errors import InputError
 from rectifact.core.monitor import Monitor
+from rectifact.core.sparse import from_coordinates
 from rectifact.crowd.data.answers import Answers
-from rectifact.crowd.em import vote_shares
+from rectifact.crowd.em import Floats
 
 __all__ = ["MinimaxModel", "WeighedVotes", "eigen_ratio", "ghosh_svd", "kos", "minimax_entropy"]
-
-Floats = NDArray[np.float64]
 
 _NOISE = 1e-12
 """What is smaller than this, next to the largest, is rounding, whose sign decides nothing."""
@@ -41,12 +38,13 @@ class WeighedVotes:
 
     Attributes
     ----------
-    posteriors : array (n_tasks, n_classes); the methods give no probabilities, so that these are 0 or 1, except
-        for tasks that the weights leave undecided, which keep their vote shares
-    scores : array (n_tasks, n_classes - 1), positive where the class is above the first, second, ... class; the
-        scale means nothing
-    weights : array (n_workers, n_classes - 1) of each worker in these scores, negative for one to be read the
-        other way round; the scale means nothing
+    posteriors : array of shape (n_tasks, n_classes)
+        The methods give no probabilities, so that these are 0 or 1, except for tasks that the weights leave
+        undecided, which keep their vote shares.
+    scores : array of shape (n_tasks, n_classes - 1)
+        Positive where the class is above the first, second, ... class; the scale means nothing.
+    weights : array of shape (n_workers, n_classes - 1)
+        Of each worker in these scores, negative for one to be read the other way round; the scale means nothing.
     """
 
     posteriors: Floats
@@ -60,11 +58,13 @@ class MinimaxModel:
 
     Attributes
     ----------
-    posteriors : array (n_tasks, n_classes)
-    confusions : array (n_workers, n_classes observed, n_classes true) of each worker on a task without
-        peculiarities; columns sum to 1
-    worker_terms : array (n_workers, n_classes observed, n_classes true), sigma in the paper, transposed
-    task_terms : array (n_tasks, n_classes observed, n_classes true), tau in the paper, transposed
+    posteriors : array of shape (n_tasks, n_classes)
+    confusions : array of shape (n_workers, n_classes observed, n_classes true)
+        Of each worker on a task without peculiarities; columns sum to 1.
+    worker_terms : array of shape (n_workers, n_classes observed, n_classes true)
+        Sigma in the paper, transposed.
+    task_terms : array of shape (n_tasks, n_classes observed, n_classes true)
+        Tau in the paper, transposed.
     """
 
     posteriors: Floats
@@ -173,9 +173,12 @@ def minimax_entropy(
     answers : Answers
     monitor : Monitor
         Its loss is minus the objective, which cannot rise.
-    worker_penalty : alpha; by default a quarter of the squared number of classes, as in the authors' programs
-    task_penalty : beta; by default alpha times the mean number of answers of a worker over that of a task, as there
-    n_inner : ascent steps for the worker terms, and as many for the task terms, in each iteration
+    worker_penalty : float, default None
+        Alpha; None is a quarter of the squared number of classes, as in the authors' programs.
+    task_penalty : float, default None
+        Beta; None is alpha times the mean number of answers by a worker over that to a task, as there.
+    n_inner : int, default 5
+        Ascent steps for the worker terms, and as many for the task terms, in each iteration.
 
     Examples
     --------
@@ -191,10 +194,10 @@ def minimax_entropy(
     alpha = n_classes**2 / 4 if worker_penalty is None else worker_penalty
     beta = alpha * n_tasks / n_workers if task_penalty is None else task_penalty
     each = np.arange(n_answers)
-    by_worker = sp.csr_array((np.ones(n_answers), (answers.worker, each)), shape=(n_workers, n_answers))
-    by_task = sp.csr_array((np.ones(n_answers), (answers.task, each)), shape=(n_tasks, n_answers))
+    by_worker = from_coordinates(np.ones(n_answers), answers.worker, each, (n_workers, n_answers))
+    by_task = from_coordinates(np.ones(n_answers), answers.task, each, (n_tasks, n_answers))
     sigma, tau = np.zeros((n_workers, n_classes, n_classes)), np.zeros((n_tasks, n_classes, n_classes))
-    posteriors = vote_shares(answers.votes())
+    posteriors = answers.shares()
     sigma, tau, posteriors = monitor.resume((sigma, tau, posteriors))
     for _ in monitor:
         shares = posteriors[answers.task]
@@ -209,7 +212,7 @@ def minimax_entropy(
 
 
 def _ascend(
-    terms: Floats, gather: sp.csr_array, others: Floats, answers: Answers, shares: Floats, penalty: float, n_steps: int
+    terms: Floats, gather: Any, others: Floats, answers: Answers, shares: Floats, penalty: float, n_steps: int
 ) -> Floats:
     """Climb the penalised expected log-likelihood in the terms of the workers, or of the tasks; the others stay.
 
@@ -227,22 +230,22 @@ def _ascend(
     return terms
 
 
-def _signed(answers: Answers, level: int) -> sp.csr_array:
+def _signed(answers: Answers, level: int) -> Any:
     """Tasks by workers: +1 for an answer above ``level``, -1 for another, 0 for none."""
-    shape = len(answers.tasks), len(answers.workers)
-    return sp.csr_array((np.where(answers.label > level, 1.0, -1.0), (answers.task, answers.worker)), shape=shape)
+    signs = np.where(answers.label > level, 1.0, -1.0)
+    return from_coordinates(signs, answers.task, answers.worker, (len(answers.tasks), len(answers.workers)))
 
 
 def _weighed_by_group(answers: Answers, name: str, weigh: Callable[[Any, Any], Floats]) -> WeighedVotes:
     """Weigh the workers of each connected group, and decide its tasks by the sign of the weighed vote."""
     if len(answers.classes) != 2:
         raise InputError(
-            f"{name} takes answers of two classes; found {len(answers.classes)}: {answers.classes.tolist()}. Merge "
-            "them into two, or call kos or minimax_entropy."
+            f"{name} takes answers of two classes; found {len(answers.classes)}: {answers.classes.tolist()}.",
+            "Merge them into two, or call kos or minimax_entropy.",
         )
-    A, n_tasks = _signed(answers, 0), len(answers.tasks)
-    counts = sp.csr_array((np.ones(len(answers)), (answers.task, answers.worker)), shape=A.shape)
-    _, group = connected_components(sp.block_array([[None, counts], [counts.T, None]]), directed=False)
+    A, counts, n_tasks = _signed(answers, 0), answers.answered(), len(answers.tasks)
+    graph = from_coordinates(np.ones(len(answers)), answers.task, n_tasks + answers.worker, 2 * (sum(A.shape),))
+    _, group = connected_components(graph, directed=False)
     scores, weights = np.zeros((n_tasks, 1)), np.zeros((len(answers.workers), 1))
     for members in np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1]):
         tasks, workers = members[members < n_tasks], members[members >= n_tasks] - n_tasks
@@ -256,9 +259,9 @@ def _weighed_by_group(answers: Answers, name: str, weigh: Callable[[Any, Any], F
     return WeighedVotes(_posteriors(answers, scores), scores, weights)
 
 
-def _ratio_of_eigenvectors(A: sp.csr_array, counts: sp.csr_array) -> Floats:
-    shared = sp.csr_array(counts.T @ counts)
-    agreement = sp.csr_array((A.T @ A).multiply(shared.power(-1)))
+def _ratio_of_eigenvectors(A: Any, counts: Any) -> Floats:
+    shared = counts.T @ counts
+    agreement = (A.T @ A).multiply(shared.power(-1))
     # Perron and Frobenius: in a connected group the second vector has no zero and one sign.
     return _top_eigenvector(agreement) / np.abs(_top_eigenvector(shared.sign()))
 
@@ -277,7 +280,7 @@ def _top_right_vector(A: Any) -> Floats:
     return svds(A, k=1, v0=start, return_singular_vectors="vh")[2][0]
 
 
-def _top_eigenvector(A: sp.csr_array) -> Floats:
+def _top_eigenvector(A: Any) -> Floats:
     if A.shape[0] < 3:
         return np.linalg.eigh(A.toarray())[1][:, -1]
     return eigsh(A, k=1, which="LA", v0=np.random.default_rng(0).normal(size=A.shape[0]))[1][:, 0]
@@ -290,7 +293,7 @@ def _without_noise(scores: Floats) -> Floats:
 def _posteriors(answers: Answers, scores: Floats) -> Floats:
     """First class that a task is not above; where the score is 0, the votes say with which probability."""
     votes = answers.votes()
-    rest = vote_shares(votes)[:, ::-1].cumsum(axis=1)[:, ::-1]  # share of the answers from each class upwards
+    rest = answers.shares()[:, ::-1].cumsum(axis=1)[:, ::-1]  # share of the answers from each class upwards
     above = np.divide(rest[:, 1:], rest[:, :-1], out=np.zeros_like(scores), where=rest[:, :-1] > 0)
     decided = (scores != 0) & (votes.sum(axis=1, keepdims=True) > 0)
     above = np.where(decided, np.heaviside(scores, 0), above)

@@ -1,4 +1,4 @@
-"""The vote and the older methods as estimators, to compare with."""
+"""Majority vote, and older methods for comparison, as estimators."""
 
 from collections.abc import Sequence
 from numbers import Real
@@ -14,27 +14,36 @@ from rectifact.crowd.base import Aggregator, ClosedForm, refuse_weights
 from rectifact.crowd.baselines import eigen_ratio, ghosh_svd, kos, minimax_entropy
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.read import read_answers
-from rectifact.crowd.em import vote_shares
 from rectifact.io.checkpoint import open_checkpoint
 
 __all__ = ["KOS", "EigenRatio", "GhoshSVD", "MajorityVote", "MinimaxEntropy"]
 
 
 class MajorityVote(ClosedForm):
-    """The class that most annotators chose.
+    """The class that most workers chose.
 
     ``probas_`` holds the shares of the votes. In ``labels_`` a tie goes to the class that comes first in
     ``classes_``; :func:`rectifact.metrics.expected_error` counts ties by their share instead.
 
     Parameters
     ----------
-    missing : what stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`
+    missing : any, default "auto"
+        What stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`.
 
     Attributes
     ----------
-    labels_, probas_ : arrays in the order of ``tasks_``; columns of ``probas_`` in the order of ``classes_``
-    tasks_, workers_, classes_ : arrays
-    n_iter_, converged_, stop_reason_, history_, resolved_ : how the fit went; a vote needs no iterations
+    labels_ : array of shape (n_tasks,)
+        In the order of ``tasks_``.
+    probas_ : array of shape (n_tasks, n_classes)
+        In the order of ``tasks_``, with columns in the order of ``classes_``.
+    tasks_, workers_, classes_ : array
+    n_iter_ : int
+        0: a vote needs no iterations.
+    converged_ : bool
+    stop_reason_ : str
+    history_ : list of dict
+    resolved_ : dict
+        The ``columns`` read.
 
     Examples
     --------
@@ -45,10 +54,10 @@ class MajorityVote(ClosedForm):
     """
 
     _takes_weights = True
-    _takes_blocks = True
+    _takes_partitions = True
 
-    def _posteriors(self, answers: Answers) -> NDArray[np.float64]:
-        return vote_shares(answers.votes())
+    def _posteriors(self, answers: Any) -> Any:
+        return answers.shares(None)
 
 
 class KOS(ClosedForm):
@@ -100,28 +109,45 @@ class EigenRatio(ClosedForm):
 
 
 class MinimaxEntropy(Aggregator):
-    """Regularised minimax conditional entropy of Zhou and others (2014), with a matrix per worker and per task.
+    """Regularised minimax conditional entropy (Zhou and others, 2014), with a matrix per worker and per task.
 
     Tasks have peculiarities of their own here, unlike in Dawid-Skene. It takes many answers per task to learn
     them, and much more time. The class prior is uniform, as published: use it where classes are balanced.
 
     Parameters
     ----------
-    worker_penalty, task_penalty : strength of the regularisers; None is the authors' rule
-    missing : what stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`
-    max_iter, tol : stop when the objective changes by less than ``tol`` times its first value
-    random_state : accepted by all estimators; nothing is drawn at random here
-    verbose : whether to log progress
-    callbacks : called with each row of the history; a true value stops the run
-    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
-    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
-        none, the fit begins
+    worker_penalty, task_penalty : float, default None
+        Strength of the regularisers; None is the authors' rule.
+    missing : any, default "auto"
+        What stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`.
+    max_iter : int, default 200
+        Most iterations.
+    tol : float, default 1e-5
+        Stop when the objective changes by less than ``tol`` times its first value.
+    random_state : int or None, default None
+        Accepted by all estimators; nothing is drawn at random here.
+    verbose : bool, default False
+        Whether to log progress.
+    callbacks : sequence of callables, default None
+        Called with each row of the history; a true value stops the run.
+    checkpoint : path, default None
+        Folder in which ``fit`` saves its state while it runs; it is created if needed. None saves nothing.
+    resume : bool, default False
+        Whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
+        none, the fit begins.
 
     Attributes
     ----------
-    labels_, probas_, tasks_, workers_, classes_ : as in :class:`MajorityVote`
-    confusions_ : array (n_workers, n_classes observed, n_classes true), on a task without peculiarities
-    n_iter_, converged_, stop_reason_, history_, resolved_ : how the fit went
+    labels_, probas_, tasks_, workers_, classes_ : array
+        As in :class:`MajorityVote`.
+    confusions_ : array of shape (n_workers, n_classes observed, n_classes true)
+        On a task without peculiarities.
+    n_iter_ : int
+    converged_ : bool
+    stop_reason_ : str
+    history_ : list of dict
+    resolved_ : dict
+        The ``columns`` read.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Dawid-Skene with scikit-learn's manners."""
+"""scikit-learn estimator for the Dawid-Skene model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,16 +22,15 @@ from rectifact.core.validation import (
     fit_context,
 )
 from rectifact.crowd.advice.calibration import temperature, tempered
-from rectifact.crowd.advice.diagnosis import diagnose
+from rectifact.crowd.advice.diagnosis import Finding, diagnose, diagnose_workers, findings_table
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs
 from rectifact.crowd.advice.workers import worker_table
 from rectifact.crowd.base import Aggregator
-from rectifact.crowd.blocks import BlockPosteriors
 from rectifact.crowd.data.answers import Answers, merge_answers, with_classes
-from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, likeliest, merge_lazy, read_lazy, read_more_lazy
-from rectifact.crowd.data.read import Gold, match_gold, read_answers, read_gold, read_more
+from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, merge_lazy, read_lazy, read_more_lazy
+from rectifact.crowd.data.read import read_answers, read_gold, read_more
 from rectifact.crowd.device import check_device
-from rectifact.crowd.em import CrowdModel, e_step, log_e_step, vote_shares
+from rectifact.crowd.em import CrowdModel, log_likelihood, posteriors_of
 from rectifact.crowd.fitting import Fitting, Problem, best_start, unrefined
 from rectifact.crowd.starts import METHODS, Start, identify
 from rectifact.crowd.variational import dispersion
@@ -40,60 +39,83 @@ from rectifact.io.checkpoint import open_checkpoint
 __all__ = ["DawidSkene"]
 
 MOST_CONFUSION_CELLS = 1 << 27
-"""Cells of all confusion matrices together, 1 GiB, of which a fit holds about five."""
+"""Cells of all confusion matrices together: 1 GiB, and a fit holds about five such arrays."""
 
 UPDATE_ITERATIONS = 5
 """Rounds over the tasks that got new answers."""
 
 
 class DawidSkene(Aggregator):
-    """True labels and a confusion matrix for every annotator, by the model of Dawid and Skene (1979).
+    """True labels and a confusion matrix for every worker, by the model of Dawid and Skene (1979).
 
-    Each task has one true class, drawn from ``priors_``. Given it, annotators answer independently, each by
-    a confusion matrix of his own: ``confusions_[m, k, c]`` is the probability that worker m answers class k
-    where class c is true.
+    Each task has one true class, drawn from ``priors_``. Given it, workers answer independently, each according to
+    their own confusion matrix: ``confusions_[m, k, c]`` is the probability that worker m answers class k where class
+    c is true.
 
     Parameters
     ----------
-    identify : where the fit begins.
+    identify : str, default "auto"
+        Where the fit begins.
 
         - ``"majority"``: the shares of the votes;
         - ``"robust"``, ``"designated"``: co-occurrences of workers, imputed and rotated to the non-negative orthant
           (Ibrahim and Fu 2021); ``"none-imputed"``: the same without imputation;
         - ``"multispa"``, ``"cnmf"``, ``"spectral"``: other moment methods, for comparison;
         - ``"auto"``: from the majority and from ``"robust"``, and the better objective is kept.
-    refine : ``"em"`` climbs the likelihood from there, None does not
-    model : ``"full"``, one confusion matrix per annotator, by EM; ``"one-coin"``, one accuracy per annotator, by EM;
-        ``"auto"``, a confusion matrix per annotator by variational Bayes, which also measures whether answers
-        to one task are independent, and leans on the vote as far as they are not (``resolved_`` says how far)
-    n_classes : number of classes where nobody chose some of them; only for labels that are whole numbers,
-        else name them with ``read_answers(data, classes=[...])``
-    smoothing : pseudo-count added to each cell of each confusion matrix; 0 is maximum likelihood. Not used by
+    refine : {"em", None}, default "em"
+        ``"em"`` climbs the likelihood from there, None does not.
+    model : {"auto", "full", "one-coin"}, default "auto"
+        ``"full"``, one confusion matrix per worker, by EM; ``"one-coin"``, one accuracy per worker, by EM;
+        ``"auto"``, a confusion matrix per worker by variational Bayes, which also measures whether answers
+        to one task are independent, and leans on the vote as far as they are not (``resolved_`` says how far).
+    n_classes : int, default None
+        Number of classes where nobody chose some of them; only for labels that are whole numbers,
+        else name them with ``read_answers(data, classes=[...])``.
+    smoothing : float, default 0.1
+        Pseudo-count added to each cell of each confusion matrix; 0 is maximum likelihood. Not used by
         ``model="auto"``, which has a prior of its own.
-    pair_weights : in robust imputation, whether pairs of workers weigh by the ``"count"`` of answers behind them,
-        or all the same (``"equal"``), as published
-    missing : what stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`
-    device : where the fit runs, ``"cpu"`` or ``"cuda"``, there in single precision: answers are coded on the host and
-        copied once, results come back to the host
-    max_iter, tol : stop when the objective changes by less than ``tol`` times its first value
-    random_state : for ``identify="spectral"``; everything else is deterministic
-    verbose : whether to log progress (``logging.basicConfig(level="INFO")`` shows it)
-    callbacks : called with each row of the history; a true value stops the run
-    checkpoint : folder in which ``fit`` saves its state while it runs, made where it is missing; None saves nothing
-    resume : whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
-        none, the fit begins
+    pair_weights : {"count", "equal"}, default "count"
+        In robust imputation, whether pairs of workers weigh by the ``"count"`` of answers behind them,
+        or all the same (``"equal"``), as published.
+    missing : any, default "auto"
+        What stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`.
+    device : str, default "cpu"
+        Where the fit runs, ``"cpu"`` or ``"cuda"``, the latter in single precision: answers are coded on the host and
+        copied once, results come back to the host.
+    max_iter : int, default 500
+        Most iterations.
+    tol : float, default 1e-6
+        Stop when the objective changes by less than ``tol`` times its first value.
+    random_state : int, Generator or None, default None
+        For ``identify="spectral"``; everything else is deterministic.
+    verbose : bool, default False
+        Whether to log progress (``logging.basicConfig(level="INFO")`` shows it).
+    callbacks : sequence of callables, default None
+        Called with each row of the history; a true value stops the run.
+    checkpoint : path, default None
+        Folder in which ``fit`` saves its state while it runs; it is created if needed. None saves nothing.
+    resume : bool, default False
+        Whether to go on with the interrupted fit in that folder, of the same data and parameters; where there is
+        none, the fit begins.
 
     Attributes
     ----------
-    labels_, probas_ : arrays in the order of ``tasks_``; columns of ``probas_`` in the order of ``classes_``.
-        A tie goes to the class that comes first in ``classes_``.
-    priors_ : array (n_classes,)
-    confusions_ : array (n_workers, n_classes observed, n_classes true)
-    log_likelihood_ : of all answers, in nats
-    tasks_, workers_, classes_ : arrays
-    n_iter_, converged_, stop_reason_, history_ : how the fit went
-    resolved_ : what was chosen: ``identify`` and the ``objectives`` of the starts, the ``columns`` read, and with
-        ``model="auto"`` the ``dispersion`` of the answers and the ``trust`` that follows
+    labels_ : array of shape (n_tasks,)
+        In the order of ``tasks_``. A tie goes to the class that comes first in ``classes_``.
+    probas_ : array of shape (n_tasks, n_classes)
+        In the order of ``tasks_``, with columns in the order of ``classes_``.
+    priors_ : array of shape (n_classes,)
+    confusions_ : array of shape (n_workers, n_classes observed, n_classes true)
+    log_likelihood_ : float
+        Of all answers, in nats.
+    tasks_, workers_, classes_ : array
+    n_iter_ : int
+    converged_ : bool
+    stop_reason_ : str
+    history_ : list of dict
+    resolved_ : dict
+        What was chosen: ``identify`` and the ``objectives`` of the starts, the ``columns`` read, and with
+        ``model="auto"`` the ``dispersion`` of the answers and the ``trust`` that follows.
 
     Examples
     --------
@@ -156,13 +178,21 @@ class DawidSkene(Aggregator):
 
         Parameters
         ----------
-        data : whatever :func:`rectifact.crowd.read_answers` takes; or answers in parts, fitted with dask where they
-            lie: a dask dataframe with one answer per row, a folder of Parquet files, or a list of such files. What is
-            known by task, ``tasks_``, ``labels_``, ``probas_`` and ``result()``, then stays with dask.
-        y : ignored
-        gold : labels that are certain: a dict or Series by task, a table or file with task and label, whose columns
-            are called like those of the answers, or by a usual name; the label also ``truth`` or ``gold``
-        weights : array (n_answers,), how much each answer counts, in the order of a table's rows that have a label
+        data : table, path, matrix or partitioned table
+            Whatever :func:`rectifact.crowd.read_answers` takes; or partitioned answers, fitted with Dask where they
+            are: a Dask dataframe with one answer per row, a folder of Parquet files, or a list of such files. What has
+            a row per task, ``tasks_``, ``labels_``, ``probas_`` and ``result()``, then stays with Dask.
+        y : None
+            Ignored.
+        gold : dict, Series, table or path, default None
+            Labels that are certain, by task; a table or file has task and label, in columns that are called like those
+            of the answers, or by a usual name; the label also ``truth`` or ``gold``.
+        weights : array of shape (n_answers,), default None
+            How much each answer counts, in the order of a table's rows that have a label.
+
+        Returns
+        -------
+        self
         """
         check_device(self.device)
         answers = self._read(data)
@@ -170,14 +200,12 @@ class DawidSkene(Aggregator):
             answers = answers.weighted(weights)
         _check_size(len(answers.workers), len(answers.classes))
         self._gold = None if gold is None else read_gold(gold, answers.columns)
-        if isinstance(answers, LazyAnswers):
-            answers = answers.with_gold(self._gold)
-        problem = replace(_problem(answers, self._gold), device=self.device)
-        fitting, resolved = Fitting(self.model, self.smoothing), {"columns": answers.columns}
+        problem = self._problem(answers, device=self.device)
         checkpoint = open_checkpoint(self, *answers.codes, *(self._gold or ()))
         starts, monitor = self._starts(problem), monitor_of(self, monotone=True, checkpoint=checkpoint)
+        fitting, resolved = Fitting(self.model, self.smoothing), {"columns": answers.columns}
         if self.refine is None:
-            monitor.stop_reason = "not_refined"
+            monitor.skip("not_refined")
             models = {method: unrefined(problem, start, self.smoothing) for method, start in starts.items()}
             best = max(models, key=lambda method: models[method].objective)
             start, fitted = starts[best], models[best]
@@ -188,29 +216,37 @@ class DawidSkene(Aggregator):
                     problem, fitting, starts, max_iter=self.max_iter, tol=self.tol, checkpoint=checkpoint
                 )
                 resolved |= measured
-            fitted = fitting.run(problem, start.posteriors, monitor=monitor)
+            fitted = fitting.run(problem, start.sums, monitor=monitor)
         self._fitting, self.resolved_ = fitting, resolved | {"identify": start.method}
         self._set_model(answers, fitted)
         set_fit_report(self, monitor)
         return self
 
     def _read(self, data: Any) -> Any:
-        """Answers in memory, or in blocks."""
+        """Answers in memory, or partitioned."""
         if not is_lazy_data(data):
             return with_classes(read_answers(data, missing=self.missing), self.n_classes)
         if self.device != "cpu":
             raise InputError(
-                f"device={self.device!r} is for answers in memory; those in parts are fitted on device='cpu'."
+                f"device={self.device!r} is for answers in memory.", "Fit partitioned answers with device='cpu'."
             )
         if self.identify == "spectral":
-            raise InputError("identify='spectral' is for answers in memory; use 'auto', which takes them in parts too.")
+            raise InputError(
+                "identify='spectral' is for answers in memory.", "Use identify='auto', which takes partitions too."
+            )
         return read_lazy(data, missing=self.missing, n_classes=self.n_classes)
+
+    def _problem(self, answers: Any, device: str = "cpu") -> Problem:
+        known = answers.known(self._gold)
+        return Problem(answers.matrix(), answers.shares(known), known, device)
 
     def _starts(self, problem: Problem) -> dict[str, Start]:
         """Every start that ``identify`` asks for, by the method that was used in the end."""
         rng, by_count, auto = check_generator(self.random_state), self.pair_weights == "count", self.identify == "auto"
         starts = [
-            identify(name, problem.B, problem.votes, gold=problem.gold, weigh_by_count=by_count, lean=auto, rng=rng)
+            identify(
+                name, problem.B, problem.vote_sums, known=problem.known, weigh_by_count=by_count, lean=auto, rng=rng
+            )
             for name in (("majority", "robust") if auto else (self.identify,))
         ]
         return {start.method: start for start in starts}
@@ -225,72 +261,64 @@ class DawidSkene(Aggregator):
     def predict_proba(self, data: Any) -> Any:
         """Class probabilities of new tasks answered by known workers, in order of the tasks' appearance.
 
-        Of answers in parts a dask dataframe, with a column for each class and the tasks as its index.
+        For partitioned answers a Dask dataframe, with a column for each class and the tasks as its index.
         """
-        check_is_fitted(self)
-        if is_lazy_data(data):
-            known = {"missing": self.missing, "workers": self.workers_}
-            lazy = read_more_lazy(data, self.classes_, **known, new=False)
-            rule = self._model.log_priors, self._model.log_confusions
-            return lazy.predictions(BlockPosteriors(lazy.B, (rule,)), getattr(self, "temperature_", None))
-        answers = read_more(data, self.classes_, missing=self.missing, workers=self.workers_)
-        posteriors, _ = log_e_step(answers.one_hot(), self._model.log_priors, self._model.log_confusions)
-        return tempered(posteriors, self.temperature_) if hasattr(self, "temperature_") else posteriors
+        answers, probas = self._predict(data)
+        return answers.by_task(probas)
 
     def predict(self, data: Any) -> Any:
         """Labels of new tasks answered by known workers, in order of the tasks' appearance.
 
-        Of answers in parts a dask series with the tasks as its index.
+        For partitioned answers a Dask series with the tasks as its index.
         """
-        probas = self.predict_proba(data)
+        answers, probas = self._predict(data)
+        return answers.by_task(answers.labels(probas))
+
+    def _predict(self, data: Any) -> tuple[Any, Any]:
+        check_is_fitted(self)
+        answers: Any
         if is_lazy_data(data):
-            return likeliest(probas, self.classes_)
-        return self.classes_[probas.argmax(axis=1)]
+            answers = read_more_lazy(data, self, new=False)
+        else:
+            answers = read_more(data, self.classes_, missing=self.missing, workers=self.workers_)
+        logs = self._model.log_priors, self._model.log_confusions
+        power = getattr(self, "temperature_", None)
+        return answers, answers.matrix().map_rows(_predicted, *logs, power, columns=len(logs[0]), dtype=np.float64)
 
     def partial_fit(self, data: Any, y: None = None) -> Self:
         """Take in more answers, to old or new tasks, by old or new workers, for a fraction of a fit's cost.
 
-        The tasks that got answers are judged anew, with what the others have taught held fixed. The start, the
+        The tasks that got answers are judged again, with what the others have taught held fixed. The start, the
         trust in the answers and the classes stay as they were; ``fit`` all answers again now and then, and
         ``calibrate`` again if you had.
         """
         if not hasattr(self, "_model"):
             return self.fit(data)
-        if isinstance(self._answers, LazyAnswers):
-            return self._partial_fit_lazy(self._answers, data)
-        more = read_more(data, self.classes_, missing=self.missing)
-        answers, touched = merge_answers(self._answers, more)
+        answers, touched = self._merged(data)
         _check_size(len(answers.workers), len(answers.classes))
-        problem = _problem(answers, self._gold)  # a task of known class may have come in
-        posteriors = np.concatenate([self._model.posteriors, problem.votes[len(self.tasks_) :]])
+        problem = self._problem(answers)  # a task of known class may have come in
+        part, before = problem.where(touched), self._model.posteriors
+        posteriors = _replaced(problem, touched, before, part.votes)
         background = self._fitting.background(problem, posteriors, without=touched)
-        part, monitor = problem.of_tasks(touched), Monitor(max_iter=UPDATE_ITERATIONS, tol=self.tol)
-        local = self._fitting.run(part, part.votes, monitor=monitor, background=background)
-        posteriors[touched] = local.posteriors
-        _, likelihood = e_step(problem.B, local.priors, local.confusions, problem.gold)
+        monitor = Monitor(max_iter=UPDATE_ITERATIONS, tol=self.tol)
+        local = self._fitting.run(part, part.vote_sums, monitor=monitor, background=background)
+        (posteriors,) = problem.B.keep(_replaced(problem, touched, before, local.posteriors))
+        likelihood = log_likelihood(problem.B, local.priors, local.confusions, problem.known)
         self._set_model(answers, replace(local, posteriors=posteriors, log_likelihood=likelihood))
         return self
 
-    def _partial_fit_lazy(self, old: LazyAnswers, data: Any) -> Self:
-        """The same with answers in blocks: old tasks keep the rule that judged them, touched ones get a new one."""
-        known = {"missing": self.missing, "workers": self.workers_}
-        more = read_more_lazy(data, self.classes_, **known, new=True, n_blocks=len(old.B.blocks))
-        _check_size(len(more.workers), len(self.classes_))
-        rules = self._model.posteriors.rules
-        answers = merge_lazy(old, more, len(rules)).with_gold(self._gold)
-        background = BlockPosteriors(answers.B, rules).background(self._fitting.trust)
-        part, monitor = _problem(answers.touched(), None), Monitor(max_iter=UPDATE_ITERATIONS, tol=self.tol)
-        local = self._fitting.run(part, part.votes, monitor=monitor, background=background)
-        _, likelihood = e_step(answers.B, local.priors, local.confusions)
-        posteriors = BlockPosteriors(answers.B, (*rules, *local.posteriors.rules))
-        self._set_model(answers, replace(local, posteriors=posteriors, log_likelihood=likelihood))
-        return self
+    def _merged(self, data: Any) -> tuple[Any, Any]:
+        """All answers, and which tasks got some of the new ones."""
+        old = self._answers
+        if isinstance(old, LazyAnswers):
+            return merge_lazy(old, read_more_lazy(data, self, new=True, n_partitions=old.partitions.numblocks[0]))
+        return merge_answers(old, read_more(data, self.classes_, missing=self.missing))
 
     def _in_memory(self, what: str) -> Answers:
-        """The answers, unless they are in blocks, where ``what`` cannot be had."""
+        """The answers, unless they are partitioned, so that ``what`` is not available."""
         check_is_fitted(self)
         if isinstance(self._answers, LazyAnswers):
-            raise InputError(f"{what} needs all answers in memory. Fit a sample of the tasks in a table for it.")
+            raise InputError(f"{what} needs all answers in memory.", "Fit a sample of the tasks in a table for it.")
         return self._answers
 
     def worker_report(self) -> pd.DataFrame:
@@ -299,48 +327,46 @@ class DawidSkene(Aggregator):
         Returns
         -------
         DataFrame
-            ``worker``, ``answers``; ``accuracy``, the probability of a right answer to a new task, with the
-            bounds ``accuracy_low`` and ``accuracy_high`` of a 90 % interval from the posterior of the confusion
-            matrix (given the labels found: their own doubt is not in it); ``information``, bits that one answer
-            tells; ``spammer``, 1 if the answers do not depend on the class and 0 if they are always right;
-            ``bias_<class>``, how much oftener the worker says the class than it is there.
+            ``worker``; ``answers`` given; ``accuracy``, the probability of a right answer to a new task, with
+            ``accuracy_low`` and ``accuracy_high``, a 90 % interval from the posterior of the confusion
+            matrix (given the labels found: their own doubt is not in it); ``information``, the bits that one answer
+            carries; ``spammer``, 1 if the answers do not depend on the class and 0 if they are always right;
+            ``bias_<class>``, how much more often the worker says the class than it is there.
         """
         check_is_fitted(self)
-        answers = self._answers
-        if isinstance(answers, LazyAnswers):
-            return worker_table(self.workers_, self.classes_, answers.given, self._model)
-        given = np.bincount(answers.worker, minlength=len(self.workers_)).astype(float)
-        return worker_table(self.workers_, self.classes_, given, self._model)
+        return worker_table(self.workers_, self.classes_, self._answers.given.astype(float), self._model)
 
     def next_labels(self, n: int = 10, *, goal: Literal["labels", "identify"] = "labels") -> pd.DataFrame:
         """What to label next.
 
         Parameters
         ----------
-        n : rows wanted
-        goal : ``"labels"``, the tasks where one more answer is expected to tell most, and whom to ask;
+        n : int, default 10
+            Rows wanted.
+        goal : {"labels", "identify"}, default "labels"
+            ``"labels"``, the tasks where one more answer is expected to tell most, and whom to ask;
             ``"identify"``, pairs of workers who should answer the same tasks, so that the model can be identified
-            from co-occurrences at all
+            from co-occurrences at all.
         """
-        self._in_memory("next_labels()")
+        answers = self._in_memory("next_labels()")
         check_at_least(1, n=n)
         if goal == "labels":
             model = replace(self._model, posteriors=self.probas_)
-            return plan_labels(self.tasks_, self.workers_, self._answered(), model, n)
+            return plan_labels(self.tasks_, self.workers_, answers.answered(), model, n)
         if goal == "identify":
-            return plan_pairs(self.workers_, self._answered(), self._model, n)
-        raise InputError(f"goal={goal!r} is unknown; choose 'labels' or 'identify'.")
+            return plan_pairs(self.workers_, answers.answered(), self._model, n)
+        raise InputError(f"goal={goal!r} is unknown: choose 'labels' or 'identify'.")
 
     def diagnose(self) -> pd.DataFrame:
         """What could be wrong with the answers: a table of severity, finding, detail and remedy, worst first."""
-        return diagnose(
-            self._in_memory("diagnose()").one_hot(),
-            self._answered(),
-            (self.workers_, self.classes_),
-            self._model,
-            kind=self._fitting.model,
-            calibrated=hasattr(self, "temperature_"),
-        )
+        self._in_memory("diagnose()")
+        return findings_table(self._findings())
+
+    def _findings(self) -> list[Finding]:
+        answers = self._answers
+        if isinstance(answers, LazyAnswers):
+            return diagnose_workers(self.workers_, self._model)
+        return diagnose(answers, self._model, kind=self._fitting.model, calibrated=hasattr(self, "temperature_"))
 
     def calibrate(self) -> Self:
         """Make ``probas_`` less sure where they are too sure, without any truth; labels stay the same.
@@ -348,23 +374,33 @@ class DawidSkene(Aggregator):
         The power they are raised to, ``temperature_``, is the smaller of two: what predicts left-out answers
         best from the others' answers, and what the dependence of answers to one task calls for.
         """
-        B = self._in_memory("calibrate()").one_hot()
+        B = self._in_memory("calibrate()").matrix()
         allowed = 1 / (max(dispersion(B, self._model), 1.0) * self._fitting.trust)
-        self.temperature_ = min(temperature(B, self._model), allowed, 1.0)
+        self.temperature_ = min(temperature(B.data, self._model), allowed, 1.0)
         self._set_probas(tempered(self._model.posteriors, self.temperature_))
         return self
+
+
+def _predicted(rows: Any, log_priors: Any, log_confusions: Any, power: float | None) -> Any:
+    posteriors = posteriors_of(rows, None, log_priors, log_confusions)
+    return posteriors if power is None else tempered(posteriors, power)
+
+
+def _replaced(problem: Problem, touched: Any, before: Any, after: Any) -> Any:
+    """Posteriors of all tasks: those ``touched`` have new ones, and the others, which were there, their old ones."""
+    return problem.B.map_rows(_with_new_rows, along=(touched, before, after), columns=before.shape[1], dtype=np.float64)
+
+
+def _with_new_rows(rows: Any, touched: Any, before: Any, after: Any) -> Any:
+    posteriors = np.empty((len(touched), before.shape[1]))
+    posteriors[touched] = after
+    posteriors[~touched] = before[~touched[: len(before)]]
+    return posteriors
 
 
 def _check_size(n_workers: int, n_classes: int) -> None:
     if n_workers * n_classes**2 > MOST_CONFUSION_CELLS:
         raise InputError(
-            f"{n_classes} classes for each of {n_workers} workers are too many to learn. Merge rare labels, for "
-            "example into 'other', or use MajorityVote."
+            f"{n_classes} classes for each of {n_workers} workers are too many to learn.",
+            "Merge rare labels, for example into 'other', or use MajorityVote.",
         )
-
-
-def _problem(answers: Answers | LazyAnswers, gold: Gold | None) -> Problem:
-    if isinstance(answers, LazyAnswers):
-        return Problem(answers.B, BlockPosteriors(answers.B), None)  # blocks know their gold labels
-    known = None if gold is None else match_gold(gold, answers)
-    return Problem(answers.one_hot(), vote_shares(answers.votes(), known), known)

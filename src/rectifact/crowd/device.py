@@ -1,30 +1,23 @@
 """Answers on a CUDA device: coded on the host, copied once, fitted there in single precision."""
 
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError
+from rectifact.core.operand import Operand, operand
+from rectifact.core.sparse import DeviceCSR
 
-__all__ = ["DeviceAnswers", "check_device", "tensor"]
+__all__ = ["answers_on", "check_device", "tensor"]
 
 
-class DeviceAnswers(NamedTuple):
-    """The matrix B as tensors: the parts of a CSR array, and its shape; ``data`` of None are all 1."""
-
-    indptr: Any
-    indices: Any
-    data: Any
-    shape: tuple[int, int]
-
-    @classmethod
-    def of(cls, B: sp.csr_array, device: str) -> "DeviceAnswers":
-        """Copy ``B`` to the device."""
-        data = None if (B.data == 1).all() else tensor(B.data, device)
-        return cls(tensor(B.indptr, device), tensor(B.indices, device), data, B.shape)
+def answers_on(B: Operand, device: str) -> Operand:
+    """The answers on a device; where all weights are 1, one number there stands for all of them."""
+    host = B.data
+    weights = tensor(np.ones(1), device).expand(host.nnz) if (host.data == 1).all() else tensor(host.data, device)
+    return operand(DeviceCSR(weights, tensor(host.indices, device), tensor(host.indptr, device), host.shape))
 
 
 def tensor(values: NDArray[Any], device: str) -> Any:
@@ -40,8 +33,14 @@ def check_device(device: str) -> None:
     if device == "cpu":
         return
     if find_spec("torch") is None or find_spec("triton") is None:
-        raise InputError(f"device={device!r} needs torch with Triton: pip install 'rectifact[torch]', or device='cpu'.")
+        raise InputError(
+            f"device={device!r} needs torch with Triton.",
+            "Install it: pip install 'rectifact[torch]'; or use device='cpu'.",
+            option="device",
+        )
     import torch
 
     if not device.startswith("cuda") or not torch.cuda.is_available():
-        raise InputError(f"device={device!r} cannot be used: there is no such CUDA device. Use device='cpu'.")
+        raise InputError(
+            f"device={device!r} cannot be used: there is no such CUDA device.", "Use device='cpu'.", option="device"
+        )

@@ -3,57 +3,59 @@
 [1] A. P. Dawid and A. M. Skene, "Maximum likelihood estimation of observer error-rates using the EM
 algorithm", Applied Statistics 28(1), 1979. Their equations 2.3 and 2.4 are the M-step here, 2.5 the E-step.
 
-What sees every task is a generic function of the answers: here in its form for arrays, on the host or on a device; in
-``blocks`` in its form for answers that lie in blocks on the machines of a cluster.
+The answers are an operand B of shape (n_tasks, n_workers * n_classes): how often worker m answered k. What has one row
+per task is a tall array beside it; a run needs only its sums over all tasks.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact import kernels
-from rectifact.core.arrays import device, is_host, namespace, to_host
+from rectifact.core.arrays import device, namespace, to_host
 from rectifact.core.monitor import Monitor
+from rectifact.core.operand import Operand
 
 __all__ = [
     "NOTHING",
-    "Background",
     "CrowdModel",
     "Floats",
-    "Gold",
-    "blank_posteriors",
-    "class_totals",
+    "Sums",
     "confusions_of",
     "e_step",
     "em",
     "expected_counts",
-    "gold_of_tasks",
+    "expected_sums",
     "log_e_step",
+    "log_likelihood",
     "model_from",
     "one_coin_of",
-    "own_copy",
-    "unweighted",
-    "update_posteriors",
+    "posteriors_of",
     "vote_shares",
 ]
 
 Floats = NDArray[np.float64]
-Gold = tuple[NDArray[np.int64], NDArray[np.int64]]  # tasks whose class is known, and their classes
 
 
-class Background(NamedTuple):
-    """What tasks outside of this run have contributed: expected counts of cells and of classes."""
+class Sums(NamedTuple):
+    """All that an M-step has to know of the tasks.
 
-    counts: Floats | float = 0.0
-    classes: Floats | float = 0.0
+    Attributes
+    ----------
+    counts : array of shape (n_workers, n_classes observed, n_classes true)
+        Expected answers.
+    classes : array of shape (n_classes,)
+        Expected tasks.
+    """
+
+    counts: Any
+    classes: Any
 
 
-NOTHING = Background()
+NOTHING = Sums(0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -62,13 +64,20 @@ class CrowdModel:
 
     Attributes
     ----------
-    priors : array (n_classes,), lambda in the papers
-    confusions : array (n_workers, n_classes observed, n_classes true), A_m in the papers; columns sum to 1
-    posteriors : array (n_tasks, n_classes) under these parameters
-    counts : array like ``confusions``, the expected answers and pseudo-counts it was made of
-    log_priors, log_confusions : what an answer adds to the log-odds of the classes, to judge new tasks
-    log_likelihood : of all answers, in nats
-    objective : what the algorithm maximised, to compare runs from different starts
+    priors : array of shape (n_classes,)
+        Lambda in the papers.
+    confusions : array of shape (n_workers, n_classes observed, n_classes true)
+        A_m in the papers; columns sum to 1.
+    posteriors : array of shape (n_tasks, n_classes)
+        Under these parameters.
+    counts : array of shape (n_workers, n_classes observed, n_classes true)
+        Expected answers and pseudo-counts from which ``confusions`` was made.
+    log_priors, log_confusions : array
+        What an answer adds to the log-odds of the classes, to judge new tasks.
+    log_likelihood : float
+        Of all answers, in nats.
+    objective : float
+        What the algorithm maximised, to compare runs from different starts.
     """
 
     priors: Floats
@@ -82,17 +91,15 @@ class CrowdModel:
 
     def on_host(self) -> "CrowdModel":
         """The same model in numpy arrays of double precision."""
-        if is_host(self.priors):
-            return self
         names = ("priors", "confusions", "posteriors", "counts", "log_priors", "log_confusions")
         arrays: dict[str, Any] = {name: to_host(getattr(self, name)).astype(np.float64) for name in names}
         return replace(self, **arrays)
 
 
-def vote_shares(votes: Floats, gold: Gold | None = None) -> Floats:
+def vote_shares(votes: Floats, known: NDArray[np.int64] | None = None) -> Floats:
     """Share of each class among a task's answers; a task without answers gets the shares of all answers.
 
-    A tie is shared, never broken at random. A task of known class has that class alone.
+    A tie is shared, never broken at random. A task of known class, which is not -1 in ``known``, has that class alone.
 
     Examples
     --------
@@ -103,131 +110,126 @@ def vote_shares(votes: Floats, gold: Gold | None = None) -> Floats:
            [0.75, 0.25]])
     """
     total = votes.sum(axis=1, keepdims=True)
-    shares = np.where(total > 0, votes / np.where(total > 0, total, 1), votes.sum(axis=0) / votes.sum())
-    if gold is not None:
-        shares[gold[0]] = np.eye(votes.shape[1])[gold[1]]
+    shares = np.where(total > 0, votes / np.where(total > 0, total, 1), votes.sum(axis=0) / (votes.sum() or 1))
+    if known is not None:
+        certain = known >= 0
+        shares[certain] = np.eye(votes.shape[1])[known[certain]]
     return shares
 
 
 def em(
-    B: sp.csr_array,
-    posteriors: Floats,
+    B: Operand,
+    start: Sums,
     *,
     smoothing: float,
     monitor: Monitor,
-    gold: Gold | None = None,
-    confusions_from: Callable[[Floats, float], Floats] | None = None,
-    background: Background = NOTHING,
+    known: Any = None,
+    confusions_from: Callable[[Any, float], Any] | None = None,
+    background: Sums = NOTHING,
 ) -> CrowdModel:
-    """EM for the Dawid-Skene model from given posteriors.
+    """EM for the Dawid-Skene model.
 
     Parameters
     ----------
-    B : sparse array (n_tasks, n_workers * n_classes), how often worker m answered k
-    posteriors : array (n_tasks, n_classes) to start from
-    smoothing : pseudo-count added to each cell of each confusion matrix
+    B : Operand of shape (n_tasks, n_workers * n_classes)
+        How often worker m answered k.
+    start : Sums
+        Expected answers and tasks to start from, such as :func:`expected_sums` of the vote shares.
+    smoothing : float
+        Pseudo-count added to each cell of each confusion matrix.
     monitor : Monitor
         Its loss is minus the penalised objective, log-likelihood + smoothing * sum of log confusions, which
         cannot rise; the bare likelihood can, with smoothing.
-    gold : tasks of known class
-    confusions_from : :func:`confusions_of` (the default) or :func:`one_coin_of`
-    background : statistics of other tasks, which stay as they are
+    known : array of shape (n_tasks,), default None
+        The class of a task where it is certain, -1 elsewhere.
+    confusions_from : callable, default :func:`confusions_of`
+        The M-step of the confusion matrices; the other one is :func:`one_coin_of`.
+    background : Sums, default nothing
+        Of other tasks, which stay as they are.
 
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp
-    >>> B = sp.csr_array(np.array([[1.0, 0, 1, 0], [1, 0, 1, 0], [0, 1, 0, 1]]))  # two workers who agree
-    >>> em(B, np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9]]), smoothing=0.1, monitor=Monitor()).posteriors.round(1)
+    >>> from rectifact.core.operand import operand
+    >>> B = operand(sp.csr_array(np.array([[1.0, 0, 1, 0], [1, 0, 1, 0], [0, 1, 0, 1]])))  # two workers who agree
+    >>> start = B.total(expected_sums, along=(np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9]]),))
+    >>> em(B, start, smoothing=0.1, monitor=Monitor()).posteriors.round(1)
     array([[1., 0.],
            [1., 0.],
            [0., 1.]])
     """
     confusions_from = confusions_from or confusions_of
-    posteriors = monitor.resume(own_copy(posteriors))  # one array for all iterations
+    sums = monitor.resume(start)
     for _ in monitor:
-        counts = background.counts + expected_counts(B, posteriors)
-        classes = background.classes + class_totals(posteriors)
-        xp = namespace(classes)
+        counts, classes = background.counts + sums.counts, background.classes + sums.classes
         priors, confusions = classes / classes.sum(), confusions_from(counts, smoothing)
-        with np.errstate(divide="ignore"):  # log 0 = -inf: impossible, as it should be
-            likelihood = update_posteriors(B, xp.log(priors), xp.log(confusions), posteriors, gold)
-        penalty = smoothing * xp.log(confusions).sum() if smoothing else 0.0
-        monitor.record(lambda: -(likelihood + penalty), state=lambda: posteriors)
+        posteriors, sums, likelihood = e_step(B, priors, confusions, known)
+        penalty = smoothing * namespace(confusions).log(confusions).sum() if smoothing else 0.0
+        monitor.record(lambda: -(likelihood + penalty), state=lambda: sums)
     return model_from(priors, confusions, posteriors, counts + smoothing, likelihood, likelihood + penalty)
 
 
-@singledispatch
-def own_copy(posteriors: Any) -> Any:
-    """Posteriors that a run may change."""
-    return namespace(posteriors).asarray(posteriors, copy=True)
+def e_step(B: Operand, priors: Floats, confusions: Floats, known: Any = None) -> tuple[Any, Sums, Any]:
+    """Posteriors, their sums, and the log-likelihood of all answers and known classes: one pass over the tasks."""
+    return log_e_step(B, *_logs(priors, confusions), known)
 
 
-@singledispatch
-def blank_posteriors(B: Any, log_priors: Floats) -> Any:
-    """Posteriors of all tasks yet to be written, in the library and precision of ``log_priors``."""
-    shape, xp = (B.shape[0], len(log_priors)), namespace(log_priors)
-    return xp.empty(shape, dtype=log_priors.dtype, device=device(log_priors))
+def log_e_step(B: Operand, log_priors: Floats, log_confusions: Floats, known: Any = None) -> tuple[Any, Sums, Any]:
+    """:func:`e_step` on logarithms, which need not be those of normalised probabilities."""
+    posteriors, (counts, classes, likelihood) = B.sweep(
+        _judge, log_priors, log_confusions, along=(known,), columns=len(log_priors), dtype=np.float64, keep=False
+    )
+    return posteriors, Sums(counts, classes), likelihood
 
 
-@singledispatch
-def update_posteriors(
-    B: Any, log_priors: Floats, log_confusions: Floats, posteriors: Floats, gold: Gold | None
-) -> float:
-    """E-step into ``posteriors``; returns the log-likelihood of all answers and known classes.
-
-    The logarithms need not be those of normalised probabilities.
-    """
-    xp = namespace(posteriors)
-    known = xp.empty(0, dtype=xp.int64, device=device(posteriors))
-    if gold is not None:
-        known = xp.full(B.shape[0], -1, dtype=xp.int64, device=device(posteriors))
-        known[gold[0]] = gold[1]
-    cells: Any = log_confusions.reshape(-1, len(log_priors))
-    cells = np.ascontiguousarray(cells) if is_host(cells) else cells.contiguous()
-    return kernels.crowd_posteriors(B.indptr, B.indices, B.data, log_priors, cells, known, posteriors)
+def log_likelihood(B: Operand, priors: Floats, confusions: Floats, known: Any = None) -> float:
+    """Log-likelihood of all answers and known classes, in nats."""
+    return float(B.total(_evidence, *_logs(priors, confusions), along=(known,)))
 
 
-def model_from(
-    priors: Floats, confusions: Floats, posteriors: Floats, counts: Floats, likelihood: float, objective: float
-) -> CrowdModel:
-    """Model whose answers weigh by their plain probabilities."""
+def _logs(priors: Floats, confusions: Floats) -> tuple[Any, Any]:
     xp = namespace(priors)
-    with np.errstate(divide="ignore"):
-        logs = xp.log(priors), xp.log(confusions)
-    return CrowdModel(priors, confusions, posteriors, counts, *logs, float(likelihood), float(objective))
+    with np.errstate(divide="ignore"):  # log 0 = -inf: impossible, as it should be
+        return xp.log(priors), xp.log(confusions)
 
 
-def gold_of_tasks(gold: Gold | None, tasks: NDArray[np.int64]) -> Gold | None:
-    """What is known of ``tasks`` alone, which are sorted, numbered by their places there."""
-    if gold is None:
-        return None
-    known = np.isin(gold[0], tasks)
-    return np.searchsorted(tasks, gold[0][known]), gold[1][known]
+def posteriors_of(rows: Any, known: Any, log_priors: Any, log_confusions: Any) -> Any:
+    """Posterior of the class of each task in some rows of the answers."""
+    return _judged(rows, known, log_priors, log_confusions)[0]
 
 
-@singledispatch
-def unweighted(B: Any) -> Any:
-    """The same answers, each counting for one."""
-    return sp.csr_array((np.ones(len(B.data)), B.indices, B.indptr), shape=B.shape)
+def _evidence(rows: Any, known: Any, log_priors: Any, log_confusions: Any) -> Any:
+    return _judged(rows, known, log_priors, log_confusions)[1]
 
 
-@singledispatch
-def expected_counts(B: Any, posteriors: Floats) -> Floats:
+def _judge(rows: Any, known: Any, log_priors: Any, log_confusions: Any) -> tuple[Any, ...]:
+    posteriors, likelihood = _judged(rows, known, log_priors, log_confusions)
+    return posteriors, *expected_sums(rows, posteriors), likelihood
+
+
+def _judged(rows: Any, known: Any, log_priors: Any, log_confusions: Any) -> tuple[Any, Any]:
+    cells = log_confusions.reshape(-1, len(log_priors))
+    return kernels.crowd_posteriors(rows.indptr, rows.indices, rows.data, log_priors, cells, known)
+
+
+def expected_sums(rows: Any, posteriors: Any) -> Sums:
+    """Expected answers and tasks in some rows of the answers."""
+    return Sums(expected_counts(rows, posteriors), kernels.column_sums(posteriors))
+
+
+def expected_counts(rows: Any, posteriors: Any) -> Any:
     """Expected answers k of worker m where c is true, of shape (n_workers, n_classes, n_classes)."""
     n_classes = posteriors.shape[1]
-    counts = kernels.crowd_counts(B.indptr, B.indices, B.data, posteriors, B.shape[1])
+    counts = kernels.crowd_counts(rows.indptr, rows.indices, rows.data, posteriors, rows.shape[1])
     return counts.reshape(-1, n_classes, n_classes)
 
 
-@singledispatch
-def class_totals(posteriors: Any) -> Floats:
-    """Expected number of tasks of each class, column by column, because numpy sums long thin arrays slowly.
-
-    Not as a product either: the threads of BLAS would then wait on the cores that the kernels need.
-    """
-    if not is_host(posteriors):
-        return posteriors.sum(axis=0)
-    return np.array([posteriors[:, c].sum() for c in range(posteriors.shape[1])])
+def model_from(
+    priors: Floats, confusions: Floats, posteriors: Any, counts: Floats, likelihood: float, objective: float
+) -> CrowdModel:
+    """Model whose answers weigh by their plain probabilities."""
+    logs = _logs(priors, confusions)
+    return CrowdModel(priors, confusions, posteriors, counts, *logs, float(likelihood), float(objective))
 
 
 def confusions_of(counts: Floats, smoothing: float) -> Floats:
@@ -240,7 +242,7 @@ def confusions_of(counts: Floats, smoothing: float) -> Floats:
 
 
 def one_coin_of(counts: Floats, smoothing: float) -> Floats:
-    """Confusion matrices with one parameter per worker: right with p, else any wrong class alike."""
+    """Confusion matrices with one parameter per worker: right with probability p, else any wrong class alike."""
     xp = namespace(counts)
     n_classes = counts.shape[1]
     smoothed = counts + smoothing
@@ -250,18 +252,3 @@ def one_coin_of(counts: Floats, smoothing: float) -> Floats:
     wrong = (1 - right) / (n_classes - 1)
     diagonal = xp.eye(n_classes, dtype=counts.dtype, device=device(counts)) > 0
     return xp.where(diagonal, right[:, None, None], wrong[:, None, None])
-
-
-def e_step(B: sp.csr_array, priors: Floats, confusions: Floats, gold: Gold | None = None) -> tuple[Floats, float]:
-    """Posterior of each task's class, and the log-likelihood of all answers and known classes."""
-    xp = namespace(priors)
-    with np.errstate(divide="ignore"):
-        return log_e_step(B, xp.log(priors), xp.log(confusions), gold)
-
-
-def log_e_step(
-    B: sp.csr_array, log_priors: Floats, log_confusions: Floats, gold: Gold | None = None
-) -> tuple[Floats, float]:
-    """:func:`e_step` on logarithms."""
-    posteriors = blank_posteriors(B, log_priors)
-    return posteriors, update_posteriors(B, log_priors, log_confusions, posteriors, gold)

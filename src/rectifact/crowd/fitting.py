@@ -4,22 +4,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rectifact.core.monitor import Monitor
-from rectifact.crowd.device import DeviceAnswers, tensor
+from rectifact.core.operand import Operand
+from rectifact.crowd.device import answers_on, tensor
 from rectifact.crowd.em import (
     NOTHING,
-    Background,
     CrowdModel,
     Floats,
-    Gold,
-    class_totals,
+    Sums,
     e_step,
     em,
-    expected_counts,
-    gold_of_tasks,
+    expected_sums,
     model_from,
     one_coin_of,
 )
@@ -35,28 +30,49 @@ TRIAL_TOL = 3e-4
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be explained: answers ``B``, the shares of the ``votes``, and tasks of known class.
+    """What is to be explained.
 
-    Answers that lie in blocks elsewhere are a ``BlockAnswers``, which knows its gold labels itself.
-    ``device`` is where fits run: ``"cpu"``, or a CUDA device as torch names it.
+    Attributes
+    ----------
+    B : Operand of shape (n_tasks, n_workers * n_classes)
+        How often worker m answered k.
+    votes : array of shape (n_tasks, n_classes)
+        Shares of the votes.
+    known : array of shape (n_tasks,) or None
+        The class of a task where it is certain, -1 elsewhere.
+    device : str
+        Where fits run: ``"cpu"``, or a CUDA device as torch names it.
     """
 
-    B: Any
+    B: Operand
     votes: Any
-    gold: Gold | None
+    known: Any = None
     device: str = "cpu"
 
-    @cached_property
-    def placed(self) -> tuple[Any, Floats, Gold | None]:
-        """Answers, votes and gold where the fit runs; they are copied to a device once."""
-        if self.device == "cpu":
-            return self.B, self.votes, self.gold
-        gold = None if self.gold is None else (tensor(self.gold[0], self.device), tensor(self.gold[1], self.device))
-        return DeviceAnswers.of(self.B, self.device), tensor(self.votes, self.device), gold
+    def sums(self, posteriors: Any) -> Sums:
+        """Expected answers and tasks."""
+        return Sums(*self.B.total(expected_sums, along=(posteriors,)))
 
-    def of_tasks(self, tasks: NDArray[np.int64]) -> "Problem":
-        """The part of the problem that concerns ``tasks``, which are sorted."""
-        return Problem(self.B[tasks], self.votes[tasks], gold_of_tasks(self.gold, tasks))
+    @cached_property
+    def vote_sums(self) -> Sums:
+        """Expected answers and tasks under the shares of the votes."""
+        return self.sums(self.votes)
+
+    @cached_property
+    def placed(self) -> tuple[Operand, Sums, Any]:
+        """Answers, sums of the votes and known classes where the fit runs; they are copied to a device once."""
+        if self.device == "cpu":
+            return self.B, self.vote_sums, self.known
+        known = None if self.known is None else tensor(self.known, self.device)
+        return answers_on(self.B, self.device), self.place(self.vote_sums), known
+
+    def place(self, sums: Sums) -> Sums:
+        """Sums where the fit runs."""
+        return sums if self.device == "cpu" else Sums(*(tensor(part, self.device) for part in sums))
+
+    def where(self, tasks: Any) -> "Problem":
+        """The part of the problem that concerns the tasks where a tall array is true."""
+        return Problem(*self.B.where(tasks, self.votes, self.known))
 
 
 @dataclass(frozen=True)
@@ -67,21 +83,27 @@ class Fitting:
     smoothing: float
     trust: float = 1.0
 
-    def run(self, problem: Problem, start: Floats, *, monitor: Monitor, background: Background = NOTHING) -> CrowdModel:
-        """Fit from the posteriors ``start``."""
-        B, votes, gold = problem.placed
-        start = start if problem.device == "cpu" else tensor(start, problem.device)
-        common: dict[str, Any] = {"monitor": monitor, "gold": gold, "background": background}
+    def run(self, problem: Problem, start: Sums, *, monitor: Monitor, background: Sums = NOTHING) -> CrowdModel:
+        """Fit from the sums ``start``."""
+        B, votes, known = problem.placed
+        common: dict[str, Any] = {"monitor": monitor, "known": known, "background": background}
         if self.model == "auto":
-            return variational(B, start, votes, trust=self.trust, **common).on_host()
-        form = one_coin_of if self.model == "one-coin" else None
-        return em(B, start, smoothing=self.smoothing, confusions_from=form, **common).on_host()
+            fitted = variational(B, problem.place(start), votes, trust=self.trust, **common)
+        else:
+            form = one_coin_of if self.model == "one-coin" else None
+            fitted = em(B, problem.place(start), smoothing=self.smoothing, confusions_from=form, **common)
+        return fitted if problem.device == "cpu" else fitted.on_host()
 
-    def background(self, problem: Problem, posteriors: Floats, without: NDArray[np.int64]) -> Background:
-        """What all tasks but those ``without`` say of the parameters, in the proportions of the fit."""
-        seen = self.trust * posteriors + (1 - self.trust) * problem.votes
-        seen[without] = 0
-        return Background(self.trust * expected_counts(problem.B, seen), class_totals(seen))
+    def background(self, problem: Problem, posteriors: Any, without: Any) -> Sums:
+        """What all tasks but those ``without`` say about the parameters, in the proportions of the fit."""
+        counts, classes = problem.B.total(_seen, self.trust, along=(posteriors, problem.votes, without))
+        return Sums(self.trust * counts, classes)
+
+
+def _seen(rows: Any, posteriors: Floats, votes: Floats, without: Any, trust: float) -> Sums:
+    seen = trust * posteriors + (1 - trust) * votes
+    seen[without] = 0
+    return expected_sums(rows, seen)
 
 
 def best_start(
@@ -98,8 +120,10 @@ def best_start(
     Returns
     -------
     start : Start
-    fitting : Fitting, with the trust that the answers deserve
-    resolved : what was measured on the way
+    fitting : Fitting
+        With the trust that the answers deserve.
+    resolved : dict
+        What was measured on the way.
     """
 
     def trials(kind: str) -> dict[str, CrowdModel]:
@@ -107,7 +131,7 @@ def best_start(
         for name, start in starts.items():
             saved = None if checkpoint is None else checkpoint.run(f"{kind} {name}")
             monitor = Monitor(max_iter=max_iter, tol=max(tol, TRIAL_TOL), monotone=True, saved=saved)
-            found[name] = fitting.run(problem, start.posteriors, monitor=monitor)
+            found[name] = fitting.run(problem, start.sums, monitor=monitor)
         return found
 
     tried = trials("trial")
@@ -122,11 +146,10 @@ def best_start(
             tried = trials("second trial")
     best = max(tried, key=lambda name: tried[name].objective)
     resolved["objectives"] = {name: trial.objective for name, trial in tried.items()}
-    return replace(starts[best], posteriors=tried[best].posteriors), fitting, resolved
+    return replace(starts[best], sums=problem.sums(tried[best].posteriors)), fitting, resolved
 
 
 def unrefined(problem: Problem, start: Start, smoothing: float) -> CrowdModel:
     """The model of a start as it is, and the posteriors under it."""
-    posteriors, likelihood = e_step(problem.B, start.priors, start.confusions, problem.gold)
-    counts = expected_counts(problem.B, posteriors) + smoothing
-    return model_from(start.priors, start.confusions, posteriors, counts, likelihood, likelihood)
+    posteriors, sums, likelihood = e_step(problem.B, start.priors, start.confusions, problem.known)
+    return model_from(start.priors, start.confusions, posteriors, sums.counts + smoothing, likelihood, likelihood)

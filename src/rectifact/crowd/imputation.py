@@ -4,27 +4,23 @@ Every function returns ``U`` of shape (n_workers, K, K), stacked blocks that equ
 common rotation, which ``rotation`` then finds. Equation numbers are those of Ibrahim and Fu (2021).
 """
 
-from collections.abc import Callable
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
 from rectifact import kernels
 from rectifact.core.errors import InputError
 from rectifact.core.monitor import Monitor
+from rectifact.core.operand import Operand
+from rectifact.core.sparse import with_columns
 from rectifact.crowd.cooccurrence import Cooccurrences
 from rectifact.crowd.em import Floats
 
-__all__ = ["PairProducts", "designated", "not_imputed", "pair_free", "pair_products", "robust", "self_products"]
+__all__ = ["designated", "not_imputed", "pair_free", "robust"]
 
 OUTLIER = 0.03
 """Residual of a block, in Frobenius norm, above which it is trusted less and less."""
-
-PairProducts = Callable[[Floats, Floats], tuple[Floats, Floats]]
-"""From blocks of cells and of workers to their products with all answers."""
 
 LEAST_SINGULAR_VALUE = 0.02
 MOST_ROWS = 12_000
@@ -38,10 +34,13 @@ def robust(pairs: Cooccurrences, start: Floats, *, monitor: Monitor, weigh_by_co
 
     Parameters
     ----------
-    pairs : observed co-occurrences
-    start : array (n_workers, K, K), for example that of the majority vote
-    monitor : Monitor of the sum of weighted residuals
-    weigh_by_count : whether a block weighs by the number of answers behind it; the paper's blocks all weigh the same
+    pairs : Cooccurrences
+    start : array of shape (n_workers, K, K)
+        For example that of the majority vote.
+    monitor : Monitor
+        Of the sum of weighted residuals.
+    weigh_by_count : bool, default True
+        Whether a block weighs by the number of answers behind it; the paper's blocks all weigh the same.
     """
     U, importance = start, pairs.counts if weigh_by_count else np.ones(len(pairs.counts))
     starts = np.searchsorted(pairs.first, np.unique(pairs.first))  # pairs are sorted by their first worker
@@ -57,20 +56,26 @@ def robust(pairs: Cooccurrences, start: Floats, *, monitor: Monitor, weigh_by_co
     return U
 
 
-def pair_free(B: Any, start: Floats, *, monitor: Monitor) -> Floats:
+def pair_free(B: Operand, start: Floats, *, monitor: Monitor) -> Floats:
     r"""Imputation with weights :math:`n_{mj}` alone, without forming any pair: linear in the answers.
 
     The normal equations of :math:`\sum n_{mj} \|R_{mj} - U_m U_j^T\|^2` need only products of the answers with
     the stacked blocks, minus what each answer contributes to itself.
+
+    Parameters
+    ----------
+    B : Operand of shape (n_tasks, n_workers * K)
+    start : array of shape (n_workers, K, K)
+    monitor : Monitor
+        Of the length of a step.
     """
     n_workers, k, _ = start.shape
     U = start
-    products = pair_products(B, n_workers)
-    given = self_products(B).reshape(n_workers, k, 1)
+    given = B.total(_self_products).reshape(n_workers, k, 1)
     met = np.arange(n_workers)
     for _ in monitor:
         own = (U.swapaxes(1, 2) @ U).reshape(n_workers, -1)
-        cells, workers = products(U.reshape(-1, k), own)
+        cells, workers = B.total(_pair_products, U.reshape(-1, k), own)
         cross = cells.reshape(U.shape) - given * U
         gram = (workers - given.sum(axis=1) * own).reshape(U.shape)
         previous, U = U, _half_step(U, met, cross, gram)
@@ -78,23 +83,20 @@ def pair_free(B: Any, start: Floats, *, monitor: Monitor) -> Floats:
     return U
 
 
-@singledispatch
-def pair_products(B: Any, n_workers: int) -> PairProducts:
-    """The products ``B' B U`` of cells and ``W' W V`` of workers, where ``W`` says who answered which task."""
-    k = B.shape[1] // n_workers
-    W = sp.csr_array((B.data, B.indices // k, B.indptr), shape=(B.shape[0], n_workers))
-    return lambda U, V: (_gathered(B, B @ U), _gathered(W, W @ V))
+def _pair_products(rows: Any, U: Floats, V: Floats) -> tuple[Floats, Floats]:
+    """``B' B U`` for cells and ``W' W V`` for workers, where ``W`` says who answered which task."""
+    by_worker = with_columns(rows, rows.indices // (len(U) // len(V)), len(V))
+    return _gram_product(rows, U), _gram_product(by_worker, V)
 
 
-@singledispatch
-def self_products(B: Any) -> Floats:
+def _gram_product(X: Any, V: Floats) -> Floats:
+    """``X' X V`` on all cores."""
+    return kernels.crowd_counts(X.indptr, X.indices, X.data, kernels.sparse_times(X, V), X.shape[1])
+
+
+def _self_products(rows: Any) -> Floats:
     """What answers contribute to those products by themselves, by cell."""
-    return np.asarray(np.bincount(B.indices, B.data.astype(np.float64) ** 2, B.shape[1]), dtype=np.float64)
-
-
-def _gathered(X: sp.csr_array, Y: Floats) -> Floats:
-    """``X.T @ Y`` on all cores."""
-    return kernels.crowd_counts(X.indptr, X.indices, X.data, Y, X.shape[1])
+    return np.asarray(np.bincount(rows.indices, rows.data.astype(np.float64) ** 2, rows.shape[1]), dtype=np.float64)
 
 
 def _half_step(U: Floats, met: np.ndarray, cross: Floats, gram: Floats) -> Floats:
@@ -117,8 +119,8 @@ def designated(pairs: Cooccurrences) -> Floats:
     n_workers, k = pairs.n_workers, pairs.blocks.shape[1]
     if n_workers * k > MOST_ROWS:
         raise InputError(
-            f"identify='designated' completes a matrix of {n_workers * k} rows, which does not fit. Use "
-            "identify='robust', which needs no such matrix."
+            f"identify='designated' completes a matrix of {n_workers * k} rows, which does not fit in memory.",
+            "Use identify='robust', which needs no such matrix.",
         )
     smallest = np.linalg.svd(pairs.blocks, compute_uv=False)[:, -1]
     usable = smallest > LEAST_SINGULAR_VALUE
@@ -141,7 +143,7 @@ def not_imputed(pairs: Cooccurrences) -> Floats:
     return _root(pairs.block_matrix(pairs.blocks), pairs.blocks.shape[1])
 
 
-def _root(X: Floats | sp.csr_array, k: int) -> Floats:
+def _root(X: Any, k: int) -> Floats:
     """Symmetric root of the best positive approximation of rank ``k``, in blocks (n_workers, k, k)."""
     values, vectors = eigsh(X, k=k, which="LA", v0=np.ones(X.shape[0]))
     return (vectors * np.sqrt(np.maximum(values, 0))).reshape(-1, k, k)

@@ -8,33 +8,15 @@ crowdsourcing", JMLR 17, 2016.
 """
 
 import numpy as np
-import scipy.sparse as sp
 
+from rectifact.core.linalg import successive_projection
 from rectifact.core.monitor import Monitor
+from rectifact.core.operand import Operand
 from rectifact.crowd.cooccurrence import Cooccurrences
-from rectifact.crowd.em import Floats, confusions_of, e_step, expected_counts
+from rectifact.crowd.em import Floats, Sums, confusions_of, e_step
 from rectifact.crowd.rotation import FLOOR, match_classes
 
 __all__ = ["cnmf", "multispa", "spectral"]
-
-
-def successive_projection(Z: Floats, k: int) -> Floats:
-    """``k`` columns of ``Z`` that span the most: each time the longest one, then its direction is removed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> successive_projection(np.array([[1.0, 0.5, 0.0], [0.0, 0.5, 0.9]]), 2)
-    array([[1. , 0. ],
-           [0. , 0.9]])
-    """
-    chosen, rest = [], Z.copy()
-    for _ in range(k):
-        best = int((rest**2).sum(axis=0).argmax())
-        chosen.append(best)
-        direction = rest[:, best] / max(float(np.linalg.norm(rest[:, best])), 1e-300)
-        rest = rest - np.outer(direction, direction @ rest)
-    return Z[:, chosen]
 
 
 def multispa(pairs: Cooccurrences, answers_given: Floats) -> tuple[Floats, Floats]:
@@ -42,7 +24,8 @@ def multispa(pairs: Cooccurrences, answers_given: Floats) -> tuple[Floats, Float
 
     Returns
     -------
-    priors, confusions : hidden classes in the order in which each worker is right most often
+    priors, confusions : array
+        Hidden classes in the order in which each worker is right most often.
     """
     k = pairs.blocks.shape[1]
     confusions = np.full((pairs.n_workers, k, k), 1 / k)
@@ -51,8 +34,8 @@ def multispa(pairs: Cooccurrences, answers_given: Floats) -> tuple[Floats, Float
         Z = pairs.blocks[bounds[m] : bounds[m + 1]].transpose(1, 0, 2).reshape(k, -1)
         mass = Z.sum(axis=0)
         if (mass > 0).sum() >= k:
-            corners = successive_projection(Z[:, mass > 0] / mass[mass > 0], k)
-            corners = np.maximum(corners, FLOOR)
+            columns = Z[:, mass > 0] / mass[mass > 0]
+            corners = np.maximum(columns[:, successive_projection(columns.T, k)], FLOOR)
             corners = corners / corners.sum(axis=0)
             _, confusions[m : m + 1] = match_classes(np.ones(k), corners[None], np.ones(1))
     return _priors_of(pairs, confusions, answers_given), confusions
@@ -78,9 +61,11 @@ def cnmf(pairs: Cooccurrences, priors: Floats, confusions: Floats, *, monitor: M
 
     Parameters
     ----------
-    pairs : observed co-occurrences
-    priors, confusions : the model to start from
-    monitor : Monitor of the divergence, up to a constant, which cannot rise
+    pairs : Cooccurrences
+    priors, confusions : array
+        The model to start from.
+    monitor : Monitor
+        Of the divergence, up to a constant, which cannot rise.
     """
     observed = pairs.counts[:, None, None] * pairs.blocks
     for _ in monitor:
@@ -95,18 +80,21 @@ def cnmf(pairs: Cooccurrences, priors: Floats, confusions: Floats, *, monitor: M
     return priors, confusions
 
 
-def spectral(B: sp.csr_array, votes: Floats, *, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def spectral(B: Operand, votes: Sums, *, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Third-order moments of three random groups of workers [2], whitened and decomposed by the power method.
 
     The corners give each group's mean confusions; the posteriors under these give each worker's.
 
     Parameters
     ----------
-    B : sparse array (n_tasks, n_workers * n_classes)
-    votes : array (n_tasks, n_classes), shares of the votes; only names the classes
-    rng : for the partition and the starts of the power method
+    B : Operand of shape (n_tasks, n_workers * n_classes)
+        In memory: views of the tasks are compared one by one.
+    votes : Sums
+        Under the shares of the votes; they only name the classes.
+    rng : numpy.random.Generator
+        For the partition and the starts of the power method.
     """
-    k = votes.shape[1]
+    n_tasks, k = B.shape[0], len(votes.classes)
     n_workers = B.shape[1] // k
     group = rng.permutation(np.arange(n_workers) % 3)
     views = [B @ np.kron((group == g)[:, None], np.eye(k)) for g in range(3)]
@@ -114,12 +102,11 @@ def spectral(B: sp.csr_array, votes: Floats, *, rng: np.random.Generator) -> tup
     together = np.all([view.sum(axis=1) > 0 for view in views], axis=0)
     Z = [(view / total)[together] for view, total in zip(views, given, strict=True)]
     if len(Z[0]) < k:
-        counts = expected_counts(B, votes)
-        return votes.mean(axis=0), confusions_of(counts, 0.1)
+        return votes.classes / n_tasks, confusions_of(votes.counts, 0.1)
     group_confusions = np.stack([_group_confusions(Z[g - 2], Z[g - 1], Z[g], rng) for g in range(3)])
     # Each answer is judged by the mean confusions of its group, which names the classes and fits every worker.
-    posteriors, _ = e_step(B, votes.mean(axis=0), group_confusions[group])
-    return posteriors.mean(axis=0), confusions_of(expected_counts(B, posteriors), 0.1)
+    _, sums, _ = e_step(B, votes.classes / n_tasks, group_confusions[group])
+    return sums.classes / n_tasks, confusions_of(sums.counts, 0.1)
 
 
 def _group_confusions(Za: Floats, Zb: Floats, Zc: Floats, rng: np.random.Generator) -> Floats:

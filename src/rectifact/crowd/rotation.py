@@ -24,11 +24,16 @@ def rotate(U: Floats, Q: Floats, weights: Floats, *, schedule: Schedule, monitor
 
     Parameters
     ----------
-    U : array (n_workers * K, K), a root of the co-occurrences
-    Q : array (K, K), the rotation to start from
-    weights : array (n_workers * K,), of the rows in the Procrustes step
-    schedule : thresholds that decay
-    monitor : Monitor of ``||H - U Q||_F``
+    U : array of shape (n_workers * K, K)
+        A root of the co-occurrences.
+    Q : array of shape (K, K)
+        The rotation to start from.
+    weights : array of shape (n_workers * K,)
+        Of the rows in the Procrustes step.
+    schedule : Schedule
+        Thresholds that decay.
+    monitor : Monitor
+        Of ``||H - U Q||_F``.
     """
     for t in monitor:
         H = relu(U @ Q, schedule(t))
@@ -49,8 +54,9 @@ def model_of(H: Floats, answers_given: Floats) -> tuple[Floats, Floats]:
 
     Parameters
     ----------
-    H : array (n_workers, K, K), non-negative
-    answers_given : array (n_workers,)
+    H : array of shape (n_workers, K, K)
+        Non-negative.
+    answers_given : array of shape (n_workers,)
     """
     sums = H.sum(axis=1)
     roots = answers_given @ sums

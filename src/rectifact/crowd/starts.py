@@ -1,4 +1,4 @@
-"""Where a fit begins: every value of ``identify`` gives posteriors of all tasks, and the model behind them."""
+"""Where a fit begins: every value of ``identify`` gives a model, and the sums over all tasks that follow from it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,10 +7,11 @@ import numpy as np
 
 from rectifact.core.linalg import procrustes
 from rectifact.core.monitor import Monitor
+from rectifact.core.operand import Operand
 from rectifact.core.rectify import Geometric
 from rectifact.crowd import imputation, moments
 from rectifact.crowd.cooccurrence import answers_per_cell, cooccurrences, n_paired_answers
-from rectifact.crowd.em import Floats, Gold, class_totals, confusions_of, e_step, expected_counts
+from rectifact.crowd.em import Floats, Sums, confusions_of, e_step
 from rectifact.crowd.rotation import factor_of, match_classes, model_of, rotate
 
 __all__ = ["METHODS", "Start", "identify"]
@@ -24,44 +25,51 @@ SMOOTHING = 0.1
 
 @dataclass(frozen=True)
 class Start:
-    """A first model and the posteriors under it; ``method`` is what was used, which may not be what was asked."""
+    """A first model and the sums to fit from; ``method`` is what was used, which may not be what was asked for."""
 
     method: str
     priors: Floats
     confusions: Floats
-    posteriors: Any
+    sums: Sums
 
 
 def identify(
     method: str,
-    B: Any,
-    votes: Any,
+    B: Operand,
+    votes: Sums,
     *,
-    gold: Gold | None = None,
+    known: Any = None,
     weigh_by_count: bool = True,
     lean: bool = False,
     rng: np.random.Generator,
 ) -> Start:
-    """Posteriors to start from, and their model.
+    """A model to start from.
 
-    Where no task has answers of two workers there are no co-occurrences, and the majority vote is all there is.
+    Where no task has answers from two workers there are no co-occurrences, and the majority vote is all there is.
 
     Parameters
     ----------
-    method : one of ``METHODS``
-    B : sparse array (n_tasks, n_workers * n_classes)
-    votes : array (n_tasks, n_classes), shares of the votes
-    gold : tasks of known class
-    weigh_by_count : whether robust imputation weighs a pair of workers by what they share
-    lean : whether robust imputation goes without pairs, as it does anyway where there are too many
-    rng : for ``"spectral"``
+    method : str
+        One of ``METHODS``.
+    B : Operand of shape (n_tasks, n_workers * n_classes)
+        How often worker m answered k.
+    votes : Sums
+        Under the shares of the votes.
+    known : array of shape (n_tasks,), default None
+        The class of a task where it is certain, -1 elsewhere.
+    weigh_by_count : bool, default True
+        Whether robust imputation weighs a pair of workers by what they share.
+    lean : bool, default False
+        Whether robust imputation goes without pairs, as it does anyway where there are too many.
+    rng : numpy.random.Generator
+        For ``"spectral"``.
     """
-    n_classes = votes.shape[1]
-    majority = class_totals(votes) / votes.shape[0], confusions_of(expected_counts(B, votes), SMOOTHING)
-    n_pairs = n_paired_answers(B)
+    n_classes = len(votes.classes)
+    majority = votes.classes / B.shape[0], confusions_of(votes.counts, SMOOTHING)
+    n_pairs = B.total(n_paired_answers)
     if method == "majority" or not n_pairs:
         return Start("majority", *majority, votes)
-    given = answers_per_cell(B).reshape(-1, n_classes).sum(axis=1)
+    given = B.total(answers_per_cell).reshape(-1, n_classes).sum(axis=1)
     start = factor_of(*majority)
     if method == "spectral":
         model = moments.spectral(B, votes, rng=rng)
@@ -81,8 +89,8 @@ def identify(
             monitor = Monitor(max_iter=50, tol=1e-4)
             U = imputation.robust(pairs, start, monitor=monitor, weigh_by_count=weigh_by_count)
             model = _rotated(U, start, given)
-    posteriors, _ = e_step(B, *model, gold)
-    return Start(method, *model, posteriors)
+    _, sums, _ = e_step(B, *model, known)
+    return Start(method, *model, sums)
 
 
 def _rotated(U: Floats, guess: Floats, given: Floats) -> tuple[Floats, Floats]:

@@ -1,35 +1,32 @@
 """Dawid-Skene by variational Bayes, which may lean on the vote where answers are not independent.
 
-The posterior of the parameters is kept, not only their best value: a worker of whom little is known counts
+The posterior of the parameters is kept, not only their best value: a worker about whom little is known counts
 for little. This is Bayesian classifier combination [1] with two additions of ours, see :func:`dispersion`
 and :func:`variational`.
 
 [1] H.-C. Kim and Z. Ghahramani, "Bayesian classifier combination", AISTATS 2012.
 """
 
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from rectifact.core.arrays import digamma, gammaln, namespace, to_like
 from rectifact.core.monitor import Monitor
+from rectifact.core.operand import Operand
+from rectifact.core.sparse import with_columns, with_entries
 from rectifact.crowd.em import (
     NOTHING,
-    Background,
     CrowdModel,
     Floats,
-    Gold,
-    class_totals,
-    e_step,
+    Sums,
     expected_counts,
-    own_copy,
-    unweighted,
-    update_posteriors,
+    log_e_step,
+    log_likelihood,
+    posteriors_of,
 )
 
-__all__ = ["PRIOR_ANSWERS", "PRIOR_CLASSES", "dispersion", "trust_in_answers", "variational", "vote_scatter"]
+__all__ = ["PRIOR_ANSWERS", "PRIOR_CLASSES", "dispersion", "trust_in_answers", "variational"]
 
 PRIOR_ANSWERS = (0.3, 2.0)
 """Pseudo-answers before any data: in every cell of a confusion matrix, and more on its diagonal."""
@@ -41,14 +38,14 @@ LEAST_TRUST = 0.8
 
 
 def variational(
-    B: sp.csr_array,
-    start: Floats,
-    votes: Floats,
+    B: Operand,
+    start: Sums,
+    votes: Sums,
     *,
     trust: float = 1.0,
     monitor: Monitor,
-    gold: Gold | None = None,
-    background: Background = NOTHING,
+    known: Any = None,
+    background: Sums = NOTHING,
 ) -> CrowdModel:
     r"""Posterior of tasks, priors and confusion matrices, by coordinate ascent on one bound.
 
@@ -63,37 +60,41 @@ def variational(
 
     Parameters
     ----------
-    B : sparse array (n_tasks, n_workers * n_classes), how often worker m answered k
-    start : array (n_tasks, n_classes), posteriors to start from
-    votes : array (n_tasks, n_classes), the shares of the votes v
-    trust : between 0 and 1
+    B : Operand of shape (n_tasks, n_workers * n_classes)
+        How often worker m answered k.
+    start : Sums
+        Expected answers and tasks to start from.
+    votes : Sums
+        The same under the shares of the votes v.
+    trust : float, default 1
+        Between 0 and 1.
     monitor : Monitor
         Its loss is minus the bound, which cannot rise.
-    gold : tasks of known class
-    background : statistics of other tasks, which stay as they are
+    known : array of shape (n_tasks,), default None
+        The class of a task where it is certain, -1 elsewhere.
+    background : Sums, default nothing
+        Of other tasks, which stay as they are.
     """
-    n_classes = start.shape[1]
     everywhere, diagonal = PRIOR_ANSWERS
-    vote_counts, vote_classes = expected_counts(B, votes), class_totals(votes)
-    prior_counts = to_like(everywhere + diagonal * np.eye(n_classes), vote_counts)
-    class_prior = 1 + PRIOR_CLASSES * vote_classes
-    xp = namespace(vote_counts)
-    posteriors = monitor.resume(own_copy(start))  # one array for all iterations
+    prior_counts = to_like(everywhere + diagonal * np.eye(len(votes.classes)), votes.counts)
+    class_prior = 1 + PRIOR_CLASSES * votes.classes
+    xp = namespace(votes.counts)
+    sums = monitor.resume(start)
     for _ in monitor:
-        seen = trust * expected_counts(B, posteriors) + (1 - trust) * vote_counts
+        seen = trust * sums.counts + (1 - trust) * votes.counts
         counts = prior_counts + background.counts + trust * seen
-        classes = class_prior + background.classes + trust * class_totals(posteriors) + (1 - trust) * vote_classes
+        classes = class_prior + background.classes + trust * sums.classes + (1 - trust) * votes.classes
         log_confusions = digamma(counts) - digamma(xp.sum(counts, axis=1, keepdims=True))
         log_priors = digamma(classes) - digamma(classes.sum())
-        evidence = update_posteriors(B, log_priors, trust * log_confusions, posteriors, gold)
-        anchored = (vote_classes * log_priors).sum() + trust * (vote_counts * log_confusions).sum()
+        posteriors, sums, evidence = log_e_step(B, log_priors, trust * log_confusions, known)
+        anchored = (votes.classes * log_priors).sum() + trust * (votes.counts * log_confusions).sum()
         divergence = _divergence(counts, prior_counts) + _divergence(classes[:, None], class_prior[:, None])
         bound = trust * evidence + (1 - trust) * anchored - divergence
-        monitor.record(lambda: -bound, state=lambda: posteriors)
+        monitor.record(lambda: -bound, state=lambda: sums)
     priors, confusions = classes / classes.sum(), counts / xp.sum(counts, axis=1, keepdims=True)
-    _, likelihood = e_step(B, priors, confusions, gold)
+    likelihood = log_likelihood(B, priors, confusions, known)
     logs = log_priors, trust * log_confusions
-    return CrowdModel(priors, confusions, posteriors, counts, *logs, float(likelihood), float(bound))
+    return CrowdModel(priors, confusions, posteriors, counts, *logs, likelihood, float(bound))
 
 
 def _divergence(counts: Floats, prior: Floats) -> Floats:
@@ -104,8 +105,8 @@ def _divergence(counts: Floats, prior: Floats) -> Floats:
     return (gammaln(total) - gammaln(prior_total) + terms.sum(axis=-2)).sum()
 
 
-def dispersion(B: sp.csr_array, model: CrowdModel) -> float:
-    r"""How much more the answers to one task stray together than independent answers would; 1 is independent.
+def dispersion(B: Operand, model: CrowdModel) -> float:
+    r"""How much more the answers to one task vary together than independent answers would; 1 is independent.
 
     Where Dawid-Skene holds and c is the class of task n, its votes :math:`V_{nk}` scatter around
     :math:`\sum_m A_m(k, c)` with variance :math:`\sum_m A_m(k, c) (1 - A_m(k, c))`. By the tower rule the same
@@ -115,18 +116,22 @@ def dispersion(B: sp.csr_array, model: CrowdModel) -> float:
 
     Parameters
     ----------
-    B : sparse array (n_tasks, n_workers * n_classes), how often worker m answered k
-    model : of these answers, fitted with full trust
+    B : Operand of shape (n_tasks, n_workers * n_classes)
+        How often worker m answered k.
+    model : CrowdModel
+        Of these answers, fitted with full trust.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from rectifact.core.operand import operand
     >>> from rectifact.crowd import read_answers
-    >>> from rectifact.crowd.em import vote_shares
+    >>> from rectifact.crowd.em import expected_sums, vote_shares
     >>> from rectifact.datasets import make_crowd
     >>> def effect(answers):
     ...     answers = read_answers(answers)
-    ...     B, votes = answers.one_hot(), vote_shares(answers.votes())
+    ...     B = operand(answers.one_hot())
+    ...     votes = B.total(expected_sums, along=(vote_shares(answers.votes()),))
     ...     return dispersion(B, variational(B, votes, votes, monitor=Monitor()))
     >>> independent = make_crowd(1000, 20, 3).answers
     >>> first = independent.groupby("task")["label"].transform("first")
@@ -134,28 +139,26 @@ def dispersion(B: sp.csr_array, model: CrowdModel) -> float:
     >>> round(effect(independent), 1), round(effect(copied), 1)
     (1.0, 1.2)
     """
-    A, Q = model.confusions, model.posteriors
-    ones = unweighted(B)
-    if ones is not B and not np.array_equal(
-        ones.data, B.data
-    ):  # weights change what is believed, not how answers scatter
-        Q, _ = e_step(ones, model.priors, A)
-    counts = expected_counts(ones, Q)
+    A = model.confusions
+    counts, scatter = B.total(_scatter, model.priors, A, along=(model.posteriors,))
     squares = (A**2).sum(axis=1)  # (n_workers, n_classes): sum over k of A(k, c)^2
     variance = (counts.sum(axis=1) * (1 - squares)).sum()
     single = (counts * (1 - 2 * A + squares[:, None, :])).sum()
-    scatter = vote_scatter(ones, Q, A)
     return float(1 + (scatter - single) / variance) if variance > 0 else 1.0
 
 
-@singledispatch
-def vote_scatter(B: Any, posteriors: Floats, confusions: Floats) -> float:
-    """Squared distance of the votes from what each class lets expect, weighted by the classes' probabilities."""
+def _scatter(rows: Any, posteriors: Floats, priors: Floats, confusions: Floats) -> tuple[Floats, float]:
+    """Expected answers, and the squared distance of the votes from what the classes of the tasks let expect."""
     n_workers, n_classes, _ = confusions.shape
-    W = sp.csr_array((B.data, B.indices // n_classes, B.indptr), shape=(B.shape[0], n_workers))
-    votes = B @ np.tile(np.eye(n_classes), (n_workers, 1))
-    far = (((votes - W @ confusions[:, :, c]) ** 2).sum(axis=1) for c in range(n_classes))
-    return float(sum((posteriors[:, c] * distance).sum() for c, distance in enumerate(far)))
+    ones = with_entries(rows, np.ones(rows.nnz))
+    if (rows.data != 1).any():  # weights change what is believed, not how answers scatter
+        with np.errstate(divide="ignore"):
+            posteriors = posteriors_of(ones, None, np.log(priors), np.log(confusions))
+    votes = ones @ np.tile(np.eye(n_classes), (n_workers, 1))
+    by_worker = with_columns(ones, ones.indices // n_classes, n_workers)
+    far = (((votes - by_worker @ confusions[:, :, c]) ** 2).sum(axis=1) for c in range(n_classes))
+    scatter = sum((posteriors[:, c] * distance).sum() for c, distance in enumerate(far))
+    return expected_counts(ones, posteriors), float(scatter)
 
 
 def trust_in_answers(effect: float) -> float:

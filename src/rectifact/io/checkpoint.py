@@ -132,13 +132,7 @@ def _clear(folder: Path, pattern: str) -> None:
 
 
 def restored(saved: Any, like: Any) -> Any:
-    """A saved state in the form of ``like``: dataclasses and tuples of its types, arrays of its library and device.
-
-    An object that is more than its state, such as one that holds data, says what of it is saved, ``to_save()``, and
-    makes another like it of that, ``taken_up(saved)``.
-    """
-    if hasattr(like, "taken_up"):
-        return like.taken_up(saved)
+    """A saved state in the form of ``like``: dataclasses and tuples of its types, arrays of its library and device."""
     if is_dataclass(like) and not isinstance(like, type):
         return replace(like, **{name: restored(saved[name], part) for name, part in _parts(like).items()})
     if isinstance(like, tuple) and isinstance(saved, list | tuple):
@@ -153,8 +147,6 @@ def restored(saved: Any, like: Any) -> Any:
 
 def _plain(state: Any) -> Any:
     """Dataclasses as dicts of their fields, which hold arrays, numbers, tuples and further dataclasses."""
-    if hasattr(state, "to_save"):
-        return _plain(state.to_save())
     if is_dataclass(state) and not isinstance(state, type):
         return {name: _plain(part) for name, part in _parts(state).items()}
     return tuple(_plain(part) for part in state) if isinstance(state, tuple) else state

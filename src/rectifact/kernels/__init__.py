@@ -21,6 +21,7 @@ from rectifact.core.sparse import dense_rows
 from rectifact.kernels import reference
 
 __all__ = [
+    "column_sums",
     "crowd_counts",
     "crowd_posteriors",
     "hals_sweep",
@@ -38,18 +39,23 @@ MOST_FUSED_RANK = 128
 """Ranks up to which tiles of the factors fit on the chip."""
 
 
+def column_sums(P: Array) -> Array:
+    """Sums of the columns of a tall array; see :func:`rectifact.kernels.reference.column_sums`.
+
+    Examples
+    --------
+    >>> column_sums(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([4., 6.])
+    """
+    return _form(P).column_sums(P)
+
+
 def crowd_posteriors(
-    indptr: Array,
-    cells: Array,
-    weights: Array,
-    log_priors: Array,
-    log_confusions: Array,
-    known: Array,
-    posteriors: Array,
-) -> Array:
+    indptr: Array, cells: Array, weights: Array, log_priors: Array, log_confusions: Array, known: Array | None
+) -> tuple[Array, Array]:
     """E-step of Dawid-Skene; see :func:`rectifact.kernels.reference.crowd_posteriors`."""
     form = _crowd_form(log_confusions)
-    return form.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known, posteriors)
+    return form.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known)
 
 
 def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, n_cells: int) -> Array:

@@ -8,7 +8,7 @@ from numba import get_num_threads, njit, prange
 
 from rectifact.core.arrays import Array
 
-__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep", "sparse_times"]
+__all__ = ["column_sums", "crowd_counts", "crowd_posteriors", "hals_sweep", "sparse_times"]
 
 
 HALS_ROWS = 64
@@ -74,8 +74,8 @@ _parallel_times = njit(parallel=True, cache=True)(_times)
 _plain_times = njit(nogil=True, cache=True)(_times)
 
 
-BLOCK = 128  # tasks whose numbers stay in the first cache
-PART = 32 * BLOCK  # tasks that one thread takes at a time
+TILE = 128  # tasks whose numbers stay in the first cache
+PART = 32 * TILE  # tasks that one thread takes at once
 FEW_CLASSES = 4
 LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1 / factorial(k) for k in range(2, 14))
@@ -94,18 +94,23 @@ def _exp_parts(x: float) -> tuple[float, float]:
     return p * r + 1.0, n
 
 
+def column_sums(P: Array) -> Array:
+    """As in ``reference``, one column after another, because numpy sums long thin arrays slowly.
+
+    Not as a product either: the threads of BLAS would then wait on the cores that the other kernels need.
+    """
+    return np.array([P[:, c].sum() for c in range(P.shape[1])])
+
+
 def crowd_posteriors(
-    indptr: Array,
-    cells: Array,
-    weights: Array,
-    log_priors: Array,
-    log_confusions: Array,
-    known: Array,
-    posteriors: Array,
-) -> float:
+    indptr: Array, cells: Array, weights: Array, log_priors: Array, log_confusions: Array, known: Array | None
+) -> tuple[Array, float]:
     """As in ``reference``; with one thread the loop is plain, as in ``hals_sweep``."""
     form = _parallel_posteriors if get_num_threads() > 1 else _plain_posteriors
-    return form(indptr, cells, weights, _fixed(log_priors), log_confusions, known, posteriors)
+    posteriors = np.empty((len(indptr) - 1, len(log_priors)))
+    known = np.empty(0, dtype=np.int64) if known is None else known
+    logs = _fixed(log_priors), np.ascontiguousarray(log_confusions)
+    return posteriors, form(indptr, cells, weights, *logs, known, posteriors)
 
 
 def _fixed(values: Array) -> Any:
@@ -127,13 +132,13 @@ def _posteriors(
     n_parts = (n_tasks + PART - 1) // PART
     evidence = np.zeros(n_parts)
     for part in prange(n_parts):
-        odds, bits = np.empty(BLOCK * n_classes), np.empty(BLOCK * n_classes, dtype=np.int64)
+        odds, bits = np.empty(TILE * n_classes), np.empty(TILE * n_classes, dtype=np.int64)
         powers = bits.view(np.float64)
         end = min(n_tasks, (part + 1) * PART)
-        for block in range(part * PART, end, BLOCK):
-            stop = min(block + BLOCK, end)
-            for i in range(block, stop):
-                base, top = (i - block) * n_classes, -np.inf
+        for tile in range(part * PART, end, TILE):
+            stop = min(tile + TILE, end)
+            for i in range(tile, stop):
+                base, top = (i - tile) * n_classes, -np.inf
                 for c in range(n_classes):
                     odds[base + c] = log_priors[c]
                 for a in range(indptr[i], indptr[i + 1]):
@@ -153,15 +158,15 @@ def _posteriors(
                 for c in range(n_classes):
                     odds[base + c] -= top
                 evidence[part] += top
-            used = (stop - block) * n_classes
+            used = (stop - tile) * n_classes
             for j in range(used):
                 odds[j], n = _exp_parts(max(odds[j], -700.0))
                 bits[j] = (np.int64(n) + 1023) << 52  # the bits of 2^n
             for j in range(used):
                 odds[j] *= powers[j]
             product = 1.0  # of totals between 1 and n_classes: one log serves many
-            for i in range(block, stop):
-                base, total = (i - block) * n_classes, 0.0
+            for i in range(tile, stop):
+                base, total = (i - tile) * n_classes, 0.0
                 for c in range(n_classes):
                     total += odds[base + c]
                 product *= total

@@ -1,6 +1,6 @@
 """The steps of Dawid-Skene in Triton, for tensors on a CUDA device: they are bound by memory traffic.
 
-A block of tasks is one program, with a lane to a task; its sums stay in registers.
+A tile of tasks is one program, with a lane to a task; its sums stay in registers.
 """
 # mypy: allow-untyped-defs, allow-incomplete-defs
 # Triton does not take annotations of other kinds than its own.
@@ -27,15 +27,15 @@ def _posterior_kernel(
     posteriors,
     evidence,
     n_tasks,
-    WEIGHTED: tl.constexpr,
+    WEIGHT_STRIDE: tl.constexpr,
     KNOWN: tl.constexpr,
     K: tl.constexpr,
     KP: tl.constexpr,
     TASKS: tl.constexpr,
 ):
-    """Posteriors of a block of tasks, and the sum of their evidence."""
-    block = tl.program_id(0)
-    tasks = block.to(tl.int64) * TASKS + tl.arange(0, TASKS)
+    """Posteriors of a tile of tasks, and the sum of their evidence."""
+    tile = tl.program_id(0)
+    tasks = tile.to(tl.int64) * TASKS + tl.arange(0, TASKS)
     mine = tasks < n_tasks
     classes = tl.arange(0, KP)
     real = classes < K
@@ -50,9 +50,7 @@ def _posterior_kernel(
         said = tl.load(
             log_confusions + cell[:, None] * K + classes[None, :], mask=has[:, None] & real[None, :], other=0.0
         )
-        if WEIGHTED:
-            said = said * tl.load(weights + begin + i, mask=has, other=0.0)[:, None]
-        joint += said
+        joint += said * tl.load(weights + (begin + i) * WEIGHT_STRIDE, mask=has, other=0.0)[:, None]
     top = tl.max(joint, axis=1)
     impossible = top == -float("inf")  # nothing is possible: as if there were no answers
     joint = tl.where(impossible[:, None], priors[None, :], joint)
@@ -67,7 +65,7 @@ def _posterior_kernel(
         q = tl.where((true >= 0)[:, None], tl.where(certain, 1.0, 0.0), q)
         seen = tl.where(true >= 0, tl.sum(tl.where(certain, joint, 0.0), axis=1), seen)
     tl.store(posteriors + tasks[:, None] * K + classes[None, :], q, mask=mine[:, None] & real[None, :])
-    tl.store(evidence + block, tl.sum(tl.where(mine, seen, 0.0), axis=0))
+    tl.store(evidence + tile, tl.sum(tl.where(mine, seen, 0.0), axis=0))
 
 
 @triton.jit
@@ -78,12 +76,12 @@ def _count_kernel(
     posteriors,
     counts,
     n_tasks,
-    WEIGHTED: tl.constexpr,
+    WEIGHT_STRIDE: tl.constexpr,
     K: tl.constexpr,
     KP: tl.constexpr,
     TASKS: tl.constexpr,
 ):
-    """Posteriors of a block of tasks, added to the cells of their answers."""
+    """Posteriors of a tile of tasks, added to the cells of their answers."""
     tasks = tl.program_id(0).to(tl.int64) * TASKS + tl.arange(0, TASKS)
     mine = tasks < n_tasks
     classes = tl.arange(0, KP)
@@ -94,40 +92,43 @@ def _count_kernel(
     for i in range(tl.max(end - begin, axis=0)):
         has = mine & (begin + i < end)
         cell = tl.load(cells + begin + i, mask=has, other=0).to(tl.int64)
-        share = q
-        if WEIGHTED:
-            share = q * tl.load(weights + begin + i, mask=has, other=0.0)[:, None]
+        share = q * tl.load(weights + (begin + i) * WEIGHT_STRIDE, mask=has, other=0.0)[:, None]
         place = counts + cell[:, None] * K + classes[None, :]
         tl.atomic_add(place, share, mask=has[:, None] & real[None, :], sem="relaxed")
 
 
 def crowd_posteriors(
-    indptr: Any, cells: Any, weights: Any, log_priors: Any, log_confusions: Any, known: Any, posteriors: Any
-) -> Any:
-    """As in ``reference``, on tensors; ``weights`` of None are all 1. The evidence stays on the device."""
-    n_tasks, n_classes = posteriors.shape
-    blocks = triton.cdiv(n_tasks, TASKS)
-    evidence = torch.empty(blocks, dtype=torch.float32, device=posteriors.device)
-    with torch.cuda.device(posteriors.device):
-        _posterior_kernel[(blocks,)](
-            *(indptr, cells, weights, log_priors, log_confusions, known, posteriors, evidence, n_tasks),
-            WEIGHTED=weights is not None,
-            KNOWN=len(known) > 0,
+    indptr: Any, cells: Any, weights: Any, log_priors: Any, log_confusions: Any, known: Any
+) -> tuple[Any, Any]:
+    """As in ``reference``, on tensors. The evidence stays on the device.
+
+    Weights that are all the same may be one number, expanded: a stride of 0 is kept, and moves no memory.
+    """
+    n_tasks, n_classes = indptr.shape[0] - 1, log_priors.shape[0]
+    tiles = triton.cdiv(n_tasks, TASKS)
+    posteriors = torch.empty((n_tasks, n_classes), dtype=torch.float32, device=indptr.device)
+    evidence = torch.empty(tiles, dtype=torch.float32, device=indptr.device)
+    logs = log_priors, log_confusions.contiguous()
+    with torch.cuda.device(indptr.device):
+        _posterior_kernel[(tiles,)](
+            *(indptr, cells, weights, *logs, known, posteriors, evidence, n_tasks),
+            WEIGHT_STRIDE=weights.stride(0),
+            KNOWN=known is not None,
             K=n_classes,
             KP=triton.next_power_of_2(n_classes),
             TASKS=TASKS,
         )
-    return evidence.sum(dtype=torch.float64)
+    return posteriors, evidence.sum(dtype=torch.float64)
 
 
 def crowd_counts(indptr: Any, cells: Any, weights: Any, posteriors: Any, n_cells: int) -> Any:
-    """As in ``reference``, on tensors; ``weights`` of None are all 1. Sums are in single precision, in any order."""
+    """As in ``reference``, on tensors. Sums are in single precision, in any order."""
     n_tasks, n_classes = posteriors.shape
     counts = torch.zeros((n_cells, n_classes), dtype=torch.float32, device=posteriors.device)
     with torch.cuda.device(posteriors.device):
         _count_kernel[(triton.cdiv(n_tasks, TASKS),)](
             *(indptr, cells, weights, posteriors, counts, n_tasks),
-            WEIGHTED=weights is not None,
+            WEIGHT_STRIDE=weights.stride(0),
             K=n_classes,
             KP=triton.next_power_of_2(n_classes),
             TASKS=TASKS,

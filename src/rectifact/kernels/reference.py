@@ -10,7 +10,16 @@ from rectifact.core.arrays import Array, namespace
 from rectifact.core.rectify import relu
 from rectifact.kernels.truncated import LOG_ROOT_2PI, truncated_moments
 
-__all__ = ["crowd_counts", "crowd_posteriors", "hals_sweep", "nmd_e_step", "nmd_nearest", "nmd_newton", "sparse_times"]
+__all__ = [
+    "column_sums",
+    "crowd_counts",
+    "crowd_posteriors",
+    "hals_sweep",
+    "nmd_e_step",
+    "nmd_nearest",
+    "nmd_newton",
+    "sparse_times",
+]
 
 
 def hals_sweep(U: Array, G: Array, B: Array) -> Array:
@@ -38,24 +47,31 @@ def sparse_times(X: Any, U: Array) -> Array:
     return X @ U
 
 
+def column_sums(P: Array) -> Array:
+    """Sums of the columns of an array of shape (n, k), where n is much larger than k."""
+    return namespace(P).sum(P, axis=0)
+
+
 def crowd_posteriors(
-    indptr: Array,
-    cells: Array,
-    weights: Array,
-    log_priors: Array,
-    log_confusions: Array,
-    known: Array,
-    posteriors: Array,
-) -> float:
-    """E-step of Dawid-Skene: posterior class of each task; returns the log-likelihood of answers and known classes.
+    indptr: Array, cells: Array, weights: Array, log_priors: Array, log_confusions: Array, known: Array | None
+) -> tuple[Array, Any]:
+    """E-step of Dawid-Skene.
 
     Parameters
     ----------
-    indptr, cells, weights : CSR arrays of the answers by task; a cell is ``worker * n_classes + label``
+    indptr, cells, weights : arrays
+        The answers by task, as parts of a CSR matrix; a cell is ``worker * n_classes + label``.
     log_priors : array of shape (n_classes,)
-    log_confusions : array of shape (n_workers * n_classes, n_classes); -inf where an answer is impossible
-    known : array of shape (n_tasks,), the class of a task where it is known and -1 elsewhere; empty if none is
-    posteriors : array of shape (n_tasks, n_classes), overwritten
+    log_confusions : array of shape (n_workers * n_classes, n_classes)
+        -inf where an answer is impossible.
+    known : array of shape (n_tasks,) or None
+        The class of a task where it is known, -1 elsewhere.
+
+    Returns
+    -------
+    posteriors : array of shape (n_tasks, n_classes)
+    evidence : float
+        Log-likelihood of the answers and the known classes.
     """
     B = sp.csr_array((weights, cells, indptr), shape=(len(indptr) - 1, len(log_confusions)))
     joint = log_priors + B @ log_confusions
@@ -63,12 +79,12 @@ def crowd_posteriors(
     top = joint.max(axis=1, keepdims=True)
     odds = np.exp(joint - top)
     total = odds.sum(axis=1, keepdims=True)
-    posteriors[:] = odds / total
-    evidence = (top + np.log(total))[:, 0]
-    certain = np.flatnonzero(known >= 0)
-    evidence[certain] = joint[certain, known[certain]]
-    posteriors[certain] = np.eye(len(log_priors))[known[certain]]
-    return float(evidence.sum())
+    posteriors, evidence = odds / total, (top + np.log(total))[:, 0]
+    if known is not None:
+        certain = np.flatnonzero(known >= 0)
+        evidence[certain] = joint[certain, known[certain]]
+        posteriors[certain] = np.eye(len(log_priors))[known[certain]]
+    return posteriors, float(evidence.sum())
 
 
 def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, n_cells: int) -> Array:
@@ -76,9 +92,11 @@ def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array,
 
     Parameters
     ----------
-    indptr, cells, weights : CSR arrays of the answers by task
+    indptr, cells, weights : arrays
+        The answers by task, as parts of a CSR matrix.
     posteriors : array of shape (n_tasks, n_classes)
-    n_cells : number of workers times number of classes
+    n_cells : int
+        Number of workers times number of classes.
 
     Returns
     -------

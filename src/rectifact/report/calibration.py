@@ -5,13 +5,15 @@ from typing import Any
 import numpy as np
 
 from rectifact.crowd import DawidSkene
+from rectifact.crowd.advice.diagnosis import DEPENDENT
+from rectifact.crowd.data.answers import Answers
 from rectifact.report.blocks import Chart, Facts, Section
 from rectifact.report.charts import lines
 
 __all__ = ["agreement_chart", "calibration_section", "left_out"]
 
 FEW_ANSWERS = 20
-"""Answers of which a share says nothing."""
+"""Fewer answers than this are not shown as a share."""
 
 
 def calibration_section(model: DawidSkene) -> Section:
@@ -25,20 +27,13 @@ def calibration_section(model: DawidSkene) -> Section:
     )
     facts = [("calibrated", "no" if temperature is None else "yes", "by --calibrate, calibrate() in Python")]
     if temperature is not None:
-        meaning = (
-            "no change: nothing spoke against the confidence"
-            if temperature == 1
-            else "1 is no change, lower is less sure"
-        )
+        lowered = "1 is no change, lower is less sure"
+        meaning = "no change: nothing spoke against the confidence" if temperature == 1 else lowered
         facts.append(("temperature", f"{temperature:.2f}", meaning))
     if dispersion is not None:
-        too_high = dispersion > 1.1 and temperature is None
-        meaning = (
-            "answers stray together: confidence is too high, calibrate it"
-            if too_high
-            else "1 where answers are independent"
-        )
-        facts.append(("dispersion", f"{dispersion:.2f}", meaning))
+        dependent = dispersion > DEPENDENT and temperature is None
+        too_high = "answers to one task are correlated: confidence is too high, calibrate it"
+        facts.append(("dispersion", f"{dispersion:.2f}", too_high if dependent else "1 if answers are independent"))
     return Section("Calibration", words, [Facts(facts), agreement_chart(model)])
 
 
@@ -46,31 +41,36 @@ def left_out(model: DawidSkene) -> Any:
     """Posterior of each answer's task without that answer, of shape (n_answers, n_classes)."""
     answers, fitted = model._answers, model._model
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_odds = np.log(fitted.posteriors)[answers.task] - fitted.log_confusions[answers.worker, answers.label]
+        own = _weights(answers)[:, None] * fitted.log_confusions[answers.worker, answers.label]
+        log_odds = np.log(fitted.posteriors)[answers.task] - own
     log_odds = np.where(np.isfinite(log_odds), log_odds, -np.inf)
     log_odds[np.isneginf(log_odds).all(axis=1)] = 0.0
     odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
     return odds / odds.sum(axis=1, keepdims=True)
 
 
+def _weights(answers: Answers) -> Any:
+    return np.ones(len(answers)) if answers.weight is None else answers.weight
+
+
 def agreement_chart(model: DawidSkene) -> Chart:
-    """Share of answers that agree with the label which the others give: observed, and expected by the model."""
+    """Share of answers that agree with the label which the others give: observed, and expected by the model.
+
+    Answers count by their weights.
+    """
     answers, without = model._answers, left_out(model)
-    label, confidence = without.argmax(axis=1), without.max(axis=1)
+    label, confidence, weight = without.argmax(axis=1), without.max(axis=1), _weights(answers)
     agree = answers.label == label
     # p(answer = label) = sum over true classes of p(class | other answers) p(worker says label | class)
     expected = np.einsum("ac,ac->a", model.confusions_[answers.worker, label], without)
     steps = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999])
     names = ["below 50 %", "50–70 %", "70–80 %", "80–90 %", "90–95 %", "95–99 %", "99–99.9 %", "above 99.9 %"]
     place = np.searchsorted(steps, confidence, side="right")
-    count = np.bincount(place, minlength=len(names))
-    kept = np.flatnonzero(count >= min(FEW_ANSWERS, count.max()))  # of fewer a share says nothing
-    observed, wanted = (
-        np.bincount(place, weights=w, minlength=len(names))[kept] / count[kept] for w in (agree, expected)
-    )
-    words = (
-        f"Over all answers, {agree.mean():.1%} agree with what the others say; the model expects {expected.mean():.1%}."
-    )
+    count, total = np.bincount(place, minlength=len(names)), np.bincount(place, weight, minlength=len(names))
+    kept = np.flatnonzero(count >= min(FEW_ANSWERS, count.max()))
+    observed, wanted = (np.bincount(place, weight * x, len(names))[kept] / total[kept] for x in (agree, expected))
+    overall = [np.average(x, weights=weight) for x in (agree, expected)]
+    words = f"Over all answers, {overall[0]:.1%} agree with what the others say; the model expects {overall[1]:.1%}."
     curves = {"observed": (kept, observed), "expected by the model": (kept, wanted)}
     axes = "confidence from the other answers", "share of answers that agree"
     chart = lines("Answers left out in turn", curves, *axes, words)

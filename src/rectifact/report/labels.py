@@ -1,11 +1,15 @@
-"""Report of an aggregated crowd: who is good, which tasks are in doubt, what to do next."""
+"""Report of an aggregated crowd: which workers are good, which tasks are in doubt, what to do next."""
 
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
+import pandas as pd
+from scipy.sparse.csgraph import connected_components
 
 from rectifact.crowd import DawidSkene
+from rectifact.crowd.advice.diagnosis import Finding
+from rectifact.crowd.advice.planning import worth_asking
+from rectifact.crowd.advice.summary import summary_of
 from rectifact.crowd.base import Aggregator
 from rectifact.report.blocks import Block, Column, Facts, Findings, Matrices, Report, Section, Table
 from rectifact.report.calibration import calibration_section
@@ -14,25 +18,20 @@ from rectifact.report.charts import bars, heat_map, histogram
 __all__ = ["labels_report"]
 
 MOST_TASKS, MOST_WORKERS, MOST_MATRICES, MOST_PLANNED, MOST_ON_MAP = 20_000, 20_000, 60, 200, 60
-TELLS_NOTHING = 0.1
-"""Bits of an answer below which a worker is as good as silent."""
-
 MOST_CLASSES = 12
 """Classes of a confusion matrix; more make unreadable tables."""
-
-LEAST_GAIN = 0.001
-"""Bits below which one more answer is not worth asking for."""
 
 
 def labels_report(model: Aggregator) -> Report:
     """Sections for any aggregator; confusion matrices, calibration, diagnosis and plans for those that have them."""
-    sections = [_overview(model), _workers(model), _tasks(model)]
+    summary = summary_of(model)
+    sections = [_overview(model, summary.result), _workers(model, summary.workers), _tasks(model, summary.result)]
     if isinstance(model, DawidSkene):
-        sections += [calibration_section(model), _diagnosis(model), _next(model)]
-    sections.insert(-1 if isinstance(model, DawidSkene) else len(sections), _worker_graph(model))
-    answers = model._answers
+        sections += [calibration_section(model), _diagnosis(summary.findings), _worker_graph(model), _next(model)]
+    else:
+        sections.append(_worker_graph(model))
     words = (
-        f"{len(answers)} answers of {len(model.workers_)} workers to {len(model.tasks_)} tasks, by "
+        f"{len(model._answers)} answers by {len(model.workers_)} workers to {len(model.tasks_)} tasks, aggregated by "
         f"{type(model).__name__}."
     )
     return Report("Labels", words, sections)
@@ -42,10 +41,8 @@ def _texts(values: Any) -> list[str]:
     return [str(value) for value in np.asarray(values).tolist()]
 
 
-def _overview(model: Aggregator) -> Section:
-    answers, result = model._answers, model.result()
-    votes = answers.votes()
-    given = np.bincount(answers.task, minlength=len(votes))
+def _overview(model: Aggregator, result: pd.DataFrame) -> Section:
+    votes, given = model._answers.votes(), result["answers"].to_numpy()
     several = given > 1
     unanimous = several & ((votes > 0).sum(axis=1) == 1)
     changed = votes[np.arange(len(votes)), model.probas_.argmax(axis=1)] < votes.max(axis=1)
@@ -63,28 +60,10 @@ def _overview(model: Aggregator) -> Section:
     shares = bars("Labels found", classes, found, "share of tasks", _listing(classes, found))
     confidence = histogram("Confidence", result["confidence"], "confidence", span=(0, 1))
     words = (
-        "Each task has one true label, and each worker errs in his own way. The labels below follow from both; "
-        "confidence is the probability of the label given all answers."
+        "Each task has one true label, and each worker makes their own kind of errors. The labels below follow from "
+        "both; confidence is the probability of the label given all answers."
     )
-    return Section("Overview", words, [Facts(facts), *_verdicts(model), shares, confidence])
-
-
-def _verdicts(model: Aggregator) -> list[Findings]:
-    """What to do about workers, in words."""
-    report = model.worker_report()
-    if "information" not in report:
-        return []
-    idle = report[report["information"] < TELLS_NOTHING]["worker"]
-    items = []
-    if len(idle):
-        detail = f"An answer of {_names(idle)} tells less than {TELLS_NOTHING} bits."
-        items.append(("note", "workers whose answers tell almost nothing", detail, "Leave them out, or ask others."))
-    crooked = report[(report["accuracy"] < 0.5) & (report["information"] > 3 * TELLS_NOTHING)]["worker"]
-    if len(crooked):
-        detail = f"{_names(crooked)} answer wrongly more often than not, but in the same way each time."
-        remedy = "Nothing: their confusion matrices, below, say how to read them. Check whether they know the classes."
-        items.append(("note", "workers who are wrong in a regular way", detail, remedy))
-    return [Findings(items)] if items else []
+    return Section("Overview", words, [Facts(facts), shares, confidence])
 
 
 def _names(workers: Any, most: int = 8) -> str:
@@ -101,15 +80,14 @@ def _listing(names: list[str], shares: Any) -> str:
     return "; ".join(f"{name}: {share:.1%}" for name, share in list(zip(names, shares, strict=True))[:20]) + "."
 
 
-def _workers(model: Aggregator) -> Section:
-    report = model.worker_report()
+def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
     by = "information" if "information" in report else "agreement"
     report = report.sort_values(by, ascending=False, kind="stable")
     helps = {
         "accuracy": "probability of a right answer to a new task",
         "accuracy_low": "lower end of a 90 % interval",
         "accuracy_high": "upper end of a 90 % interval",
-        "information": "bits that one answer tells; 0 is nothing",
+        "information": "bits that one answer carries; 0 is nothing",
         "spammer": "0: always right; 1: the answers do not depend on the task",
         "agreement": "expected share of right answers",
     }
@@ -129,8 +107,8 @@ def _workers(model: Aggregator) -> Section:
         blocks.append(_confusions(model, report.index.to_numpy()))
     return Section(
         "Workers",
-        "Ranked by what their answers tell. A worker who is always wrong in the same way tells as much as one who is "
-        "always right; one who answers anything tells nothing.",
+        "Ranked by how much their answers tell. A worker who is always wrong in the same way tells as much as one who "
+        "is always right; one who answers at random tells nothing.",
         blocks,
     )
 
@@ -150,7 +128,7 @@ def _confusions(model: Any, order: Any) -> Matrices:
     names = _texts(model.classes_)[few]
     all_shown = len(model.classes_) <= MOST_CLASSES
     note = "" if all_shown else f"The first {MOST_CLASSES} of {len(model.classes_)} classes."
-    given = np.bincount(model._answers.worker, minlength=len(model.workers_))
+    given = model._answers.given
     items = [
         (str(model.workers_[i]), f"{given[i]} answers", model.confusions_[i].T[few, few].round(4).tolist())
         for i in chosen.tolist()
@@ -158,8 +136,7 @@ def _confusions(model: Any, order: Any) -> Matrices:
     return Matrices("Confusion matrices", "true", "answered", names, items, note, len(order) - len(chosen))
 
 
-def _tasks(model: Aggregator) -> Section:
-    result = model.result()
+def _tasks(model: Aggregator, result: pd.DataFrame) -> Section:
     order = np.argsort(-result["entropy"].to_numpy(), kind="stable")[:MOST_TASKS]
     said = _answers_of_tasks(model, order)
     frame = result.iloc[order]
@@ -190,32 +167,31 @@ def _answers_of_tasks(model: Aggregator, order: Any) -> list[str]:
     return texts
 
 
-def _diagnosis(model: DawidSkene) -> Section:
-    items = [tuple(map(str, row)) for row in model.diagnose().itertuples(index=False, name=None)]
-    return Section("Diagnosis", "What could be wrong with the answers, and what to do about it.", [Findings(items)])  # type: ignore[arg-type]
+def _diagnosis(findings: list[Finding]) -> Section:
+    items = [(found.severity, found.finding, found.detail, found.remedy) for found in findings]
+    return Section("Diagnosis", "What could be wrong with the answers, and what to do about it.", [Findings(items)])
 
 
 def _next(model: DawidSkene) -> Section:
-    plan = model.next_labels(min(MOST_PLANNED, len(model.tasks_)))
+    plan = worth_asking(model.next_labels(min(MOST_PLANNED, len(model.tasks_))))
     columns_of_plan = (plan[name].tolist() for name in ("task", "gain", "entropy", "workers"))
     rows = [
         [str(task), round(gain, 4), round(doubt, 3), _names(np.array(workers, dtype=object)) or "all have answered"]
         for task, gain, doubt, workers in zip(*columns_of_plan, strict=True)
-        if gain >= LEAST_GAIN
     ]
     columns = [
         Column("task"),
         Column("gain", "number", "bits that one more answer is expected to tell"),
         Column("entropy", "number", "doubt in bits"),
-        Column("ask", "text", "workers who would tell most"),
+        Column("ask", "text", "workers whose answers would tell most"),
     ]
-    words = "One more answer to these tasks is expected to tell most, and these workers would tell most."
+    words = "One more answer to these tasks is expected to tell most, if these workers give it."
     return Section("What to label next", words, [Table("Next labels", columns, rows)])
 
 
 def _worker_graph(model: Aggregator) -> Section:
-    """Tasks that pairs of workers share: the graph that the model is identified from."""
-    answered = sp.csr_array(model._answered())
+    """Tasks that pairs of workers share: the graph that identifies the model."""
+    answered = model._answers.answered()
     answered.data = np.ones_like(answered.data)
     busy = np.argsort(-answered.sum(axis=0), kind="stable")[:MOST_ON_MAP]
     own = answered[:, busy]
@@ -230,7 +206,7 @@ def _worker_graph(model: Aggregator) -> Section:
         else ""
     )
     chart = heat_map("Tasks shared by pairs of workers", shared, "worker, by number of answers", names, words)
-    components = sp.csgraph.connected_components(answered.T @ answered, directed=False)[0]
+    components = connected_components(answered.T @ answered, directed=False)[0]
     facts = [("groups of workers", str(components), "that share no task with each other; 1 is best")]
     return Section(
         "Worker graph",

@@ -1,4 +1,4 @@
-"""How far to believe the posteriors, judged without any truth: by the annotators who were left out."""
+"""How far to believe the posteriors, judged without any truth: by answers that were left out."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +10,7 @@ from rectifact.crowd.em import CrowdModel, Floats
 __all__ = ["held_out_score", "temperature", "tempered"]
 
 MOST_ANSWERS = 200_000
-"""Answers that are held out, one at a time; more would not change the temperature."""
+"""Answers that are held out, one after another; more would not change the temperature."""
 
 
 def tempered(posteriors: Floats, power: float) -> Floats:
@@ -43,9 +43,13 @@ def held_out_score(joint: Floats, own: Floats, predictive: Floats, power: float)
 
     Parameters
     ----------
-    joint : array (n, n_classes), log-odds of the task's classes from all its answers
-    own : array like ``joint``, what the left-out answer added
-    predictive : array like ``joint``, log-probability of the left-out answer under each class
+    joint : array of shape (n, n_classes)
+        Log-odds of the task's classes from all its answers.
+    own : array of shape (n, n_classes)
+        What the left-out answer added.
+    predictive : array of shape (n, n_classes)
+        Log-probability of the left-out answer under each class.
+    power : float
     """
     rest = power * (joint - own)
     return float((logsumexp(rest + predictive, axis=1) - logsumexp(rest, axis=1)).mean())

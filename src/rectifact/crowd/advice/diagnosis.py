@@ -1,5 +1,9 @@
-"""Can these answers identify the model at all, and what is wrong with them? Findings with a remedy."""
+"""Can these answers identify the model at all, and what is wrong with them? Findings with a remedy.
 
+Every rule about what deserves a word is here, once; the command line and the report only show findings.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,80 +12,102 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from scipy.stats import norm
+from scipy.stats import entropy, norm
 
 from rectifact.core.findings import SEVERITIES, Severity
-from rectifact.crowd.advice.workers import spammer_score
-from rectifact.crowd.data.answers import NAMED, listed
-from rectifact.crowd.em import CrowdModel, Floats, unweighted
+from rectifact.core.operand import operand
+from rectifact.core.sparse import with_columns, with_entries
+from rectifact.crowd.advice.workers import information
+from rectifact.crowd.data.answers import Answers
+from rectifact.crowd.data.names import NAMED, listed
+from rectifact.crowd.em import CrowdModel, Floats
 from rectifact.crowd.variational import dispersion
 
-__all__ = ["Finding", "dependent_pairs", "diagnose"]
+__all__ = ["DEPENDENT", "Finding", "dependent_pairs", "diagnose", "diagnose_workers", "findings_table"]
 
 RARE = 0.02  # share of a class below which its confusions can hardly be learnt
 FEW_ANSWERS = 5  # of a worker
-FEW_TASKS = 5  # of a class, expected; with fewer nothing can be said of how it is confused
+FEW_TASKS = 5  # of a class, expected; with fewer nothing can be said about how it is confused
 LEAST_CONTRAST = 0.03  # correlation of two answers to one task on any contrast of classes
-BLIND = 0.9  # spammer score of a worker who tells nothing
+LEAST_INFORMATION = 0.1  # bits in a worker's answer, or share of the doubt about a task if that is below one bit
+MANY = 0.2  # share of the workers above which a finding about some of them is a warning
 DEPENDENT = 1.15  # design effect worth a word
 SURE = 1e-3  # chance, over all pairs together, of calling independent workers dependent
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong or worth knowing."""
+    """One thing that is wrong or worth knowing.
+
+    Attributes
+    ----------
+    severity : {"problem", "warning", "note"}
+    finding : str
+        What it is, in a few words.
+    detail : str
+        What was found, as one sentence.
+    remedy : str
+        What to do, in the words of Python.
+    command : str or None
+        The remedy in the words of the command line, where they differ.
+    """
 
     severity: Severity
     finding: str
     detail: str
     remedy: str
+    command: str | None = None
+
+    def on_command_line(self) -> str:
+        """The finding as the command line shows it."""
+        return f"{self.severity}: {self.finding}. {self.detail} {self.command or self.remedy}"
 
 
-def diagnose(
-    B: sp.csr_array,
-    answered: sp.csr_array,
-    names: tuple[NDArray[Any], NDArray[Any]],
-    model: CrowdModel,
-    *,
-    kind: str = "auto",
-    calibrated: bool = False,
-) -> pd.DataFrame:
-    """All findings, the worst first; an empty table is good news.
+def findings_table(findings: Sequence[Finding]) -> pd.DataFrame:
+    """Table of severity, finding, detail and remedy."""
+    rows = [(found.severity, found.finding, found.detail, found.remedy) for found in findings]
+    return pd.DataFrame(rows, columns=["severity", "finding", "detail", "remedy"])
+
+
+def diagnose(answers: Answers, model: CrowdModel, *, kind: str = "auto", calibrated: bool = False) -> list[Finding]:
+    """All findings, the worst first; an empty list is good news.
 
     Parameters
     ----------
-    B : sparse array (n_tasks, n_workers * n_classes)
-    answered : sparse array (n_tasks, n_workers), number of answers
-    names : workers and classes
-    model : fitted to them
-    kind : which model it is, "full", "one-coin" or "auto"
-    calibrated : whether its confidence was lowered afterwards
+    answers : Answers
+    model : CrowdModel
+        Fitted to them.
+    kind : {"full", "one-coin", "auto"}, default "auto"
+        Which model it is.
+    calibrated : bool, default False
+        Whether its confidence was lowered afterwards.
     """
-    workers, classes = names
+    B, answered = answers.one_hot(), answers.answered()
     findings = [
-        *_graph(answered, workers),
-        *_amounts(answered, workers),
-        *_spellings(classes),
-        *_classes(B, classes, model),
-        *_conditioning(B, classes, model),
-        *_chance(answered, workers, classes, model),
+        *_graph(answered, answers.workers),
+        *_amounts(answered, answers.workers),
+        *_spellings(answers.classes),
+        *_classes(B, answers.classes, model),
+        *_conditioning(B, answers.classes, model),
+        *_chance(answers.given, answers.classes, model),
+        *diagnose_workers(answers.workers, model),
         *_dependence(B, model, kind, calibrated),
-        *_pairs(B, workers, model),
+        *_pairs(B, answers.workers, model),
     ]
-    table = pd.DataFrame([vars(finding) for finding in findings], columns=list(Finding.__annotations__))
-    rank = table["severity"].map(SEVERITIES.index)
-    return table.iloc[np.argsort(rank.to_numpy(), kind="stable")].reset_index(drop=True)
+    return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))
 
 
 def _graph(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
     present = answered.astype(bool).astype(np.int64)
     if not (np.diff(answered.indptr) > 1).any():
+        remedy = "Let several workers answer at least some of the tasks; {}next_labels(n, goal='identify') says which."
         return [
             Finding(
                 "problem",
                 "one answer per task",
-                "No task was answered twice, so that workers cannot be compared; the labels are the answers.",
-                "Let several workers answer at least a part of the tasks; next_labels(n, goal='identify') says which.",
+                "No task was answered twice, so workers cannot be compared; the labels are the answers.",
+                remedy.format(""),
+                remedy.format("in Python "),
             )
         ]
     shared = sp.csr_array(present.T @ present)
@@ -90,12 +116,14 @@ def _graph(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
         return []
     sizes = np.bincount(group)
     outside = workers[group != sizes.argmax()]
+    remedy = "Let a worker of each group answer tasks of the others; {}next_labels(n, goal='identify') says who."
     return [
         Finding(
             "warning",
             "workers fall into groups",
             f"{n_groups} groups of workers share no task with each other; outside of the largest: {listed(outside)}.",
-            "Let a worker of each group answer tasks of the others; next_labels(n, goal='identify') says who.",
+            remedy.format(""),
+            remedy.format("in Python "),
         )
     ]
 
@@ -138,7 +166,7 @@ def _amounts(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
 
 
 def _spellings(classes: NDArray[Any]) -> list[Finding]:
-    """Labels that are one but for capitals, or spaces around them."""
+    """Labels that differ only in capitals, or in spaces around them."""
     groups: dict[str, list[int]] = {}
     for i, name in enumerate(classes.tolist()):
         if isinstance(name, str):
@@ -167,16 +195,18 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
                 "warning",
                 "classes that nobody chose",
                 f"No answer names {listed(classes[absent])}.",
-                "Nothing can be said of them; check the instructions, or drop them.",
+                "Nothing can be said about them; check the instructions, or drop them.",
             )
         )
     if rare.any():
+        remedy = "Add tasks that are likely of these classes, or labels that are certain, with {}."
         findings.append(
             Finding(
                 "warning",
                 "rare classes",
                 f"Fewer than {RARE:.0%} of the tasks are {listed(classes[rare])}.",
-                "Add tasks that are likely of these classes, or labels that are certain, with fit(..., gold=...).",
+                remedy.format("fit(..., gold=...)"),
+                remedy.format("--gold"),
             )
         )
     return findings
@@ -184,7 +214,7 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
 
 def _conditioning(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
     """How well two answers to one task agree on each contrast of classes: the spectrum of all co-occurrences."""
-    ones = unweighted(B)
+    ones = with_entries(B, np.ones(B.nnz))
     known = model.posteriors.sum(axis=0) >= FEW_TASKS
     classes = classes[known]
     votes = ones @ np.tile(np.eye(len(known))[:, known], (B.shape[1] // len(known), 1))
@@ -209,21 +239,26 @@ def _conditioning(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> 
     ]
 
 
-def _chance(answered: sp.csr_array, workers: NDArray[Any], classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
-    given = np.asarray(answered.sum(axis=0), dtype=float).ravel()
+def _chance(given: NDArray[Any], classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
     mean = np.einsum("m,mkc->kc", given / given.sum(), model.confusions)
     wrong = mean.argmax(axis=0) != np.arange(len(classes))
-    blind = spammer_score(model.confusions) > BLIND
-    findings = []
-    if wrong.any():
-        findings.append(
-            Finding(
-                "problem",
-                "the crowd is not better than chance",
-                f"Where the class is {listed(classes[wrong])}, another answer is commoner than the right one.",
-                "The names of the classes may be swapped; give some certain labels with fit(..., gold=...).",
-            )
+    if not wrong.any():
+        return []
+    remedy = "The names of the classes may be swapped; give some certain labels with {}."
+    return [
+        Finding(
+            "problem",
+            "the crowd is not better than chance",
+            f"Where the class is {listed(classes[wrong])}, another answer is commoner than the right one.",
+            remedy.format("fit(..., gold=...)"),
+            remedy.format("--gold"),
         )
+    ]
+
+
+def diagnose_workers(workers: NDArray[Any], model: CrowdModel) -> list[Finding]:
+    """What the confusion matrices alone say about the workers."""
+    findings = []
     against = _misleading(model)
     if against.any():
         findings.append(
@@ -234,13 +269,18 @@ def _chance(answered: sp.csr_array, workers: NDArray[Any], classes: NDArray[Any]
                 "The labels use this; check whether they swapped classes or act in bad faith.",
             )
         )
-    if blind.mean() > 0.2:
+    told = information(model.priors, model.confusions)
+    silent = told < LEAST_INFORMATION * min(1.0, float(entropy(model.priors, base=2)))
+    if silent.any():
+        named = listed(workers[np.argsort(told, kind="stable")][: silent.sum()])
+        remedy = "Leave them out or ask them less, and check the instructions; see {}."
         findings.append(
             Finding(
-                "warning",
-                "many workers are no better than chance",
-                f"The answers of {int(blind.sum())} of {len(blind)} workers hardly depend on the class.",
-                "Look at worker_report(): leave out those with a spammer score near 1, and check the instructions.",
+                "warning" if silent.mean() > MANY else "note",
+                "workers whose answers carry almost no information",
+                f"The answers of {int(silent.sum())} of {len(workers)} workers hardly depend on the class: {named}.",
+                remedy.format("worker_report()"),
+                remedy.format("the table of --workers"),
             )
         )
     return findings
@@ -263,21 +303,22 @@ def dependent_pairs(B: sp.csr_array, model: CrowdModel) -> tuple[NDArray[np.int6
 
     Returns
     -------
-    pairs : array (n, 2) of workers
-    scores : array (n,)
+    pairs : array of shape (n, 2)
+        Numbers of the workers.
+    scores : array of shape (n,)
     """
     k, n_workers = len(model.priors), len(model.confusions)
-    W = sp.csr_array((np.ones(len(B.data)), B.indices // k, B.indptr), shape=(B.shape[0], n_workers))
-    ones = unweighted(B)
+    ones = with_entries(B, np.ones(B.nnz))
+    by_worker = with_columns(ones, B.indices // k, n_workers)
     agreed = sp.csr_array((n_workers, n_workers))
     expected, variance = sp.csr_array((n_workers, n_workers)), sp.csr_array((n_workers, n_workers))
     for c in range(k):
         agreed = agreed + _between(ones[:, c::k])
-        common = _between(W, model.posteriors[:, c])
+        common = _between(by_worker, model.posteriors[:, c])
         rows = np.repeat(np.arange(n_workers), np.diff(common.indptr))
         chance = np.einsum("pk,pk->p", model.confusions[rows, :, c], model.confusions[common.indices, :, c])
-        expected = expected + _filled(common, common.data * chance)
-        variance = variance + _filled(common, common.data * chance * (1 - chance))
+        expected = expected + with_entries(common, common.data * chance)
+        variance = variance + with_entries(common, common.data * chance * (1 - chance))
     excess = sp.coo_array(sp.triu(agreed - expected, k=1))
     spread = sp.csr_array(variance)[excess.row, excess.col]
     spread = spread.toarray().ravel() if sp.issparse(spread) else np.asarray(spread).ravel()
@@ -293,23 +334,20 @@ def _between(X: sp.csr_array, weights: Floats | None = None) -> sp.csr_array:
     return sp.csr_array(X.T @ weighted)
 
 
-def _filled(pattern: sp.csr_array, data: Floats) -> sp.csr_array:
-    return sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
-
-
 def _dependence(B: sp.csr_array, model: CrowdModel, kind: str, calibrated: bool) -> list[Finding]:
-    effect = dispersion(B, model)
+    effect = dispersion(operand(B), model)
     if effect <= DEPENDENT:
         return []
     confidence = "was lowered for it" if calibrated else "is too high"
-    labels = "The labels allow for this." if kind == "auto" else "Use model='auto', whose labels allow for this."
-    honest = "" if calibrated else " For honest probabilities use calibrate() (--calibrate)."
+    remedy = "The labels allow for this." if kind == "auto" else "Use model='auto', whose labels allow for this."
+    remedy += "" if calibrated else " For honest probabilities use {}."
     return [
         Finding(
             "warning",
             "answers to one task are not independent",
-            f"They stray together {effect:.2f} times as much as independent answers would; confidence {confidence}.",
-            labels + honest,
+            f"Their variance is {effect:.2f} times what independent answers would show; confidence {confidence}.",
+            remedy.format("calibrate()"),
+            remedy.format("--calibrate"),
         )
     ]
 
@@ -321,11 +359,12 @@ def _pairs(B: sp.csr_array, workers: NDArray[Any], model: CrowdModel) -> list[Fi
     named = "; ".join(
         f"{listed(workers[pair])} ({score:.0f} sigma)" for pair, score in zip(pairs[:NAMED], scores, strict=False)
     )
+    who = "1 pair of workers agrees" if len(pairs) == 1 else f"{len(pairs)} pairs of workers agree"
     return [
         Finding(
             "warning",
             "workers who err alike",
-            f"{len(pairs)} pairs agree more than the model allows, as copies or judges of one family do: {named}.",
+            f"{who} more often than chance explains, as copies or judges of one family do: {named}.",
             "Keep one of each pair, or count them as one worker.",
         )
     ]

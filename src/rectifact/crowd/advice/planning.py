@@ -12,10 +12,16 @@ from scipy.special import entr
 from rectifact.crowd.advice.workers import expected_gain, information
 from rectifact.crowd.em import CrowdModel, Floats
 
-__all__ = ["plan_labels", "plan_pairs"]
+__all__ = ["LEAST_GAIN", "plan_labels", "plan_pairs", "worth_asking"]
 
 SUGGESTED = 3  # workers named for a task
 TILE = 1 << 23  # numbers worked on at once
+LEAST_GAIN = 0.001  # bits that an answer must promise to be worth asking for
+
+
+def worth_asking(plan: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a plan whose answers are expected to tell enough."""
+    return plan[plan["gain"] >= LEAST_GAIN]
 
 
 def plan_labels(
@@ -25,15 +31,20 @@ def plan_labels(
 
     Parameters
     ----------
-    tasks, workers : names
-    answered : sparse array (n_tasks, n_workers), number of answers
-    model : fitted to them
-    n : rows wanted
+    tasks, workers : array
+        Their names.
+    answered : sparse array of shape (n_tasks, n_workers)
+        Number of answers.
+    model : CrowdModel
+        Fitted to them.
+    n : int
+        Rows wanted.
 
     Returns
     -------
-    DataFrame : ``task``, ``gain`` (expected bits from the best worker's answer), ``entropy`` (bits still open),
-        ``workers`` (names of the best to ask, best first; empty where all have answered)
+    DataFrame
+        ``task``, ``gain`` (expected bits from the best worker's answer), ``entropy`` (bits still open),
+        ``workers`` (names of the best to ask, best first; empty where all have answered).
     """
     # A typical worker ranks the tasks; all workers are tried on the few that come out on top.
     given = np.asarray(answered.sum(axis=0), dtype=float).ravel()
@@ -46,7 +57,7 @@ def plan_labels(
     plan = pd.DataFrame(
         {
             "task": tasks[top],
-            "gain": np.where(best[:, 0] >= 0, best[:, 0], rough[top]),  # nobody left: somebody new, of the usual kind
+            "gain": np.where(best[:, 0] >= 0, best[:, 0], rough[top]),  # or by a new worker, of the usual kind
             "entropy": entr(model.posteriors[top]).sum(axis=1) / np.log(2),
             "workers": [
                 [workers[m] for m, gain in zip(ms, gs, strict=True) if gain >= 0]
@@ -60,7 +71,7 @@ def plan_labels(
 def _best_workers(
     tasks: NDArray[np.int64], answered: sp.csr_array, model: CrowdModel
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Workers to ask for each task, best first, and what each answer would tell; -1 for who has answered."""
+    """Workers to ask for each task, best first, and what each answer would tell; -1 for those who have answered."""
     gains = expected_gain(model.posteriors[tasks], model.confusions)
     gains[answered[tasks].toarray() > 0] = -1.0
     order = np.argsort(-gains, axis=1, kind="stable")[:, :SUGGESTED]
@@ -76,8 +87,9 @@ def plan_pairs(workers: NDArray[Any], answered: sp.csr_array, model: CrowdModel,
 
     Returns
     -------
-    DataFrame : ``worker``, ``with_worker`` (designated), ``shared`` (tasks both answered so far), ``connected``
-        (whether any chain of shared tasks links them)
+    DataFrame
+        ``worker``, ``with_worker`` (designated), ``shared`` (tasks both answered so far), ``connected``
+        (whether any chain of shared tasks links them).
     """
     present = answered.astype(bool).astype(np.int64)
     shared = sp.csr_array(present.T @ present)

@@ -1,4 +1,4 @@
-"""What is known of each worker: accuracy, bias, information, and how sure that is."""
+"""What is known about each worker: accuracy, bias, information, and how sure that is."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ __all__ = ["expected_gain", "information", "spammer_score", "worker_table"]
 
 
 def information(priors: Floats, confusions: Floats) -> Floats:
-    """Bits that one answer of each worker tells about the class of a new task: their mutual information.
+    """Bits that one answer by each worker carries about the class of a new task: their mutual information.
 
     Examples
     --------

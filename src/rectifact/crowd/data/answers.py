@@ -1,6 +1,5 @@
-"""Answers as three integer vectors, whatever they came from."""
+"""Answers in memory as three integer vectors, whatever they were read from."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,22 +8,21 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import entr
 
 from rectifact.core.errors import InputError, InputTypeError
+from rectifact.core.operand import Operand, operand
+from rectifact.crowd.data.names import Gold, check_gold, matched, object_array, plain, plain_text
+from rectifact.crowd.em import Floats, vote_shares
 
 __all__ = [
-    "NAMED",
-    "WHOLE_NUMBER",
     "Answers",
     "check_comparable",
     "check_seen",
     "encode",
-    "listed",
     "make_answers",
     "merge_answers",
-    "object_array",
-    "plain",
-    "plain_text",
+    "result_table",
     "with_classes",
 ]
 
@@ -32,15 +30,10 @@ Codes = NDArray[Any]
 """Integers that number tasks, workers or classes."""
 
 MOST_VOTE_CELLS = 1 << 29
-"""Tasks times classes, of which a table of votes takes 4 GiB."""
+"""Tasks times classes: a table of votes of this size takes 4 GiB."""
 
 MOST_UNSEEN = 1000
 """Classes that nobody chose which ``n_classes`` may add."""
-
-NAMED = 5
-"""Workers or classes that a message names, before it says how many more there are."""
-
-WHOLE_NUMBER = re.compile(r"-?\d+(\.0*)?")
 
 
 @dataclass(frozen=True)
@@ -49,11 +42,15 @@ class Answers:
 
     Attributes
     ----------
-    task, worker, label : integer arrays of shape (n_answers,), positions in the next three
-    tasks, workers, classes : arrays of the original values; tasks and workers in order of appearance,
-        classes sorted (text that looks like numbers, by number)
-    columns : which columns of a table were read as task, worker and label
-    weight : array (n_answers,), how much each answer counts, or None: all the same
+    task, worker, label : array of shape (n_answers,)
+        Integers, positions in the next three.
+    tasks, workers, classes : array
+        The original values; tasks and workers in order of appearance, classes sorted (text that looks like
+        numbers, by number).
+    columns : dict of str
+        Which columns of a table were read as task, worker and label.
+    weight : array of shape (n_answers,) or None
+        How much each answer counts; None if all count the same.
     """
 
     task: Codes
@@ -70,11 +67,12 @@ class Answers:
         try:
             values = np.asarray(weight, dtype=float)
         except (TypeError, ValueError) as error:
-            raise InputTypeError(f"weights must be numbers: {error}.") from error
+            raise InputTypeError(f"weights must be numbers: {error}.", "Give one number for each answer.") from error
         if values.shape != (len(self),) or not (values >= 0).all() or not 0 < values.sum() < 1e15:
             raise InputError(
                 f"weights holds one number of at least 0, not all 0, for each of the {len(self)} answers; got shape "
-                f"{values.shape}. Give them in the order of the answers."
+                f"{values.shape}.",
+                "Give them in the order of the answers.",
             )
         kept = values > 0
         task, worker, label = self.task[kept], self.worker[kept], self.label[kept]
@@ -86,8 +84,8 @@ class Answers:
         unknown = np.flatnonzero((position < 0) & (np.bincount(self.label, minlength=len(self.classes)) > 0))
         if unknown.size:
             raise InputError(
-                f"The label {plain(self.classes[unknown[0]])!r} is not among the classes {list(classes)}. Add it, or "
-                "drop it."
+                f"The label {plain(self.classes[unknown[0]])!r} is not among the classes {list(classes)}.",
+                "Add it, or drop it.",
             )
         return replace(self, label=position[self.label], classes=np.asarray(classes))
 
@@ -99,11 +97,57 @@ class Answers:
         """All that a fit sees: task, worker, label and weight of each answer."""
         return self.task, self.worker, self.label, self.weight
 
+    @property
+    def given(self) -> Codes:
+        """Number of answers by each worker."""
+        return np.bincount(self.worker, minlength=len(self.workers))
+
+    def matrix(self) -> Operand:
+        """The matrix B of shape (n_tasks, n_workers * n_classes): how often worker m answered k."""
+        return operand(self.one_hot())
+
+    def answered(self) -> sp.csr_array:
+        """Number of answers by each worker to each task, of shape (n_tasks, n_workers)."""
+        shape = len(self.tasks), len(self.workers)
+        return sp.csr_array((np.ones(len(self)), (self.task, self.worker)), shape=shape)
+
+    def known(self, gold: Gold | None) -> NDArray[np.int64] | None:
+        """The class of each task where a gold label says it, -1 elsewhere; None without any labels.
+
+        Gold labels of tasks that nobody answered are left out.
+        """
+        if gold is None:
+            return None
+        place, codes = matched(gold[0], self.tasks), matched(gold[1], self.classes)
+        found = place >= 0
+        check_gold(gold, codes, found, len(np.unique(place[found])) < found.sum(), self.classes)
+        known = np.full(len(self.tasks), -1, dtype=np.int64)
+        known[place[found]] = codes[found]
+        return known
+
+    def shares(self, known: NDArray[np.int64] | None = None) -> Floats:
+        """Shares of the votes of each task."""
+        return vote_shares(self.votes(), known)
+
+    def labels(self, probas: Floats) -> NDArray[Any]:
+        """The likeliest class of each task."""
+        return self.classes[probas.argmax(axis=1)]
+
+    def result(self, probas: Floats) -> pd.DataFrame:
+        """Table by task: label, confidence, entropy and number of answers."""
+        return result_table(self.tasks, self.classes, probas, np.bincount(self.task, minlength=len(self.tasks)))
+
+    def by_task(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values in the order of the tasks: as they are."""
+        return values
+
     def votes(self) -> NDArray[np.float64]:
         """Number, or weight, of the answers for each class, of shape (n_tasks, n_classes)."""
         shape = len(self.tasks), len(self.classes)
         if shape[0] * shape[1] > MOST_VOTE_CELLS:
-            raise InputError(f"{shape[1]} classes are too many for {shape[0]} tasks. Merge rare labels into 'other'.")
+            raise InputError(
+                f"{shape[1]} classes are too many for {shape[0]} tasks.", "Merge rare labels into 'other'."
+            )
         cells = np.bincount(
             self.task.astype(np.int64) * shape[1] + self.label, weights=self.weight, minlength=shape[0] * shape[1]
         )
@@ -134,14 +178,19 @@ def with_classes(answers: Answers, n_classes: int | None) -> Answers:
     if n_classes is None or n_classes == len(seen):
         return answers
     if n_classes < len(seen):
-        raise InputError(f"n_classes={n_classes}, but the answers hold {len(seen)}: {seen.tolist()}. Raise it.")
+        raise InputError(
+            f"n_classes={n_classes}, but the answers hold {len(seen)}: {seen.tolist()}.",
+            "Raise it.",
+            option="n_classes",
+        )
     seen_as = {plain_text(value): value for value in seen.tolist()}
     first = 0 if "0" in seen_as else 1
     wanted = [str(first + k) for k in range(min(n_classes, len(seen) + MOST_UNSEEN))]
     if n_classes > len(wanted) or not seen_as.keys() <= set(wanted):
         raise InputError(
-            f"n_classes={n_classes} needs classes numbered from 0 or 1 without many gaps; found {seen.tolist()}. Name "
-            "all of them instead: read_answers(data, classes=[...])."
+            f"n_classes={n_classes} needs classes numbered from 0 or 1 without many gaps; found {seen.tolist()}.",
+            "Name all of them instead: read_answers(data, classes=[...]).",
+            option="n_classes",
         )
     every = np.array([seen_as.get(text, text) for text in wanted], dtype=seen.dtype)
     position = {text: k for k, text in enumerate(wanted)}
@@ -149,8 +198,8 @@ def with_classes(answers: Answers, n_classes: int | None) -> Answers:
     return replace(answers, classes=every, label=label)
 
 
-def merge_answers(old: Answers, more: Answers) -> tuple[Answers, Codes]:
-    """Both together, old tasks and workers first, and the positions of the tasks that got more answers."""
+def merge_answers(old: Answers, more: Answers) -> tuple[Answers, NDArray[np.bool_]]:
+    """Both together, old tasks and workers first, and which tasks got more answers."""
     tasks = pd.Index(old.tasks).append(pd.Index(more.tasks).difference(pd.Index(old.tasks), sort=False))
     workers = pd.Index(old.workers).append(pd.Index(more.workers).difference(pd.Index(old.workers), sort=False))
     task, worker = tasks.get_indexer(more.tasks)[more.task], workers.get_indexer(more.workers)[more.worker]
@@ -167,7 +216,21 @@ def merge_answers(old: Answers, more: Answers) -> tuple[Answers, Codes]:
         old.columns,
         weight,
     )
-    return merged, np.unique(task)
+    return merged, np.bincount(task, minlength=len(tasks)) > 0
+
+
+def result_table(
+    tasks: Any, classes: NDArray[Any], probas: Floats, n_answers: NDArray[np.integer[Any]]
+) -> pd.DataFrame:
+    """Table by task: label, confidence (its probability), entropy (in bits) and number of answers."""
+    table = {
+        "task": tasks,
+        "label": classes[probas.argmax(axis=1)],
+        "confidence": probas.max(axis=1),
+        "entropy": entr(probas).sum(axis=1) / np.log(2),
+        "answers": n_answers,
+    }
+    return pd.DataFrame(table)
 
 
 def encode(values: Any, role: str) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -175,7 +238,7 @@ def encode(values: Any, role: str) -> tuple[NDArray[Any], NDArray[Any]]:
     try:
         codes, uniques = pd.factorize(values)
     except TypeError as error:
-        raise InputTypeError(f"A {role} is a list or a dict ({error}). Turn it into text first.") from error
+        raise InputTypeError(f"A {role} is a list or a dict ({error}).", "Turn it into text first.") from error
     if uniques.dtype.kind in "mM":  # or their tolist would give nanoseconds
         uniques = pd.Index(uniques).astype(object).to_numpy()
     return codes.astype(np.int32), np.asarray(uniques)
@@ -187,20 +250,20 @@ def make_answers(
     classes: Sequence[Any] | None,
     columns: dict[str, str],
 ) -> Answers:
-    """Answers of codes and values by role, the classes put in order: the given one, or sorted."""
+    """Answers from codes and values by role, the classes put in order: the given one, or sorted."""
     if not len(codes["label"]):
-        raise InputError("There are no answers in this data. Check the file, or what stands for a missing answer.")
+        raise InputError("There are no answers in this data.", "Check the file, or what stands for a missing answer.")
     seen = values["label"].tolist()
     ordered = _sort_classes(seen) if classes is None else list(classes)
     try:
         position = {value: i for i, value in enumerate(ordered)}
     except TypeError as error:
-        raise InputTypeError(f"A class is a list or a dict ({error}). Turn it into text first.") from error
+        raise InputTypeError(f"A class is a list or a dict ({error}).", "Turn it into text first.") from error
     if len(position) < len(ordered):
-        raise InputError(f"A class is listed twice among {ordered}. List each once.")
+        raise InputError(f"A class is listed twice among {ordered}.", "List each once.")
     unknown = [value for value in seen if value not in position]
     if unknown:
-        raise InputError(f"The label {unknown[0]!r} is not among the given classes {ordered}. Add it, or drop it.")
+        raise InputError(f"The label {unknown[0]!r} is not among the given classes {ordered}.", "Add it, or drop it.")
     kept = object_array(ordered)
     if values["label"].dtype != object and len({type(value) for value in ordered}) == 1:
         kept = kept.astype(values["label"].dtype)
@@ -229,50 +292,19 @@ def check_comparable(answers: Answers) -> None:
 
 
 def check_seen(workers: NDArray[Any], classes: NDArray[Any], n_seen: int, n_answers: int) -> None:
-    """Refuse ``n_answers`` by these ``workers`` from which nothing can be learnt; they hold ``n_seen`` classes."""
+    """Refuse ``n_answers`` by these ``workers``, with ``n_seen`` classes, if nothing can be learnt from them."""
     if len(workers) == 1:
         raise InputError(
-            f"All answers come from one worker, {plain(workers[0])!r}, so that there is "
-            "nothing to compare. Add the answers of others, or name the column that tells workers apart."
+            f"All answers come from one worker, {plain(workers[0])!r}, so that there is nothing to compare.",
+            "Add the answers of others, or name the column that tells workers apart.",
         )
     if len(classes) < 2:
         raise InputError(
-            f"Every answer is {plain(classes[0])!r}: with one class there is nothing to decide. Name the "
-            "column with the labels, or list all classes."
+            f"Every answer is {plain(classes[0])!r}: with one class there is nothing to decide.",
+            "Name the column with the labels, or list all classes.",
         )
     if n_seen >= max(n_answers, 3):
         raise InputError(
-            f"There are {n_seen} classes for {n_answers} answers, so that no two answers agree. "
-            "Name the column with the labels; free text or measurements must be grouped into classes first."
+            f"There are {n_seen} classes for {n_answers} answers, so that no two answers agree.",
+            "Name the column with the labels; free text or measurements must be grouped into classes first.",
         )
-
-
-def object_array(values: Sequence[Any]) -> NDArray[Any]:
-    """One-dimensional array of any values; np.array would turn tuples into rows and mixed types into text."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = list(values)
-    return array
-
-
-def plain_text(value: Any) -> str:
-    """Text of a value; whole numbers, however they are written, without a fraction."""
-    text = str(plain(value))
-    return text.split(".")[0] if WHOLE_NUMBER.fullmatch(text) else text
-
-
-def plain(value: Any) -> Any:
-    """Python's own number for a numpy one, so that messages show 1 and not np.int64(1)."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def listed(names: NDArray[Any]) -> str:
-    r"""The first names, as Python writes them, so that control characters are harmless.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> listed(np.array(["ann", "b\x1b"])), listed(np.arange(7))
-    ("'ann', 'b\\x1b'", '0, 1, 2, 3, 4 and 2 more')
-    """
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(repr(plain(name)) for name in names[:NAMED]) + more

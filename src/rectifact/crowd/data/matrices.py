@@ -12,27 +12,29 @@ from numpy.typing import NDArray
 from rectifact.core.arrays import to_host
 from rectifact.core.errors import InputError, InputTypeError
 from rectifact.core.validation import check_not_empty
-from rectifact.crowd.data.answers import WHOLE_NUMBER, Answers, encode, make_answers, plain, plain_text
+from rectifact.crowd.data.answers import Answers, encode, make_answers
+from rectifact.crowd.data.names import WHOLE_NUMBER, plain, plain_text
 
 __all__ = ["equal", "from_matrix", "from_sparse", "to_matrix", "whole_numbers"]
 
 
 def to_matrix(data: Any) -> NDArray[Any]:
-    """Whatever is no table as a numpy matrix: of numbers, or of objects."""
+    """Whatever is not a table as a numpy matrix, of numbers or of objects."""
     try:
         if isinstance(data, np.ma.MaskedArray):
             data = np.where(np.ma.getmaskarray(data), np.array(None), data.data)
         matrix = np.asarray(to_host(data) if array_api_compat.is_array_api_obj(data) else data)
     except (TypeError, RuntimeError) as error:
-        raise InputTypeError(f"These answers cannot be read ({error}). Give a dense matrix or a table.") from error
+        raise InputTypeError(f"These answers cannot be read ({error}).", "Give a dense matrix or a table.") from error
     except ValueError as error:
-        raise InputError("The answers are no matrix: its rows differ in length. Make them equally long.") from error
+        raise InputError("The rows of the answers differ in length.", "Make them equally long.") from error
     if matrix.dtype.kind == "c":
-        raise InputError("Complex data not supported: labels are classes. Take the real part, or name the classes.")
+        raise InputError("Complex data not supported: labels are classes.", "Take the real part, or name the classes.")
     if matrix.ndim != 2:
         raise InputError(
             "Answers are a table with the columns task, worker and label, the path of one, or a matrix of tasks by "
-            f"workers; got {type(data).__name__} of shape {matrix.shape}. Reshape your data."
+            f"workers; got {type(data).__name__} of shape {matrix.shape}.",
+            "Reshape your data.",
         )
     check_not_empty(matrix.shape)
     return matrix if matrix.dtype.kind in "biuf" else matrix.astype(object)
@@ -46,7 +48,7 @@ def from_matrix(
     classes: Sequence[Any] | None,
     columns: dict[str, str],
 ) -> Answers:
-    """Answers of a dense matrix; what ``missing`` says, and empty cells, are no answers."""
+    """Answers in a dense matrix; empty cells and what ``missing`` says are not answers."""
     absent = np.asarray(pd.isna(matrix))
     if matrix.dtype == object:
         matrix = whole_numbers(np.where(absent, np.array(None), matrix))
@@ -55,8 +57,9 @@ def from_matrix(
         minus_one = equal(matrix, -1)
         if minus_one.any() and {plain_text(value) for value in pd.unique(matrix[~absent])} == {"-1", "1"}:
             raise InputError(
-                "The labels are -1 and 1, and -1 may also mean 'no answer'. Say which: missing=np.nan (--missing nan) "
-                "if -1 is a label, missing=-1 (--missing -1) if it is no answer."
+                "The labels are -1 and 1, and -1 may also mean 'no answer'.",
+                "Say which: missing=np.nan if -1 is a label, missing=-1 if it means no answer.",
+                command="Say which: --missing nan if -1 is a label, --missing -1 if it means no answer.",
             )
         absent |= minus_one
     else:
@@ -68,7 +71,7 @@ def from_matrix(
 
 
 def equal(matrix: NDArray[Any], value: Any) -> NDArray[np.bool_]:
-    """Where the entries are ``value``, be it or they a number or the text of one."""
+    """Where the entries are ``value``; a number and its text are the same."""
     if matrix.dtype != object:
         try:
             return np.asarray(matrix == float(value), dtype=bool)
@@ -82,17 +85,20 @@ def equal(matrix: NDArray[Any], value: Any) -> NDArray[np.bool_]:
 
 
 def from_sparse(matrix: Any, missing: Any, classes: Sequence[Any] | None) -> Answers:
-    """Answers of a sparse matrix, whose classes are numbered from 1."""
+    """Answers in a sparse matrix, whose classes are numbered from 1."""
     if matrix.ndim != 2:
-        raise InputError(f"Sparse answers are a matrix of tasks by workers; got shape {matrix.shape}.")
+        raise InputError(
+            f"Sparse answers are a matrix of tasks by workers; got shape {matrix.shape}.", "Reshape your data."
+        )
     coo = sp.coo_array(matrix)
     absent = np.isnan(coo.data) | (coo.data == 0)
     absent |= equal(coo.data, missing)
     row, column, value = (array[~absent] for array in (coo.row, coo.col, coo.data))
     if (value < 1).any():
         raise InputError(
-            f"A sparse matrix of answers numbers its classes from 1, and 0 is no answer; found {plain(value.min())}. "
-            "Number the classes so, or say missing=."
+            "A sparse matrix of answers numbers its classes from 1, and 0 means no answer; found "
+            f"{plain(value.min())}.",
+            "Number the classes from 1, or say what is missing=.",
         )
     label, seen = encode(value, "label")
     codes = {"task": row.astype(np.int64), "worker": column.astype(np.int64), "label": label}

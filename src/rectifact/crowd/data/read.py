@@ -1,4 +1,4 @@
-"""Answers come in as tables, files or matrices; here they are told apart and read."""
+"""Reading answers from tables, files and matrices."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -13,26 +13,16 @@ import pyarrow as pa
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rectifact.core.errors import InputError, InputTypeError
-from rectifact.crowd.data.answers import (
-    Answers,
-    check_comparable,
-    encode,
-    make_answers,
-    object_array,
-    plain,
-    plain_text,
-)
+from rectifact.core.errors import FitWarning, InputError, InputTypeError
+from rectifact.crowd.data.answers import Answers, check_comparable, encode, make_answers
 from rectifact.crowd.data.matrices import equal, from_matrix, from_sparse, to_matrix, whole_numbers
+from rectifact.crowd.data.names import Gold, object_array, plain, refuse_strangers
 from rectifact.crowd.data.sources import is_source, refuse_source
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, find_gold_column, looks_long, read_table
 
-__all__ = ["Gold", "labelled", "match_gold", "matched", "read_answers", "read_gold", "read_more", "warn_of_empty"]
+__all__ = ["labelled", "read_answers", "read_gold", "read_more", "warn_of_empty"]
 
-Gold = tuple[NDArray[Any], NDArray[Any]]
-"""Tasks and their certain labels."""
-
-LEAVE_OUT_WIDE = "It has columns for task, worker and label, so that it is long: leave out wide=True (--wide)."
+LEAVE_OUT_WIDE = "It has columns for task, worker and label, so it is long: leave out wide=True."
 
 
 def read_answers(
@@ -49,21 +39,30 @@ def read_answers(
 
     Parameters
     ----------
-    data : one of
+    data : table, path or matrix
+        One of
 
         - a pandas, polars or pyarrow table with one answer per row;
         - the path of such a table as CSV, TSV (kept as text, so that ``007`` and ``NA`` survive) or Parquet;
-        - with ``wide=True``, a table or file with one row per task and one column per annotator;
+        - with ``wide=True``, a table or file with one row per task and one column per worker;
         - a dense matrix, tasks by workers;
-        - a scipy sparse matrix, tasks by workers, whose classes are numbered from 1: 0 is no answer.
-    task, worker, label : names of the columns, where they are not ``task``, ``worker``, ``label`` or a name
-        that MTurk, Label Studio, Argilla, Prodigy and their like use. In a wide table ``task`` names the
-        column that is no annotator; without one, rows are numbered.
-    wide : whether a table has one column per annotator
-    missing : what stands for no answer, besides an empty cell. ``"auto"`` takes NaN and -1 in a matrix or a wide
-        table, and asks if all labels are -1 and 1; ``np.nan`` takes NaN alone, and -1 is a label then. Rows of a
-        long table without a label are skipped, and a UserWarning says how many.
-    classes : all classes in the order wanted, also those that nobody chose
+        - a scipy sparse matrix, tasks by workers, whose classes are numbered from 1: 0 means no answer.
+    task, worker, label : str, default None
+        Names of the columns, where they are not ``task``, ``worker``, ``label`` or a name that MTurk, Label Studio,
+        Argilla, Prodigy and similar tools use. In a wide table ``task`` names the column that is not a worker;
+        without one, rows are numbered.
+    wide : bool, default False
+        Whether a table has one column per worker.
+    missing : any, default "auto"
+        What stands for no answer, besides an empty cell. ``"auto"`` takes NaN and -1 in a matrix or a wide table, and
+        asks if all labels are -1 and 1; ``np.nan`` takes NaN alone, so that -1 is a label. Rows of a long table
+        without a label are skipped, and a warning says how many.
+    classes : sequence, default None
+        All classes in the order wanted, also those that nobody chose.
+
+    Returns
+    -------
+    Answers
 
     Examples
     --------
@@ -79,7 +78,9 @@ def read_answers(
 
 def _coded(data: Any, names: dict[str, str | None], wide: bool, missing: Any, classes: Sequence[Any] | None) -> Answers:
     if np.ndim(missing) != 0 or (classes is not None and np.ndim(np.asarray(classes, dtype=object)) == 0):
-        raise InputTypeError("missing is one value that stands for no answer, and classes a list of all classes.")
+        raise InputTypeError(
+            "missing is one value, and classes a list.", "Give what stands for no answer, and a list of all classes."
+        )
     if isinstance(data, Answers):
         return data if classes is None else data.recoded(object_array(classes))
     if is_source(data):
@@ -95,7 +96,11 @@ def _coded(data: Any, names: dict[str, str | None], wide: bool, missing: Any, cl
         if not wide:
             return _from_long(frame, names, missing, classes)
         if names["worker"] is not None or names["label"] is not None:
-            raise InputError("A wide table has one column per worker, so that only its task column has a name to give.")
+            raise InputError(
+                "A wide table has one column per worker: only its task column can be named.",
+                "Leave out worker and label.",
+                command="Leave out --worker and --label.",
+            )
         return _from_wide(frame, names["task"], missing, classes)
     matrix = to_matrix(data)
     return from_matrix(matrix, np.arange(matrix.shape[0]), np.arange(matrix.shape[1]), missing, classes, {})
@@ -107,7 +112,7 @@ def _open_frame(data: Any, wide: bool) -> Any:
     try:
         return nw.from_native(data, eager_only=True, pass_through=False)
     except ValueError as error:
-        raise InputError(f"The columns cannot be told apart: {error}. Give each a name of its own.") from error
+        raise InputError(f"The columns cannot be told apart: {error}.", "Give each a name of its own.") from error
 
 
 def read_more(
@@ -118,23 +123,8 @@ def read_more(
     if workers is None:
         return answers
     position = pd.Index(workers).get_indexer(pd.Index(answers.workers))
-    unknown = answers.workers[position < 0]
-    if len(unknown):
-        raise InputError(
-            f"{len(unknown)} workers were not in the data of fit, first {plain(unknown[0])!r}. Leave their answers "
-            "out, or take them in with partial_fit."
-        )
+    refuse_strangers(answers.workers[position < 0])
     return replace(answers, worker=position[answers.worker], workers=workers)
-
-
-def matched(values: NDArray[Any], known: Any) -> NDArray[Any]:
-    """Positions of ``values`` in ``known``, -1 where there is none; a number and its text are the same."""
-    position = pd.Index(known).get_indexer(pd.Index(values))
-    by_text = pd.Index([plain_text(value) for value in known]).drop_duplicates()
-    if (position < 0).any() and len(by_text) == len(known):
-        texts = by_text.get_indexer(pd.Index([plain_text(value) for value in values]))
-        position = np.where(position < 0, texts, position)
-    return position
 
 
 def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
@@ -146,7 +136,7 @@ def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
         try:
             data = read_table(Path(data))
         except InputError as error:
-            raise InputError(f"The gold labels cannot be read. {error}") from error
+            raise InputError(f"The gold labels cannot be read. {error.what}", error.remedy) from error
     if isinstance(data, Mapping):
         data = pd.Series(data)
     if isinstance(data, pd.Series):
@@ -156,32 +146,16 @@ def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
         own = columns or {}
         task, label = (find_gold_column(frame.columns, role, own.get(role)) for role in ("task", "label"))
         return frame.get_column(task).to_numpy(), frame.get_column(label).to_numpy()
-    raise InputTypeError(f"gold is a dict or Series of labels by task, a table, or a file; got {type(data).__name__}.")
-
-
-def match_gold(gold: Gold, answers: Answers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Certain labels as task and class codes, sorted by task; those of tasks that nobody answered are left out."""
-    tasks, labels = gold
-    task, label = matched(tasks, answers.tasks), matched(labels, answers.classes)
-    unknown = np.flatnonzero((label < 0) & (task >= 0))
-    if unknown.size:
-        raise InputError(
-            f"The gold label {plain(labels[unknown[0]])!r} of task {plain(tasks[unknown[0]])!r} is none of the "
-            f"classes {answers.classes.tolist()}. Correct it, or add it with read_answers(data, classes=[...])."
-        )
-    if not (task >= 0).any():
-        raise InputError("No task with a gold label was answered. Check that both name the tasks alike.")
-    order = np.argsort(task[task >= 0], kind="stable")
-    task, label = task[task >= 0][order], label[task >= 0][order]
-    if (np.diff(task) == 0).any():
-        raise InputError("A task has two gold labels. Keep one of them.")
-    return task, label
+    raise InputTypeError(
+        f"gold is a dict or Series of labels by task, a table, or a file; got {type(data).__name__}.",
+        "Give one of these.",
+    )
 
 
 def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: Sequence[Any] | None) -> Answers:
     columns = {role: find_column(frame.columns, role, name) for role, name in given.items()}
     if len(set(columns.values())) < len(columns):
-        raise InputError(f"Task, worker and label are three columns; got {columns}. Name each of them.")
+        raise InputError(f"Task, worker and label are three columns; got {columns}.", "Name each of them.")
     kept, n_empty = labelled(frame.get_column(columns["label"]).to_numpy(), missing)
     warn_of_empty(n_empty, stacklevel=5)
     if not kept.all():
@@ -196,8 +170,9 @@ def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: 
             }
             place = ", ".join(f"{other}={value!r}" for other, value in row.items())
             raise InputError(
-                f"{lost.size} answers have no {role}, first {place} (row {np.flatnonzero(kept)[lost[0]] + 1}). "
-                f"Drop them: frame.dropna(subset=[{columns[role]!r}])."
+                f"{lost.size} answers have no {role}, first {place} (row {np.flatnonzero(kept)[lost[0]] + 1}).",
+                f"Drop them: frame.dropna(subset=[{columns[role]!r}]).",
+                command="Drop these rows.",
             )
     return make_answers(codes, values, classes, columns)
 
@@ -219,7 +194,7 @@ def labelled(labels: NDArray[Any], missing: Any) -> tuple[NDArray[np.bool_], int
 def warn_of_empty(n_empty: int, *, stacklevel: int) -> None:
     """Say how many answers without a label were left out; ``stacklevel`` counts from the caller."""
     if n_empty:
-        warnings.warn(f"{n_empty} answers without a label were skipped.", UserWarning, stacklevel=stacklevel + 1)
+        warnings.warn(FitWarning(f"{n_empty} answers without a label were skipped."), stacklevel=stacklevel + 1)
 
 
 def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any] | None) -> Answers:
@@ -229,10 +204,12 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
     tasks = frame.get_column(column).to_numpy() if known else np.arange(len(frame))
     codes, values = encode(tasks, "task")
     if len(values) < len(tasks) or (codes < 0).any():
-        remedy = LEAVE_OUT_WIDE if looks_long(frame.columns) else "Merge them."
-        raise InputError(f"A wide table has one row for each task; here a task is empty or has two rows. {remedy}")
+        what = "A wide table has one row for each task; here a task is empty or has two rows."
+        raise _not_wide(what) if looks_long(frame.columns) else InputError(what, "Merge them.")
     if not workers:
-        raise InputError("A wide table has one column per worker; here is none beside the task. Check the separator.")
+        raise InputError(
+            "A wide table has one column per worker; there is none besides the task.", "Check the separator."
+        )
     matrix = np.empty((len(frame), len(workers)), dtype=object)
     for j, name in enumerate(workers):
         matrix[:, j] = frame.get_column(name).to_list()
@@ -243,13 +220,16 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
 
 
 def _check_annotators(matrix: NDArray[Any], names: list[Any], long: bool) -> None:
-    """Refuse a column that shares no label with the others: it is no annotator but a text or a number."""
+    """Refuse a column that shares no label with the others: it holds texts or numbers, not a worker's answers."""
     seen = [{value for value in column if value not in (None, "")} for column in matrix.T]
     for j, labels in enumerate(seen):
         others = set().union(*(seen[:j] + seen[j + 1 :]))
         if labels and others and not labels & others:
-            remedy = f"Name it as the task (task={names[j]!r}, --task {names[j]}) or drop it."
-            raise InputError(
-                f"The column {names[j]!r} shares no label with the others, so that it seems to be no annotator. "
-                f"{LEAVE_OUT_WIDE if long else remedy}"
-            )
+            what = f"The column {names[j]!r} shares no label with the others, so it does not seem to be a worker."
+            remedy = f"Name it as the task (task={names[j]!r}), or drop it."
+            command = f"Name it as the task (--task {names[j]}), or drop it."
+            raise _not_wide(what) if long else InputError(what, remedy, command=command)
+
+
+def _not_wide(what: str) -> InputError:
+    return InputError(what, LEAVE_OUT_WIDE, command=LEAVE_OUT_WIDE.replace("wide=True", "--wide"))

@@ -1,4 +1,4 @@
-"""Answers that are more than a machine holds, in lazy parts: dask dataframes, folders and lists of Parquet files."""
+"""Where partitioned answers come from: Dask dataframes, folders and lists of Parquet files."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,14 +15,14 @@ from rectifact.core.errors import InputError
 from rectifact.crowd.data.tables import find_column
 from rectifact.io.files import natural, reading
 
-__all__ = ["Partitions", "is_source", "needs_dask", "open_source", "refuse_source"]
+__all__ = ["Source", "is_source", "needs_dask", "open_source", "refuse_source"]
 
 MOST_ROWS = 1 << 20
 """Rows of a Parquet file that are read together; a file of more is read by its row groups."""
 
 
 @dataclass(frozen=True)
-class Partitions:
+class Source:
     """Lazy pandas tables of answers, and which of their columns are task, worker and label."""
 
     parts: tuple[Any, ...]
@@ -30,7 +30,7 @@ class Partitions:
 
 
 def is_source(data: Any) -> bool:
-    """Whether the answers are to be read in parts: a dask dataframe, a folder, a pattern or a list of files.
+    """Whether the answers are partitioned: a Dask dataframe, a folder, a pattern or a list of files.
 
     Examples
     --------
@@ -48,28 +48,26 @@ def is_source(data: Any) -> bool:
 
 
 def refuse_source(data: Any) -> None:
-    """Say who takes answers in parts, where they cannot be taken."""
-    what = (
-        f"{str(data)!r} is a folder"
-        if isinstance(data, str | Path) and Path(data).is_dir()
-        else "These are answers in parts"
-    )
+    """Say who takes partitioned answers, where they cannot be taken."""
+    folder = isinstance(data, str | Path) and Path(data).is_dir()
+    what = f"{str(data)!r} is a folder" if folder else "These answers are partitioned"
     raise InputError(
-        f"{what}, which DawidSkene().fit and MajorityVote().fit read from Parquet files or a dask dataframe. Here one "
-        "table is needed: name a file, or call compute()."
+        f"{what}, and one table is needed here.",
+        "Name a file, or call compute(); DawidSkene().fit and MajorityVote().fit read folders and Dask dataframes.",
+        command="Name a file.",
     )
 
 
-def open_source(data: Any, names: dict[str, str | None]) -> Partitions:
-    """Find the columns, and what to read; the answers themselves are read by the machines that take them up."""
+def open_source(data: Any, names: dict[str, str | None]) -> Source:
+    """Find the columns, and what to read; the answers themselves are read where they are needed."""
     needs_dask()
     from dask import delayed
 
     if nw.dependencies.is_dask_dataframe(data):
         columns = _roles(list(data.columns), names)
-        return Partitions(tuple(data[list(columns.values())].to_delayed()), columns)
+        return Source(tuple(data[list(columns.values())].to_delayed()), columns)
     if isinstance(data, pd.DataFrame):  # in memory already, and small
-        return Partitions((delayed(data),), _roles(list(data.columns), names))
+        return Source((delayed(data),), _roles(list(data.columns), names))
     return _open_files(_files(data), names)
 
 
@@ -77,38 +75,40 @@ def needs_dask() -> None:
     """Say which extra is missing."""
     if find_spec("dask") is None or find_spec("distributed") is None:
         raise InputError(
-            "Answers in several files are read with dask, which is not there: pip install 'rectifact[dask]'."
+            "Answers in several files are read with Dask, which is not installed.",
+            "Install it: pip install 'rectifact[dask]'.",
         )
 
 
 def _roles(found: list[str], names: dict[str, str | None]) -> dict[str, str]:
     columns = {role: find_column(found, role, name) for role, name in names.items()}
     if len(set(columns.values())) < len(columns):
-        raise InputError(f"Task, worker and label are three columns; got {columns}. Name each of them.")
+        raise InputError(f"Task, worker and label are three columns; got {columns}.", "Name each of them.")
     return columns
 
 
 def _files(data: Any) -> list[Path]:
-    """Parquet files of a list, a folder or a pattern; a folder of folders is none."""
+    """Parquet files in a list, a folder or a pattern; not those in folders within a folder."""
     if isinstance(data, str | Path):
         path = Path(data)
         folder, pattern = (path, "*.parquet") if path.is_dir() else (path.parent, path.name)
         files = sorted(folder.glob(pattern), key=natural)
         if not files:
             if path.is_dir():
-                raise InputError(f"{str(path)!r} is a folder without .parquet files. Name a file or another folder.")
-            raise InputError(f"There is no file {str(path)!r}. Check the pattern and the folder.")
+                raise InputError(f"{str(path)!r} is a folder without .parquet files.", "Name a file or another folder.")
+            raise InputError(f"There is no file {str(path)!r}.", "Check the pattern and the folder.")
     else:
         files = [Path(item) for item in data]
     for file in files:
         if file.suffix.lower() not in {".parquet", ".parq", ".pq"}:
             raise InputError(
-                f"Several files of answers are Parquet files; {str(file)!r} is none. Convert it, or read it alone."
+                f"Several files of answers must be Parquet files; {str(file)!r} is not one.",
+                "Convert it, or read it alone.",
             )
-    return [file.absolute() for file in files]  # a worker may have another folder to start from
+    return [file.absolute() for file in files]  # the working folder of a Dask worker may be another one
 
 
-def _open_files(files: list[Path], names: dict[str, str | None]) -> Partitions:
+def _open_files(files: list[Path], names: dict[str, str | None]) -> Source:
     from dask import delayed
 
     read, parts = delayed(_read_groups, pure=False), []
@@ -121,11 +121,11 @@ def _open_files(files: list[Path], names: dict[str, str | None]) -> Partitions:
         absent = [name for name in columns.values() if name not in here]
         if absent:
             raise InputError(
-                f"{str(file)!r} has no column {absent[0]!r}, as other files have. Leave it out, or correct it."
+                f"{str(file)!r} has no column {absent[0]!r}, unlike other files.", "Leave it out, or correct it."
             )
         rows = [found.metadata.row_group(i).num_rows for i in range(found.metadata.num_row_groups)]
         parts += [read(file, groups, list(columns.values())) for groups in _groups(rows)]
-    return Partitions(tuple(parts), columns)
+    return Source(tuple(parts), columns)
 
 
 def _groups(rows: Sequence[int]) -> list[list[int]]:

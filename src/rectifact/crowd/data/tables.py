@@ -1,4 +1,4 @@
-"""Other people's tables: their file formats and the names they give their columns."""
+"""Tables of answers: file formats, and the names that annotation tools give the columns."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +41,9 @@ def read_table(path: Path, names: dict[str, str | None] | None = None) -> pa.Tab
         if path.is_dir():
             raise IsADirectoryError
     if expected is None:
-        raise InputError(f"{str(path)!r} should end in .csv, .tsv or .parquet, so that its format is known. Rename it.")
+        raise InputError(
+            f"{str(path)!r} should end in .csv, .tsv or .parquet, so that its format is known.", "Rename it."
+        )
     with reading(path, expected):
         if expected == "Parquet":
             if names is None:
@@ -65,7 +67,9 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
     """
     if given is not None:
         if given not in columns:
-            raise InputError(f"There is no column {given!r} for the {role} among {list(columns)}. Check the spelling.")
+            raise InputError(
+                f"There is no column {given!r} for the {role} among {list(columns)}.", "Check the spelling."
+            )
         return given
     names = COLUMN_NAMES[role]
     if role == "label" and _first_named(columns, ("_task_hash", "_input_hash")) is not None:
@@ -76,12 +80,14 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
     fields = [column for column in columns if role == "label" and str(column).lower().startswith("answer.")]
     if len(fields) == 1:
         return fields[0]
-    hint = " A table with one column per annotator is read with wide=True (--wide)." if role == "worker" else ""
+    remedy, command = f"Name it: {role}='...'.", f"Name it: --{role}."
     if len(columns) == 1:
-        hint = " The file may be separated by something else than its name says."
-    raise InputError(
-        f"No column for the {role} among {list(columns)}. Name it: {role}='...' (--{role} on the command line).{hint}"
-    )
+        hint = " The separator may not be the one that the name of the file suggests."
+        remedy, command = remedy + hint, command + hint
+    elif role == "worker":
+        remedy += " A table with one column per worker is read with wide=True."
+        command += " A table with one column per worker is read with --wide."
+    raise InputError(f"No column for the {role} among {list(columns)}.", remedy, command=command)
 
 
 def find_gold_column(columns: Sequence[str], role: str, own: str | None) -> str:
@@ -97,7 +103,7 @@ def find_gold_column(columns: Sequence[str], role: str, own: str | None) -> str:
         names = ("truth", "gold", "true_label", *names, "correct")
     found = _first_named(columns, names)
     if found is None:
-        raise InputError(f"No column for the {role} of the gold labels among {list(columns)}. Call it {role!r}.")
+        raise InputError(f"No column for the {role} of the gold labels among {list(columns)}.", f"Call it {role!r}.")
     return found
 
 

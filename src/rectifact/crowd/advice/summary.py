@@ -1,0 +1,34 @@
+"""What is shown about a fitted aggregator: its tables and its findings, each made once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from rectifact.crowd.advice.diagnosis import Finding
+
+__all__ = ["Summary", "summary_of"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Tables and findings for the command line and the report to show.
+
+    Attributes
+    ----------
+    result : DataFrame
+        By task; a Dask dataframe for partitioned answers.
+    workers : DataFrame
+        By worker.
+    findings : list of Finding
+        The worst first; for partitioned answers, those about workers alone.
+    """
+
+    result: Any
+    workers: pd.DataFrame
+    findings: list[Finding]
+
+
+def summary_of(model: Any) -> Summary:
+    """Summary of a fitted aggregator."""
+    return Summary(model.result(), model.worker_report(), model._findings())

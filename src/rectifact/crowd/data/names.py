@@ -1,0 +1,111 @@
+"""Names of tasks, workers and classes: their texts, and finding one name among others."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rectifact.core.errors import InputError
+
+__all__ = [
+    "NAMED",
+    "WHOLE_NUMBER",
+    "Gold",
+    "check_gold",
+    "listed",
+    "matched",
+    "object_array",
+    "plain",
+    "plain_text",
+    "refuse_strangers",
+]
+
+Gold = tuple[NDArray[Any], NDArray[Any]]
+"""Tasks and their certain labels."""
+
+NAMED = 5
+"""Workers or classes that a message names, before it says how many more there are."""
+
+WHOLE_NUMBER = re.compile(r"-?\d+(\.0*)?")
+
+
+def object_array(values: Sequence[Any]) -> NDArray[Any]:
+    """One-dimensional array of any values; np.array would turn tuples into rows and mixed types into text."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = list(values)
+    return array
+
+
+def plain_text(value: Any) -> str:
+    """Text of a value; whole numbers, however they are written, without a fraction."""
+    text = str(plain(value))
+    return text.split(".")[0] if WHOLE_NUMBER.fullmatch(text) else text
+
+
+def plain(value: Any) -> Any:
+    """Python's own number for a numpy one, so that messages show 1 and not np.int64(1)."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def listed(names: NDArray[Any]) -> str:
+    r"""The first names, as Python writes them, so that control characters are harmless.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> listed(np.array(["ann", "b\x1b"])), listed(np.arange(7))
+    ("'ann', 'b\\x1b'", '0, 1, 2, 3, 4 and 2 more')
+    """
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(repr(plain(name)) for name in names[:NAMED]) + more
+
+
+def matched(values: NDArray[Any], known: Any) -> NDArray[Any]:
+    """Positions of ``values`` in ``known``, -1 where there is none; a number and its text are the same."""
+    position = pd.Index(known).get_indexer(pd.Index(values))
+    by_text = pd.Index([plain_text(value) for value in known]).drop_duplicates()
+    if (position < 0).any() and len(by_text) == len(known):
+        texts = by_text.get_indexer(pd.Index([plain_text(value) for value in values]))
+        position = np.where(position < 0, texts, position)
+    return position
+
+
+def check_gold(
+    gold: Gold, codes: NDArray[Any], found: NDArray[np.bool_], repeated: bool, classes: NDArray[Any]
+) -> None:
+    """Refuse gold labels that cannot be used.
+
+    Parameters
+    ----------
+    gold : Gold
+    codes : array
+        Classes of the labels, -1 for one that is not among the ``classes``.
+    found : array of bool
+        Which of the tasks were answered.
+    repeated : bool
+        Whether one of these tasks has two labels.
+    classes : array
+    """
+    unknown = np.flatnonzero((codes < 0) & found)
+    if unknown.size:
+        task, label = (plain(part[unknown[0]]) for part in gold)
+        raise InputError(
+            f"The gold label {label!r} of task {task!r} is none of the classes {classes.tolist()}.",
+            "Correct it, or leave it out.",
+        )
+    if not found.any():
+        raise InputError("No task with a gold label was answered.", "Check that both name the tasks alike.")
+    if repeated:
+        raise InputError("A task has two gold labels.", "Keep one of them.")
+
+
+def refuse_strangers(workers: NDArray[Any]) -> None:
+    """Refuse ``workers`` whose confusion matrices are not known."""
+    if len(workers):
+        raise InputError(
+            f"{len(workers)} workers were not in the data of fit, first {plain(workers[0])!r}.",
+            "Leave their answers out, or take them in with partial_fit.",
+        )
