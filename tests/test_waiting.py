@@ -101,7 +101,7 @@ def mixtures(rng):
 
 @pytest.fixture
 def as_on_cuda(monkeypatch, place):
-    """Small inverses by the way that CUDA tensors go, also on the CPU."""
+    """Small inverses as CUDA tensors take them, also on the CPU."""
     if place == "cpu":
         monkeypatch.setattr("rectifact.core.linalg.on_cuda", torch.is_tensor)
 

@@ -23,7 +23,7 @@ def test_every_line_is_a_document_named_by_its_number(tmp_path, content, encodin
     assert names.tolist() == ["1", "2", "5"]
 
 
-def test_only_ends_of_lines_part_documents(tmp_path):
+def test_only_line_ends_separate_documents(tmp_path):
     lines = ["=cmd()", "שלום עולם", "数据 été", "a\x0bb\x0cc\x85d\u2028e", '"quoted, text"\tand more']
     (tmp_path / "odd").write_text("\n".join(lines), encoding="utf-8")
     documents, names = read_documents(tmp_path / "odd")
@@ -51,7 +51,7 @@ def test_a_folder_has_one_document_per_text_file(tmp_path):
         (b"\xef\xbb\xbfone\ntwo\x00", 2),
     ],
 )
-def test_other_encodings_are_refused_with_the_place(tmp_path, content, line):
+def test_other_encodings_are_refused_with_the_line(tmp_path, content, line):
     (tmp_path / "x.txt").write_bytes(content)
     for path in (tmp_path / "x.txt", tmp_path):
         with pytest.raises(InputError, match=rf"x.txt' is not UTF-8 text, see its line {line}. Save it as plain text"):
@@ -84,7 +84,7 @@ def test_counts_are_those_of_a_plain_loop():
     assert_array_equal(counted.X.toarray(), [[text.count(word) for word in kept] for text in texts])
 
 
-def test_tfidf_weighs_rare_words_more_and_scales_documents():
+def test_tfidf_weights_rare_words_more_and_scales_documents():
     documents = ["sea sea ship", "sea wind", "wind road"] * 2
     counted = count_words(documents, max_share=1)
     weighed = count_words(documents, max_share=1, tfidf=True)

@@ -131,7 +131,7 @@ def test_one_computation_per_batch(computations: list[str]) -> None:
         assert computations == ["compute"]
 
 
-def test_transform_computes_nothing_and_refuses_later(computations: list[str]) -> None:
+def test_transform_computes_nothing_and_reports_bad_entries_later(computations: list[str]) -> None:
     X = samples()
     model = ANDNMF(4, random_state=0).fit(X)
     bad = X.copy()
@@ -166,7 +166,7 @@ def test_errors_say_what_to_do() -> None:
         ANDNMF(4).fit(lazy(0 * X))
 
 
-def test_sparse_chunks_whole_numbers_and_empty_chunks_are_taken() -> None:
+def test_sparse_integer_and_empty_chunks_are_accepted() -> None:
     counts = np.random.default_rng(0).poisson(samples(600).clip(0) * 200)
     one = ANDNMF(4, random_state=0).fit(counts.astype(float))
     blocks = lazy(counts, 150)

@@ -5,6 +5,7 @@ from numpy.testing import assert_allclose
 from sklearn.decomposition import FastICA
 
 from rectifact.core.arrays import device, to_host
+from rectifact.core.linalg import successive_projection
 from rectifact.core.operand import operand
 from rectifact.core.rectify import relu
 from rectifact.datasets import make_topics
@@ -56,6 +57,12 @@ def test_spa_finds_pure_samples(rng):
     parts = rng.random((4, 20))
     weights = np.vstack([rng.dirichlet(np.ones(4), size=100), np.eye(4)])
     assert part_errors(spa_start(leading(weights @ parts, 4)), parts).max() < 1e-10
+
+
+def test_spa_chooses_the_samples_of_successive_projection(rng, to_xp):
+    space = leading(to_xp(rng.standard_normal((50, 12))), 6)
+    chosen = to_host(space.coordinates)[to_host(successive_projection(space.coordinates, 6))]
+    assert_allclose(to_host(spa_start(space)), chosen @ to_host(space.Vt), atol=1e-10)
 
 
 def test_anchor_words_are_found_in_counts(rng):

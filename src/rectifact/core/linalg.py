@@ -73,7 +73,7 @@ def on_cuda(array: Array) -> bool:
 
 
 def solve(A: Array, B: Array) -> Array:
-    """``A^-1 B`` for one or many regular matrices; on a device without waiting to be told that they were.
+    """``A^-1 B`` for one or many regular matrices; on a device without waiting for the check that they are.
 
     Examples
     --------
@@ -88,9 +88,9 @@ def solve(A: Array, B: Array) -> Array:
 
 
 def gram_inverse(G: Array) -> Array:
-    """Inverse of a Gram matrix on a CUDA device, in double precision, with a trace of a ridge for lower rank.
+    """Inverse of a Gram matrix on a CUDA device, in double precision, with a tiny ridge in case of lower rank.
 
-    By Cholesky factors, without a look at the result: the host does not wait for the device.
+    It takes Cholesky factors without checking them, so that the host does not wait for the device.
     """
     if array_api_compat.is_cupy_array(G):
         xp = namespace(G)
@@ -101,8 +101,8 @@ def gram_inverse(G: Array) -> Array:
 
     wide = G.to(torch.float64, copy=True)
     wide.diagonal().add_(1e-12 * torch.trace(wide))
-    root, _ = torch.linalg.cholesky_ex(wide)
-    return torch.cholesky_inverse(root).to(G.dtype)
+    factor, _ = torch.linalg.cholesky_ex(wide)
+    return torch.cholesky_inverse(factor).to(G.dtype)
 
 
 def solve_gram(G: Array, B: Array, share: Callable[[Array], Array] | None = None) -> Array:
@@ -140,9 +140,9 @@ def solve_gram(G: Array, B: Array, share: Callable[[Array], Array] | None = None
 def pseudo_inverse(H: Array) -> Array:
     """Moore-Penrose inverse, through the smaller Gram matrix where that is accurate.
 
-    A Gram matrix squares the condition number. Where its smallest eigenvalue says that half the
-    digits or more would be lost, or that ``H`` has not full rank, the slower SVD is taken instead. On a CUDA device,
-    always through :func:`gram_inverse`.
+    A Gram matrix squares the condition number. Where its smallest eigenvalue says that half the digits or more would be
+    lost, or that ``H`` does not have full rank, the slower SVD is taken instead. A CUDA device always takes
+    :func:`gram_inverse`.
 
     Examples
     --------
@@ -209,11 +209,12 @@ def nnls_gram(gram: NDArray[Any], cross: NDArray[Any]) -> NDArray[Any]:
     Column j of the result minimises ``1/2 x' gram x - x' cross[:, j]`` over ``x >= 0``: with
     ``gram = A' A`` and ``cross = A' Y`` that is ``||A x - y_j||``. Block principal pivoting of Kim and
     Park (SIAM J. Sci. Comput. 33(6), 2011); columns with the same support are solved together. Columns
-    it does not settle, because ``gram`` is singular or close to it, go to scipy's active set solver.
+    that it does not settle, because ``gram`` is singular or close to it, go to scipy's active set solver.
 
     Parameters
     ----------
-    gram : array of shape (k, k), symmetric positive semidefinite
+    gram : array of shape (k, k)
+        Symmetric and positive semidefinite.
     cross : array of shape (k, n)
 
     Returns

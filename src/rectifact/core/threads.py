@@ -6,8 +6,9 @@ the run time on quiet cores and fifty times on busy ones were measured for a gra
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 __all__ = ["one_blas_thread", "single_thread", "small_products"]
 
@@ -17,7 +18,13 @@ LARGE_PRODUCT = 1e8
 
 def one_blas_thread() -> AbstractContextManager[object]:
     """Keep BLAS to one thread, in the whole process: enter it in the main thread, around the work of others."""
-    return threadpool_limits(1, user_api="blas")
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """BLAS libraries of this process; the search takes milliseconds, as long as a small fit."""
+    return ThreadpoolController()
 
 
 def small_products(multiplications: float) -> AbstractContextManager[object]:

@@ -159,8 +159,8 @@ def _third_moments(rows: Array, rotation: Array) -> Array:
 def spa_start(space: Subspace) -> Array:
     """Samples that are nearly pure: the successive projection algorithm [2] in the leading subspace.
 
-    Takes the sample of largest norm, removes its direction from all, and so on. Samples stay where they are: what is
-    removed is a small projector, and each step is one total.
+    Takes the sample of largest norm, removes its direction from all, and so on. Samples stay where they are: the
+    directions that are left have a small orthonormal basis, and each step is one total.
 
     Returns
     -------
@@ -168,20 +168,22 @@ def spa_start(space: Subspace) -> Array:
     """
     like, samples = space.s, operand(space.coordinates)
     xp, chosen = namespace(like), []
-    projector = xp.eye(space.rank, dtype=like.dtype, device=like.device)
+    left = first = xp.eye(space.rank, dtype=like.dtype, device=like.device)
     for _ in range(space.rank):
-        _, row = samples.total(_longest, projector, combine=_longer)
+        _, row = samples.total(_longest, left, combine=_longer)
         chosen.append(row)
-        longest = row @ projector
-        direction = longest / xp.clip(xp.linalg.vector_norm(longest), eps(like) ** 4, None)
-        projector = projector - (projector @ direction.T) * direction
+        longest, axis = row @ left, first[:1, : left.shape[1]]
+        # The reflection that turns the longest row to the first axis, which is then dropped (Householder).
+        mirror = longest + xp.where(longest[:, :1] < 0, -axis, axis) * xp.linalg.vector_norm(longest)
+        mirror = mirror / xp.clip(xp.linalg.vector_norm(mirror), eps(like) ** 4, None)
+        left = (left - 2 * (left @ mirror.T) * mirror)[:, 1:]
     return xp.concat(chosen) @ space.Vt
 
 
-def _longest(rows: Array, projector: Array) -> tuple[Array, Array]:
-    """Squared length of the row that the projector leaves longest, and the row itself; without waiting for a device."""
+def _longest(rows: Array, left: Array) -> tuple[Array, Array]:
+    """Squared length of the row that is longest in the basis ``left``, and the row; without waiting for a device."""
     xp = namespace(rows)
-    lengths = xp.sum((rows @ projector) ** 2, axis=1)
+    lengths = xp.sum((rows @ left) ** 2, axis=1)
     return xp.max(lengths), xp.take(rows, xp.reshape(xp.argmax(lengths), (1,)), axis=0)
 
 
