@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from rectifact import InputError, __version__
 from rectifact.bench.crowd import METHODS
-from rectifact.cli import terminal
+from rectifact.cli import bench, demo, terminal
 from rectifact.cli.wording import on_command_line
 from rectifact.datasets import load_crowd, make_crowd, make_dots, make_topics
 from rectifact.metrics import part_errors
@@ -253,7 +253,6 @@ def test_a_closed_output_is_one_sentence_or_none(answers, tmp_path):
 
 def test_brackets_are_shown_as_they_are(run, tmp_path, monkeypatch):
     terminal.show(terminal.rows_table("a [red]title[/red]", [{"[bold]column": "[/] cell \\"}]))
-    demo = sys.modules["rectifact.cli.demo"]
     for name in ("_labels", "_parts", "_embed", "_cluster"):
         monkeypatch.setattr(demo, name, lambda: ("labels", "given", "found", None))
     monkeypatch.setattr(demo, "_write_report", lambda *_: True)
@@ -334,7 +333,6 @@ def test_bench_says_what_it_measured_and_where(run, tmp_path, monkeypatch):
 @pytest.fixture
 def measured(monkeypatch):
     """Families that measure nothing: what each would have measured, to be changed, and how it was asked."""
-    bench = sys.modules["rectifact.cli.bench"]
     rows = {family: [{"method": "a", "rank": 4, "error": 0.5, "seconds": 1.0}] for family in bench.FAMILIES}
     asked = []
 
@@ -374,7 +372,7 @@ def test_bench_says_which_family_is_running(run, measured, monkeypatch):
         running.append(what)
         return terminal.progress(what)
 
-    monkeypatch.setattr(sys.modules["rectifact.cli.bench"], "progress", note)
+    monkeypatch.setattr(bench, "progress", note)
     run("bench", "all")
     assert running == ["measuring crowd", "measuring parts", "measuring latent", "measuring graph"]
 

@@ -1,4 +1,4 @@
-"""rectifact demo and rectifact datasets: what there is to see, and to try."""
+"""rectifact demo: all four families on data that comes along."""
 
 import warnings
 from importlib.util import find_spec
@@ -9,12 +9,11 @@ import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 from sklearn.datasets import load_digits
 
-from rectifact.cli.terminal import progress, say, show
+from rectifact.cli.terminal import progress, show
 from rectifact.crowd import DawidSkene
-from rectifact.datasets import catalogue, data_folders, load_crowd, make_block_model, make_topics
+from rectifact.datasets import load_crowd, make_block_model, make_topics
 from rectifact.graph import SymNMF
 from rectifact.io.files import check_writable
 from rectifact.latent import NMD
@@ -22,7 +21,7 @@ from rectifact.metrics import cluster_accuracy, part_errors, root_mean_squared_e
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF
 
-__all__ = ["datasets", "demo"]
+__all__ = ["demo"]
 
 Shown = tuple[str, str, str, SavedModel]
 """Family, what was given, what was found, and the model with its data."""
@@ -105,12 +104,3 @@ def _cluster() -> Shown:
     accuracy = cluster_accuracy(graph.labels, model.labels_)
     given = "a generated graph of 600 nodes in 5 communities, three edges in ten at random"
     return "cluster", given, f"the community of {accuracy:.1%} of the nodes", SavedModel(model)
-
-
-def datasets() -> None:
-    """List the data sets with a known truth, and where their files are looked for."""
-    table = Table("set", "file", "found")
-    for row in catalogue().itertuples(index=False):
-        table.add_row(*map(Text, row))  # a folder may have brackets in its name
-    show(table)
-    say("Files are looked for under " + " and then under ".join(map(str, data_folders())) + ".")

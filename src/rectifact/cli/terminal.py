@@ -37,7 +37,6 @@ __all__ = [
     "say",
     "show",
     "show_plain",
-    "speak_utf8",
     "write_table",
     "writing_to_stdout",
 ]
@@ -45,13 +44,6 @@ __all__ = [
 STDOUT = Path("-")
 messages = Console(stderr=True, highlight=False, soft_wrap=True)
 output = Console(highlight=False, soft_wrap=True, width=None if sys.stdout is not None and sys.stdout.isatty() else 160)
-
-
-def speak_utf8() -> None:
-    """Write UTF-8 whatever the locale, so that no name of the user's ends in an error."""
-    reconfigure = getattr(sys.stdout, "reconfigure", None)  # closed, it is None
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def say(text: str) -> None:
