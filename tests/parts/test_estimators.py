@@ -359,7 +359,7 @@ class TestOddData:
 def test_a_fit_that_was_cut_short_warns(topics):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(ConvergenceWarning, match="ANDNMF stopped after 5 iterations"):
+        with pytest.raises(ConvergenceWarning, match="ANDNMF stopped at the limit of 5 iterations"):
             ANDNMF(10, max_iter=5).fit(topics.X)
 
 
