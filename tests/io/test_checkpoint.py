@@ -295,7 +295,7 @@ def test_mistakes_are_told_in_a_sentence(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="Cannot read"):
             ANDNMF(4, random_state=0, checkpoint=folder, resume=True).fit(X)
     (folder / "fit.json").write_text(json.dumps(["no", "fit"]))
-    with pytest.raises(InputError, match="it describes no fit"):
+    with pytest.raises(InputError, match="it does not describe a fit"):
         ANDNMF(4, random_state=0, checkpoint=folder, resume=True).fit(X)
 
 

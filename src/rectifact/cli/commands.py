@@ -24,7 +24,7 @@ SUMMARIES = {
     "datasets": "List the data sets with a known truth, and where their files are looked for.",
     "bench": "Measure errors and times on the published sets that are at hand, next to the papers' figures.",
 }
-"""First lines of the commands' help, so that they can be listed without importing them."""
+"""First lines of the help of each command, so that the commands can be listed without being imported."""
 
 
 class Commands(TyperGroup):
@@ -78,10 +78,9 @@ def run() -> None:
     try:
         app()
     except InputError as error:
-        from rectifact.cli.terminal import say
-        from rectifact.cli.wording import on_command_line
+        from rectifact.cli.terminal import in_options, say
 
-        say(f"rectifact: {on_command_line(str(error), ''.join(sys.argv[1:2]))}")
+        say(f"rectifact: {in_options(error, ''.join(sys.argv[1:2]))}")
         sys.exit(2)
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -18,9 +18,8 @@ from rectifact.cli.outcome import (
     SaveOption,
     say_warnings,
 )
-from rectifact.cli.tables import check_parts_name, write_parts
-from rectifact.cli.terminal import STDOUT, check_different_files, check_table_name, progress, say, write_table
-from rectifact.cli.wording import on_command_line
+from rectifact.cli.tables import check_different_files, check_parts_name, check_table_name, write_parts, write_table
+from rectifact.cli.terminal import STDOUT, in_options, progress, say
 from rectifact.core.errors import InputError
 from rectifact.crowd import DawidSkene, read_answers
 from rectifact.crowd.data.answers import listed
@@ -111,7 +110,7 @@ def labels(
         _say_who_tells_nothing(model)
         findings = [] if in_parts else model.diagnose().to_dict("records")
         for row in findings:
-            remedy = on_command_line(str(row["remedy"]), "labels")
+            remedy = in_options(row["remedy"], "labels")
             say(f"{row['severity']}: {row['finding']}. {row['detail']} {remedy}")
         if data.columns and set(data.columns) != set(data.columns.values()):
             say("Columns read: " + ", ".join(f"{role} from {column!r}" for role, column in data.columns.items()) + ".")
