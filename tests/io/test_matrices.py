@@ -450,7 +450,7 @@ FILES = {
     "really.npz": (b"a,b\n1,2\n", "is not an NPZ archive"),
     "really.mtx": (
         b"a,b\n1,2\n",
-        "as Matrix Market: its first line is 'a,b', where one like .%%MatrixMarket matrix coord",
+        "its first line is 'a,b', where one like '%%MatrixMarket matrix coord",
     ),
     "x.xlsx": (b"PK", "should end in .npz, .npy, .mtx, .csv, .tsv or .parquet, so that its format is known. Rename"),
     "x.npz.gz": (b"PK", "should end in .npz"),
@@ -459,7 +459,7 @@ FILES = {
     "hermitian.mtx": (BANNER + b"coordinate complex hermitian\n1 1 1\n1 1 2 0\n", "holds complex numbers"),
     "sizes.mtx": (
         BANNER + b"coordinate real general\n2 2\n1 1 1\n",
-        "followed by '2 2', not by the sizes of the matrix",
+        "followed by '2 2', not by the sizes",
     ),
     "minus.mtx": (BANNER + b"coordinate real general\n2 -2 1\n1 1 1\n", "followed by '2 -2 1', not"),
     "none.mtx": (BANNER + b"array real general\n0 4\n", r"0 sample\(s\) \(shape=\(0, 4\)\)"),

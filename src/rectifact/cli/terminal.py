@@ -7,14 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from rectifact.core.errors import InputError, Message
 from rectifact.core.monitor import Callback
@@ -25,34 +18,17 @@ STDOUT = Path("-")
 messages = Console(stderr=True, highlight=False, soft_wrap=True)
 output = Console(highlight=False, soft_wrap=True, width=None if sys.stdout is not None and sys.stdout.isatty() else 160)
 
-EVERYWHERE = {"checkpoint": "--checkpoint", "resume": "--resume", "tol": "tol in Python"}
+
+def _dashed(*names: str) -> dict[str, str]:
+    return {name: f"--{name.replace('_', '-')}" for name in names}
+
+
+EVERYWHERE = {"tol": "tol in Python", "missing": "rectifact embed --missing", **_dashed("checkpoint", "resume")}
 NAMES = {
-    "labels": {name: f"--{name}" for name in ("task", "worker", "label", "wide", "gold", "missing", "device")},
-    "parts": {
-        "n_components": "-k",
-        "random_state": "--seed",
-        "stop_words": "--stop-words",
-        "min_documents": "--min-documents",
-        "max_share": "--max-share",
-        "max_words": "--max-words",
-        "missing": "rectifact embed --missing",
-    },
-    "embed": {
-        "n_components": "-k",
-        "link": "--link",
-        "objective": "--objective",
-        "missing": "--missing",
-        "max_iter": "--max-iter",
-    },
-    "cluster": {
-        "n_clusters": "-k",
-        "n_neighbors": "--neighbors",
-        "metric": "--metric",
-        "l1": "--l1",
-        "n_jobs": "--jobs",
-        "random_state": "--seed",
-        "missing": "rectifact embed --missing",
-    },
+    "labels": _dashed("task", "worker", "label", "wide", "gold", "missing", "device"),
+    "parts": {"n_components": "-k", **_dashed("stop_words", "min_documents", "max_share", "max_words")},
+    "embed": {"n_components": "-k", **_dashed("link", "objective", "missing", "max_iter")},
+    "cluster": {"n_clusters": "-k", "n_neighbors": "--neighbors", "n_jobs": "--jobs", **_dashed("metric", "l1")},
 }
 """The option of each command for each parameter of Python that messages mention."""
 

@@ -37,6 +37,7 @@ __all__ = [
     "NamedMatrix",
     "check_numbers",
     "from_table",
+    "is_single",
     "never_unpickled",
     "numbered",
     "read_matrix",
@@ -158,13 +159,17 @@ def _floats(path: Path, X: Any) -> Array:
     """Check what was read, and make it a floating-point array or a canonical CSR array."""
     check_numbers(path, X.shape, X.dtype)
     check_not_empty(X.shape)
-    single = X.dtype.kind == "f" and X.dtype.itemsize == 4
-    X = X.astype(np.float32 if single else np.float64, copy=False)
+    X = X.astype(np.float32 if is_single(X.dtype) else np.float64, copy=False)
     if not sp.issparse(X):
         return X
     csr = sp.csr_array(X)
     csr.sum_duplicates()
     return csr
+
+
+def is_single(dtype: np.dtype[Any]) -> bool:
+    """Whether numbers are stored as float32, in any byte order."""
+    return dtype.kind == "f" and dtype.itemsize == 4
 
 
 def check_numbers(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:

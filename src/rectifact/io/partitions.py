@@ -19,6 +19,7 @@ from rectifact.io.files import natural, reading
 from rectifact.io.matrices import (
     check_numbers,
     from_table,
+    is_single,
     never_unpickled,
     read_matrix,
     reading_matrix,
@@ -217,13 +218,9 @@ def _pieces(header: Header, most: int) -> list[Piece]:
     return [piece for piece in pieces if piece.n_rows]
 
 
-def _is_single(dtype: np.dtype[Any]) -> bool:
-    return dtype.kind == "f" and dtype.itemsize == 4
-
-
 def _look_at_npy(path: Path) -> Header:
     X = _mapped(path)
-    return Header(path, X.shape, _is_single(X.dtype))
+    return Header(path, X.shape, is_single(X.dtype))
 
 
 def _read_npy(header: Header, rows: slice, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -252,7 +249,7 @@ def _look_at_npz(path: Path) -> Header:
             shape = tuple(int(size) for size in archive["shape"])
         dtype = _type_in_archive(path, "data.npy")
         check_numbers(path, shape, dtype)
-        return Header(path, (shape[0], shape[1]), _is_single(dtype), sizes=(shape[0],))
+        return Header(path, (shape[0], shape[1]), is_single(dtype), sizes=(shape[0],))
 
 
 def _type_in_archive(path: Path, member: str) -> np.dtype[Any]:
