@@ -99,11 +99,11 @@ class Monitor:
 
     @property
     def due(self) -> bool:
-        """Whether a check is due at this iteration."""
+        """Whether this iteration is checked."""
         return self.n_iter % self.check_every == 0 or self.n_iter == self.max_iter
 
     def resume(self, state: Any) -> Any:
-        """The state that an interrupted run has saved, in the form of ``state``; ``state`` itself if there is none."""
+        """The state that an interrupted run has saved, in the form of ``state``, or ``state`` where there is none."""
         found = self.saved.read(state) if self.saved is not None else None
         if found is None:
             return state
@@ -145,12 +145,12 @@ class Monitor:
         threshold decays; the loss does not stop the run then. Like the loss, it may be a function, which is called
         at checks only.
 
-        ``gap`` measures the distance from a stationary point, relative to its scale. If it is given, the run has
-        converged when the gap is at most ``tol``, however little the loss changes, and has stalled when the loss does
+        ``gap`` measures the distance from a stationary point, relative to its scale. Where it is given the run has
+        converged when the gap is at most ``tol``, however little the loss changes; it has stalled when the loss does
         not change at all.
 
-        ``state`` is all that the next iteration needs: arrays and numbers, in tuples and dataclasses. It is saved
-        while the run continues, so that a resumed run has at least one iteration left, and when a callback stops it.
+        ``state`` is all that the next iteration needs: arrays and numbers, in tuples and dataclasses. It is saved while
+        the run goes on, so that a resumed one has at least one iteration left to do, and where a callback stops it.
         """
         if not self.due:
             return
@@ -164,7 +164,7 @@ class Monitor:
         fall = 0.0 if previous is None else (previous - row["loss"]) / scale
         small = abs(fall) < self.tol if gap is None else fall == 0
         self._stalls = self._stalls + 1 if settled and previous is not None and small else 0
-        # A list, not a generator: every callback sees every row, even if one of them stops the run.
+        # A list, not a generator: every callback sees every row, also when one of them stops the run.
         if any([callback(row) for callback in self.callbacks]):
             self.stop_reason = "callback"
         if not isfinite(row["loss"]):

@@ -159,8 +159,8 @@ def _clear(folder: Path, pattern: str) -> None:
 def restored(saved: Any, like: Any) -> Any:
     """A saved state in the form of ``like``: dataclasses and tuples of its types, arrays of its library and device.
 
-    An object that is more than its state, such as one that holds data, says what is saved, with ``to_save()``, and
-    makes an object like itself from that, with ``taken_up(saved)``.
+    An object that is more than its state, such as one that holds data, says what of it is saved, ``to_save()``, and
+    makes another like it of that, ``taken_up(saved)``.
     """
     if hasattr(like, "taken_up"):
         return like.taken_up(saved)
