@@ -1,4 +1,4 @@
-"""The library and the device of an array, and how to move it."""
+"""Which library an array belongs to, where it lives, and how to move it; every algorithm asks here."""
 
 from typing import Any
 
@@ -25,11 +25,11 @@ __all__ = [
 ]
 
 Array = Any
-"""An array of any library that follows the array API standard: numpy, torch, cupy; sparse where documented."""
+"""An array of any library that speaks the array API standard: numpy, torch, cupy; sparse where it says so."""
 
 
 def namespace(*arrays: Array) -> Any:
-    """The array API namespace of ``arrays``; scipy sparse matrices belong to numpy, others to their library.
+    """Array API namespace shared by ``arrays``; scipy sparse matrices belong to numpy, others to their library.
 
     Examples
     --------
@@ -48,17 +48,17 @@ def _dense(array: Array) -> Array:
 
 
 def is_host(array: Array) -> bool:
-    """Whether ``array`` is a numpy array or a scipy sparse array, for which there are compiled kernels."""
+    """Whether ``array`` is a numpy array or a scipy sparse one, so that compiled host kernels apply."""
     return bool(sp.issparse(array) or array_api_compat.is_numpy_array(array))
 
 
 def device(array: Array) -> Any:
-    """The device that holds ``array``; ``"cpu"`` for numpy and scipy."""
+    """Device that holds ``array``; ``"cpu"`` for numpy and scipy sparse."""
     return "cpu" if sp.issparse(array) else array_api_compat.device(_dense(array))
 
 
 def eps(array: Array) -> float:
-    """Machine epsilon of the floating-point type of ``array``.
+    """Machine epsilon of the floating type of ``array``.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def eps(array: Array) -> float:
 
 
 def to_host(array: Array) -> Any:
-    """``array`` as a numpy array, or a scipy one if it is sparse; copied only if it is on a device."""
+    """Copy ``array`` to numpy, or to scipy if it is sparse, where it lives elsewhere; else it comes back as it is."""
     if isinstance(array, DeviceCSR):
         return array.to_scipy()
     if sp.issparse(array):
@@ -83,12 +83,12 @@ def to_host(array: Array) -> Any:
 
 
 def to_like(values: NDArray[Any], like: Array) -> Array:
-    """``values`` as an array of the library, floating-point type and device of ``like``."""
+    """``values`` as an array of the library, floating type and device of ``like``."""
     return namespace(like).asarray(values, dtype=like.dtype, device=device(like))
 
 
 def digamma(x: Array) -> Array:
-    """Derivative of the logarithm of the gamma function, in the library of ``x``."""
+    """Derivative of the logarithm of the gamma function, in the library of ``x``: numpy, torch or cupy."""
     return _special(x).digamma(x)
 
 

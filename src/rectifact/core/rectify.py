@@ -1,8 +1,8 @@
-"""The idea that all families share: decode linearly, then rectify.
+"""The one idea all families share: decode linearly, then rectify.
 
 The literature uses one name for two operators. Here :func:`relu` *keeps* what reaches the threshold, as in Li and
 Liang (ICML 2017) and, under the name of shifted ReLU, in Ibrahim and Fu (ICML 2021); :func:`shifted_relu` also
-*subtracts* it, as in Li, Liang and Risteski (NIPS 2016). At threshold 0 they are the same.
+*subtracts* it, as in Li, Liang and Risteski (NIPS 2016). At threshold 0 they agree.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ __all__ = ["Constant", "Geometric", "Schedule", "relu", "shifted_relu"]
 
 
 def relu(Z: Array, threshold: float | Array = 0.0) -> Array:
-    """Keep the entries of ``Z`` that reach ``threshold``, and set the others to 0.
+    """Keep the entries of ``Z`` that reach ``threshold``, put 0 elsewhere.
 
-    ``threshold`` may be an array that broadcasts against ``Z``, for example one value per column. NaN stays NaN, so
-    that a broken iteration does not go unnoticed.
+    ``threshold`` may be an array that broadcasts against ``Z``, for example one value per column.
+    NaN stays NaN, so that a broken iteration is seen and not hidden.
 
     Examples
     --------
@@ -41,13 +41,13 @@ def shifted_relu(Z: Array, threshold: float | Array = 0.0) -> Array:
 
 
 class Schedule(Protocol):
-    """A threshold for each iteration, and whether it has stopped changing."""
+    """A threshold for every iteration, and whether it has stopped moving."""
 
     def __call__(self, t: int) -> float:
         """Threshold of iteration ``t``, counted from 0."""
 
     def settled(self, t: int) -> bool:
-        """Whether the threshold no longer changes, so that losses can be compared."""
+        """Whether the threshold no longer moves, so that losses can be compared."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Constant:
 class Geometric:
     """A threshold divided by ``decay`` at every iteration, never below ``floor``.
 
-    It has settled once it is at the floor or, without a floor, once it is below 1e-16 of its start.
+    It has settled once it stands on the floor or, without one, once it is below 1e-16 of its start.
 
     Examples
     --------

@@ -39,12 +39,9 @@ class DeviceCSR:
 
     Parameters
     ----------
-    data : array of shape (nnz,)
-    indices : array of shape (nnz,)
-    indptr : array of shape (n_rows + 1,)
-    shape : tuple of int
-    symmetric : bool, default False
-        Whether it is its own transpose.
+    data, indices, indptr : arrays on one device
+    shape : (n_rows, n_columns)
+    symmetric : whether it is its own transpose
     """
 
     data: Array
@@ -136,7 +133,7 @@ class DeviceCSR:
 
 @dataclass(frozen=True, eq=False)
 class Shifted:
-    """``X + constant``, to be multiplied; ``X`` stays sparse."""
+    """``X + constant`` as something that can be multiplied; ``X`` stays sparse."""
 
     X: DeviceCSR
     constant: float
