@@ -32,10 +32,10 @@ Array = Any
 
 @dataclass(frozen=True, eq=False)
 class DeviceCSR:
-    """A canonical CSR matrix whose arrays are on a device: sorted indices without duplicates.
+    """A canonical CSR matrix whose arrays live on a device: sorted indices without repetition.
 
     It can be multiplied, ``X @ V`` and ``X.T @ U``, with dense arrays of its library. The transpose is made at its
-    first use and kept, as a CSR matrix of its own: a product with it is as fast, and does not synchronise the device.
+    first use and kept, as a CSR matrix of its own: a product with it is then as fast, and waits for nothing.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class DeviceCSR:
 
     @cached_property
     def T(self) -> "DeviceCSR":
-        """The transpose, as a CSR matrix of its own."""
+        """The transpose, as a CSR matrix too."""
         if self.symmetric:
             return self
         xp = array_api_compat.array_namespace(self.data)
