@@ -108,7 +108,7 @@ def test_a_plan_of_no_task(run, tmp_path):
     assert plan.read_text() == "task,gain,entropy,workers\n"
 
 
-def test_workers_who_tell_nothing_are_named(run, answers, tmp_path):
+def test_uninformative_workers_are_named(run, answers, tmp_path):
     assert "almost nothing" not in run("labels", answers).err
     path = tmp_path / "spam.csv"
     crowd = make_crowd(400, 20, 2, labels_per_task=8, n_spammers=7, accuracy=(0.85, 0.95)).answers
@@ -119,7 +119,7 @@ def test_workers_who_tell_nothing_are_named(run, answers, tmp_path):
     assert "\x1b" not in said
     rare = make_crowd(4000, 10, 2, labels_per_task=5, prior=[0.995, 0.005], accuracy=(0.97, 0.99)).answers
     rare.to_csv(path, index=False)
-    assert "almost nothing" not in run("labels", path).err  # little is open, and they tell most of it
+    assert "almost nothing" not in run("labels", path).err  # there is little uncertainty, and they resolve most of it
 
 
 def test_answers_without_a_label_are_counted(run, answers):
@@ -142,7 +142,7 @@ def test_gold_names_its_columns_as_it_likes(run, tmp_path):
     assert "No column for the label of the gold labels" in run("labels", path, *named, expect=2).err
 
 
-def test_a_folder_and_a_long_table_are_told_from_what_they_are_not(run, answers, tmp_path):
+def test_a_folder_is_not_a_file_and_a_long_table_is_not_wide(run, answers, tmp_path):
     assert "is a folder" in run("labels", tmp_path, expect=2).err
     assert "leave out --wide" in run("labels", answers, "--wide", expect=2).err
 

@@ -110,7 +110,7 @@ def test_odd_names_survive(tmp_path):
     assert load_model(tmp_path / "model.rfx").tasks_.tolist() == model.tasks_.tolist()
 
 
-def test_strangers_are_refused(tmp_path):
+def test_files_that_are_not_models_are_refused(tmp_path):
     path = tmp_path / "model.rfx"
     with pytest.raises(InputError, match="There is no file"):
         load_model(path)

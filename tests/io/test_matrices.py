@@ -90,7 +90,7 @@ def test_every_sparse_format_becomes_canonical_csr(tmp_path, kind, make):
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float64])
 def test_entries_given_twice_are_added(tmp_path, dtype):
-    row, column, value = [1, 1, 1], [2, 0, 2], np.array([100, 1, 100], dtype=dtype)  # and 127 is no limit
+    row, column, value = [1, 1, 1], [2, 0, 2], np.array([100, 1, 100], dtype=dtype)  # 127 is not a limit
     sp.save_npz(tmp_path / "coo.npz", sp.coo_array((value, (row, column)), shape=(2, 3)))
     sp.save_npz(tmp_path / "csr.npz", sp.csr_array((value, column, [0, 0, 3]), shape=(2, 3)))
     banner = "%%MatrixMarket matrix coordinate integer general\n"
