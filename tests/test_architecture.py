@@ -13,6 +13,7 @@ ROOT = Path(rectifact.__file__).parent
 ORDER = ["core", "io", "kernels", "metrics", "datasets", "families", "models", "report", "bench", "cli"]
 FAMILIES = {"crowd", "parts", "latent", "graph"}
 EXTRAS = ("torch", "cupy", "dask", "distributed", "jinja2", "plotly", "matplotlib", "crowdkit", "polars", "sphinx")
+HEAVY = ("numpy", "pandas", "sklearn", "scipy", "pyarrow", "numba")
 
 
 def rank(layer: str) -> int:
@@ -64,10 +65,46 @@ def test_an_import_that_points_up_or_across_is_seen(line: str, layer: str) -> No
     assert wrong_imports(ROOT / layer / "module.py", line) == [f"{layer} imports crowd"]
 
 
+def loaded_after(code: str, modules: tuple[str, ...]) -> list[str]:
+    """Those of ``modules`` that a new process has imported after it ran ``code``."""
+    show = f"import sys\nprint([m for m in {modules!r} if m in sys.modules], file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{show}"], capture_output=True, text=True, check=True)
+    return ast.literal_eval(done.stderr)
+
+
 def test_import_loads_no_extra_and_no_compiler() -> None:
-    code = f"import sys, rectifact; print([m for m in {(*EXTRAS, 'numba')!r} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    use_every_name = "import rectifact\nfor name in rectifact.__all__: getattr(rectifact, name)"
+    assert loaded_after(use_every_name, (*EXTRAS, "numba")) == []
+    assert loaded_after(use_every_name, ("numpy", "sklearn")) == ["numpy", "sklearn"]
+
+
+def test_import_loads_nothing_heavy() -> None:
+    assert loaded_after("import rectifact; rectifact.__version__; dir(rectifact)", HEAVY) == []
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_the_command_line_says_what_it_is_without_loading_anything_heavy(option: str) -> None:
+    code = f"""
+import sys
+from rectifact.cli import main
+sys.argv[1:] = [{option!r}]
+try:
+    main()
+except SystemExit as stop:
+    assert not stop.code"""
+    assert loaded_after(code, HEAVY) == []
+
+
+def test_names_are_found_when_they_are_used() -> None:
+    from rectifact.crowd import DawidSkene
+
+    assert rectifact.DawidSkene is DawidSkene
+    assert rectifact.crowd.DawidSkene is DawidSkene
+    assert set(rectifact.__all__) <= set(dir(rectifact))
+    lazy = [name for names in rectifact.HOMES.values() for name in names]
+    assert sorted([*lazy, "InputError", "__version__"]) == sorted(rectifact.__all__)
+    with pytest.raises(AttributeError, match="module 'rectifact' has no attribute 'nothing'"):
+        rectifact.nothing  # noqa: B018
 
 
 def test_version_has_one_source() -> None:

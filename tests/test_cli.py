@@ -14,8 +14,7 @@ import scipy.sparse as sp
 
 from rectifact import InputError, __version__
 from rectifact.bench.crowd import METHODS
-from rectifact.cli import terminal
-from rectifact.cli.wording import on_command_line
+from rectifact.cli import bench, demo, terminal
 from rectifact.datasets import load_crowd, make_crowd, make_dots, make_topics
 from rectifact.metrics import part_errors
 
@@ -145,7 +144,7 @@ def test_gold_names_its_columns_as_it_likes(run, tmp_path):
     assert "No column for the label of the gold labels" in run("labels", path, *named, expect=2).err
 
 
-def test_a_folder_and_a_long_table_are_told_from_what_they_are_not(run, answers, tmp_path):
+def test_a_folder_is_not_a_file_and_a_long_table_is_not_wide(run, answers, tmp_path):
     assert "is a folder" in run("labels", tmp_path, expect=2).err
     assert "leave out --wide" in run("labels", answers, "--wide", expect=2).err
 
@@ -254,8 +253,7 @@ def test_a_closed_output_is_one_sentence_or_none(answers, tmp_path):
 
 
 def test_brackets_are_shown_as_they_are(run, tmp_path, monkeypatch):
-    terminal.show(terminal.rows_table("a [red]title[/red]", [{"[bold]column": "[/] cell \\"}]))
-    demo = sys.modules["rectifact.cli.demo"]
+    terminal.show(bench.rows_table("a [red]title[/red]", [{"[bold]column": "[/] cell \\"}]))
     for name in ("_labels", "_parts", "_embed", "_cluster"):
         monkeypatch.setattr(demo, name, lambda: ("labels", "given", "found", None))
     monkeypatch.setattr(demo, "_write_report", lambda *_: True)
@@ -294,7 +292,7 @@ def test_all_commands_report_save_and_summarise(run, tmp_path):
         ("1,2\n2,3\n3,1\n", "looks like an edge"),
         ("x,y\ny,z\nz,x\n", "looks like an edge"),
         ("a,b,c,d\n1,2,3,4\n", "has 4 columns"),
-        ("a,b,c\n1,2,much\n", "are no numbers"),
+        ("a,b,c\n1,2,much\n", "are not numbers"),
     ],
 )
 def test_edges_are_read_by_name_or_by_place(run, tmp_path, text, message):
@@ -336,7 +334,6 @@ def test_bench_says_what_it_measured_and_where(run, tmp_path, monkeypatch):
 @pytest.fixture
 def measured(monkeypatch):
     """Families that measure nothing: what each would have measured, to be changed, and how it was asked."""
-    bench = sys.modules["rectifact.cli.bench"]
     rows = {family: [{"method": "a", "rank": 4, "error": 0.5, "seconds": 1.0}] for family in bench.FAMILIES}
     asked = []
 
@@ -376,7 +373,7 @@ def test_bench_says_which_family_is_running(run, measured, monkeypatch):
         running.append(what)
         return terminal.progress(what)
 
-    monkeypatch.setattr(sys.modules["rectifact.cli.bench"], "progress", note)
+    monkeypatch.setattr(bench, "progress", note)
     run("bench", "all")
     assert running == ["measuring crowd", "measuring parts", "measuring latent", "measuring graph"]
 
@@ -391,13 +388,13 @@ def test_bench_checks_a_stored_result(run, measured, tmp_path):
     assert "0 got worse" in said.err
     rows["crowd"] = [{"method": "a", "rank": 4, "error": 0.5}]
     said = run("bench", "crowd", "--check", stored)
-    assert "crowd, first: 'seconds' is no longer measured in 1 rows." in said.err
-    assert "1 figures compared" in said.err
+    assert "crowd, first: 'seconds' is no longer measured in 1 row." in said.err
+    assert "1 figure compared" in said.err
     rows["crowd"] = [{"method": "a", "rank": 4, "error": 0.6, "seconds": 2.0}, {"method": "b", "rank": 4, "error": 9.0}]
     new = tmp_path / "new.json"
     said = run("bench", "all", "--check", stored, "-o", new, expect=1)
     assert re.search(r"│ crowd +│ first +│ a, rank 4 +│ error +│ 0\.5 +│ 0\.6 +│ 0\.51 ", said.out)
-    assert "crowd, first: 1 rows only measured, 0 only in" in said.err
+    assert "crowd, first: 1 row only measured, 0 only in" in said.err
     assert "8 figures compared" in said.err
     assert "1 got worse" in said.err
     assert len(json.loads(new.read_text())["tables"]["crowd"]["first"]) == 2  # saved all the same
@@ -416,7 +413,7 @@ def test_mistakes_with_bench_are_said_before_anything_is_measured(run, measured,
         ("There is no file", "--check", tmp_path / "none.json"),
         ("no environment and tables", "--check", other),
         ("no environment and tables", "--check", cells),
-        ("exclude each other", "--quick", "--large"),
+        ("mutually exclusive", "--quick", "--large"),
         ("--plot is for parts and latent", "--plot", tmp_path / "p.png"),
     ]:
         said = run("bench", "all", *arguments, expect=2)
@@ -470,7 +467,7 @@ def test_a_killed_command_goes_on_from_its_checkpoint(run, tmp_path):
     process.kill()
     assert process.wait() == -signal.SIGKILL
     said = run(*command, "-o", tmp_path / "anew.npz", expect=2)
-    assert "Give --resume to go on with it, or delete the folder." in said.err
+    assert "Give --resume to continue it, or delete the folder." in said.err
     run(*command, "--resume", "-o", tmp_path / "resumed.npz")
     run(*command[:4], "-o", tmp_path / "whole.npz")
     with np.load(tmp_path / "resumed.npz") as resumed, np.load(tmp_path / "whole.npz") as whole:
@@ -558,36 +555,47 @@ def test_mistakes_with_parts_are_one_sentence(run, news, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.txt", "hole.csv", "news.txt"]
 
 
-def test_remedies_name_options(run, news, tmp_path):
+@pytest.fixture
+def mistakes(tmp_path):
     (tmp_path / "small.csv").write_text("a,b\n1,2\n3,4\n5,6\n")
     (tmp_path / "hole.csv").write_text("a,b\n1,2\n3,\n")
+    (tmp_path / "minus.csv").write_text("a,b\n1,2\n3,-1\n")
     (tmp_path / "same.txt").write_text("red\nred\n")
     (tmp_path / "signs.csv").write_text("task,a,b\n1,1,-1\n2,-1,1\n")
-    small, out = tmp_path / "small.csv", ("-o", tmp_path / "e.csv")
-    for said, *command in [
-        ("-k 9 dimensions need as many samples and features", "embed", small, "-k", 9, *out),
-        ("Lower -k.", "embed", small, "-k", 9, *out),
-        ("Lower -k.", "cluster", small, "-k", 9, *out),
-        ("Relax one option: --max-share 1.", "parts", tmp_path / "same.txt", "-k", 1),
-        ("--max-share 2.0 must be above 0", "parts", news, "-k", 1, "--max-share", 2),
-        ("; --missing takes it as missing", "embed", tmp_path / "hole.csv", "-k", 1, *out),
-        ("; rectifact embed --missing takes it as missing", "parts", tmp_path / "hole.csv", "-k", 1),
-        ("Say which: --missing nan if -1 is a label, --missing -1 if it", "labels", tmp_path / "signs.csv", "--wide"),
-        ("Name it: --task.", "labels", small),
-    ]:
-        assert said in run(*command, expect=2).err
-    assert "lower -k, or give" in run("parts", small, "-k", 3).err
+    return tmp_path
 
 
-def test_only_whole_words_are_options():
-    for text in ("my_n_components", "'n_components'", "n_components_", "a/n_components.csv", "blink=x", "a link"):
-        assert on_command_line(text, "embed") == text
-    assert on_command_line("n_components", "labels") == "n_components"
-    assert on_command_line("Use link='relu', or X > 0.", "embed") == "Use --link relu, or X > 0."
-    dropped = "1 answers have no task (row 1). Drop them: frame.dropna(subset=['task'])."
-    assert on_command_line(dropped, "labels") == "1 answers have no task (row 1). Drop these rows."
-    wide = "Name it as the task (task='text', --task text) or drop it."
-    assert on_command_line(wide, "labels") == "Name it as the task (--task text) or drop it."
+@pytest.mark.parametrize(
+    ("sentence", "command"),
+    [
+        ("-k 9 dimensions need as many samples and features", "embed small.csv -k 9 -o e.csv"),
+        ("Lower -k.", "embed small.csv -k 9 -o e.csv"),
+        ("Lower -k.", "cluster small.csv -k 9 -o e.csv"),
+        ("Relax one option: --max-share 1.", "parts same.txt -k 1"),
+        ("--max-share 2.0 must be above 0", "parts news.txt -k 1 --max-share 2"),
+        ("; --missing takes it as missing", "embed hole.csv -k 1 -o e.csv"),
+        ("; rectifact embed --missing takes it as missing", "parts hole.csv -k 1"),
+        ("Set them to 0 if they are noise", "embed minus.csv -k 1 -o e.csv"),
+        ("Say which: --missing nan if -1 is a label, --missing -1 if it", "labels signs.csv --wide"),
+        ("Name it: --task.", "labels small.csv"),
+    ],
+)
+def test_remedies_name_options(run, news, mistakes, monkeypatch, sentence, command):
+    monkeypatch.chdir(mistakes)
+    assert sentence in run(*command.split(), expect=2).err
+
+
+def test_a_warning_names_an_option(run, mistakes):
+    assert "lower -k, or give" in run("parts", mistakes / "small.csv", "-k", 3).err
+
+
+def test_warnings_name_options(run, tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "X.npy", np.maximum(rng.standard_normal((30, 2)) @ rng.standard_normal((2, 10)), 0))
+    said = run("embed", tmp_path / "X.npy", "-k", 2, "--max-iter", 1, "-o", tmp_path / "e.csv").err
+    remedy = "Raise --max-iter, or tol in Python."
+    assert f"Note: NMD stopped at the limit of 1 iteration without converging. {remedy}\n" in said
+    assert "2 dimensions, stopped at the limit of 1 sweep without converging.\n" in said
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".csv"])
@@ -633,4 +641,4 @@ def test_clusters_of_points_and_of_edges(run, tmp_path):
     assert groups["a"] == groups["b"] == groups["c"] != groups["x"] == groups["y"] == groups["z"]
     assert "Give either a file of points, or a file of edges" in run("cluster", "-k", "2", expect=2).err
     edges.write_text("from,to,weight\na,b,much\n")
-    assert "are no numbers" in run("cluster", "--graph", edges, expect=2).err
+    assert "are not numbers" in run("cluster", "--graph", edges, expect=2).err

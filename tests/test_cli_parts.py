@@ -1,4 +1,4 @@
-"""The commands on data in parts: folders of answers and of matrices, several files, a cluster."""
+"""The commands on partitioned data: folders of answers and of matrices, several files, Dask."""
 
 import json
 import os
@@ -67,12 +67,12 @@ def test_mistakes_are_one_sentence(run, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(dask_options, "PATIENCE", "1s")
     one = tmp_path / "all.parquet"
     mistakes = {
-        "There is no dask scheduler at 'tcp://127.0.0.1:1'": (folder, "--scheduler", "tcp://127.0.0.1:1"),
-        "--local-cluster 0 is no number": (folder, "--local-cluster", 0),
+        "There is no Dask scheduler at 'tcp://127.0.0.1:1'": (folder, "--scheduler", "tcp://127.0.0.1:1"),
+        "--local-cluster 0 is not a number": (folder, "--local-cluster", 0),
         "Choose one": (folder, "--local-cluster", 1, "--scheduler", "tcp://127.0.0.1:1"),
-        "are for data in parts": (one, "--local-cluster", 1),
+        "are for partitioned data": (one, "--local-cluster", 1),
         "--plan, --calibrate are not available": (folder, "--calibrate", "--plan", tmp_path / "plan.csv"),
-        "it is there already": (folder, "-o", tmp_path / "answers"),
+        "it already exists": (folder, "-o", tmp_path / "answers"),
         "is not one. Convert it": (one, tmp_path / "more.csv"),
         "would lie among the answers": (folder, "-o", folder / "truth.parquet"),
     }
@@ -95,7 +95,7 @@ def test_a_web_server_is_no_scheduler(run, folder):
         Thread(target=answer, daemon=True).start()
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
         assert (
-            f"There is no dask scheduler at '{address}'" in run("labels", folder, "--scheduler", address, expect=2).err
+            f"There is no Dask scheduler at '{address}'" in run("labels", folder, "--scheduler", address, expect=2).err
         )
     import dask
     from distributed import default_client
@@ -252,16 +252,16 @@ def test_folders_that_are_no_matrix_are_one_sentence(run, mixtures, sparse, tmp_
         "flat/part1.npy' holds an array of shape (30,)": ("embed", folders["flat"], *out),
         "short/part1.npy' as NPY": ("embed", folders["short"], *out),
         "damaged/part1.npz' as NPZ": ("embed", folders["damaged"], *out),
-        "dense/part1.npz' is no sparse matrix": ("embed", folders["dense"], *out),
+        "dense/part1.npz' is not a sparse matrix": ("embed", folders["dense"], *out),
         "has a column 'colour' where 'part0.parquet' has 'f3'": ("embed", folders["renamed"], *out),
         "names its rows by no column": ("embed", folders["unnamed"], *out),
         "The column 'b' of": ("embed", folders["text"], *out),
         "holds no matrices": ("embed", folders["empty"], *out),
         "holds neither texts": ("parts", folders["empty"]),
-        "is written in parts": ("embed", good, "-o", tmp_path / "out.npz"),
-        "--report cannot be had": ("parts", good, "--report", tmp_path / "report.html"),
+        "is written in partitions": ("embed", good, "-o", tmp_path / "out.npz"),
+        "--report is not available": ("parts", good, "--report", tmp_path / "report.html"),
         "among the data": ("parts", good, "--weights", good / "weights.csv"),
-        "are for data in parts": ("parts", tmp_path / "all.npy", "--local-cluster", 1),
+        "are for partitioned data": ("parts", tmp_path / "all.npy", "--local-cluster", 1),
     }
     for message, (command, *arguments) in mistakes.items():
         said = run(command, *arguments, "-k", 3, expect=2).err
@@ -282,7 +282,7 @@ def test_hidden_files_empty_files_and_large_ones(mixtures, tmp_path):
     assert matrix.X.chunks == ((50,) * 6, (20,))
     assert matrix.X.dtype == np.float32
     assert_array_equal(matrix.X.compute(), mixtures.astype(np.float32))
-    assert_array_equal(np.concatenate(dask.compute(*matrix.names)), np.arange(1, 301).astype(str))
+    assert_array_equal(np.concatenate(dask.compute(*matrix.rows)), np.arange(1, 301).astype(str))
     pd.DataFrame(mixtures).rename(columns=str).to_parquet(tmp_path / "rows.parquet", row_group_size=40)
     (tmp_path / "tables").mkdir()
     (tmp_path / "rows.parquet").rename(tmp_path / "tables" / "rows.parquet")

@@ -110,7 +110,7 @@ def test_odd_names_survive(tmp_path):
     assert load_model(tmp_path / "model.rfx").tasks_.tolist() == model.tasks_.tolist()
 
 
-def test_strangers_are_refused(tmp_path):
+def test_files_that_are_not_models_are_refused(tmp_path):
     path = tmp_path / "model.rfx"
     with pytest.raises(InputError, match="There is no file"):
         load_model(path)
@@ -132,7 +132,7 @@ def test_strangers_are_refused(tmp_path):
         archive.writestr("model.json", json.dumps({"format": 99, "value": None}))
     with pytest.raises(InputError, match="another version"):
         load_model(path)
-    with pytest.raises(InputError, match="no estimator of rectifact"):
+    with pytest.raises(InputError, match="not an estimator of rectifact"):
         save_model(object(), path)
     with pytest.raises(NotFittedError):
         save_model(NMD(2), path)
@@ -316,13 +316,13 @@ def test_arrays_that_lie_about_their_size_are_refused(genuine, tmp_path, array):
 def test_sizes_are_checked_before_unpacking(genuine, tmp_path, monkeypatch):
     path = tmp_path / "model.rfx"
     for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):  # without a bound
-        assert "packed in another way" in refusal(packed(path, genuine, method))
+        assert "compressed in another way" in refusal(packed(path, genuine, method))
     packed(path, genuine | {"zeros": b"\0" * 10**6})
     data = bytearray(path.read_bytes())
     directory = data.rindex(b"PK\x01\x02")  # of the last member, whose size stands at 24
     data[directory + 24 : directory + 28] = struct.pack("<I", 2**31)
     path.write_bytes(data)
-    assert "holds more than it can" in refusal(path)
+    assert "claims to hold more than it can" in refusal(path)
     monkeypatch.setattr(archives, "MOST_BYTES", 10**6)
     assert "unpacks to more than" in refusal(packed(path, genuine | {"zeros": b"\0" * 10**6}))
     with pytest.raises(InputError, match="Leave the data out"):

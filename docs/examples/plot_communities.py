@@ -24,7 +24,7 @@ from rectifact.graph import normalized
 from rectifact.metrics import cluster_accuracy
 
 rng = np.random.default_rng(0)
-graph = make_block_model(400, 4, degree=16, mixing=0.33, seed=0)
+graph = make_block_model(400, 4, degree=16, mixing=0.33, random_state=0)
 A, community = graph.adjacency.tolil(), graph.labels
 bridges = rng.choice(400, size=20, replace=False)
 second = (community + rng.integers(1, 4, size=400)) % 4  # the other community, of those who have two

@@ -1,13 +1,18 @@
 """Recover the truth behind non-negative data: decode linearly, rectify, update."""
 
-from rectifact.core.errors import InputError
-from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
-from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
-from rectifact.latent import NMD, LogisticPCA
-from rectifact.models import load_model, save_model
-from rectifact.parts import ANDNMF, PurificationNMF
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from rectifact.core.errors import InputError
+
+if TYPE_CHECKING:
+    from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
+    from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
+    from rectifact.latent import NMD, LogisticPCA
+    from rectifact.models import load_model, save_model
+    from rectifact.parts import ANDNMF, PurificationNMF
+
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "ANDNMF",
@@ -28,3 +33,27 @@ __all__ = [
     "save_model",
     "similarity_graph",
 ]
+
+HOMES = {
+    "crowd": ("KOS", "DawidSkene", "EigenRatio", "GhoshSVD", "MajorityVote", "MinimaxEntropy"),
+    "graph": ("SymNMF", "SymNMFNet", "similarity_graph"),
+    "latent": ("NMD", "LogisticPCA"),
+    "models": ("load_model", "save_model"),
+    "parts": ("ANDNMF", "PurificationNMF"),
+    "datasets": (),
+    "metrics": (),
+    "report": (),
+}
+"""Modules that are imported when they, or one of the names in them, are first used."""
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in HOMES.items():
+        if name == home or name in names:
+            module = import_module(f"rectifact.{home}")
+            return module if name == home else getattr(module, name)
+    raise AttributeError(f"module 'rectifact' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *HOMES})

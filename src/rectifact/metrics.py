@@ -1,4 +1,4 @@
-"""How close a result comes to the truth, where the truth is known."""
+"""How close results come to a known truth."""
 
 from typing import Any, Literal
 
@@ -28,12 +28,18 @@ __all__ = [
 
 
 def part_errors(components: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
-    """Distance of each true part to the nearest found one, free scale and sign, in units of its own norm.
+    """Distance from each true part to the nearest estimated one, up to scale and sign, relative to its norm.
 
     Parameters
     ----------
-    components : array of shape (n_components, n_features), found parts in rows
-    truth : array of shape (n_parts, n_features), true parts in rows
+    components : array of shape (n_components, n_features)
+        Estimated parts in rows.
+    truth : array of shape (n_parts, n_features)
+        True parts in rows.
+
+    Returns
+    -------
+    array of shape (n_parts,)
 
     Examples
     --------
@@ -46,12 +52,20 @@ def part_errors(components: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
 
 
 def total_correlation_error(components: ArrayLike, truth: ArrayLike) -> float:
-    """Sum over the true parts of their distance to the nearest found part, free scale (Li and Liang 2017, section 7).
+    """Sum of the distances from each true part to the nearest estimated one, up to scale.
+
+    As in section 7 of Li and Liang (ICML 2017).
 
     Parameters
     ----------
-    components : array of shape (n_components, n_features), found parts in rows
-    truth : array of shape (n_parts, n_features), true parts in rows
+    components : array of shape (n_components, n_features)
+        Estimated parts in rows.
+    truth : array of shape (n_parts, n_features)
+        True parts in rows.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -64,27 +78,33 @@ def total_correlation_error(components: ArrayLike, truth: ArrayLike) -> float:
 def _same_features(components: ArrayLike, truth: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     found, true = np.asarray(components, dtype=float), np.asarray(truth, dtype=float)
     if found.ndim != 2 or true.ndim != 2 or found.shape[1] != true.shape[1] or not len(found):
-        raise InputError(f"Parts are rows with the same features; got shapes {found.shape} and {true.shape}.")
+        raise InputError(f"Parts must be rows with the same features; got shapes {found.shape} and {true.shape}.")
     return found, true
 
 
 def _distances(found: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray[np.float64]:
     norms = np.linalg.norm(found, axis=1, keepdims=True)
     unit = found / np.where(norms > 0, norms, 1)
-    # The residual itself, not sqrt(|a|^2 - (a.u)^2): the difference of squares would drown errors below 1e-8.
+    # The residual itself, not sqrt(|a|^2 - (a.u)^2): the difference of squares would lose errors below 1e-8.
     return np.array([np.linalg.norm(part - (unit @ part)[:, None] * unit, axis=1).min() for part in truth])
 
 
 def npmi_coherence(components: ArrayLike, X: Any, *, n_top: int = 10) -> NDArray[np.float64]:
     """Coherence of each part: mean normalised pointwise mutual information of its ``n_top`` largest features.
 
-    1 where these always occur together in a sample, 0 where they are independent, -1 where they never do.
+    It is 1 if these always occur together in a sample, 0 if they are independent, and -1 if they never do.
 
     Parameters
     ----------
     components : array of shape (n_components, n_features)
-    X : array or sparse array of shape (n_samples, n_features); a feature occurs in a sample where it is not zero
-    n_top : number of features compared
+    X : array or sparse array of shape (n_samples, n_features)
+        A feature occurs in a sample if its entry is not zero.
+    n_top : int, default 10
+        Number of features compared.
+
+    Returns
+    -------
+    array of shape (n_components,)
 
     Examples
     --------
@@ -93,7 +113,7 @@ def npmi_coherence(components: ArrayLike, X: Any, *, n_top: int = 10) -> NDArray
     """
     parts, occurs = np.asarray(components, dtype=float), sp.csc_array(sp.csr_array(X) != 0, dtype=float)
     if parts.ndim != 2 or parts.shape[1] != occurs.shape[1]:
-        raise InputError(f"Parts {parts.shape} and samples {occurs.shape} need the same features, in columns.")
+        raise InputError(f"Parts and samples need the same features, in columns; got {parts.shape} and {occurs.shape}.")
     n_samples = occurs.shape[0]
     upper = np.triu_indices(min(n_top, parts.shape[1]), 1)
     scores = []
@@ -112,14 +132,14 @@ def _contingency(truth: ArrayLike, found: ArrayLike) -> NDArray[np.int64]:
     truth, found = np.asarray(truth), np.asarray(found)
     if truth.shape != found.shape or truth.ndim != 1 or not truth.size:
         raise InputError(
-            f"Two label vectors of equal length are compared; got shapes {truth.shape} and {found.shape}. "
-            "Align them first."
+            f"Two vectors of labels of equal length are needed; got shapes {truth.shape} and {found.shape}.",
+            "Align them first.",
         )
     return contingency_matrix(truth, found)
 
 
 def cluster_accuracy(truth: ArrayLike, found: ArrayLike) -> float:
-    """Share of points labelled right under the best one-to-one match of clusters to classes (Hungarian).
+    """Share of points with the right label under the best one-to-one matching of clusters to classes.
 
     Examples
     --------
@@ -132,7 +152,7 @@ def cluster_accuracy(truth: ArrayLike, found: ArrayLike) -> float:
 
 
 def purity(truth: ArrayLike, found: ArrayLike) -> float:
-    """Share of points that belong to the commonest class of their cluster.
+    """Share of points that belong to the most frequent class of their cluster.
 
     Examples
     --------
@@ -144,7 +164,7 @@ def purity(truth: ArrayLike, found: ArrayLike) -> float:
 
 
 def nmi(truth: ArrayLike, found: ArrayLike, *, normalize: Literal["arithmetic", "geometric"] = "arithmetic") -> float:
-    """Mutual information over the arithmetic or the geometric mean of the two entropies; papers use both.
+    """Mutual information divided by the arithmetic or geometric mean of the two entropies; papers use both.
 
     Examples
     --------
@@ -156,7 +176,7 @@ def nmi(truth: ArrayLike, found: ArrayLike, *, normalize: Literal["arithmetic", 
 
 
 def sparse_factor(U: ArrayLike) -> float:
-    """Share of entries above a hundredth of the mean, in size: 1 is dense (Li, Kong and Lin 2022, section 4.1).
+    """Share of entries larger in size than a hundredth of the mean; 1 is dense (Li, Kong and Lin 2022, section 4.1).
 
     Examples
     --------
@@ -172,7 +192,12 @@ def confusion_mse(found: ArrayLike, truth: ArrayLike) -> float:
 
     Parameters
     ----------
-    found, truth : arrays of shape (n_workers, n_observed, n_true)
+    found : array of shape (n_workers, n_observed, n_true)
+    truth : array of shape (n_workers, n_observed, n_true)
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -188,7 +213,7 @@ def confusion_mse(found: ArrayLike, truth: ArrayLike) -> float:
 def _same_shape(found: ArrayLike, truth: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     a, b = np.asarray(found, dtype=float), np.asarray(truth, dtype=float)
     if a.shape != b.shape or not a.size:
-        raise InputError(f"Two arrays of the same shape are compared; got {a.shape} and {b.shape}. Align them first.")
+        raise InputError(f"Two arrays of the same shape are needed; got {a.shape} and {b.shape}.", "Align them first.")
     return a, b
 
 
@@ -196,8 +221,9 @@ def _probabilities_and_codes(probas: ArrayLike, truth: ArrayLike) -> tuple[NDArr
     P, codes = np.asarray(probas, dtype=float), np.asarray(truth)
     if P.ndim != 2 or codes.shape != P.shape[:1] or not codes.size or codes.dtype.kind not in "iu":
         raise InputError(
-            f"Needed are probabilities (n, n_classes) and one integer class code per row; got shapes {P.shape} "
-            f"and {codes.shape} ({codes.dtype}). Code the classes by their column first."
+            f"Probabilities (n, n_classes) and one integer class code per row are needed; got shapes {P.shape} "
+            f"and {codes.shape} ({codes.dtype}).",
+            "Code the classes by their column first.",
         )
     return P, codes
 
@@ -205,8 +231,8 @@ def _probabilities_and_codes(probas: ArrayLike, truth: ArrayLike) -> tuple[NDArr
 def expected_error(probas: ArrayLike, truth: ArrayLike) -> float:
     """Share of rows whose most probable class is wrong; a tie of m classes counts as 1/m right.
 
-    ``truth`` holds column numbers of ``probas``; a code outside of them, such as -1 for a class that
-    nobody could have answered, is always wrong.
+    ``truth`` holds column numbers of ``probas``. Any other code, such as -1 for a class that nobody could have
+    answered, counts as wrong.
 
     Examples
     --------
@@ -221,7 +247,7 @@ def expected_error(probas: ArrayLike, truth: ArrayLike) -> float:
 
 
 def log_loss(probas: ArrayLike, truth: ArrayLike, *, floor: float = 1e-15) -> float:
-    """Mean negative log-probability of the true class, in nats; less than ``floor``, or an unknown class, counts as it.
+    """Mean negative log-probability of the true class, in nats; probabilities below ``floor`` are raised to it.
 
     Examples
     --------
@@ -235,7 +261,7 @@ def log_loss(probas: ArrayLike, truth: ArrayLike, *, floor: float = 1e-15) -> fl
 
 
 def calibration_error(probas: ArrayLike, truth: ArrayLike, *, n_bins: int = 10) -> float:
-    """Expected calibration error: mean gap of confidence and accuracy over equal-width bins of confidence.
+    """Expected calibration error: mean gap between confidence and accuracy over equal-width bins of confidence.
 
     Examples
     --------
@@ -244,7 +270,7 @@ def calibration_error(probas: ArrayLike, truth: ArrayLike, *, n_bins: int = 10) 
     """
     P, codes = _probabilities_and_codes(probas, truth)
     if n_bins < 1:
-        raise InputError(f"n_bins={n_bins} must be at least 1.")
+        raise InputError(f"n_bins={n_bins} must be at least 1.", option="n_bins")
     confidence, right = P.max(axis=1), P.argmax(axis=1) == codes
     bins = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
     return float(np.abs(np.bincount(bins, weights=confidence - right)).sum() / len(codes))

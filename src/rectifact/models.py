@@ -1,4 +1,4 @@
-"""Fitted models in files: arrays and JSON, no pickle, so that a file from elsewhere can be opened without fear."""
+"""Fitted models in files: arrays and JSON, nothing pickled, so that files from elsewhere can be opened safely."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -13,14 +13,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import InputError
-from rectifact.core.lazy import is_lazy
+from rectifact.core.operand import is_chunked
 from rectifact.core.rectify import Constant, Geometric
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.em import CrowdModel
 from rectifact.crowd.fitting import Fitting
 from rectifact.graph import SymNMF, SymNMFNet
-from rectifact.io.archive import read_archive, write_archive
+from rectifact.io.archive import no_model, read_archive, write_archive
 from rectifact.latent import NMD, LogisticPCA
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.and_nmf import Threshold
@@ -35,22 +35,26 @@ ESTIMATORS: tuple[type, ...] = (
 )
 INSIDE: tuple[type, ...] = (Answers, CrowdModel, Fitting, Stream, Threshold, Purifier, Constant, Geometric)
 FORGOTTEN = ("callbacks", "regularizer", "random_state")
-"""Parameters that may hold functions or generators of random numbers, which are not saved; names and seeds are."""
+"""Parameters that may hold functions or random generators, which are not saved; names and seeds are."""
 
 ADDRESSES = {"checkpoint": None, "resume": False}
-"""Parameters that name a place on this machine."""
+"""Parameters that name a place on this machine, and what is saved in their place."""
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A fitted model and what it was fitted on, as far as it was saved.
+    """A fitted model and, as far as they were saved, the data it was fitted on.
 
     Attributes
     ----------
     model : fitted estimator
-    X : data, or None
-    features, samples : names of its columns and rows, or None
-    image_shape : height and width where rows are images, or None
+    X : array or sparse array of shape (n_samples, n_features), or None
+    features : array of str of shape (n_features,), or None
+        Names of the columns of ``X``.
+    samples : array of str of shape (n_samples,), or None
+        Names of the rows of ``X``.
+    image_shape : tuple of int, or None
+        Height and width, if the samples are images.
     """
 
     model: Any
@@ -74,9 +78,20 @@ def save_model(
 ) -> None:
     """Save a fitted model in one file, by convention ``.rfx``.
 
-    Functions (callbacks, a regularizer of your own) and generators of random numbers are left out, and so are an
-    embedding and an ``X`` that are still with dask. Dates come back as pandas Timestamps. With ``X`` and names,
-    ``rectifact report`` can also show samples, residuals and reconstructions.
+    Functions (callbacks, your own regularizer) and random generators are left out, and so are an embedding and an
+    ``X`` that are Dask arrays. Dates are read back as pandas Timestamps. With ``X`` and names, ``rectifact report`` can
+    also show samples, residuals and reconstructions.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    path : str or Path
+    X : array or sparse array of shape (n_samples, n_features), optional
+        The data that the model was fitted on.
+    features : array of str of shape (n_features,), optional
+    samples : array of str of shape (n_samples,), optional
+    image_shape : tuple of int, optional
+        Height and width, if the samples are images.
 
     Examples
     --------
@@ -91,39 +106,48 @@ def save_model(
     True
     """
     if type(model) not in ESTIMATORS:
-        raise InputError(f"{type(model).__name__} is no estimator of rectifact, and cannot be saved.")
+        raise InputError(f"{type(model).__name__} is not an estimator of rectifact, and cannot be saved.")
     check_is_fitted(model)
-    if is_lazy(getattr(model, "probas_", None)):
+    if is_chunked(getattr(model, "probas_", None)):
         raise InputError(
-            "The labels of this model are still with dask, and cannot be saved in one file. Write model.result() to "
-            "Parquet and keep model.worker_report(), or fit a table."
+            "The labels of this model are a Dask array, and cannot be saved in one file.",
+            "Write model.result() to Parquet and keep model.worker_report(), or fit answers in one table.",
         )
-    X = None if is_lazy(X) else _as_array(X)
+    X = None if is_chunked(X) else _as_array(X)
     saved = SavedModel(_bare(model), X, _as_array(features), _as_array(samples), image_shape)
     _check_image_shape(saved)
     write_archive(Path(path), saved, CLASSES)
 
 
 def load_model(path: str | Path) -> Any:
-    """The fitted model in a file that :func:`save_model` wrote."""
+    """Load a fitted model from a file that :func:`save_model` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    fitted estimator
+    """
     return load_saved(path).model
 
 
 def load_saved(path: str | Path) -> SavedModel:
-    """The fitted model with what else was saved beside it."""
+    """Load a fitted model together with what else was saved with it."""
     saved = read_archive(Path(path), CLASSES)
     if not isinstance(saved, SavedModel) or type(saved.model) not in ESTIMATORS:
-        raise InputError(f"{str(path)!r} holds no model. Save one with save_model or --save.")
+        raise no_model(Path(path))
     try:
         check_is_fitted(saved.model)
     except NotFittedError as error:
-        raise InputError(f"{str(path)!r} holds a model that is not fitted. Fit and save it again.") from error
+        raise InputError(f"{str(path)!r} holds a model that is not fitted.", "Fit and save it again.") from error
     _check_image_shape(saved)
     return saved
 
 
 def _bare(model: BaseEstimator) -> BaseEstimator:
-    """A copy of the model without functions and generators, nor an embedding that would have to be computed."""
+    """A copy of the model without functions and random generators, and without an embedding that is a Dask array."""
     copy = object.__new__(type(model))
     copy.__dict__.update(vars(model))
     for name in FORGOTTEN:
@@ -132,13 +156,13 @@ def _bare(model: BaseEstimator) -> BaseEstimator:
     for name, default in ADDRESSES.items():
         if hasattr(copy, name):
             setattr(copy, name, default)
-    if is_lazy(getattr(copy, "embedding_", None)):
+    if is_chunked(getattr(copy, "embedding_", None)):
         del copy.embedding_
     return copy
 
 
 def _as_array(values: Any) -> Any:
-    """Frames, series and indices as arrays; lists, arrays and sparse matrices as they are."""
+    """Frames, series and indices as arrays; lists, arrays and sparse matrices unchanged."""
     if sp.issparse(values) or array_api_compat.is_array_api_obj(values) or not hasattr(values, "__array__"):
         return values
     return np.asarray(values)
@@ -150,7 +174,7 @@ def _check_image_shape(saved: SavedModel) -> None:
         return
     sides = list(shape) if isinstance(shape, tuple | list) else []
     if len(sides) != 2 or not all(isinstance(side, Integral) and side > 0 for side in sides):
-        raise InputError(f"image_shape={shape!r} should be a height and a width, such as (28, 28).")
+        raise InputError(f"image_shape={shape!r} is not a height and a width.", "Give both, such as (28, 28).")
     of_data: tuple[int, ...] = getattr(saved.X, "shape", ())
     n_features = of_data[1] if len(of_data) == 2 else getattr(saved.model, "n_features_in_", None)
     if n_features is not None and shape[0] * shape[1] != n_features:

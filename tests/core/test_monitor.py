@@ -94,7 +94,9 @@ def test_fit_report(losses, warns, recwarn):
     assert len(estimator.history_) == 2
     assert [issubclass(w.category, ConvergenceWarning) for w in recwarn] == [True] * warns
     if warns:
-        assert "raise max_iter or tol" in str(recwarn[0].message)
+        message = recwarn[0].message
+        assert str(message).endswith("stopped at the limit of 2 iterations without converging. Raise max_iter, or tol.")
+        assert "Raise --max-iter, or tol" in message.on_command_line({"max_iter": "--max-iter"})
 
 
 def test_progress_is_logged_with_the_time_to_go(caplog):

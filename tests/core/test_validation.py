@@ -21,7 +21,7 @@ def torch():
 
 
 class Doubler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """The thinnest estimator that enters by the door."""
+    """The thinnest estimator with validated input."""
 
     def __init__(self, nonnegative=False):
         self.nonnegative = nonnegative
@@ -46,7 +46,7 @@ class Doubler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
 
 @parametrize_with_checks([Doubler()])
-def test_an_estimator_behind_the_door_keeps_scikit_learn_manners(estimator, check):
+def test_an_estimator_with_validated_input_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -108,7 +108,7 @@ def spoiled(value):
 
 
 MISTAKES = {
-    "nan": (spoiled(np.nan), "NaN or infinity in X: 1 of its entries, first nan at row 1, column 2 .* fill it in"),
+    "nan": (spoiled(np.nan), "NaN or infinity in X: 1 of its entries, first nan at row 1, column 2 .* Fill it in"),
     "inf": (spoiled(np.inf), "NaN or infinity in X: 1 of its entries, first inf at row 1, column 2"),
     "negative": (
         spoiled(-2.0),

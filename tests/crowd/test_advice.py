@@ -18,7 +18,7 @@ from rectifact.metrics import log_loss
 
 @pytest.fixture(scope="module")
 def crowd():
-    return make_crowd(1200, 24, 3, labels_per_task=6, n_spammers=4, accuracy=(0.65, 0.95), seed=5)
+    return make_crowd(1200, 24, 3, labels_per_task=6, n_spammers=4, accuracy=(0.65, 0.95), random_state=5)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def findings(answers, **options):
 
 
 def test_good_data_has_no_findings():
-    assert findings(make_crowd(2000, 20, 3, seed=3).answers) == set()
+    assert findings(make_crowd(2000, 20, 3, random_state=3).answers) == set()
 
 
 def test_two_workers_who_agree_are_no_problem_of_the_classes():
@@ -128,7 +128,7 @@ def test_each_problem_is_named():
     assert silent["detail"].startswith("The answers of 12 of 20 workers hardly depend on the class")
     liars = DawidSkene().fit(make_crowd(2000, 20, 3, n_adversaries=3).answers).diagnose().set_index("finding")
     assert liars.loc["workers who answer against the truth", "detail"].endswith("guessing: 0, 1, 2.")
-    twins = make_crowd(1500, 20, 3, seed=4).answers
+    twins = make_crowd(1500, 20, 3, random_state=4).answers
     guessed = np.random.default_rng(0).integers(2, size=len(twins))  # nobody tells 0 from 1
     table = DawidSkene().fit(twins.assign(label=np.where(twins["label"] < 2, guessed, 2))).diagnose()
     detail = table.set_index("finding").loc["classes that look alike", "detail"]
@@ -136,7 +136,7 @@ def test_each_problem_is_named():
 
 
 def test_labels_spelt_in_two_ways_are_named_and_not_merged():
-    answers = make_crowd(1000, 12, 3, seed=3).answers
+    answers = make_crowd(1000, 12, 3, random_state=3).answers
     sloppy = np.where(answers["worker"] == 0, "Good ", "good")
     labels = np.choose(answers["label"], [sloppy, "bad", "ugly"])
     model = DawidSkene().fit(answers.assign(label=labels))
@@ -148,7 +148,7 @@ def test_labels_spelt_in_two_ways_are_named_and_not_merged():
 
 
 def test_a_class_without_tasks_looks_like_no_other():
-    answers = make_crowd(600, 10, 3, seed=3).answers
+    answers = make_crowd(600, 10, 3, random_state=3).answers
     rare = answers.assign(label=answers["label"].astype(str))
     rare.loc[[5, 500], "label"] = "odd"
     model = DawidSkene().fit(rare)
@@ -157,7 +157,7 @@ def test_a_class_without_tasks_looks_like_no_other():
 
 
 def test_repeated_answers_are_a_note():
-    answers = make_crowd(500, 10, 3, seed=3).answers
+    answers = make_crowd(500, 10, 3, random_state=3).answers
     table = DawidSkene().fit(pd.concat([answers, answers[:7]])).diagnose()
     row = table.set_index("finding").loc["repeated answers"]
     assert row["severity"] == "note"
@@ -181,7 +181,7 @@ def test_the_remedy_for_dependence_knows_what_was_fitted():
 
 
 def test_copies_are_found():
-    answers = make_crowd(1500, 15, 3, labels_per_task=5, accuracy=(0.6, 0.8), seed=1).answers
+    answers = make_crowd(1500, 15, 3, labels_per_task=5, accuracy=(0.6, 0.8), random_state=1).answers
     copy = answers[answers["worker"] == 3].assign(worker=99)
     table = DawidSkene().fit(pd.concat([answers, copy])).diagnose()
     row = table[table["finding"] == "workers who err alike"].iloc[0]
@@ -275,7 +275,7 @@ def test_calibration_holds_for_predictions_until_the_next_fit(crowd):
 
 
 def test_gold_labels_are_kept_and_help():
-    crowd = make_crowd(600, 12, 2, accuracy=(0.5, 0.65), labels_per_task=4, seed=8)
+    crowd = make_crowd(600, 12, 2, accuracy=(0.5, 0.65), labels_per_task=4, random_state=8)
     gold = crowd.truth.iloc[:200]
     plain, helped = DawidSkene().fit(crowd.answers), DawidSkene().fit(crowd.answers, gold=gold)
     rest = crowd.truth.iloc[200:]

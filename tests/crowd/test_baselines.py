@@ -84,7 +84,9 @@ def slow_eigen_ratio(answers):
     [(kos, slow_kos, 2), (kos, slow_kos, 4), (ghosh_svd, slow_ghosh, 2), (eigen_ratio, slow_eigen_ratio, 2)],
 )
 def test_spectral_methods_equal_the_dense_forms(method, slow, n_classes, seed):
-    answers = read_answers(make_crowd(60, 25, n_classes, labels_per_task=4, seed=seed).answers)  # not all pairs meet
+    answers = read_answers(
+        make_crowd(60, 25, n_classes, labels_per_task=4, random_state=seed).answers
+    )  # not all pairs meet
     found, (labels, sides) = method(answers), slow(answers)
     assert_array_equal(found.posteriors, np.eye(n_classes)[labels])
     assert_allclose(
@@ -109,7 +111,7 @@ def test_experts_weigh_more_than_spammers(method):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_centring_sees_through_spammers_who_favour_a_class(n_classes):
-    crowd = make_crowd(2000, 20, n_classes, labels_per_task=12, n_spammers=10, accuracy=(0.7, 0.9), seed=3)
+    crowd = make_crowd(2000, 20, n_classes, labels_per_task=12, n_spammers=10, accuracy=(0.7, 0.9), random_state=3)
     answers = read_answers(crowd.answers)
     voted = error_percent(crowd, answers, vote_shares(answers.votes()))
     assert error_percent(crowd, answers, kos(answers).posteriors) < voted - 1
@@ -225,7 +227,7 @@ def slow_objective(answers, sigma, tau, alpha, beta):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_one_minimax_iteration_equals_a_general_optimiser(n_classes):
-    answers = read_answers(make_crowd(8, 4, n_classes, labels_per_task=3, seed=5).answers)
+    answers = read_answers(make_crowd(8, 4, n_classes, labels_per_task=3, random_state=5).answers)
     alpha, beta = 0.7, 1.3
     found = minimax_entropy(answers, monitor=Monitor(max_iter=1), worker_penalty=alpha, task_penalty=beta, n_inner=1000)
     Q = vote_shares(answers.votes())
@@ -248,7 +250,7 @@ def test_one_minimax_iteration_equals_a_general_optimiser(n_classes):
 
 
 def test_minimax_ends_where_the_gradient_vanishes():
-    answers = read_answers(make_crowd(10, 5, 3, labels_per_task=4, seed=6).answers)
+    answers = read_answers(make_crowd(10, 5, 3, labels_per_task=4, random_state=6).answers)
     monitor = Monitor(max_iter=2000, tol=1e-14)
     found = minimax_entropy(answers, monitor=monitor)
     alpha, beta = 9 / 4, 9 / 4 * (40 / 5) / (40 / 10)  # the default: 8 answers of each worker, 4 of each task
@@ -266,7 +268,7 @@ def test_minimax_ends_where_the_gradient_vanishes():
 @given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 4), n_inner=st.integers(1, 5), penalty=st.floats(0, 3))
 @settings(deadline=None, max_examples=20)
 def test_the_minimax_objective_never_falls(seed, n_classes, n_inner, penalty):
-    answers = read_answers(make_crowd(30, 6, n_classes, labels_per_task=3, seed=seed).answers)
+    answers = read_answers(make_crowd(30, 6, n_classes, labels_per_task=3, random_state=seed).answers)
     monitor = Monitor(max_iter=20, tol=0)
     minimax_entropy(answers, monitor=monitor, worker_penalty=penalty, task_penalty=penalty, n_inner=n_inner)
     losses = [row["loss"] for row in monitor.history]

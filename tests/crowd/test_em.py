@@ -39,7 +39,7 @@ def slow_em(answers, start, smoothing, n_iter):
 @given(seed=st.integers(0, 10_000), smoothing=st.sampled_from([0.1, 1.0]))
 @settings(deadline=None, max_examples=20)
 def test_em_equals_the_slow_form(seed, smoothing):
-    answers = read_answers(make_crowd(30, 6, 3, labels_per_task=4, seed=seed).answers)
+    answers = read_answers(make_crowd(30, 6, 3, labels_per_task=4, random_state=seed).answers)
     start = vote_shares(answers.votes())
     monitor = Monitor(max_iter=5, tol=0)
     model = fitted(answers.one_hot(), start, smoothing=smoothing, monitor=monitor)
@@ -55,7 +55,7 @@ def test_em_equals_the_slow_form(seed, smoothing):
 @given(seed=st.integers(0, 10_000), smoothing=st.sampled_from([0, 0.1, 2.0]))
 @settings(deadline=None, max_examples=20)
 def test_the_penalised_objective_never_falls(seed, smoothing):
-    answers = read_answers(make_crowd(40, 6, 3, labels_per_task=3, seed=seed).answers)
+    answers = read_answers(make_crowd(40, 6, 3, labels_per_task=3, random_state=seed).answers)
     monitor = Monitor(max_iter=30, tol=0)
     fitted(answers.one_hot(), vote_shares(answers.votes()), smoothing=smoothing, monitor=monitor)
     losses = [row["loss"] for row in monitor.history]
@@ -83,7 +83,7 @@ def test_one_coin_has_one_parameter_per_worker():
 
 
 def test_known_classes_stay_and_teach():
-    crowd = make_crowd(400, 10, 2, accuracy=(0.55, 0.7), seed=3)
+    crowd = make_crowd(400, 10, 2, accuracy=(0.55, 0.7), random_state=3)
     answers = read_answers(crowd.answers)
     known = np.where(np.arange(400) < 200, crowd.truth.to_numpy()[answers.tasks], -1)
     start = vote_shares(answers.votes(), known)
@@ -109,7 +109,7 @@ def test_a_background_stands_for_the_tasks_that_made_it():
 def test_confusions_are_recovered(labels_per_task):
     errors = []
     for n_tasks in (500, 8000):
-        crowd = make_crowd(n_tasks, 20, 3, labels_per_task=labels_per_task, seed=1)
+        crowd = make_crowd(n_tasks, 20, 3, labels_per_task=labels_per_task, random_state=1)
         answers = read_answers(crowd.answers)
         model = fitted(answers.one_hot(), vote_shares(answers.votes()), smoothing=0.1, monitor=Monitor(tol=1e-6))
         order = np.argsort(answers.workers)

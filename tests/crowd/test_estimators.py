@@ -120,7 +120,7 @@ def test_auto_is_close_to_em_or_better_where_em_is_right(name):
     options = {"labels_per_task": 7, **PLANTED[name]}
     differences = []
     for seed in range(4):
-        crowd = make_crowd(seed=seed, **options)
+        crowd = make_crowd(random_state=seed, **options)
         models = DawidSkene(), clone(MV_EM)
         if name == "a class nobody chose":
             models = tuple(model.set_params(n_classes=4) for model in models)

@@ -346,9 +346,9 @@ FILES = {
     "space.csv": (b"task worker label\n1 2 3\n", "separator may not be the one"),
     "latin.csv": (
         "task,worker,label\n1,a,été\n1,b,été\n".encode("cp1252"),
-        "no UTF-8 text. Save it as UTF-8, in Excel",
+        "not UTF-8 text. Save it as UTF-8, in Excel",
     ),
-    "latin_header.csv": ("tâche,worker,label\n1,a,x\n".encode("cp1252"), "no UTF-8 text. Save it as UTF-8, in Excel"),
+    "latin_header.csv": ("tâche,worker,label\n1,a,x\n".encode("cp1252"), "not UTF-8 text. Save it as UTF-8, in Excel"),
     "answers.xlsx": (b"PK", "should end in .csv, .tsv or .parquet"),
     "gap.csv": (b"task,worker,label\n1,,x\n1,3,x\n2,2,y\n", "1 answers have no worker, first task='1', label='x'"),
 }

@@ -152,7 +152,7 @@ def test_coupled_nmf_fits_better_and_better(planted):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_beats_guessing_on_a_drawn_crowd(method):
-    crowd = make_crowd(3000, 20, 3, labels_per_task=8, accuracy=(0.6, 0.95), seed=2)
+    crowd = make_crowd(3000, 20, 3, labels_per_task=8, accuracy=(0.6, 0.95), random_state=2)
     answers = read_answers(crowd.answers)
     start = started(method, answers.one_hot(), vote_shares(answers.votes()))
     order = np.argsort(answers.workers)

@@ -55,7 +55,9 @@ def test_it_equals_the_slow_form(trust):
 @given(seed=st.integers(0, 1000), trust=st.floats(0.5, 1))
 @settings(deadline=None, max_examples=20)
 def test_the_bound_never_falls(seed, trust):
-    _, _, monitor = fitted(make_crowd(50, 8, 3, labels_per_task=4, seed=seed).answers, trust=trust, max_iter=40, tol=0)
+    _, _, monitor = fitted(
+        make_crowd(50, 8, 3, labels_per_task=4, random_state=seed).answers, trust=trust, max_iter=40, tol=0
+    )
     losses = np.array([row["loss"] for row in monitor.history])
     assert (np.diff(losses) <= 1e-9 * abs(losses[0])).all()
 
@@ -77,12 +79,14 @@ def copies(table, share, rng):
     [{}, {"n_spammers": 8}, {"n_adversaries": 5}, {"prior": [0.9, 0.06, 0.04]}, {"assignment": "skewed"}],
 )
 def test_independent_answers_have_dispersion_one(options):
-    effects = [dispersion(*fitted(make_crowd(1500, 25, 3, seed=seed, **options).answers)[:2]) for seed in range(3)]
+    effects = [
+        dispersion(*fitted(make_crowd(1500, 25, 3, random_state=seed, **options).answers)[:2]) for seed in range(3)
+    ]
     assert 0.9 < np.mean(effects) < 1.06
 
 
 def test_dependence_shows_in_the_dispersion(rng):
-    table = make_crowd(1500, 25, 3, seed=1).answers
+    table = make_crowd(1500, 25, 3, random_state=1).answers
     effects = [dispersion(*fitted(copies(table, share, rng))[:2]) for share in (0, 0.2, 0.4)]
     assert effects[0] < 1.06 < 1.1 < effects[1] < effects[2]
 

@@ -132,12 +132,27 @@ def test_block_model():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda seed: make_crowd(50, seed=seed).answers.to_numpy(),
-        lambda seed: make_topics(n_samples=9, n_features=8, n_topics=3, seed=seed).X,
-        lambda seed: make_sprites(9, seed=seed).X.toarray(),
-        lambda seed: make_block_model(90, seed=seed).adjacency.toarray(),
+        lambda seed: make_crowd(50, random_state=seed).answers.to_numpy(),
+        lambda seed: make_topics(n_samples=9, n_features=8, n_topics=3, random_state=seed).X,
+        lambda seed: make_sprites(9, random_state=seed).X.toarray(),
+        lambda seed: make_block_model(90, random_state=seed).adjacency.toarray(),
     ],
 )
 def test_a_seed_is_a_seed(make):
     assert_array_equal(make(1), make(1))
     assert not np.array_equal(make(1), make(2))
+
+
+@pytest.mark.parametrize("make", [make_crowd, make_topics, make_sprites, make_block_model])
+def test_the_old_name_of_random_state_is_accepted_with_a_warning(make):
+    def numbers(**options):
+        made = make(20, **options) if make is not make_topics else make(n_samples=20, n_features=8, **options)
+        found = next(value for value in vars(made).values() if hasattr(value, "shape"))
+        return found.toarray() if hasattr(found, "toarray") else np.asarray(found)
+
+    with pytest.warns(DeprecationWarning, match=f"{make.__name__}: seed is now called random_state"):
+        old = numbers(seed=3)
+    assert_array_equal(old, numbers(random_state=3))
+    assert_array_equal(old, numbers(random_state=np.random.default_rng(3)))
+    with pytest.raises(TypeError, match="got both random_state and its old name"):
+        numbers(seed=3, random_state=3)

@@ -106,7 +106,7 @@ def test_a_file_that_is_not_what_its_name_says(nowhere, content):
         load_crowd("rte")
 
 
-def test_names_nobody_knows():
+def test_unknown_names():
     with pytest.raises(InputError, match=r"name='mturk' is unknown.*bluebird"):
         load_crowd("mturk")
     with pytest.raises(InputError, match="name='cifar' is unknown"):

@@ -144,7 +144,7 @@ def test_clusters_of_points(to_form, assert_at_home, rng):
 def test_leading_eigenvectors(to_form, name, rng):
     dense = make_block_model(500, 4, degree=20).adjacency.toarray()
     if name == "components":  # the eigenvalue 1 repeats seven times
-        dense = block_diag(*(make_block_model(70, 1, degree=12, seed=i).adjacency.toarray() for i in range(7)))
+        dense = block_diag(*(make_block_model(70, 1, degree=12, random_state=i).adjacency.toarray() for i in range(7)))
     if name == "one weak link":
         dense = block_diag(dense[:250, :250], dense[250:, 250:])
         dense[0, 499] = dense[499, 0] = 1e-3

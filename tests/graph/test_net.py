@@ -140,7 +140,7 @@ def test_wishes_of_the_user(blocks):
 
 
 def test_partial_labels_lift_the_others():
-    graph = make_block_model(400, 4, degree=12, mixing=0.65, seed=1)
+    graph = make_block_model(400, 4, degree=12, mixing=0.65, random_state=1)
     gold = np.where(np.random.default_rng(0).random(400) < 0.2, graph.labels, -1)
     model = SymNMFNet(4, affinity="precomputed", device="cpu")
     alone = cluster_accuracy(graph.labels[gold < 0], model.fit(graph.adjacency).labels_[gold < 0])

@@ -120,7 +120,7 @@ def test_an_interrupted_fit_ends_as_one_that_was_left_alone(name: str, tmp_path:
             clone(resuming).set_params(callbacks=[interrupt(after)]).fit(data())
     taken_up: list[Any] = []
     resumed = clone(resuming).set_params(callbacks=[taken_up.append]).fit(data())
-    assert len(taken_up) < len(seen)  # it did not begin anew
+    assert len(taken_up) < len(seen)  # it did not start from the beginning
     for result in results:
         assert_array_equal(np.asarray(getattr(resumed, result)), np.asarray(getattr(whole, result)))
     assert [row["loss"] for row in resumed.history_] == [row["loss"] for row in whole.history_]
@@ -274,7 +274,7 @@ def test_a_folder_that_is_cleared_during_a_fit_serves_again(tmp_path: Path) -> N
     assert fit.set_params(callbacks=None).fit(topics()).converged_
 
 
-def test_mistakes_are_told_in_a_sentence(tmp_path: Path) -> None:
+def test_mistakes_are_one_sentence(tmp_path: Path) -> None:
     X = topics()
     with pytest.raises(InputError, match="Give checkpoint='folder' too"):
         ANDNMF(4, resume=True).fit(X)
@@ -295,7 +295,7 @@ def test_mistakes_are_told_in_a_sentence(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="Cannot read"):
             ANDNMF(4, random_state=0, checkpoint=folder, resume=True).fit(X)
     (folder / "fit.json").write_text(json.dumps(["no", "fit"]))
-    with pytest.raises(InputError, match="it describes no fit"):
+    with pytest.raises(InputError, match="it does not describe a fit"):
         ANDNMF(4, random_state=0, checkpoint=folder, resume=True).fit(X)
 
 

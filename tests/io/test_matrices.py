@@ -90,7 +90,7 @@ def test_every_sparse_format_becomes_canonical_csr(tmp_path, kind, make):
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float64])
 def test_entries_given_twice_are_added(tmp_path, dtype):
-    row, column, value = [1, 1, 1], [2, 0, 2], np.array([100, 1, 100], dtype=dtype)  # and 127 is no limit
+    row, column, value = [1, 1, 1], [2, 0, 2], np.array([100, 1, 100], dtype=dtype)  # 127 is not a limit
     sp.save_npz(tmp_path / "coo.npz", sp.coo_array((value, (row, column)), shape=(2, 3)))
     sp.save_npz(tmp_path / "csr.npz", sp.csr_array((value, column, [0, 0, 3]), shape=(2, 3)))
     banner = "%%MatrixMarket matrix coordinate integer general\n"
@@ -314,7 +314,7 @@ def test_nothing_is_ever_unpickled(tmp_path, monkeypatch, name):
     else:
         (np.savez if name == "x.npz" else np.save)(path, bombs)
     sentence = (
-        "is no NPZ archive|magic string" if name.startswith("bare") else "pickled Python objects, which are never"
+        "is not an NPZ archive|magic string" if name.startswith("bare") else "pickled Python objects, which are never"
     )
     with pytest.raises(InputError, match=sentence):
         read_matrix(path)
@@ -337,7 +337,7 @@ ARRAYS = {
     "line.npz": (np.ones(5), r"holds an array of shape \(5,\), where a matrix"),
     "complex.npy": (np.ones((2, 2), dtype=complex), r"complex numbers. Save the real part"),
     "complex.npz": (np.ones((2, 2), dtype=np.complex64), r"complex numbers. Save the real part"),
-    "text.npy": (np.array([["a", "b"]]), r"holds <U1 where numbers are expected. Drop what is text"),
+    "text.npy": (np.array([["a", "b"]]), r"holds <U1 where numbers are expected. Drop text columns"),
     "dates.npy": (np.array([["2020-01-01"]], dtype="M8[D]"), r"holds datetime64\[D\] where numbers are expected"),
     "record.npy": (np.zeros((2, 2), dtype=[("a", "f8")]), r"holds \[\('a', '<f8'\)\] where numbers are expected"),
     "rows.npy": (np.ones((0, 3)), r"0 sample\(s\) \(shape=\(0, 3\)\).*Check the file"),
@@ -385,7 +385,7 @@ def test_an_archive_must_say_which_matrix(tmp_path):
 def test_an_archive_cut_short(tmp_path):
     np.savez(tmp_path / "x.npz", X=X)
     (tmp_path / "x.npz").write_bytes((tmp_path / "x.npz").read_bytes()[:-30])
-    with pytest.raises(InputError, match=r"is no NPZ archive, or one that was cut short. Copy or save it again"):
+    with pytest.raises(InputError, match=r"is not an NPZ archive, or is incomplete. Copy or save it again"):
         read_matrix(tmp_path / "x.npz")
 
 
@@ -434,11 +434,11 @@ FILES = {
     "decimal.csv": (b"a;b\n1,5;2\n3;4\n", "column 'a' of .* has decimal commas. Save it with decimal points"),
     "decimals.csv": (b"n;a\nx;1\ny;-2,5\n", "column 'a' of .* has decimal commas. Save it with decimal points"),
     "date.csv": (b"a,day\n1,2020-01-02\n", r"column 'day' of .* holds date32\[day\], first '2020-01-02' in row 1"),
-    "latin.csv": ("a,b\n1,é\n".encode("latin-1"), "as CSV: it is no UTF-8 text. Save it as UTF-8"),
-    "latin_names.csv": ("n,b\né,1\n".encode("latin-1"), "as CSV: it is no UTF-8 text. Save it as UTF-8"),
-    "latin_header.csv": ("é,b\n2,1\n".encode("latin-1"), "as CSV: it is no UTF-8 text. Save it as UTF-8"),
-    "names.csv": (b"n\nx\ny\n", "no column of numbers beside 'n'. It may be separated by something else"),
-    "space.csv": (b"a b\nx y\n", "no column of numbers beside 'a b'. It may be separated by something else"),
+    "latin.csv": ("a,b\n1,é\n".encode("latin-1"), "as CSV: it is not UTF-8 text. Save it as UTF-8"),
+    "latin_names.csv": ("n,b\né,1\n".encode("latin-1"), "as CSV: it is not UTF-8 text. Save it as UTF-8"),
+    "latin_header.csv": ("é,b\n2,1\n".encode("latin-1"), "as CSV: it is not UTF-8 text. Save it as UTF-8"),
+    "names.csv": (b"n\nx\ny\n", "no column of numbers besides 'n'. Check what separates its columns"),
+    "space.csv": (b"a b\nx y\n", "no column of numbers besides 'a b'. Check what separates its columns"),
     "long.csv": (b"a,b\n1,2,3\n", "as CSV: .*Expected 2 columns, got 3"),
     "document.csv": (
         b"text,a\n" + b"word " * 300 + b",1\n",
@@ -447,20 +447,26 @@ FILES = {
     "really.csv.gz": (b"a,b\n1,2\n", "as CSV: "),
     "really.parquet": (b"a,b\n1,2\n", "as Parquet: "),
     "really.npy": (b"a,b\n1,2\n", "as NPY: "),
-    "really.npz": (b"a,b\n1,2\n", "is no NPZ archive"),
-    "really.mtx": (b"a,b\n1,2\n", "as Matrix Market: its first line is 'a,b', where '%%MatrixMarket matrix coord"),
+    "really.npz": (b"a,b\n1,2\n", "is not an NPZ archive"),
+    "really.mtx": (
+        b"a,b\n1,2\n",
+        "its first line is 'a,b', where one like '%%MatrixMarket matrix coord",
+    ),
     "x.xlsx": (b"PK", "should end in .npz, .npy, .mtx, .csv, .tsv or .parquet, so that its format is known. Rename"),
     "x.npz.gz": (b"PK", "should end in .npz"),
     "x": (b"1", "should end in .npz"),
     "vector.mtx": (BANNER + b"array pattern general\n1 1\n1\n", "its first line is"),
     "hermitian.mtx": (BANNER + b"coordinate complex hermitian\n1 1 1\n1 1 2 0\n", "holds complex numbers"),
-    "sizes.mtx": (BANNER + b"coordinate real general\n2 2\n1 1 1\n", "come the sizes of the matrix, and not '2 2'"),
-    "minus.mtx": (BANNER + b"coordinate real general\n2 -2 1\n1 1 1\n", "and not '2 -2 1'"),
+    "sizes.mtx": (
+        BANNER + b"coordinate real general\n2 2\n1 1 1\n",
+        "followed by '2 2', not by the sizes",
+    ),
+    "minus.mtx": (BANNER + b"coordinate real general\n2 -2 1\n1 1 1\n", "followed by '2 -2 1', not"),
     "none.mtx": (BANNER + b"array real general\n0 4\n", r"0 sample\(s\) \(shape=\(0, 4\)\)"),
-    "oblong.mtx": (BANNER + b"array real symmetric\n2 3\n1\n1\n1\n", "a symmetric matrix is square, and not 2 by 3"),
-    "cut.mtx": (BANNER + b"coordinate real general\n2 2 2\n1 1 1\n", "it should have 2 entries and has 1"),
-    "cut_at_once.mtx": (BANNER + b"coordinate real general\n2 2 2\n", "it should have 2 entries and has 0"),
-    "surplus.mtx": (BANNER + b"array real general\n1 1\n1\n2\n", "it should have 1 entries and has 2"),
+    "oblong.mtx": (BANNER + b"array real symmetric\n2 3\n1\n1\n1\n", "a symmetric matrix must be square, not 2 by 3"),
+    "cut.mtx": (BANNER + b"coordinate real general\n2 2 2\n1 1 1\n", "it should have 2 entries, but has 1"),
+    "cut_at_once.mtx": (BANNER + b"coordinate real general\n2 2 2\n", "it should have 2 entries, but has 0"),
+    "surplus.mtx": (BANNER + b"array real general\n1 1\n1\n2\n", "it should have 1 entries, but has 2"),
     "cut_number.mtx": (BANNER + b"coordinate real general\n2 2 1\n1 1 1.5E", "as Matrix Market: .*1.5E"),
     "outside.mtx": (BANNER + b"coordinate real general\n2 2 1\n1 3 1\n", "as Matrix Market: .*index 2 exceeds"),
     "zero.mtx": (BANNER + b"coordinate real general\n2 2 1\n0 1 1\n", "as Matrix Market: negative .*index"),

@@ -95,5 +95,5 @@ def test_data_of_another_place_is_refused(to_csr, mixtures):
     X = to_csr(mixtures)
     model = ANDNMF(5, random_state=0).fit(X)
     other = sp.csr_array(mixtures) if not sp.issparse(X) else pytest.importorskip("torch").asarray(mixtures)
-    with pytest.raises(InputError, match="Convert X, or fit anew"):
+    with pytest.raises(InputError, match="Convert X, or fit again"):
         model.transform(other)

@@ -45,7 +45,7 @@ def recovered(model, truth):
 @pytest.mark.parametrize(("kind", "least"), [("dir", 100), ("ctm", 99), ("neg", 100), ("neg-dir", 100)])
 def test_blind_recovery_of_a_hundred_parts(load_or_skip, kind, least, seed):
     parts = None if kind.startswith("neg") else load_or_skip(tdt2_topics)
-    data = make_topics(kind, components=parts, seed=seed)
+    data = make_topics(kind, components=parts, random_state=seed)
     assert recovered(ANDNMF(100, random_state=seed).fit(data.X), data.components) >= least
 
 
@@ -359,7 +359,7 @@ class TestOddData:
 def test_a_fit_that_was_cut_short_warns(topics):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(ConvergenceWarning, match="ANDNMF stopped after 5 iterations"):
+        with pytest.raises(ConvergenceWarning, match="ANDNMF stopped at the limit of 5 iterations"):
             ANDNMF(10, max_iter=5).fit(topics.X)
 
 

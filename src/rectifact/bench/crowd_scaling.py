@@ -95,7 +95,7 @@ def _data(case: dict[str, Any], folder: Path) -> tuple[Any, np.ndarray[Any, Any]
     schema = pa.schema({"task": pa.int32(), "worker": pa.int32(), "label": pa.int8()})
     with parquet.ParquetWriter(path, schema) as writer:
         for piece in range(pieces):
-            crowd = make_crowd(n_tasks // pieces, n_workers, 3, accuracy=(0.7, 0.7), seed=piece)
+            crowd = make_crowd(n_tasks // pieces, n_workers, 3, accuracy=(0.7, 0.7), random_state=piece)
             frame = crowd.answers.assign(task=crowd.answers["task"] + piece * (n_tasks // pieces))
             writer.write_table(pa.Table.from_pandas(frame, schema=schema, preserve_index=False))
             truths.append(crowd.truth.to_numpy().astype(np.int8))

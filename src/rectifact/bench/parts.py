@@ -228,7 +228,7 @@ def _blind(topics: Parts | None, n_samples: int, seeds: int, quick: bool) -> Row
         for init in inits[:1] if quick else inits:
             recovered, errors, seconds = [], [], []
             for seed in range(seeds):
-                data = _data(kind, topics, n_samples, seed=seed)
+                data = _data(kind, topics, n_samples, random_state=seed)
                 model, time = _timed(ANDNMF(len(data.components), init=init, random_state=seed).fit, data.X)
                 seconds.append(time)
                 recovered.append(int((part_errors(model.components_, data.components) < RECOVERED).sum()))

@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
 
 from rectifact.bench.check import compare
-from rectifact.bench.results import check_result_name, plain, read_result, save_result
-from rectifact.cli.terminal import check_different_files, progress, rows_table, say, show
-from rectifact.core.errors import InputError
+from rectifact.bench.results import check_result_name, columns_of, plain, read_result, save_result, short
+from rectifact.cli.tables import check_different_files
+from rectifact.cli.terminal import progress, say, show
+from rectifact.core.errors import InputError, count
 from rectifact.core.validation import check_option
 from rectifact.io.files import check_writable
 
@@ -34,28 +38,32 @@ class Extent:
 
 def bench(
     family: Annotated[
-        str, typer.Argument(help="What to measure: crowd, parts, latent, graph, or all of them. Or cuda, or dask.")
+        str, typer.Argument(help="What to measure: crowd, parts, latent, graph, all of these, cuda or dask.")
     ],
     peers: Annotated[
-        bool, typer.Option("--peers", help="crowd, graph: measure crowd-kit, snorkel and scikit-learn in the same run.")
+        bool, typer.Option("--peers", help="crowd, graph: also measure crowd-kit, snorkel and scikit-learn.")
     ] = False,
-    large: Annotated[bool, typer.Option("--large", help="Large data too: takes minutes and 12 GB.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Some of the rows only, in about a minute a family.")] = False,
+    large: Annotated[
+        bool, typer.Option("--large", help="Measure large data too; takes minutes and 12 GB of memory.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Measure some of the rows only, in about a minute per family.")
+    ] = False,
     out: Annotated[
         list[Path] | None,
-        typer.Option("--output", "-o", help="Save environment and tables, as .json or .md; may be given twice."),
+        typer.Option("--output", "-o", help="Save the environment and the tables: .json or .md; may be given twice."),
     ] = None,
     check: Annotated[
-        Path | None, typer.Option(help="Compare with this .json result; exit 1 where something got worse.")
+        Path | None, typer.Option(help="Compare with this stored .json result; exit 1 if a figure got worse.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="parts, latent: draw the figure here, .svg, .png or .pdf.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="parts, latent: draw the figure here: .svg, .png or .pdf.")] = None,
 ) -> None:
     """Measure errors and times on the published sets that are at hand, next to the papers' figures."""
     check_option("family", family, (*FAMILIES, *ELSEWHERE, "all"))
     families = tuple(FAMILIES) if family == "all" else (family,)
     outputs = list(out or ())
     if large and quick:
-        raise InputError("--large and --quick exclude each other. Leave one out.")
+        raise InputError("--large and --quick are mutually exclusive.", "Leave one out.")
     check_different_files([*outputs, check, plot])
     for path in outputs:
         check_result_name(path)
@@ -76,7 +84,7 @@ def _check_plot(family: str, plot: Path | None) -> None:
     if plot is None:
         return
     if family not in PLOTS:
-        raise InputError(f"--plot is for {' and '.join(PLOTS)}. Leave it out.")
+        raise InputError(f"--plot is for {' and '.join(PLOTS)}.", "Leave it out.")
     from rectifact.bench.plots import check_plot
 
     check_writable(plot)
@@ -87,16 +95,16 @@ def _check_place(families: tuple[str, ...]) -> None:
     for family, package in (("graph", "torch"), ("cuda", "torch"), ("dask", "distributed")):
         if family in families and find_spec(package) is None:
             extra = "dask" if package == "distributed" else package
-            raise InputError(f"Measuring {family} needs {package}. Install it: pip install 'rectifact[{extra}]'.")
+            raise InputError(f"Measuring {family} needs {package}.", f"Install it: pip install 'rectifact[{extra}]'.")
     if "cuda" in families:
         import torch
 
         if not torch.cuda.is_available() or find_spec("triton") is None:
-            raise InputError("Measuring cuda needs a CUDA device and Triton, and one of them is not here.")
+            raise InputError("Measuring cuda needs a CUDA device and Triton, and one of them is missing.")
 
 
 def _measure(families: tuple[str, ...], extent: Extent) -> tuple[dict[str, Any], dict[str, Tables]]:
-    """The environment, and the tables of one family after the other, each shown as soon as it is there."""
+    """The environment, and the tables of one family after the other, each shown as soon as it is measured."""
     from rectifact.bench.measure import environment, one_thread
 
     with one_thread() if families[0] in FAMILIES else nullcontext():  # as they are measured
@@ -112,23 +120,34 @@ def _measure(families: tuple[str, ...], extent: Extent) -> tuple[dict[str, Any],
 
 
 def _compare(tables: dict[str, Tables], stored: dict[str, Any], check: Path) -> None:
-    """Say what is in one result only, show what got worse, and leave with 1 if anything did."""
+    """Say what is in one result only, show what got worse, and exit with 1 if anything did."""
     found = compare(tables, stored["tables"])
     for row in found.unmatched:
-        counts = f"{row['only measured']} rows only measured, {row['only stored']} only in {check}"
+        counts = f"{count(row['only measured'], 'row')} only measured, {row['only stored']} only in {check}"
         say(f"{row['family']}, {row['table']}: {counts}.")
     for row in found.gone:
-        say(f"{row['family']}, {row['table']}: {row['column']!r} is no longer measured in {row['rows']} rows.")
+        rows = count(row["rows"], "row")
+        say(f"{row['family']}, {row['table']}: {row['column']!r} is no longer measured in {rows}.")
     if not found.n_compared:
         raise InputError(
-            f"{str(check)!r} has none of the figures that were measured. Store a result of the same family."
+            f"{str(check)!r} has none of the figures that were measured.", "Store a result of the same family."
         )
     if found.regressions:
         show(rows_table(f"worse than in {check}", found.regressions))
     where = ", ".join(str(stored["environment"][name]) for name in ("date", "cpu") if name in stored["environment"])
-    say(f"{found.n_compared} figures compared with {check} ({where}): {len(found.regressions)} got worse.")
+    figures = count(found.n_compared, "figure")
+    say(f"{figures} compared with {check} ({where}): {len(found.regressions)} got worse.")
     if found.regressions:
         raise typer.Exit(1)
+
+
+def rows_table(title: str, rows: list[dict[str, Any]]) -> Table:
+    """Rows as a table for people: short figures, empty gaps, a column for every name that some row has."""
+    columns = columns_of(rows)
+    table = Table(*map(escape, columns), title=escape(title), title_justify="left")
+    for row in rows:
+        table.add_row(*(Text(short(row.get(column))) for column in columns))
+    return table
 
 
 def _draw(tables: dict[str, Tables], plot: Path) -> None:
@@ -140,7 +159,7 @@ def _draw(tables: dict[str, Tables], plot: Path) -> None:
         plot_rmse_against_rank(tables["latent"]["rmse against rank"], plot)
 
 
-# Modules are imported before threads are limited: a library that is loaded later would not be.
+# Modules are imported before the threads are limited: a library that is loaded later would not be limited.
 
 
 def _crowd(extent: Extent) -> Tables:
@@ -209,4 +228,4 @@ def _dask(extent: Extent) -> Tables:
 
 
 ELSEWHERE: dict[str, Callable[[Extent], Tables]] = {"cuda": _cuda, "dask": _dask}
-"""What is measured on other machines than the families, and not with all of them."""
+"""What is measured on other machines than the families, and is not part of all."""

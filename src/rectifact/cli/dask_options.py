@@ -1,4 +1,4 @@
-"""Where work on data in parts runs: threads of this process, a cluster that is there, or processes of this machine."""
+"""Where Dask computes: in threads of this process, on a running scheduler, or in processes started here."""
 
 import logging
 import signal
@@ -6,73 +6,87 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from importlib.util import find_spec
 from multiprocessing import resource_tracker
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from rectifact.core.errors import InputError
 
-__all__ = ["LocalClusterOption", "SchedulerOption", "check_cluster", "cluster_of"]
+__all__ = ["LocalClusterOption", "SchedulerOption", "check_cluster", "check_matrix_source", "cluster_of"]
 
 PATIENCE = "5s"
 """How long a scheduler may take to answer."""
 
 SchedulerOption = Annotated[
     str | None,
-    typer.Option("--scheduler", help="Address of a running dask scheduler for data in parts, tcp://127.0.0.1:8786."),
+    typer.Option("--scheduler", help="Partitioned data: address of a running Dask scheduler, tcp://127.0.0.1:8786."),
 ]
 LocalClusterOption = Annotated[
     int | None,
-    typer.Option("--local-cluster", help="Number of worker processes to start here for data in parts."),
+    typer.Option("--local-cluster", help="Partitioned data: number of Dask processes to start on this machine."),
 ]
 
 
-def check_cluster(scheduler: str | None, n_workers: int | None, *, in_parts: bool, parts: str) -> None:
-    """Refuse what cannot be done, before the work; ``parts`` says what data in parts would be."""
-    if scheduler is None and n_workers is None:
+def check_cluster(scheduler: str | None, n_processes: int | None, *, in_parts: bool, parts: str) -> None:
+    """Refuse what cannot be done, before the work; ``parts`` says which data is partitioned."""
+    if scheduler is None and n_processes is None:
         return
-    if scheduler is not None and n_workers is not None:
-        raise InputError("--scheduler and --local-cluster are two places for the same work. Choose one.")
-    if n_workers is not None and n_workers < 1:
-        raise InputError(f"--local-cluster {n_workers} is no number of processes. Give 1 or more.")
+    if scheduler is not None and n_processes is not None:
+        raise InputError("--scheduler and --local-cluster are mutually exclusive.", "Choose one.")
+    if n_processes is not None and n_processes < 1:
+        raise InputError(f"--local-cluster {n_processes} is not a number of processes.", "Give 1 or more.")
     if not in_parts:
-        raise InputError(f"--scheduler and --local-cluster are for data in parts: {parts}. Leave them out.")
+        raise InputError(f"--scheduler and --local-cluster are for partitioned data: {parts}.", "Leave them out.")
     if find_spec("distributed") is None:
-        raise InputError("A cluster needs dask, which is not there: pip install 'rectifact[dask]'.")
+        raise InputError("--scheduler and --local-cluster need Dask.", "Install it: pip install 'rectifact[dask]'.")
+
+
+def check_matrix_source(
+    scheduler: str | None, n_processes: int | None, *, in_chunks: bool, report: Path | None
+) -> None:
+    """Refuse options that do not fit a matrix in one file, or one in chunks."""
+    folder = "a folder of .npy, .npz or .parquet files"
+    check_cluster(scheduler, n_processes, in_parts=in_chunks, parts=folder)
+    if in_chunks and report is not None:
+        raise InputError(
+            "--report is not available for a matrix in chunks.", "Leave it out, or give the matrix in one file."
+        )
 
 
 @contextmanager
-def cluster_of(scheduler: str | None, n_workers: int | None) -> Iterator[None]:
-    """Let dask compute on the scheduler or on processes started for it; with threads if neither is given."""
-    if scheduler is None and n_workers is None:
+def cluster_of(scheduler: str | None, n_processes: int | None) -> Iterator[None]:
+    """Let Dask compute on the scheduler, or in processes started for it; in threads if neither is given."""
+    if scheduler is None and n_processes is None:
         with _threads():
             yield
         return
     from distributed import LocalCluster
 
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # what is left undone after Ctrl-C is of no interest
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # do not report what Ctrl-C leaves undone
     with ExitStack() as stack:
         place: Any = scheduler
         if scheduler is None:
             quiet = {"dashboard_address": "127.0.0.1:0", "silence_logs": "CRITICAL"}
             with _interrupted_later():
-                cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, host="127.0.0.1", **quiet)
+                cluster = LocalCluster(n_workers=n_processes, threads_per_worker=1, host="127.0.0.1", **quiet)
                 place = stack.enter_context(cluster)
         try:
             client = stack.enter_context(_connected(place))
         except (OSError, ValueError, TypeError, MemoryError) as error:  # the last: a web server's answer as a size
             raise InputError(
-                f"There is no dask scheduler at {scheduler!r}. Start one with 'dask scheduler', or check the address."
+                f"There is no Dask scheduler at {scheduler!r}.",
+                "Start one with 'dask scheduler', or check the address.",
             ) from error
         if not client.scheduler_info()["workers"]:
             raise InputError(
-                f"The scheduler at {scheduler!r} has no workers. Start some with 'dask worker {scheduler}'."
+                f"The Dask scheduler at {scheduler!r} has no workers.", f"Start some with 'dask worker {scheduler}'."
             )
         yield
 
 
 def _threads() -> AbstractContextManager[Any]:
-    """Compute with threads of this process, whatever client another part of the program may have left behind."""
+    """Compute in threads of this process, even if another part of the program has left a client behind."""
     if find_spec("dask") is None:
         return nullcontext()
     import dask
@@ -83,8 +97,8 @@ def _threads() -> AbstractContextManager[Any]:
 def _connected(place: Any) -> Any:
     """A client of the scheduler at ``place``; one that cannot connect is closed.
 
-    A constructor that fails leaves its client behind, still connecting and dask's default, and the next computation
-    would wait for it forever. Made in two steps, the client is there to be closed.
+    A constructor that fails leaves its client behind, still connecting and the default of Dask, and the next
+    computation would wait for it forever. Made in two steps, the client can be closed.
     """
     from distributed import Client
 
@@ -99,14 +113,14 @@ def _connected(place: Any) -> Any:
 
 @contextmanager
 def _interrupted_later() -> Iterator[None]:
-    """Let Ctrl-C wait for the end of the block: dask cannot stop a cluster that is half there.
+    """Let Ctrl-C wait for the end of the block: Dask cannot stop processes that are still starting.
 
-    Processes started in it never see Ctrl-C, and would have nothing to say about it: this one stops them.
+    Processes started in the block never see Ctrl-C; this one stops them.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # which would let signals through again where it is started later
+    resource_tracker.ensure_running()  # if started later, it would let signals through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -1,4 +1,4 @@
-"""rectifact demo and rectifact datasets: what there is to see, and to try."""
+"""rectifact demo: all four families on bundled and generated data."""
 
 import warnings
 from importlib.util import find_spec
@@ -9,12 +9,11 @@ import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 from sklearn.datasets import load_digits
 
-from rectifact.cli.terminal import progress, say, show
+from rectifact.cli.terminal import progress, show
 from rectifact.crowd import DawidSkene
-from rectifact.datasets import catalogue, data_folders, load_crowd, make_block_model, make_topics
+from rectifact.datasets import load_crowd, make_block_model, make_topics
 from rectifact.graph import SymNMF
 from rectifact.io.files import check_writable
 from rectifact.latent import NMD
@@ -22,7 +21,7 @@ from rectifact.metrics import cluster_accuracy, part_errors, root_mean_squared_e
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF
 
-__all__ = ["datasets", "demo"]
+__all__ = ["demo"]
 
 Shown = tuple[str, str, str, SavedModel]
 """Family, what was given, what was found, and the model with its data."""
@@ -52,7 +51,7 @@ def demo(
 
 
 def _write_report(shown: list[Shown], out: Path) -> bool:
-    """Whether the packages that reports need are there, and so the report was written."""
+    """Write the report if the packages it needs are installed; whether they are."""
     if find_spec("jinja2") is None or find_spec("plotly") is None:
         return False
     from rectifact.report import report_of, write_report
@@ -69,10 +68,10 @@ def _labels() -> Shown:
     unanimous = (answers.groupby("task")["label"].nunique() == 1).sum()
     best = model.worker_report().sort_values("information").iloc[-1]
     sure = (model.probas_.max(axis=1) > 0.99).sum()
-    given = "5 anaesthetists graded 45 patients before an operation, real readings of 1979; nobody knows the truth"
+    given = "5 anaesthetists graded 45 patients before an operation, real data from 1979; nobody knows the truth"
     found = (
         f"the grade of every patient, {sure} of 45 with more than 99 % confidence, though all readings agree on "
-        f"{unanimous} only; doctor {best.worker:.0f} tells most and is right in {best.accuracy:.0%}"
+        f"only {unanimous}; doctor {best.worker:.0f} is the most informative, and right in {best.accuracy:.0%} of cases"
     )
     return "labels", given, found, SavedModel(model)
 
@@ -81,7 +80,7 @@ def _parts() -> Shown:
     mixtures = make_topics("neg-dir", n_samples=2000, n_features=60, n_topics=6)
     model = ANDNMF(6, random_state=0).fit(mixtures.X)
     errors = part_errors(model.components_, mixtures.components)
-    given = "2000 generated mixtures of 6 parts, of both signs, with random weights"
+    given = "2000 generated mixtures of 6 parts of both signs, with random weights"
     found = f"all 6 parts, the worst with a relative error of {errors.max():.0e}"
     return "parts", given, found, SavedModel(model, X=mixtures.X)
 
@@ -93,7 +92,7 @@ def _embed() -> Shown:
     error = root_mean_squared_error(model.inverse_transform(model.embedding_), X)
     U, s, Vt = np.linalg.svd(X, full_matrices=False)
     svd = root_mean_squared_error(((U[:, :16] * s[:16]) @ Vt[:16]).clip(0, 1), X)
-    given = "800 handwritten digits of scikit-learn, 64 pixels each"
+    given = "800 handwritten digits from scikit-learn, 64 pixels each"
     found = f"16 dimensions that explain them with an error of {error:.3f} per pixel; truncated SVD leaves {svd:.3f}"
     names = np.array([f"{i + 1}: a {digit}" for i, digit in enumerate(digits.target[:800])])
     return "embed", given, found, SavedModel(model, X, samples=names, image_shape=(8, 8))
@@ -103,14 +102,5 @@ def _cluster() -> Shown:
     graph = make_block_model(600, 5, degree=18, mixing=0.3)
     model = SymNMF(5, affinity="precomputed", random_state=0).fit(graph.adjacency)
     accuracy = cluster_accuracy(graph.labels, model.labels_)
-    given = "a generated graph of 600 nodes in 5 communities, three edges in ten at random"
+    given = "a generated graph of 600 nodes in 5 communities, with three edges in ten at random"
     return "cluster", given, f"the community of {accuracy:.1%} of the nodes", SavedModel(model)
-
-
-def datasets() -> None:
-    """List the data sets with a known truth, and where their files are looked for."""
-    table = Table("set", "file", "found")
-    for row in catalogue().itertuples(index=False):
-        table.add_row(*map(Text, row))  # a folder may have brackets in its name
-    show(table)
-    say("Files are looked for under " + " and then under ".join(map(str, data_folders())) + ".")

@@ -1,29 +1,31 @@
 """rectifact embed: few dimensions behind sparse data."""
 
-import warnings
 from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
 import typer
 
-from rectifact.cli.chunks import FOLDER, check_outputs, holds_chunks, names_of, write_samples
-from rectifact.cli.dask_options import LocalClusterOption, SchedulerOption, check_cluster, cluster_of
-from rectifact.cli.images import ImageOption, check_image_shape
+from rectifact.cli.dask_options import LocalClusterOption, SchedulerOption, check_matrix_source, cluster_of
 from rectifact.cli.outcome import (
     CheckpointOption,
+    ImageOption,
     JsonOption,
     Outcome,
     ReportOption,
     ResumeOption,
     SaveOption,
+    check_image_shape,
+    fitting,
+    how_it_ended,
     say_warnings,
 )
-from rectifact.cli.terminal import check_different_files, progress, save_arrays, say
-from rectifact.core.errors import InputError
+from rectifact.cli.tables import check_different_files, check_outputs, save_arrays, write_samples
+from rectifact.cli.terminal import say
+from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
-from rectifact.io.matrices import read_matrix
-from rectifact.io.partitions import read_chunks
+from rectifact.io.matrices import numbered, read_matrix
+from rectifact.io.partitions import holds_chunks, read_chunks
 from rectifact.latent import NMD
 from rectifact.models import SavedModel
 
@@ -34,8 +36,8 @@ def embed(
     data: Annotated[
         Path,
         typer.Argument(
-            help="Non-negative matrix, samples in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Or a matrix in chunks, "
-            "which dask reads: a folder of files with rows of it, all .npy, all .npz (scipy.sparse.save_npz) or all "
+            help="Non-negative matrix, samples in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Or a folder of files "
+            "with rows of one matrix, which Dask reads in chunks: all .npy, all .npz (scipy.sparse.save_npz) or all "
             ".parquet."
         ),
     ],
@@ -45,17 +47,15 @@ def embed(
         typer.Option(
             "--output",
             "-o",
-            help="Embedding and components: .npz. Or the embedding as a table: .csv, .tsv, .parquet. Of a matrix in "
-            "chunks a table, or a name without ending, a new folder to which the workers write Parquet files; --save "
+            help="Embedding and components: .npz. Or the embedding as a table: .csv, .tsv, .parquet. For a folder of "
+            "files, a table, or a name without an ending: a new folder of Parquet files, written in parallel; --save "
             "keeps the components.",
         ),
     ],
-    link: Annotated[
-        Literal["auto", "relu", "binary"], typer.Option(help="Non-negative data, zeros and ones, or look.")
-    ] = "auto",
-    objective: Annotated[Literal["likelihood", "latent"], typer.Option(help="What is made best.")] = "likelihood",
-    missing: Annotated[bool, typer.Option("--missing", help="Empty cells and NaN are missing, not a mistake.")] = False,
-    max_iter: Annotated[int, typer.Option(min=1, help="Most sweeps over the data.")] = 300,
+    link: Annotated[Literal["auto", "relu", "binary"], typer.Option(help="Data type; auto detects it.")] = "auto",
+    objective: Annotated[Literal["likelihood", "latent"], typer.Option(help="Objective to optimise.")] = "likelihood",
+    missing: Annotated[bool, typer.Option("--missing", help="Take empty cells and NaN as missing entries.")] = False,
+    max_iter: Annotated[int, typer.Option(min=1, help="Limit of the number of sweeps over the data.")] = 300,
     image: ImageOption = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
@@ -71,19 +71,16 @@ def embed(
     _check_out(data, out, save, in_chunks)
     outcome.check(out)
     check_different_files([data, out, *outcome.paths])
-    check_cluster(scheduler, local_cluster, in_parts=in_chunks, parts=FOLDER)
-    if in_chunks and report is not None:
-        raise InputError("--report cannot be had of a matrix in chunks. Leave it out, or give one file.")
+    check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
+    hole = np.nan if missing else None
+    model = NMD(n_dimensions, link, objective, hole, max_iter=max_iter, checkpoint=checkpoint, resume=resume)
     with cluster_of(scheduler, local_cluster):
         matrix = read_chunks(data) if data.is_dir() else read_matrix(data)
-        image_shape = check_image_shape(image, matrix.X.shape[1])
-        with progress("embedding", max_iter) as callback, warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            hole = np.nan if missing else None
-            model = NMD(n_dimensions, link, objective, hole, max_iter=max_iter, callbacks=[callback])
-            model.set_params(checkpoint=checkpoint, resume=resume).fit(matrix.X)
         n_samples, n_features = matrix.X.shape
-        samples, features = names_of(matrix)
+        image_shape = check_image_shape(image, n_features)
+        with fitting("embedding", model) as caught:
+            model.fit(matrix.X)
+        samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
         found = model.resolved_["link"]
         if out.suffix.lower() == ".npz":
             arrays = {"embedding": model.embedding_, "components": model.components_, "scale": np.array(model.scale_)}
@@ -92,8 +89,8 @@ def embed(
             write_samples(model.embedding_, samples, "dimension", out)
     say_warnings(caught, "embed")
     say(
-        f"{n_samples} samples, {n_features} features, link {found}: {n_dimensions} dimensions, "
-        f"{model.stop_reason_} after {model.n_iter_} sweeps."
+        f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {found}: "
+        f"{count(n_dimensions, 'dimension')}, {how_it_ended(model, 'sweep')}."
     )
     summary = {"samples": n_samples, "features": n_features, "dimensions": n_dimensions, "scale": float(model.scale_)}
     known = {} if in_chunks else {"X": matrix.X, "samples": samples}
@@ -107,7 +104,7 @@ def _check_out(data: Path, out: Path, save: Path | None, in_chunks: bool) -> Non
         return
     if in_chunks:
         raise InputError(
-            f"{str(out)!r} would hold the whole embedding of a matrix in chunks, which is written in parts. Name a new "
-            "folder, or a table that ends in .csv, .tsv or .parquet; --save keeps the components."
+            f"{str(out)!r} would hold the whole embedding, which is written in partitions for data in chunks.",
+            "Name a new folder, or a table that ends in .csv, .tsv or .parquet; --save keeps the components.",
         )
     check_writable(out)

@@ -16,8 +16,8 @@ from rectifact.cli.outcome import (
     SaveOption,
     say_warnings,
 )
-from rectifact.cli.tables import check_parts_name, write_parts
-from rectifact.cli.terminal import STDOUT, check_different_files, check_table_name, progress, say, write_table
+from rectifact.cli.tables import check_different_files, check_parts_name, check_table_name, write_parts, write_table
+from rectifact.cli.terminal import STDOUT, progress, say
 from rectifact.core.errors import InputError
 from rectifact.crowd import DawidSkene, read_answers, read_lazy
 from rectifact.crowd.advice.diagnosis import findings_table

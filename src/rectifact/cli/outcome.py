@@ -1,27 +1,33 @@
-"""What every fitting command can give besides its data: a report, a saved model, a summary for scripts."""
+"""What the fitting commands share: options, a fit with progress and warnings, and what is written after it."""
 
 import json
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rectifact.cli.terminal import STDOUT, say, show_plain
-from rectifact.cli.wording import on_command_line
-from rectifact.core.errors import InputError
+from rectifact.cli.terminal import STDOUT, in_options, progress, say, show_plain
+from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
 from rectifact.models import SavedModel, save_model
 
 __all__ = [
     "CheckpointOption",
+    "ImageOption",
     "JsonOption",
     "Outcome",
     "ReportOption",
     "ResumeOption",
     "SaveOption",
+    "SeedOption",
+    "check_image_shape",
+    "fitting",
+    "how_it_ended",
     "say_warnings",
 ]
 
@@ -36,13 +42,59 @@ CheckpointOption = Annotated[
     Path | None, typer.Option("--checkpoint", help="Folder in which the fit saves its state while it runs.")
 ]
 ResumeOption = Annotated[
-    bool, typer.Option("--resume", help="Go on with the fit in the folder of --checkpoint; begin where there is none.")
+    bool, typer.Option("--resume", help="Continue the fit saved in the --checkpoint folder, or start if there is none.")
 ]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.")]
+ImageOption = Annotated[
+    str | None, typer.Option("--image", help="Samples are images of this size, such as 28x28; the report shows them.")
+]
+
+
+def check_image_shape(text: str | None, n_features: int) -> tuple[int, int] | None:
+    """Height and width from a text such as ``28x28``, which must fit the number of features.
+
+    Examples
+    --------
+    >>> check_image_shape("2x3", 6)
+    (2, 3)
+    """
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+)[x×](\d+)", text.strip())
+    if found is None:
+        raise InputError(f"--image {text!r} is not a height and a width.", "Give both, such as 28x28.")
+    height, width = int(found[1]), int(found[2])
+    if height * width != n_features:
+        raise InputError(f"--image {text} has {height * width} pixels, but a sample has {n_features} features.")
+    return height, width
+
+
+@contextmanager
+def fitting(what: str, model: Any) -> Iterator[list[warnings.WarningMessage]]:
+    """Show the progress of the model while it is fitted, and collect the warnings, for :func:`say_warnings`."""
+    with progress(what, model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.set_params(callbacks=[callback])
+        yield caught
+
+
+def say_warnings(caught: Sequence[warnings.WarningMessage], command: str) -> None:
+    """Print the warnings of a fit as notes, in the words of the command."""
+    for warning in caught:
+        say(f"Note: {in_options(warning.message, command)}")
+
+
+def how_it_ended(model: Any, unit: str = "iteration") -> str:
+    """How the fit of a model ended, as the end of a sentence; ``unit`` is what it calls an iteration."""
+    n = count(model.n_iter_, unit)
+    if model.stop_reason_ == "max_iter":
+        return f"stopped at the limit of {n} without converging"
+    return f"converged after {n}" if model.converged_ else f"stopped after {n} without converging"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where a command's report, model and summary go. Made before the work, so that mistakes are told at once."""
+    """Where a command's report, model and summary go. Made before the work, so that mistakes are reported at once."""
 
     report: Path | None
     save: Path | None
@@ -56,7 +108,7 @@ class Outcome:
     def check(self, out: Path | None) -> None:
         """Refuse what could not be written afterwards; ``out`` is where the command's data goes."""
         if self.as_json and out == STDOUT:
-            raise InputError("With --json the standard output holds the summary. Name a file with -o for the data.")
+            raise InputError("With --json the standard output holds the summary.", "Name a file with -o for the data.")
         if self.save is not None:
             _check_model_name(self.save)
         if self.report is not None:
@@ -92,13 +144,7 @@ class Outcome:
 
 def _check_model_name(path: Path) -> None:
     if path == STDOUT:
-        raise InputError("A model cannot go to the standard output. Name a file: --save model.rfx.")
+        raise InputError("A model cannot go to the standard output.", "Name a file: --save model.rfx.")
     if path.suffix.lower() != ".rfx":
-        raise InputError(f"{str(path)!r} should end in .rfx, so that it is known as a model. Rename it.")
+        raise InputError(f"{str(path)!r} should end in .rfx, the ending of saved models.", "Rename it.")
     check_writable(path)
-
-
-def say_warnings(caught: Sequence[warnings.WarningMessage], command: str) -> None:
-    """Warnings of a fit as notes, in the words of the command."""
-    for warning in caught:
-        say(f"Note: {on_command_line(str(warning.message), command)}")

@@ -1,6 +1,5 @@
 """rectifact parts: the parts that mixtures are made of, the topics of texts."""
 
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,34 +11,37 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from rectifact.cli.chunks import FOLDER, check_outputs, holds_chunks, names_of, write_samples
-from rectifact.cli.dask_options import LocalClusterOption, SchedulerOption, check_cluster, cluster_of
-from rectifact.cli.images import ImageOption, check_image_shape
+from rectifact.cli.dask_options import LocalClusterOption, SchedulerOption, check_matrix_source, cluster_of
 from rectifact.cli.outcome import (
     CheckpointOption,
+    ImageOption,
     JsonOption,
     Outcome,
     ReportOption,
     ResumeOption,
     SaveOption,
+    SeedOption,
+    check_image_shape,
+    fitting,
+    how_it_ended,
     say_warnings,
 )
-from rectifact.cli.terminal import (
+from rectifact.cli.tables import (
     check_different_files,
+    check_outputs,
     check_table_name,
-    progress,
     save_arrays,
-    say,
-    show,
+    write_samples,
     write_table,
 )
+from rectifact.cli.terminal import say, show
 from rectifact.core.arrays import Array
-from rectifact.core.errors import InputError
-from rectifact.core.lazy import evaluate, kept
+from rectifact.core.errors import InputError, count
 from rectifact.core.linalg import squared_norm
+from rectifact.core.operand import operand
 from rectifact.io.files import check_writable
-from rectifact.io.matrices import NamedMatrix, read_matrix
-from rectifact.io.partitions import read_chunks
+from rectifact.io.matrices import NamedMatrix, numbered, read_matrix
+from rectifact.io.partitions import holds_chunks, read_chunks
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import count_words, read_documents
@@ -47,8 +49,7 @@ from rectifact.parts.samples import choose_norm
 
 __all__ = ["parts"]
 
-SMALL = ("components", "features")
-"""What can be saved in one file, however many samples there are."""
+METHODS: dict[str, type[ANDNMF] | type[PurificationNMF]] = {"and": ANDNMF, "purification": PurificationNMF}
 
 
 def parts(
@@ -56,8 +57,8 @@ def parts(
         Path,
         typer.Argument(
             help="Matrix, samples in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Or texts: a .txt file with one "
-            "document per line, or a folder of .txt files. Or a matrix in chunks, which dask reads: a folder of files "
-            "with rows of it, all .npy, all .npz (scipy.sparse.save_npz) or all .parquet."
+            "document per line, or a folder of .txt files. Or a folder of files with rows of one matrix, which Dask "
+            "reads in chunks: all .npy, all .npz (scipy.sparse.save_npz) or all .parquet."
         ),
     ],
     n_parts: Annotated[int, typer.Option("--parts", "-k", min=1, help="Number of parts.")],
@@ -66,7 +67,7 @@ def parts(
         typer.Option(
             "--output",
             "-o",
-            help="Save parts, weights and names here: .npz. Weights of a matrix in chunks go to --weights only.",
+            help="Save parts, weights and names here: .npz. For a matrix in chunks, weights go to --weights only.",
         ),
     ] = None,
     features: Annotated[
@@ -75,21 +76,21 @@ def parts(
     weights: Annotated[
         Path | None,
         typer.Option(
-            help="Write one row per sample here, one column per part: .csv, .tsv, .parquet. Of a matrix in chunks, a "
-            "name without ending is a new folder, to which the workers write Parquet files."
+            help="Write one row per sample here, one column per part: .csv, .tsv, .parquet. For a matrix in "
+            "chunks, a name without an ending is a new folder of Parquet files, written in parallel."
         ),
     ] = None,
     method: Annotated[Literal["and", "purification"], typer.Option(help="Algorithm.")] = "and",
-    top: Annotated[int, typer.Option(min=1, help="Features shown for each part.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="Number of features shown for each part.")] = 10,
     text: Annotated[bool, typer.Option("--text", help="Read DATA as text, whatever its name.")] = False,
-    tfidf: Annotated[bool, typer.Option("--tfidf", help="Weight rare words higher.")] = False,
+    tfidf: Annotated[bool, typer.Option("--tfidf", help="Give rare words more weight.")] = False,
     stop_words: Annotated[
-        bool, typer.Option("--stop-words/--all-words", help="Drop English words such as 'the', or not.")
+        bool, typer.Option("--stop-words/--all-words", help="Whether to drop English words such as 'the'.")
     ] = True,
-    min_documents: Annotated[int, typer.Option(min=1, help="Drop words of fewer documents.")] = 2,
-    max_share: Annotated[float, typer.Option(help="Drop words of a larger share of the documents.")] = 0.5,
-    max_words: Annotated[int, typer.Option(min=1, help="Keep this many words, the commonest.")] = 20_000,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random numbers.")] = 0,
+    min_documents: Annotated[int, typer.Option(min=1, help="Drop words that occur in fewer documents.")] = 2,
+    max_share: Annotated[float, typer.Option(help="Drop words that occur in a larger share of the documents.")] = 0.5,
+    max_words: Annotated[int, typer.Option(min=1, help="Number of words to keep, the most frequent ones.")] = 20_000,
+    seed: SeedOption = 0,
     image: ImageOption = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
@@ -106,40 +107,35 @@ def parts(
     check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)
     outcome.check(None)
     check_different_files([data, out, features, weights, *outcome.paths])
-    check_cluster(scheduler, local_cluster, in_parts=in_chunks, parts=FOLDER)
-    if in_chunks and report is not None:
-        raise InputError("--report cannot be had of a matrix in chunks. --save the model, for rectifact report.")
+    check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     words: dict[str, Any] = {"min_documents": min_documents, "max_share": max_share, "max_words": max_words}
     words |= {"stop_words": "english" if stop_words else None, "tfidf": tfidf}
-    model = (ANDNMF if method == "and" else PurificationNMF)(n_parts, random_state=seed)
-    model.set_params(checkpoint=checkpoint, resume=resume)
+    model = METHODS[method](n_parts, random_state=seed, checkpoint=checkpoint, resume=resume)
     with cluster_of(scheduler, local_cluster):
         matrix = read_chunks(data) if in_chunks else _read(data, text, **words)
-        image_shape = check_image_shape(image, matrix.X.shape[1])
-        samples, names = names_of(matrix)
-        with progress("finding parts", model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            X = _dense_chunks(kept(matrix.X)) if in_chunks else matrix.X
-            model.set_params(callbacks=[callback]).fit(X)
-            W = model.transform(X)
+        n_samples, n_features = matrix.X.shape
+        image_shape = check_image_shape(image, n_features)
+        samples, names = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
+        with fitting("finding parts", model) as caught:
+            X = _dense_chunks(matrix.X) if in_chunks else matrix.X
+            W = model.fit(X).transform(X)
         largest = _largest_features(np.asarray(model.components_), names, top, _signed(model, X))
         if out is not None:
-            arrays = {"components": model.components_, "weights": W, "features": names, "samples": samples}
-            save_arrays(out, {name: arrays[name] for name in (SMALL if in_chunks else arrays)})
+            known = {} if in_chunks else {"weights": W, "samples": samples}
+            save_arrays(out, {"components": model.components_, "features": names} | known)
         if features is not None:
             write_table(largest, features)
         if weights is not None:
             write_samples(W, samples, "part", weights)
         if not (out or features or weights or as_json):
-            (sums,) = evaluate(W.sum(axis=0))
-            show(_top_table(largest, sums))
+            show(_top_table(largest, operand(W).total(_column_sums)))
         say_warnings(caught, "parts")
         explained = 1 - model.reconstruction_err_**2 / squared_norm(X)
     say(
-        f"{W.shape[0]} samples, {len(names)} features, {n_parts} parts: {explained:.1%} of the squared norm "
-        f"explained; start {model.resolved_['init']}, {model.stop_reason_} after {model.n_iter_} iterations."
+        f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, {count(n_parts, 'part')}: {explained:.1%} of "
+        f"the squared norm explained; start {model.resolved_['init']}, {how_it_ended(model)}."
     )
-    summary = {"samples": W.shape[0], "features": len(names), "parts": n_parts, "explained": float(explained)}
+    summary = {"samples": n_samples, "features": n_features, "parts": n_parts, "explained": float(explained)}
     known = {} if in_chunks else {"X": matrix.X, "samples": samples}
     outcome.write(SavedModel(model, features=names, image_shape=image_shape, **known), summary)
 
@@ -151,16 +147,17 @@ def _check_files(out: Path | None, features: Path | None) -> None:
     if out is not None:
         check_writable(out)
         if out.suffix.lower() != ".npz":
-            raise InputError(f"{str(out)!r} should end in .npz. Rename it, or see --features and --weights for tables.")
+            raise InputError(f"{str(out)!r} should end in .npz.", "Rename it; --features and --weights write tables.")
 
 
 def _read(data: Path, text: bool, **words: Any) -> NamedMatrix:
-    """Words of texts, counted, or one file's matrix."""
+    """The counted words of texts, or the matrix in a file."""
     if text or data.is_dir() or data.suffix.lower() in {".txt", ".text"}:
         if not text and data.is_dir() and not any(path.suffix.lower() == ".txt" for path in data.rglob("*")):
             raise InputError(
-                f"The folder {str(data)!r} holds neither texts, .txt files, nor rows of a matrix, .npy, .npz or "
-                ".parquet files. Name another, or a file."
+                f"The folder {str(data)!r} holds neither texts (.txt files) nor rows of a matrix (.npy, .npz or "
+                ".parquet files).",
+                "Name another folder, or a file.",
             )
         documents, names = read_documents(data)
         return replace(count_words(documents, **words), rows=names)
@@ -168,21 +165,25 @@ def _read(data: Path, text: bool, **words: Any) -> NamedMatrix:
 
 
 def _dense_chunks(X: Array) -> Array:
-    """A lazy matrix whose sparse chunks are made dense one by one."""
-    return X.map_blocks(_dense, dtype=X.dtype, meta=np.empty((0, 0), dtype=X.dtype))
+    """A Dask array kept in memory if it fits, with its sparse chunks made dense one by one."""
+    return operand(X).kept().data.map_blocks(_dense, dtype=X.dtype, meta=np.empty((0, 0), dtype=X.dtype))
 
 
 def _dense(chunk: Any) -> Any:
     return chunk.toarray() if sp.issparse(chunk) else chunk
 
 
+def _column_sums(rows: Array) -> Array:
+    return rows.sum(axis=0)
+
+
 def _signed(model: ANDNMF | PurificationNMF, X: Array) -> bool:
-    """Whether the samples have both signs; AND has looked already."""
+    """Whether the samples have both signs; AND has already found out."""
     return bool((model.resolved_.get("normalize") or choose_norm(X)) == "l2")
 
 
 def _largest_features(components: Any, names: Any, top: int, signed: bool) -> pd.DataFrame:
-    """Table of part, rank, feature and value, at most ``top`` rows per part; by size where parts are signed."""
+    """A table of part, rank, feature and value, with at most ``top`` rows per part; by size if parts are signed."""
     size = np.abs(components) if signed else components
     order = np.argsort(-size, axis=1, kind="stable")[:, :top]
     part, rank = np.indices(order.shape)
@@ -198,7 +199,7 @@ def _largest_features(components: Any, names: Any, top: int, signed: bool) -> pd
 
 
 def _top_table(largest: pd.DataFrame, weights: Any) -> Table:
-    """Parts for people: how much of all weight each has, and its top features."""
+    """A table of the parts for people: their shares of the total weight, and their top features."""
     share = weights / max(weights.sum(), 1e-300)
     table = Table("part", "share of weight", "top features", title="Parts", title_justify="left")
     for i, weight in enumerate(share):

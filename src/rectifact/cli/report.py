@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from rectifact.cli.terminal import check_different_files, progress, say
+from rectifact.cli.tables import check_different_files
+from rectifact.cli.terminal import progress, say
 from rectifact.models import load_saved
 
 __all__ = ["report"]

@@ -1,21 +1,49 @@
-"""Tables that dask holds in parts, written part by part: as one file, or as a folder."""
+"""Tables and arrays in files: names are checked before the work, files are written whole or not at all."""
 
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
-from rectifact.cli.terminal import STDOUT, check_table_name, say, writing_to_stdout
-from rectifact.core.errors import InputError
+from rectifact.cli.terminal import STDOUT, say, writing_to_stdout
+from rectifact.core.arrays import Array
+from rectifact.core.errors import InputError, count
+from rectifact.core.operand import is_chunked
 from rectifact.io.files import atomic_path, check_writable
 
-__all__ = ["check_parts_name", "write_parts"]
+__all__ = [
+    "check_different_files",
+    "check_outputs",
+    "check_parts_name",
+    "check_table_name",
+    "save_arrays",
+    "write_parts",
+    "write_samples",
+    "write_table",
+]
+
+
+def check_different_files(paths: Sequence[Path | None]) -> None:
+    """Refuse one file under two names, which would be overwritten."""
+    files = [path.resolve() for path in paths if path is not None and path != STDOUT]
+    if len(set(files)) < len(files):
+        raise InputError("One file is named twice, and would be overwritten.", "Choose another name for the output.")
+
+
+def check_table_name(path: Path) -> None:
+    """Refuse a name that does not show the format, and a place that cannot be written to."""
+    check_writable(path)
+    if path.suffix.lower() not in {".csv", ".tsv", ".parquet"} and path.parent != Path("/dev"):
+        raise InputError(
+            f"{str(path)!r} should end in .csv, .tsv or .parquet, so that its format is known.", "Rename it."
+        )
 
 
 def check_parts_name(path: Path) -> None:
@@ -24,59 +52,125 @@ def check_parts_name(path: Path) -> None:
         check_table_name(path)
         return
     if path.exists():
-        raise InputError(f"Cannot write to {str(path)!r}: it is there already. Name a new folder, or a file.")
+        raise InputError(f"Cannot write to {str(path)!r}: it already exists.", "Name a new folder, or a file.")
     check_writable(path)
 
 
+def check_outputs(data: Path, samples: Path | None, others: Sequence[Path | None], *, in_chunks: bool) -> None:
+    """Refuse outputs that could not be written, or would be read as data the next time.
+
+    Parameters
+    ----------
+    data : Path
+        What is read.
+    samples : Path or None
+        The table with one row per sample, which may be a new folder if the data is in chunks.
+    others : sequence of Path or None
+        Other files that are written.
+    in_chunks : bool
+        Whether ``data`` is a folder of files that hold rows of one matrix.
+    """
+    if samples is not None:
+        (check_parts_name if in_chunks and samples != STDOUT else check_table_name)(samples)
+    for path in (samples, *others):
+        if in_chunks and path is not None and path.resolve().parent == data.resolve():
+            raise InputError(
+                f"{str(path)!r} would be among the data, and be read as part of it.", "Name another folder."
+            )
+
+
+def save_arrays(path: Path, arrays: dict[str, Any]) -> None:
+    """Write an .npz archive; names are arrays of text, so that nothing is pickled."""
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    say(f"{', '.join(arrays)} -> {path}")
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table; ``-`` is the standard output."""
+    _write([frame], path)
+
+
 def write_parts(frame: Any, path: Path) -> None:
-    """Write a dask dataframe whole or not at all: to one file part by part, or to a folder, each part by its worker."""
+    """Write a Dask dataframe: to one file, one partition after the other, or to a folder, each by its Dask worker."""
+    if path != STDOUT and not path.suffix:
+        _write_folder(frame, path)
+    else:
+        _write((partition.compute() for partition in frame.to_delayed()), path)
+
+
+def _write(partitions: Iterator[pd.DataFrame] | list[pd.DataFrame], path: Path) -> None:
+    """Write tables below each other, with one of them in memory at a time."""
     if path == STDOUT:
         with writing_to_stdout():
-            for i, part in enumerate(_parts(frame)):
-                part.to_csv(sys.stdout, index=False, header=i == 0)
+            _write_text(partitions, sys.stdout, ",")
             sys.stdout.flush()
         return
-    if not path.suffix:
-        _write_folder(frame, path)
-        return
+    suffix = path.suffix.lower()
     with atomic_path(path) as temporary:
-        write = _write_parquet if path.suffix.lower() == ".parquet" else _write_text
-        n_rows = write(frame, temporary, "\t" if path.suffix.lower() == ".tsv" else ",")
-    say(f"{n_rows} rows -> {path}")
+        if suffix == ".parquet":
+            n_rows = _write_parquet(iter(partitions), temporary)
+        else:
+            with temporary.open("w", encoding="utf-8", newline="") as file:
+                n_rows = _write_text(partitions, file, "\t" if suffix == ".tsv" else ",")
+    say(f"{count(n_rows, 'row')} -> {path}")
 
 
-def _parts(frame: Any) -> Iterator[pd.DataFrame]:
-    """One part in memory at a time."""
-    for part in frame.to_delayed():
-        yield part.compute()
-
-
-def _write_text(frame: Any, path: Path, separator: str) -> int:
+def _write_text(partitions: Iterator[pd.DataFrame] | list[pd.DataFrame], file: Any, separator: str) -> int:
     n_rows = 0
-    with path.open("w", encoding="utf-8", newline="") as file:
-        for part in _parts(frame):
-            part.to_csv(file, index=False, sep=separator, header=n_rows == 0)
-            n_rows += len(part)
+    for i, rows in enumerate(partitions):
+        rows.to_csv(file, index=False, sep=separator, header=i == 0)
+        n_rows += len(rows)
     return n_rows
 
 
-def _write_parquet(frame: Any, path: Path, _: str) -> int:
-    parts, n_rows = _parts(frame), 0
-    first = pa.Table.from_pandas(next(parts), preserve_index=False)
+def _write_parquet(partitions: Iterator[pd.DataFrame], path: Path) -> int:
+    first = pa.Table.from_pandas(next(partitions), preserve_index=False)
+    n_rows = len(first)
     with parquet.ParquetWriter(path, first.schema) as file:
         file.write_table(first)
-        n_rows += len(first)
-        for part in parts:
-            file.write_table(pa.Table.from_pandas(part, schema=first.schema, preserve_index=False))
-            n_rows += len(part)
+        for rows in partitions:
+            file.write_table(pa.Table.from_pandas(rows, schema=first.schema, preserve_index=False))
+            n_rows += len(rows)
     return n_rows
 
 
 def _write_folder(frame: Any, path: Path) -> None:
-    temporary = path.absolute().with_name(f".rectifact.{os.getpid()}.{path.name}")  # workers may start elsewhere
+    temporary = path.absolute().with_name(f".rectifact.{os.getpid()}.{path.name}")  # Dask workers may start elsewhere
     try:
         frame.to_parquet(temporary, write_index=False)
         temporary.rename(path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    say(f"{frame.npartitions} files -> {path}")
+    say(f"{count(frame.npartitions, 'file')} -> {path}")
+
+
+def write_samples(A: Array, samples: Any, column: str, path: Path) -> None:
+    """Write one row per sample: its name, and its row of ``A``, in columns numbered from 1; chunks one by one.
+
+    Parameters
+    ----------
+    A : array or Dask array of shape (n_samples, n_columns)
+    samples : array of str, or sequence of delayed arrays
+        Names of the samples; for a Dask array, those of each chunk.
+    column : str
+        What the columns are called, before their number.
+    path : Path
+    """
+    columns = [f"{column}{i + 1}" for i in range(A.shape[1])]
+    if not is_chunked(A):
+        write_table(_table(A, samples, columns), path)
+        return
+    import dask.dataframe as dd
+    from dask import delayed
+
+    make = delayed(_table, pure=False)
+    partitions = [make(rows, names, columns) for rows, names in zip(A.to_delayed().ravel(), samples, strict=True)]
+    meta = _table(np.empty((0, len(columns)), dtype=A.dtype), np.empty(0, dtype=np.str_), columns)
+    write_parts(dd.from_delayed(partitions, meta=meta, verify_meta=False), path)
+
+
+def _table(A: Any, samples: Any, columns: list[str]) -> pd.DataFrame:
+    table = pd.DataFrame(A, columns=columns)
+    table.insert(0, "sample", samples)
+    return table

@@ -1,4 +1,4 @@
-"""What all commands share: where messages and data go, progress, and tables in files."""
+"""Messages, progress and data on the terminal: data goes to the standard output, everything else to stderr."""
 
 import sys
 from collections.abc import Iterator
@@ -6,62 +6,47 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
-from rich.text import Text
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from rectifact.bench.results import columns_of, short
-from rectifact.core.errors import InputError
+from rectifact.core.errors import InputError, Message
 from rectifact.core.monitor import Callback
-from rectifact.io.files import atomic_path, check_writable
 
-__all__ = [
-    "STDOUT",
-    "check_different_files",
-    "check_table_name",
-    "output",
-    "progress",
-    "rows_table",
-    "save_arrays",
-    "say",
-    "show",
-    "show_plain",
-    "speak_utf8",
-    "write_table",
-    "writing_to_stdout",
-]
+__all__ = ["STDOUT", "in_options", "progress", "say", "show", "show_plain", "writing_to_stdout"]
 
 STDOUT = Path("-")
 messages = Console(stderr=True, highlight=False, soft_wrap=True)
 output = Console(highlight=False, soft_wrap=True, width=None if sys.stdout is not None and sys.stdout.isatty() else 160)
 
 
-def speak_utf8() -> None:
-    """Write UTF-8 whatever the locale, so that no name of the user's ends in an error."""
-    reconfigure = getattr(sys.stdout, "reconfigure", None)  # closed, it is None
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8", errors="backslashreplace")
+def _dashed(*names: str) -> dict[str, str]:
+    return {name: f"--{name.replace('_', '-')}" for name in names}
+
+
+EVERYWHERE = {"tol": "tol in Python", "missing": "rectifact embed --missing", **_dashed("checkpoint", "resume")}
+NAMES = {
+    "labels": _dashed("task", "worker", "label", "wide", "gold", "missing", "device"),
+    "parts": {"n_components": "-k", **_dashed("stop_words", "min_documents", "max_share", "max_words")},
+    "embed": {"n_components": "-k", **_dashed("link", "objective", "missing", "max_iter")},
+    "cluster": {"n_clusters": "-k", "n_neighbors": "--neighbors", "n_jobs": "--jobs", **_dashed("metric", "l1")},
+}
+"""The option of each command for each parameter of Python that messages mention."""
+
+
+def in_options(message: Any, command: str) -> str:
+    """A message of the library with the options of ``command`` in place of parameters; other text as it is."""
+    names = EVERYWHERE | NAMES.get(command, {})
+    return message.on_command_line(names) if isinstance(message, Message) else str(message)
 
 
 def say(text: str) -> None:
-    """Message to the user, on stderr."""
+    """Print a message on stderr."""
     messages.print(text, markup=False)
 
 
 @contextmanager
 def progress(what: str, max_iter: int | None = None) -> Iterator[Callback]:
-    """Bar on stderr while something runs, with rate and remaining time; nothing where stderr is no terminal."""
+    """Show a bar with rate and remaining time while something runs; nothing if stderr is not a terminal."""
     columns: list[ProgressColumn | str] = [SpinnerColumn(), "{task.description}", TimeElapsedColumn()]
     if max_iter is not None:
         columns += [BarColumn(bar_width=20), "{task.fields[rate]}", "at most", TimeRemainingColumn(), "to go"]
@@ -77,14 +62,14 @@ def progress(what: str, max_iter: int | None = None) -> Iterator[Callback]:
 
 
 def show_plain(text: str) -> None:
-    """Print one line of data for programs on the standard output."""
+    """Print one line for programs on the standard output."""
     with writing_to_stdout():
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
 
 def show(what: Any) -> None:
-    """Print data for people on the standard output."""
+    """Print text or a table for people on the standard output."""
     with writing_to_stdout():
         output.print(what)
         sys.stdout.flush()
@@ -92,7 +77,7 @@ def show(what: Any) -> None:
 
 @contextmanager
 def writing_to_stdout() -> Iterator[None]:
-    """One sentence where the standard output cannot be written to."""
+    """Turn a failure to write to the standard output into an :class:`InputError`."""
     if sys.stdout is None:
         raise InputError("Cannot write to the standard output: it is closed.")
     try:
@@ -101,49 +86,3 @@ def writing_to_stdout() -> Iterator[None]:
         raise
     except OSError as error:
         raise InputError(f"Cannot write to the standard output: {error.strerror}.") from error
-
-
-def rows_table(title: str, rows: list[dict[str, Any]]) -> Table:
-    """Rows as a table for people: figures short, gaps empty, a column for every name that some row has."""
-    columns = columns_of(rows)
-    table = Table(*map(escape, columns), title=escape(title), title_justify="left")
-    for row in rows:
-        table.add_row(*(Text(short(row.get(column))) for column in columns))
-    return table
-
-
-def check_different_files(paths: list[Path | None]) -> None:
-    """Refuse one file under two names, which would be overwritten."""
-    files = [path.resolve() for path in paths if path is not None and path != STDOUT]
-    if len(set(files)) < len(files):
-        raise InputError("One file is named twice, and would be overwritten. Choose another name for the output.")
-
-
-def check_table_name(path: Path) -> None:
-    """Refuse a name that does not tell the format, or a place that cannot be written to."""
-    check_writable(path)
-    if path.suffix.lower() not in {".csv", ".tsv", ".parquet"} and path.parent != Path("/dev"):
-        raise InputError(f"{str(path)!r} should end in .csv, .tsv or .parquet, so that its format is known. Rename it.")
-
-
-def save_arrays(path: Path, arrays: dict[str, Any]) -> None:
-    """Write an .npz archive whole or not at all; names are arrays of text, so nothing is pickled."""
-    with atomic_path(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, **arrays)
-    say(f"{', '.join(arrays)} -> {path}")
-
-
-def write_table(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table whole or not at all; ``-`` is the standard output."""
-    if path == STDOUT:
-        with writing_to_stdout():
-            frame.to_csv(sys.stdout, index=False)
-            sys.stdout.flush()
-        return
-    with atomic_path(path) as temporary:
-        if path.suffix.lower() == ".parquet":
-            frame.to_parquet(temporary, index=False)
-        else:
-            separator = "\t" if path.suffix.lower() == ".tsv" else ","
-            frame.to_csv(temporary, index=False, sep=separator)
-    say(f"{len(frame)} rows -> {path}")

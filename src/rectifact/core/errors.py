@@ -1,8 +1,9 @@
 """What users are told when something is wrong: a message that knows its parts, as an error or as a warning."""
 
+import re
 from collections.abc import Mapping
 
-__all__ = ["FitWarning", "InputError", "InputTypeError", "Message"]
+__all__ = ["FitWarning", "InputError", "InputTypeError", "Message", "count"]
 
 
 class Message(Exception):
@@ -12,12 +13,13 @@ class Message(Exception):
     ----------
     what : str
         What is wrong and what was found, as one sentence.
-    remedy : str
+    remedy : str, default ""
         What to do, in the words of Python.
-    option : str or tuple of str
-        Names of parameters that either sentence mentions; the command line puts its own options in their place.
-    command : str or None
-        The remedy in the words of the command line, where more than a name differs.
+    option : str or tuple of str, default ()
+        Parameters that either sentence mentions; the command line puts its own options in their place. A name that is
+        an English word too ends in ``=``, and is then replaced only where it has a value: ``option="link="``.
+    command : str or None, default None
+        The remedy in the words of the command line, where more than the names differ.
     """
 
     def __init__(
@@ -31,7 +33,16 @@ class Message(Exception):
         return f"{self.what} {self.remedy}".strip()
 
     def on_command_line(self, names: Mapping[str, str]) -> str:
-        """The message with the options in ``names`` in place of Python's parameters.
+        """The message with options of the command line in place of Python's parameters.
+
+        Parameters
+        ----------
+        names : mapping of str to str
+            The option for each parameter; a parameter that is not in it stays as it is.
+
+        Returns
+        -------
+        str
 
         Examples
         --------
@@ -41,11 +52,23 @@ class Message(Exception):
         >>> error.on_command_line({"n_components": "-k"})
         '-k 9 is more than X has rows. Lower -k.'
         """
-        text = f"{self.what} {self.command or self.remedy}".strip()
-        for parameter in self.options:
-            option = names.get(parameter, parameter)
-            text = text.replace(f"{parameter}=", f"{option} ").replace(parameter, option)
+        text = f"{self.what} {self.remedy if self.command is None else self.command}".strip()
+        for option in self.options:
+            name = option.removesuffix("=")
+            if name in names:
+                text = _replaced(text, name, names[name], needs_value=option != name)
         return text
+
+
+def _replaced(text: str, name: str, option: str, needs_value: bool) -> str:
+    """``name=value`` and ``name`` as the option, but not within a longer word, a path or quotes; True is left out."""
+    value = r"(?P<equals>=)(?P<true>True\b)?(?:'(?P<quoted>[^\s']+)')?"
+    bare = "" if needs_value else r"|(?!['\"=(]|\.?\w)"
+
+    def put(found: re.Match[str]) -> str:
+        return f"{option} {found['quoted'] or ''}" if found["equals"] and not found["true"] else option
+
+    return re.sub(rf"(?<![\w./'\"-]){re.escape(name)}(?:{value}{bare})", put, text)
 
 
 class InputError(Message, ValueError):
@@ -58,3 +81,15 @@ class InputTypeError(InputError, TypeError):
 
 class FitWarning(Message, UserWarning):
     """A fit went through, but its result may not be what the user expects."""
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things, for a sentence.
+
+    Examples
+    --------
+    >>> count(1, "iteration"), count(300, "iteration"), count(0, "class")
+    ('1 iteration', '300 iterations', '0 classes')
+    """
+    plural = f"{noun}es" if noun.endswith(("s", "x", "ch")) else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural}"

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from sklearn.exceptions import ConvergenceWarning
 
-from rectifact.core.errors import InputError, Message
+from rectifact.core.errors import InputError, Message, count
 
 __all__ = ["Callback", "LogProgress", "Monitor", "NotConverged", "monitor_of", "set_fit_report"]
 
@@ -24,16 +24,16 @@ class NotConverged(Message, ConvergenceWarning):
 
 
 class SavedRun(Protocol):
-    """Where the state of a loop is kept: :class:`rectifact.io.checkpoint.RunFile`."""
+    """Where the state of a loop is saved: :class:`rectifact.io.checkpoint.RunFile`."""
 
     def read(self, like: Any) -> dict[str, Any] | None:
-        """What was saved last, its state in the form of ``like``; None where there is nothing to take up."""
+        """What was saved last, with its state in the form of ``like``; None if there is nothing to resume."""
 
     def write(self, n_iter: int, stalls: int, history: list[Row], state: Any, at_once: bool) -> None:
-        """Save the state, unless that would take too much of the run time."""
+        """Save the state, unless that would take too large a share of the run time."""
 
     def finish(self) -> None:
-        """Remember that the fit has come to its end."""
+        """Record that the fit has ended."""
 
 
 class Runs(Protocol):
@@ -52,20 +52,20 @@ class Monitor:
 
     Parameters
     ----------
-    max_iter : int
-        Most iterations.
-    tol : float
+    max_iter : int, default 200
+        Limit of the number of iterations.
+    tol : float, default 1e-4
         The run has converged when the loss changes by less than ``tol`` times the first loss ...
-    patience : int
-        ... at this many checks in a row. A rise of the loss that is larger is no convergence.
-    check_every : int
+    patience : int, default 1
+        ... at this many checks in a row. A larger rise of the loss does not count as convergence.
+    check_every : int, default 1
         Iterations between checks; the last iteration is always checked.
-    monotone : bool
+    monotone : bool, default False
         Whether theory says that the loss cannot rise. A rise by more than ``tol`` then stops the run.
-    callbacks : sequence of callables
+    callbacks : sequence of callables, default ()
         Each is called with every row of the history; one that returns a true value stops the run.
-    saved : SavedRun
-        Where the state of the loop is saved at checks, and found again by :meth:`resume`.
+    saved : SavedRun or None, default None
+        Where the state of the loop is saved at checks, and from where :meth:`resume` reads it.
 
     Attributes
     ----------
@@ -113,14 +113,16 @@ class Monitor:
             return state
         if found["n_iter"] >= self.max_iter:
             raise InputError(
-                f"The interrupted fit has done {found['n_iter']} iterations already. Raise max_iter={self.max_iter}."
+                f"The interrupted fit has already run for {count(found['n_iter'], 'iteration')}.",
+                f"Raise max_iter={self.max_iter}.",
+                option="max_iter",
             )
         self.n_iter, self._stalls, self.history = found["n_iter"], found["stalls"], found["history"]
         return found["state"]
 
     def __iter__(self) -> Iterator[int]:
         if self._start is not None:
-            raise RuntimeError("This Monitor has served a run already; make a new one for each run.")
+            raise RuntimeError("This Monitor has already served a run; make a new one for each run.")
         self._start = perf_counter() - (self.history[-1]["seconds"] if self.history else 0.0)
         for t in range(self.n_iter, self.max_iter):
             self.n_iter = t + 1
@@ -144,9 +146,9 @@ class Monitor:
     ) -> None:
         """Evaluate ``loss`` if a check is due, and decide whether to go on.
 
-        ``settled`` is false while the loss is not comparable from one iteration to the next, for
-        example while a threshold decays; the run is not stopped for its loss then. Like the loss it may be
-        a function, which is called at checks only.
+        ``settled`` is false while the loss is not comparable from one iteration to the next, for example while a
+        threshold decays; the loss does not stop the run then. Like the loss, it may be a function, which is called
+        at checks only.
 
         ``gap`` measures the distance from a stationary point, relative to its scale. Where it is given the run has
         converged when the gap is at most ``tol``, however little the loss changes; it has stalled when the loss does
@@ -226,7 +228,7 @@ def monitor_of(
     checkpoint: Runs | None = None,
     run: str = "run",
 ) -> Monitor:
-    """Monitor set up from the parameters every estimator has; ``run`` names it where a fit has several."""
+    """A monitor with the parameters of an estimator; ``run`` names it where a fit has several."""
     callbacks = list(estimator.callbacks or ())
     if estimator.verbose:
         callbacks.append(LogProgress(type(estimator).__name__, estimator.max_iter))
@@ -235,25 +237,23 @@ def monitor_of(
     return Monitor(**limits, monotone=monotone, callbacks=callbacks, saved=saved)
 
 
-_ADVICE = {
-    "max_iter": "raise max_iter or tol",
-    "stalled": "the arithmetic is at its limit, raise tol",
-    "loss_increased": "the arithmetic is at its limit, raise tol",
-    "not_finite": "look for extreme values in the data",
+_NOT_CONVERGED = {
+    "max_iter": ("stopped at the limit of {n} without converging.", "Raise max_iter, or tol."),
+    "stalled": ("stalled after {n} without converging.", "The arithmetic is at its limit: raise tol."),
+    "loss_increased": ("stopped after {n}, when its loss rose.", "The arithmetic is at its limit: raise tol."),
+    "not_finite": ("stopped after {n}: its loss is not finite.", "Look for extreme values in the data."),
 }
 
 
 def set_fit_report(estimator: Any, monitor: Monitor) -> None:
-    """Set ``n_iter_``, ``history_``, ``converged_``, ``stop_reason_``; warn where the run did not converge."""
+    """Set ``n_iter_``, ``history_``, ``converged_`` and ``stop_reason_``; warn if the run did not converge."""
     estimator.n_iter_ = monitor.n_iter
     estimator.history_ = monitor.history
     estimator.converged_ = monitor.converged
     estimator.stop_reason_ = monitor.stop_reason
     if monitor.saved is not None and monitor.stop_reason != "callback":
         monitor.saved.finish()
-    if monitor.stop_reason in _ADVICE:
-        message = NotConverged(
-            f"{type(estimator).__name__} stopped after {monitor.n_iter} iterations without converging "
-            f"({monitor.stop_reason}): {_ADVICE[monitor.stop_reason]}."
-        )
-        warnings.warn(message, stacklevel=4)
+    if monitor.stop_reason in _NOT_CONVERGED:
+        what, remedy = _NOT_CONVERGED[monitor.stop_reason]
+        what = f"{type(estimator).__name__} {what.format(n=count(monitor.n_iter, 'iteration'))}"
+        warnings.warn(NotConverged(what, remedy, option=("max_iter", "tol")), stacklevel=4)

@@ -1,7 +1,7 @@
 """Sparse matrices on a device: torch's CSR tensors and cupyx's CSR matrices behind one small class.
 
-Neither is an array that the array API knows, and they differ in what they can do: a CSR tensor has no transpose that
-can be multiplied, cupyx checks a transposed matrix anew in every product. The families see products, stored entries and
+Neither follows the array API, and they differ in what they can do: a CSR tensor has no transpose that can be
+multiplied, and cupyx checks a transposed matrix again in every product. The families see products, stored entries and
 dense tiles only.
 """
 
@@ -74,12 +74,12 @@ class DeviceCSR:
 
     @cached_property
     def native(self) -> Any:
-        """The matrix as its library has it: a tensor of layout ``torch.sparse_csr``, or a cupyx ``csr_matrix``."""
+        """The matrix in the form of its library: a tensor of layout ``torch.sparse_csr``, or a cupyx ``csr_matrix``."""
         if array_api_compat.is_cupy_array(self.data):
             from cupyx.scipy.sparse import csr_matrix
 
             made = csr_matrix((self.data, self.indices, self.indptr), shape=self.shape)
-            made.has_canonical_format = True  # or the first product would look, and wait
+            made.has_canonical_format = True  # or the first product would check it, and synchronise
             return made
         return _torch_csr(self.data, self.indices, self.indptr, self.shape)
 
@@ -124,14 +124,14 @@ class DeviceCSR:
         return csr(values[kept], rows[kept], columns[kept], self.shape)
 
     def rows(self, first: int = 0, last: int | None = None) -> Array:
-        """Row numbers of the stored entries from number ``first`` to ``last``."""
+        """Row numbers of the stored entries ``first`` to ``last``."""
         xp = array_api_compat.array_namespace(self.data)
         places = xp.arange(first, self.nnz if last is None else last, dtype=self.indptr.dtype, device=self.device)
         return xp.astype(xp.searchsorted(self.indptr, places, side="right") - 1, self.indices.dtype)
 
     @cached_property
     def _ends(self) -> np.ndarray[Any, Any]:
-        """Row pointers on the host, copied once: tiles are cut by them."""
+        """Row pointers on the host, copied once; tiles are cut with them."""
         pointers = self.indptr
         host = pointers.get() if array_api_compat.is_cupy_array(pointers) else pointers.cpu().numpy()
         return np.asarray(host)
@@ -152,7 +152,7 @@ class DeviceCSR:
         return sp.csr_array(tuple(on_host), shape=self.shape)
 
     def like(self, matrix: sp.csr_array) -> "DeviceCSR":
-        """A scipy matrix in the library, on the device and in the floating type of this one."""
+        """A scipy matrix in the library, on the device and with the floating-point type of this one."""
         xp = array_api_compat.array_namespace(self.data)
         types = (self.dtype, self.indices.dtype, self.indptr.dtype)
         parts = (matrix.data, matrix.indices, matrix.indptr)
@@ -177,7 +177,7 @@ class Shifted:
 
     @property
     def data(self) -> Array:
-        """Stored entries of X, which say the library and the device."""
+        """Stored entries of X, which have its library and device."""
         return self.X.data
 
     @property
@@ -209,7 +209,7 @@ def is_native_sparse(X: Any) -> bool:
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether X, as it comes through the door, stores its nonzeros only; on the host or on a device.
+    """Whether X, once validated, stores its nonzeros only, on the host or on a device.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def is_sparse(X: Any) -> bool:
 
 
 def entries(X: Array) -> Array:
-    """Entries of X as a dense array: those that are stored where X is sparse.
+    """Entries of X as a dense array: the stored ones if X is sparse.
 
     Examples
     --------
@@ -366,7 +366,7 @@ def dense_rows(X: Array, rows: slice) -> Array:
 
 
 def native(X: Array) -> Any:
-    """X as its library has it, to be given back to the user."""
+    """X in the form of its library, to be returned to the user."""
     return X.native if isinstance(X, DeviceCSR) else X
 
 
@@ -382,12 +382,12 @@ def _torch_csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int
 def canonical_csr(X: Any, dtype: Any) -> DeviceCSR:
     """A sparse matrix of torch or cupyx with sorted, distinct indices; the input is never changed.
 
-    Every format of cupyx and torch's CSC and COO layouts are converted. A CSR tensor shares its values.
+    Every format of cupyx and the CSC and COO layouts of torch are converted. A CSR tensor shares its values.
 
     Raises
     ------
-    RuntimeError, ValueError
-        Where the indices of a tensor are none.
+    RuntimeError or ValueError
+        If the indices of a tensor are not valid.
     """
     shape = (int(X.shape[0]), int(X.shape[1]))
     if not array_api_compat.is_torch_array(X):

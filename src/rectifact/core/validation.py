@@ -1,6 +1,6 @@
-"""The one door for user data and parameters; scikit-learn's private helpers are imported here only."""
+"""Input validation: data and parameters. Private helpers of scikit-learn are imported here only."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_n_features, validate_data
 
 from rectifact.core.arrays import Array, device, is_host, namespace, to_host
 from rectifact.core.errors import InputError, InputTypeError
-from rectifact.core.lazy import evaluate, is_lazy, opened, over_chunks, total
+from rectifact.core.operand import is_chunked, operand
 from rectifact.core.sparse import canonical_csr, entries, is_native_sparse, is_sparse
 
 __all__ = [
@@ -47,29 +47,35 @@ RUN_CONSTRAINTS: dict[str, Any] = {
 
 NOT_FINITE = (
     "NaN or infinity in X",
-    "fill it in, for example with SimpleImputer, or drop the row; NMD(missing=np.nan) takes it as missing",
+    "Fill it in, for example with SimpleImputer, or drop the row; NMD(missing=np.nan) takes it as missing.",
+    "Fill it in, or drop the row; missing=True takes it as missing.",
 )
-NEGATIVE = ("Negative values in data", "clip them with X.clip(0) if they are noise, or shift the data")
+NEGATIVE = (
+    "Negative values in data",
+    "Clip them with X.clip(0) if they are noise, or shift the data.",
+    "Set them to 0 if they are noise, or shift the data.",
+)
 
 
 def check_generator(random_state: Any) -> np.random.Generator:
-    """Generator for whatever scikit-learn users pass as ``random_state``."""
+    """A generator from whatever scikit-learn users pass as ``random_state``."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31, size=4))
     return np.random.default_rng(random_state)
 
 
 def check_option(name: str, value: Any, choices: Sequence[Any]) -> None:
-    """Refuse a value that is none of the choices."""
+    """Refuse a value that is not one of the choices."""
     if value not in choices:
-        raise InputError(f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}.")
+        what = f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}."
+        raise InputError(what, option=f"{name}=")
 
 
 def check_at_least(least: int, **values: Any) -> None:
-    """Refuse a size that is no whole number or too small."""
+    """Refuse a size that is not a whole number, or too small."""
     for name, value in values.items():
         if not isinstance(value, Integral) or value < least:
-            raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
+            raise InputError(f"{name}={value!r} must be a whole number of at least {least}.", option=f"{name}=")
 
 
 def check_matrix(
@@ -81,43 +87,47 @@ def check_matrix(
     allow_nan: bool = False,
     sparse_chunks: bool = False,
 ) -> Array:
-    """Check a user's matrix once and return it in the form the algorithms take.
+    """Check a matrix once, and return it in the form that :func:`rectifact.core.operand.operand` takes.
 
-    Numpy arrays, lists and pandas or polars frames become a numpy array; every scipy sparse format
-    becomes a canonical ``csr_array``; torch and cupy arrays stay where they are, and sparse ones become a
-    :class:`rectifact.core.sparse.DeviceCSR` there. float32 and float64 are kept; other numbers become float64 on
-    the host, and whole numbers float32 on a GPU. The input is never changed.
+    Numpy arrays, lists and pandas or polars frames become a numpy array; every scipy sparse format becomes a canonical
+    ``csr_array``; torch and cupy arrays stay where they are, and sparse ones become a
+    :class:`rectifact.core.sparse.DeviceCSR` there. float32 and float64 are kept; other numbers become float64 on the
+    host, and integers float32 on a GPU. The input is never changed.
 
-    A dask array stays lazy. In ``fit`` its entries are looked at in one computation; later they are when they are
-    computed, and what is wrong is said then.
+    A Dask array stays lazy. In ``fit`` its entries are checked in one computation; later they are checked when they
+    are computed, and an error is raised then.
 
     Parameters
     ----------
-    estimator : the estimator that asks; gets ``n_features_in_`` and ``feature_names_in_``
+    estimator : estimator
+        Gets ``n_features_in_`` and ``feature_names_in_``.
     X : matrix of shape (n_samples, n_features)
-    reset : whether this is ``fit`` (remember the features) or later (compare them)
-    nonnegative : whether negative entries are a mistake
-    allow_nan : whether NaN stands for a missing entry
-    sparse_chunks : whether sparse chunks of a dask array may stay sparse, else they become dense one by one
+    reset : bool, default True
+        Whether this is ``fit``, which sets the features, or a later call, which compares them.
+    nonnegative : bool, default False
+        Whether negative entries are refused.
+    allow_nan : bool, default False
+        Whether NaN stands for a missing entry.
+    sparse_chunks : bool, default False
+        Whether sparse chunks of a Dask array may stay sparse; otherwise they are made dense one by one.
+
+    Returns
+    -------
+    array, csr_array, DeviceCSR or Dask array
 
     Raises
     ------
     InputError
-        One sentence that says what is wrong, where, and what to do.
+        Says what is wrong, where, and what to do.
     """
-    if is_lazy(X):
-        return _check_lazy_matrix(estimator, X, reset, nonnegative, allow_nan, sparse_chunks)
-    check = _check_device_array if _is_on_device(X) else _check_host_matrix
-    X = check(estimator, X, reset)
-    values = entries(X)
-    xp = namespace(values)
-    good = xp.isfinite(values)
-    if allow_nan:
-        good = good | xp.isnan(values)
-    if not xp.all(good):
-        _refuse(*_first(X, ~good), *NOT_FINITE)
-    if nonnegative and xp.any(values < 0):
-        _refuse(*_first(X, values < 0), *NEGATIVE)
+    if is_chunked(X):
+        X = _check_chunks(estimator, X, reset, sparse_chunks)
+        if not reset:
+            return _map_chunks(X, _refuse_chunk, nonnegative, allow_nan)
+    else:
+        X = (_check_device_array if _is_on_device(X) else _check_host_matrix)(estimator, X, reset)
+    sizes = X.chunks[0] if is_chunked(X) else (X.shape[0],)
+    _refuse(operand(X).total(_faults, nonnegative, allow_nan), sizes)
     return X
 
 
@@ -130,13 +140,14 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
     try:
         shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     except ValueError as error:
-        raise InputError(f"X is no matrix, its rows differ in length: {error}. Make them equally long.") from error
-    if not shape:
-        raise InputError(f"X must be a matrix, samples by features, two-dimensional; got {type(X).__name__}.")
-    if len(shape) != 2:
         raise InputError(
-            f"X must be two-dimensional, samples by features; got shape {tuple(shape)}. Reshape your data: "
-            "X.reshape(-1, 1) for a single feature, X.reshape(1, -1) for a single sample."
+            f"X is not a matrix: its rows differ in length ({error}).", "Make them equally long."
+        ) from error
+    if len(shape) != 2:
+        got = f"shape {tuple(shape)}" if shape else type(X).__name__
+        raise InputError(
+            f"X must be two-dimensional, samples by features; got {got}.",
+            "Reshape your data: X.reshape(-1, 1) for a single feature, X.reshape(1, -1) for a single sample.",
         )
     check_not_empty(shape)
     try:
@@ -151,10 +162,11 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
     except TypeError as error:
         raise InputTypeError(f"X cannot be read as a matrix of numbers: {error}.") from error
     except (ValueError, OverflowError) as error:
-        advice = ""
-        if "could not convert" in str(error):
-            advice = ". X holds text where numbers are expected: drop such columns or encode them first"
-        raise InputError(f"{error}{advice}") from error
+        if "could not convert" not in str(error):
+            raise InputError(str(error)) from error
+        raise InputError(
+            f"{error}. X holds text where numbers are expected.", "Drop such columns, or encode them first."
+        ) from error
     if sp.issparse(checked):
         return _canonical(checked)
     single = nw.dependencies.is_into_dataframe(X) and {*nw.from_native(X).schema.values()} == {nw.Float32()}
@@ -162,23 +174,23 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
 
 
 def check_alike(fitted: Array, X: Array) -> None:
-    """Refuse data of another array library, or of another precision on a device, than what was fitted."""
-    if is_lazy(X) and is_host(fitted):
-        return  # its chunks are numpy's
+    """Refuse data of another array library, or of another precision on a device, than that of the fit."""
+    if is_chunked(X) and is_host(fitted):
+        return  # its chunks are numpy arrays
     if is_host(X) != is_host(fitted) or (not is_host(X) and (X.dtype != fitted.dtype or X.device != fitted.device)):
         raise InputError(
-            f"The model was fitted on {type(fitted).__name__} of {fitted.dtype}; X is {type(X).__name__} of {X.dtype}. "
-            "Convert X, or fit anew."
+            f"The model was fitted on {type(fitted).__name__} of {fitted.dtype}; X is {type(X).__name__} of {X.dtype}.",
+            "Convert X, or fit again.",
         )
 
 
 def check_factor(name: str, X: Any, fitted: Array) -> Array:
-    """Weights or an embedding that a user hands back, as an array that can be multiplied with the parts ``fitted``."""
+    """Weights or an embedding given by the user, as an array that can be multiplied with the parts ``fitted``."""
     try:
         on_device = _is_on_device(X) and not is_native_sparse(X)
         A = X if on_device else np.asarray(X, dtype=fitted.dtype)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is no matrix of numbers: {error}.") from error
+        raise InputError(f"{name} is not a matrix of numbers: {error}.") from error
     if len(A.shape) != 2 or A.shape[1] != fitted.shape[0]:
         raise InputError(f"{name} needs the shape (n_samples, {fitted.shape[0]}); got {tuple(A.shape)}.")
     check_alike(fitted, A)
@@ -186,12 +198,12 @@ def check_factor(name: str, X: Any, fitted: Array) -> Array:
 
 
 def check_not_empty(shape: tuple[int, ...]) -> None:
-    """Refuse a matrix without rows or columns, in the words that scikit-learn's checks look for."""
+    """Refuse a matrix without rows or columns, in the words that scikit-learn's estimator checks expect."""
     for size, what in zip(shape, ("sample", "feature"), strict=True):
         if size == 0:
             raise InputError(
-                f"The data has 0 {what}(s) (shape={tuple(shape)}) while a minimum of 1 is required. "
-                "Check the file or the filter that made it."
+                f"The data has 0 {what}(s) (shape={tuple(shape)}) while a minimum of 1 is required.",
+                "Check the file, or the filter that made it.",
             )
 
 
@@ -218,32 +230,32 @@ def _check_device_array(estimator: Any, X: Array, reset: bool) -> Array:
 
 def _checked_csr(X: Any) -> Array:
     if str(getattr(X, "layout", "")) in ("torch.sparse_bsr", "torch.sparse_bsc"):
-        raise InputTypeError(f"X is a tensor of layout {X.layout}, which is not supported. Give X.to_sparse_csr().")
+        raise InputTypeError(f"X is a tensor of layout {X.layout}, which is not supported.", "Give X.to_sparse_csr().")
     wanted = _floating_type(X)
     try:
         return canonical_csr(X, wanted)
     except (RuntimeError, ValueError) as error:
         raise InputError(
-            f"The indices of the sparse matrix X cannot be used: {str(error).splitlines()[0]} "
-            "Sort them in each row, and sum duplicates."
+            f"The indices of the sparse matrix X cannot be used: {str(error).splitlines()[0]}",
+            "Sort them in each row, and sum duplicates.",
         ) from error
 
 
 def _floating_type(X: Any) -> Any:
-    """float32 and float64 as they are; for whole numbers float64 on a CPU and float32 elsewhere, where it is faster."""
+    """float32 and float64 as they are; for integers float64 on a CPU, and float32 elsewhere, where it is faster."""
     like = X if array_api_compat.is_array_api_obj(X) else X.data
     xp = namespace(like)
     if X.dtype in (xp.float32, xp.float64):
         return X.dtype
     if not xp.isdtype(X.dtype, ("bool", "integral")):
         raise InputError(
-            f"X must hold float32 or float64 numbers; got {X.dtype}. Convert it first, for example X.float()."
+            f"X must hold float32 or float64 numbers; got {X.dtype}.", "Convert it first, for example with X.float()."
         )
     return xp.float64 if str(device(like)).startswith("cpu") else xp.float32
 
 
 def _check_features(estimator: Any, X: Array, reset: bool) -> None:
-    """Remember or compare the number of features of an array that scikit-learn does not know."""
+    """Set or compare the number of features of an array that scikit-learn does not know."""
     try:
         _check_n_features(estimator, X, reset=reset)
         if reset and hasattr(estimator, "feature_names_in_"):
@@ -252,37 +264,29 @@ def _check_features(estimator: Any, X: Array, reset: bool) -> None:
         raise InputError(str(error)) from error
 
 
-def _check_lazy_matrix(
-    estimator: Any, X: Array, reset: bool, nonnegative: bool, allow_nan: bool, sparse_chunks: bool
-) -> Array:
+def _check_chunks(estimator: Any, X: Array, reset: bool, sparse_chunks: bool) -> Array:
+    """Chunks of whole rows and floating-point numbers, none of them empty."""
     if X.ndim != 2:
-        raise InputError(f"X must be two-dimensional, samples by features; got shape {tuple(X.shape)}. Reshape it.")
+        raise InputError(f"X must be two-dimensional, samples by features; got shape {tuple(X.shape)}.", "Reshape it.")
     if any(np.isnan(size) for size in X.shape):
-        raise InputError("X has chunks of unknown sizes. Call X.compute_chunk_sizes() first.")
+        raise InputError("X has chunks of unknown sizes.", "Call X.compute_chunk_sizes() first.")
     check_not_empty(X.shape)
     if X.numblocks[1] > 1:
         raise InputError(
-            f"X has {X.numblocks[1]} chunks of columns, and chunks must hold whole rows. "
-            'Give X.rechunk({0: "auto", 1: -1}).'
+            f"X has {X.numblocks[1]} chunks of columns, and chunks must hold whole rows.",
+            'Give X.rechunk({0: "auto", 1: -1}).',
         )
     if X.dtype.kind not in "biuf":
-        raise InputError(f"X must hold real numbers; got {X.dtype}. Convert it first: X.astype(float).")
+        raise InputError(f"X must hold real numbers; got {X.dtype}.", "Convert it first: X.astype(float).")
     _check_features(estimator, X, reset)
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
-    options = {"dtype": dtype, "meta": np.empty((0, 0), dtype=dtype)}
     if 0 in X.chunks[0]:
         X = X.rechunk({0: tuple(size for size in X.chunks[0] if size)})  # an empty chunk has no largest entry
-    X = X.map_blocks(_floats, dtype, sparse_chunks, **options)
-    if not reset:
-        return X.map_blocks(_refuse_chunk, nonnegative, allow_nan, **options)
-    (faults,) = opened(evaluate(total(over_chunks(_faults, X, small=(nonnegative, allow_nan))))[0])
-    for kind, sentence in ((0, NOT_FINITE), (1, NEGATIVE)):
-        found = [(chunk, fault[kind]) for chunk, fault in enumerate(faults) if fault[kind]]
-        if found:
-            chunk, (_, value, row, column) = found[0]
-            count = sum(fault[0] for _, fault in found)
-            _refuse(count, value, sum(X.chunks[0][:chunk]) + row, column, *sentence)
-    return X
+    return _map_chunks(X.astype(dtype), _floats, dtype, sparse_chunks)
+
+
+def _map_chunks(X: Array, function: Callable[..., Any], *small: Any) -> Array:
+    return X.map_blocks(function, *small, dtype=X.dtype, meta=np.empty((0, 0), dtype=X.dtype))
 
 
 def _floats(chunk: Any, dtype: Any, sparse_chunks: bool) -> Any:
@@ -291,30 +295,29 @@ def _floats(chunk: Any, dtype: Any, sparse_chunks: bool) -> Any:
     return np.asarray(chunk, dtype=dtype)
 
 
-Fault = tuple[int, float, int, int] | None
-"""How many entries of a chunk are wrong, and the first of them: its value, row and column."""
-
-
-def _faults(chunk: Any, nonnegative: bool, allow_nan: bool) -> tuple[list[tuple[Fault, Fault]]]:
-    entries = chunk.data if sp.issparse(chunk) else chunk
-    good = np.isfinite(entries) | (np.isnan(entries) if allow_nan else False)
-    below = entries < 0 if nonnegative else np.zeros(entries.shape, dtype=bool)
-    not_finite = None if good.all() else _first(chunk, ~good)
-    return ([(not_finite, _first(chunk, below) if below.any() else None)],)
-
-
 def _refuse_chunk(chunk: Any, nonnegative: bool, allow_nan: bool, block_info: Any = None) -> Any:
     """The chunk as it is, unless something is wrong with it."""
-    start = block_info[0]["array-location"][0][0]
-    for fault, sentence in zip(_faults(chunk, nonnegative, allow_nan)[0][0], (NOT_FINITE, NEGATIVE), strict=True):
-        if fault is not None:
-            count, value, row, column = fault
-            _refuse(count, value, start + row, column, *sentence)
+    _refuse(_faults(chunk, nonnegative, allow_nan), start=block_info[0]["array-location"][0][0])
     return chunk
 
 
+Fault = tuple[int, float, int, int] | None
+"""Number of wrong entries, and the value, row and column of the first."""
+
+
+def _faults(rows: Array, nonnegative: bool, allow_nan: bool) -> list[tuple[Fault, Fault]]:
+    """Entries that are not finite, and those that are negative; a list, so that chunks add up to one in their order."""
+    values = entries(rows)
+    xp = namespace(values)
+    good = xp.isfinite(values)
+    if allow_nan:
+        good = good | xp.isnan(values)
+    not_finite = None if xp.all(good) else _first(rows, ~good)
+    negative = _first(rows, values < 0) if nonnegative and xp.any(values < 0) else None
+    return [(not_finite, negative)]
+
+
 def _first(X: Array, bad: Array) -> tuple[int, float, int, int]:
-    """How many entries are bad, and of the first the value, row and column."""
     X, bad = to_host(X) if is_sparse(X) else X, to_host(bad)
     place = int(np.flatnonzero(bad)[0])
     if is_sparse(X):
@@ -324,7 +327,14 @@ def _first(X: Array, bad: Array) -> tuple[int, float, int, int]:
     return int(bad.sum()), float(X[row, column]), row, column
 
 
-def _refuse(count: int, value: float, row: int, column: int, what: str, cure: str) -> None:
-    raise InputError(
-        f"{what}: {count} of its entries, first {value} at row {row}, column {column} (counted from 0): {cure}."
-    )
+def _refuse(faults: list[tuple[Fault, Fault]], sizes: Sequence[int] = (), start: int = 0) -> None:
+    """One error for the faults of all chunks, which have these numbers of rows; ``start`` is their first row."""
+    for kind, (what, remedy, command) in enumerate((NOT_FINITE, NEGATIVE)):
+        found = [(chunk, fault) for chunk, pair in enumerate(faults) if (fault := pair[kind]) is not None]
+        if found:
+            chunk, (_, value, row, column) = found[0]
+            count = sum(fault[0] for _, fault in found)
+            place = f"row {start + sum(sizes[:chunk]) + row}, column {column} (counted from 0)"
+            raise InputError(
+                f"{what}: {count} of its entries, first {value} at {place}.", remedy, option="missing=", command=command
+            )

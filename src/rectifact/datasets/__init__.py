@@ -1,4 +1,4 @@
-"""Data with a known truth: bundled, generated, and loaders for the published sets."""
+"""Data with a known truth: bundled, generated, and loaders for published sets."""
 
 from rectifact.datasets.crowds import CrowdSet, make_crowd
 from rectifact.datasets.generators import (

@@ -8,21 +8,26 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.errors import InputError
-from rectifact.core.validation import check_at_least, check_option
+from rectifact.core.validation import check_at_least, check_generator, check_option
+from rectifact.datasets.seeds import RandomState, takes_seed
 
 __all__ = ["CrowdSet", "make_crowd"]
 
 
 @dataclass(frozen=True)
 class CrowdSet:
-    """Answers of a crowd and what is known of the truth.
+    """Answers of a crowd and what is known about the truth.
 
     Attributes
     ----------
-    answers : DataFrame with the columns ``task``, ``worker``, ``label``
-    truth : Series of true labels by task; may cover only some tasks, or none
-    confusions : array (n_workers, n_classes observed, n_classes true), known for planted crowds only
-    prior : array (n_classes,), known for planted crowds only
+    answers : DataFrame
+        Columns ``task``, ``worker`` and ``label``.
+    truth : Series
+        True labels by task; may cover only some tasks, or none.
+    confusions : array of shape (n_workers, n_classes, n_classes), or None
+        Probability of each answer (second axis) given the true class (third axis); known for planted crowds only.
+    prior : array of shape (n_classes,), or None
+        Class probabilities; known for planted crowds only.
     """
 
     answers: pd.DataFrame
@@ -31,6 +36,7 @@ class CrowdSet:
     prior: NDArray[np.float64] | None = None
 
 
+@takes_seed
 def make_crowd(
     n_tasks: int = 1000,
     n_workers: int = 20,
@@ -43,21 +49,36 @@ def make_crowd(
     n_adversaries: int = 0,
     assignment: Literal["uniform", "skewed", "groups"] = "uniform",
     n_groups: int = 2,
-    seed: int = 0,
+    random_state: RandomState = 0,
 ) -> CrowdSet:
     """Draw answers from the Dawid-Skene model.
 
     Parameters
     ----------
-    n_tasks, n_workers, n_classes : sizes; tasks, workers and classes are numbered from 0
-    labels_per_task : answers for each task, by as many different workers
-    prior : class probabilities; uniform by default. ``[.9, .06, .02, .02]`` makes rare classes.
-    accuracy : range of the honest workers' probability of a right answer, the same for every class
-    n_spammers : the first of the workers, whose answers do not depend on the truth
-    n_adversaries : the next ones, who take each class for the one after it as often as honest ones are right
-    assignment : who answers what: ``"uniform"``; ``"skewed"``, a few workers give most answers, as on
-        real platforms; ``"groups"``, ``n_groups`` sets of workers that share no task
-    seed : of the random numbers
+    n_tasks : int, default 1000
+        Tasks are numbered from 0, and so are workers and classes.
+    n_workers : int, default 20
+    n_classes : int, default 3
+    labels_per_task : int, default 5
+        Answers for each task, from as many different workers.
+    prior : array of shape (n_classes,), default None
+        Class probabilities; uniform by default. ``[.9, .06, .02, .02]`` makes rare classes.
+    accuracy : tuple of two floats, default (0.6, 0.9)
+        Range of the honest workers' probability of a right answer, which is the same for every class.
+    n_spammers : int, default 0
+        The first workers give answers that do not depend on the truth.
+    n_adversaries : int, default 0
+        The next workers take each class for the one after it as often as honest workers are right.
+    assignment : {"uniform", "skewed", "groups"}, default "uniform"
+        Who answers what. ``"skewed"``: a few workers give most answers, as on real platforms; ``"groups"``:
+        ``n_groups`` sets of workers that share no task.
+    n_groups : int, default 2
+    random_state : int, Generator, RandomState or None, default 0
+        Random seed or generator.
+
+    Returns
+    -------
+    CrowdSet
 
     Examples
     --------
@@ -71,15 +92,17 @@ def make_crowd(
     check_at_least(0, n_spammers=n_spammers, n_adversaries=n_adversaries)
     if not 0 <= accuracy[0] <= accuracy[1] <= 1 or n_spammers + n_adversaries > n_workers:
         raise InputError(
-            f"accuracy={accuracy} must be a range within 0 and 1, and spammers and adversaries no more than workers."
+            f"accuracy={accuracy} must be a range within 0 and 1, and there must not be more spammers and adversaries "
+            "than workers."
         )
     groups = n_groups if assignment == "groups" else 1
     if labels_per_task > n_workers // groups:
         raise InputError(
             f"labels_per_task={labels_per_task} needs as many different workers for every task; there are "
-            f"{n_workers // groups}. Ask for more workers or fewer labels."
+            f"{n_workers // groups}.",
+            "Raise n_workers, or lower labels_per_task.",
         )
-    rng = np.random.default_rng(seed)
+    rng = check_generator(random_state)
     probabilities = np.full(n_classes, 1 / n_classes) if prior is None else np.asarray(prior, dtype=float)
     if probabilities.shape != (n_classes,) or (probabilities < 0).any() or not np.isclose(probabilities.sum(), 1):
         raise InputError(f"prior must hold {n_classes} probabilities that sum to 1; got {probabilities.tolist()}.")

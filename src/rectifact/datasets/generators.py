@@ -1,4 +1,4 @@
-"""Planted topics, images and graphs, drawn as in the papers."""
+"""Topics, images and graphs with a known truth, drawn as in the papers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from rectifact.core.errors import InputError
-from rectifact.core.validation import check_at_least, check_option
+from rectifact.core.validation import check_at_least, check_generator, check_option
+from rectifact.datasets.seeds import RandomState, takes_seed
 
 __all__ = [
     "Graph",
@@ -25,7 +26,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class LabelledMatrix:
-    """Samples in rows, their labels, and the (height, width) of an image where samples are images."""
+    """Samples in rows and their labels.
+
+    Attributes
+    ----------
+    X : array or sparse array of shape (n_samples, n_features)
+    y : array of shape (n_samples,)
+        Labels.
+    image_shape : tuple of int, or None
+        Height and width, if the samples are images.
+    """
 
     X: Any
     y: NDArray[Any]
@@ -34,7 +44,14 @@ class LabelledMatrix:
 
 @dataclass(frozen=True)
 class Topics:
-    """Mixtures ``X = weights @ components (+ noise)`` and what they are made of."""
+    """Mixtures ``X = weights @ components (+ noise)`` and what they are made of.
+
+    Attributes
+    ----------
+    X : array of shape (n_samples, n_features)
+    weights : array of shape (n_samples, n_topics)
+    components : array of shape (n_topics, n_features)
+    """
 
     X: NDArray[np.float64]
     weights: NDArray[np.float64]
@@ -43,12 +60,21 @@ class Topics:
 
 @dataclass(frozen=True)
 class Graph:
-    """A symmetric sparse adjacency matrix and the planted block of every node."""
+    """A graph with planted communities.
+
+    Attributes
+    ----------
+    adjacency : csr_array of shape (n_nodes, n_nodes)
+        Symmetric.
+    labels : array of shape (n_nodes,)
+        Community of each node.
+    """
 
     adjacency: sp.csr_array
     labels: NDArray[np.int64]
 
 
+@takes_seed
 def make_topics(
     kind: Literal["dir", "ctm", "groups", "neg", "neg-dir"] = "dir",
     *,
@@ -57,13 +83,14 @@ def make_topics(
     n_topics: int = 100,
     components: ArrayLike | None = None,
     noise: float = 0.0,
-    seed: int = 0,
+    random_state: RandomState = 0,
 ) -> Topics:
     """Mixtures of parts as in section 7 of Li and Liang (ICML 2017).
 
     Parameters
     ----------
-    kind : where weights and parts come from.
+    kind : {"dir", "ctm", "groups", "neg", "neg-dir"}, default "dir"
+        Where weights and parts come from.
 
         - ``"dir"``: weights from a Dirichlet distribution with parameters 0.05;
         - ``"ctm"``: logistic normal weights, as in the correlated topic model: logarithms with standard deviation 3,
@@ -71,11 +98,20 @@ def make_topics(
         - ``"groups"``: the same with one of ten factors for each part and correlation 0.9 between the parts of one
           factor, which always come together: harder than anything in the paper;
         - ``"neg"``: weights as for ``"ctm"``, parts uniform on [-0.5, 0.5); ``"neg-dir"``: such parts, Dirichlet
-          weights
-    n_samples, n_features, n_topics : sizes
-    components : parts to mix, of shape (n_topics, n_features), instead of random ones; sets these two sizes
-    noise : level gamma; every entry gets normal noise of standard deviation gamma / sqrt(n_features)
-    seed : of the random numbers
+          weights.
+    n_samples : int, default 5000
+    n_features : int, default 1000
+    n_topics : int, default 100
+    components : array of shape (n_topics, n_features), default None
+        Parts to mix instead of random ones; their shape replaces the two sizes.
+    noise : float, default 0
+        Level gamma; every entry gets normal noise of standard deviation gamma / sqrt(n_features).
+    random_state : int, Generator, RandomState or None, default 0
+        Random seed or generator.
+
+    Returns
+    -------
+    Topics
 
     Examples
     --------
@@ -85,11 +121,11 @@ def make_topics(
     """
     check_option("kind", kind, ("dir", "ctm", "groups", "neg", "neg-dir"))
     check_at_least(1, n_samples=n_samples, n_features=n_features, n_topics=n_topics)
-    rng = np.random.default_rng(seed)
+    rng = check_generator(random_state)
     if components is not None:
         parts = np.array(components, dtype=float)
         if parts.ndim != 2:
-            raise InputError(f"components have the shape (n_topics, n_features); got {parts.shape}.")
+            raise InputError(f"components must have the shape (n_topics, n_features); got {parts.shape}.")
     elif kind.startswith("neg"):
         parts = rng.uniform(-0.5, 0.5, size=(n_topics, n_features))
     else:
@@ -108,7 +144,7 @@ def make_topics(
 def _correlated_weights(
     n_samples: int, n_topics: int, grouped: bool, rng: np.random.Generator, sigma: float = 3.0, n_factors: int = 10
 ) -> NDArray[np.float64]:
-    """Logistic normal weights whose logarithms share ten factors; loadings have the length 0.9, in groups sqrt(0.9)."""
+    """Logistic normal weights whose logarithms share ten factors; loadings have length 0.9, in groups sqrt(0.9)."""
     if grouped:
         loadings = np.sqrt(0.9) * np.eye(n_factors)[np.arange(n_topics) % n_factors]
     else:
@@ -121,8 +157,21 @@ def _correlated_weights(
 def make_dots(*, size: int = 64, grid: int = 32, radius: float = 3.8) -> LabelledMatrix:
     """Binary images of one disc that wraps around the borders, one image for every centre on a grid.
 
-    A matrix that no small rank fits, until a threshold is allowed behind it: the textbook case for NMD
-    (Saul 2022, section 5.1). Labels number the centres.
+    No matrix of small rank fits them, unless it is followed by a threshold: the textbook case for NMD (Saul 2022,
+    section 5.1). Labels number the centres.
+
+    Parameters
+    ----------
+    size : int, default 64
+        Height and width of an image.
+    grid : int, default 32
+        Number of centres in each direction.
+    radius : float, default 3.8
+        Radius of the disc, in pixels.
+
+    Returns
+    -------
+    LabelledMatrix
 
     Examples
     --------
@@ -139,10 +188,23 @@ def make_dots(*, size: int = 64, grid: int = 32, radius: float = 3.8) -> Labelle
     return LabelledMatrix(X, np.arange(grid * grid), (size, size))
 
 
-def make_sprites(n_samples: int = 3812, *, size: int = 64, seed: int = 0) -> LabelledMatrix:
-    """Binary images of a square, an oval or a heart (labels 0, 1, 2 in turn) of any place, angle and six sizes.
+@takes_seed
+def make_sprites(n_samples: int = 3812, *, size: int = 64, random_state: RandomState = 0) -> LabelledMatrix:
+    """Binary images of a square, an oval or a heart (labels 0, 1, 2) in any place, at any angle and in six sizes.
 
     Sizes are scaled so that 4.8 % of the pixels are set on average; centres are uniform on the middle half.
+
+    Parameters
+    ----------
+    n_samples : int, default 3812
+    size : int, default 64
+        Height and width of an image.
+    random_state : int, Generator, RandomState or None, default 0
+        Random seed or generator.
+
+    Returns
+    -------
+    LabelledMatrix
 
     Examples
     --------
@@ -151,7 +213,7 @@ def make_sprites(n_samples: int = 3812, *, size: int = 64, seed: int = 0) -> Lab
     ((300, 4096), True)
     """
     check_at_least(1, n_samples=n_samples, size=size)
-    rng = np.random.default_rng(seed)
+    rng = check_generator(random_state)
     shapes: tuple[Callable[[Any, Any], Any], ...] = (
         lambda u, v: np.maximum(np.abs(u), np.abs(v)) <= 0.85,
         lambda u, v: u**2 / 1.2 + v**2 / 0.6 <= 1,
@@ -177,17 +239,27 @@ def make_sprites(n_samples: int = 3812, *, size: int = 64, seed: int = 0) -> Lab
     return LabelledMatrix(X, labels, (size, size))
 
 
+@takes_seed
 def make_block_model(
-    n_nodes: int = 1000, n_blocks: int = 4, *, degree: float = 16, mixing: float = 0.1, seed: int = 0
+    n_nodes: int = 1000, n_blocks: int = 4, *, degree: float = 16, mixing: float = 0.1, random_state: RandomState = 0
 ) -> Graph:
     """Sparse random graph with planted communities, in time and memory linear in its edges.
 
     Parameters
     ----------
-    n_nodes, n_blocks : sizes; blocks are as equal as can be, nodes in random order
-    degree : mean number of neighbours, slightly less where edges coincide
-    mixing : share of edges whose end is drawn from all nodes and not from the same block
-    seed : of the random numbers
+    n_nodes : int, default 1000
+    n_blocks : int, default 4
+        Number of communities, which are as equal in size as possible; their nodes come in random order.
+    degree : float, default 16
+        Mean number of neighbours; slightly less, as some edges coincide.
+    mixing : float, default 0.1
+        Share of edges whose end is drawn from all nodes and not from the same community.
+    random_state : int, Generator, RandomState or None, default 0
+        Random seed or generator.
+
+    Returns
+    -------
+    Graph
 
     Examples
     --------
@@ -197,8 +269,11 @@ def make_block_model(
     """
     check_at_least(1, n_nodes=n_nodes, n_blocks=n_blocks)
     if n_blocks > n_nodes or not 0 <= mixing <= 1 or degree < 0:
-        raise InputError(f"{n_blocks} blocks of {n_nodes} nodes, mixing={mixing}, degree={degree} make no graph.")
-    rng = np.random.default_rng(seed)
+        raise InputError(
+            f"n_blocks={n_blocks} must not exceed n_nodes={n_nodes}, mixing={mixing} must be between 0 and 1, and "
+            f"degree={degree} must not be negative."
+        )
+    rng = check_generator(random_state)
     labels = rng.permutation(np.arange(n_nodes) % n_blocks)
     by_block = np.argsort(labels, kind="stable")
     first = np.searchsorted(labels[by_block], np.arange(n_blocks + 1))

@@ -1,6 +1,6 @@
-"""Loaders for the published sets, which are read from files of the user; only two sets come along.
+"""Loaders for published sets, which are read from your files; only two sets are bundled.
 
-Files are looked for under ``$RECTIFACT_DATA`` and then under the user's cache. Nothing is downloaded.
+Files are looked for under ``$RECTIFACT_DATA`` and then in your cache folder. Nothing is downloaded.
 """
 
 import os
@@ -43,7 +43,7 @@ class MissingDataset(InputError):
 
 
 def catalogue() -> pd.DataFrame:
-    """Every set by name, the file that holds it, and where that was found (empty if it was not).
+    """Every set by name, the file that holds it, and where the file was found (empty if it was not).
 
     Examples
     --------
@@ -65,11 +65,17 @@ def load_crowd(name: str, *, workers: int | Literal["all"] = "all") -> CrowdSet:
 
     Parameters
     ----------
-    name : ``"anaesthetists"``, Table 1 of Dawid and Skene (1979), 45 patients graded by 5 observers, the
-        first of whom graded everyone three times, comes along; the others are read from your files: adult,
-        bluebird, dog, face, fact, polarity, product, rte, trec, weather, zencrowd-us
-    workers : keep only this many workers, those with the most answers. ``load_crowd("dog", workers=52)`` is
-        the set that Ibrahim and Fu (2021) call Dog.
+    name : str
+        ``"anaesthetists"``, Table 1 of Dawid and Skene (1979), 45 patients graded by 5 observers, the first of whom
+        graded everyone three times, is bundled. The others are read from your files: adult, bluebird, dog, face,
+        fact, polarity, product, rte, trec, weather, zencrowd-us.
+    workers : int or "all", default "all"
+        Keep only this many workers, those with the most answers. ``load_crowd("dog", workers=52)`` is the set that
+        Ibrahim and Fu (2021) call Dog.
+
+    Returns
+    -------
+    CrowdSet
 
     Examples
     --------
@@ -98,9 +104,18 @@ def _busiest(answers: pd.DataFrame, workers: int | Literal["all"]) -> pd.DataFra
 
 
 def load_images(name: str, *, subset: Literal["all", "train", "test"] = "all") -> LabelledMatrix:
-    """Images in rows: scikit-learn's ``"digits"``, or your files of ``"orl"``, ``"coil20"``, ``"mnist"``.
+    """Images in rows.
 
-    ``subset`` applies to mnist, whose 60,000 training images come before its 10,000 test images.
+    Parameters
+    ----------
+    name : {"digits", "orl", "coil20", "mnist"}
+        The digits come with scikit-learn; the others are read from your files.
+    subset : {"all", "train", "test"}, default "all"
+        For mnist, whose 60,000 training images come before its 10,000 test images.
+
+    Returns
+    -------
+    LabelledMatrix
 
     Examples
     --------
@@ -130,7 +145,7 @@ def load_tdt2() -> LabelledMatrix:
 
 
 def load_uci(name: str) -> pd.DataFrame:
-    """Table of UCI ``"car"`` (evaluation) or ``"credit"`` (approval); the last column is ``label``."""
+    """The table of UCI ``"car"`` (evaluation) or ``"credit"`` (approval); its last column is ``label``."""
     check_option("name", name, tuple(UCI))
     if name == "car":
         return _read_csv("uci/car.csv", "the UCI car evaluation table with a header that ends in label", {"label"})
@@ -140,7 +155,7 @@ def load_uci(name: str) -> pd.DataFrame:
 
 
 def data_folders() -> list[Path]:
-    """Where files are looked for, in this order."""
+    """Folders in which files are looked for, in this order."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "rectifact"
     given = os.environ.get("RECTIFACT_DATA")
     return [Path(given).expanduser(), cache] if given else [cache]
@@ -152,8 +167,9 @@ def _find(relative: str, expected: str) -> Path:
         if (folder / relative).is_file():
             return folder / relative
     raise MissingDataset(
-        f"This set is not on this machine: put {expected} at {str(folders[0] / relative)!r}, or set "
-        f"the environment variable RECTIFACT_DATA to the folder that holds {relative!r}."
+        "This set is not on this machine.",
+        f"Put {expected} at {str(folders[0] / relative)!r}, or set the environment variable RECTIFACT_DATA to the "
+        f"folder that holds {relative!r}.",
     )
 
 

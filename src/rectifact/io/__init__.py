@@ -1,1 +1,1 @@
-"""Files: tables, matrices, partitioned folders, archives and checkpoints."""
+"""Files: tables, matrices, folders of partitions, archives and checkpoints."""

@@ -1,8 +1,8 @@
-"""Python objects in one file of JSON and arrays, a .zip that numpy and any JSON reader open; nothing is pickled.
+"""Python objects in one file of JSON and arrays, a .zip that numpy and any JSON reader can open; nothing is pickled.
 
 Numbers, text, dates, lists, dicts, numpy arrays, scipy CSR arrays and objects of classes that the reader names
-beforehand can be stored. Reading makes objects of those classes only, with the fields they have, and calls no code of
-the file's choosing. Whatever else a file holds is one :class:`InputError`.
+beforehand can be stored. Reading makes objects of those classes only, with the fields they have, and runs no code that
+the file chooses. Anything else in a file is reported as an :class:`InputError`.
 """
 
 import dataclasses
@@ -27,23 +27,23 @@ from rectifact.core.errors import InputError
 from rectifact.core.sparse import canonical_csr, is_native_sparse
 from rectifact.io.files import atomic_path, reading
 
-__all__ = ["read_archive", "write_archive"]
+__all__ = ["no_model", "read_archive", "write_archive"]
 
 FORMAT = 1
 ROOT = "model.json"
 MOST_NESTED = 20
 KIND = "_"
-"""Key that marks what a JSON object stands for."""
+"""Key that shows what a JSON object stands for."""
 
 MOST_BYTES = 64 * 2**30
-"""All arrays of a file together, unpacked."""
+"""Limit for all arrays of a file together, unpacked."""
 
 MOST_PACKED = 1040
-"""Bytes that a byte of a file may unpack to. Zeros, and so dense data that is nearly empty, reach 1030 honestly; the
-format, deflate, cannot pass 1032. A member that says more lies about its size."""
+"""Bytes that one byte of a file may unpack to. Zeros, and so dense data that is nearly empty, really reach 1030; the
+format, deflate, cannot exceed 1032. A member that claims more is lying about its size."""
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Other ways of packing, which know no such bound, are never written."""
+"""Other compression methods, which have no such bound, are never written."""
 
 TEXTS: dict[str, Callable[[str], Any]] = {
     "float": float,
@@ -51,7 +51,7 @@ TEXTS: dict[str, Callable[[str], Any]] = {
     "duration": pd.Timedelta,
     "decimal": Decimal,
 }
-"""Values that are stored as text, and how they are read."""
+"""Values that are stored as text, and the functions that read them."""
 
 
 def write_archive(path: Path, value: Any, classes: Mapping[str, type], *, compress: bool = True) -> None:
@@ -60,7 +60,7 @@ def write_archive(path: Path, value: Any, classes: Mapping[str, type], *, compre
     names = {kind: name for name, kind in classes.items()}
     tree = json.dumps({"format": FORMAT, "value": _encode(value, arrays, names, "value")})
     if len(tree) + sum(array.nbytes for array in arrays.values()) > MOST_BYTES:
-        raise InputError(f"There are more than {MOST_BYTES / 2**30:.0f} GiB to save. Leave the data out.")
+        raise InputError(f"There are more than {MOST_BYTES / 2**30:.0f} GiB to save.", "Leave the data out.")
     method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
     with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", method) as archive:
         archive.writestr(ROOT, tree)
@@ -70,20 +70,26 @@ def write_archive(path: Path, value: Any, classes: Mapping[str, type], *, compre
 
 
 def read_archive(path: Path, classes: Mapping[str, type], *, what: str = "a model saved by rectifact") -> Any:
-    """What :func:`write_archive` wrote; objects of other classes than these are refused. ``what`` it should be."""
+    """What :func:`write_archive` wrote; objects of other classes are refused. Errors call the file ``what``."""
     with reading(path, what), _telling_damage(), zipfile.ZipFile(path) as archive:
         if ROOT not in archive.namelist():
-            raise InputError(f"{str(path)!r} holds no model. Save one with save_model or --save.")
+            raise no_model(path)
         _check_sizes(archive, path.stat().st_size)
         root = json.loads(archive.read(ROOT))
         if not isinstance(root, dict) or root.get("format") != FORMAT:
-            raise InputError(f"{str(path)!r} is of another version of rectifact. Fit and save the model again.")
+            raise InputError(f"{str(path)!r} is from another version of rectifact.", "Fit and save the model again.")
         return _Decoder(archive, classes).decode(root["value"])
+
+
+def no_model(path: Path) -> InputError:
+    """The error for a file that does not hold a model."""
+    remedies = {"remedy": "Save one with save_model.", "command": "Save one with --save."}
+    return InputError(f"{str(path)!r} does not hold a model.", **remedies)
 
 
 @contextmanager
 def _telling_damage() -> Iterator[None]:
-    """A file that is damaged or made by a stranger can make its readers raise anything: one ValueError instead."""
+    """Raise one ValueError, whatever a reader raises on a file that is damaged or made up."""
     try:
         yield
     except (OSError, ValueError, zipfile.BadZipFile):
@@ -95,13 +101,13 @@ def _telling_damage() -> Iterator[None]:
 
 
 def _check_sizes(archive: zipfile.ZipFile, on_disk: int) -> None:
-    """Refuse, before anything is unpacked, what would unpack to more than the file can honestly hold."""
+    """Refuse, before anything is unpacked, a file that claims more than it can hold."""
     members = archive.infolist()
     if any(member.compress_type not in METHODS for member in members):
-        raise ValueError("it is packed in another way")
+        raise ValueError("it is compressed in another way")
     too_much = any(member.file_size > MOST_PACKED * (member.compress_size + 1) for member in members)
     if too_much or sum(member.compress_size for member in members) > on_disk:
-        raise ValueError("it says that it holds more than it can")
+        raise ValueError("it claims to hold more than it can")
     if sum(member.file_size for member in members) > MOST_BYTES:
         raise ValueError(f"it unpacks to more than {MOST_BYTES / 2**30:.0f} GiB")
 
@@ -137,11 +143,12 @@ def _encode(value: Any, arrays: dict[str, Any], names: Mapping[type, str], where
         return {KIND: "objects", "shape": list(value.shape), "values": parts}
     if array_api_compat.is_array_api_obj(value) and not isinstance(value, np.generic):
         return {KIND: "array", "name": _array(to_host(value), arrays)}
-    raise InputError(f"{where} is of type {type(value).__name__}, which cannot be saved. Make it text or leave it out.")
+    what = f"{where} is of type {type(value).__name__}, which cannot be saved."
+    raise InputError(what, "Convert it to text, or leave it out.")
 
 
 def _as_text(value: Any) -> dict[str, str] | None:
-    """Dates, durations and decimal numbers, which JSON has not."""
+    """Dates, durations and decimal numbers, which JSON does not have."""
     if isinstance(value, np.datetime64 | date):
         return {KIND: "date", "text": pd.Timestamp(value).isoformat()}
     if isinstance(value, np.timedelta64 | timedelta):
@@ -162,7 +169,7 @@ def _array(array: Any, arrays: dict[str, Any]) -> str:
 
 
 class _Decoder:
-    """Values from the tree of an archive; each of its arrays is read once at most, so that memory is bounded."""
+    """Values from the tree of an archive; each array is read at most once, so that memory is bounded."""
 
     def __init__(self, archive: zipfile.ZipFile, classes: Mapping[str, type]) -> None:
         self.archive = archive
@@ -201,28 +208,28 @@ class _Decoder:
         if kind == "object" and tree["class"] in self.classes:
             fields = {name: decode(part) for name, part in tree["fields"].items()}
             return _make(self.classes[tree["class"]], fields)
-        raise ValueError(f"it holds a {kind!r} that is unknown here")
+        raise ValueError(f"it holds an unknown kind of value, {kind!r}")
 
     def _read(self, name: str) -> Any:
-        """An array of the size that its member has: numpy would make room for whatever the header says."""
+        """An array of the size of its member: numpy would allocate whatever the header claims."""
         member = f"{_text(name)}.npy"
         self.unread.remove(member)
         with self.archive.open(member) as file:
             if np.lib.format.read_magic(file) != (1, 0):
-                raise ValueError(f"{member} is of another version of numpy's format")
+                raise ValueError(f"{member} has another version of numpy's format")
             shape, _, dtype = np.lib.format.read_array_header_1_0(file)
             size = self.archive.getinfo(member).file_size - file.tell()
             if not dtype.hasobject and (not dtype.itemsize or math.prod(shape) * dtype.itemsize != size):
-                raise ValueError(f"{member} holds {size} bytes, which are no {dtype} of shape {shape}")
-        with self.archive.open(member) as file:  # anew, as going back may switch off the test of the checksum
+                raise ValueError(f"{member} holds {size} bytes, which do not make a {dtype} array of shape {shape}")
+        with self.archive.open(member) as file:  # opened again: seeking back may switch off the checksum
             return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def _make(kind: type, fields: dict[str, Any]) -> Any:
-    """An object of these fields.
+    """An object with these fields.
 
-    A dataclass has all of its own and no others. An estimator has all its parameters, and fitted attributes that hide
-    none of its methods and properties.
+    A dataclass has all of its own fields and no others. An estimator has all its parameters, and fitted attributes
+    that hide none of its methods and properties.
     """
     data = dataclasses.is_dataclass(kind)
     needed = {field.name for field in dataclasses.fields(kind)} if data else set(inspect.signature(kind).parameters)

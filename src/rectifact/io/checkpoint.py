@@ -1,4 +1,4 @@
-"""Interrupted work: the state of each run in a file, written at the monitor's checks, found again after a restart."""
+"""Checkpoints: the state of each run in a file, written at the checks of its monitor and read to resume it."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from rectifact.core.arrays import Array, to_like
 from rectifact.core.errors import InputError
-from rectifact.core.lazy import is_lazy
+from rectifact.core.operand import is_chunked
 from rectifact.io.archive import read_archive, write_archive
 from rectifact.io.files import atomic_path, reading
 
@@ -24,10 +24,10 @@ __all__ = ["Checkpoint", "RunFile", "open_checkpoint"]
 DESCRIPTION = "fit.json"
 SUFFIX = ".state.zip"
 UNFINISHED = ".rectifact.*"
-"""What a process leaves that is killed while it writes."""
+"""What a process leaves behind if it is killed while it writes."""
 
 SHARE = 0.05
-"""Most of the time of a run that goes into saving it."""
+"""Limit of the share of the run time that goes into saving."""
 
 FREE = ("max_iter", "tol", "random_state", "verbose", "callbacks", "n_jobs", "checkpoint", "resume")
 """Parameters that may change when a fit is resumed."""
@@ -37,7 +37,11 @@ FREE = ("max_iter", "tol", "random_state", "verbose", "callbacks", "n_jobs", "ch
 class RunFile:
     """The file of one run: iterations so far, history and the state of its loop.
 
-    ``resume`` says whether what it holds is to be taken up.
+    Parameters
+    ----------
+    path : Path
+    resume : bool, default False
+        Whether to continue from what the file holds.
     """
 
     path: Path
@@ -46,16 +50,20 @@ class RunFile:
     _cost: float = field(default=0.0, init=False, repr=False)
 
     def read(self, like: Any) -> dict[str, Any] | None:
-        """What was saved last, its state in the form of ``like``; None where nothing is there, or wanted."""
+        """What was saved last, with its state in the form of ``like``; None if there is nothing to resume."""
         if not self.resume or not self.path.exists():
             return None
         saved = read_archive(self.path, {}, what="the state of a fit")
         if not isinstance(saved, dict) or saved.keys() != {"n_iter", "stalls", "history", "state"}:
-            raise InputError(f"{str(self.path)!r} holds no state of a fit. Delete it, or fit without resume.")
+            raise InputError(
+                f"{str(self.path)!r} does not hold the state of a fit.",
+                "Delete it, or fit without resume.",
+                option="resume",
+            )
         return saved | {"state": restored(saved["state"], like)}
 
     def write(self, n_iter: int, stalls: int, history: list[dict[str, float]], state: Any, at_once: bool) -> None:
-        """Replace the file whole, unless the last time is too near for what it costs."""
+        """Replace the file; at most 5 % of the run time goes into saving."""
         begun = perf_counter()
         if not at_once and begun - self._last < self._cost / SHARE:
             return
@@ -65,34 +73,50 @@ class RunFile:
         self._cost = self._last - begun
 
     def finish(self) -> None:
-        """Remember that the fit has come to its end, so that another may begin here without being asked to resume."""
+        """Record that the fit has ended, so that another one can start in this folder."""
         description = _read_description(self.path.parent)
-        if description is not None:  # somebody may have cleared the folder
+        if description is not None:  # the folder may have been cleared
             _write_description(self.path.parent, description | {"finished": True})
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Folder in which the runs of one fit are saved, each in a file of its own."""
+    """A folder in which the runs of one fit are saved, each in a file of its own."""
 
     folder: Path
     resume: bool
 
     def run(self, name: str = "run") -> RunFile:
-        """The file of the run of this name, of letters, digits and spaces."""
+        """The file of the run with this name, which has letters, digits and spaces only."""
         return RunFile(self.folder / f"{name.replace(' ', '-')}{SUFFIX}", self.resume)
 
 
 def open_checkpoint(estimator: Any, *data: Any) -> Checkpoint | None:
-    """The folder ``estimator.checkpoint``, made ready for a fit of ``data``; None where no checkpoint is wanted.
+    """Prepare the folder ``estimator.checkpoint`` for a fit of ``data``.
 
-    To resume, the folder must hold a fit of the same estimator, parameters and data. Where it holds none yet the fit
-    begins, so that one command line serves the first try and all others. Arrays on a device or a cluster are compared
-    by their shape and type alone.
+    To resume, the folder must hold a fit of the same estimator, parameters and data. If it is empty, the fit starts
+    from the beginning, so that one command line serves the first attempt and all others. Arrays on a device and Dask
+    arrays are compared by shape and type only.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its parameters ``checkpoint`` and ``resume`` say where to save, and whether to continue.
+    data : arrays
+        What the fit depends on.
+
+    Returns
+    -------
+    Checkpoint or None
+        None if ``estimator.checkpoint`` is None.
     """
     if estimator.checkpoint is None:
         if estimator.resume:
-            raise InputError("resume=True needs the checkpoint to go on from. Give checkpoint='folder' too.")
+            raise InputError(
+                "resume=True needs a checkpoint to continue from.",
+                "Give checkpoint='folder' too.",
+                option=("resume", "checkpoint="),
+            )
         return None
     folder, identity = Path(estimator.checkpoint), _identity(estimator, data)
     before = _read_description(folder)
@@ -103,8 +127,9 @@ def open_checkpoint(estimator: Any, *data: Any) -> Checkpoint | None:
         return Checkpoint(folder, resume=True)
     if before is not None and not before["finished"]:
         raise InputError(
-            f"{str(folder)!r} holds a fit that was interrupted. Give resume=True to go on with it, or delete the "
-            "folder."
+            f"{str(folder)!r} holds a fit that was interrupted.",
+            "Give resume=True to continue it, or delete the folder.",
+            option="resume",
         )
     with _naming(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -116,14 +141,14 @@ def open_checkpoint(estimator: Any, *data: Any) -> Checkpoint | None:
 
 @contextmanager
 def _naming(folder: Path) -> Iterator[None]:
-    """One sentence where the file system does not take the name of the folder."""
+    """Report a folder that the file system refuses as an :class:`InputError`."""
     try:
         yield
     except InputError:
         raise
-    except (OSError, ValueError) as error:  # a ValueError says that no name may hold a zero
+    except (OSError, ValueError) as error:  # a ValueError if the name holds a null character
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"Cannot save to the folder {str(folder)!r}: {reason}. Choose another.") from error
+        raise InputError(f"Cannot save to the folder {str(folder)!r}: {reason}.", "Choose another.") from error
 
 
 def _clear(folder: Path, pattern: str) -> None:
@@ -138,7 +163,7 @@ def restored(saved: Any, like: Any) -> Any:
     if isinstance(like, tuple) and isinstance(saved, list | tuple):
         parts = [restored(part, other) for part, other in zip(saved, like, strict=True)]
         return type(like)(*parts) if hasattr(like, "_fields") else tuple(parts)
-    if is_lazy(like):
+    if is_chunked(like):
         import dask.array as da
 
         return da.from_array(saved, chunks=like.chunks)
@@ -161,7 +186,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _identity(estimator: Any, data: tuple[Any, ...]) -> dict[str, Any]:
-    """What must be the same when a fit is resumed, as JSON can hold it."""
+    """What must not change when a fit is resumed, in types that JSON has."""
     parameters = {k: v for k, v in estimator.get_params(deep=False).items() if k not in FREE}
     described = {"estimator": type(estimator).__name__} | {k: _description(v) for k, v in parameters.items()}
     return described | {"data": [_description(part) for part in data]}
@@ -193,7 +218,9 @@ def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path)
         if before.get(name) != value:
             what = f"{name}={before.get(name)!r}, not {value!r}" if name != "data" else "other data"
             raise InputError(
-                f"{str(folder)!r} holds a fit with {what}. Resume it as it was, or fit with another checkpoint."
+                f"{str(folder)!r} holds a fit with {what}.",
+                "Resume it with the same data and parameters, or give another checkpoint.",
+                option=name,
             )
 
 
@@ -201,13 +228,17 @@ def _read_description(folder: Path) -> dict[str, Any] | None:
     path = folder / DESCRIPTION
     with _naming(folder):
         if folder.exists() and not folder.is_dir():
-            raise InputError(f"checkpoint={str(folder)!r} is a file. Name a folder, which is made where it is missing.")
+            raise InputError(
+                f"checkpoint={str(folder)!r} is a file.",
+                "Name a folder; it is created if it does not exist.",
+                option="checkpoint=",
+            )
         if not path.exists():
             return None
     with reading(path, "the description of a fit"):
         found = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(found, dict) or not isinstance(found.get("fit"), dict) or "finished" not in found:
-            raise ValueError("it describes no fit")
+            raise ValueError("it does not describe a fit")
     return found
 
 

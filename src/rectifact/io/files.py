@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Files are written whole or not at all, and failures to read or write are reported as one sentence."""
 
 import errno
 import os
@@ -15,23 +15,25 @@ from rectifact.core.errors import InputError
 __all__ = ["atomic_path", "check_writable", "natural", "reading"]
 
 MOST_SAID = 400
-"""Characters of a reader's message, which may quote the file."""
+"""Characters kept of a reader's message, which may quote the file."""
 
 
 def check_writable(path: Path) -> None:
     """Refuse a place that cannot be written to, before the work that fills it."""
     with _writing(path):
         if path.is_dir():
-            raise InputError(f"Cannot write to {str(path)!r}: it is a folder. Name a file in it.")
+            raise InputError(f"Cannot write to {str(path)!r}: it is a folder.", "Name a file in it.")
         if not path.parent.is_dir():
-            raise InputError(f"Cannot write to {str(path)!r}: there is no folder {str(path.parent)!r}. Make it first.")
+            raise InputError(
+                f"Cannot write to {str(path)!r}: there is no folder {str(path.parent)!r}.", "Create it first."
+            )
         if _is_special(path):
             if not os.access(path, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             return
         with suppress(FileNotFoundError):
             path.lstat()  # a name that is too long
-        with NamedTemporaryFile(dir=path.resolve().parent, prefix=".rectifact."):  # permissions do not tell everything
+        with NamedTemporaryFile(dir=path.resolve().parent, prefix=".rectifact."):  # permissions do not show everything
             pass
 
 
@@ -77,12 +79,12 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InputError(f"Cannot write to {str(path)!r}: {reason}. Choose another place.") from error
+        raise InputError(f"Cannot write to {str(path)!r}: {reason}.", "Choose another place.") from error
 
 
 @contextmanager
 def reading(path: Path, expected: str) -> Iterator[None]:
-    """Turn whatever a reader raises into one sentence that names the file and what it should be.
+    """Turn whatever a reader raises into an :class:`InputError` that names the file and what it should be.
 
     Examples
     --------
@@ -95,27 +97,27 @@ def reading(path: Path, expected: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise InputError(f"There is no file {str(path)!r}. Check the name and the folder.") from error
+        raise InputError(f"There is no file {str(path)!r}.", "Check the name and the folder.") from error
     except IsADirectoryError as error:
-        raise InputError(f"{str(path)!r} is a folder. Name a file in it.") from error
+        raise InputError(f"{str(path)!r} is a folder.", "Name a file in it.") from error
     except InputError:
         raise
     except UnicodeError as error:
-        raise InputError(_not_utf8(path, expected)) from error
+        raise _not_utf8(path, expected) from error
     except (OSError, ValueError, KeyError, EOFError, RecursionError, BadZipFile) as error:
         reason = " ".join(str(error)[:MOST_SAID].split()).rstrip(".")
         if "invalid UTF8" in reason:  # as pyarrow says it
-            raise InputError(_not_utf8(path, expected)) from error
+            raise _not_utf8(path, expected) from error
         raise InputError(f"Cannot read {str(path)!r} as {expected}: {reason}.") from error
 
 
-def _not_utf8(path: Path, expected: str) -> str:
+def _not_utf8(path: Path, expected: str) -> InputError:
     excel = ", in Excel as 'CSV UTF-8'" if expected in {"CSV", "TSV"} else ""
-    return f"Cannot read {str(path)!r} as {expected}: it is no UTF-8 text. Save it as UTF-8{excel}."
+    return InputError(f"Cannot read {str(path)!r} as {expected}: it is not UTF-8 text.", f"Save it as UTF-8{excel}.")
 
 
 def natural(path: Path) -> list[tuple[int, str]]:
-    """What to sort files by, such that ``part.2`` comes before ``part.10``, as dask numbers its files.
+    """A key to sort files by, so that ``part.2`` comes before ``part.10``, as Dask numbers its files.
 
     Examples
     --------

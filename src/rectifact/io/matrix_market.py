@@ -1,7 +1,5 @@
-"""Matrix Market files by numpy: scipy's compiled reader overwrites memory where such a file is malformed."""
+"""Matrix Market files, read by numpy: the compiled reader of scipy overwrites memory if a file is malformed."""
 
-import bz2
-import gzip
 import reprlib
 from itertools import chain
 from pathlib import Path
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError
 from rectifact.core.validation import check_not_empty
+from rectifact.io.tables import OPENERS
 
 __all__ = ["read_matrix_market"]
 
@@ -22,31 +21,35 @@ SIGNS = {"general": 0, "symmetric": 1, "hermitian": 1, "skew-symmetric": -1}  # 
 
 
 def read_matrix_market(path: Path) -> Any:
-    """Matrix of a Matrix Market file, sparse (coo_array) or dense as the file is, compressed or not."""
-    opener: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)
-    with opener(path, "rt", encoding="latin-1") as file:  # comments may be in any encoding, and numbers are in all
+    """The matrix in a Matrix Market file, sparse (coo_array) or dense as the file is, compressed or not."""
+    opener = OPENERS.get(path.suffix, open)
+    with opener(path, "rt", encoding="latin-1") as file:  # reads numbers in any encoding, and skips the comments
         layout, field, symmetry = _banner(file.readline())
         if field == "complex":
-            raise InputError(f"{str(path)!r} holds complex numbers. Save the real part X.real or the modulus abs(X).")
+            raise InputError(
+                f"{str(path)!r} holds complex numbers.", "Save the real part X.real or the modulus abs(X)."
+            )
         line = next((line for line in file if line.strip() and not line.startswith("%")), "")
         sizes = [int(word) for word in line.split()]
         if len(sizes) != SIZES[layout] or min(sizes) < 0:
-            raise ValueError(f"after the comments come the sizes of the matrix, and not {reprlib.repr(line.strip())}")
+            raise ValueError(
+                f"the comments are followed by {reprlib.repr(line.strip())}, not by the sizes of the matrix"
+            )
         check_not_empty(tuple(sizes[:2]))
         if symmetry != "general" and sizes[0] != sizes[1]:
-            raise ValueError(f"a {symmetry} matrix is square, and not {sizes[0]} by {sizes[1]}")
+            raise ValueError(f"a {symmetry} matrix must be square, not {sizes[0]} by {sizes[1]}")
         if layout == "array":
             return _dense(file, sizes[0], sizes[1], symmetry)
         return _sparse(file, sizes, field, symmetry)
 
 
 def _banner(line: str) -> list[str]:
-    """Layout, field and symmetry of a Matrix Market file, from its first line."""
+    """Layout, field and symmetry, from the first line of the file."""
     first, *words = line.lower().split() or [""]
     good = len(words) == 4 and words[0] == "matrix" and words[1] in SIZES and words[2] in FIELDS
     if first != "%%matrixmarket" or not good or words[3] not in SIGNS or words[1:3] == ["array", "pattern"]:
         example = "%%MatrixMarket matrix coordinate real general"
-        raise ValueError(f"its first line is {reprlib.repr(line.strip())}, where {example!r} or its like is expected")
+        raise ValueError(f"its first line is {reprlib.repr(line.strip())}, where one like {example!r} is expected")
     return words[1:]
 
 
@@ -56,12 +59,12 @@ def _values(file: TextIO, dtype: Any, count: int) -> NDArray[Any]:
     if first is not None:  # without a line, numpy warns
         values = np.loadtxt(chain([first], file), dtype, comments=None, ndmin=1).ravel()
     if len(values) != count:
-        raise ValueError(f"it should have {count} entries and has {len(values)}")
+        raise ValueError(f"it should have {count} entries, but has {len(values)}")
     return values
 
 
 def _sparse(file: TextIO, sizes: list[int], field: str, symmetry: str) -> sp.coo_array:
-    """Matrix of the lines row, column, value; of a symmetric one they give one half."""
+    """A matrix from lines of row, column and value; for a symmetric matrix they give one half."""
     places = [("row", np.int64), ("column", np.int64)]
     entries = _values(file, places if field == "pattern" else [*places, ("value", np.float64)], sizes[2])
     row, column = entries["row"] - 1, entries["column"] - 1
@@ -74,7 +77,7 @@ def _sparse(file: TextIO, sizes: list[int], field: str, symmetry: str) -> sp.coo
 
 
 def _dense(file: TextIO, n_rows: int, n_columns: int, symmetry: str) -> NDArray[np.float64]:
-    """Matrix of values column by column; of a symmetric one only the lower triangle is given."""
+    """A matrix from its values, column by column; for a symmetric matrix only the lower triangle is given."""
     if symmetry == "general":
         return _values(file, np.float64, n_rows * n_columns).reshape(n_columns, n_rows).T
     above = 1 if symmetry == "skew-symmetric" else 0

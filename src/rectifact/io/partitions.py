@@ -1,4 +1,4 @@
-"""A matrix in a folder, some rows in each file: headers are read at once, numbers by the machine that needs them."""
+"""A matrix in a folder, with some rows in each file: headers are read at once, numbers where they are needed."""
 
 import zipfile
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from rectifact.io.files import natural, reading
 from rectifact.io.matrices import (
     check_numbers,
     from_table,
-    is_number,
+    is_single,
     never_unpickled,
     read_matrix,
     reading_matrix,
@@ -27,11 +27,9 @@ from rectifact.io.matrices import (
     row_names,
     split_columns,
 )
+from rectifact.io.tables import is_number
 
-__all__ = ["CHUNKS", "LazyMatrix", "read_chunks", "visible"]
-
-CHUNKS = (".npy", ".npz", ".parquet")
-"""Ends of the names of files that may hold rows of one matrix."""
+__all__ = ["LazyMatrix", "holds_chunks", "read_chunks"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,18 +38,20 @@ class LazyMatrix:
 
     Attributes
     ----------
-    X : dask array of shape (n_rows, n_columns), float32 or float64; its chunks hold whole rows, of .npz files sparse
-    names : for each chunk, what dask computes to an array of text with the names of its rows, or their numbers from 1
-    columns : array of text with one name each, or None
+    X : Dask array of shape (n_rows, n_columns)
+        float32 or float64; its chunks hold whole rows, sparse ones if they come from .npz files.
+    rows : tuple of delayed arrays of str
+        For each chunk, the names of its rows, or their numbers from 1.
+    columns : array of str of shape (n_columns,), or None
     """
 
     X: Array
-    names: tuple[Any, ...]
+    rows: tuple[Any, ...]
     columns: NDArray[np.str_] | None = None
 
 
 class Piece(NamedTuple):
-    """Rows that are read at once: where they lie in their file, in the words of its reader, and how many they are."""
+    """Rows that are read at once: their place in the file, in the form its reader takes, and their number."""
 
     place: Any
     n_rows: int
@@ -59,10 +59,19 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says about itself before its numbers are read.
+    """What is known about a file before its numbers are read.
 
-    ``single`` says whether the numbers are float32; ``sizes`` are the rows that can be read by themselves, None if any
-    can be; ``index`` are the columns that name the rows.
+    Attributes
+    ----------
+    path : Path
+    shape : tuple of int
+    single : bool
+        Whether the numbers are float32.
+    sizes : tuple of int, or None
+        Numbers of rows that can only be read together; None if any rows can be read.
+    columns : tuple of str, or None
+    index : tuple of str
+        Columns that name the rows.
     """
 
     path: Path
@@ -73,8 +82,13 @@ class Header:
     index: tuple[str, ...] = ()
 
 
-def visible(folder: Path) -> list[Path]:
-    """What a folder holds in the order of names, without files such as .part.crc and _SUCCESS, which programs leave."""
+def holds_chunks(folder: Path) -> bool:
+    """Whether it is a folder with a file that may hold rows of a matrix."""
+    return folder.is_dir() and any(path.suffix.lower() in FORMATS for path in _visible(folder))
+
+
+def _visible(folder: Path) -> list[Path]:
+    """What a folder holds, in the order of names, without hidden files and those that programs leave, as _SUCCESS."""
     with reading(folder, "a folder"):
         return sorted((path for path in folder.iterdir() if path.name[0] not in "._"), key=natural)
 
@@ -83,18 +97,23 @@ def read_chunks(folder: Path) -> LazyMatrix:
     """Open a folder of files that hold rows of one matrix, read in the order of their names, 2 before 10.
 
     All are ``.npy``, or all ``.npz`` as :func:`scipy.sparse.save_npz` writes them, or all ``.parquet``, tables of
-    numbers. A ``.npy`` file is cut into chunks of the size that dask is set to (``array.chunk-size``), and a
-    ``.parquet`` file between row groups; a ``.npz`` file is one chunk. float32 is kept where all files have it, all
+    numbers. A ``.npy`` file is cut into chunks of the size that Dask is configured for (``array.chunk-size``), and a
+    ``.parquet`` file between row groups; a ``.npz`` file is one chunk. float32 is kept if all files have it; all
     other numbers become float64.
 
     Parameters
     ----------
-    folder : Path, which workers on other machines must see under the same name
+    folder : Path
+        Dask workers on other machines must see it under the same name.
+
+    Returns
+    -------
+    LazyMatrix
 
     Raises
     ------
     InputError
-        One sentence that names the file which is wrong, and says what to do.
+        Names the file that is wrong, and says what to do.
 
     Examples
     --------
@@ -109,9 +128,7 @@ def read_chunks(folder: Path) -> LazyMatrix:
     """
     files = _files(folder)
     if find_spec("dask") is None or find_spec("distributed") is None:
-        raise InputError(
-            "A matrix in several files is read with dask, which is not there: pip install 'rectifact[dask]'."
-        )
+        raise InputError("Reading a matrix in several files needs Dask.", "Install it: pip install 'rectifact[dask]'.")
     look, read = FORMATS[files[0].suffix.lower()]
     headers = [look(file) for file in files]
     for header in headers[1:]:
@@ -120,45 +137,47 @@ def read_chunks(folder: Path) -> LazyMatrix:
     check_not_empty((sum(header.shape[0] for header in headers), first.shape[1]))
     dtype = np.dtype(np.float32 if all(header.single for header in headers) else np.float64)
     columns = None if first.columns is None else np.array(first.columns, dtype=np.str_)
-    X, names = _joined(headers, read, dtype)
-    return LazyMatrix(X, names, columns)
+    X, rows = _joined(headers, read, dtype)
+    return LazyMatrix(X, rows, columns)
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files of a folder, which must be all of one format that is read in chunks."""
-    found = visible(folder)
-    files = [path for path in found if path.suffix.lower() in CHUNKS and path.is_file()]
+    """The files of a folder, which must all be of one format that is read in chunks."""
+    found = _visible(folder)
+    files = [path for path in found if path.suffix.lower() in FORMATS and path.is_file()]
     if not files:
         raise InputError(
-            f"The folder {str(folder)!r} holds no matrices. Name a file, or a folder of .npy, .npz or .parquet files "
-            "with rows of one matrix."
+            f"The folder {str(folder)!r} holds no matrices.",
+            "Name a file, or a folder of .npy, .npz or .parquet files with rows of one matrix.",
         )
     first = files[0]
     other = [path for path in found if path.suffix.lower() != first.suffix.lower() or not path.is_file()]
     if other:
         raise InputError(
-            f"The folder {str(folder)!r} holds {first.name!r} and {other[0].name!r}, and should hold files of one "
-            "format only, with rows of one matrix. Move the others away."
+            f"The folder {str(folder)!r} holds {first.name!r} and {other[0].name!r}, but should hold files of one "
+            "format only, with rows of one matrix.",
+            "Move the others away.",
         )
-    return [file.absolute() for file in files]  # a worker may have another folder to start from
+    return [file.absolute() for file in files]  # a Dask worker may start in another folder
 
 
 def _check_same_columns(first: Header, other: Header) -> None:
     a, b = first.shape[1], other.shape[1]
     if a != b:
         raise InputError(
-            f"{str(other.path)!r} has {b} columns, and {first.path.name!r} has {a}. Leave it out, or correct it."
+            f"{str(other.path)!r} has {b} columns, and {first.path.name!r} has {a}.", "Leave it out, or correct it."
         )
     if first.index != other.index:
         raise InputError(
             f"{str(other.path)!r} names its rows by {_listed(other.index)}, and {first.path.name!r} by "
-            f"{_listed(first.index)}. Give all files the same columns."
+            f"{_listed(first.index)}.",
+            "Give all files the same columns.",
         )
     for expected, found in zip(first.columns or (), other.columns or (), strict=True):
         if expected != found:
             raise InputError(
-                f"{str(other.path)!r} has a column {found!r} where {first.path.name!r} has {expected!r}. Give all "
-                "files the same columns in the same order."
+                f"{str(other.path)!r} has a column {found!r} where {first.path.name!r} has {expected!r}.",
+                "Give all files the same columns in the same order.",
             )
 
 
@@ -185,7 +204,7 @@ def _joined(headers: list[Header], read: Callable[..., Any], dtype: np.dtype[Any
 
 
 def _pieces(header: Header, most: int) -> list[Piece]:
-    """Rows to read at once, at most ``most`` where the format allows it; none of a file without rows."""
+    """Rows to read at once, at most ``most`` if the format allows it; none for a file without rows."""
     if header.sizes is None:
         n = header.shape[0]
         starts = range(0, n, most)
@@ -199,13 +218,9 @@ def _pieces(header: Header, most: int) -> list[Piece]:
     return [piece for piece in pieces if piece.n_rows]
 
 
-def _is_single(dtype: np.dtype[Any]) -> bool:
-    return dtype.kind == "f" and dtype.itemsize == 4
-
-
 def _look_at_npy(path: Path) -> Header:
     X = _mapped(path)
-    return Header(path, X.shape, _is_single(X.dtype))
+    return Header(path, X.shape, is_single(X.dtype))
 
 
 def _read_npy(header: Header, rows: slice, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -227,19 +242,20 @@ def _look_at_npz(path: Path) -> Header:
             archive = np.load(file, allow_pickle=False)
             if not {"format", "shape", "data"} <= set(archive.files):
                 raise InputError(
-                    f"{str(path)!r} is no sparse matrix of scipy.sparse.save_npz, as a folder of .npz files should "
-                    "hold. Save it so, or all files as .npy."
+                    f"{str(path)!r} is not a sparse matrix from scipy.sparse.save_npz, which a folder of .npz files "
+                    "should hold.",
+                    "Save it with save_npz, or all files as .npy.",
                 )
             shape = tuple(int(size) for size in archive["shape"])
         dtype = _type_in_archive(path, "data.npy")
         check_numbers(path, shape, dtype)
-        return Header(path, (shape[0], shape[1]), _is_single(dtype), sizes=(shape[0],))
+        return Header(path, (shape[0], shape[1]), is_single(dtype), sizes=(shape[0],))
 
 
 def _type_in_archive(path: Path, member: str) -> np.dtype[Any]:
     with zipfile.ZipFile(path) as archive, archive.open(member) as file:
         if np.lib.format.read_magic(file) != (1, 0):
-            raise ValueError(f"{member} is of another version of numpy's format")
+            raise ValueError(f"{member} has another version of numpy's format")
         return np.lib.format.read_array_header_1_0(file)[2]
 
 
@@ -252,10 +268,11 @@ def _look_at_parquet(path: Path) -> Header:
         schema, about = file.schema_arrow, file.metadata
         index, columns = split_columns(path, schema)
         for name in columns:
-            if not is_number(schema.field(name).type):
+            kind = schema.field(name).type
+            if not is_number(kind):
                 raise InputError(
-                    f"The column {name!r} of {str(path)!r} holds {schema.field(name).type}, where numbers are "
-                    "expected. Drop the column, or encode it as numbers."
+                    f"The column {name!r} of {str(path)!r} holds {kind}, where numbers are expected.",
+                    "Drop the column, or encode it as numbers.",
                 )
         single = {schema.field(name).type for name in columns} == {pa.float32()}
         sizes = tuple(about.row_group(i).num_rows for i in range(about.num_row_groups))
@@ -274,7 +291,7 @@ def _row_groups(header: Header, groups: list[int], columns: Sequence[str]) -> An
 
 
 def _names(header: Header, groups: Any, start: int, n_rows: int) -> NDArray[Any]:
-    """Names of the rows of a piece, or their numbers in the whole matrix."""
+    """Names of the rows that are read at once, or their numbers in the whole matrix."""
     if not header.index:
         return np.arange(start + 1, start + n_rows + 1).astype(str)
     return row_names(header.path, _row_groups(header, groups, header.index))

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
-from pyarrow import csv, parquet
 
 from rectifact.core.errors import InputError
-from rectifact.io.delimited import find_separator, text_suffix
-from rectifact.io.files import reading
+from rectifact.io import tables
 
 __all__ = ["COLUMN_NAMES", "find_column", "find_gold_column", "looks_long", "read_table"]
 
@@ -31,30 +29,10 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
 
 
 def read_table(path: Path, names: dict[str, str | None] | None = None) -> pa.Table:
-    """Table in a CSV, TSV or Parquet file; the fields of the first two stay text, only empty ones are missing.
-
-    The first line of a text file shows what separates its columns: commas, semicolons or tabs.
-    Of a Parquet file only the columns of the roles in ``names`` are read, if given.
-    """
-    expected = {".csv": "CSV", ".tsv": "TSV", ".parquet": "Parquet"}.get(text_suffix(path))
-    with reading(path, expected or "a table"):
-        if path.is_dir():
-            raise IsADirectoryError
-    if expected is None:
-        raise InputError(
-            f"{str(path)!r} should end in .csv, .tsv or .parquet, so that its format is known.", "Rename it."
-        )
-    with reading(path, expected):
-        if expected == "Parquet":
-            if names is None:
-                return parquet.read_table(path)
-            found = parquet.read_schema(path).names
-            return parquet.read_table(path, columns=[find_column(found, role, name) for role, name in names.items()])
-        parse = csv.ParseOptions(delimiter=find_separator(path), newlines_in_values=True)
-        with csv.open_csv(path, parse_options=parse) as head:
-            text = {name: pa.string() for name in head.schema.names}
-        convert = csv.ConvertOptions(column_types=text, strings_can_be_null=True, null_values=[""])
-        return csv.read_csv(path, parse_options=parse, convert_options=convert)
+    """Table in a CSV, TSV or Parquet file; of a Parquet file only the columns of the roles in ``names``, if given."""
+    if names is None:
+        return tables.read_table(path)
+    return tables.read_table(path, lambda found: [find_column(found, role, name) for role, name in names.items()])
 
 
 def find_column(columns: Sequence[str], role: str, given: str | None) -> str:

@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from rectifact.io.delimited import find_separator
+from rectifact.io.tables import find_separator
 
 HEADERS = {
     b"a,b;c,d\n": ",",

@@ -1,0 +1,94 @@
+"""The commands by name. Each is a module of this package, which is imported when the command is called."""
+
+import os
+import sys
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from rectifact import __version__
+from rectifact.cli import ending_at_once
+from rectifact.core.errors import InputError
+
+__all__ = ["SUMMARIES", "app", "run"]
+
+SUMMARIES = {
+    "labels": "Turn the answers of many annotators into one label per task, and learn who is good.",
+    "parts": "Find the parts that samples are mixtures of: topics of texts, spectra, sources.",
+    "embed": "Describe sparse non-negative or binary data by few dimensions, far fewer than SVD needs.",
+    "cluster": "Find communities of a graph, or clusters of points, and how far each node belongs to each.",
+    "report": "Write the report of a saved model: one HTML file that opens offline.",
+    "demo": "Show all four families on bundled and generated data, in about a minute, with a report.",
+    "datasets": "List the data sets with a known truth, and where their files are looked for.",
+    "bench": "Measure errors and times on the published sets that are at hand, next to the papers' figures.",
+}
+"""First lines of the help of each command, so that the commands can be listed without being imported."""
+
+
+class Commands(TyperGroup):
+    """Commands that are listed by their summaries and imported when they are called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Name, command and remaining arguments."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and load(str(name)), rest
+
+
+def load(name: str) -> Any:
+    """Import a command and make it ready to be invoked."""
+    with ending_at_once():
+        function = getattr(import_module(f"rectifact.cli.{name}"), name)
+    alone = typer.Typer(add_completion=False)
+    alone.command(name)(function)
+    return typer.main.get_command(alone)
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Recover the truth behind non-negative data.",
+    epilog="To see it all: rectifact demo. Your own answers: rectifact labels answers.csv -o truth.csv --report "
+    "report.html. Each command has its own --help.",
+)
+for command, summary in SUMMARIES.items():
+    app.command(command, help=summary)(lambda: None)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rectifact {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Recover the truth behind non-negative data."""
+
+
+def run() -> None:
+    """Run one command; bad input is one sentence and exit code 2, any other error a traceback."""
+    _write_utf8()
+    try:
+        app()
+    except InputError as error:
+        from rectifact.cli.terminal import in_options, say
+
+        say(f"rectifact: {in_options(error, ''.join(sys.argv[1:2]))}")
+        sys.exit(2)
+    except BrokenPipeError:  # the reader of our output, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _write_utf8() -> None:
+    """Write UTF-8 whatever the locale, so that every name can be printed."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)  # closed, it is None
+    if reconfigure is not None:
+        reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -1,0 +1,66 @@
+"""How the command line starts: what it lists, what it completes, and how it is interrupted."""
+
+import os
+import signal
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from rectifact.cli.commands import SUMMARIES
+
+START = "import sys; sys.argv[0] = 'rectifact'; from rectifact.cli import main; main()"
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_summaries_are_those_of_the_commands(name):
+    documentation = getattr(import_module(f"rectifact.cli.{name}"), name).__doc__
+    assert documentation.splitlines()[0] == SUMMARIES[name]
+
+
+def test_help_lists_all_commands_in_order(run):
+    lines = run("--help").out.splitlines()
+    listed = [line.split()[1] for line in lines if line.startswith("│ ") and line[2] not in " -"]
+    assert listed == list(SUMMARIES)
+    for name, summary in SUMMARIES.items():
+        assert " ".join(summary.split()[:6]) in run(name, "--help").out
+
+
+def test_a_command_that_is_unknown(run):
+    said = run("label", expect=2).err
+    assert "No such command 'label'" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [("rectifact la", ["labels"]), ("rectifact embed --obj", ["--objective"])],
+)
+def test_shells_complete_commands_and_options(words, completed):
+    around = {"_RECTIFACT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    command = [sys.executable, "-c", START]
+    done = subprocess.run(command, env=os.environ | around, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == completed, done.stderr
+
+
+@pytest.mark.parametrize("package", ["typer", "numpy", "scipy", "pandas", "pyarrow", "sklearn"])
+def test_an_interrupt_while_modules_are_imported_is_one_sentence(tmp_path, package):
+    """With ``-X importtime`` Python says on stderr what it has imported, so that no clock is needed."""
+    command = [sys.executable, "-X", "importtime", "-m", "rectifact.cli", "labels", tmp_path / "none.csv"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if line.split("|")[-1].strip().startswith(package):
+            process.send_signal(signal.SIGINT)
+            break
+    _, said = process.communicate(timeout=60)
+    said = [line for line in said.splitlines() if not line.startswith("import time:")]
+    assert said == ["rectifact: interrupted; no file was left half-written."]
+    assert process.returncode == 130
+
+
+def test_an_interrupt_that_was_ignored_from_the_start_stays_ignored(tmp_path):
+    interrupted = f"import os, signal; os.kill(os.getpid(), signal.SIGINT); {START}"
+    command = ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, "-c", interrupted]
+    done = subprocess.run([*command, "labels", tmp_path / "none.csv"], capture_output=True, text=True, check=False)
+    assert "There is no file" in done.stderr
+    assert done.returncode == 2
