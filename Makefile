@@ -4,14 +4,25 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test test-fast test-lowest lint bench docs clean
 
 demo: .venv/.run
 	$(BIN)/rectifact demo
 
-# Processes share the cores; threads of linear algebra in each would only be in each other's way.
+# Test processes share the cores, so linear algebra gets one thread in each.
+test test-fast test-lowest: export OPENBLAS_NUM_THREADS = 1
+test test-fast test-lowest: export OMP_NUM_THREADS = 1
+PYTEST := -m pytest -n auto --maxprocesses 4 --dist loadfile --durations=15
+
 test: .venv/.dev
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python $(PYTEST)
+
+test-fast: .venv/.dev
+	$(BIN)/python $(PYTEST) -m "not slow"
+
+# The lowest versions of the dependencies that pyproject.toml allows, without torch.
+test-lowest: .venv-lowest/.dev
+	.venv-lowest/bin/python $(PYTEST) -m "not slow" tests
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
@@ -25,7 +36,7 @@ docs: .venv/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf .venv build dist docs/_build docs/api/generated docs/gallery .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .venv-lowest build dist docs/_build docs/api/generated docs/gallery .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -39,6 +50,12 @@ clean:
 .venv/.dev: .venv/.run
 	$(PIP) torch==2.13.0
 	$(PIP) --editable ".[dev,dask]"
+	touch $@
+
+.venv-lowest/.dev: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install -qq --disable-pip-version-check --constraint constraints-lowest.txt \
+		--editable ".[report,dask]" hypothesis mpmath polars pytest pytest-timeout pytest-xdist
 	touch $@
 
 .venv/.bench: .venv/.run

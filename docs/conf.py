@@ -1,5 +1,10 @@
 """Sphinx configuration; `make docs` builds with warnings as errors."""
 
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
+
 from rectifact import __version__
 
 project = "rectifact"
@@ -9,10 +14,12 @@ release = version = __version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["math.css"]
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {"header_links_before_dropdown": 6}
 html_sidebars = {"**": []}
@@ -35,3 +42,13 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
 }
+
+
+def mathml(writer: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
+    """Write a formula as MathML, which browsers show without a script and without the network."""
+    writer.body.append(tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block)))
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> None:
+    app.add_html_math_renderer("mathml", inline_renderers=(mathml, None), block_renderers=(mathml, None))

@@ -1,6 +1,7 @@
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,20 @@ import pytest
 import scipy.sparse as sp
 
 from rectifact.datasets import MissingDataset
+
+DASK_FIXTURES = {"breakable", "client", "cluster", "computations"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that need Dask: those that take one of its fixtures, or whose module imports it for all of them."""
+    for item in items:
+        if DASK_FIXTURES & set(getattr(item, "fixturenames", ())) or imports_dask(getattr(item, "module", None)):
+            item.add_marker("dask")
+
+
+def imports_dask(module: ModuleType | None) -> bool:
+    imported = (value for value in vars(module or object).values() if isinstance(value, ModuleType))
+    return any(value.__name__.partition(".")[0] in ("dask", "distributed") for value in imported)
 
 
 @pytest.fixture
@@ -17,7 +32,7 @@ def rng() -> np.random.Generator:
 
 @pytest.fixture(scope="session")
 def load_or_skip() -> Callable[..., Any]:
-    """Load a published set, or skip the test with the sentence that says which file is missing."""
+    """Load a published set, or skip the test and say which file is missing."""
 
     def load(loader: Callable[..., Any], *args: Any, **options: Any) -> Any:
         try:
@@ -30,7 +45,7 @@ def load_or_skip() -> Callable[..., Any]:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    """The command line in this process, and what it printed."""
+    """Run the command line in this process, and return what it printed."""
     from rectifact import cli
 
     def run(*arguments: Any, expect: int = 0) -> Any:
@@ -44,9 +59,16 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return run
 
 
-@pytest.fixture(params=[("numpy", "cpu"), ("torch", "cpu"), ("torch", "cuda"), ("cupy", "cuda")], ids="-".join)
+@pytest.fixture(
+    params=[
+        pytest.param(("numpy", "cpu"), id="numpy-cpu"),
+        pytest.param(("torch", "cpu"), id="torch-cpu"),
+        pytest.param(("torch", "cuda"), id="torch-cuda", marks=pytest.mark.gpu),
+        pytest.param(("cupy", "cuda"), id="cupy-cuda", marks=pytest.mark.gpu),
+    ]
+)
 def to_xp(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
-    """Carry a numpy array to each library and device that is there; every family runs its tests over it."""
+    """Move a numpy array to each library and device that is available; every family runs its tests over them."""
     name, device = request.param
     xp = pytest.importorskip(name)
     if name == "torch" and device == "cuda" and not xp.cuda.is_available():
@@ -55,7 +77,7 @@ def to_xp(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
 
 
 def local_cluster(**options: Any) -> Any:
-    """Two worker processes on the loopback address; port 0 leaves the others of the machine alone."""
+    """Start two Dask workers on the loopback address; port 0 avoids conflicts with other dashboards on the machine."""
     distributed = pytest.importorskip("distributed")
     return distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0", **options
@@ -64,7 +86,7 @@ def local_cluster(**options: Any) -> Any:
 
 @pytest.fixture
 def to_csr(to_xp: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Carry a numpy array to a CSR matrix of each library: scipy's, torch's, cupyx's."""
+    """Turn a numpy array into a CSR matrix of each library: scipy, torch and cupyx."""
 
     def convert(array: Any) -> Any:
         csr = sp.csr_array(array)
@@ -78,7 +100,7 @@ def to_csr(to_xp: Callable[[Any], Any]) -> Callable[[Any], Any]:
                 warnings.filterwarnings("ignore", "Sparse CSR tensor support")
                 return torch.sparse_csr_tensor(
                     parts[2], parts[1], parts[0], size=csr.shape, check_invariants=csr.nnz > 0
-                )  # torch's check fails there
+                )  # torch's own check fails on a matrix without entries
         from cupyx.scipy.sparse import csr_matrix
 
         return csr_matrix(tuple(parts), shape=csr.shape)
@@ -88,13 +110,13 @@ def to_csr(to_xp: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 @pytest.fixture(params=["dense", "csr"])
 def to_form(request: pytest.FixtureRequest, to_xp: Any, to_csr: Any) -> Callable[[Any], Any]:
-    """Carry a numpy array to each library, dense and as a CSR matrix."""
+    """Move a numpy array to each library, dense and as a CSR matrix."""
     return to_xp if request.param == "dense" else to_csr
 
 
 @pytest.fixture
 def assert_at_home(to_xp: Callable[[Any], Any]) -> Callable[..., None]:
-    """Assert that results are arrays of the library, on the device and, if one is given, of the floating type asked."""
+    """Assert that results belong to the library and device of the input and, if given, have the floating type."""
 
     def check(*arrays: Any, dtype: str | None = None) -> None:
         for array in arrays:
@@ -108,14 +130,14 @@ def assert_at_home(to_xp: Callable[[Any], Any]) -> Callable[..., None]:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
-    """A Dask cluster of two worker processes; a test that kills workers takes ``breakable``."""
+    """Dask with two worker processes; a test that kills one of them takes ``breakable``."""
     with local_cluster() as running:
         yield running
 
 
 @pytest.fixture
 def client(cluster: Any) -> Iterator[Any]:
-    """A client of that cluster, which dask uses while the test runs."""
+    """A client of these workers, which Dask uses while the test runs."""
     from distributed import Client
 
     with Client(cluster) as connected:
@@ -124,7 +146,7 @@ def client(cluster: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def breakable() -> Iterator[Any]:
-    """A client of a cluster of its own, whose workers may be killed; what they say about it is not shown."""
+    """A client with workers of its own, which the test may kill; their log messages are not shown."""
     with local_cluster(silence_logs=50) as running:
         from distributed import Client
 
@@ -134,7 +156,7 @@ def breakable() -> Iterator[Any]:
 
 @pytest.fixture
 def computations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the calls of dask that compute something, as they come."""
+    """The names of the Dask functions that compute something, in the order of the calls."""
     dask = pytest.importorskip("dask")
     calls: list[str] = []
 

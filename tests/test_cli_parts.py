@@ -22,6 +22,7 @@ from rectifact.datasets import make_crowd, make_topics
 from rectifact.models import load_saved
 
 pytest.importorskip("distributed")
+pytestmark = pytest.mark.dask
 
 
 @pytest.fixture

@@ -1,14 +1,16 @@
-"""The script of the documentation says the same, whichever way it runs."""
+"""What the documentation and the project files claim."""
 
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "docs" / "scripts" / "four_ways.py"
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / "docs" / "scripts" / "four_ways.py"
 
 
 def said(way: str, folder: Path) -> str:
@@ -22,7 +24,14 @@ def on_a_laptop(tmp_path_factory: Any) -> str:
     return said("laptop", tmp_path_factory.mktemp("laptop"))
 
 
-@pytest.mark.parametrize(("way", "library"), [("dask", "dask"), ("resumed", "numpy"), ("gpu", "torch")])
+@pytest.mark.parametrize(
+    ("way", "library"),
+    [
+        pytest.param("dask", "dask", marks=pytest.mark.dask),
+        ("resumed", "numpy"),
+        pytest.param("gpu", "torch", marks=pytest.mark.gpu),
+    ],
+)
 def test_one_script_four_ways(way: str, library: str, on_a_laptop: str, tmp_path: Path) -> None:
     if way == "dask":
         pytest.importorskip("distributed")
@@ -32,8 +41,21 @@ def test_one_script_four_ways(way: str, library: str, on_a_laptop: str, tmp_path
     assert result.startswith(library)
     error = float(re.search(r"error (\S+)", result).group(1))
     assert error < 1e-2
-    if way != "gpu":  # where precision is single
+    if way != "gpu":  # in single precision the digits differ
         assert result.partition("weights")[2] == on_a_laptop.partition("weights")[2]
     if way == "resumed":
         assert (tmp_path / "four_ways_state" / "fit.json").exists()
         assert said(way, tmp_path) == result
+
+
+def test_the_lowest_versions_are_the_lower_bounds() -> None:
+    """``make test-lowest`` tests what pyproject.toml promises."""
+    lines = (ROOT / "constraints-lowest.txt").read_text().splitlines()
+    pinned = dict(line.split("==") for line in lines if "==" in line)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for requirement in [*project["dependencies"], *extras["report"], *extras["dask"]]:
+        name, bound = re.fullmatch(r"([\w-]+)(?:\[.*\])?>=([\d.]+)", requirement).groups()
+        parts, least = pinned[name].split("."), bound.split(".")
+        assert parts[: len(least)] == least, requirement
+        assert set(parts[len(least) :]) <= {"0"}, requirement

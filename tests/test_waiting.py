@@ -47,7 +47,7 @@ class Waits(modes.TorchDispatchMode):
         return function(*args, **kwargs)
 
 
-@pytest.fixture(params=["cpu", "cuda"])
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def place(request):
     if request.param == "cuda" and not torch.cuda.is_available():
         pytest.skip("no CUDA device")
@@ -139,6 +139,7 @@ def test_logistic_pca(put, place, rng):
     assert_no_waits_between_checks(lambda monitor: logistic_pca(X, start, monitor=monitor))
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("solver", ["and", "hals"])
 def test_cuda_itself_sees_no_wait(solver, mixtures, rng):
     """The same, watched by the CUDA runtime instead of the dispatcher."""

@@ -127,6 +127,7 @@ def test_an_interrupted_fit_ends_as_one_that_was_left_alone(name: str, tmp_path:
     assert (resumed.n_iter_, resumed.stop_reason_) == (whole.n_iter_, whole.stop_reason_)
 
 
+@pytest.mark.dask
 @pytest.mark.parametrize("name", LAZY_FITS)
 def test_a_lazy_fit_goes_on_too(name: str, tmp_path: Path) -> None:
     estimator, data, results = LAZY_FITS[name]
@@ -235,6 +236,7 @@ def test_other_gold_labels_are_refused(tmp_path: Path) -> None:
     assert fit.fit(answers, gold={task: one}).n_iter_ > 3
 
 
+@pytest.mark.dask
 def test_a_lazy_graph_of_another_size_is_refused(tmp_path: Path) -> None:
     fit = SymNMF(3, affinity="precomputed", init="spectral", checkpoint=tmp_path, callbacks=[lambda row: True])
     fit.fit(_lazy(graph().toarray(), 50)).set_params(resume=True)

@@ -22,6 +22,7 @@ from rectifact.latent.nmd import Expectation, nmd
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton", reason="no Triton")
 pytestmark = [
+    pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
