@@ -54,7 +54,7 @@ def main() -> None:
     try:
         app()
     except InputError as error:
-        say(f"rectifact: {on_command_line(str(error), ''.join(sys.argv[1:2]))}")
+        say(f"rectifact: {on_command_line(error.on_command_line({}), ''.join(sys.argv[1:2]))}")
         sys.exit(2)
     except SystemExit as stop:
         if stop.code == 130:  # typer has caught Ctrl-C
