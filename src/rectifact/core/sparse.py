@@ -8,7 +8,7 @@ dense tiles only.
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -102,26 +102,29 @@ class DeviceCSR:
 
     def maximum(self, other: "DeviceCSR") -> "DeviceCSR":
         """The larger of two entries in each place; zeros are not stored."""
-        return self._combined(other, array_api_compat.array_namespace(self.data).maximum)
+        xp = array_api_compat.array_namespace(self.data)
+        larger = self._combined(other, xp.maximum)
+        kept = larger.data != 0
+        if bool(xp.all(kept)):
+            return larger
+        return csr(larger.data[kept], larger.rows()[kept], larger.indices[kept], self.shape)
 
     def _combined(self, other: "DeviceCSR", function: Callable[[Array, Array], Array]) -> "DeviceCSR":
-        """``function(x, y)`` wherever one of the two matrices has an entry; zeros are not stored."""
+        """``function(x, y)`` wherever one of the two matrices has an entry."""
         xp = array_api_compat.array_namespace(self.data)
-        rows, columns, x, y = self.rows(), self.indices, self.data, other.data
         alike = self.nnz == other.nnz and bool(xp.all(self.indptr == other.indptr))
-        if not (alike and bool(xp.all(self.indices == other.indices))):
-            both = (xp.astype(S.rows(), xp.int64) * self.shape[1] + S.indices for S in (self, other))
-            places = xp.concat(list(both))
-            order = xp.argsort(places, stable=True)
-            places = places[order]
-            x = xp.concat([x, xp.zeros_like(y)])[order]
-            y = xp.concat([xp.zeros_like(self.data), y])[order]
-            first = xp.concat([xp.ones_like(places[:1]), xp.astype(places[1:] != places[:-1], places.dtype)]) > 0
-            y[:-1] = xp.where(first[1:], y[:-1], y[1:])  # a place that both have comes twice, first with x, then with y
-            rows, columns, x, y = (part[first] for part in (places // self.shape[1], places % self.shape[1], x, y))
-        values = function(x, y)
-        kept = values != 0
-        return csr(values[kept], rows[kept], columns[kept], self.shape)
+        if alike and bool(xp.all(self.indices == other.indices)):
+            return replace(self, data=function(self.data, other.data))
+        n_columns = self.shape[1]
+        places = xp.concat([xp.astype(S.rows(), xp.int64) * n_columns + S.indices for S in (self, other)])
+        order = xp.argsort(places, stable=True)
+        places = places[order]
+        x = xp.concat([self.data, xp.zeros_like(other.data)])[order]
+        y = xp.concat([xp.zeros_like(self.data), other.data])[order]
+        first = xp.concat([xp.ones_like(places[:1]), xp.astype(places[1:] != places[:-1], places.dtype)]) > 0
+        y[:-1] = xp.where(first[1:], y[:-1], y[1:])  # a place that both have comes twice, first with x, then with y
+        places, x, y = places[first], x[first], y[first]
+        return csr(function(x, y), places // n_columns, places % n_columns, self.shape)
 
     def rows(self, first: int = 0, last: int | None = None) -> Array:
         """Row numbers of the stored entries ``first`` to ``last``."""

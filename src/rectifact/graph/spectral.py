@@ -25,8 +25,8 @@ SMALL = 200
 SPARE, SPARE_NODES = 10, 50_000
 """Eigenvalues asked for beyond those wanted, up to this many nodes: some that repeat may be missed at the end."""
 
-SPARE_COLUMNS, MOST_WIDTHS, KEPT_WIDTHS = 8, 8, 3
-"""Columns of a block beyond those wanted; widths of a block that the basis may have, and those that a restart keeps."""
+SPARE_COLUMNS, DEPTH = 8, 6
+"""Columns of a block beyond those wanted: eigenvalues that repeat that often are all found. Blocks of a round."""
 
 
 def leading_eigenvectors(X: Similarities, rank: int, *, seed: int = 0) -> tuple[Array, Array]:
@@ -91,20 +91,19 @@ def _of_component(graph: Any, k: int, rng: np.random.Generator) -> tuple[NDArray
     return values[-k:], vectors[:, -k:].T
 
 
-def block_eigenvectors(X: Similarities, rank: int, *, n_iter: int = 60, seed: int = 0) -> tuple[Array, Array]:
+def block_eigenvectors(X: Similarities, rank: int, *, max_rounds: int = 30, seed: int = 0) -> tuple[Array, Array]:
     """Largest ``rank`` eigenvalues, descending, and their eigenvectors in columns, from products with whole blocks.
 
-    Each round multiplies X by the residuals of the Ritz vectors, and looks for the best vectors in the space of all
-    rounds since the last restart. Blocks take few products, which matters where each is a computation, and find
-    eigenvalues that repeat up to eight times more often than asked for.
+    Block Krylov iteration: each round adds the products of X with the last block to the basis, and starts the next with
+    the best vectors in it. A device is good at such blocks, and where each product is a computation there are few.
 
     Parameters
     ----------
     X : Similarities
     rank : int
         Number of eigenvalues.
-    n_iter : int, default 60
-        Most rounds. Before that they stop at residuals of 1e-9 of the largest eigenvalue, 2e-5 in single precision.
+    max_rounds : int, default 30
+        Most rounds. As a rule the residuals are below the square root of the precision before that.
     seed : int, default 0
         Seed of the first block.
 
@@ -121,24 +120,23 @@ def block_eigenvectors(X: Similarities, rank: int, *, n_iter: int = 60, seed: in
     """
     n, width, like = X.shape[0], rank + SPARE_COLUMNS, X.like
     xp = namespace(like)
-    if n <= max(SMALL, (MOST_WIDTHS + 1) * width):
+    if n <= max(SMALL, DEPTH * width):
         values, vectors = _descending(X @ to_like(np.eye(n), like))
         return values[:rank], vectors[:, :rank]
-    tol = eps(like) ** 0.5 / 16
     basis, _ = xp.linalg.qr(normal_like(np.random.default_rng(seed), (n, width), like))
     products = X @ basis
-    for _ in range(n_iter):
-        values, Y = _descending(basis.T @ products)
-        rest = products @ Y[:, :width] - basis @ Y[:, :width] * values[:width]
-        if float(xp.max(xp.linalg.vector_norm(rest[:, :rank], axis=0)) / xp.max(xp.abs(values))) <= tol:
+    for _ in range(max_rounds):
+        for _ in range(DEPTH - 1):
+            block = products[:, -width:]
+            for _ in range(3):  # then it is orthogonal to rounding, also where little was left of it
+                block, _ = xp.linalg.qr(block - basis @ (basis.T @ block))
+            basis, products = xp.concat([basis, block], axis=1), xp.concat([products, X @ block], axis=1)
+        values, best = _descending(basis.T @ products)
+        basis, products = basis @ best[:, :width], products @ best[:, :width]
+        residuals = xp.linalg.vector_norm(products[:, :rank] - basis[:, :rank] * values[:rank], axis=0)
+        if float(xp.max(residuals) / xp.max(xp.abs(values))) <= eps(like) ** 0.5:
             break
-        if basis.shape[1] >= MOST_WIDTHS * width:
-            kept = Y[:, : KEPT_WIDTHS * width]
-            basis, products = basis @ kept, products @ kept
-        for _ in range(3):  # then it is orthogonal to rounding, also where little was left of it
-            rest, _ = xp.linalg.qr(rest - basis @ (basis.T @ rest))
-        basis, products = xp.concat([basis, rest], axis=1), xp.concat([products, X @ rest], axis=1)
-    return values[:rank], basis @ Y[:, :rank]
+    return values[:rank], basis[:, :rank]
 
 
 def _descending(A: Array) -> tuple[Array, Array]:
