@@ -65,6 +65,115 @@ def test_an_import_that_points_up_or_across_is_seen(line: str, layer: str) -> No
     assert wrong_imports(ROOT / layer / "module.py", line) == [f"{layer} imports crowd"]
 
 
+ALGORITHMS = {
+    "crowd": {
+        "em",
+        "variational",
+        "cooccurrence",
+        "imputation",
+        "rotation",
+        "moments",
+        "baselines",
+        "starts",
+        "fitting",
+    },
+    "parts": {"starts", "and_nmf", "purification", "inverses", "baselines"},
+    "latent": {"model", "statistics", "starts", "climb", "nmd", "paper", "logistic_pca"},
+    "graph": {"solvers", "spectral", "net"},
+}
+"""Modules that contain mathematics only."""
+
+OTHERS = {
+    "crowd": {"base", "dawid_skene", "comparisons", "data", "advice", "device"},
+    "parts": {"base", "and_nmf_estimator", "purification_estimator", "documents", "samples"},
+    "latent": {"base", "nmd_estimator", "logistic_pca_estimator", "data"},
+    "graph": {"base", "symnmf_estimator", "symnmf_net_estimator", "edges", "knn", "neighbours", "similarities"},
+}
+"""Modules that take in data, and estimators."""
+
+HOLDERS = {"dask", "distributed", "cupy", "cupyx", "torch", "scipy.sparse"}
+"""Libraries whose containers hold data; ``scipy.sparse.linalg`` and ``csgraph`` are mathematics."""
+
+QUESTIONS = {"isinstance", "issparse", "is_sparse", "is_native_sparse", "is_host", "is_lazy", "is_chunked", "on_cuda"}
+"""Functions that ask what data is."""
+
+
+def backend_questions(source: str, allowed: frozenset[str] = frozenset()) -> list[str]:
+    """Imports of libraries that hold data, and calls that ask what data is; imports for type checkers are allowed."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    found = []
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            words = name.split(".")
+            sparse = words[:2] == ["scipy", "sparse"] and (len(words) < 3 or words[2] not in ("linalg", "csgraph"))
+            if (words[0] in HOLDERS or sparse) and words[0] not in allowed:
+                found.append(f"imports {name}")
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            found += [f"calls {called}"] * (called in QUESTIONS)
+    return found
+
+
+def test_every_module_of_a_family_is_an_algorithm_or_not() -> None:
+    for family, algorithms in ALGORITHMS.items():
+        modules = {
+            path.stem for path in (ROOT / family).iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+        }
+        assert modules - {"__init__"} == algorithms | OTHERS[family]
+
+
+@pytest.mark.parametrize(
+    "module", [f"{family}/{name}" for family, names in ALGORITHMS.items() for name in sorted(names)]
+)
+def test_algorithms_do_not_ask_what_holds_their_data(module: str) -> None:
+    allowed = frozenset({"torch"}) if module == "graph/net" else frozenset()
+    assert backend_questions((ROOT / f"{module}.py").read_text(), allowed) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import scipy.sparse as sp", ["imports scipy.sparse"]),
+        ("from scipy import sparse", ["imports scipy.sparse"]),
+        ("from scipy.sparse import csr_array", ["imports scipy.sparse.csr_array"]),
+        ("def f():\n    import dask.array as da", ["imports dask.array"]),
+        ("import torch", ["imports torch"]),
+        ("y = isinstance(X, float)", ["calls isinstance"]),
+        ("y = arrays.is_host(X)", ["calls is_host"]),
+        ("from scipy.sparse.linalg import eigsh\nfrom scipy.sparse.csgraph import connected_components", []),
+        ("if TYPE_CHECKING:\n    import scipy.sparse as sp", []),
+    ],
+)
+def test_a_backend_question_is_seen(source: str, found: list[str]) -> None:
+    assert backend_questions(source) == found
+
+
+def test_files_and_functions_have_a_size_to_read() -> None:
+    for path in ROOT.rglob("*.py"):
+        source = path.read_text()
+        tree = ast.parse(source)
+        reason = "lines because" in (ast.get_docstring(tree) or "")
+        assert len(source.splitlines()) <= 350 or reason, path
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+                length = body[-1].end_lineno - body[0].lineno + 1 if body else 0  # type: ignore[operator]
+                assert length <= 60, f"{path}: {node.name} has {length} lines"
+
+
+def test_only_the_command_bench_imports_benchmarks() -> None:
+    for path in (ROOT / "cli").glob("*.py"):
+        assert path.name == "bench.py" or "bench" not in imported_layers(path.read_text(), "rectifact.cli"), path
+
+
 def loaded_after(code: str, modules: tuple[str, ...]) -> list[str]:
     """Those of ``modules`` that a new process has imported after it ran ``code``."""
     show = f"import sys\nprint([m for m in {modules!r} if m in sys.modules], file=sys.stderr)"
