@@ -3,11 +3,11 @@ Communities of a graph
 ======================
 
 Who belongs together, in a network of 400 people who know each other? :class:`rectifact.SymNMF` writes the graph as
-:math:`X \\approx U U^T` with :math:`U \\ge 0`: row i of U says how far person i belongs to each community.
+:math:`X \\approx U U^T` with :math:`U \\ge 0`: row i of U says how strongly person i belongs to each community.
 
-The graph is generated with four communities of 100, so that we can check. Every person knows about 16 others, and a
-third of the acquaintances have nothing to do with the communities. In addition 20 people change: half of their
-acquaintances now come from one other community. They belong to two.
+The graph is generated with four communities of 100 people each, so that we can check the result. Every person knows
+about 16 others, and a third of the acquaintances have nothing to do with the communities. In addition, 20 people are
+rewired: half of the acquaintances in their own community are replaced by people from another. They belong to two.
 """
 
 # %%
@@ -27,7 +27,7 @@ rng = np.random.default_rng(0)
 graph = make_block_model(400, 4, degree=16, mixing=0.33, random_state=0)
 A, community = graph.adjacency.tolil(), graph.labels
 bridges = rng.choice(400, size=20, replace=False)
-second = (community + rng.integers(1, 4, size=400)) % 4  # the other community, of those who have two
+second = (community + rng.integers(1, 4, size=400)) % 4  # the second community, for those who have two
 for person in bridges:
     own = [other for other in A.rows[person] if community[other] == community[person]]
     for other in own[::2]:
@@ -38,37 +38,38 @@ A = sp.csr_array(A)
 A.eliminate_zeros()
 
 # %%
-# ``normalized`` divides each edge by the degrees of its ends, so that people who know many do not become communities
-# of their own. A networkx graph or a table of edges can be given instead of a matrix; on the command line it is
+# ``normalized`` scales each edge by the degrees of its ends, so that people who know many others do not become
+# communities of their own. You can pass a networkx graph or a table of edges instead of a matrix; the command line is
 # ``rectifact cluster --graph edges.csv -k 4``.
 
 model = SymNMF(4, affinity="precomputed", random_state=0).fit(normalized(A))
 ordinary = np.setdiff1d(np.arange(400), bridges)
-print("people of one community, put into the right one:", end=" ")
+print("people with one community who were assigned to it:", end=" ")
 print(f"{cluster_accuracy(community[ordinary], model.labels_[ordinary]):.1%}")
 
 # %%
 # The graph, before and after
 # ---------------------------
-# The same matrix twice. Left, people are in the order in which they came; right, in the order of the communities
-# found, and within a community by how far they belong to it.
+# The same matrix twice. On the left, people are in their original order; on the right, they are sorted by the community
+# found, and within a community by how strongly they belong to it.
 
 order = np.lexsort((-model.membership_.max(axis=1), model.labels_))
 fig, axes = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained")
-for ax, rows, title in zip(axes, (np.arange(400), order), ("as it came", "in the order found"), strict=True):
+for ax, rows, title in zip(axes, (np.arange(400), order), ("original order", "sorted by community"), strict=True):
     ax.spy(A[rows][:, rows], markersize=0.6, color="tab:blue")
     ax.set(title=title, xticks=[], yticks=[])
 
 # %%
 # Who belongs to two
 # ------------------
-# ``membership_`` are the rows of U, made to sum to one. A person of one community has one large membership; those who
-# were given a second community have two. Being soft is not proof, though: noise makes some others look so, too.
+# ``membership_`` holds the rows of U, scaled to sum to one. A person with one community has one large membership; those
+# who were given a second community have two. A soft membership is not proof, though: noise makes some other people look
+# the same.
 
 top_two = np.sort(model.membership_, axis=1)[:, ::-1][:, :2]
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained", width_ratios=[3, 2])
 left.imshow(model.membership_[order].T, aspect="auto", cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
-left.set(title="memberships", xlabel="people, in the order found", ylabel="community", yticks=range(4))
+left.set(title="memberships", xlabel="people, sorted by community", ylabel="community", yticks=range(4))
 right.scatter(*top_two[ordinary].T, s=8, alpha=0.5, label="one community")
 right.scatter(*top_two[bridges].T, s=22, marker="^", color="tab:red", label="two communities")
 right.set(xlabel="largest membership", ylabel="second largest")
@@ -79,8 +80,8 @@ print(f"{np.median(top_two[bridges, 1]):.2f} with two")
 # %%
 # Can it be better?
 # -----------------
-# ``relative_error_`` is the share of the graph that is left unexplained. It is large for any sparse graph, because
-# each single edge is chance. ``eigenvalue_bound()`` says how small it could be at all, for this number of communities.
+# ``relative_error_`` is the share of the graph that is left unexplained. It is large for any sparse graph, because each
+# single edge is a matter of chance. ``eigenvalue_bound()`` says how small it could be for this number of communities.
 # The objective has many local minima, so the fit runs from eleven starts; ``resolved_["errors"]`` shows where they
 # ended.
 
@@ -91,8 +92,8 @@ print(f"{model.stop_reason_}; the eleven starts ended between {errors[0]:.4f} an
 # %%
 # How many communities are there?
 # -------------------------------
-# The number is yours to choose. What each further community explains is a hint: here four of them explain much more
-# than noise would, and the fifth hardly more than the sixth.
+# You choose the number. How much each additional community explains is a hint: here four of them explain much more than
+# noise would, and the fifth hardly more than the sixth.
 
 counts = range(1, 8)
 fits = [SymNMF(k, affinity="precomputed", random_state=0, n_init=3).fit(normalized(A)) for k in counts]

@@ -3,16 +3,16 @@ Digits in few dimensions
 ========================
 
 Half of the pixels in images of handwritten digits are zero: paper without ink. Truncated SVD must reproduce each of
-these zeros, and spends dimensions on that. :class:`rectifact.NMD` reads a zero as *not positive*: the
-number behind it may be anything below. With that freedom the same number of dimensions says more.
+these zeros, and spends dimensions on them. :class:`rectifact.NMD` reads a zero as *not positive*: the number behind it
+may be zero or anything below. With that freedom, the same number of dimensions explains more.
 
 The digits are those that come with scikit-learn: 1797 images of 8 by 8 pixels.
 """
 
 # %%
-# Two ways to 16 numbers
-# ----------------------
-# Both methods turn an image of 64 pixels into a few numbers, and back. What SVD returns is clipped to the range of the
+# Two ways to get 16 numbers
+# --------------------------
+# Both methods turn an image of 64 pixels into a few numbers, and back. The result of SVD is clipped to the range of the
 # data, which can only help it.
 
 import matplotlib.pyplot as plt
@@ -35,7 +35,8 @@ by_svd = svd.inverse_transform(svd.transform(X)).clip(0, 1)
 print(f"NMD: {nmd.stop_reason_} after {nmd.n_iter_} sweeps")
 
 # %%
-# Look at ten of them, and at the ink on pixels that have none: SVD leaves grey beside the strokes, NMD less of it.
+# Look at ten of them, and at the ink on pixels that should have none: SVD leaves grey beside the strokes, NMD leaves
+# less.
 
 for name, images in (("NMD", by_nmd), ("SVD", by_svd)):
     error = root_mean_squared_error(X, images)
@@ -51,8 +52,7 @@ for (name, images), line in zip(rows.items(), axes, strict=True):
 # %%
 # How many dimensions are enough
 # ------------------------------
-# At four dimensions there is nothing to gain. From eight on NMD is ahead, and at 32 its error is a third of that of
-# SVD.
+# At four dimensions there is nothing to gain. From eight on, NMD is ahead, and at 32 its error is a third of SVD's.
 
 ranks = [4, 8, 16, 32]
 errors = {"NMD": [], "SVD": []}
@@ -71,8 +71,8 @@ ax.legend()
 # %%
 # New images
 # ----------
-# ``transform`` embeds images that were not fitted: for each row the most likely embedding. ``score`` is the
-# log-likelihood of a pixel, to compare models on data that none of them has seen.
+# ``transform`` embeds images that were not fitted: it finds the most likely embedding of each row. ``score`` is the
+# log-likelihood per pixel; use it to compare models on data that none of them has seen.
 
 half = NMD(16, tol=1e-3).fit(X[::2])
 unseen = half.inverse_transform(half.transform(X[1::2]))
@@ -85,10 +85,10 @@ print(f"log-likelihood of an unseen pixel: {half.score(X[1::2]):.3f}")
 # %%
 # A better picture is not a better map
 # ------------------------------------
-# The error of a pixel is one question; whether neighbours are the same digit is another. Behind the zeros Theta may be
-# far below zero, and how far says little: distances in the embedding count it all the same. Here is the share of
-# digits that their five nearest neighbours name rightly. Where distances matter, take those of ``inverse_transform``,
-# or SVD.
+# The error of a pixel is one question; whether neighbours show the same digit is another. Behind the zeros, Theta may
+# be far below zero. How far says little about the image, but it changes the distances in the embedding. Here is the
+# share of digits that their five nearest neighbours classify correctly. Where distances matter, use those between the
+# images from ``inverse_transform``, or SVD.
 
 features = {"pixels": X, "SVD, 16": svd.transform(X), "NMD, 16": nmd.embedding_, "NMD, 16, inverse_transform": by_nmd}
 for name, rows in features.items():

@@ -6,15 +6,16 @@ A chatbot has given 600 answers, and you want to know which are right, partly ri
 all of them, which was cheap. Three people graded 150 each, which was not. How good is each judge, what is the grade
 of each answer, and where should people spend their next hour?
 
-The judges are generated, with faults that are put in on purpose. Four judges are of one family, called *lark*: they
-are lenient. Two are of the family *owl*: they are strict. Judges of one family share their blind spots. No truth is
-used until the end, where we check.
+The judges are simulated, with deliberate faults. Four judges belong to one family, called *lark*, and are lenient. Two
+belong to the family *owl*, and are strict. Judges of the same family share their blind spots. The true grades are not
+used until the end, to check the result.
 """
 
 # %%
 # The answers
 # -----------
-# One row per grade: task, worker, label. This is all that is needed, and what ``rectifact labels grades.csv`` reads.
+# There is one row per grade: task, worker, label. Nothing else is needed, and ``rectifact labels grades.csv`` reads the
+# same table.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,14 +28,14 @@ N = 600
 rng = np.random.default_rng(3)
 truth = rng.choice(3, size=N, p=[0.5, 0.3, 0.2])
 
-# What each kind of judge says (columns) where the truth is right, partly, wrong (rows).
+# What each kind of judge says (columns) when the truth is right, partly or wrong (rows).
 LENIENT = np.array([[0.95, 0.04, 0.01], [0.60, 0.35, 0.05], [0.15, 0.35, 0.50]])
 STRICT = np.array([[0.75, 0.20, 0.05], [0.10, 0.80, 0.10], [0.02, 0.13, 0.85]])
 HUMAN = np.array([[0.88, 0.10, 0.02], [0.10, 0.82, 0.08], [0.03, 0.09, 0.88]])
 
 
 def grades(habits):
-    """One grade for every answer, drawn by the habits of a judge."""
+    """One grade for every answer, drawn from the habits of a judge."""
     return (rng.random((N, 1)) > np.cumsum(habits[truth], axis=1)[:, :2]).sum(axis=1)
 
 
@@ -49,7 +50,7 @@ graded = {name: rng.permutation(N)[:150] if name in PEOPLE else np.arange(N) for
 
 
 def table(asked):
-    """The grades that were asked for: names of judges and the numbers of the answers."""
+    """The grades that were asked for, given the answers that each judge should grade."""
     parts = [
         pd.DataFrame({"task": tasks, "worker": name, "label": GRADES[said[name][tasks]]})
         for name, tasks in asked.items()
@@ -61,32 +62,33 @@ answers = table(graded)
 answers.sample(4, random_state=0)
 
 # %%
-# The grades, and how sure they are
-# ---------------------------------
+# The grades, and how certain they are
+# ------------------------------------
 
 model = DawidSkene().fit(answers)
 model.result().sort_values("confidence").head(4).round(2)
 
 # %%
-# Who is good
-# -----------
-# ``information`` is what one grade tells, in bits. ``bias_right`` is how much oftener a judge says *right* than it is
-# so: the larks do, the owls and a little also the people do the contrary. Nobody told the model.
+# How good each judge is
+# ----------------------
+# ``information`` is how many bits one grade provides. ``bias_right`` is how much more often a judge says *right* than
+# is true: it is positive for the larks, and negative for the owls and, slightly, for the people. Nobody told the model.
 
 report = model.worker_report()
 report[["worker", "answers", "accuracy", "accuracy_low", "accuracy_high", "information", "bias_right"]].round(2)
 
 # %%
-# The habits behind it are the confusion matrices: what a judge says where the truth is right, partly or wrong. Above,
-# what was learnt; below, what the judges were made with. The leniency of the larks is found, a little too small, and
-# the others seem stricter than they are: four judges who err together pull the labels to their side.
+# These habits are described by the confusion matrices: what a judge says when the truth is right, partly or wrong. The
+# top row shows what was learnt, the bottom row how the judges were simulated. The model finds that the larks are
+# lenient, but underestimates it, and the others seem stricter than they are: four judges who err together pull the
+# labels to their side.
 
 order = [list(model.classes_).index(grade) for grade in GRADES]
 shown = {"lark-1": LENIENT, "owl-1": STRICT, "Ana": HUMAN}
 fig, axes = plt.subplots(2, 3, figsize=(8, 5.4), layout="constrained")
 for (name, made), (upper, lower) in zip(shown.items(), axes.T, strict=True):
     learnt = model.confusions_[list(model.workers_).index(name)][np.ix_(order, order)].T
-    for ax, matrix, title in ((upper, learnt, f"{name}, learnt"), (lower, made, f"{name}, made with")):
+    for ax, matrix, title in ((upper, learnt, f"{name}, learnt"), (lower, made, f"{name}, simulated")):
         ax.imshow(matrix, cmap="Blues", vmin=0, vmax=1)
         for i, j in np.ndindex(3, 3):
             ax.text(j, i, f"{matrix[i, j]:.2f}", ha="center", va="center", color="w" if matrix[i, j] > 0.5 else "k")
@@ -99,19 +101,19 @@ for ax in axes[:, 0]:
 # %%
 # What is wrong with these answers
 # --------------------------------
-# The model assumes that judges err independently. Those of one family do not, and ``diagnose`` sees it. A panel of six
-# judges is worth less than six, then, and confidence is too high; ``calibrate`` lowers it.
+# The model assumes that judges err independently. Those of the same family do not, and ``diagnose`` detects it. A panel
+# of six such judges is worth less than six independent ones, and confidence is too high; ``calibrate`` lowers it.
 
 for finding in model.diagnose().itertuples():
     print(f"{finding.severity}: {finding.finding}. {finding.detail}")
     print(f"    {finding.remedy}")
-print(f"dispersion {model.resolved_['dispersion']:.2f}, so that an answer counts {model.resolved_['trust']:.2f}")
+print(f"dispersion {model.resolved_['dispersion']:.2f}, so an answer counts with weight {model.resolved_['trust']:.2f}")
 
 # %%
 # What to ask next
 # ----------------
-# ``next_labels`` names the answers where one more grade tells most, and whom to ask. We ask the people for 90 more,
-# and for comparison 90 at random, each time the same people as often.
+# ``next_labels`` names the answers where one more grade helps most, and whom to ask. We ask the people for 90 more
+# grades and, for comparison, ask the same people for as many grades of answers chosen at random.
 
 plan = model.next_labels(120)
 plan = plan[plan["workers"].str.len() > 0].head(90)  # where nobody is left to ask, the list is empty
@@ -128,11 +130,12 @@ after = {
 }
 
 # %%
-# Now the truth
-# -------------
-# The vote follows the larks, who are many. Plain EM, ``model="full"``, believes in independence; the default does not,
-# and is more careful. Which of the two is nearer depends on the data: here it is plain EM, on average over eleven
-# published crowds it is the default (:doc:`/benchmarks`). Either way, people who are asked where it matters help most.
+# Comparison with the truth
+# -------------------------
+# The majority vote follows the larks, because there are more of them. Plain EM, ``model="full"``, assumes independence;
+# the default does not, and is more careful. Which of the two is closer to the truth depends on the data: here it is
+# plain EM; on average over eleven published crowds it is the default (:doc:`/benchmarks`). Either way, it helps most to
+# ask people where it matters.
 
 fitted = {
     "majority vote": MajorityVote().fit(answers),

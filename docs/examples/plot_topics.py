@@ -2,18 +2,18 @@
 Topics of a corpus
 ==================
 
-A newspaper has written 1500 short texts. Each is about one or two things. Nobody has said which, and nobody has said
-what the things are. :class:`rectifact.ANDNMF` finds both: the topics, as lists of words, and how much of each is in
-every text.
+A newspaper has published 1500 short texts. Each is about one or two topics, but nobody has said which, or what the
+topics are. :class:`rectifact.ANDNMF` finds both: the topics, as lists of words, and how much of each is in every text.
 
-The corpus is generated here, so that we know the answer and can check.
+The corpus is generated here, so that we know the answer and can check the result.
 """
 
 # %%
 # The corpus
 # ----------
-# Six topics of fourteen words each, the first words of a topic more often than the last, and some words that belong to
-# no topic. A text has 80 words. Weather and farming often come together: topics of real texts are correlated too.
+# There are six topics of fourteen words each, in which the first words are more frequent than the last, and some words
+# that belong to no topic. A text has 80 words. Weather and farming often occur together: topics of real texts are
+# correlated too.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -51,10 +51,10 @@ texts = [" ".join(rng.choice(vocabulary, size=80, p=row @ planted)) for row in s
 print(texts[0][:110], "...")
 
 # %%
-# Words to numbers, numbers to topics
-# -----------------------------------
+# From words to numbers, and from numbers to topics
+# -------------------------------------------------
 # ``count_words`` makes the matrix: one row per text, one column per word. On the command line, ``rectifact parts
-# news.txt -k 6`` does all of this in one go. Counts are noisy; ``noise_floor=3`` is for them.
+# news.txt -k 6`` does all of this in one step. Counts are noisy, so we set ``noise_floor=3``.
 
 counts = count_words(texts, max_share=1.0)
 model = ANDNMF(6, noise_floor=3, random_state=0).fit(counts.X)
@@ -62,10 +62,10 @@ for part in model.components_:
     print(", ".join(counts.columns[np.argsort(-part)[:8]]))
 
 # %%
-# How near are they to the topics that were planted? The error is the distance between a topic found and its true one,
-# relative to the length of the true one. It cannot be zero: 80 words are few, and chance decides which they are.
-# scikit-learn's NMF comes a little nearer here. It keeps topics non-negative, which they are; ANDNMF lets them have
-# any sign, and small negative entries are noise.
+# How close are they to the true topics? The error is the distance between a topic found and its true counterpart,
+# relative to the length of the latter. It cannot be zero: 80 words are few, and they are drawn at random.
+# scikit-learn's NMF comes a little closer here. It keeps topics non-negative, as these are; ANDNMF allows any sign, and
+# small negative entries are noise.
 
 order = [list(vocabulary).index(word) for word in counts.columns]
 peer = NMF(6, init="nndsvda", max_iter=500).fit(counts.X)
@@ -75,13 +75,13 @@ print("scikit-learn NMF", part_errors(peer.components_, planted[:, order]).round
 # %%
 # How much of each topic is in a text
 # -----------------------------------
-# ``transform`` gives the weights, in words: a topic of weight 48 explains 48 of the 80 words. Divided by their sum
-# they are shares, which we compare with the planted ones.
+# ``transform`` returns the weights, in words: a topic with weight 48 explains 48 of the 80 words. Divided by their sum
+# they are shares, which we compare with the true ones.
 
 weights = model.transform(counts.X)
 found = weights / weights.sum(axis=1, keepdims=True)
 similar = model.components_ @ planted[:, order].T
-match = similar.argmax(axis=0)  # the topic found for each planted one
+match = similar.argmax(axis=0)  # the topic found for each true one
 print("mean error of a share:", np.abs(found[:, match] - shares).mean().round(3))
 
 names = list(TOPICS)
@@ -95,9 +95,9 @@ for k, ax in enumerate(axes.flat):
 fig.suptitle("The seven top words of each topic found")
 
 # %%
-# Topics that come together
-# -------------------------
-# Correlations of the weights show what the planted corpus was built with: where there is weather, there is farming.
+# Topics that occur together
+# --------------------------
+# The correlations of the shares show how the corpus was built: where there is weather, there is farming.
 
 largest_first = np.argsort(-shares, axis=1)
 sorting = np.lexsort((largest_first[:, 1], largest_first[:, 0]))  # by the first topic, then by the second

@@ -1,4 +1,4 @@
-"""The parts of mixtures, four ways: python four_ways.py laptop | gpu | dask | resumed."""
+"""Find the parts of mixtures in four ways: python four_ways.py laptop | gpu | dask | resumed."""
 
 import sys
 
