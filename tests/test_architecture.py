@@ -87,7 +87,16 @@ OTHERS = {
     "crowd": {"base", "dawid_skene", "comparisons", "data", "advice", "device"},
     "parts": {"base", "and_nmf_estimator", "purification_estimator", "documents", "samples"},
     "latent": {"base", "nmd_estimator", "logistic_pca_estimator", "data"},
-    "graph": {"base", "symnmf_estimator", "symnmf_net_estimator", "edges", "knn", "neighbours", "similarities"},
+    "graph": {
+        "base",
+        "symnmf_estimator",
+        "symnmf_net_estimator",
+        "edges",
+        "knn",
+        "neighbours",
+        "similarities",
+        "tensors",
+    },
 }
 """Modules that take in data, and estimators."""
 

@@ -9,11 +9,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from rectifact.core.device_csr import canonical_csr
 from rectifact.core.linalg import pseudo_inverse
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import operand
 from rectifact.core.rectify import Geometric
-from rectifact.core.sparse import canonical_csr
 from rectifact.datasets import make_block_model
 from rectifact.graph.similarities import check_similarities
 from rectifact.graph.solvers import hals

@@ -11,21 +11,6 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from rectifact.core.errors import InputError
 
-__all__ = [
-    "calibration_error",
-    "cluster_accuracy",
-    "confusion_mse",
-    "expected_error",
-    "log_loss",
-    "nmi",
-    "npmi_coherence",
-    "part_errors",
-    "purity",
-    "root_mean_squared_error",
-    "sparse_factor",
-    "total_correlation_error",
-]
-
 
 def part_errors(components: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
     """Distance from each true part to the nearest estimated one, up to scale and sign, relative to its norm.

@@ -27,8 +27,6 @@ from rectifact.parts.and_nmf import Threshold
 from rectifact.parts.and_nmf_estimator import Stream
 from rectifact.parts.purification import Purifier
 
-__all__ = ["SavedModel", "load_model", "load_saved", "save_model"]
-
 ESTIMATORS: tuple[type, ...] = (
     *(DawidSkene, MajorityVote, MinimaxEntropy, KOS, GhoshSVD, EigenRatio),
     *(ANDNMF, PurificationNMF, NMD, LogisticPCA, SymNMF, SymNMFNet),

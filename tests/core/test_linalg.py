@@ -9,6 +9,7 @@ from scipy.optimize import nnls
 from sklearn.base import BaseEstimator
 
 from rectifact.core.arrays import to_host, to_like
+from rectifact.core.device_csr import canonical_csr
 from rectifact.core.linalg import (
     frobenius_residual,
     merge_roots,
@@ -21,7 +22,6 @@ from rectifact.core.linalg import (
     successive_projection,
 )
 from rectifact.core.operand import operand
-from rectifact.core.sparse import canonical_csr
 from rectifact.core.validation import check_matrix
 from rectifact.kernels import hals_sweep
 

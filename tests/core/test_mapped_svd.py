@@ -8,8 +8,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from rectifact.core.arrays import to_host
+from rectifact.core.device_csr import canonical_csr
 from rectifact.core.operand import operand
-from rectifact.core.sparse import canonical_csr, entries, gram, with_stored
+from rectifact.core.sparse import entries, gram, with_stored
 from rectifact.core.svd import mapped_svd
 
 da = pytest.importorskip("dask.array")

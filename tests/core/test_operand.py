@@ -8,8 +8,10 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rectifact.core.arrays import to_host
-from rectifact.core.operand import Chunks, Operand, add, operand
-from rectifact.core.sparse import canonical_csr, entries
+from rectifact.core.chunks import Chunks
+from rectifact.core.device_csr import canonical_csr
+from rectifact.core.operand import Operand, add, operand
+from rectifact.core.sparse import entries
 
 da = pytest.importorskip("dask.array")
 HOLDERS = ["dense", "csr", "torch", "torch-csr", "chunks", "sparse chunks"]

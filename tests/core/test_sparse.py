@@ -7,20 +7,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator
 
 from rectifact.core.arrays import device, eps, is_host, namespace, to_host, to_like
+from rectifact.core.device_csr import DeviceCSR, canonical_csr, csr, is_native_sparse
 from rectifact.core.linalg import frobenius_residual, solve
-from rectifact.core.sparse import (
-    DeviceCSR,
-    Shifted,
-    canonical_csr,
-    csr,
-    dense_rows,
-    entries,
-    is_native_sparse,
-    is_sparse,
-    native,
-    stored_rows,
-    with_entries,
-)
+from rectifact.core.sparse import Shifted, dense_rows, entries, is_sparse, native, stored_rows, with_entries
 from rectifact.core.svd import subspace_svd
 from rectifact.core.validation import check_matrix
 

@@ -8,7 +8,7 @@ from scipy.linalg import block_diag
 
 from rectifact import InputError, SymNMF, SymNMFNet, load_model, save_model, similarity_graph
 from rectifact.core.arrays import is_host, to_host
-from rectifact.core.sparse import canonical_csr, is_native_sparse
+from rectifact.core.device_csr import canonical_csr, is_native_sparse
 from rectifact.core.validation import check_matrix
 from rectifact.datasets import make_block_model
 from rectifact.graph.knn import normalized

@@ -16,6 +16,7 @@ from rectifact.metrics import cluster_accuracy, sparse_factor
 
 torch = pytest.importorskip("torch")
 net = pytest.importorskip("rectifact.graph.net")
+tensors = pytest.importorskip("rectifact.graph.tensors")
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -34,7 +35,7 @@ def blocks():
 def small_net(X, n_blocks, seed=0):
     """A net in double precision whose layers are off their start, so that every part of the loss has a gradient."""
     rng = np.random.default_rng(seed)
-    S = net.to_torch(X, "cpu", torch.float64)
+    S = tensors.to_torch(X, "cpu", torch.float64)
     made = net.start(S, torch.from_numpy(random_start(Similarities(X), 4, rng)), 2.0, n_blocks)
     made.P = made.P + 0.1 * torch.from_numpy(rng.standard_normal(made.P.shape))
     return S, made
@@ -67,7 +68,7 @@ def test_the_loss_is_the_one_of_the_paper(blocks):
 def test_algorithm_1_is_the_classical_step(blocks):
     X = blocks[0]
     U = random_start(Similarities(X), 4, np.random.default_rng(0))
-    outputs, _ = net.start(net.to_torch(X, "cpu", torch.float64), torch.from_numpy(U), 3.0, 2).forward()
+    outputs, _ = net.start(tensors.to_torch(X, "cpu", torch.float64), torch.from_numpy(U), 3.0, 2).forward()
     for output in outputs[1:]:
         U = np.maximum((X @ U + 3 * U) @ np.linalg.inv(U.T @ U + 3 * np.eye(4)), 0)
         assert_allclose(output, U, atol=1e-12)
@@ -88,7 +89,7 @@ def test_entries_come_back_to_life(blocks):
 
 def test_lambda_stays_above_the_bound(blocks):
     X = blocks[0]
-    S, squared = net.to_torch(X, "cpu"), float((X.data**2).sum())
+    S, squared = tensors.to_torch(X, "cpu"), float((X.data**2).sum())
     U = torch.from_numpy(random_start(Similarities(X), 4, np.random.default_rng(0))).float()
     made = net.start(S, U, squared**0.5, 3)
     net.train(S, squared, made, net.SETTINGS["paper"], 0.5, terms=[], monitor=Monitor(5, tol=0))

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from rectifact import NMD, InputError, LogisticPCA
 from rectifact.core.arrays import to_host
-from rectifact.core.sparse import DeviceCSR
+from rectifact.core.device_csr import DeviceCSR
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

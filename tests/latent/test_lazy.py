@@ -83,7 +83,7 @@ def test_sparse_chunks_and_whole_numbers_are_taken() -> None:
 
 @pytest.mark.parametrize("memory", [0.0, 1e12])
 def test_a_sweep_is_one_submission(memory: float, computations: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rectifact.core.operand._memory", lambda: memory)  # chunks are made again, or kept
+    monkeypatch.setattr("rectifact.core.chunks._memory", lambda: memory)  # chunks are made again, or kept
     X, counts = lazy(planted()), []
     for max_iter in (3, 8):
         computations.clear()

@@ -7,9 +7,9 @@ from numpy.testing import assert_allclose
 
 from rectifact import ANDNMF, InputError, PurificationNMF
 from rectifact.core.arrays import to_host
+from rectifact.core.device_csr import DeviceCSR
 from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import operand
-from rectifact.core.sparse import DeviceCSR
 from rectifact.core.validation import check_matrix
 from rectifact.parts.samples import choose_norm, normalized
 

@@ -5,8 +5,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["Comparison", "Limit", "compare"]
-
 Row = dict[str, Any]
 Rows = list[Row]
 Tables = dict[str, dict[str, Rows]]

@@ -14,8 +14,6 @@ from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote,
 from rectifact.datasets import CrowdSet, MissingDataset, load_crowd, make_crowd
 from rectifact.metrics import expected_error
 
-__all__ = ["error_percent", "run_crowd"]
-
 Rows = list[dict[str, Any]]
 
 # Error in percent on bluebird, dog52, rte and trec: tables 4 and 5 of S. Ibrahim and X. Fu, "Crowdsourcing via

@@ -21,8 +21,6 @@ from pyarrow import parquet
 from rectifact.crowd import DawidSkene
 from rectifact.datasets import make_crowd
 
-__all__ = ["peak_memory", "run_scaling"]
-
 Rows = list[dict[str, Any]]
 EM = {"identify": "majority", "model": "full", "max_iter": 20, "tol": 0.0}
 SMALL: Rows = [

@@ -16,22 +16,20 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from rectifact.core.device_csr import DeviceCSR
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import operand
 from rectifact.core.rectify import Geometric
-from rectifact.core.sparse import DeviceCSR
 from rectifact.core.threads import one_blas_thread
 from rectifact.crowd.em import em, expected_sums
 from rectifact.datasets import make_block_model
-from rectifact.graph import net, normalized
+from rectifact.graph import net, normalized, tensors
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import random_start
 from rectifact.latent.climb import begin_climb
 from rectifact.latent.model import LatentModel
 from rectifact.latent.nmd import Expectation, nmd, sweep
 from rectifact.parts.and_nmf import Threshold, and_nmf
-
-__all__ = ["run_cuda"]
 
 Rows = list[dict[str, Any]]
 EXPECT = Expectation("relu", missing=False)
@@ -220,8 +218,8 @@ def _net(n: int, rank: int, limits: dict[str, Any]) -> Rows:
     """An epoch of SymNMF-Net; plain torch gets its gradient from autograd."""
     S = normalized(make_block_model(n, rank, degree=16).adjacency)
     squared = float(S.data @ S.data)
-    X = net.to_torch(S, DEVICE)
-    U = net.to_tensor(random_start(Similarities(S), rank, np.random.default_rng(0)), X)
+    X = tensors.to_torch(S, DEVICE)
+    U = tensors.to_tensor(random_start(Similarities(S), rank, np.random.default_rng(0)), X)
     made = net.start(X, U, squared**0.5, 1)
 
     def run(n_iter: int) -> None:

@@ -17,8 +17,6 @@ from rectifact.datasets import make_crowd
 from rectifact.latent import NMD
 from rectifact.parts import ANDNMF
 
-__all__ = ["run_dask"]
-
 Rows = list[dict[str, Any]]
 N_FEATURES, N_PARTS, N_CHUNKS, N_ITER = 200, 10, 20, 6
 

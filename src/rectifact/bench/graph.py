@@ -19,8 +19,6 @@ from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
 from rectifact.graph.solvers import SOLVERS
 from rectifact.metrics import cluster_accuracy, nmi, purity, sparse_factor
 
-__all__ = ["PublishedGraph", "published_graph", "run_graph"]
-
 Rows = list[dict[str, Any]]
 
 NAMES = ("ORL", "COIL-20", "MNIST1", "MNIST2", "TDT2")

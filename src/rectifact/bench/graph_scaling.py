@@ -23,8 +23,6 @@ from rectifact.graph.spectral import random_start
 from rectifact.kernels import reference
 from rectifact.metrics import cluster_accuracy
 
-__all__ = ["run_graph_scaling"]
-
 Rows = list[dict[str, Any]]
 SIZES, LARGE = (10_000, 100_000), 1_000_000
 RANK, DEGREE, N_ITER = 20, 16, 5
@@ -104,11 +102,11 @@ def _seconds(run: Callable[[Monitor], object], n_iter: int) -> float:
 def _net_epochs(X: Similarities, start: Any) -> Callable[[Monitor], object]:
     import torch
 
-    from rectifact.graph import net
+    from rectifact.graph import net, tensors
 
     torch.set_num_threads(1)
-    S = net.to_torch(X.local, "cpu")
-    made = net.start(S, net.to_tensor(start, S), X.squared**0.5, 1)
+    S = tensors.to_torch(X.local, "cpu")
+    made = net.start(S, tensors.to_tensor(start, S), X.squared**0.5, 1)
     return lambda m: net.train(S, X.squared, made, net.SETTINGS["repaired"], 1e-3, terms=[], monitor=m)
 
 

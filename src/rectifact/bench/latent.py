@@ -22,8 +22,6 @@ from rectifact.latent.nmd import Expectation, nmd
 from rectifact.latent.starts import svd_start
 from rectifact.metrics import root_mean_squared_error
 
-__all__ = ["digits_2000", "run_latent"]
-
 Rows = list[dict[str, Any]]
 
 

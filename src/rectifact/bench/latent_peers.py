@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 from sklearn.utils.extmath import randomized_svd
 
-__all__ = ["a_nmd", "e_step_expression", "em_with_randomized_svd", "three_block_nmd"]
-
 Matrix = NDArray[Any]
 ROOT_2PI = np.sqrt(2 * np.pi)
 

@@ -19,8 +19,6 @@ from rectifact.kernels import tiled_nmd
 from rectifact.latent.nmd import Expectation, sweep
 from rectifact.latent.starts import svd_start
 
-__all__ = ["run_latent_scaling"]
-
 Rows = list[dict[str, Any]]
 MEDIUM = {"n_samples": 20_000, "n_features": 4096, "density": 0.02, "dtype": "float64"}
 SMALL: Rows = [

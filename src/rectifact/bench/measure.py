@@ -18,8 +18,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from rectifact.core.threads import single_thread
 
-__all__ = ["Case", "cpu_name", "environment", "measure", "one_thread", "revision"]
-
 
 @dataclass(frozen=True)
 class Case:

@@ -21,8 +21,6 @@ from rectifact.parts.and_nmf import Threshold, and_nmf
 from rectifact.parts.baselines import anls, hals
 from rectifact.parts.starts import Subspace, anchor_start, subspace
 
-__all__ = ["paper_start", "run_parts", "tdt2_topics"]
-
 Rows = list[dict[str, Any]]
 Parts = NDArray[np.float64]
 Method = Callable[[Topics, Parts, int], Parts]

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from rectifact.parts import PurificationNMF
 
-__all__ = ["largest_error", "noisy_batches", "planted_parts", "run_purification"]
-
 Rows = list[dict[str, Any]]
 Noise = Literal["none", "adversarial", "unbiased"]
 Parts = NDArray[np.float64]

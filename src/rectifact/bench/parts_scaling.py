@@ -22,8 +22,6 @@ from rectifact.metrics import part_errors
 from rectifact.parts import ANDNMF
 from rectifact.parts.and_nmf import Threshold, and_nmf
 
-__all__ = ["run_parts_scaling"]
-
 Rows = list[dict[str, Any]]
 
 

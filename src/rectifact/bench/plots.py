@@ -7,8 +7,6 @@ from typing import Any
 from rectifact.core.errors import InputError
 from rectifact.io.files import atomic_path
 
-__all__ = ["check_plot", "plot_error_against_time", "plot_rmse_against_rank"]
-
 TITLES = {"dir": "DIR: Dirichlet weights", "ctm": "CTM: correlated weights", "neg": "NEG: signed parts"}
 
 

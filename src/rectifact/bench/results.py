@@ -13,8 +13,6 @@ import numpy as np
 from rectifact.core.errors import InputError
 from rectifact.io.files import atomic_path, check_writable, reading
 
-__all__ = ["as_markdown", "check_result_name", "columns_of", "plain", "read_result", "save_result", "short"]
-
 Rows = list[dict[str, Any]]
 Tables = dict[str, dict[str, Rows]]
 

@@ -20,8 +20,6 @@ from rectifact.core.errors import InputError, count
 from rectifact.core.validation import check_option
 from rectifact.io.files import check_writable
 
-__all__ = ["bench"]
-
 Tables = dict[str, list[dict[str, Any]]]
 
 PLOTS = ("parts", "latent")

@@ -28,8 +28,6 @@ from rectifact.io.matrices import numbered, read_matrix
 from rectifact.io.tables import read_table
 from rectifact.models import SavedModel
 
-__all__ = ["cluster"]
-
 
 def cluster(
     data: Annotated[

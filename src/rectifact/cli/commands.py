@@ -12,8 +12,6 @@ from rectifact import __version__
 from rectifact.cli import ending_at_once
 from rectifact.core.errors import InputError
 
-__all__ = ["SUMMARIES", "app", "run"]
-
 SUMMARIES = {
     "labels": "Turn the answers of many annotators into one label per task, and learn who is good.",
     "parts": "Find the parts that samples are mixtures of: topics of texts, spectra, sources.",

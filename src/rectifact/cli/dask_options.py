@@ -13,8 +13,6 @@ import typer
 
 from rectifact.core.errors import InputError
 
-__all__ = ["LocalClusterOption", "SchedulerOption", "check_cluster", "check_matrix_source", "cluster_of"]
-
 PATIENCE = "5s"
 """How long a scheduler may take to answer."""
 

@@ -6,8 +6,6 @@ from rich.text import Text
 from rectifact.cli.terminal import say, show
 from rectifact.datasets import catalogue, data_folders
 
-__all__ = ["datasets"]
-
 
 def datasets() -> None:
     """List the data sets with a known truth, and where their files are looked for."""

@@ -21,8 +21,6 @@ from rectifact.metrics import cluster_accuracy, part_errors, root_mean_squared_e
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF
 
-__all__ = ["demo"]
-
 Shown = tuple[str, str, str, SavedModel]
 """Family, what was given, what was found, and the model with its data."""
 

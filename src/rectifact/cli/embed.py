@@ -29,8 +29,6 @@ from rectifact.io.partitions import holds_chunks, read_chunks
 from rectifact.latent import NMD
 from rectifact.models import SavedModel
 
-__all__ = ["embed"]
-
 
 def embed(
     data: Annotated[

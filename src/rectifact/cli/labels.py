@@ -26,8 +26,6 @@ from rectifact.crowd.advice.summary import Summary, summary_of
 from rectifact.crowd.data.sources import is_source
 from rectifact.models import SavedModel
 
-__all__ = ["labels"]
-
 MOST_PLANNED = 1000  # rows of a plan, the most useful first
 
 

@@ -16,21 +16,6 @@ from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
 from rectifact.models import SavedModel, save_model
 
-__all__ = [
-    "CheckpointOption",
-    "ImageOption",
-    "JsonOption",
-    "Outcome",
-    "ReportOption",
-    "ResumeOption",
-    "SaveOption",
-    "SeedOption",
-    "check_image_shape",
-    "fitting",
-    "how_it_ended",
-    "say_warnings",
-]
-
 ReportOption = Annotated[Path | None, typer.Option("--report", help="Write a report for people here: .html.")]
 SaveOption = Annotated[
     Path | None, typer.Option("--save", help="Save the fitted model here: .rfx, for rectifact report.")

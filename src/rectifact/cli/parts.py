@@ -47,8 +47,6 @@ from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import count_words, read_documents
 from rectifact.parts.samples import choose_norm
 
-__all__ = ["parts"]
-
 METHODS: dict[str, type[ANDNMF] | type[PurificationNMF]] = {"and": ANDNMF, "purification": PurificationNMF}
 
 

@@ -9,8 +9,6 @@ from rectifact.cli.tables import check_different_files
 from rectifact.cli.terminal import progress, say
 from rectifact.models import load_saved
 
-__all__ = ["report"]
-
 
 def report(
     model: Annotated[Path, typer.Argument(help="Model saved with --save or save_model: .rfx.")],

@@ -18,17 +18,6 @@ from rectifact.core.errors import InputError, count
 from rectifact.core.operand import is_chunked
 from rectifact.io.files import atomic_path, check_writable
 
-__all__ = [
-    "check_different_files",
-    "check_outputs",
-    "check_parts_name",
-    "check_table_name",
-    "save_arrays",
-    "write_parts",
-    "write_samples",
-    "write_table",
-]
-
 
 def check_different_files(paths: Sequence[Path | None]) -> None:
     """Refuse one file under two names, which would be overwritten."""

@@ -12,8 +12,6 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Ti
 from rectifact.core.errors import InputError, Message
 from rectifact.core.monitor import Callback
 
-__all__ = ["STDOUT", "in_options", "progress", "say", "show", "show_plain", "writing_to_stdout"]
-
 STDOUT = Path("-")
 messages = Console(stderr=True, highlight=False, soft_wrap=True)
 output = Console(highlight=False, soft_wrap=True, width=None if sys.stdout is not None and sys.stdout.isatty() else 160)

@@ -8,23 +8,8 @@ import scipy.sparse as sp
 import scipy.special
 from numpy.typing import NDArray
 
-from rectifact.core.sparse import DeviceCSR, Shifted
-
-__all__ = [
-    "Array",
-    "choose",
-    "device",
-    "digamma",
-    "eps",
-    "expit",
-    "gammaln",
-    "is_host",
-    "namespace",
-    "normal_like",
-    "to_csr",
-    "to_host",
-    "to_like",
-]
+from rectifact.core.device_csr import DeviceCSR
+from rectifact.core.sparse import Shifted
 
 Array = Any
 """An array of any library that follows the array API standard: numpy, torch, cupy; sparse where a docstring says so."""

@@ -3,8 +3,6 @@
 import re
 from collections.abc import Mapping
 
-__all__ = ["FitWarning", "InputError", "InputTypeError", "Message", "count"]
-
 
 class Message(Exception):
     """One thing to tell a user: what is wrong, and what to do about it.

@@ -2,8 +2,6 @@
 
 from typing import Literal, get_args
 
-__all__ = ["SEVERITIES", "Severity"]
-
 Severity = Literal["problem", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 """All of them, the worst first."""

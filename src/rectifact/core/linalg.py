@@ -12,22 +12,6 @@ from rectifact.core.arrays import Array, eps, is_host, namespace
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import entries, is_sparse
 
-__all__ = [
-    "MOST_GRAM_FEATURES",
-    "frobenius_residual",
-    "gram_inverse",
-    "merge_roots",
-    "nnls_gram",
-    "on_cuda",
-    "procrustes",
-    "pseudo_inverse",
-    "root",
-    "solve",
-    "solve_gram",
-    "squared_norm",
-    "successive_projection",
-]
-
 TILE = 1 << 20
 """Entries of a dense matrix that are worked on at once."""
 

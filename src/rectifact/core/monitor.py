@@ -12,8 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rectifact.core.errors import InputError, Message, count
 
-__all__ = ["Callback", "LogProgress", "Monitor", "NotConverged", "monitor_of", "set_fit_report"]
-
 Row = dict[str, float]
 Callback = Callable[[Row], object]
 """Called with each row of the history; a true value stops the run."""

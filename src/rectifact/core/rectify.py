@@ -10,8 +10,6 @@ from typing import Protocol
 
 from rectifact.core.arrays import Array, namespace
 
-__all__ = ["Constant", "Geometric", "Schedule", "relu", "shifted_relu"]
-
 
 def relu(Z: Array, threshold: float | Array = 0.0) -> Array:
     """Keep the entries of ``Z`` that reach ``threshold`` and set the others to 0.

@@ -13,8 +13,6 @@ from rectifact.core.linalg import MOST_GRAM_FEATURES, merge_roots, root, squared
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import Shifted, gram, is_sparse
 
-__all__ = ["SVD", "lanczos_svd", "mapped_svd", "subspace_svd", "truncated_svd"]
-
 
 class SVD(NamedTuple):
     """Truncated singular value decomposition ``U @ diag(s) @ Vt``, singular values descending."""

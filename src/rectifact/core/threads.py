@@ -10,8 +10,6 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["one_blas_thread", "single_thread", "small_products"]
-
 LARGE_PRODUCT = 1e8
 """Multiplications of a product that is worth several threads."""
 

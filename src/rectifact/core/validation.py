@@ -9,29 +9,18 @@ import array_api_compat
 import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval as Interval
+from sklearn.utils._param_validation import StrOptions as StrOptions
 from sklearn.utils.validation import _check_n_features, validate_data
 
 from rectifact.core.arrays import Array, device, is_host, namespace, to_host
+from rectifact.core.device_csr import canonical_csr, is_native_sparse
 from rectifact.core.errors import InputError, InputTypeError
 from rectifact.core.operand import is_chunked, operand
-from rectifact.core.sparse import canonical_csr, entries, is_native_sparse, is_sparse
+from rectifact.core.sparse import entries, is_sparse
 
-__all__ = [
-    "RUN_CONSTRAINTS",
-    "Interval",
-    "StrOptions",
-    "check_alike",
-    "check_at_least",
-    "check_factor",
-    "check_generator",
-    "check_matrix",
-    "check_not_empty",
-    "check_option",
-    "fit_context",
-]
-
+fit_context = _fit_context
 
 RUN_CONSTRAINTS: dict[str, Any] = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -91,8 +80,8 @@ def check_matrix(
 
     Numpy arrays, lists and pandas or polars frames become a numpy array; every scipy sparse format becomes a canonical
     ``csr_array``; torch and cupy arrays stay where they are, and sparse ones become a
-    :class:`rectifact.core.sparse.DeviceCSR` there. float32 and float64 are kept; other numbers become float64 on the
-    host, and integers float32 on a GPU. The input is never changed.
+    :class:`rectifact.core.device_csr.DeviceCSR` there. float32 and float64 are kept; other numbers become float64 on
+    the host, and integers float32 on a GPU. The input is never changed.
 
     A Dask array stays lazy. In ``fit`` its entries are checked in one computation; later they are checked when they
     are computed, and an error is raised then.

@@ -17,8 +17,6 @@ from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, read_lazy
 from rectifact.crowd.data.read import read_answers
 from rectifact.crowd.em import expected_counts
 
-__all__ = ["Aggregator", "ClosedForm", "refuse_weights"]
-
 
 class Aggregator(BaseEstimator):
     """Answers in, posteriors and labels out."""

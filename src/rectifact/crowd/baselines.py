@@ -26,8 +26,6 @@ from rectifact.core.sparse import from_coordinates
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.em import Floats
 
-__all__ = ["MinimaxModel", "WeighedVotes", "eigen_ratio", "ghosh_svd", "kos", "minimax_entropy"]
-
 _NOISE = 1e-12
 """What is smaller than this, next to the largest, is rounding, whose sign decides nothing."""
 

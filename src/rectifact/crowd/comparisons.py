@@ -16,8 +16,6 @@ from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.read import read_answers
 from rectifact.io.checkpoint import open_checkpoint
 
-__all__ = ["KOS", "EigenRatio", "GhoshSVD", "MajorityVote", "MinimaxEntropy"]
-
 
 class MajorityVote(ClosedForm):
     """The class that most workers chose.

@@ -15,8 +15,6 @@ from rectifact.core.operand import Operand
 from rectifact.core.sparse import coordinates, from_coordinates, with_entries
 from rectifact.crowd.em import Floats
 
-__all__ = ["Cooccurrences", "answers_per_cell", "cooccurrences", "n_paired_answers"]
-
 
 @dataclass(frozen=True)
 class Cooccurrences:

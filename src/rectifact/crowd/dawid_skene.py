@@ -36,8 +36,6 @@ from rectifact.crowd.starts import METHODS, Start, identify
 from rectifact.crowd.variational import dispersion
 from rectifact.io.checkpoint import open_checkpoint
 
-__all__ = ["DawidSkene"]
-
 MOST_CONFUSION_CELLS = 1 << 27
 """Cells of all confusion matrices together: 1 GiB, and a fit holds about five such arrays."""
 

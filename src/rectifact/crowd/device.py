@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rectifact.core.device_csr import DeviceCSR
 from rectifact.core.errors import InputError
 from rectifact.core.operand import Operand, operand
-from rectifact.core.sparse import DeviceCSR
-
-__all__ = ["answers_on", "check_device", "tensor"]
 
 
 def answers_on(B: Operand, device: str) -> Operand:

@@ -19,24 +19,6 @@ from rectifact.core.arrays import device, namespace, to_host
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand
 
-__all__ = [
-    "NOTHING",
-    "CrowdModel",
-    "Floats",
-    "Sums",
-    "confusions_of",
-    "e_step",
-    "em",
-    "expected_counts",
-    "expected_sums",
-    "log_e_step",
-    "log_likelihood",
-    "model_from",
-    "one_coin_of",
-    "posteriors_of",
-    "vote_shares",
-]
-
 Floats = NDArray[np.float64]
 
 

@@ -22,8 +22,6 @@ from rectifact.crowd.starts import Start
 from rectifact.crowd.variational import dispersion, trust_in_answers, variational
 from rectifact.io.checkpoint import Checkpoint
 
-__all__ = ["Fitting", "Problem", "best_start", "unrefined"]
-
 TRIAL_TOL = 3e-4
 """Accuracy at which it is clear where a start leads."""
 

@@ -17,8 +17,6 @@ from rectifact.core.sparse import with_columns
 from rectifact.crowd.cooccurrence import Cooccurrences
 from rectifact.crowd.em import Floats
 
-__all__ = ["designated", "not_imputed", "pair_free", "robust"]
-
 OUTLIER = 0.03
 """Residual of a block, in Frobenius norm, above which it is trusted less and less."""
 

@@ -16,8 +16,6 @@ from rectifact.crowd.cooccurrence import Cooccurrences
 from rectifact.crowd.em import Floats, Sums, confusions_of, e_step
 from rectifact.crowd.rotation import FLOOR, match_classes
 
-__all__ = ["cnmf", "multispa", "spectral"]
-
 
 def multispa(pairs: Cooccurrences, answers_given: Floats) -> tuple[Floats, Floats]:
     """MultiSPA [1]: the columns of a worker's co-occurrences, scaled to sum to 1, have the confusions as corners.

@@ -11,8 +11,6 @@ from rectifact.core.monitor import Monitor
 from rectifact.core.rectify import Schedule, relu
 from rectifact.crowd.em import Floats
 
-__all__ = ["factor_of", "match_classes", "model_of", "rotate"]
-
 FLOOR = 1e-3
 """Least probability of any answer in a model that was read off a factor."""
 

@@ -14,8 +14,6 @@ from rectifact.crowd.cooccurrence import answers_per_cell, cooccurrences, n_pair
 from rectifact.crowd.em import Floats, Sums, confusions_of, e_step
 from rectifact.crowd.rotation import factor_of, match_classes, model_of, rotate
 
-__all__ = ["METHODS", "Start", "identify"]
-
 METHODS = ("majority", "robust", "designated", "none-imputed", "multispa", "cnmf", "spectral")
 MOST_PAIRS = 500_000
 """Pairs of answers above which robust imputation goes without them."""

@@ -26,8 +26,6 @@ from rectifact.crowd.em import (
     posteriors_of,
 )
 
-__all__ = ["PRIOR_ANSWERS", "PRIOR_CLASSES", "dispersion", "trust_in_answers", "variational"]
-
 PRIOR_ANSWERS = (0.3, 2.0)
 """Pseudo-answers before any data: in every cell of a confusion matrix, and more on its diagonal."""
 

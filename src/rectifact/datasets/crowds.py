@@ -11,8 +11,6 @@ from rectifact.core.errors import InputError
 from rectifact.core.validation import check_at_least, check_generator, check_option
 from rectifact.datasets.seeds import RandomState, takes_seed
 
-__all__ = ["CrowdSet", "make_crowd"]
-
 
 @dataclass(frozen=True)
 class CrowdSet:

@@ -13,16 +13,6 @@ from rectifact.core.errors import InputError
 from rectifact.core.validation import check_at_least, check_generator, check_option
 from rectifact.datasets.seeds import RandomState, takes_seed
 
-__all__ = [
-    "Graph",
-    "LabelledMatrix",
-    "Topics",
-    "make_block_model",
-    "make_dots",
-    "make_sprites",
-    "make_topics",
-]
-
 
 @dataclass(frozen=True)
 class LabelledMatrix:

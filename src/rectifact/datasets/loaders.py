@@ -19,8 +19,6 @@ from rectifact.datasets.crowds import CrowdSet
 from rectifact.datasets.generators import LabelledMatrix
 from rectifact.io.files import reading
 
-__all__ = ["MissingDataset", "catalogue", "data_folders", "load_crowd", "load_images", "load_tdt2", "load_uci"]
-
 CROWDS = (
     "adult",
     "bluebird",

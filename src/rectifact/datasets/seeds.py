@@ -7,8 +7,6 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-__all__ = ["RandomState", "takes_seed"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 RandomState = int | np.random.Generator | np.random.RandomState | None

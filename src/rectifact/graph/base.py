@@ -22,8 +22,6 @@ from rectifact.graph.similarities import Similarities, check_similarities
 from rectifact.graph.solvers import gap, objective, projected_gradient
 from rectifact.graph.spectral import eigenvalue_bound, random_start, spectral_start
 
-__all__ = ["GraphClusterer", "Run", "best_run"]
-
 
 @dataclass(frozen=True)
 class Run:

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.errors import InputError
 
-__all__ = ["from_edges", "from_networkx", "read_graph"]
-
 
 def read_graph(X: Any) -> tuple[sp.csr_array, Any] | None:
     """Adjacency matrix and nodes of a networkx graph or a table of edges; None where X is neither.

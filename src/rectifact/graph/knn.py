@@ -15,22 +15,12 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from rectifact.core.arrays import Array, device, is_host, namespace
+from rectifact.core.device_csr import DeviceCSR, canonical_csr, csr, is_native_sparse
 from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
-from rectifact.core.sparse import (
-    DeviceCSR,
-    canonical_csr,
-    csr,
-    is_native_sparse,
-    is_sparse,
-    native,
-    stored_rows,
-    with_entries,
-)
+from rectifact.core.sparse import is_sparse, native, stored_rows, with_entries
 from rectifact.core.validation import check_at_least, check_option
 from rectifact.graph.neighbours import nearest, squared_lengths
-
-__all__ = ["normalized", "similarity_graph"]
 
 SCALE_NEIGHBOUR = 7
 """The neighbour whose distance is the scale of a point [2]."""

@@ -8,10 +8,9 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from rectifact.core.arrays import Array, is_host, namespace
+from rectifact.core.device_csr import csr
 from rectifact.core.errors import InputError
-from rectifact.core.sparse import csr, dense_rows, is_sparse, stored_rows, with_entries
-
-__all__ = ["nearest", "squared_lengths"]
+from rectifact.core.sparse import dense_rows, is_sparse, stored_rows, with_entries
 
 TILE = 1 << 24
 """Distances that are held at once on a device."""

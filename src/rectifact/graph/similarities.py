@@ -7,13 +7,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from rectifact.core.arrays import Array, eps, is_host, namespace
+from rectifact.core.device_csr import canonical_csr, is_native_sparse
 from rectifact.core.errors import InputError
 from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import Operand, is_chunked, operand
-from rectifact.core.sparse import canonical_csr, entries, is_native_sparse, is_sparse
+from rectifact.core.sparse import entries, is_sparse
 from rectifact.kernels import sparse_times
-
-__all__ = ["Similarities", "check_similarities"]
 
 
 class Similarities:

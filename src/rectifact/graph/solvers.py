@@ -22,8 +22,6 @@ from rectifact.core.linalg import nnls_gram
 from rectifact.core.monitor import Monitor
 from rectifact.kernels import hals_sweep
 
-__all__ = ["ON_HOST", "SOLVERS", "admm", "anls", "gap", "hals", "newton", "objective", "pgd", "projected_gradient"]
-
 PENALTY, RHO = 0.66, 0.3
 """Weights of the split U = V in SymHALS and SymANLS, and in ADMM, relative to the norm of ``U'U`` at the start."""
 

@@ -17,8 +17,6 @@ from rectifact.core.arrays import Array, eps, namespace, normal_like, to_like
 from rectifact.core.linalg import successive_projection
 from rectifact.graph.similarities import Similarities
 
-__all__ = ["block_eigenvectors", "eigenvalue_bound", "leading_eigenvectors", "random_start", "spectral_start"]
-
 SMALL = 200
 """Nodes of a component, or of a graph, whose matrix is made dense."""
 

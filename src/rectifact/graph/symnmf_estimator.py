@@ -18,8 +18,6 @@ from rectifact.graph.similarities import Similarities
 from rectifact.graph.solvers import ON_HOST, SOLVERS
 from rectifact.io.checkpoint import Checkpoint, open_checkpoint
 
-__all__ = ["SymNMF"]
-
 NEWTON_SIZE = 4_000_000
 """Largest number of entries of U for which Newton's method is the default: it keeps a dozen arrays of that size."""
 

@@ -19,8 +19,6 @@ from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import leading_eigenvectors
 from rectifact.io.checkpoint import Checkpoint, open_checkpoint
 
-__all__ = ["SymNMFNet"]
-
 
 class SymNMFNet(GraphClusterer):
     """Communities of a graph, or clusters of points, by a net of unrolled SymNMF iterations.
@@ -205,7 +203,7 @@ class SymNMFNet(GraphClusterer):
         SymNMFNet
             The estimator itself.
         """
-        net = _net_module()
+        net, tensors = _torch_modules()
         if is_chunked(X):
             raise InputError(
                 "SymNMFNet works on one machine.", "Give X.compute(), or use SymNMF, which takes Dask arrays."
@@ -214,7 +212,7 @@ class SymNMFNet(GraphClusterer):
         known = _checked_gold(gold, S.shape[0], self.n_clusters)
         device = self.device
         if device == "auto":
-            device = "cuda" if S.on_host and net.torch.cuda.is_available() else net.home_of(S.like)
+            device = "cuda" if S.on_host and net.torch.cuda.is_available() else tensors.home_of(S.like)
         n_blocks = net.SETTINGS[self.settings].n_blocks if self.n_blocks is None else self.n_blocks
         init = self.init if self.init != "auto" else "random" if self.settings == "paper" else "spectral"
         with self._blas_threads(S):
@@ -239,7 +237,7 @@ class SymNMFNet(GraphClusterer):
         The repaired net sees the graph in units in which its norm is 1, so that single precision suffices for graphs
         of any size; the paper's learning rate has meaning only in the graph's own.
         """
-        net = _net_module()
+        net, tensors = _torch_modules()
         recipe, norm = net.SETTINGS[self.settings], S.squared**0.5
         unit = norm if recipe.relative else 1.0
         X, squared = _on_device(S, device, unit), (norm / unit) ** 2
@@ -250,7 +248,7 @@ class SymNMFNet(GraphClusterer):
         wanted = [] if self.regularizer is None else [self._wanted(unit)]
         stages = [labels, labels + wanted] if wanted and recipe.keep_alive else [labels + wanted]
         for name, start in self._starts(S, init):
-            U = net.to_tensor((start if known is None else _aligned(start, known)) / unit**0.5, X)
+            U = tensors.to_tensor((start if known is None else _aligned(start, known)) / unit**0.5, X)
             _check_terms(wanted, U)
             for stage, terms in enumerate(stages):
                 monitor = monitor_of(self, check_every=10, checkpoint=checkpoint, run=f"{name} stage {stage}")
@@ -258,7 +256,7 @@ class SymNMFNet(GraphClusterer):
                 U = net.train(X, squared, trained, recipe, rate, terms=terms, monitor=monitor)
                 if monitor.stop_reason == "callback":
                     break
-            yield Run(name, unit**0.5 * net.back(U, S.like), monitor, lam=unit * float(trained.lam.detach()))
+            yield Run(name, unit**0.5 * tensors.back(U, S.like), monitor, lam=unit * float(trained.lam.detach()))
 
     def _wanted(self, unit: float) -> Callable[[Any], Any]:
         """The regularizer as a function of U in units of the net."""
@@ -266,7 +264,7 @@ class SymNMFNet(GraphClusterer):
         return lambda U: self.weight / unit**2 * own(U * unit**0.5)
 
     def _label_term(self, known: NDArray[Any], X: Any, squared: float) -> Any:
-        net = _net_module()
+        net, _ = _torch_modules()
         nodes = np.flatnonzero(known >= 0)
         tensors = [net.torch.from_numpy(part).to(X.device) for part in (nodes, known[nodes])]
         n = len(known)
@@ -275,7 +273,7 @@ class SymNMFNet(GraphClusterer):
 
 def _on_device(S: Similarities, device: str, unit: float) -> Any:
     try:
-        return _net_module().to_torch(S.operand.data, device, unit=unit)
+        return _torch_modules()[1].to_torch(S.operand.data, device, unit=unit)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(f"device={device!r} cannot be used: {reason}.", "Give device='cpu'.") from error
@@ -292,12 +290,12 @@ def _check_terms(terms: list[Callable[[Any], Any]], U: Any) -> None:
             )
 
 
-def _net_module() -> Any:
+def _torch_modules() -> tuple[Any, Any]:
     try:
-        from rectifact.graph import net
+        from rectifact.graph import net, tensors
     except ImportError as error:
         raise ImportError("SymNMFNet needs torch: pip install 'rectifact[torch]', or use SymNMF.") from error
-    return net
+    return net, tensors
 
 
 def _checked_gold(gold: ArrayLike | None, n: int, n_clusters: int) -> NDArray[Any] | None:

@@ -23,11 +23,9 @@ import pandas as pd
 import scipy.sparse as sp
 
 from rectifact.core.arrays import to_host
+from rectifact.core.device_csr import canonical_csr, is_native_sparse
 from rectifact.core.errors import InputError
-from rectifact.core.sparse import canonical_csr, is_native_sparse
 from rectifact.io.files import atomic_path, reading
-
-__all__ = ["no_model", "read_archive", "write_archive"]
 
 FORMAT = 1
 ROOT = "model.json"

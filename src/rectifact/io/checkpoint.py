@@ -19,8 +19,6 @@ from rectifact.core.operand import is_chunked
 from rectifact.io.archive import read_archive, write_archive
 from rectifact.io.files import atomic_path, reading
 
-__all__ = ["Checkpoint", "RunFile", "open_checkpoint"]
-
 DESCRIPTION = "fit.json"
 SUFFIX = ".state.zip"
 UNFINISHED = ".rectifact.*"

@@ -12,8 +12,6 @@ from zipfile import BadZipFile
 
 from rectifact.core.errors import InputError
 
-__all__ = ["atomic_path", "check_writable", "natural", "reading"]
-
 MOST_SAID = 400
 """Characters kept of a reader's message, which may quote the file."""
 

@@ -33,20 +33,6 @@ from rectifact.io.tables import (
     text_suffix,
 )
 
-__all__ = [
-    "NamedMatrix",
-    "check_numbers",
-    "from_table",
-    "is_single",
-    "never_unpickled",
-    "numbered",
-    "read_matrix",
-    "reading_matrix",
-    "refuse_no_archive",
-    "row_names",
-    "split_columns",
-]
-
 BLOCK = 1 << 24  # bytes of a CSV file read at once; must hold a line, and some have 100 000 columns
 SAMPLES = "sample"  # a first column of this name, as in our own tables, holds names and not numbers
 LONGEST_NAME = 1000  # characters; all names take the space of the longest, and a longer text is a document

@@ -13,8 +13,6 @@ from rectifact.core.errors import InputError
 from rectifact.core.validation import check_not_empty
 from rectifact.io.tables import OPENERS
 
-__all__ = ["read_matrix_market"]
-
 SIZES = {"coordinate": 3, "array": 2}  # how many sizes a file of each layout gives
 FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern", "complex")
 SIGNS = {"general": 0, "symmetric": 1, "hermitian": 1, "skew-symmetric": -1}  # of the mirrored half

@@ -29,8 +29,6 @@ from rectifact.io.matrices import (
 )
 from rectifact.io.tables import is_number
 
-__all__ = ["LazyMatrix", "holds_chunks", "read_chunks"]
-
 
 @dataclass(frozen=True, eq=False)
 class LazyMatrix:

@@ -17,19 +17,6 @@ from pyarrow import csv, parquet
 from rectifact.core.errors import InputError
 from rectifact.io.files import reading
 
-__all__ = [
-    "OPENERS",
-    "check_different_names",
-    "column_numbers",
-    "find_separator",
-    "is_name",
-    "is_number",
-    "is_number_or_gap",
-    "read_table",
-    "refuse_decimal_commas",
-    "text_suffix",
-]
-
 LONGEST_HEADER = 1 << 24  # bytes
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 QUOTED = re.compile(rb'"[^"]*("|$)')

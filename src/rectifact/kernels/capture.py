@@ -6,8 +6,6 @@ from typing import Any
 
 import torch
 
-__all__ = ["repeated"]
-
 BEFORE_RECORDING = 2
 """Steps that run unrecorded: the first ones compile kernels and create handles, which a graph cannot hold."""
 

@@ -8,9 +8,6 @@ from numba import get_num_threads, njit, prange
 
 from rectifact.core.arrays import Array
 
-__all__ = ["column_sums", "crowd_counts", "crowd_posteriors", "hals_sweep", "sparse_times"]
-
-
 HALS_ROWS = 64
 
 LARGE_LOOP = 1e7

@@ -15,8 +15,6 @@ from rectifact.core.arrays import Array
 from rectifact.kernels.compiled_nmd import BLOCK, FUSED, _moments, _reduce
 from rectifact.kernels.truncated import FAR, LOG_ROOT_2PI
 
-__all__ = ["nmd_newton"]
-
 ONE_AT_A_TIME = Lock()
 """The method has threads of its own, which several Python threads, such as those of Dask, must not enter together."""
 

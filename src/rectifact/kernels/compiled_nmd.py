@@ -15,8 +15,6 @@ from numba.extending import overload
 from rectifact.core.arrays import Array
 from rectifact.kernels.truncated import COEFFICIENTS, COEFFICIENTS_SINGLE, FAR, LOG_ROOT_2PI, ROOT_2PI, SHIFT
 
-__all__ = ["nmd_e_step", "nmd_nearest"]
-
 BLOCK = 512  # entries whose numbers stay in the first-level cache
 LOG2_E = 1 / log(2)
 FUSED = {"contract"}  # fused multiply-add and nothing else: more would cost digits

@@ -11,8 +11,6 @@ import torch
 import triton
 import triton.language as tl
 
-__all__ = ["crowd_counts", "crowd_posteriors"]
-
 TASKS = 256
 
 

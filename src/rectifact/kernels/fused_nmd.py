@@ -21,11 +21,9 @@ from triton.language.extra.libdevice import fast_dividef, fast_logf
 
 from rectifact.core.linalg import gram_inverse
 from rectifact.core.operand import Operand
-from rectifact.kernels.capture import repeated
+from rectifact.kernels.capture import repeated as repeated
 from rectifact.kernels.truncated import COEFFICIENTS_SINGLE, LOG_ROOT_2PI, ROOT_2PI
 from rectifact.kernels.truncated import SHIFT as MOMENT_SHIFT
-
-__all__ = ["Halves", "halves", "nmd_column_products", "nmd_row_products", "nmd_sweep", "repeated"]
 
 C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12 = (tl.constexpr(value) for value in COEFFICIENTS_SINGLE)
 SHIFT = tl.constexpr(MOMENT_SHIFT)

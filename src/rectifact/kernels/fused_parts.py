@@ -8,8 +8,6 @@ import torch
 import triton
 import triton.language as tl
 
-__all__ = ["relu_columns"]
-
 BLOCK = 1024
 
 

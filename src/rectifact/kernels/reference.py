@@ -10,17 +10,6 @@ from rectifact.core.arrays import Array, namespace
 from rectifact.core.rectify import relu
 from rectifact.kernels.truncated import LOG_ROOT_2PI, truncated_moments
 
-__all__ = [
-    "column_sums",
-    "crowd_counts",
-    "crowd_posteriors",
-    "hals_sweep",
-    "nmd_e_step",
-    "nmd_nearest",
-    "nmd_newton",
-    "sparse_times",
-]
-
 
 def hals_sweep(U: Array, G: Array, B: Array) -> Array:
     """One sweep of hierarchical alternating least squares over the columns of ``U``, in place.

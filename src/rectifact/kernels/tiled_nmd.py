@@ -11,8 +11,6 @@ from rectifact.core.arrays import Array, is_host, namespace
 from rectifact.core.operand import Operand
 from rectifact.kernels import nmd_e_step, nmd_nearest
 
-__all__ = ["nmd_sweep", "repeated", "tiles"]
-
 TILE_BYTES = 1 << 20
 """Size of a dense tile of Theta on the host: it and its posterior means stay in the second-level cache."""
 

@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 
 from rectifact.core.arrays import Array, namespace
 
-__all__ = ["COEFFICIENTS", "COEFFICIENTS_SINGLE", "SHIFT", "Truncated", "truncated_moments"]
-
 SHIFT = 4.0
 ROOT_2PI = sqrt(2 * pi)
 LOG_ROOT_2PI = 0.5 * log(2 * pi)

@@ -10,8 +10,6 @@ from rectifact.core.errors import InputError
 from rectifact.core.operand import Operand
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval
 
-__all__ = ["LatentTransformer"]
-
 
 class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class: non-negative samples in, an embedding out."""

@@ -11,8 +11,6 @@ from typing import Any
 from rectifact.core.arrays import Array, choose, device, namespace
 from rectifact.latent.model import LatentModel
 
-__all__ = ["Climb", "begin_climb"]
-
 LARGEST_GAP = 0.5
 
 

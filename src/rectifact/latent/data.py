@@ -9,23 +9,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
+from rectifact.core.device_csr import DeviceCSR, canonical_csr, is_native_sparse
 from rectifact.core.errors import InputError
 from rectifact.core.operand import Operand, is_chunked, operand
-from rectifact.core.sparse import DeviceCSR, canonical_csr, is_native_sparse, is_sparse, with_entries
+from rectifact.core.sparse import is_sparse, with_entries
 from rectifact.core.validation import check_matrix
 from rectifact.latent.statistics import Statistics, statistics
-
-__all__ = [
-    "check_binary",
-    "check_every",
-    "check_link",
-    "check_nonnegative",
-    "dense_host",
-    "double_on_host",
-    "in_units",
-    "resolve_link",
-    "with_missing",
-]
 
 CHECK_ON_DEVICE = 10
 """Iterations between checks on a device, which has to wait for the host at each of them."""

@@ -15,8 +15,6 @@ from rectifact.core.operand import Operand
 from rectifact.core.sparse import dense_rows
 from rectifact.latent.model import LatentModel
 
-__all__ = ["log_likelihood", "logistic_newton", "logistic_pca", "logistic_rows"]
-
 TILE = 1 << 20
 """Entries of a dense tile."""
 

@@ -20,8 +20,6 @@ from rectifact.latent.nmd import canonical
 from rectifact.latent.starts import svd_start
 from rectifact.latent.statistics import statistics
 
-__all__ = ["LogisticPCA"]
-
 
 class LogisticPCA(LatentTransformer):
     """Few dimensions behind zeros and ones: ``P(X = 1) = 1 / (1 + exp(-embedding_ @ components_))``.

@@ -5,8 +5,6 @@ from typing import Any
 
 from rectifact.core.arrays import Array, namespace
 
-__all__ = ["LatentModel"]
-
 
 @dataclass(frozen=True)
 class LatentModel:

@@ -23,8 +23,6 @@ from rectifact.latent.climb import Climb, begin_climb
 from rectifact.latent.model import LatentModel
 from rectifact.latent.starts import filled_in
 
-__all__ = ["Expectation", "canonical", "embed", "expected_rows", "nmd", "sweep"]
-
 MOST_EXTRAPOLATION = {"likelihood": 0.99, "latent": 0.98}
 
 MOST_REJECTED = 6

@@ -31,8 +31,6 @@ from rectifact.latent.paper import em_nmd
 from rectifact.latent.starts import svd_start
 from rectifact.latent.statistics import Statistics, statistics
 
-__all__ = ["NMD"]
-
 LEAST_SCALE = {"float64": 1e-4, "float32": 1e-3}
 """Least sigma, in units of the data: exact or separable data would drive it to zero."""
 

@@ -20,8 +20,6 @@ from rectifact.kernels.truncated import truncated_moments
 from rectifact.latent.model import LatentModel
 from rectifact.latent.statistics import statistics
 
-__all__ = ["em_nmd"]
-
 LEAST_GAIN = 1e-5
 """Increment of the log-likelihood per entry below which the paper stops (section 4.4)."""
 

@@ -16,8 +16,6 @@ from rectifact.kernels.truncated import truncated_moments
 from rectifact.latent.model import LatentModel
 from rectifact.latent.statistics import Statistics, statistics
 
-__all__ = ["filled_in", "svd_start"]
-
 
 def svd_start(X: Operand, rank: int, link: str, *, facts: Statistics | None = None, seed: int = 0) -> LatentModel:
     """Leading singular vectors of the latent matrix that one E-step from a constant, equation 4.14 of [1], fills in.

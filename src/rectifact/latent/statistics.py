@@ -8,8 +8,6 @@ from scipy.special import ndtri
 from rectifact.core.arrays import Array, namespace
 from rectifact.core.sparse import entries
 
-__all__ = ["Statistics", "statistics"]
-
 SAFE = (1e-10, 1e10)
 """Between these the squares of the largest entry and of the rest stay within the range of floating point numbers."""
 

@@ -17,8 +17,6 @@ from rectifact.core.operand import Operand, operand
 from rectifact.core.rectify import Schedule
 from rectifact.kernels import relu_columns
 
-__all__ = ["Factorization", "Levels", "Threshold", "and_nmf", "decode", "descend", "products", "stage"]
-
 
 @dataclass(frozen=True)
 class Factorization:

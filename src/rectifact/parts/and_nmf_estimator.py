@@ -24,8 +24,6 @@ from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, 
 from rectifact.parts.base import PartsTransformer, Start
 from rectifact.parts.samples import choose_norm, normalized, sample_norms
 
-__all__ = ["ANDNMF"]
-
 
 @dataclass(frozen=True)
 class Stream:

@@ -18,8 +18,6 @@ from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, che
 from rectifact.parts.samples import choose_norm, largest_entry
 from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace
 
-__all__ = ["PartsTransformer", "Start"]
-
 MOST_WORDS = 10_000
 """Features whose co-occurrences are held as a dense matrix, of 0.8 GB."""
 

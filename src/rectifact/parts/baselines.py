@@ -14,8 +14,6 @@ from rectifact.core.operand import Operand, operand
 from rectifact.kernels import hals_sweep
 from rectifact.parts.and_nmf import Factorization
 
-__all__ = ["anls", "hals"]
-
 
 def anls(X: Operand | Array, H: Array, *, monitor: Monitor) -> Factorization:
     """Weights, then parts, each by non-negative least squares with block principal pivoting [1].

@@ -14,8 +14,6 @@ from rectifact.core.validation import check_at_least, check_option
 from rectifact.io.files import reading
 from rectifact.io.matrices import NamedMatrix
 
-__all__ = ["count_words", "read_documents"]
-
 WORD = r"(?u)\b\w{2,100}\b"  # anything longer is pasted data, not a word
 
 

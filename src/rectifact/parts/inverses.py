@@ -14,9 +14,6 @@ from scipy.optimize import linprog
 from sklearn.utils.parallel import Parallel, delayed
 
 from rectifact.core.arrays import Array, to_host, to_like
-from rectifact.core.linalg import pseudo_inverse
-
-__all__ = ["INVERSES", "least_infinity_inverse", "pseudo_inverse"]
 
 INVERSES = ("pinv", "min-inf")
 
@@ -38,6 +35,7 @@ def least_infinity_inverse(H: Array, *, n_jobs: int | None = None) -> Array:
     Examples
     --------
     >>> import numpy as np
+    >>> from rectifact.core.linalg import pseudo_inverse
     >>> H = np.array([[1.0, 1.0, 2.0]])
     >>> least_infinity_inverse(H).ravel(), pseudo_inverse(H).ravel().round(3)
     (array([0. , 0. , 0.5]), array([0.167, 0.167, 0.333]))

@@ -13,17 +13,6 @@ from rectifact.core.arrays import Array, eps, namespace
 from rectifact.core.operand import Operand, operand
 from rectifact.core.rectify import shifted_relu
 
-__all__ = [
-    "Purifier",
-    "Weights",
-    "begin",
-    "cross_covariance",
-    "decode_shifted",
-    "purify",
-    "sampling_floor",
-    "step_size",
-]
-
 Inverse = Callable[[Array], Array]
 
 

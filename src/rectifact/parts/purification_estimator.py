@@ -22,8 +22,6 @@ from rectifact.parts.base import PartsTransformer
 from rectifact.parts.inverses import INVERSES, least_infinity_inverse
 from rectifact.parts.purification import Purifier, begin, decode_shifted, purify, sampling_floor, step_size
 
-__all__ = ["PurificationNMF"]
-
 WORTHLESS_FLOOR = 0.1
 """Sampling error of a part above which Purification warns that the samples are too few."""
 

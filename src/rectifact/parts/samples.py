@@ -6,8 +6,6 @@ from rectifact.core.arrays import Array, device, namespace
 from rectifact.core.operand import Operand, operand
 from rectifact.core.sparse import divide_rows, entries, with_entries
 
-__all__ = ["choose_norm", "largest_entry", "normalized", "sample_norms"]
-
 Norm = Literal["l1", "l2"] | None
 
 MOST_NEGATIVE = 0.25

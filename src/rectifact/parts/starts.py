@@ -23,18 +23,6 @@ from rectifact.core.operand import Operand, operand
 from rectifact.core.sparse import divide_rows
 from rectifact.core.svd import truncated_svd
 
-__all__ = [
-    "STARTS",
-    "Subspace",
-    "anchor_start",
-    "choose_start",
-    "find_start",
-    "ica_start",
-    "nndsvd_start",
-    "spa_start",
-    "subspace",
-]
-
 ICA_SAMPLES_PER_PART = 10
 """Fewer samples than this per part are too few for third moments."""
 

@@ -6,8 +6,6 @@ from typing import Any, Literal
 
 from rectifact.core.findings import SEVERITIES
 
-__all__ = ["Block", "Chart", "Column", "Facts", "Findings", "Images", "Matrices", "Report", "Section", "Table"]
-
 
 @dataclass(frozen=True)
 class Facts:

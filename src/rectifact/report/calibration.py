@@ -10,8 +10,6 @@ from rectifact.crowd.data.answers import Answers
 from rectifact.report.blocks import Chart, Facts, Section
 from rectifact.report.charts import lines
 
-__all__ = ["agreement_chart", "calibration_section", "left_out"]
-
 FEW_ANSWERS = 20
 """Fewer answers than this are not shown as a share."""
 

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rectifact.report.blocks import Chart
 
-__all__ = ["bars", "convergence", "ending", "heat_map", "histogram", "image_address", "lines", "scatter"]
-
 PALETTE = ("#3b7dd8", "#e07b39", "#3f9d63", "#b5479b", "#8a6d3b", "#5f6b7a", "#c23b3b", "#2aa6b8", "#8f7ae0", "#a3a600")
 """Colours that differ in lightness too, so that they can be told apart in greyscale."""
 

@@ -7,8 +7,6 @@ from rectifact.report.blocks import Block, Column, Facts, Report, Section, Table
 from rectifact.report.charts import bars, convergence, ending, heat_map, histogram
 from rectifact.report.names import count, sample_names
 
-__all__ = ["clusters_report"]
-
 MOST_NODES, CELLS = 20_000, 120
 
 

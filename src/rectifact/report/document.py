@@ -14,8 +14,6 @@ from rectifact.report.embedding import embedding_report
 from rectifact.report.labels import labels_report
 from rectifact.report.parts import parts_report
 
-__all__ = ["report_of"]
-
 
 def report_of(model: Any) -> Report:
     """Report on a fitted model.

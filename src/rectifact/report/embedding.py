@@ -17,8 +17,6 @@ from rectifact.report.blocks import Block, Chart, Column, Facts, Images, Report,
 from rectifact.report.charts import convergence, image_address, lines, scatter
 from rectifact.report.names import as_floats, count, largest_features, sample_names
 
-__all__ = ["embedding_report"]
-
 MOST_ENTRIES, N_IMAGES, N_TOP, SWEEPS = 4_000_000, 10, 10, 60
 
 

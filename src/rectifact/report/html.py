@@ -13,8 +13,6 @@ from rectifact.io.files import atomic_path, check_writable
 from rectifact.report.blocks import Report
 from rectifact.report.names import count
 
-__all__ = ["check_report_possible", "render", "write_report"]
-
 PAGE_ROWS = 25
 LONGEST_TEXT = 600
 """Characters of a text that are kept in the page."""

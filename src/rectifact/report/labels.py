@@ -15,8 +15,6 @@ from rectifact.report.blocks import Block, Column, Facts, Findings, Matrices, Re
 from rectifact.report.calibration import calibration_section
 from rectifact.report.charts import bars, heat_map, histogram
 
-__all__ = ["labels_report"]
-
 MOST_TASKS, MOST_WORKERS, MOST_MATRICES, MOST_PLANNED, MOST_ON_MAP = 20_000, 20_000, 60, 200, 60
 MOST_CLASSES = 12
 """Classes of a confusion matrix; more make unreadable tables."""

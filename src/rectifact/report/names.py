@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from rectifact.core.arrays import to_host
 from rectifact.models import SavedModel
 
-__all__ = ["as_floats", "count", "largest_features", "sample_names"]
-
 
 def count(number: int, noun: str) -> str:
     """A number of things.

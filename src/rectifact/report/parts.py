@@ -10,8 +10,6 @@ from rectifact.report.blocks import Block, Column, Facts, Images, Report, Sectio
 from rectifact.report.charts import bars, convergence, histogram, image_address
 from rectifact.report.names import as_floats, count, largest_features, sample_names
 
-__all__ = ["parts_report"]
-
 N_TOP, MOST_SAMPLES, MOST_IMAGES = 12, 10_000, 100
 
 

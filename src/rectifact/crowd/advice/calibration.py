@@ -7,8 +7,6 @@ from scipy.special import logsumexp, softmax
 
 from rectifact.crowd.em import CrowdModel, Floats
 
-__all__ = ["held_out_score", "temperature", "tempered"]
-
 MOST_ANSWERS = 200_000
 """Answers that are held out, one after another; more would not change the temperature."""
 

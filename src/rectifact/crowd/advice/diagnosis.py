@@ -23,8 +23,6 @@ from rectifact.crowd.data.names import NAMED, listed
 from rectifact.crowd.em import CrowdModel, Floats
 from rectifact.crowd.variational import dispersion
 
-__all__ = ["DEPENDENT", "Finding", "dependent_pairs", "diagnose", "diagnose_workers", "findings_table"]
-
 RARE = 0.02  # share of a class below which its confusions can hardly be learnt
 FEW_ANSWERS = 5  # of a worker
 FEW_TASKS = 5  # of a class, expected; with fewer nothing can be said about how it is confused

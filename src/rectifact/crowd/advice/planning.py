@@ -12,8 +12,6 @@ from scipy.special import entr
 from rectifact.crowd.advice.workers import expected_gain, information
 from rectifact.crowd.em import CrowdModel, Floats
 
-__all__ = ["LEAST_GAIN", "plan_labels", "plan_pairs", "worth_asking"]
-
 SUGGESTED = 3  # workers named for a task
 TILE = 1 << 23  # numbers worked on at once
 LEAST_GAIN = 0.001  # bits that an answer must promise to be worth asking for

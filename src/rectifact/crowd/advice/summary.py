@@ -7,8 +7,6 @@ import pandas as pd
 
 from rectifact.crowd.advice.diagnosis import Finding
 
-__all__ = ["Summary", "summary_of"]
-
 
 @dataclass(frozen=True)
 class Summary:

@@ -10,8 +10,6 @@ from scipy.stats import beta
 
 from rectifact.crowd.em import CrowdModel, Floats
 
-__all__ = ["expected_gain", "information", "spammer_score", "worker_table"]
-
 
 def information(priors: Floats, confusions: Floats) -> Floats:
     """Bits that one answer by each worker carries about the class of a new task: their mutual information.

@@ -15,17 +15,6 @@ from rectifact.core.operand import Operand, operand
 from rectifact.crowd.data.names import Gold, check_gold, matched, object_array, plain, plain_text
 from rectifact.crowd.em import Floats, vote_shares
 
-__all__ = [
-    "Answers",
-    "check_comparable",
-    "check_seen",
-    "encode",
-    "make_answers",
-    "merge_answers",
-    "result_table",
-    "with_classes",
-]
-
 Codes = NDArray[Any]
 """Integers that number tasks, workers or classes."""
 

@@ -15,8 +15,6 @@ from rectifact.core.validation import check_not_empty
 from rectifact.crowd.data.answers import Answers, encode, make_answers
 from rectifact.crowd.data.names import WHOLE_NUMBER, plain, plain_text
 
-__all__ = ["equal", "from_matrix", "from_sparse", "to_matrix", "whole_numbers"]
-
 
 def to_matrix(data: Any) -> NDArray[Any]:
     """Whatever is not a table as a numpy matrix, of numbers or of objects."""

@@ -10,19 +10,6 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError
 
-__all__ = [
-    "NAMED",
-    "WHOLE_NUMBER",
-    "Gold",
-    "check_gold",
-    "listed",
-    "matched",
-    "object_array",
-    "plain",
-    "plain_text",
-    "refuse_strangers",
-]
-
 Gold = tuple[NDArray[Any], NDArray[Any]]
 """Tasks and their certain labels."""
 

@@ -34,8 +34,6 @@ from rectifact.crowd.data.sources import is_source
 from rectifact.crowd.data.tables import COLUMN_NAMES
 from rectifact.crowd.em import Floats, vote_shares
 
-__all__ = ["LazyAnswers", "is_lazy_data", "merge_lazy", "read_lazy", "read_more_lazy"]
-
 
 @dataclass(frozen=True, eq=False)
 class LazyAnswers:

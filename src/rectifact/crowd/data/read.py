@@ -20,8 +20,6 @@ from rectifact.crowd.data.names import Gold, object_array, plain, refuse_strange
 from rectifact.crowd.data.sources import is_source, refuse_source
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, find_gold_column, looks_long, read_table
 
-__all__ = ["labelled", "read_answers", "read_gold", "read_more", "warn_of_empty"]
-
 LEAVE_OUT_WIDE = "It has columns for task, worker and label, so it is long: leave out wide=True."
 
 

@@ -19,8 +19,6 @@ from rectifact.crowd.data.names import object_array
 from rectifact.crowd.data.read import labelled, warn_of_empty
 from rectifact.crowd.data.sources import Source, open_source
 
-__all__ = ["Partition", "Survey", "answer_matrix", "box", "joined", "move", "ordered_classes", "settled", "survey"]
-
 LEAST_ANSWERS = 1 << 19
 """Answers that a partition should hold: below, Dask takes longer than the arithmetic."""
 

@@ -15,8 +15,6 @@ from rectifact.core.errors import InputError
 from rectifact.crowd.data.tables import find_column
 from rectifact.io.files import natural, reading
 
-__all__ = ["Source", "is_source", "needs_dask", "open_source", "refuse_source"]
-
 MOST_ROWS = 1 << 20
 """Rows of a Parquet file that are read together; a file of more is read by its row groups."""
 

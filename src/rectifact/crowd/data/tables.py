@@ -8,8 +8,6 @@ import pyarrow as pa
 from rectifact.core.errors import InputError
 from rectifact.io import tables
 
-__all__ = ["COLUMN_NAMES", "find_column", "find_gold_column", "looks_long", "read_table"]
-
 # The names that annotation tools and platforms give the three columns, compared without case. The first
 # that a table has is taken. MTurk's batch files call the label Answer.<field of the form>.
 COLUMN_NAMES: dict[str, tuple[str, ...]] = {

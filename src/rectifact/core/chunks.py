@@ -1,0 +1,321 @@
+"""The operand of Dask: a matrix in chunks of whole rows, which stay where they are while small sums travel."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rectifact.core.arrays import Array
+from rectifact.core.operand import Combine, Draw, Operand, add, is_chunked, operand
+from rectifact.core.threads import one_blas_thread, single_thread
+
+SPLIT_EVERY = 8
+"""Results of chunks that are combined at once."""
+
+LARGE_GRAPH = "1 GiB"
+"""Parameters travel inside Dask's graph, from which they can be sent again; Dask would warn above 10 MB."""
+
+
+class Chunks(Operand):
+    """A Dask array in chunks of whole rows, dense or sparse: chunks stay where they are, and small sums travel.
+
+    Each total is one computation, by the running ``distributed.Client`` or by threads of this process. Nothing is
+    computed before a total, a sweep, or :meth:`keep`.
+    """
+
+    @property
+    def like(self) -> Array:
+        """An empty numpy array: small results are on this machine."""
+        return np.empty(0, dtype=self.dtype)
+
+    @property
+    def native(self) -> Any:
+        """The Dask array."""
+        return self.data
+
+    @property
+    def stored_per_row(self) -> float:
+        """Number of columns: nobody has counted the entries."""
+        return self.shape[1]
+
+    def rmatmul(self, left: Array) -> Array:
+        """``left.T @ X``, one computation."""
+        return self.total(_rmatmul, along=(left,))
+
+    def __matmul__(self, right: Array) -> Array:
+        return self.map_rows(_matmul, right, columns=right.shape[1] if right.ndim == 2 else None)
+
+    def pending(
+        self, function: Callable[..., Any], *small: Any, along: Sequence[Array] = (), combine: Combine = add
+    ) -> Any:
+        """A total in a lazy box."""
+        import dask.array
+
+        arrays = (self.data, *along)
+        if any(is_chunked(value) for value in small):
+            # The matrix is read again once the other total is there; chunks that were kept for that would fill the
+            # memory of the workers.
+            arrays = tuple(_recomputed(array) if is_chunked(array) else array for array in arrays)
+        gather = partial(_combined, combine)
+        return dask.array.reduction(
+            _boxes(function, arrays, small),
+            chunk=_unchanged,
+            combine=gather,
+            aggregate=gather,
+            axis=0,
+            keepdims=True,
+            concatenate=False,
+            split_every=SPLIT_EVERY,
+            dtype=object,
+            meta=np.empty((0, 0), dtype=object),
+        )
+
+    def evaluate(self, *pending: Any) -> tuple[Any, ...]:
+        """Values of pending totals, all in one computation."""
+        import dask
+
+        with _computing():
+            return tuple(box.item() for box in dask.compute(*pending))
+
+    def map_rows(
+        self,
+        function: Callable[..., Array],
+        *small: Any,
+        along: Sequence[Array] = (),
+        columns: int | None = None,
+        dtype: Any = None,
+    ) -> Array:
+        """Lazy rows in the same chunks."""
+        return self._rows(_boxes(function, (self.data, *along), small), columns, dtype, _opened)
+
+    def again(self) -> "Operand":
+        """The same chunks, to be made again."""
+        return self._again
+
+    @cached_property
+    def _again(self) -> "Chunks":
+        return Chunks(_recomputed(self.data))
+
+    def sweep(
+        self,
+        function: Callable[..., tuple[Any, ...]],
+        *small: Any,
+        along: Sequence[Array] = (),
+        columns: int | None = None,
+        dtype: Any = None,
+        keep: bool = True,
+    ) -> tuple[Array, tuple[Any, ...]]:
+        """New rows, which stay with the workers or remain lazy, and sums: one submission.
+
+        Rows that a lost worker takes with it are made again from those before them.
+        """
+        boxes = _boxes(function, (self.data, *along), small)
+        rows = self._rows(boxes, columns, dtype, _first)
+        sums = operand(boxes).pending(_rest_of_box)
+        if keep:
+            rows, sums = _persisted(rows, sums)
+        return rows, self.evaluate(sums)[0]
+
+    def _rows(self, boxes: Array, columns: int | None, dtype: Any, item: Callable[..., Any]) -> Array:
+        dtype = np.dtype(self.dtype if dtype is None else dtype)
+        chunks = self.data.chunks[0]
+        if columns is None:
+            return boxes.map_blocks(item, dtype=dtype, chunks=(chunks,), drop_axis=1, meta=np.empty(0, dtype=dtype))
+        shape = {"chunks": (chunks, (columns,)), "meta": np.empty((0, 0), dtype=dtype)}
+        return boxes.map_blocks(item, dtype=dtype, **shape)
+
+    def where(self, mask: Array, *along: Array) -> tuple["Operand", *tuple[Array, ...]]:
+        """The rows where ``mask`` is true, in as many chunks; their numbers are one computation."""
+        sizes = self.total(_sizes, along=(mask,))
+        rows, *others = (None if array is None else _picked(array, mask, sizes) for array in (self.data, *along))
+        return operand(rows), *others
+
+    def kept(self) -> "Operand":
+        """Chunks in the memory of the workers where they fit, else to be made again each time they are read."""
+        return Chunks(*self.keep(self.data)) if self.total(_bytes) <= 0.5 * _memory() else self
+
+    def keep(self, *rows: Array) -> tuple[Array, ...]:
+        """Lazy tall arrays computed and kept in the memory of the workers."""
+        return _persisted(*rows)
+
+    def gather(self, rows: Array) -> Array:
+        """A lazy tall array, brought together on this machine."""
+        import dask
+
+        with _computing():
+            (values,) = dask.compute(rows)
+        return np.require(values, requirements="W")  # what has travelled may be read-only
+
+    def split(self, values: NDArray[Any]) -> Array:
+        """A tall host array, cut into the chunks of the matrix."""
+        import dask.array
+
+        return dask.array.from_array(values, chunks=(self.data.chunks[0], *((size,) for size in values.shape[1:])))
+
+    def draw_rows(self, rng: np.random.Generator, draw: Draw) -> Array:
+        """A lazy column; what travels is where in the sequence of the generator a chunk begins."""
+        import dask.array
+
+        places = np.empty((self.data.numblocks[0], 1), dtype=object)
+        for i, n_rows in enumerate(self.data.chunks[0]):
+            places[i, 0] = (rng.bit_generator.state, n_rows)
+            draw(rng, n_rows)  # a rejected draw takes numbers too: where the next chunk begins is only known now
+        boxes = dask.array.from_array(places, chunks=(1, 1))
+        return self._rows(boxes, 1, None, partial(_drawn, draw, self.dtype))
+
+
+def _boxes(function: Callable[..., Any], arrays: Sequence[Array], small: Sequence[Any]) -> Array:
+    """What ``function(*chunks, *small)`` returns for each chunk of rows, one object each.
+
+    Small arguments are one chunk of the graph: they travel to each worker once, and can be sent again.
+    """
+    import dask.array
+
+    later = [place for place, value in enumerate(small) if is_chunked(value)]
+    ready = [None if is_chunked(value) else value for value in small]
+    vectors = [place for place, array in enumerate(arrays) if array is not None and array.ndim == 1]
+    return dask.array.map_blocks(
+        partial(_boxed_call, function, len(arrays), vectors, later),
+        *(array[:, None] if place in vectors else array for place, array in enumerate(arrays)),
+        dask.array.from_array(_box(ready), chunks=(1, 1)),
+        *(small[place] for place in later),
+        chunks=((1,) * arrays[0].numblocks[0], (1,)),
+        dtype=object,
+        meta=np.empty((0, 0), dtype=object),
+    )
+
+
+def _boxed_call(
+    function: Callable[..., Any], n_arrays: int, vectors: list[int], later: list[int], *blocks: Any
+) -> NDArray[Any]:
+    chunks, (sent, *pending) = list(blocks[:n_arrays]), blocks[n_arrays:]
+    for place in vectors:  # which travelled as columns, or Dask would take them for rows
+        chunks[place] = chunks[place][:, 0]
+    small = list(sent.item())
+    for place, box in zip(later, pending, strict=True):
+        small[place] = box.item()
+    with single_thread():  # Dask works on one chunk per core
+        return _box(function(*chunks, *small))
+
+
+def _box(value: Any) -> NDArray[Any]:
+    box = np.empty((1, 1), dtype=object)
+    box[0, 0] = value
+    return box
+
+
+def _opened(box: NDArray[Any]) -> Any:
+    return box.item()
+
+
+def _first(box: NDArray[Any]) -> Any:
+    return box.item()[0]
+
+
+def _rest_of_box(box: NDArray[Any]) -> tuple[Any, ...]:
+    return tuple(box.item()[1:])
+
+
+def _unchanged(boxes: Any, axis: Any, keepdims: bool) -> Any:
+    return boxes
+
+
+def _combined(combine: Combine, boxes: Any, axis: Any, keepdims: bool) -> NDArray[Any]:
+    first, *others = _flat(boxes)
+    result = first.item()
+    for other in others:
+        result = combine(result, other.item())
+    return _box(result)
+
+
+def _flat(boxes: Any) -> list[NDArray[Any]]:
+    return [box for part in boxes for box in _flat(part)] if isinstance(boxes, list) else [boxes]
+
+
+def _sizes(X: Any, mask: NDArray[Any]) -> list[int]:
+    return [int(mask.sum())]  # lists are added one after the other
+
+
+def _picked(array: Array, mask: Array, sizes: list[int]) -> Array:
+    mask = mask[:, None] if array.ndim == 2 else mask
+    chunks = (tuple(sizes), *array.chunks[1:])
+    return array.map_blocks(_rows_where, mask, dtype=array.dtype, chunks=chunks, meta=array._meta)
+
+
+def _rows_where(rows: Any, mask: Any) -> Any:
+    return rows[mask.ravel()]
+
+
+def _matmul(X: Any, right: Any) -> Any:
+    return X @ right
+
+
+def _rmatmul(X: Any, left: Any) -> Any:
+    return np.asarray((X.T @ left).T)
+
+
+def _drawn(draw: Draw, dtype: Any, place: NDArray[Any]) -> NDArray[Any]:
+    state, n_rows = place.item()
+    bits = getattr(np.random, state["bit_generator"])()
+    bits.state = state
+    return draw(np.random.Generator(bits), n_rows).astype(dtype)
+
+
+def _recomputed(array: Array) -> Array:
+    """The same lazy array under other names, so that its chunks are made again and not kept.
+
+    ``dask.graph_manipulation.clone`` would keep the old names inside tasks that are written out, which those of slices
+    and of rechunked arrays are.
+    """
+    import dask.array
+    from dask._task_spec import TaskRef, convert_legacy_graph
+
+    graph = dict(array.__dask_graph__())
+    again = {key: task for key, task in graph.items() if isinstance(task, TaskRef)}  # in memory for good: a future
+    tasks = convert_legacy_graph({key: task for key, task in graph.items() if key not in again})
+    names = {key: _renamed(key) for key in tasks}
+    again |= {names[key]: task.substitute(names, key=names[key]) for key, task in tasks.items()}
+    name = array.name if (array.name, 0, 0) in again else _renamed(array.name)
+    return dask.array.Array(again, name, array.chunks, meta=array._meta)
+
+
+def _renamed(key: Any) -> Any:
+    return (_renamed(key[0]), *key[1:]) if isinstance(key, tuple) else f"again-{key}"
+
+
+def _persisted(*arrays: Array) -> tuple[Array, ...]:
+    import dask
+
+    with _computing():
+        kept: tuple[Array, ...] = dask.persist(*arrays)
+    return kept
+
+
+def _computing() -> AbstractContextManager[Any]:
+    """Let parameters travel inside Dask's graph without a warning, and keep BLAS to one thread per chunk here."""
+    if "distributed" not in sys.modules:
+        return one_blas_thread()
+    import dask
+
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH})
+
+
+def _bytes(X: Any) -> int:
+    return sum(part.nbytes for part in ((X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)))
+
+
+def _memory() -> float:
+    """Bytes that the workers may use, or this machine has where there are none."""
+    try:
+        from distributed import get_client
+
+        workers = get_client().scheduler_info(n_workers=-1)["workers"].values()
+        return float(sum(worker["memory_limit"] or 0 for worker in workers))
+    except (ImportError, ValueError):
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else 0.0
