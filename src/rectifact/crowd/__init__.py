@@ -1,4 +1,4 @@
-"""True labels and annotator quality from the answers of many noisy annotators."""
+"""True labels and the quality of workers, from the answers of many noisy workers."""
 
 from rectifact.crowd.comparisons import KOS, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
 from rectifact.crowd.data.answers import Answers

@@ -34,11 +34,11 @@ def check_device(device: str) -> None:
         raise InputError(
             f"device={device!r} needs torch with Triton.",
             "Install it: pip install 'rectifact[torch]'; or use device='cpu'.",
-            option="device",
+            option="device=",
         )
     import torch
 
     if not device.startswith("cuda") or not torch.cuda.is_available():
         raise InputError(
-            f"device={device!r} cannot be used: there is no such CUDA device.", "Use device='cpu'.", option="device"
+            f"device={device!r} cannot be used: there is no such CUDA device.", "Use device='cpu'.", option="device="
         )
