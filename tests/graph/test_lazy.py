@@ -69,7 +69,7 @@ def test_one_computation_an_iteration(computations: list[str]) -> None:
 def test_what_cannot_be_used_is_said_with_the_cure() -> None:
     S = lazy(blocks())
     model = SymNMF(3, affinity="precomputed")
-    with pytest.raises(InputError, match="affinity='knn' looks for neighbours on one machine"):
+    with pytest.raises(InputError, match="affinity='knn' searches neighbours on one machine"):
         SymNMF(3).fit(S)
     with pytest.raises(InputError, match="square matrix"):
         model.fit(S[:200])

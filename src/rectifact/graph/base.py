@@ -36,7 +36,7 @@ class Run:
 def best_run(runs: Iterator[Run], rounding: float = 1e-8) -> tuple[Run, dict[str, float]]:
     """The run of lowest loss, the first of those that are equal to ``rounding``, and the losses of all by start.
 
-    One U is kept at a time. A callback that stops a run ends the pool.
+    Only one U is kept. A callback that stops a run ends the pool.
     """
     best, losses = None, {}
     for run in runs:

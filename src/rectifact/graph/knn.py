@@ -119,7 +119,7 @@ def _points(X: Any) -> Array:
     """Points as the search takes them; those on a device stay there."""
     if is_chunked(X):
         raise InputError(
-            "affinity='knn' looks for neighbours on one machine, and X is a Dask array.",
+            "affinity='knn' searches neighbours on one machine, and X is a Dask array.",
             "Give X.compute(), or a graph with affinity='precomputed'.",
         )
     if is_native_sparse(X):

@@ -184,7 +184,7 @@ def _conjugate_gradients(X: Any, U: Array, right: Array, n_inner: int) -> Array:
 
 
 ON_HOST = ("anls", "admm")
-"""Solvers whose least squares pivot entry by entry, which a device is no good at."""
+"""Solvers whose least squares pivot entry by entry, which is slow on a device."""
 
 SOLVERS: dict[str, Callable[..., Array]] = {
     "hals": hals,
