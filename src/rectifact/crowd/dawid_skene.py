@@ -1,4 +1,7 @@
-"""scikit-learn estimator for the Dawid-Skene model; a third of the lines document its parameters."""
+"""scikit-learn estimator for the Dawid-Skene model.
+
+The file has over 400 lines because a third of them document parameters, attributes and tables.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
