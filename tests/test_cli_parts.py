@@ -201,7 +201,7 @@ def test_an_embedding_of_a_folder_is_that_of_one_file(run, sparse, tmp_path, suf
     assert_allclose(model.scale_, one["scale"])
     assert_allclose(pd.read_csv(tmp_path / "out.csv").set_index("sample"), one["embedding"], atol=1e-6)
     assert_allclose(model.transform(sparse[:2]), one["embedding"][:2], atol=1e-6)
-    assert "not part of this model" in run("report", tmp_path / "model.rfx", expect=2).err
+    assert "has no embedding in memory" in run("report", tmp_path / "model.rfx", expect=2).err
 
 
 def test_processes_of_this_machine_do_the_work(run, sparse, tmp_path):

@@ -152,7 +152,7 @@ CHANGES: dict[type, dict[str, Any]] = {
         "weight": Change(0.5, regularizer="l1"),
         "label_weight": 9.0,
         "init": "random",
-        "n_init": Change(4, init="random"),
+        "n_init": Change(4, init="random", random_state=1),
         "learning_rate": 0.5,
         "random_state": Change(1, init="random"),
         **GRAPH,

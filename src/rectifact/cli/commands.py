@@ -13,7 +13,7 @@ from rectifact.cli import ending_at_once
 from rectifact.core.errors import InputError
 
 SUMMARIES = {
-    "labels": "Turn the answers of many annotators into one label per task, and learn who is good.",
+    "labels": "Turn the answers of many workers into one label per task, and learn who is good.",
     "parts": "Find the parts that samples are mixtures of: topics of texts, spectra, sources.",
     "embed": "Describe sparse non-negative or binary data by few dimensions, far fewer than SVD needs.",
     "cluster": "Find communities of a graph, or clusters of points, and how far each node belongs to each.",
