@@ -334,6 +334,7 @@ def test_bench_says_what_it_measured_and_where(run, tmp_path, monkeypatch):
 @pytest.fixture
 def measured(monkeypatch):
     """Families that measure nothing: what each would have measured, to be changed, and how it was asked."""
+    pytest.importorskip("torch")  # which the command asks for before it measures graphs
     rows = {family: [{"method": "a", "rank": 4, "error": 0.5, "seconds": 1.0}] for family in bench.FAMILIES}
     asked = []
 
