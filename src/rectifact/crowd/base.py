@@ -1,6 +1,6 @@
 """What all aggregators share: answers in, labels with their probabilities and tables out."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -93,7 +93,7 @@ def refuse_weights(estimator: Aggregator, answers: Answers) -> None:
 class ClosedForm(Aggregator):
     """An aggregator without iterations: answers to posteriors in one function."""
 
-    _parameter_constraints: dict[str, Any] = {"missing": "no_validation"}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"missing": "no_validation"}
     _takes_weights = False
     _takes_partitions = False
 

@@ -1,14 +1,14 @@
 """Majority vote, and older methods for comparison, as estimators."""
 
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rectifact.core.monitor import Callback, monitor_of, set_fit_report
+from rectifact.core.estimator import Iterative
+from rectifact.core.monitor import monitor_of, set_fit_report
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, fit_context
 from rectifact.crowd.base import Aggregator, ClosedForm, refuse_weights
 from rectifact.crowd.baselines import eigen_ratio, ghosh_svd, kos, minimax_entropy
@@ -106,7 +106,8 @@ class EigenRatio(ClosedForm):
         return eigen_ratio(answers).posteriors
 
 
-class MinimaxEntropy(Aggregator):
+@dataclass(eq=False, repr=False)
+class MinimaxEntropy(Aggregator, Iterative):
     """Regularised minimax conditional entropy (Zhou and others, 2014), with a matrix per worker and per task.
 
     Tasks have peculiarities of their own here, unlike in Dawid-Skene. It takes many answers per task to learn
@@ -154,37 +155,19 @@ class MinimaxEntropy(Aggregator):
     (10, 2, 2)
     """
 
-    _parameter_constraints: dict[str, Any] = {
+    worker_penalty: float | None = None
+    task_penalty: float | None = None
+    _: KW_ONLY
+    missing: Any = "auto"
+    max_iter: int = 200
+    tol: float = 1e-5
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "worker_penalty": [Interval(Real, 0, None, closed="neither"), None],
         "task_penalty": [Interval(Real, 0, None, closed="neither"), None],
         "missing": "no_validation",
         **RUN_CONSTRAINTS,
     }
-
-    def __init__(
-        self,
-        worker_penalty: float | None = None,
-        task_penalty: float | None = None,
-        *,
-        missing: Any = "auto",
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        random_state: Any = None,
-        verbose: bool | int = False,
-        callbacks: Sequence[Callback] | None = None,
-        checkpoint: str | PathLike[str] | None = None,
-        resume: bool = False,
-    ) -> None:
-        self.worker_penalty = worker_penalty
-        self.task_penalty = task_penalty
-        self.missing = missing
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
-        self.resume = resume
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, data: Any, y: None = None) -> Self:

@@ -3,11 +3,9 @@
 The file has over 400 lines because a third of them document parameters, attributes and tables.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
-from os import PathLike
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -15,7 +13,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import InputError
-from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
+from rectifact.core.estimator import Iterative
+from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
 from rectifact.core.validation import (
     RUN_CONSTRAINTS,
     Interval,
@@ -46,7 +45,8 @@ UPDATE_ITERATIONS = 5
 """Rounds over the tasks that got new answers."""
 
 
-class DawidSkene(Aggregator):
+@dataclass(eq=False, repr=False)
+class DawidSkene(Aggregator, Iterative):
     """True labels and a confusion matrix for every worker, by the model of Dawid and Skene (1979).
 
     Each task has one true class, drawn from ``priors_``. Given it, workers answer independently, each according to
@@ -126,7 +126,19 @@ class DawidSkene(Aggregator):
     array([0.4 , 0.42, 0.11, 0.07])
     """
 
-    _parameter_constraints: dict[str, Any] = {
+    identify: str = "auto"
+    refine: Literal["em"] | None = "em"
+    model: Literal["auto", "full", "one-coin"] = "auto"
+    n_classes: int | None = None
+    smoothing: float = 0.1
+    _: KW_ONLY
+    pair_weights: Literal["count", "equal"] = "count"
+    missing: Any = "auto"
+    device: str = "cpu"
+    max_iter: int = 500
+    tol: float = 1e-6
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "identify": [StrOptions({"auto", *METHODS})],
         "refine": [StrOptions({"em"}), None],
         "model": [StrOptions({"auto", "full", "one-coin"})],
@@ -137,41 +149,6 @@ class DawidSkene(Aggregator):
         "device": [str],
         **RUN_CONSTRAINTS,
     }
-
-    def __init__(
-        self,
-        identify: str = "auto",
-        refine: Literal["em"] | None = "em",
-        model: Literal["auto", "full", "one-coin"] = "auto",
-        n_classes: int | None = None,
-        smoothing: float = 0.1,
-        *,
-        pair_weights: Literal["count", "equal"] = "count",
-        missing: Any = "auto",
-        device: str = "cpu",
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        random_state: Any = None,
-        verbose: bool | int = False,
-        callbacks: Sequence[Callback] | None = None,
-        checkpoint: str | PathLike[str] | None = None,
-        resume: bool = False,
-    ) -> None:
-        self.identify = identify
-        self.refine = refine
-        self.model = model
-        self.n_classes = n_classes
-        self.smoothing = smoothing
-        self.pair_weights = pair_weights
-        self.missing = missing
-        self.device = device
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
-        self.resume = resume
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, data: Any, y: None = None, *, gold: Any = None, weights: ArrayLike | None = None) -> Self:

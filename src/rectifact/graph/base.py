@@ -8,11 +8,12 @@ from math import inf, isnan
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, namespace
 from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.estimator import Iterative
 from rectifact.core.monitor import Monitor, set_fit_report
 from rectifact.core.threads import small_products
 from rectifact.core.validation import check_generator, check_matrix
@@ -51,7 +52,7 @@ def best_run(runs: Iterator[Run], rounding: float = 1e-8) -> tuple[Run, dict[str
     return best, losses
 
 
-class GraphClusterer(ClusterMixin, BaseEstimator):
+class GraphClusterer(ClusterMixin, Iterative):
     """Base of estimators that factorise a matrix of similarities, ``X ~ U U'``."""
 
     def eigenvalue_bound(self) -> float:

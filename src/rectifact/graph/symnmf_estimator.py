@@ -1,16 +1,16 @@
 """SymNMF, a scikit-learn estimator."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral, Real
-from os import PathLike
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from joblib import Parallel, delayed, effective_n_jobs
 
 from rectifact.core.arrays import Array, eps
 from rectifact.core.errors import InputError
-from rectifact.core.monitor import Callback, monitor_of
+from rectifact.core.monitor import monitor_of
 from rectifact.core.threads import one_blas_thread, single_thread
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, fit_context
 from rectifact.graph.base import GraphClusterer, Run, best_run
@@ -22,6 +22,7 @@ NEWTON_SIZE = 4_000_000
 """Largest number of entries of U for which Newton's method is the default: it keeps a dozen arrays of that size."""
 
 
+@dataclass(eq=False, repr=False)
 class SymNMF(GraphClusterer):
     """Communities of a graph, or clusters of points, by ``X ~ U U'`` with ``U >= 0``.
 
@@ -113,7 +114,20 @@ class SymNMF(GraphClusterer):
     True
     """
 
-    _parameter_constraints: dict[str, Any] = {
+    n_clusters: int = 8
+    solver: Literal["auto", "hals", "anls", "pgd", "admm", "newton"] = "auto"
+    affinity: Literal["knn", "precomputed"] = "knn"
+    init: Literal["pool", "spectral", "random"] = "pool"
+    n_init: int = 10
+    _: KW_ONLY
+    n_neighbors: int | None = None
+    metric: Literal["euclidean", "cosine"] = "euclidean"
+    l1: float = 0.0
+    max_iter: int = 500
+    tol: float = 1e-5
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "solver": [StrOptions({"auto", *SOLVERS})],
         "affinity": [StrOptions({"knn", "precomputed"})],
@@ -125,43 +139,6 @@ class SymNMF(GraphClusterer):
         "n_jobs": [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None],
         **RUN_CONSTRAINTS,
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        solver: Literal["auto", "hals", "anls", "pgd", "admm", "newton"] = "auto",
-        affinity: Literal["knn", "precomputed"] = "knn",
-        init: Literal["pool", "spectral", "random"] = "pool",
-        n_init: int = 10,
-        *,
-        n_neighbors: int | None = None,
-        metric: Literal["euclidean", "cosine"] = "euclidean",
-        l1: float = 0.0,
-        max_iter: int = 500,
-        tol: float = 1e-5,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: bool | int = False,
-        callbacks: Sequence[Callback] | None = None,
-        checkpoint: str | PathLike[str] | None = None,
-        resume: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.solver = solver
-        self.affinity = affinity
-        self.init = init
-        self.n_init = n_init
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.l1 = l1
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
-        self.resume = resume
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:

@@ -1,9 +1,9 @@
 """SymNMF-Net, a scikit-learn estimator."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from os import PathLike
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 from rectifact.core.arrays import Array, to_host, to_like
 from rectifact.core.errors import InputError
-from rectifact.core.monitor import Callback, monitor_of
+from rectifact.core.monitor import monitor_of
 from rectifact.core.operand import is_chunked
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, fit_context
 from rectifact.graph.base import GraphClusterer, Run, best_run
@@ -20,6 +20,7 @@ from rectifact.graph.spectral import leading_eigenvectors
 from rectifact.io.checkpoint import Checkpoint, open_checkpoint
 
 
+@dataclass(eq=False, repr=False)
 class SymNMFNet(GraphClusterer):
     """Communities of a graph, or clusters of points, by a net of unrolled SymNMF iterations.
 
@@ -123,7 +124,24 @@ class SymNMFNet(GraphClusterer):
     True
     """
 
-    _parameter_constraints: dict[str, Any] = {
+    n_clusters: int = 8
+    n_blocks: int | None = None
+    settings: Literal["repaired", "paper"] = "repaired"
+    regularizer: Literal["l1"] | Callable[[Any], Any] | None = None
+    device: str = "auto"
+    _: KW_ONLY
+    weight: float = 0.003
+    label_weight: float = 1.0
+    affinity: Literal["knn", "precomputed"] = "knn"
+    n_neighbors: int | None = None
+    metric: Literal["euclidean", "cosine"] = "euclidean"
+    init: Literal["auto", "pool", "spectral", "random"] = "auto"
+    n_init: int = 1
+    learning_rate: float | None = None
+    max_iter: int = 1000
+    tol: float = 1e-5
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "n_blocks": [Interval(Integral, 1, None, closed="left"), None],
         "settings": [StrOptions({"repaired", "paper"})],
@@ -139,51 +157,6 @@ class SymNMFNet(GraphClusterer):
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
         **RUN_CONSTRAINTS,
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        n_blocks: int | None = None,
-        settings: Literal["repaired", "paper"] = "repaired",
-        regularizer: Literal["l1"] | Callable[[Any], Any] | None = None,
-        device: str = "auto",
-        *,
-        weight: float = 0.003,
-        label_weight: float = 1.0,
-        affinity: Literal["knn", "precomputed"] = "knn",
-        n_neighbors: int | None = None,
-        metric: Literal["euclidean", "cosine"] = "euclidean",
-        init: Literal["auto", "pool", "spectral", "random"] = "auto",
-        n_init: int = 1,
-        learning_rate: float | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-5,
-        random_state: Any = None,
-        verbose: bool | int = False,
-        callbacks: Sequence[Callback] | None = None,
-        checkpoint: str | PathLike[str] | None = None,
-        resume: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_blocks = n_blocks
-        self.settings = settings
-        self.regularizer = regularizer
-        self.device = device
-        self.weight = weight
-        self.label_weight = label_weight
-        self.affinity = affinity
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.init = init
-        self.n_init = n_init
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
-        self.resume = resume
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None, *, gold: ArrayLike | None = None) -> Self:

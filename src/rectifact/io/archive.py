@@ -21,6 +21,7 @@ import array_api_compat
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from rectifact.core.arrays import to_host
 from rectifact.core.device_csr import canonical_csr, is_native_sparse
@@ -155,7 +156,7 @@ def _as_text(value: Any) -> dict[str, str] | None:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    if not dataclasses.is_dataclass(value):
+    if isinstance(value, BaseEstimator):
         return vars(value)
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
@@ -226,10 +227,10 @@ class _Decoder:
 def _make(kind: type, fields: dict[str, Any]) -> Any:
     """An object with these fields.
 
-    A dataclass has all of its own fields and no others. An estimator has all its parameters, and fitted attributes
-    that hide none of its methods and properties.
+    A record has all of its own fields and no others. An estimator has all its parameters, and fitted attributes that
+    hide none of its methods and properties.
     """
-    data = dataclasses.is_dataclass(kind)
+    data = not issubclass(kind, BaseEstimator)
     needed = {field.name for field in dataclasses.fields(kind)} if data else set(inspect.signature(kind).parameters)
     extra = {name for name in fields.keys() - needed if data or hasattr(kind, name)}
     if wrong := sorted((needed - fields.keys()) | extra):

@@ -1,20 +1,21 @@
 """What the estimators of latent dimensions share."""
 
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError
+from rectifact.core.estimator import Iterative
 from rectifact.core.operand import Operand
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval
 
 
-class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative):
     """Base class: non-negative samples in, an embedding out."""
 
-    _parameter_constraints: dict[str, Any] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         **RUN_CONSTRAINTS,
     }

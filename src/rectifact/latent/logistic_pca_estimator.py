@@ -1,14 +1,13 @@
 """Scikit-learn estimator for logistic PCA, for comparison with NMD."""
 
-from collections.abc import Sequence
-from os import PathLike
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, expit, namespace
 from rectifact.core.errors import InputError
-from rectifact.core.monitor import Callback, monitor_of, set_fit_report
+from rectifact.core.monitor import monitor_of, set_fit_report
 from rectifact.core.operand import Operand, operand
 from rectifact.core.threads import small_products
 from rectifact.core.validation import check_alike, check_factor, fit_context
@@ -21,6 +20,7 @@ from rectifact.latent.starts import svd_start
 from rectifact.latent.statistics import statistics
 
 
+@dataclass(eq=False, repr=False)
 class LogisticPCA(LatentTransformer):
     """Few dimensions behind zeros and ones: ``P(X = 1) = 1 / (1 + exp(-embedding_ @ components_))``.
 
@@ -73,26 +73,10 @@ class LogisticPCA(LatentTransformer):
     (36, 4)
     """
 
-    def __init__(
-        self,
-        n_components: int,
-        *,
-        max_iter: int = 512,
-        tol: float = 1e-5,
-        random_state: Any = None,
-        verbose: bool | int = False,
-        callbacks: Sequence[Callback] | None = None,
-        checkpoint: str | PathLike[str] | None = None,
-        resume: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
-        self.resume = resume
+    n_components: int
+    _: KW_ONLY
+    max_iter: int = 512
+    tol: float = 1e-5
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:

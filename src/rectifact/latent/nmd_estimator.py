@@ -1,17 +1,16 @@
 """Scikit-learn estimator for NMD."""
 
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from math import exp, log
 from numbers import Integral
-from os import PathLike
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, namespace
 from rectifact.core.errors import InputError
-from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
+from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
 from rectifact.core.operand import Operand, operand
 from rectifact.core.threads import one_blas_thread, small_products
 from rectifact.core.validation import StrOptions, check_alike, check_factor, check_generator, fit_context
@@ -35,6 +34,7 @@ LEAST_SCALE = {"float64": 1e-4, "float32": 1e-3}
 """Least sigma, in units of the data: exact or separable data would drive it to zero."""
 
 
+@dataclass(eq=False, repr=False)
 class NMD(LatentTransformer):
     r"""Few dimensions behind sparse data: ``X ~ max(0, embedding_ @ components_)``, or a threshold for binary data.
 
@@ -105,7 +105,17 @@ class NMD(LatentTransformer):
     True
     """
 
-    _parameter_constraints: dict[str, Any] = {
+    n_components: int
+    link: Literal["auto", "relu", "binary"] = "auto"
+    objective: Literal["likelihood", "latent"] = "likelihood"
+    missing: Any = None
+    _: KW_ONLY
+    solver: Literal["sweep", "em"] = "sweep"
+    n_jobs: int | None = -1
+    max_iter: int = 300
+    tol: float = 1e-6
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LatentTransformer._parameter_constraints,
         "link": [StrOptions({"auto", "relu", "binary"})],
         "objective": [StrOptions({"likelihood", "latent"})],
@@ -113,37 +123,6 @@ class NMD(LatentTransformer):
         "solver": [StrOptions({"sweep", "em"})],
         "n_jobs": [Integral, None],
     }
-
-    def __init__(
-        self,
-        n_components: int,
-        link: Literal["auto", "relu", "binary"] = "auto",
-        objective: Literal["likelihood", "latent"] = "likelihood",
-        missing: Any = None,
-        *,
-        solver: Literal["sweep", "em"] = "sweep",
-        n_jobs: int | None = -1,
-        max_iter: int = 300,
-        tol: float = 1e-6,
-        random_state: Any = None,
-        verbose: bool | int = False,
-        callbacks: Sequence[Callback] | None = None,
-        checkpoint: str | PathLike[str] | None = None,
-        resume: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.link = link
-        self.objective = objective
-        self.missing = missing
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
-        self.resume = resume
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:

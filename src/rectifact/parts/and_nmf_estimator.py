@@ -1,10 +1,8 @@
 """Scikit-learn estimator for AND."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from os import PathLike
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from rectifact.core.arrays import Array, eps, namespace
 from rectifact.core.errors import InputError
 from rectifact.core.linalg import frobenius_residual, pseudo_inverse
-from rectifact.core.monitor import Callback, Monitor, monitor_of, set_fit_report
+from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
 from rectifact.core.operand import Operand, operand
 from rectifact.core.rectify import Geometric
 from rectifact.core.threads import small_products
@@ -48,6 +46,7 @@ class Plan:
     resolved: dict[str, Any]
 
 
+@dataclass(eq=False, repr=False)
 class ANDNMF(PartsTransformer):
     """Recovers the parts of mixtures: ``X ~ W @ components_`` with weights ``W >= 0`` and parts of any sign.
 
@@ -151,7 +150,23 @@ class ANDNMF(PartsTransformer):
     True
     """
 
-    _parameter_constraints: dict[str, Any] = {
+    n_components: int
+    init: str | ArrayLike = "auto"
+    threshold: float | Literal["auto"] = "auto"
+    threshold_decay: float = 1.3
+    noise_floor: float | Literal["auto"] = "auto"
+    normalize: Literal["auto", "l1", "l2"] | None = "auto"
+    _: KW_ONLY
+    unit: Literal["component", "absolute"] = "component"
+    n_inner: int | None = None
+    step: float | None = None
+    compress: bool | Literal["auto"] = "auto"
+    decode: Literal["relu", "nnls"] = "relu"
+    forgetting: float = 0.5
+    max_iter: int = 200
+    tol: float = 1e-6
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **PartsTransformer._parameter_constraints,
         "threshold": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "threshold_decay": [Interval(Real, 1, None, closed="left")],
@@ -164,49 +179,6 @@ class ANDNMF(PartsTransformer):
         "decode": [StrOptions({"relu", "nnls"})],
         "forgetting": [Interval(Real, 0, 1, closed="both")],
     }
-
-    def __init__(
-        self,
-        n_components: int,
-        init: str | ArrayLike = "auto",
-        threshold: float | Literal["auto"] = "auto",
-        threshold_decay: float = 1.3,
-        noise_floor: float | Literal["auto"] = "auto",
-        normalize: Literal["auto", "l1", "l2"] | None = "auto",
-        *,
-        unit: Literal["component", "absolute"] = "component",
-        n_inner: int | None = None,
-        step: float | None = None,
-        compress: bool | Literal["auto"] = "auto",
-        decode: Literal["relu", "nnls"] = "relu",
-        forgetting: float = 0.5,
-        max_iter: int = 200,
-        tol: float = 1e-6,
-        random_state: Any = None,
-        verbose: bool | int = False,
-        callbacks: Sequence[Callback] | None = None,
-        checkpoint: str | PathLike[str] | None = None,
-        resume: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.init = init
-        self.threshold = threshold
-        self.threshold_decay = threshold_decay
-        self.noise_floor = noise_floor
-        self.normalize = normalize
-        self.unit = unit
-        self.n_inner = n_inner
-        self.step = step
-        self.compress = compress
-        self.decode = decode
-        self.forgetting = forgetting
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
-        self.resume = resume
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:

@@ -3,14 +3,15 @@
 import warnings
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, namespace, to_host, to_like
 from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.estimator import Iterative
 from rectifact.core.linalg import nnls_gram
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.threads import small_products
@@ -31,10 +32,10 @@ class Start:
     space: Subspace
 
 
-class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative):
     """What both estimators share: a start, weights of new samples, and samples made from weights."""
 
-    _parameter_constraints: dict[str, Any] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "init": [StrOptions({"auto", *STARTS}), "array-like"],
         **RUN_CONSTRAINTS,

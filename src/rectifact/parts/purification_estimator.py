@@ -1,10 +1,9 @@
 """Scikit-learn estimator for Purification."""
 
 import warnings
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from os import PathLike
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from rectifact.core.arrays import Array
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.linalg import frobenius_residual, pseudo_inverse, squared_norm
-from rectifact.core.monitor import Callback, monitor_of, set_fit_report
+from rectifact.core.monitor import monitor_of, set_fit_report
 from rectifact.core.operand import Operand, operand
 from rectifact.core.threads import small_products
 from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_context
@@ -26,6 +25,7 @@ WORTHLESS_FLOOR = 0.1
 """Sampling error of a part above which Purification warns that the samples are too few."""
 
 
+@dataclass(eq=False, repr=False)
 class PurificationNMF(PartsTransformer):
     """Recovers parts from a stream of samples with independent weights, in spite of adversarial noise.
 
@@ -113,7 +113,18 @@ class PurificationNMF(PartsTransformer):
     True
     """
 
-    _parameter_constraints: dict[str, Any] = {
+    n_components: int
+    init: str | ArrayLike = "auto"
+    threshold: float = 0.2
+    step: float = 0.5
+    inverse: Literal["pinv", "min-inf"] = "pinv"
+    balance: bool = False
+    _: KW_ONLY
+    n_jobs: int | None = None
+    max_iter: int = 100
+    tol: float = 1e-4
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **PartsTransformer._parameter_constraints,
         "threshold": [Interval(Real, 0, None, closed="left")],
         "step": [Interval(Real, 0, 1, closed="right")],
@@ -121,39 +132,6 @@ class PurificationNMF(PartsTransformer):
         "balance": ["boolean"],
         "n_jobs": [Integral, None],
     }
-
-    def __init__(
-        self,
-        n_components: int,
-        init: str | ArrayLike = "auto",
-        threshold: float = 0.2,
-        step: float = 0.5,
-        inverse: Literal["pinv", "min-inf"] = "pinv",
-        balance: bool = False,
-        *,
-        n_jobs: int | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: bool | int = False,
-        callbacks: Sequence[Callback] | None = None,
-        checkpoint: str | PathLike[str] | None = None,
-        resume: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.init = init
-        self.threshold = threshold
-        self.step = step
-        self.inverse = inverse
-        self.balance = balance
-        self.n_jobs = n_jobs
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
-        self.resume = resume
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:

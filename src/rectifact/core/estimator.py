@@ -1,0 +1,44 @@
+"""What all estimators with a loop have in common: the parameters of a run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from rectifact.core.monitor import Callback
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Iterative(BaseEstimator):
+    """Base of estimators that iterate.
+
+    Estimators are dataclasses: scikit-learn asks that a constructor stores its parameters and does nothing else, and
+    that is what a dataclass makes of its fields.
+
+    Parameters
+    ----------
+    max_iter : int
+        Most iterations.
+    tol : float
+        When to stop earlier.
+    random_state : int, Generator, RandomState or None, default None
+        Seed of everything that is drawn at random.
+    verbose : bool, default False
+        Whether to log progress (``logging.basicConfig(level="INFO")`` shows it).
+    callbacks : sequence of callables or None, default None
+        Each is called with each row of the history; a true value stops the run.
+    checkpoint : path or None, default None
+        Folder in which ``fit`` saves its state while it runs.
+    resume : bool, default False
+        Whether to continue the interrupted fit in that folder.
+    """
+
+    max_iter: int = 200
+    tol: float = 1e-4
+    random_state: Any = None
+    verbose: bool | int = False
+    callbacks: Sequence[Callback] | None = None
+    checkpoint: str | PathLike[str] | None = None
+    resume: bool = False
