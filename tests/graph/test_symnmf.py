@@ -99,6 +99,7 @@ def test_planted_blocks_are_found(blocks, solver):
     assert len(model.resolved_["errors"]) == 3
 
 
+@pytest.mark.timeout(900)  # a dozen runs on nine thousand documents
 @pytest.mark.parametrize(
     ("name", "accuracy", "error"),
     [
