@@ -36,27 +36,33 @@ class Extent:
 
 def bench(
     family: Annotated[
-        str, typer.Argument(help="What to measure: crowd, parts, latent, graph, all of these, cuda or dask.")
+        str, typer.Argument(help="What to measure: crowd, parts, latent, graph, all (these four), cuda or dask.")
     ],
     peers: Annotated[
-        bool, typer.Option("--peers", help="crowd, graph: also measure crowd-kit, snorkel and scikit-learn.")
+        bool, typer.Option("--peers", help="With crowd or graph: also measure crowd-kit, snorkel and scikit-learn.")
     ] = False,
     large: Annotated[
-        bool, typer.Option("--large", help="Measure large data too; takes minutes and 12 GB of memory.")
+        bool, typer.Option("--large", help="Also measure large data, which takes minutes and 12 GB of memory.")
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Measure some of the rows only, in about a minute per family.")
+        bool, typer.Option("--quick", help="Measure only some of the rows, in about a minute per family.")
     ] = False,
     out: Annotated[
         list[Path] | None,
-        typer.Option("--output", "-o", help="Save the environment and the tables: .json or .md; may be given twice."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Save the environment and the tables here: .json or .md; may be given more than once.",
+        ),
     ] = None,
     check: Annotated[
-        Path | None, typer.Option(help="Compare with this stored .json result; exit 1 if a figure got worse.")
+        Path | None, typer.Option(help="Compare with this stored .json result; exit with code 1 if a figure is worse.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="parts, latent: draw the figure here: .svg, .png or .pdf.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="With parts or latent: draw the figure here: .svg, .png or .pdf.")
+    ] = None,
 ) -> None:
-    """Measure errors and times on the published sets that are at hand, next to the papers' figures."""
+    """Measure errors and times on the published data sets on this machine, next to the papers' figures."""
     check_option("family", family, (*FAMILIES, *ELSEWHERE, "all"))
     families = tuple(FAMILIES) if family == "all" else (family,)
     outputs = list(out or ())

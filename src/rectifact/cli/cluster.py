@@ -33,19 +33,25 @@ def cluster(
     data: Annotated[
         Path | None,
         typer.Argument(
-            help="Points, samples in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Leave it out with --graph."
+            help="Matrix with points in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Leave it out with --graph."
         ),
     ] = None,
-    n_clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, help="Number of clusters.")] = 8,
+    n_clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, help="Number of clusters or communities.")] = 8,
     graph: Annotated[
         Path | None,
         typer.Option(
-            help="Edges instead of points: a table with two columns of nodes and optionally one of weights; degrees "
-            "are normalised."
+            help="Edges instead of points: a table with two columns of nodes and optionally one of weights; the "
+            "weights are normalised by degree."
         ),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--output", "-o", help="One row per sample: cluster, memberships; .csv, .tsv, .parquet.")
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write one row per node or point here: cluster, memberships; .csv, .tsv, .parquet, or - for standard "
+            "output.",
+        ),
     ] = STDOUT,
     metric: Annotated[Literal["euclidean", "cosine"], typer.Option(help="Distance between points.")] = "euclidean",
     n_neighbors: Annotated[
@@ -62,7 +68,7 @@ def cluster(
     save: SaveOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find communities of a graph, or clusters of points, and how far each node belongs to each."""
+    """Find communities in a graph, or clusters of points, and how strongly each node belongs to each."""
     if (data is None) == (graph is None):
         raise InputError("Give either a file of points, or a file of edges with --graph.")
     if graph is not None and (n_neighbors is not None or metric != "euclidean"):

@@ -13,14 +13,14 @@ from rectifact.cli import ending_at_once
 from rectifact.core.errors import InputError
 
 SUMMARIES = {
-    "labels": "Turn the answers of many workers into one label per task, and learn who is good.",
-    "parts": "Find the parts that samples are mixtures of: topics of texts, spectra, sources.",
-    "embed": "Describe sparse non-negative or binary data by few dimensions, far fewer than SVD needs.",
-    "cluster": "Find communities of a graph, or clusters of points, and how far each node belongs to each.",
-    "report": "Write the report of a saved model: one HTML file that opens offline.",
-    "demo": "Show all four families on bundled and generated data, in about a minute, with a report.",
-    "datasets": "List the data sets with a known truth, and where their files are looked for.",
-    "bench": "Measure errors and times on the published sets that are at hand, next to the papers' figures.",
+    "labels": "Turn the answers of many workers into one label per task, and learn how good each worker is.",
+    "parts": "Find the parts that samples are mixtures of: topics in texts, spectra, sources.",
+    "embed": "Describe sparse non-negative or binary data with a few dimensions, far fewer than SVD needs.",
+    "cluster": "Find communities in a graph, or clusters of points, and how strongly each node belongs to each.",
+    "report": "Write the report for a saved model: one HTML file that opens offline.",
+    "demo": "Run all four families of methods on bundled and generated data, in about a minute, and write a report.",
+    "datasets": "List the data sets with known ground truth, and the folders searched for their files.",
+    "bench": "Measure errors and times on the published data sets on this machine, next to the papers' figures.",
 }
 """First lines of the help of each command, so that the commands can be listed without being imported."""
 
@@ -48,8 +48,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Recover the truth behind non-negative data.",
-    epilog="To see it all: rectifact demo. Your own answers: rectifact labels answers.csv -o truth.csv --report "
-    "report.html. Each command has its own --help.",
+    epilog="To see everything at work: rectifact demo. For your own answers: rectifact labels answers.csv -o truth.csv "
+    "--report report.html. Each command has its own --help.",
 )
 for command, summary in SUMMARIES.items():
     app.command(command, help=summary)(lambda: None)

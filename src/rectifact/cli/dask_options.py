@@ -18,11 +18,17 @@ PATIENCE = "5s"
 
 SchedulerOption = Annotated[
     str | None,
-    typer.Option("--scheduler", help="Partitioned data: address of a running Dask scheduler, tcp://127.0.0.1:8786."),
+    typer.Option(
+        "--scheduler",
+        help="Partitioned or chunked data: address of a running Dask scheduler, such as tcp://127.0.0.1:8786.",
+    ),
 ]
 LocalClusterOption = Annotated[
     int | None,
-    typer.Option("--local-cluster", help="Partitioned data: number of Dask processes to start on this machine."),
+    typer.Option(
+        "--local-cluster",
+        help="Partitioned or chunked data: number of Dask processes to start on this machine.",
+    ),
 ]
 
 

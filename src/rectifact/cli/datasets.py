@@ -8,7 +8,7 @@ from rectifact.datasets import catalogue, data_folders
 
 
 def datasets() -> None:
-    """List the data sets with a known truth, and where their files are looked for."""
+    """List the data sets with known ground truth, and the folders searched for their files."""
     table = Table("set", "file", "found")
     for row in catalogue().itertuples(index=False):
         table.add_row(*map(Text, row))  # a folder may have brackets in its name

@@ -28,7 +28,7 @@ Shown = tuple[str, str, str, SavedModel]
 def demo(
     out: Annotated[Path, typer.Option("--output", "-o", help="Report to write: .html.")] = Path("report.html"),
 ) -> None:
-    """Show all four families on bundled and generated data, in about a minute, with a report."""
+    """Run all four families of methods on bundled and generated data, in about a minute, and write a report."""
     check_writable(out)
     shown: list[Shown] = []
     with warnings.catch_warnings():

@@ -34,9 +34,9 @@ def embed(
     data: Annotated[
         Path,
         typer.Argument(
-            help="Non-negative matrix, samples in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Or a folder of files "
-            "with rows of one matrix, which Dask reads in chunks: all .npy, all .npz (scipy.sparse.save_npz) or all "
-            ".parquet."
+            help="Non-negative matrix with samples in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Or a folder of "
+            "files that hold the rows of one matrix, which Dask reads in chunks: all .npy, all .npz "
+            "(scipy.sparse.save_npz) or all .parquet."
         ),
     ],
     n_dimensions: Annotated[int, typer.Option("--dimensions", "-k", min=1, help="Number of dimensions.")],
@@ -45,15 +45,15 @@ def embed(
         typer.Option(
             "--output",
             "-o",
-            help="Embedding and components: .npz. Or the embedding as a table: .csv, .tsv, .parquet. For a folder of "
-            "files, a table, or a name without an ending: a new folder of Parquet files, written in parallel; --save "
-            "keeps the components.",
+            help="Save the embedding and the components here: .npz. Or only the embedding, as a table: .csv, .tsv, "
+            ".parquet. For a matrix in chunks, name a table or, without an extension, a new folder of Parquet files, "
+            "written in parallel; use --save to keep the components.",
         ),
     ],
     link: Annotated[Literal["auto", "relu", "binary"], typer.Option(help="Data type; auto detects it.")] = "auto",
     objective: Annotated[Literal["likelihood", "latent"], typer.Option(help="Objective to optimise.")] = "likelihood",
-    missing: Annotated[bool, typer.Option("--missing", help="Take empty cells and NaN as missing entries.")] = False,
-    max_iter: Annotated[int, typer.Option(min=1, help="Limit of the number of sweeps over the data.")] = 300,
+    missing: Annotated[bool, typer.Option("--missing", help="Treat empty cells and NaN as missing entries.")] = False,
+    max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of sweeps over the data.")] = 300,
     image: ImageOption = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
@@ -63,7 +63,7 @@ def embed(
     save: SaveOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Describe sparse non-negative or binary data by few dimensions, far fewer than SVD needs."""
+    """Describe sparse non-negative or binary data with a few dimensions, far fewer than SVD needs."""
     in_chunks = holds_chunks(data)
     outcome = Outcome(report, save, as_json)
     _check_out(data, out, save, in_chunks)

@@ -33,8 +33,8 @@ def labels(
     answers: Annotated[
         list[Path],
         typer.Argument(
-            help="CSV, TSV or Parquet file, one answer per row: task, worker, label. Or partitioned answers, which "
-            "Dask reads: a folder of Parquet files, or several of them."
+            help="CSV, TSV or Parquet file with one answer per row: task, worker, label. Or partitioned answers, which "
+            "Dask reads: a folder of Parquet files, or several Parquet files."
         ),
     ],
     out: Annotated[
@@ -42,25 +42,32 @@ def labels(
         typer.Option(
             "--output",
             "-o",
-            help="One row per task: label, confidence, ...; .csv, .tsv, .parquet. For partitioned answers, a name "
-            "without an ending is a new folder of Parquet files, written in parallel.",
+            help="Write one row per task here: label, confidence, ...; .csv, .tsv, .parquet, or - for standard output. "
+            "For partitioned answers, a name without an extension is a new folder of Parquet files, written in "
+            "parallel.",
         ),
     ] = STDOUT,
     workers: Annotated[Path | None, typer.Option(help="Write one row per worker here: answers, accuracy, ...")] = None,
     task: Annotated[str | None, typer.Option(help="Name of the column with the task.")] = None,
     worker: Annotated[str | None, typer.Option(help="Name of the column with the worker.")] = None,
     label: Annotated[str | None, typer.Option(help="Name of the column with the label.")] = None,
-    wide: Annotated[bool, typer.Option("--wide", help="One row per task, one column per worker.")] = False,
-    gold: Annotated[Path | None, typer.Option(help="File of labels that are certain: task, label or truth.")] = None,
-    plan: Annotated[Path | None, typer.Option(help="Write the 1000 tasks to label next here, and whom to ask.")] = None,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="The table has one row per task and one column per worker.")
+    ] = False,
+    gold: Annotated[
+        Path | None, typer.Option(help="File of labels known to be right, with columns task and label (or truth).")
+    ] = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="Write a plan here: what to label next and whom to ask, at most 1000 tasks.")
+    ] = None,
     calibrate: Annotated[bool, typer.Option("--calibrate", help="Lower overconfident probabilities.")] = False,
     missing: Annotated[
         str,
         typer.Option(
-            help="What stands for no answer, besides an empty cell. auto: -1 too, if --wide; nan: nothing else."
+            help="Value that means no answer, besides an empty cell. auto: also -1, with --wide; nan: no other value."
         ),
     ] = "auto",
-    device: Annotated[str, typer.Option(help="Where the fit runs: cpu, or cuda.")] = "cpu",
+    device: Annotated[str, typer.Option(help="Where the fit runs: cpu or cuda.")] = "cpu",
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
     scheduler: SchedulerOption = None,
@@ -69,7 +76,7 @@ def labels(
     save: SaveOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Turn the answers of many workers into one label per task, and learn who is good."""
+    """Turn the answers of many workers into one label per task, and learn how good each worker is."""
     outcome = Outcome(report, save, as_json)
     partitioned = len(answers) > 1 or is_source(answers[0])
     _check_outputs(answers, out, workers, plan, outcome, gold=gold, partitioned=partitioned)

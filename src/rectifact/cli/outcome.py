@@ -16,22 +16,24 @@ from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
 from rectifact.models import SavedModel, save_model
 
-ReportOption = Annotated[Path | None, typer.Option("--report", help="Write a report for people here: .html.")]
+ReportOption = Annotated[Path | None, typer.Option("--report", help="Write a report here: .html.")]
 SaveOption = Annotated[
-    Path | None, typer.Option("--save", help="Save the fitted model here: .rfx, for rectifact report.")
+    Path | None, typer.Option("--save", help="Save the fitted model here, for rectifact report: .rfx.")
 ]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print a summary for scripts on the standard output, as JSON.")
-]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print a JSON summary for scripts to standard output.")]
 CheckpointOption = Annotated[
     Path | None, typer.Option("--checkpoint", help="Folder in which the fit saves its state while it runs.")
 ]
 ResumeOption = Annotated[
-    bool, typer.Option("--resume", help="Continue the fit saved in the --checkpoint folder, or start if there is none.")
+    bool,
+    typer.Option("--resume", help="Continue the fit saved in the --checkpoint folder, or start one if there is none."),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.")]
 ImageOption = Annotated[
-    str | None, typer.Option("--image", help="Samples are images of this size, such as 28x28; the report shows them.")
+    str | None,
+    typer.Option(
+        "--image", help="Height and width, such as 28x28, if samples are images; the report then shows images."
+    ),
 ]
 
 

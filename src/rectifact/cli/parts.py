@@ -54,9 +54,9 @@ def parts(
     data: Annotated[
         Path,
         typer.Argument(
-            help="Matrix, samples in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Or texts: a .txt file with one "
-            "document per line, or a folder of .txt files. Or a folder of files with rows of one matrix, which Dask "
-            "reads in chunks: all .npy, all .npz (scipy.sparse.save_npz) or all .parquet."
+            help="Matrix with samples in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Or texts: a .txt file with one "
+            "document per line, or a folder of .txt files. Or a folder of files that hold the rows of one matrix, "
+            "which Dask reads in chunks: all .npy, all .npz (scipy.sparse.save_npz) or all .parquet."
         ),
     ],
     n_parts: Annotated[int, typer.Option("--parts", "-k", min=1, help="Number of parts.")],
@@ -65,7 +65,7 @@ def parts(
         typer.Option(
             "--output",
             "-o",
-            help="Save parts, weights and names here: .npz. For a matrix in chunks, weights go to --weights only.",
+            help="Save parts, weights and names here: .npz. For a matrix in chunks, use --weights for the weights.",
         ),
     ] = None,
     features: Annotated[
@@ -75,19 +75,21 @@ def parts(
         Path | None,
         typer.Option(
             help="Write one row per sample here, one column per part: .csv, .tsv, .parquet. For a matrix in "
-            "chunks, a name without an ending is a new folder of Parquet files, written in parallel."
+            "chunks, a name without an extension is a new folder of Parquet files, written in parallel."
         ),
     ] = None,
     method: Annotated[Literal["and", "purification"], typer.Option(help="Algorithm.")] = "and",
     top: Annotated[int, typer.Option(min=1, help="Number of features shown for each part.")] = 10,
-    text: Annotated[bool, typer.Option("--text", help="Read DATA as text, whatever its name.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="Read the data as text, whatever the file name.")] = False,
     tfidf: Annotated[bool, typer.Option("--tfidf", help="Give rare words more weight.")] = False,
     stop_words: Annotated[
-        bool, typer.Option("--stop-words/--all-words", help="Whether to drop English words such as 'the'.")
+        bool, typer.Option("--stop-words/--all-words", help="Drop common English words such as 'the', or keep them.")
     ] = True,
-    min_documents: Annotated[int, typer.Option(min=1, help="Drop words that occur in fewer documents.")] = 2,
-    max_share: Annotated[float, typer.Option(help="Drop words that occur in a larger share of the documents.")] = 0.5,
-    max_words: Annotated[int, typer.Option(min=1, help="Number of words to keep, the most frequent ones.")] = 20_000,
+    min_documents: Annotated[int, typer.Option(min=1, help="Drop words that occur in fewer documents than this.")] = 2,
+    max_share: Annotated[
+        float, typer.Option(help="Drop words that occur in a larger share of the documents than this.")
+    ] = 0.5,
+    max_words: Annotated[int, typer.Option(min=1, help="Keep at most this many words, the most frequent.")] = 20_000,
     seed: SeedOption = 0,
     image: ImageOption = None,
     checkpoint: CheckpointOption = None,
@@ -98,7 +100,7 @@ def parts(
     save: SaveOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the parts that samples are mixtures of: topics of texts, spectra, sources."""
+    """Find the parts that samples are mixtures of: topics in texts, spectra, sources."""
     outcome = Outcome(report, save, as_json)
     in_chunks = not text and holds_chunks(data)
     _check_files(out, features)

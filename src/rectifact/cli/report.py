@@ -12,9 +12,9 @@ from rectifact.models import load_saved
 
 def report(
     model: Annotated[Path, typer.Argument(help="Model saved with --save or save_model: .rfx.")],
-    out: Annotated[Path, typer.Option("--output", "-o", help="Page to write: .html.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option("--output", "-o", help="Report to write: .html.")] = Path("report.html"),
 ) -> None:
-    """Write the report of a saved model: one HTML file that opens offline."""
+    """Write the report for a saved model: one HTML file that opens offline."""
     from rectifact.report import report_of, write_report
     from rectifact.report.html import check_report_possible
 
