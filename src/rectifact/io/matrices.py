@@ -18,7 +18,7 @@ from pyarrow import csv, parquet
 
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError
-from rectifact.core.validation import check_not_empty
+from rectifact.core.validation import canonical, check_not_empty
 from rectifact.io.files import reading
 from rectifact.io.matrix_market import read_matrix_market
 from rectifact.io.tables import (
@@ -146,11 +146,7 @@ def _floats(path: Path, X: Any) -> Array:
     check_numbers(path, X.shape, X.dtype)
     check_not_empty(X.shape)
     X = X.astype(np.float32 if is_single(X.dtype) else np.float64, copy=False)
-    if not sp.issparse(X):
-        return X
-    csr = sp.csr_array(X)
-    csr.sum_duplicates()
-    return csr
+    return canonical(X) if sp.issparse(X) else X
 
 
 def is_single(dtype: np.dtype[Any]) -> bool:
