@@ -77,14 +77,6 @@ FEW_CLASSES = 4
 LN2_HIGH, LN2_LOW = EXPONENT[:2]
 
 
-@njit(inline="always")
-def _exp_parts(x: float) -> tuple[float, float]:
-    """``p, n`` with ``exp(x) = p 2^n``; loops over it are vectorised, those over calls of exp would not be."""
-    n = np.floor(x * LOG2_E + 0.5)
-    r = (x - n * LN2_HIGH) - n * LN2_LOW
-    return _series(r), n
-
-
 def column_sums(P: Array) -> Array:
     """As in ``reference``, one column after another, because numpy sums long thin arrays slowly.
 
@@ -150,8 +142,10 @@ def _posteriors(
                     odds[base + c] -= top
                 evidence[part] += top
             used = (stop - tile) * n_classes
-            for j in range(used):
-                odds[j], n = _exp_parts(max(odds[j], -700.0))
+            for j in range(used):  # a series times 2^n, because loops over calls of exp are not vectorised
+                x = max(odds[j], -700.0)
+                n = np.floor(x * LOG2_E + 0.5)
+                odds[j] = _series((x - n * LN2_HIGH) - n * LN2_LOW)
                 bits[j] = (np.int64(n) + 1023) << 52  # the bits of 2^n
             for j in range(used):
                 odds[j] *= powers[j]

@@ -13,8 +13,8 @@ import numpy as np
 from numba import config, get_num_threads, njit, prange, set_num_threads
 
 from rectifact.core.arrays import Array
-from rectifact.kernels.compiled_nmd import BLOCK, EXPONENT, FUSED, _moments, _reduce
-from rectifact.kernels.truncated import FAR, LOG_ROOT_2PI
+from rectifact.kernels.compiled_nmd import BLOCK, EXPONENT, FUSED, _load, _moments, _reduce
+from rectifact.kernels.truncated import LOG_ROOT_2PI
 
 TOLERANCE, MOST_STEPS = 1e-2, 100
 """As in ``reference``: a row stops after the step whose Newton decrement is smaller, or after so many."""
@@ -93,18 +93,17 @@ def _solve(H: Array, ridge: float, L: Array, g: Array, p: Array) -> bool:
     """Solve ``(H + ridge I) p = g`` by Cholesky; False if it breaks down."""
     r = len(g)
     for i in range(r):
-        for k in range(i + 1):
+        for k in range(i):
             total = H[i, k]
-            if i == k:
-                total += ridge
             for q in range(k):
                 total -= L[i, q] * L[k, q]
-            if i == k:
-                if not total > 0.0:
-                    return False
-                L[i, i] = np.sqrt(total)
-            else:
-                L[i, k] = total / L[k, k]
+            L[i, k] = total / L[k, k]
+        total = H[i, i] + ridge
+        for q in range(i):
+            total -= L[i, q] * L[i, q]
+        if not total > 0.0:
+            return False
+        L[i, i] = np.sqrt(total)
     for i in range(r):
         total = g[i]
         for q in range(i):
@@ -126,10 +125,7 @@ def _evaluate(a: Array, places: Array, values: Array, binary: bool, scratch: Any
     k = 0
     for block in range(0, d, BLOCK):
         used = min(BLOCK, d - block)
-        for j in range(used):
-            w[j] = a[block + j]
-        for j in range(used, BLOCK):
-            w[j] = -FAR
+        _load(w, a[block : block + used], 1.0)
         begin = k
         while k < len(places) and places[k] < block + BLOCK:
             if binary and values[k] > 0:
@@ -211,8 +207,7 @@ def _newton(
                 if size <= 1e-9:
                     break
                 value = new
-                for k in range(r):
-                    V[i, k] += size * p[k]
+                V[i] += size * p
                 a[:] = trial
                 if decrement < TOLERANCE * TOLERANCE:  # the step just taken has squared it
                     break
