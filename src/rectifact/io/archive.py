@@ -121,10 +121,14 @@ def _encode(value: Any, arrays: dict[str, Any], names: Mapping[type, str], where
         return float(value) if np.isfinite(value) else {KIND: "float", "text": str(float(value))}
     if isinstance(value, np.integer | np.bool_):
         return value.item()
-    if (text := _as_text(value)) is not None:
-        return text
+    if isinstance(value, np.datetime64 | date):
+        return {KIND: "date", "text": pd.Timestamp(value).isoformat()}
+    if isinstance(value, np.timedelta64 | timedelta):
+        return {KIND: "duration", "text": pd.Timedelta(value).isoformat()}
+    if isinstance(value, Decimal):
+        return {KIND: "decimal", "text": str(value)}
     if type(value) in names:
-        fields = {key: encode(part, f".{key}") for key, part in _fields(value).items()}
+        fields = {key: encode(part, f".{key}") for key, part in stored_fields(value).items()}
         return {KIND: "object", "class": names[type(value)], "fields": fields}
     if isinstance(value, tuple | list):
         parts = [encode(part, f"[{i}]") for i, part in enumerate(value)]
@@ -146,16 +150,8 @@ def _encode(value: Any, arrays: dict[str, Any], names: Mapping[type, str], where
     raise InputError(what, "Convert it to text, or leave it out.")
 
 
-def _as_text(value: Any) -> dict[str, str] | None:
-    """Dates, durations and decimal numbers, which JSON does not have."""
-    if isinstance(value, np.datetime64 | date):
-        return {KIND: "date", "text": pd.Timestamp(value).isoformat()}
-    if isinstance(value, np.timedelta64 | timedelta):
-        return {KIND: "duration", "text": pd.Timedelta(value).isoformat()}
-    return {KIND: "decimal", "text": str(value)} if isinstance(value, Decimal) else None
-
-
-def _fields(value: Any) -> dict[str, Any]:
+def stored_fields(value: Any) -> dict[str, Any]:
+    """Attributes of an estimator, or fields of a dataclass."""
     if isinstance(value, BaseEstimator):
         return vars(value)
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
@@ -214,14 +210,20 @@ class _Decoder:
         member = f"{_text(name)}.npy"
         self.unread.remove(member)
         with self.archive.open(member) as file:
-            if np.lib.format.read_magic(file) != (1, 0):
-                raise ValueError(f"{member} has another version of numpy's format")
-            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+            shape, dtype = array_header(file, member)
             size = self.archive.getinfo(member).file_size - file.tell()
             if not dtype.hasobject and (not dtype.itemsize or math.prod(shape) * dtype.itemsize != size):
                 raise ValueError(f"{member} holds {size} bytes, which do not make a {dtype} array of shape {shape}")
         with self.archive.open(member) as file:  # opened again: seeking back may switch off the checksum
             return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def array_header(file: Any, member: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of an array in an archive, whose numbers are not read."""
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError(f"{member} has another version of numpy's format")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    return shape, dtype
 
 
 def _make(kind: type, fields: dict[str, Any]) -> Any:

@@ -299,14 +299,10 @@ def from_table(path: Path, table: pa.Table, index: list[str], columns: list[str]
 
 
 def row_names(path: Path, table: pa.Table) -> NDArray[np.str_]:
-    """Names of rows, from the columns that hold them."""
-    return _names(path, "row", _joined(table.columns))
-
-
-def _joined(columns: list[pa.ChunkedArray]) -> list[str]:
-    """One text per row; slashes separate the levels of an index."""
-    texts = [pc.fill_null(column.cast(pa.large_string()), "") for column in columns]
-    return pc.binary_join_element_wise(*texts, pa.scalar(" / ", pa.large_string())).to_pylist()
+    """Names of rows, from the columns that hold them; slashes separate the levels of an index."""
+    texts = [pc.fill_null(column.cast(pa.large_string()), "") for column in table.columns]
+    joined = pc.binary_join_element_wise(*texts, pa.scalar(" / ", pa.large_string()))
+    return _names(path, "row", joined.to_pylist())
 
 
 def _names(path: Path, what: str, texts: Sequence[str]) -> NDArray[np.str_]:
