@@ -34,6 +34,11 @@ def _dense(array: Array) -> Array:
     return np.empty(0) if sp.issparse(array) else array
 
 
+def is_array(value: Any) -> bool:
+    """Whether ``value`` is a dense array of any library, and not a single number of numpy."""
+    return bool(array_api_compat.is_array_api_obj(value)) and not isinstance(value, np.generic)
+
+
 def is_host(array: Array) -> bool:
     """Whether ``array`` is a numpy or scipy sparse array, which the compiled kernels take."""
     return bool(sp.issparse(array) or array_api_compat.is_numpy_array(array))

@@ -36,11 +36,6 @@ class Chunks(Operand):
         return np.empty(0, dtype=self.dtype)
 
     @property
-    def native(self) -> Any:
-        """The Dask array."""
-        return self.data
-
-    @property
     def stored_per_row(self) -> float:
         """Number of columns: nobody has counted the entries."""
         return self.shape[1]

@@ -134,11 +134,8 @@ class DeviceCSR:
     def like(self, matrix: sp.csr_array) -> "DeviceCSR":
         """A scipy matrix in the library, on the device and with the floating-point type of this one."""
         xp = array_api_compat.array_namespace(self.data)
-        types = (self.dtype, self.indices.dtype, self.indptr.dtype)
-        parts = (matrix.data, matrix.indices, matrix.indptr)
-        data, indices, indptr = (
-            xp.asarray(part, dtype=dtype, device=self.device) for part, dtype in zip(parts, types, strict=True)
-        )
+        parts = ((matrix.data, self.data), (matrix.indices, self.indices), (matrix.indptr, self.indptr))
+        data, indices, indptr = (xp.asarray(part, dtype=own.dtype, device=self.device) for part, own in parts)
         return DeviceCSR(data, indices, indptr, tuple(matrix.shape))
 
 

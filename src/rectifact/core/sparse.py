@@ -7,9 +7,7 @@ import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
-from rectifact.core.device_csr import DeviceCSR
-
-Array = Any
+from rectifact.core.device_csr import Array, DeviceCSR
 
 
 @dataclass(frozen=True, eq=False)

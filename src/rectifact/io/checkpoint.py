@@ -9,11 +9,10 @@ from time import perf_counter
 from typing import Any
 from zlib import crc32
 
-import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
-from rectifact.core.arrays import Array, to_like
+from rectifact.core.arrays import Array, is_array, to_like
 from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
 from rectifact.io.archive import read_archive, stored_fields, write_archive
@@ -165,7 +164,7 @@ def restored(saved: Any, like: Any) -> Any:
         import dask.array as da
 
         return da.from_array(saved, chunks=like.chunks)
-    return to_like(np.asarray(saved), like) if _is_array(like) and saved is not None else saved
+    return to_like(np.asarray(saved), like) if is_array(like) and saved is not None else saved
 
 
 def _plain(state: Any) -> Any:
@@ -173,10 +172,6 @@ def _plain(state: Any) -> Any:
     if is_dataclass(state) and not isinstance(state, type):
         return {name: _plain(part) for name, part in stored_fields(state).items()}
     return tuple(_plain(part) for part in state) if isinstance(state, tuple) else state
-
-
-def _is_array(value: Any) -> bool:
-    return bool(array_api_compat.is_array_api_obj(value)) and not isinstance(value, np.generic)
 
 
 def _identity(estimator: Any, data: tuple[Any, ...]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -184,7 +184,10 @@ def _read_npz(path: Path) -> NamedMatrix:
         archive = np.load(file, allow_pickle=False)
         if {"format", "shape", "data"} <= set(archive.files):
             file.seek(0)
-            return NamedMatrix(_read_sparse(file))
+            X = sp.load_npz(file)  # refuses objects
+            if X.format in {"csr", "csc", "bsr"}:
+                X.check_format(full_check=True)  # compiled code would follow an index that points outside
+            return NamedMatrix(X)
         return NamedMatrix(_only_matrix(path, archive))
 
 
@@ -206,13 +209,6 @@ def never_unpickled(path: Path) -> Iterator[None]:
             f"{str(path)!r} holds pickled Python objects, which are never loaded, as they can run any program.",
             "Save it as numbers: X.astype(float).",
         ) from error
-
-
-def _read_sparse(file: BinaryIO) -> Any:
-    X = sp.load_npz(file)  # refuses objects
-    if X.format in {"csr", "csc", "bsr"}:
-        X.check_format(full_check=True)  # compiled code would follow an index that points outside
-    return X
 
 
 def _only_matrix(path: Path, archive: Any) -> NDArray[Any]:

@@ -10,9 +10,10 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numba import config, get_num_threads, njit, prange, set_num_threads
+from numba import njit, prange
 
 from rectifact.core.arrays import Array
+from rectifact.core.threads import kernel_threads
 from rectifact.kernels.compiled_nmd import BLOCK, EXPONENT, FUSED, _load, _moments, _reduce
 from rectifact.kernels.truncated import LOG_ROOT_2PI
 
@@ -31,13 +32,8 @@ def nmd_newton(
     V = np.ascontiguousarray(A, dtype=np.float64)
     C = np.ascontiguousarray(B / sigma, dtype=np.float64)
     values = np.asarray(data, dtype=np.float64) / (1.0 if binary else sigma)
-    before = get_num_threads()
-    set_num_threads(max(1, min(n_jobs, config.NUMBA_NUM_THREADS)))
-    try:
-        with ONE_AT_A_TIME:
-            _newton(indptr, indices, values, C, bool(binary), V, likelihoods, iterations)
-    finally:
-        set_num_threads(before)
+    with kernel_threads(n_jobs), ONE_AT_A_TIME:
+        _newton(indptr, indices, values, C, bool(binary), V, likelihoods, iterations)
     A[:] = V
     if not binary:
         positive = np.concatenate([[0], np.cumsum(values > 0)])
