@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import scipy.special
 from numpy.typing import NDArray
 
-from rectifact.core.device_csr import DeviceCSR
+from rectifact.core.device_csr import DeviceCSR, on_host
 from rectifact.core.sparse import Shifted
 
 Array = Any
@@ -32,6 +32,11 @@ def _dense(array: Array) -> Array:
     if isinstance(array, DeviceCSR | Shifted):
         return array.data
     return np.empty(0) if sp.issparse(array) else array
+
+
+def is_array(value: Any) -> bool:
+    """Whether ``value`` is a dense array of any library, and not a single number of numpy."""
+    return bool(array_api_compat.is_array_api_obj(value)) and not isinstance(value, np.generic)
 
 
 def is_host(array: Array) -> bool:
@@ -60,13 +65,7 @@ def to_host(array: Array) -> Any:
     """``array`` as a numpy array, or as a scipy array if it is sparse; one that is already there is not copied."""
     if isinstance(array, DeviceCSR):
         return array.to_scipy()
-    if sp.issparse(array):
-        return array
-    if array_api_compat.is_cupy_array(array):
-        return array.get()
-    if array_api_compat.is_torch_array(array):
-        return array.detach().cpu().numpy()
-    return np.asarray(array)
+    return array if sp.issparse(array) else on_host(array)
 
 
 def to_csr(array: Array) -> sp.csr_array:

@@ -4,7 +4,8 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
+from operator import matmul, methodcaller
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,6 @@ class Chunks(Operand):
         return np.empty(0, dtype=self.dtype)
 
     @property
-    def native(self) -> Any:
-        """The Dask array."""
-        return self.data
-
-    @property
     def stored_per_row(self) -> float:
         """Number of columns: nobody has counted the entries."""
         return self.shape[1]
@@ -49,7 +45,7 @@ class Chunks(Operand):
         return self.total(_rmatmul, along=(left,))
 
     def __matmul__(self, right: Array) -> Array:
-        return self.map_rows(_matmul, right, columns=right.shape[1] if right.ndim == 2 else None)
+        return self.map_rows(matmul, right, columns=right.shape[1] if right.ndim == 2 else None)
 
     def pending(
         self, function: Callable[..., Any], *small: Any, along: Sequence[Array] = (), combine: Combine = add
@@ -92,7 +88,7 @@ class Chunks(Operand):
         dtype: Any = None,
     ) -> Array:
         """Lazy rows in the same chunks."""
-        return self._rows(_boxes(function, (self.data, *along), small), columns, dtype, _opened)
+        return self._rows(_boxes(function, (self.data, *along), small), columns, dtype, methodcaller("item"))
 
     def again(self) -> "Operand":
         """The same chunks, to be made again."""
@@ -119,7 +115,7 @@ class Chunks(Operand):
         rows = self._rows(boxes, columns, dtype, _first)
         sums = operand(boxes).pending(_rest_of_box)
         if keep:
-            rows, sums = _persisted(rows, sums)
+            rows, sums = self.keep(rows, sums)
         return rows, self.evaluate(sums)[0]
 
     def _rows(self, boxes: Array, columns: int | None, dtype: Any, item: Callable[..., Any]) -> Array:
@@ -142,7 +138,11 @@ class Chunks(Operand):
 
     def keep(self, *rows: Array) -> tuple[Array, ...]:
         """Lazy tall arrays computed and kept in the memory of the workers."""
-        return _persisted(*rows)
+        import dask
+
+        with _computing():
+            kept: tuple[Array, ...] = dask.persist(*rows)
+        return kept
 
     def gather(self, rows: Array) -> Array:
         """A lazy tall array, brought together on this machine."""
@@ -210,10 +210,6 @@ def _box(value: Any) -> NDArray[Any]:
     return box
 
 
-def _opened(box: NDArray[Any]) -> Any:
-    return box.item()
-
-
 def _first(box: NDArray[Any]) -> Any:
     return box.item()[0]
 
@@ -227,15 +223,9 @@ def _unchanged(boxes: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _combined(combine: Combine, boxes: Any, axis: Any, keepdims: bool) -> NDArray[Any]:
-    first, *others = _flat(boxes)
-    result = first.item()
-    for other in others:
-        result = combine(result, other.item())
-    return _box(result)
+    from dask.core import flatten
 
-
-def _flat(boxes: Any) -> list[NDArray[Any]]:
-    return [box for part in boxes for box in _flat(part)] if isinstance(boxes, list) else [boxes]
+    return _box(reduce(combine, (box.item() for box in flatten([boxes]))))
 
 
 def _sizes(X: Any, mask: NDArray[Any]) -> list[int]:
@@ -250,10 +240,6 @@ def _picked(array: Array, mask: Array, sizes: list[int]) -> Array:
 
 def _rows_where(rows: Any, mask: Any) -> Any:
     return rows[mask.ravel()]
-
-
-def _matmul(X: Any, right: Any) -> Any:
-    return X @ right
 
 
 def _rmatmul(X: Any, left: Any) -> Any:
@@ -274,27 +260,21 @@ def _recomputed(array: Array) -> Array:
     and of rechunked arrays are.
     """
     import dask.array
-    from dask._task_spec import TaskRef, convert_legacy_graph
 
-    graph = dict(array.__dask_graph__())
-    again = {key: task for key, task in graph.items() if isinstance(task, TaskRef)}  # in memory for good: a future
-    tasks = convert_legacy_graph({key: task for key, task in graph.items() if key not in again})
+    graph = array.__dask_graph__()
+    with dask.config.set({"optimization.fuse.active": True}):  # without it tasks may be of a form that is not renamed
+        tasks = array.__dask_optimize__(graph, array.__dask_keys__())
+    if not tasks:
+        return array  # in memory for good: only futures
     names = {key: _renamed(key) for key in tasks}
-    again |= {names[key]: task.substitute(names, key=names[key]) for key, task in tasks.items()}
-    name = array.name if (array.name, 0, 0) in again else _renamed(array.name)
-    return dask.array.Array(again, name, array.chunks, meta=array._meta)
+    again = {names[key]: task.substitute(names, key=names[key]) for key, task in tasks.items()}
+    futures = {key for task in tasks.values() for key in task.dependencies} - tasks.keys()
+    again |= {key: graph[key] for key in futures}
+    return dask.array.Array(again, _renamed(array.name), array.chunks, meta=array._meta)
 
 
 def _renamed(key: Any) -> Any:
     return (_renamed(key[0]), *key[1:]) if isinstance(key, tuple) else f"again-{key}"
-
-
-def _persisted(*arrays: Array) -> tuple[Array, ...]:
-    import dask
-
-    with _computing():
-        kept: tuple[Array, ...] = dask.persist(*arrays)
-    return kept
 
 
 def _computing() -> AbstractContextManager[Any]:

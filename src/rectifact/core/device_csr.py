@@ -115,9 +115,7 @@ class DeviceCSR:
     @cached_property
     def _ends(self) -> np.ndarray[Any, Any]:
         """Row pointers on the host, copied once; tiles are cut with them."""
-        pointers = self.indptr
-        host = pointers.get() if array_api_compat.is_cupy_array(pointers) else pointers.cpu().numpy()
-        return np.asarray(host)
+        return on_host(self.indptr)
 
     def dense(self, rows: slice) -> Array:
         """A range of rows as a dense array."""
@@ -130,19 +128,22 @@ class DeviceCSR:
 
     def to_scipy(self) -> sp.csr_array:
         """A copy on the host."""
-        parts = (self.data, self.indices, self.indptr)
-        on_host = (part.get() if array_api_compat.is_cupy_array(part) else part.cpu().numpy() for part in parts)
-        return sp.csr_array(tuple(on_host), shape=self.shape)
+        parts = tuple(on_host(part) for part in (self.data, self.indices, self.indptr))
+        return sp.csr_array(parts, shape=self.shape)
 
     def like(self, matrix: sp.csr_array) -> "DeviceCSR":
         """A scipy matrix in the library, on the device and with the floating-point type of this one."""
         xp = array_api_compat.array_namespace(self.data)
-        types = (self.dtype, self.indices.dtype, self.indptr.dtype)
-        parts = (matrix.data, matrix.indices, matrix.indptr)
-        data, indices, indptr = (
-            xp.asarray(part, dtype=dtype, device=self.device) for part, dtype in zip(parts, types, strict=True)
-        )
+        parts = ((matrix.data, self.data), (matrix.indices, self.indices), (matrix.indptr, self.indptr))
+        data, indices, indptr = (xp.asarray(part, dtype=own.dtype, device=self.device) for part, own in parts)
         return DeviceCSR(data, indices, indptr, tuple(matrix.shape))
+
+
+def on_host(array: Array) -> Any:
+    """A dense array of any library as a numpy array; one that is already there is not copied."""
+    if array_api_compat.is_cupy_array(array):
+        return array.get()
+    return np.asarray(array.detach().cpu() if array_api_compat.is_torch_array(array) else array)
 
 
 def is_native_sparse(X: Any) -> bool:

@@ -183,12 +183,10 @@ class Monitor:
             self.stop_reason = "loss_increased"
         elif self._stalls >= self.patience:
             self.stop_reason = "converged" if gap is None else "stalled"
-        if self.saved is not None and state is not None and self._goes_on():
+        goes_on = self.n_iter < self.max_iter and self.stop_reason in ("max_iter", "callback")
+        if self.saved is not None and state is not None and goes_on:
             at_once = self.stop_reason == "callback"
             self.saved.write(self.n_iter, self._stalls, self.history, state(), at_once)
-
-    def _goes_on(self) -> bool:
-        return self.n_iter < self.max_iter and self.stop_reason in ("max_iter", "callback")
 
 
 class LogProgress:

@@ -1,15 +1,13 @@
 """Matrices that may be sparse, on the host or on a device: their entries, and others like them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
-from rectifact.core.device_csr import DeviceCSR
-
-Array = Any
+from rectifact.core.device_csr import Array, DeviceCSR
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +79,7 @@ def with_entries(X: Array, values: Array) -> Array:
     [[5.0, 0.0], [0.0, 6.0]]
     """
     if isinstance(X, DeviceCSR):
-        return DeviceCSR(values, X.indices, X.indptr, X.shape)
+        return replace(X, data=values)
     return sp.csr_array((values, X.indices, X.indptr), shape=X.shape) if sp.issparse(X) else values
 
 
@@ -93,11 +91,7 @@ def divide_rows(X: Array, divisors: Array) -> Array:
     >>> divide_rows(np.array([[2.0, 4.0], [3.0, 6.0]]), np.array([[2.0], [3.0]])).tolist()
     [[1.0, 2.0], [1.0, 2.0]]
     """
-    if isinstance(X, DeviceCSR):
-        return with_entries(X, X.data / divisors[X.rows(), 0])
-    if sp.issparse(X):
-        return with_entries(X, X.data / np.repeat(divisors[:, 0], np.diff(X.indptr)))
-    return X / divisors
+    return with_entries(X, X.data / divisors[stored_rows(X), 0]) if is_sparse(X) else X / divisors
 
 
 def stored_rows(X: Array) -> Array:

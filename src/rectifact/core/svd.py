@@ -13,6 +13,8 @@ from rectifact.core.linalg import MOST_GRAM_FEATURES, merge_roots, root, squared
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import Shifted, gram, is_sparse
 
+OVERSAMPLE = 8
+
 
 class SVD(NamedTuple):
     """Truncated singular value decomposition ``U @ diag(s) @ Vt``, singular values descending."""
@@ -95,13 +97,11 @@ def lanczos_svd(X: Any, rank: int, *, start: SVD | None = None, tol: float = 0.0
     if rank >= min(n, d):  # Lanczos needs room to move
         dense = X @ np.eye(d, dtype=X.dtype) if d <= n else (X.T @ np.eye(n, dtype=X.dtype)).T
         return SVD(*np.linalg.svd(dense, full_matrices=False))
-    random = np.random.default_rng(seed).standard_normal(min(n, d)).astype(X.dtype)
-    v0 = random
-    if start is not None:
-        v0 = start.U @ start.s if n < d else start.s @ start.Vt  # every wanted direction is in it
-        if not np.any(X.T @ v0 if n < d else X @ v0):  # but X may have turned away from all of them
-            v0 = random
-    if not np.any(X.T @ v0 if n < d else X @ v0):
+    starts = [np.random.default_rng(seed).standard_normal(min(n, d)).astype(X.dtype)]
+    if start is not None:  # every wanted direction is in it, but X may have turned away from all of them
+        starts.insert(0, start.U @ start.s if n < d else start.s @ start.Vt)
+    v0 = next((v for v in starts if np.any(X.T @ v if n < d else X @ v)), None)
+    if v0 is None:
         return SVD(np.eye(n, rank, dtype=X.dtype), np.zeros(rank, dtype=X.dtype), np.eye(rank, d, dtype=X.dtype))
     try:
         U, s, Vt = svds(_as_operator(X) if isinstance(X, Shifted) else X, k=rank, v0=v0, tol=tol)
@@ -123,7 +123,7 @@ def subspace_svd(
     start: SVD | None = None,
     n_iter: int = 4,
     tol: float = 0.0,
-    oversample: int = 8,
+    oversample: int = OVERSAMPLE,
     seed: int = 0,
 ) -> SVD:
     """Leading ``rank`` singular triplets by block subspace iteration, on any device.
@@ -168,17 +168,15 @@ def subspace_svd(
     return _unfolded(last, rank)
 
 
-def _chunked_svd(
-    X: Operand, rank: int, *, n_iter: int, tol: float, oversample: int = 8, seed: int = 0
-) -> tuple[SVD, float]:
+def _chunked_svd(X: Operand, rank: int, n_iter: int, tol: float, seed: int) -> tuple[SVD, float]:
     """Block iteration on chunks, one computation per round.
 
     With few features all rounds but the last take ``X'X``, which is made once. The last one reads X: singular values
     below ``1e-8`` of the first are lost in ``X'X``, and they say which rank the data has.
     """
-    V = _first_columns(X.shape, rank + oversample, X.like, seed)
+    V = _first_columns(X.shape, rank + OVERSAMPLE, X.like, seed)
     if X.shape[1] <= MOST_GRAM_FEATURES:
-        V, _ = _block_iteration(partial(_gram_round, X.total(_gram)), V, n_iter, tol)
+        V, _ = _block_iteration(partial(_gram_round, X.total(gram)), V, n_iter, tol)
         n_iter = 1
     _, last = _block_iteration(partial(_chunked_round, X), V, n_iter, tol)
     return _unfolded(last, rank), last.squared
@@ -239,10 +237,6 @@ def _products_and_root(rows: NDArray[Any], V: NDArray[Any]) -> tuple[NDArray[Any
 
 def _merge(one: Any, other: Any) -> Any:
     return one[0] + other[0], merge_roots(one[1], other[1]), one[2] + other[2]
-
-
-def _gram(rows: NDArray[Any]) -> NDArray[Any]:
-    return rows.T @ rows
 
 
 def mapped_svd(X: Operand, make: Callable[..., Any], *small: Any, rank: int, seed: int = 0) -> SVD:

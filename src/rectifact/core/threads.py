@@ -6,7 +6,7 @@ the run time on quiet cores and fifty times on busy ones were measured for a gra
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 
 from threadpoolctl import ThreadpoolController
 
@@ -31,13 +31,17 @@ def small_products(multiplications: float) -> AbstractContextManager[object]:
 
 
 @contextmanager
-def single_thread() -> Iterator[None]:
-    """Keep compiled kernels that this Python thread calls to one thread; other threads are not affected."""
+def kernel_threads(most: int) -> Iterator[None]:
+    """Threads of compiled kernels that this Python thread calls, at least 1; other Python threads are not affected."""
     import numba
 
     before = numba.get_num_threads()
-    numba.set_num_threads(1)
+    numba.set_num_threads(max(1, min(most, numba.config.NUMBA_NUM_THREADS)))
     try:
         yield
     finally:
         numba.set_num_threads(before)
+
+
+single_thread = partial(kernel_threads, 1)
+"""Keep compiled kernels that this Python thread calls to one thread."""

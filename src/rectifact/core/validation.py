@@ -157,7 +157,7 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
             f"{error}. X holds text where numbers are expected.", "Drop such columns, or encode them first."
         ) from error
     if sp.issparse(checked):
-        return _canonical(checked)
+        return canonical(checked)
     single = nw.dependencies.is_into_dataframe(X) and {*nw.from_native(X).schema.values()} == {nw.Float32()}
     return checked.astype(np.float32) if single else checked  # scikit-learn widens frames of other libraries
 
@@ -196,7 +196,8 @@ def check_not_empty(shape: tuple[int, ...]) -> None:
             )
 
 
-def _canonical(checked: Any) -> sp.csr_array:
+def canonical(checked: Any) -> sp.csr_array:
+    """A sparse matrix as a CSR array with sorted, distinct indices; the input is never changed."""
     csr = sp.csr_array(checked)
     if not csr.has_canonical_format:
         csr = csr.copy()  # it may share memory with the caller's matrix
@@ -280,7 +281,7 @@ def _map_chunks(X: Array, function: Callable[..., Any], *small: Any) -> Array:
 
 def _floats(chunk: Any, dtype: Any, sparse_chunks: bool) -> Any:
     if sp.issparse(chunk):
-        return _canonical(chunk.astype(dtype)) if sparse_chunks else chunk.toarray().astype(dtype, copy=False)
+        return canonical(chunk.astype(dtype)) if sparse_chunks else chunk.toarray().astype(dtype, copy=False)
     return np.asarray(chunk, dtype=dtype)
 
 

@@ -17,13 +17,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import array_api_compat
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from rectifact.core.arrays import to_host
+from rectifact.core.arrays import is_array, to_host
 from rectifact.core.device_csr import canonical_csr, is_native_sparse
 from rectifact.core.errors import InputError
 from rectifact.io.files import atomic_path, reading
@@ -121,10 +120,14 @@ def _encode(value: Any, arrays: dict[str, Any], names: Mapping[type, str], where
         return float(value) if np.isfinite(value) else {KIND: "float", "text": str(float(value))}
     if isinstance(value, np.integer | np.bool_):
         return value.item()
-    if (text := _as_text(value)) is not None:
-        return text
+    if isinstance(value, np.datetime64 | date):
+        return {KIND: "date", "text": pd.Timestamp(value).isoformat()}
+    if isinstance(value, np.timedelta64 | timedelta):
+        return {KIND: "duration", "text": pd.Timedelta(value).isoformat()}
+    if isinstance(value, Decimal):
+        return {KIND: "decimal", "text": str(value)}
     if type(value) in names:
-        fields = {key: encode(part, f".{key}") for key, part in _fields(value).items()}
+        fields = {key: encode(part, f".{key}") for key, part in stored_fields(value).items()}
         return {KIND: "object", "class": names[type(value)], "fields": fields}
     if isinstance(value, tuple | list):
         parts = [encode(part, f"[{i}]") for i, part in enumerate(value)]
@@ -140,22 +143,14 @@ def _encode(value: Any, arrays: dict[str, Any], names: Mapping[type, str], where
     if isinstance(value, np.ndarray) and value.dtype.kind in "OT":
         parts = [encode(part, f"[{i}]") for i, part in enumerate(value.ravel().tolist())]
         return {KIND: "objects", "shape": list(value.shape), "values": parts}
-    if array_api_compat.is_array_api_obj(value) and not isinstance(value, np.generic):
+    if is_array(value):
         return {KIND: "array", "name": _array(to_host(value), arrays)}
     what = f"{where} is of type {type(value).__name__}, which cannot be saved."
     raise InputError(what, "Convert it to text, or leave it out.")
 
 
-def _as_text(value: Any) -> dict[str, str] | None:
-    """Dates, durations and decimal numbers, which JSON does not have."""
-    if isinstance(value, np.datetime64 | date):
-        return {KIND: "date", "text": pd.Timestamp(value).isoformat()}
-    if isinstance(value, np.timedelta64 | timedelta):
-        return {KIND: "duration", "text": pd.Timedelta(value).isoformat()}
-    return {KIND: "decimal", "text": str(value)} if isinstance(value, Decimal) else None
-
-
-def _fields(value: Any) -> dict[str, Any]:
+def stored_fields(value: Any) -> dict[str, Any]:
+    """Attributes of an estimator, or fields of a dataclass."""
     if isinstance(value, BaseEstimator):
         return vars(value)
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
@@ -188,16 +183,16 @@ class _Decoder:
             return tree
         kind = tree.get(KIND)
         if kind in TEXTS:
-            return TEXTS[kind](_text(tree["text"]))
+            return TEXTS[kind](_checked(tree["text"], str, "text"))
         if kind == "tuple":
-            return tuple(decode(_list(tree["parts"])))
+            return tuple(decode(_checked(tree["parts"], list, "list")))
         if kind == "dict":
             return {decode(key): decode(part) for key, part in tree["pairs"]}
         if kind == "array":
             return self._read(tree["name"])
         if kind == "objects":
             made = np.empty(len(tree["values"]), dtype=object)
-            made[:] = decode(_list(tree["values"]))
+            made[:] = decode(_checked(tree["values"], list, "list"))
             return made.reshape(tree["shape"])
         if kind == "csr":
             parts = tuple(self._read(tree[name]) for name in ("data", "indices", "indptr"))
@@ -211,17 +206,23 @@ class _Decoder:
 
     def _read(self, name: str) -> Any:
         """An array of the size of its member: numpy would allocate whatever the header claims."""
-        member = f"{_text(name)}.npy"
+        member = f"{_checked(name, str, 'text')}.npy"
         self.unread.remove(member)
         with self.archive.open(member) as file:
-            if np.lib.format.read_magic(file) != (1, 0):
-                raise ValueError(f"{member} has another version of numpy's format")
-            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+            shape, dtype = array_header(file, member)
             size = self.archive.getinfo(member).file_size - file.tell()
             if not dtype.hasobject and (not dtype.itemsize or math.prod(shape) * dtype.itemsize != size):
                 raise ValueError(f"{member} holds {size} bytes, which do not make a {dtype} array of shape {shape}")
         with self.archive.open(member) as file:  # opened again: seeking back may switch off the checksum
             return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def array_header(file: Any, member: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of an array in an archive, whose numbers are not read."""
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError(f"{member} has another version of numpy's format")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    return shape, dtype
 
 
 def _make(kind: type, fields: dict[str, Any]) -> Any:
@@ -240,13 +241,7 @@ def _make(kind: type, fields: dict[str, Any]) -> Any:
     return made
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"text expected, not {type(value).__name__}")
-    return value
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError(f"list expected, not {type(value).__name__}")
+def _checked(value: Any, kind: type, name: str) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} expected, not {type(value).__name__}")
     return value

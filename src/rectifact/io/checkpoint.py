@@ -3,20 +3,19 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 from zlib import crc32
 
-import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
-from rectifact.core.arrays import Array, to_like
+from rectifact.core.arrays import Array, is_array, to_like
 from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
-from rectifact.io.archive import read_archive, write_archive
+from rectifact.io.archive import read_archive, stored_fields, write_archive
 from rectifact.io.files import atomic_path, reading
 
 DESCRIPTION = "fit.json"
@@ -157,7 +156,7 @@ def _clear(folder: Path, pattern: str) -> None:
 def restored(saved: Any, like: Any) -> Any:
     """A saved state in the form of ``like``: dataclasses and tuples of its types, arrays of its library and device."""
     if is_dataclass(like) and not isinstance(like, type):
-        return replace(like, **{name: restored(saved[name], part) for name, part in _parts(like).items()})
+        return replace(like, **{name: restored(saved[name], part) for name, part in stored_fields(like).items()})
     if isinstance(like, tuple) and isinstance(saved, list | tuple):
         parts = [restored(part, other) for part, other in zip(saved, like, strict=True)]
         return type(like)(*parts) if hasattr(like, "_fields") else tuple(parts)
@@ -165,22 +164,14 @@ def restored(saved: Any, like: Any) -> Any:
         import dask.array as da
 
         return da.from_array(saved, chunks=like.chunks)
-    return to_like(np.asarray(saved), like) if _is_array(like) and saved is not None else saved
+    return to_like(np.asarray(saved), like) if is_array(like) and saved is not None else saved
 
 
 def _plain(state: Any) -> Any:
     """Dataclasses as dicts of their fields, which hold arrays, numbers, tuples and further dataclasses."""
     if is_dataclass(state) and not isinstance(state, type):
-        return {name: _plain(part) for name, part in _parts(state).items()}
+        return {name: _plain(part) for name, part in stored_fields(state).items()}
     return tuple(_plain(part) for part in state) if isinstance(state, tuple) else state
-
-
-def _parts(value: Any) -> dict[str, Any]:
-    return {part.name: getattr(value, part.name) for part in fields(value)}
-
-
-def _is_array(value: Any) -> bool:
-    return bool(array_api_compat.is_array_api_obj(value)) and not isinstance(value, np.generic)
 
 
 def _identity(estimator: Any, data: tuple[Any, ...]) -> dict[str, Any]:

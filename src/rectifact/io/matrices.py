@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from pyarrow import csv, parquet
 
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError
-from rectifact.core.validation import check_not_empty
+from rectifact.core.validation import canonical, check_not_empty
 from rectifact.io.files import reading
 from rectifact.io.matrix_market import read_matrix_market
 from rectifact.io.tables import (
@@ -146,11 +146,7 @@ def _floats(path: Path, X: Any) -> Array:
     check_numbers(path, X.shape, X.dtype)
     check_not_empty(X.shape)
     X = X.astype(np.float32 if is_single(X.dtype) else np.float64, copy=False)
-    if not sp.issparse(X):
-        return X
-    csr = sp.csr_array(X)
-    csr.sum_duplicates()
-    return csr
+    return canonical(X) if sp.issparse(X) else X
 
 
 def is_single(dtype: np.dtype[Any]) -> bool:
@@ -188,7 +184,10 @@ def _read_npz(path: Path) -> NamedMatrix:
         archive = np.load(file, allow_pickle=False)
         if {"format", "shape", "data"} <= set(archive.files):
             file.seek(0)
-            return NamedMatrix(_read_sparse(file))
+            X = sp.load_npz(file)  # refuses objects
+            if X.format in {"csr", "csc", "bsr"}:
+                X.check_format(full_check=True)  # compiled code would follow an index that points outside
+            return NamedMatrix(X)
         return NamedMatrix(_only_matrix(path, archive))
 
 
@@ -210,13 +209,6 @@ def never_unpickled(path: Path) -> Iterator[None]:
             f"{str(path)!r} holds pickled Python objects, which are never loaded, as they can run any program.",
             "Save it as numbers: X.astype(float).",
         ) from error
-
-
-def _read_sparse(file: BinaryIO) -> Any:
-    X = sp.load_npz(file)  # refuses objects
-    if X.format in {"csr", "csc", "bsr"}:
-        X.check_format(full_check=True)  # compiled code would follow an index that points outside
-    return X
 
 
 def _only_matrix(path: Path, archive: Any) -> NDArray[Any]:
@@ -303,14 +295,10 @@ def from_table(path: Path, table: pa.Table, index: list[str], columns: list[str]
 
 
 def row_names(path: Path, table: pa.Table) -> NDArray[np.str_]:
-    """Names of rows, from the columns that hold them."""
-    return _names(path, "row", _joined(table.columns))
-
-
-def _joined(columns: list[pa.ChunkedArray]) -> list[str]:
-    """One text per row; slashes separate the levels of an index."""
-    texts = [pc.fill_null(column.cast(pa.large_string()), "") for column in columns]
-    return pc.binary_join_element_wise(*texts, pa.scalar(" / ", pa.large_string())).to_pylist()
+    """Names of rows, from the columns that hold them; slashes separate the levels of an index."""
+    texts = [pc.fill_null(column.cast(pa.large_string()), "") for column in table.columns]
+    joined = pc.binary_join_element_wise(*texts, pa.scalar(" / ", pa.large_string()))
+    return _names(path, "row", joined.to_pylist())
 
 
 def _names(path: Path, what: str, texts: Sequence[str]) -> NDArray[np.str_]:

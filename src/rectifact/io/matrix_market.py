@@ -78,9 +78,8 @@ def _dense(file: TextIO, n_rows: int, n_columns: int, symmetry: str) -> NDArray[
     """A matrix from its values, column by column; for a symmetric matrix only the lower triangle is given."""
     if symmetry == "general":
         return _values(file, np.float64, n_rows * n_columns).reshape(n_columns, n_rows).T
-    above = 1 if symmetry == "skew-symmetric" else 0
     X = np.zeros((n_rows, n_rows))
-    column, row = np.triu_indices(n_rows, above)
+    column, row = np.triu_indices(n_rows, 1 if symmetry == "skew-symmetric" else 0)
     X[row, column] = _values(file, np.float64, len(row))
     X[column, row] = SIGNS[symmetry] * X[row, column]
     return X

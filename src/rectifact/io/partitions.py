@@ -1,6 +1,5 @@
 """A matrix in a folder, with some rows in each file: headers are read at once, numbers where they are needed."""
 
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ from pyarrow import parquet
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError
 from rectifact.core.validation import check_not_empty
+from rectifact.io.archive import array_header
 from rectifact.io.files import natural, reading
 from rectifact.io.matrices import (
     check_numbers,
@@ -245,16 +245,10 @@ def _look_at_npz(path: Path) -> Header:
                     "Save it with save_npz, or all files as .npy.",
                 )
             shape = tuple(int(size) for size in archive["shape"])
-        dtype = _type_in_archive(path, "data.npy")
+            with archive.zip.open("data.npy") as data:
+                _, dtype = array_header(data, "data.npy")
         check_numbers(path, shape, dtype)
         return Header(path, (shape[0], shape[1]), is_single(dtype), sizes=(shape[0],))
-
-
-def _type_in_archive(path: Path, member: str) -> np.dtype[Any]:
-    with zipfile.ZipFile(path) as archive, archive.open(member) as file:
-        if np.lib.format.read_magic(file) != (1, 0):
-            raise ValueError(f"{member} has another version of numpy's format")
-        return np.lib.format.read_array_header_1_0(file)[2]
 
 
 def _read_npz(header: Header, _: Any, dtype: np.dtype[Any]) -> Any:

@@ -20,21 +20,6 @@ from rectifact.core.rectify import relu
 from rectifact.core.sparse import dense_rows
 from rectifact.kernels import reference
 
-__all__ = [
-    "column_sums",
-    "crowd_counts",
-    "crowd_posteriors",
-    "hals_sweep",
-    "nmd_e_step",
-    "nmd_form",
-    "nmd_nearest",
-    "nmd_newton",
-    "nmd_repeated",
-    "nmd_sweep",
-    "relu_columns",
-    "sparse_times",
-]
-
 MOST_FUSED_RANK = 128
 """Ranks up to which tiles of the factors fit on the chip."""
 

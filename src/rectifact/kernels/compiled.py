@@ -1,12 +1,12 @@
 """The kernels in numba, with the names and arguments of ``reference``; cached on disk after the first compilation."""
 
-from math import factorial
 from typing import Any
 
 import numpy as np
 from numba import get_num_threads, njit, prange
 
 from rectifact.core.arrays import Array
+from rectifact.kernels.compiled_nmd import EXPONENT, LOG2_E, _series
 
 HALS_ROWS = 64
 
@@ -74,21 +74,7 @@ _plain_times = njit(nogil=True, cache=True)(_times)
 TILE = 128  # tasks whose numbers stay in the first cache
 PART = 32 * TILE  # tasks that one thread takes at once
 FEW_CLASSES = 4
-LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
-C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1 / factorial(k) for k in range(2, 14))
-
-
-@njit(inline="always")
-def _exp_parts(x: float) -> tuple[float, float]:
-    """``p, n`` with ``exp(x) = p 2^n``: a Taylor series, whose remainder is below rounding for |r| < ln(2) / 2.
-
-    It is written out so that loops over it are vectorised; calls of exp would not be.
-    """
-    n = np.floor(x * LOG2_E + 0.5)
-    r = (x - n * LN2_HIGH) - n * LN2_LOW
-    p = ((((C13 * r + C12) * r + C11) * r + C10) * r + C9) * r + C8
-    p = ((((((p * r + C7) * r + C6) * r + C5) * r + C4) * r + C3) * r + C2) * r + 1.0
-    return p * r + 1.0, n
+LN2_HIGH, LN2_LOW = EXPONENT[:2]
 
 
 def column_sums(P: Array) -> Array:
@@ -156,8 +142,10 @@ def _posteriors(
                     odds[base + c] -= top
                 evidence[part] += top
             used = (stop - tile) * n_classes
-            for j in range(used):
-                odds[j], n = _exp_parts(max(odds[j], -700.0))
+            for j in range(used):  # a series times 2^n, because loops over calls of exp are not vectorised
+                x = max(odds[j], -700.0)
+                n = np.floor(x * LOG2_E + 0.5)
+                odds[j] = _series((x - n * LN2_HIGH) - n * LN2_LOW)
                 bits[j] = (np.int64(n) + 1023) << 52  # the bits of 2^n
             for j in range(used):
                 odds[j] *= powers[j]

@@ -7,42 +7,33 @@ its negative Hessian is :math:`C\, diag(w)\, C^T` with w = h d where truncated, 
 
 from math import log
 from threading import Lock
+from typing import Any
 
 import numpy as np
-from numba import config, get_num_threads, njit, prange, set_num_threads
+from numba import njit, prange
 
 from rectifact.core.arrays import Array
-from rectifact.kernels.compiled_nmd import BLOCK, FUSED, _moments, _reduce
-from rectifact.kernels.truncated import FAR, LOG_ROOT_2PI
+from rectifact.core.threads import kernel_threads
+from rectifact.kernels.compiled_nmd import BLOCK, EXPONENT, FUSED, _load, _moments, _reduce
+from rectifact.kernels.truncated import LOG_ROOT_2PI
+
+TOLERANCE, MOST_STEPS = 1e-2, 100
+"""As in ``reference``: a row stops after the step whose Newton decrement is smaller, or after so many."""
 
 ONE_AT_A_TIME = Lock()
 """The method has threads of its own, which several Python threads, such as those of Dask, must not enter together."""
 
 
 def nmd_newton(
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    B: Array,
-    sigma: float,
-    binary: bool,
-    A: Array,
-    n_jobs: int = 1,
-    tolerance: float = 1e-2,
-    max_iter: int = 100,
+    indptr: Array, indices: Array, data: Array, B: Array, sigma: float, binary: bool, A: Array, n_jobs: int = 1
 ) -> tuple[Array, Array]:
     """As in ``reference``; always in double precision."""
     likelihoods, iterations = np.empty(len(A)), np.empty(len(A), np.int64)
     V = np.ascontiguousarray(A, dtype=np.float64)
     C = np.ascontiguousarray(B / sigma, dtype=np.float64)
     values = np.asarray(data, dtype=np.float64) / (1.0 if binary else sigma)
-    before = get_num_threads()
-    set_num_threads(max(1, min(n_jobs, config.NUMBA_NUM_THREADS)))
-    try:
-        with ONE_AT_A_TIME:
-            _newton(indptr, indices, values, C, bool(binary), V, tolerance, max_iter, likelihoods, iterations)
-    finally:
-        set_num_threads(before)
+    with kernel_threads(n_jobs), ONE_AT_A_TIME:
+        _newton(indptr, indices, values, C, bool(binary), V, likelihoods, iterations)
     A[:] = V
     if not binary:
         positive = np.concatenate([[0], np.cumsum(values > 0)])
@@ -98,18 +89,17 @@ def _solve(H: Array, ridge: float, L: Array, g: Array, p: Array) -> bool:
     """Solve ``(H + ridge I) p = g`` by Cholesky; False if it breaks down."""
     r = len(g)
     for i in range(r):
-        for k in range(i + 1):
+        for k in range(i):
             total = H[i, k]
-            if i == k:
-                total += ridge
             for q in range(k):
                 total -= L[i, q] * L[k, q]
-            if i == k:
-                if not total > 0.0:
-                    return False
-                L[i, i] = np.sqrt(total)
-            else:
-                L[i, k] = total / L[k, k]
+            L[i, k] = total / L[k, k]
+        total = H[i, i] + ridge
+        for q in range(i):
+            total -= L[i, q] * L[i, q]
+        if not total > 0.0:
+            return False
+        L[i, i] = np.sqrt(total)
     for i in range(r):
         total = g[i]
         for q in range(i):
@@ -124,33 +114,20 @@ def _solve(H: Array, ridge: float, L: Array, g: Array, p: Array) -> bool:
 
 
 @njit(error_model="numpy")
-def _evaluate(
-    a: Array,
-    places: Array,
-    values: Array,
-    binary: bool,
-    w: Array,
-    bits: Array,
-    powers: Array,
-    factors: Array,
-    g: Array,
-    weights: Array,
-) -> float:
+def _evaluate(a: Array, places: Array, values: Array, binary: bool, scratch: Any, g: Array, weights: Array) -> float:
     """Log-likelihood, gradient and weights at a = theta / sigma."""
+    w, bits, powers, factors = scratch
     total, d = 0.0, len(a)
     k = 0
     for block in range(0, d, BLOCK):
         used = min(BLOCK, d - block)
-        for j in range(used):
-            w[j] = a[block + j]
-        for j in range(used, BLOCK):
-            w[j] = -FAR
+        _load(w, a[block : block + used], 1.0)
         begin = k
         while k < len(places) and places[k] < block + BLOCK:
             if binary and values[k] > 0:
                 w[places[k] - block] = -w[places[k] - block]
             k += 1
-        _moments(w, bits, powers)
+        _moments(w, bits, powers, EXPONENT)
         for j in range(used):
             g[block + j] = -w[j + BLOCK]
         for j in range(used):
@@ -182,8 +159,6 @@ def _newton(
     C: Array,
     binary: bool,
     V: Array,
-    tolerance: float,
-    max_iter: int,
     likelihoods: Array,
     iterations: Array,
 ) -> None:
@@ -191,28 +166,24 @@ def _newton(
     n, (r, d) = len(V), C.shape
     n_parts = (n + 15) // 16
     for part in prange(n_parts):
-        w, factors, powers = np.empty(4 * BLOCK), np.empty(BLOCK), np.empty(BLOCK)
-        bits = powers.view(np.int64)
+        powers = np.empty(BLOCK)
+        scratch = np.empty(4 * BLOCK), powers.view(np.int64), powers, np.empty(BLOCK)
         a, trial, move, g, weights = np.empty(d), np.empty(d), np.empty(d), np.empty(d), np.empty(d)
         slope, p, H, L, left = np.empty(r), np.empty(r), np.empty((r, r)), np.empty((r, r)), np.empty((r, d))
         for i in range(part * 16, min(n, part * 16 + 16)):
             places, values = indices[indptr[i] : indptr[i + 1]], scaled[indptr[i] : indptr[i + 1]]
             _combine(C, V[i], a)
-            value = _evaluate(a, places, values, binary, w, bits, powers, factors, g, weights)
-            for step in range(max_iter):
+            value = _evaluate(a, places, values, binary, scratch, g, weights)
+            for step in range(MOST_STEPS):
                 iterations[i] = step + 1
                 _dots(C, g, slope)
                 _hessian(C, weights, left, H)
-                trace = 0.0
-                for k in range(r):
-                    trace += H[k, k]
-                ridge = 1e-13 * trace + 1e-200
-                solved = _solve(H, ridge, L, slope, p)
-                for _ in range(20):
+                ridge = 1e-13 * np.trace(H) + 1e-200
+                for _ in range(21):
+                    solved = _solve(H, ridge, L, slope, p)
                     if solved:
                         break
                     ridge *= 100.0
-                    solved = _solve(H, ridge, L, slope, p)
                 if not solved:  # no direction to follow: the row stays where it is
                     break
                 decrement = 0.0
@@ -223,7 +194,7 @@ def _newton(
                 while size > 1e-9:
                     for j in range(d):
                         trial[j] = a[j] + size * move[j]
-                    new = _evaluate(trial, places, values, binary, w, bits, powers, factors, g, weights)
+                    new = _evaluate(trial, places, values, binary, scratch, g, weights)
                     if new >= value + 1e-4 * size * decrement or (
                         decrement < 1e-8 and new >= value - 1e-12 * abs(value)
                     ):
@@ -232,10 +203,8 @@ def _newton(
                 if size <= 1e-9:
                     break
                 value = new
-                for k in range(r):
-                    V[i, k] += size * p[k]
-                for j in range(d):
-                    a[j] = trial[j]
-                if decrement < tolerance * tolerance:  # the step just taken has squared it
+                V[i] += size * p
+                a[:] = trial
+                if decrement < TOLERANCE * TOLERANCE:  # the step just taken has squared it
                     break
             likelihoods[i] = value

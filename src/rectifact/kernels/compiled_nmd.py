@@ -31,20 +31,13 @@ def _fit(t: Any) -> Any:
     """P(t) = (a + 4) u(a), t = (a - 4) / (a + 4)."""
 
 
-def _exponent(x: Any) -> Any:
-    """Ln 2 in two parts (the first of few bits), bias of the exponent, 2^(bits of the mantissa), where phi is 0."""
-
-
-def _bits(powers: Any) -> Any:
-    """View as integers of the same width."""
-
-
 E = tuple(1 / factorial(k) for k in range(14))
 E_ = tuple(np.float32(e) for e in E)
 P = tuple(np.float64(c) for c in COEFFICIENTS)
 P_ = tuple(np.float32(c) for c in COEFFICIENTS_SINGLE)
 EXPONENT = tuple(np.float64(v) for v in (6.93147180369123816490e-01, 1.90821492927058770002e-10, 1023, 2.0**52, 40))
 EXPONENT_ = tuple(np.float32(v) for v in (0.693359375, -2.12194440e-4, 127, 2.0**23, 14))
+"""Ln 2 in two parts (the first of few bits), bias of the exponent, 2^(bits of the mantissa), where phi is 0."""
 
 
 @overload(_series, inline="always")
@@ -78,28 +71,6 @@ def _fit_of(t: Any) -> Any:
     return double if t == types.float64 else single
 
 
-@overload(_exponent, inline="always")
-def _exponent_of(x: Any) -> Any:
-    def double(x: Any) -> Any:
-        return EXPONENT
-
-    def single(x: Any) -> Any:
-        return EXPONENT_
-
-    return double if x == types.float64 else single
-
-
-@overload(_bits, inline="always")
-def _bits_of(powers: Any) -> Any:
-    def double(powers: Any) -> Any:
-        return powers.view(np.int64)
-
-    def single(powers: Any) -> Any:
-        return powers.view(np.int32)
-
-    return double if powers.dtype == types.float64 else single
-
-
 @njit(fastmath=True)
 def _reduce(w: Array, factors: Array) -> Any:
     """Sums of log Phi(-a), of a h and of a h (1 + a d) over the entries that ``_moments`` filled in.
@@ -116,11 +87,11 @@ def _reduce(w: Array, factors: Array) -> Any:
     for j in range(BLOCK):
         code = np.float64(w[j + 3 * BLOCK])
         factors[j] = code if code > 0.0 else 1.0 + code
-    _fold(factors, BLOCK // 2)
-    _fold(factors, BLOCK // 4)
-    _fold(factors, BLOCK // 8)
-    _fold(factors, BLOCK // 16)
-    _fold(factors, BLOCK // 32)  # products of 32, of which none is below 1e-9^32
+    half = BLOCK // 2
+    while half >= BLOCK // 32:  # down to products of 32, of which none is below 1e-9^32
+        for j in range(half):
+            factors[j] *= factors[j + half]
+        half //= 2
     logs, product = 0.0, 1.0
     for j in range(BLOCK // 32):  # as a rule a single logarithm for all
         if factors[j] > 1e-16:
@@ -130,26 +101,20 @@ def _reduce(w: Array, factors: Array) -> Any:
     return logs + np.log(product) - 0.5 * squares, first, second
 
 
-@njit(inline="always")
-def _fold(factors: Array, half: int) -> None:
-    for j in range(half):
-        factors[j] *= factors[j + half]
-
-
 @njit(fastmath=FUSED, error_model="numpy")
-def _moments(w: Array, bits: Array, powers: Array) -> None:
+def _moments(w: Array, bits: Array, powers: Array, exponent: Any) -> None:
     """From a in w[:BLOCK]: h, d = h - a and a code of Phi(-a), in the three stretches of w that follow.
 
     The code is Phi(-a) exp(a^2 / 2) for a >= 0 and -Phi(a) for a < 0: bounded, and exact where Phi(-a) is near 1.
     Beyond a = 4e8 it stays at 1e-9, where its logarithm is lost in a^2 / 2. ``bits`` and ``powers`` are one scratch
-    array, as integers and as numbers. Constants have the precision of w: one float64 literal would widen the
-    whole loop.
+    array, as integers and as numbers. Constants have the precision of w, as ``exponent`` does: one float64 literal
+    would widen the whole loop.
     """
     real = w.dtype.type
     one, half, zero, grid, cell = real(1), real(0.5), real(0), real(16), real(1 / 16)
     shift, twice = real(SHIFT), real(2 * SHIFT)
     scale, least, log2_e = real(1 / ROOT_2PI), real(1e-9), real(LOG2_E)
-    ln2_high, ln2_low, bias, step, far = _exponent(half)
+    ln2_high, ln2_low, bias, step, far = exponent
     for j in range(BLOCK):  # exp(-a^2 / 2) as mantissa and bits of the power of 2
         b = min(abs(w[j]), far)
         high = np.floor(grid * b + half) * cell  # few bits: its square is exact
@@ -192,19 +157,21 @@ def nmd_e_step(
     indptr: Array, indices: Array, data: Array, theta: Array, sigma: float, binary: bool, z: Array
 ) -> tuple[float, float, float]:
     """As in ``reference``."""
-    return _e_step(indptr, indices, data, theta, float(sigma), bool(binary), z)
+    single = theta.dtype == np.float32
+    powers, exponent = np.empty(BLOCK, theta.dtype), EXPONENT_ if single else EXPONENT
+    scratch = powers.view(np.int32 if single else np.int64), powers, exponent
+    return _e_step(indptr, indices, data, theta, float(sigma), bool(binary), z, scratch)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _e_step(
-    indptr: Array, indices: Array, data: Array, theta: Array, sigma: float, binary: bool, z: Array
+    indptr: Array, indices: Array, data: Array, theta: Array, sigma: float, binary: bool, z: Array, scratch: Any
 ) -> tuple[float, float, float]:
     """BLOCK entries after another: moments of all as if they were zero or of the other sign, then those of the data."""
     real = theta.dtype.type
     n_rows, n_columns = theta.shape
     means, posteriors = theta.reshape(-1), z.reshape(-1)
-    w, powers, factors = np.empty(4 * BLOCK, theta.dtype), np.empty(BLOCK, theta.dtype), np.empty(BLOCK)
-    bits, places = _bits(powers), np.empty(BLOCK, np.int64)
+    w, factors, places = np.empty(4 * BLOCK, theta.dtype), np.empty(BLOCK), np.empty(BLOCK, np.int64)
     likelihood, first, second = 0.0, 0.0, 0.0
     scaling, far = 1.0 / sigma, real(-FAR)
     row, k, end = 0, indptr[0], n_rows * n_columns
@@ -227,7 +194,7 @@ def _e_step(
                 w[place] = -w[place]
             elif x != 0:  # observed or missing: nothing is truncated there
                 w[place] = far
-        _moments(w, bits, powers)
+        _moments(w, *scratch)
         _store(w, real(sigma), posteriors[block:stop])
         residual, positives = 0.0, 0
         for c in range(stored):

@@ -12,6 +12,8 @@ variance are differences of nearly equal numbers, so :math:`u = 1/d - a` is appr
 60 digits and cut at degree 24 (12 in single precision), has relative errors of 3e-14 (7e-8).
 """
 
+import json
+from importlib.resources import files
 from math import log, pi, sqrt
 from typing import Any, NamedTuple
 
@@ -23,50 +25,11 @@ LOG_ROOT_2PI = 0.5 * log(2 * pi)
 FAR = 40.0
 """Standard deviations beyond which the density is 0 in any precision."""
 
-COEFFICIENTS = (
-    3.459869934984981,
-    -1.853592178481991,
-    0.14950199497677735,
-    0.44574305552657373,
-    -0.15868676375830917,
-    -0.1300072746197751,
-    0.08245713525458062,
-    0.0419277005989925,
-    -0.038496211919258644,
-    -0.014672076755499036,
-    0.017241570699003807,
-    0.005565290943801151,
-    -0.0075036611711275705,
-    -0.002263834987606979,
-    0.003165526692163012,
-    0.0009488000176168181,
-    -0.0012729240582464963,
-    -0.00037805159870661723,
-    0.0004666908157306123,
-    0.00012652703549046251,
-    -0.00014244223134522174,
-    -2.9738483769444086e-05,
-    3.0815832131897096e-05,
-    3.5061739414546752e-06,
-    -3.3914861104424467e-06,
-)
+_SERIES = json.loads((files("rectifact.kernels") / "truncated.json").read_text(encoding="utf-8"))
+COEFFICIENTS = tuple(_SERIES["double"])
 """Coefficients of P(t) in double precision, the constant first."""
 
-COEFFICIENTS_SINGLE = (
-    3.4598701000213623,
-    -1.8535901308059692,
-    0.14949199557304382,
-    0.44568341970443726,
-    -0.1585201919078827,
-    -0.12950482964515686,
-    0.08139827847480774,
-    0.040061336010694504,
-    -0.03519127145409584,
-    -0.011106635443866253,
-    0.011615078896284103,
-    0.001828672830015421,
-    -0.0020357316825538874,
-)
+COEFFICIENTS_SINGLE = tuple(_SERIES["single"])
 """The same in single precision."""
 
 
