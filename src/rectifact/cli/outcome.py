@@ -133,5 +133,5 @@ def _check_model_name(path: Path) -> None:
     if path == STDOUT:
         raise InputError("A model cannot go to the standard output.", "Name a file: --save model.rfx.")
     if path.suffix.lower() != ".rfx":
-        raise InputError(f"{str(path)!r} should end in .rfx, the ending of saved models.", "Rename it.")
+        raise InputError(f"{str(path)!r} should end in .rfx, the extension of saved models.", "Rename it.")
     check_writable(path)
