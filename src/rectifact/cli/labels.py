@@ -1,4 +1,7 @@
-"""rectifact labels: the answers of many workers to one label per task."""
+"""rectifact labels: turns the answers of many workers into one label per task.
+
+The table of labels goes to the standard output unless ``-o`` names a file; other files are written only on request.
+"""
 
 import warnings
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""What the fitting commands share: options, a fit with progress and warnings, and what is written after it."""
+"""Helpers for the fitting commands: common options, progress and warnings, the report, saved model and JSON summary.
+
+Each command runs its own fit and writes its own tables, with ``tables``; an :class:`Outcome` writes the rest.
+"""
 
 import json
 import re
