@@ -78,7 +78,7 @@ ALGORITHMS = {
         "fitting",
     },
     "parts": {"starts", "and_nmf", "purification", "inverses", "baselines"},
-    "latent": {"model", "statistics", "starts", "climb", "nmd", "paper", "logistic_pca"},
+    "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "logistic_pca"},
     "graph": {"solvers", "spectral", "net"},
 }
 """Modules that contain mathematics only."""

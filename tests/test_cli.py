@@ -30,7 +30,7 @@ def test_labels_to_files(run, answers, tmp_path):
     truth, workers = tmp_path / "truth.csv", tmp_path / "workers.csv"
     said = run("labels", answers, "-o", truth, "--workers", workers)
     assert said.out == ""
-    assert "315 answers of 5 workers on 45 tasks, 4 classes: converged" in said.err
+    assert "315 answers from 5 workers on 45 tasks, 4 classes: converged" in said.err
     frame = pd.read_csv(truth)
     assert list(frame.columns) == ["task", "label", "confidence", "entropy", "answers"]
     assert len(frame) == 45
@@ -117,7 +117,7 @@ def test_workers_who_tell_nothing_are_named(run, answers, tmp_path):
     spammer = r"'\\x1b\[31m[0-6]'"
     assert "warning: workers whose answers carry almost no information." in said
     assert re.search(rf"7 of 20 workers [^:]*: ({spammer}, ){{4}}{spammer} and 2 more. Leave them out or ask", said)
-    assert "see the table of --workers." in said
+    assert "see the --workers table." in said
     assert "\x1b" not in said
     rare = make_crowd(4000, 10, 2, labels_per_task=5, prior=[0.995, 0.005], accuracy=(0.97, 0.99)).answers
     rare.to_csv(path, index=False)

@@ -45,7 +45,7 @@ def test_every_output_is_that_of_one_file(run, folder, tmp_path):
     expected = by_task(tmp_path / "host.csv")
     for name in ("truth.csv", "truth.tsv", "truth"):
         said = run("labels", folder, "--label", "verdict", "-o", tmp_path / name, "--workers", tmp_path / "workers.csv")
-        assert "1500 answers of 10 workers on 300 tasks, 3 classes" in said.err
+        assert "1500 answers from 10 workers on 300 tasks, 3 classes" in said.err
         assert "label from 'verdict'" in said.err
         pd.testing.assert_frame_equal(by_task(tmp_path / name), expected)
     workers = [pd.read_csv(tmp_path / name).set_index("worker") for name in ("workers.csv", "host-workers.csv")]
@@ -71,7 +71,7 @@ def test_mistakes_are_one_sentence(run, folder, tmp_path, monkeypatch):
         "There is no Dask scheduler at 'tcp://127.0.0.1:1'": (folder, "--scheduler", "tcp://127.0.0.1:1"),
         "--local-cluster 0 is not a number": (folder, "--local-cluster", 0),
         "Choose one": (folder, "--local-cluster", 1, "--scheduler", "tcp://127.0.0.1:1"),
-        "are for partitioned data": (one, "--local-cluster", 1),
+        "are for partitioned or chunked data": (one, "--local-cluster", 1),
         "--plan, --calibrate are not available": (folder, "--calibrate", "--plan", tmp_path / "plan.csv"),
         "it already exists": (folder, "-o", tmp_path / "answers"),
         "is not one. Convert it": (one, tmp_path / "more.csv"),
@@ -262,7 +262,7 @@ def test_folders_that_are_no_matrix_are_one_sentence(run, mixtures, sparse, tmp_
         "is written in partitions": ("embed", good, "-o", tmp_path / "out.npz"),
         "--report is not available": ("parts", good, "--report", tmp_path / "report.html"),
         "among the data": ("parts", good, "--weights", good / "weights.csv"),
-        "are for partitioned data": ("parts", tmp_path / "all.npy", "--local-cluster", 1),
+        "are for partitioned or chunked data": ("parts", tmp_path / "all.npy", "--local-cluster", 1),
     }
     for message, (command, *arguments) in mistakes.items():
         said = run(command, *arguments, "-k", 3, expect=2).err

@@ -1,4 +1,19 @@
-"""Recover the truth behind non-negative data: decode linearly, rectify, update."""
+"""Recover the truth behind non-negative data: decode linearly, rectify, update.
+
+Four families of estimators, which do not import each other; each has a command and a report:
+
+========  =========  ====================  ====================================
+package   command    report                finds
+========  =========  ====================  ====================================
+crowd     labels     report.labels         true labels behind workers' answers
+parts     parts      report.parts          the parts that mixtures are made of
+latent    embed      report.embedding      the few dimensions of sparse data
+graph     cluster    report.clusters       communities in graphs
+========  =========  ====================  ====================================
+
+The layers, lowest first: core, io, kernels, metrics, datasets, the families, models, report, bench, cli. Each imports
+only from those before it.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

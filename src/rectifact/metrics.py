@@ -1,4 +1,4 @@
-"""How close results come to a known truth."""
+"""Scores of results, most of them against a known truth, for the benchmarks, the reports and users."""
 
 from typing import Any, Literal
 

@@ -1,4 +1,4 @@
-"""Fitted models in files: arrays and JSON, nothing pickled, so that files from elsewhere can be opened safely."""
+"""Saves and loads fitted models, as arrays and JSON; nothing is pickled, so files from elsewhere are safe to open."""
 
 from dataclasses import dataclass
 from numbers import Integral

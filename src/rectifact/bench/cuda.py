@@ -26,7 +26,7 @@ from rectifact.datasets import make_block_model
 from rectifact.graph import net, normalized, tensors
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import random_start
-from rectifact.latent.climb import begin_climb
+from rectifact.latent.extrapolation import begin_climb
 from rectifact.latent.model import LatentModel
 from rectifact.latent.nmd import Expectation, nmd, sweep
 from rectifact.parts.and_nmf import Threshold, and_nmf

@@ -1,6 +1,7 @@
-"""The command line: data to files or stdout, messages to stderr; exit 0 done, 1 a check failed, 2 bad input.
+"""The command line: data goes to files or stdout, messages to stderr.
 
-This module imports next to nothing, so that an interrupt finds :func:`main` running.
+Exit codes: 0 done; 1 a benchmark check failed, the reader of the output went away, or an unexpected error; 2 bad input;
+130 interrupted. This module imports next to nothing, so that an interrupt finds :func:`main` running.
 """
 
 import os

@@ -41,7 +41,9 @@ def check_cluster(scheduler: str | None, n_processes: int | None, *, in_parts: b
     if n_processes is not None and n_processes < 1:
         raise InputError(f"--local-cluster {n_processes} is not a number of processes.", "Give 1 or more.")
     if not in_parts:
-        raise InputError(f"--scheduler and --local-cluster are for partitioned data: {parts}.", "Leave them out.")
+        raise InputError(
+            f"--scheduler and --local-cluster are for partitioned or chunked data: {parts}.", "Leave them out."
+        )
     if find_spec("distributed") is None:
         raise InputError("--scheduler and --local-cluster need Dask.", "Install it: pip install 'rectifact[dask]'.")
 

@@ -1,4 +1,7 @@
-"""rectifact labels: the answers of many workers to one label per task."""
+"""rectifact labels: turns the answers of many workers into one label per task.
+
+The table of labels goes to the standard output unless ``-o`` names a file; other files are written only on request.
+"""
 
 import warnings
 from pathlib import Path
@@ -150,14 +153,14 @@ def _write_plan(model: DawidSkene, path: Path) -> None:
     write_table(table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names)))), path)
     say(
         f"The plan has {len(table)} of {len(model.tasks_)} tasks, at most {MOST_PLANNED}: those where one more answer "
-        f"is expected to tell {LEAST_GAIN} bits or more."
+        f"is expected to provide {LEAST_GAIN} bits or more."
     )
 
 
 def _say(data: Any, model: DawidSkene, summary: Summary) -> None:
     """What was read, how the fit went and what was found, in sentences."""
     say(
-        f"{len(data)} answers of {len(data.workers)} workers on {len(data.tasks)} tasks, {len(data.classes)} "
+        f"{len(data)} answers from {len(data.workers)} workers on {len(data.tasks)} tasks, {len(data.classes)} "
         f"classes: {model.stop_reason_} after {model.n_iter_} iterations."
     )
     for finding in summary.findings:

@@ -1,4 +1,7 @@
-"""What the fitting commands share: options, a fit with progress and warnings, and what is written after it."""
+"""Helpers for the fitting commands: common options, progress and warnings, the report, saved model and JSON summary.
+
+Each command runs its own fit and writes its own tables, with ``tables``; an :class:`Outcome` writes the rest.
+"""
 
 import json
 import re
@@ -133,5 +136,5 @@ def _check_model_name(path: Path) -> None:
     if path == STDOUT:
         raise InputError("A model cannot go to the standard output.", "Name a file: --save model.rfx.")
     if path.suffix.lower() != ".rfx":
-        raise InputError(f"{str(path)!r} should end in .rfx, the ending of saved models.", "Rename it.")
+        raise InputError(f"{str(path)!r} should end in .rfx, the extension of saved models.", "Rename it.")
     check_writable(path)

@@ -1,4 +1,7 @@
-"""Tables and arrays in files: names are checked before the work, files are written whole or not at all."""
+"""Output tables and arrays of the commands: checks their names before the work, and writes them after it.
+
+They are written whole or not at all, single files through ``io.files``. Input tables are read by ``io.tables``.
+"""
 
 import os
 import shutil

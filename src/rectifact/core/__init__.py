@@ -1,1 +1,1 @@
-"""What every family shares: operators, the monitor, array helpers, linear algebra, the door for data."""
+"""What the families share: threshold operators, the monitor, the operand, arrays, algebra, validation, errors."""

@@ -1,4 +1,4 @@
-"""The operand of Dask: a matrix in chunks of whole rows, which stay where they are while small sums travel."""
+"""The operand for Dask arrays, which ``operand`` imports on demand: rows stay in chunks, and only small sums travel."""
 
 import os
 import sys

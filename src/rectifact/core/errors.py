@@ -1,4 +1,4 @@
-"""What users are told when something is wrong: a message that knows its parts, as an error or as a warning."""
+"""Errors and warnings for users: what is wrong and what to do, in the words of Python or of the command line."""
 
 import re
 from collections.abc import Mapping

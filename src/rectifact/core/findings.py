@@ -1,4 +1,4 @@
-"""How serious a finding about data or a model is; the families judge, the command line and the report show."""
+"""The severities of findings. Families make findings; the command line and the report only show them."""
 
 from typing import Literal, get_args
 

@@ -1,4 +1,7 @@
-"""Iteration, history, stopping and progress: the part of every loop that is not the algorithm."""
+"""Iteration, history, stopping and progress: the part of every loop that is not the algorithm.
+
+A monitor saves and restores its run through :class:`SavedRun`, which ``io.checkpoint`` implements.
+"""
 
 import logging
 import warnings

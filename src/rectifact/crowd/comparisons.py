@@ -1,4 +1,4 @@
-"""Majority vote, and older methods for comparison, as estimators."""
+"""Estimators to compare DawidSkene with: majority vote, and the methods in ``baselines``."""
 
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real

@@ -1,6 +1,6 @@
-"""scikit-learn estimator for the Dawid-Skene model.
+"""The estimator DawidSkene: reads answers with ``data``, fits with ``starts`` and ``fitting``, reports with ``advice``.
 
-The file has over 400 lines because a third of them document parameters, attributes and tables.
+The file has over 350 lines because more than a third of them document parameters, attributes and tables.
 """
 
 from dataclasses import KW_ONLY, dataclass, replace

@@ -1,4 +1,6 @@
-"""Majority vote and the EM algorithm of Dawid and Skene (1979), with one confusion matrix or one coin per worker.
+"""The Dawid-Skene model, on which the family is built: parameters, E-step and M-step, vote shares, and plain EM.
+
+A worker has a confusion matrix, or one coin: the probability of being right.
 
 [1] A. P. Dawid and A. M. Skene, "Maximum likelihood estimation of observer error-rates using the EM
 algorithm", Applied Statistics 28(1), 1979. Their equations 2.3 and 2.4 are the M-step here, 2.5 the E-step.

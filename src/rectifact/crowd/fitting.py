@@ -1,4 +1,8 @@
-"""From starts to a fitted model: which of them to follow, and how far to trust the answers."""
+"""Chooses between starts and runs the fit: tries each start, and follows the one with the best objective.
+
+With ``model="auto"``, the trials also measure how far answers to one task are independent, which sets how much to trust
+them. The loops themselves are in ``variational`` (the default) and ``em``.
+"""
 
 from dataclasses import dataclass, replace
 from functools import cached_property

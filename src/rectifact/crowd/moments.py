@@ -1,4 +1,4 @@
-"""Other ways to identify the model from moments of the answers, for comparison.
+"""Further methods of ``identify``, from moments of the answers: MultiSPA, CNMF and the spectral method.
 
 [1] S. Ibrahim, X. Fu, N. Kargas and K. Huang, "Crowdsourcing via pairwise co-occurrences: identifiability
 and algorithms", NeurIPS 2019: MultiSPA and CNMF.

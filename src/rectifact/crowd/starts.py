@@ -1,4 +1,9 @@
-"""Where a fit begins: every value of ``identify`` gives a model, and the sums over all tasks that follow from it."""
+"""Models to start a fit from: one for each method of ``identify``, with the sums over all tasks that follow from it.
+
+The vote needs ``em`` alone. Co-occurrences go through ``cooccurrence``, ``imputation`` and ``rotation``; ``"robust"``
+goes without a table of pairs where there are too many of them, and in ``identify="auto"``. The other methods are in
+``moments``.
+"""
 
 from dataclasses import dataclass
 from typing import Any

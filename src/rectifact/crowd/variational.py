@@ -1,4 +1,4 @@
-"""Dawid-Skene by variational Bayes, which may lean on the vote where answers are not independent.
+"""Dawid-Skene by variational Bayes, the default fit; it may lean on the vote where answers are not independent.
 
 The posterior of the parameters is kept, not only their best value: a worker about whom little is known counts
 for little. This is Bayesian classifier combination [1] with two additions of ours, see :func:`dispersion`

@@ -1,4 +1,4 @@
-"""Loaders for published sets, which are read from your files; only two sets are bundled.
+"""Loaders for published sets. One is bundled and one comes with scikit-learn; the others are read from your files.
 
 Files are looked for under ``$RECTIFACT_DATA`` and then in your cache folder. Nothing is downloaded.
 """

@@ -1,4 +1,4 @@
-"""The matrix of similarities that is factorised: checked once, and from then on known by its products."""
+"""The matrix that SymNMF factorises: given and checked here, or from ``knn``; then used through its products."""
 
 from functools import cached_property
 from typing import Any

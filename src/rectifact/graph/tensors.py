@@ -1,4 +1,4 @@
-"""Similarities and memberships of any library as tensors, and back."""
+"""Similarities and memberships of any library as torch tensors, and back; for SymNMF-Net."""
 
 import array_api_compat
 import torch

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and failures to read or write are reported as one sentence."""
+"""Safe access to files: writes them whole or not at all, and turns failures into an :class:`InputError`."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Tables in CSV, TSV and Parquet files: what separates their columns, and which columns hold numbers."""
+"""Reads CSV, TSV and Parquet files as tables: finds the separator, and the columns that hold numbers."""
 
 import bz2
 import gzip

@@ -1,8 +1,10 @@
-"""Hot loops. This is the only place that chooses between the plain, the compiled and the fused form.
+"""Hot loops. This is the only place that chooses between their forms.
 
-``reference`` is the specification, in any array library; the ``compiled`` modules have the same names and arguments in
-numba for numpy arrays, and the ``fused`` ones in Triton for CUDA tensors, where that pays. All are imported at first
-use, so that importing rectifact loads neither numba nor torch.
+``reference`` is the specification, in plain array code. The ``compiled`` modules do the same in numba, for numpy arrays
+and the arrays of a CSR matrix; the ``fused`` ones in Triton, for CUDA tensors, where that pays. The sweep of NMD has
+two forms of its own: ``tiled_nmd`` for all data, and ``fused_nmd`` for CUDA tensors. ``truncated`` (moments of
+Gaussians) and ``capture`` (CUDA graphs) are helpers. Compiled, tiled and fused modules are imported at first use, so
+that importing rectifact loads neither numba nor torch.
 """
 
 from collections.abc import Callable

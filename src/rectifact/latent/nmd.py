@@ -19,7 +19,7 @@ from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand, operand
 from rectifact.kernels import nmd_newton, nmd_repeated, nmd_sweep
 from rectifact.kernels.truncated import truncated_moments
-from rectifact.latent.climb import Climb, begin_climb
+from rectifact.latent.extrapolation import Climb, begin_climb
 from rectifact.latent.model import LatentModel
 from rectifact.latent.starts import filled_in
 
@@ -62,7 +62,7 @@ def nmd(
     """Climb the objective from ``start`` by sweeps, extrapolated as far as that goes well.
 
     The step ahead grows while the objective rises. Where it falls, the sweep is thrown away, and the next one begins at
-    the last good result with a shorter step; see :meth:`rectifact.latent.climb.Climb.advanced`.
+    the last good result with a shorter step; see :meth:`rectifact.latent.extrapolation.Climb.advanced`.
 
     Parameters
     ----------

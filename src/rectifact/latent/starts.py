@@ -1,4 +1,4 @@
-"""Where NMD starts: one E-step from a constant, and the leading singular vectors of what it fills in.
+"""The start of NMD and logistic PCA: one E-step from a constant, and the leading singular vectors of the result.
 
 [1] L. K. Saul, "A nonlinear matrix decomposition for mining the zeros of sparse data", SIAM J. Math. Data Sci. 4(2),
 2022.

@@ -1,4 +1,4 @@
-"""What AND is compared with: alternating non-negative least squares, exact and by coordinates.
+"""Methods that the benchmarks compare AND with: alternating non-negative least squares, exact and by coordinates.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Whether confidence can be believed: each answer left out in turn, and compared with what the others predict."""
+"""The calibration section of a report on labels: each answer is left out, and predicted from the others."""
 
 from typing import Any
 

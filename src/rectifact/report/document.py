@@ -1,4 +1,4 @@
-"""The report that fits a model."""
+"""Chooses the report for a model by its family."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What samples, features and numbers of things are called in a report, and its data as plain arrays."""
+"""Helpers for the reports: names of samples and features, counts as text, and data as plain arrays on the host."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How far to believe the posteriors, judged without any truth: by answers that were left out."""
+"""Calibrates posteriors without any truth: finds the power that best predicts each answer from the others."""
 
 import numpy as np
 import scipy.sparse as sp

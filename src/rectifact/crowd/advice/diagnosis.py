@@ -197,7 +197,7 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
             )
         )
     if rare.any():
-        remedy = "Add tasks that are likely of these classes, or labels that are certain, with {}."
+        remedy = "Add tasks that are likely of these classes, or labels known to be right, with {}."
         findings.append(
             Finding(
                 "warning",
@@ -278,7 +278,7 @@ def diagnose_workers(workers: NDArray[Any], model: CrowdModel) -> list[Finding]:
                 "workers whose answers carry almost no information",
                 f"The answers of {int(silent.sum())} of {len(workers)} workers hardly depend on the class: {named}.",
                 remedy.format("worker_report()"),
-                remedy.format("the table of --workers"),
+                remedy.format("the --workers table"),
             )
         )
     return findings

@@ -1,4 +1,4 @@
-"""What is shown about a fitted aggregator: its tables and its findings, each made once."""
+"""Collects what the command line and the report show about a fitted aggregator: two tables and the findings."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Reading answers from tables, files and matrices."""
+"""Reads answers into memory from a file, a table or a matrix, coded as ``Answers``; reads gold labels too."""
 
 import warnings
 from collections.abc import Mapping, Sequence

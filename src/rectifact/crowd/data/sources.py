@@ -1,4 +1,4 @@
-"""Where partitioned answers come from: Dask dataframes, folders and lists of Parquet files."""
+"""Tells whether answers are partitioned, and opens them: Dask dataframes, and folders, patterns and lists of files."""
 
 from collections.abc import Sequence
 from contextlib import suppress

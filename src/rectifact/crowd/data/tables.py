@@ -1,4 +1,4 @@
-"""Tables of answers: file formats, and the names that annotation tools give the columns."""
+"""Finds the columns of task, worker and label by the names that annotation tools use; ``io.tables`` reads the file."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sweeps that look ahead: how far to extrapolate, and where to continue when that was too far.
+"""Extrapolation of sweeps: how far to look ahead, and where to continue when that was too far.
 
 The choices depend on the objective of every sweep. Numbers are arrays of the library of the factors: on a device the
 choices are made there, so that the host can send sweep after sweep without waiting for one.

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rectifact.core.arrays import to_host
-from rectifact.latent.climb import begin_climb
+from rectifact.latent.extrapolation import begin_climb
 from rectifact.latent.model import LatentModel
 
 OBJECTIVES = (-5.0, -3.0, -3.5, -3.4, -2.0, -2.5, -1.0, -1.0)
