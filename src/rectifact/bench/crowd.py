@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from rectifact.bench.measure import Case, measure
+from rectifact.bench.results import printed_figures
 from rectifact.core.errors import InputError
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy, read_answers
 from rectifact.datasets import CrowdSet, MissingDataset, load_crowd, make_crowd
@@ -16,24 +17,10 @@ from rectifact.metrics import expected_error
 
 Rows = list[dict[str, Any]]
 
-# Error in percent on bluebird, dog52, rte and trec: tables 4 and 5 of S. Ibrahim and X. Fu, "Crowdsourcing via
-# annotator co-occurrence imputation and provable symmetric nonnegative matrix factorization", ICML 2021.
-PAPER: dict[str, tuple[float, ...]] = {
-    "majority vote": (21.29, 17.91, 10.31, 34.85),
-    "MV-EM": (12.03, 15.86, 7.25, 30.02),
-    "RobSymNMF, equal weights": (11.11, 16.10, 7.25, 30.68),
-    "RobSymNMF-EM": (11.11, 15.86, 7.12, 29.62),
-    "DesSymNMF": (10.18, 16.35, 13.87, 36.75),
-    "DesSymNMF-EM": (10.18, 15.86, 7.25, 29.36),
-    "SymNMF, not imputed": (10.18, 16.72, 48.75, 35.47),
-    "MultiSPA": (13.88, 17.96, 8.37, 31.56),
-    "CNMF": (11.11, 15.86, 7.12, 29.84),
-    "Spectral-D&S": (12.03, 17.84, 7.12, 29.58),
-    "KOS": (11.11, 31.84, 39.75, 51.95),
-    "GhoshSVD": (27.77, np.nan, 49.12, 43.03),
-    "EigenRatio": (27.77, np.nan, 9.01, 43.95),
-    "MinimaxEntropy": (8.33, 16.23, 7.5, 30.89),
-}
+PRINTED = printed_figures("crowd")
+"""Error in percent, from tables 4 and 5 of S. Ibrahim and X. Fu, "Crowdsourcing via annotator co-occurrence imputation
+and provable symmetric nonnegative matrix factorization", ICML 2021."""
+
 METHODS: dict[str, Callable[[], Any]] = {
     "majority vote": MajorityVote,
     "MV-EM": lambda: DawidSkene("majority", model="full"),
@@ -144,7 +131,7 @@ def _methods(cases: list[Case], quick: bool) -> Rows:
                 measured[case.name] = measure(case, crowd, warmup=0 if slow else 1, repeats=1 if slow else 3)
         base = measured["MV-EM"]["min_s"]
         for method, row in measured.items():
-            paper = dict(zip(("bluebird", "dog52", "rte", "trec"), PAPER.get(method, ()), strict=False)).get(name)
+            paper = PRINTED.get(name, {}).get(method)
             figures = {"error_%": round(row["score"], 2), "paper_%": paper, "seconds": row["min_s"]}
             rows.append({"set": name, "method": method, **figures, "times_MV-EM": row["min_s"] / base})
     return rows

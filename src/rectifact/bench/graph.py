@@ -13,6 +13,7 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import TfidfTransformer
 
+from rectifact.bench.results import printed_figures
 from rectifact.core.validation import check_option
 from rectifact.datasets import MissingDataset, load_images, load_tdt2
 from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
@@ -21,35 +22,13 @@ from rectifact.metrics import cluster_accuracy, nmi, purity, sparse_factor
 
 Rows = list[dict[str, Any]]
 
-NAMES = ("ORL", "COIL-20", "MNIST1", "MNIST2", "TDT2")
 N_MNIST = 3147
 QUICK_SOLVERS = ("hals", "pgd", "newton")
 
-PRINTED_METHODS = ("anls", "hals", "admm", "newton", "pgd", "net")
-PRINTED: dict[str, dict[str, tuple[float | None, ...]]] = {
-    "accuracy": {
-        "ORL": (0.8075, 0.7570, 0.7650, 0.7625, 0.7700, 0.8150),
-        "COIL-20": (0.7979, 0.5854, 0.6903, 0.7472, 0.7243, 0.8013),
-        "MNIST1": (0.6477, 0.6657, 0.5803, 0.5990, 0.6475, 0.7064),
-        "MNIST2": (0.8589, 0.8608, 0.8713, 0.8589, 0.8710, 0.9898),
-        "TDT2": (0.7536, 0.8131, None, None, None, 0.8234),
-    },
-    "nmi": {
-        "ORL": (0.884, 0.862, None, None, None, 0.904),
-        "COIL-20": (0.849, 0.664, None, None, None, 0.896),
-        "TDT2": (0.746, 0.755, None, None, None, 0.807),
-    },
-    "purity": {
-        "ORL": (0.805, 0.763, None, None, None, 0.835),
-        "COIL-20": (0.804, 0.538, None, None, None, 0.853),
-        "TDT2": (0.794, 0.833, None, None, None, 0.859),
-    },
-    "relative_error": {
-        "ORL": (0.2669, 0.2723, None, None, None, 0.2659),
-        "COIL-20": (0.8405, 0.8501, None, None, None, 0.8390),
-    },
-}
-"""What the paper prints in Tables 1 to 4, as shares."""
+PRINTED = printed_figures("graph")
+"""What the paper prints in Tables 1 to 4, as shares, by set and method."""
+
+NAMES = tuple(PRINTED)
 
 
 @dataclass(frozen=True)
@@ -143,11 +122,6 @@ def _fit(model: Any, graph: PublishedGraph) -> tuple[Any, float]:
 
 
 def _row(name: str, method: str, graph: PublishedGraph, model: Any, seconds: float, bound: float) -> dict[str, Any]:
-    printed = {
-        f"paper_{figure}": sets[name][PRINTED_METHODS.index(method.split(",")[0])]
-        for figure, sets in PRINTED.items()
-        if name in sets
-    }
     return {
         "data": name,
         "method": method,
@@ -156,7 +130,7 @@ def _row(name: str, method: str, graph: PublishedGraph, model: Any, seconds: flo
         "bound": bound,
         "gap": model.stationarity_,
         "seconds": seconds,
-        **{figure: value for figure, value in printed.items() if value is not None},
+        **PRINTED[name].get(method.split(",")[0], {}),
     }
 
 

@@ -5,6 +5,7 @@ A result is ``{"environment": {...}, "tables": {family: {table: rows}}}``, for o
 
 import json
 import math
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,17 @@ from rectifact.io.files import atomic_path, check_writable, reading
 
 Rows = list[dict[str, Any]]
 Tables = dict[str, dict[str, Rows]]
+
+
+def printed_figures(family: str) -> dict[str, dict[str, Any]]:
+    """What the paper of a family prints, by set and method.
+
+    Examples
+    --------
+    >>> printed_figures("crowd")["bluebird"]["MV-EM"]
+    12.03
+    """
+    return json.loads((files("rectifact.bench") / "printed.json").read_text(encoding="utf-8"))[family]
 
 
 def plain(value: Any) -> Any:
