@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rectifact.bench.measure import Case, measure
+from rectifact.bench import Extent, Rows, Tables
+from rectifact.bench.crowd_scaling import run_scaling
+from rectifact.bench.measure import Case, at_hand, measure, one_thread
 from rectifact.bench.results import printed_figures
 from rectifact.core.errors import InputError
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy, read_answers
-from rectifact.datasets import CrowdSet, MissingDataset, load_crowd, make_crowd
+from rectifact.datasets import CrowdSet, load_crowd, make_crowd
 from rectifact.metrics import expected_error
-
-Rows = list[dict[str, Any]]
 
 PRINTED = printed_figures("crowd")
 """Error in percent, from tables 4 and 5 of S. Ibrahim and X. Fu, "Crowdsourcing via annotator co-occurrence imputation
@@ -97,37 +97,35 @@ def peer_cases() -> list[Case]:
     ]
 
 
-def run_crowd(*, peers: bool = False, quick: bool = False) -> dict[str, Rows]:
-    """Measure every method on the sets that are at hand; the planted crowd always is. ``quick`` takes few small sets.
+@one_thread()
+def run(extent: Extent) -> Tables:
+    """Measure every method on the sets that are at hand; the planted crowd always is. A quick run takes few small sets.
 
     Returns
     -------
     dict : ``"methods"``, rows by set and method with error, the paper's figure, and the time, also as a ratio to
         MV-EM's in the same run; ``"auto"``, rows by set with the errors of the methods that ``auto`` must not be
-        embarrassed by, a row of means, and how far each is from the best on its worst set
+        embarrassed by, a row of means, and how far each is from the best on its worst set; ``"scaling"``
     """
     cases = [Case(name, _ours(make), error_percent) for name, make in METHODS.items()]
-    cases += peer_cases() if peers else []
-    return {"methods": _methods(cases, quick), "auto": _auto(cases, peers, quick)}
+    cases += peer_cases() if extent.peers else []
+    return {"methods": _methods(cases, extent), "auto": _auto(cases, extent), "scaling": run_scaling(extent)}
 
 
-def _methods(cases: list[Case], quick: bool) -> Rows:
+def _chosen(sets: dict[str, Callable[[], CrowdSet]], quick: bool) -> dict[str, Callable[[], CrowdSet]]:
+    return {name: load for name, load in sets.items() if name in QUICK_SETS or not quick}
+
+
+def _methods(cases: list[Case], extent: Extent) -> Rows:
     rows: Rows = []
-    for name, load in SETS.items():
-        if quick and name not in QUICK_SETS:
-            continue
-        try:
-            crowd = load()
-        except MissingDataset:
-            continue
+    for name, crowd in at_hand(_chosen(SETS, extent.quick)):
         binary = crowd.answers["label"].nunique() == 2
         measured = {}
         for case in cases:
             if case.name in ("GhoshSVD", "EigenRatio") and not binary:
                 continue
             slow = case.name in ("MinimaxEntropy", "snorkel LabelModel")
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a method that does not converge shows in its error
+            with warnings.catch_warnings(action="ignore"):  # a method that does not converge shows in its error
                 measured[case.name] = measure(case, crowd, warmup=0 if slow else 1, repeats=1 if slow else 3)
         base = measured["MV-EM"]["min_s"]
         for method, row in measured.items():
@@ -137,22 +135,16 @@ def _methods(cases: list[Case], quick: bool) -> Rows:
     return rows
 
 
-def _auto(cases: list[Case], peers: bool, quick: bool) -> Rows:
+def _auto(cases: list[Case], extent: Extent) -> Rows:
     """Errors of ``auto`` beside the methods it must not lose to, over all published sets (dog as dog52)."""
-    names = ["majority vote", "MV-EM", "one-coin EM", "auto", *(["crowd-kit DawidSkene"] if peers else [])]
+    names = ("majority vote", "MV-EM", "one-coin EM", "auto", "crowd-kit DawidSkene")
     chosen = [case for case in cases if case.name in names]
     sets = {name: load for name, load in SETS.items() if name not in ("planted", "dog")}
     sets |= {name: partial(load_crowd, name) for name in MORE_SETS}
     rows: Rows = []
-    for name, load in sets.items():
-        if quick and name not in QUICK_SETS:
-            continue
-        try:
-            crowd = load()
-        except MissingDataset:
-            continue
+    for name, crowd in at_hand(_chosen(sets, extent.quick)):
         rows.append({"set": name} | {case.name: round(case.score(crowd, case.run(crowd)), 2) for case in chosen})
-    if quick or not rows:  # the summary is over all sets
+    if extent.quick or not rows:  # the summary is over all sets
         return rows
     table = pd.DataFrame(rows).set_index("set")
     best = table.drop(columns=["auto", "one-coin EM"]).min(axis=1)

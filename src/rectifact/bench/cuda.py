@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from rectifact.bench import Extent, Rows, Tables
 from rectifact.core.device_csr import DeviceCSR
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import operand
@@ -31,16 +32,15 @@ from rectifact.latent.model import LatentModel
 from rectifact.latent.nmd import Expectation, nmd, sweep
 from rectifact.parts.and_nmf import Threshold, and_nmf
 
-Rows = list[dict[str, Any]]
 EXPECT = Expectation("relu", missing=False)
 DEVICE = "cuda"
 
 
-def run_cuda(*, quick: bool = False) -> dict[str, Rows]:
-    """Tables ``"limits"``, ``"times"`` and ``"precision"``; with ``quick`` sizes are a tenth as large."""
+def run(extent: Extent) -> Tables:
+    """Tables ``"limits"``, ``"times"`` and ``"precision"``; in a quick run sizes are a tenth as large."""
     torch.backends.cuda.matmul.allow_tf32 = False
     limits = _limits()
-    scale = 10 if quick else 1
+    scale = 10 if extent.quick else 1
     rows = [
         *_nmd(70_000 // scale, 784, 64, limits),
         *_large_nmd(32_768 // scale, 65_536, 64, limits),

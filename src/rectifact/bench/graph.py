@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,15 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import TfidfTransformer
 
+from rectifact.bench import Extent, Rows, Tables
+from rectifact.bench.graph_scaling import run_scaling
+from rectifact.bench.measure import at_hand, one_thread, timed
 from rectifact.bench.results import printed_figures
 from rectifact.core.validation import check_option
-from rectifact.datasets import MissingDataset, load_images, load_tdt2
+from rectifact.datasets import load_images, load_tdt2
 from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
 from rectifact.graph.solvers import SOLVERS
 from rectifact.metrics import cluster_accuracy, nmi, purity, sparse_factor
-
-Rows = list[dict[str, Any]]
 
 N_MNIST = 3147
 QUICK_SOLVERS = ("hals", "pgd", "newton")
@@ -63,37 +64,35 @@ def published_graph(name: str) -> PublishedGraph:
     return PublishedGraph(points, similarity_graph(points), images.y[chosen])
 
 
-def run_graph(*, peers: bool = False, large: bool = False, quick: bool = False) -> dict[str, Rows]:
+def run(extent: Extent) -> Tables:
     """Measure every solver on the sets that are installed.
 
-    Parameters
-    ----------
-    peers : bool, default False
-        Measure scikit-learn's SpectralClustering, KMeans and NMF too.
-    large : bool, default False
-        Ten starts on TDT2 too, and the paper's net there; takes minutes more.
-    quick : bool, default False
-        Only the fast solvers and the repaired net, on the first set.
+    A quick run takes only the fast solvers and the repaired net, on the first set. A large one also takes ten starts
+    on TDT2, and the paper's net there, which takes minutes more. The peers are scikit-learn's SpectralClustering,
+    KMeans and NMF.
 
     Returns
     -------
     dict of tables
         ``"clustering"``, the best of a pool of starts and the mean over them; ``"sparse"``, the sparse factor with and
-        without l1.
+        without l1; ``"iterations"`` and ``"fit"``, by size.
     """
+    from rectifact.graph import net  # noqa: F401  # before the threads are limited
+
+    with one_thread():
+        return _clustering(extent) | run_scaling(extent)
+
+
+def _clustering(extent: Extent) -> Tables:
     clustering: Rows = []
     sparse: Rows = []
-    for name in NAMES[:1] if quick else NAMES:
-        try:
-            graph = published_graph(name)
-        except MissingDataset:
-            continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # slow solvers stop at max_iter; the column gap says how far they came
-            clustering += _ours(name, graph, large, quick)
-            if peers:
+    names = NAMES[:1] if extent.quick else NAMES
+    for name, graph in at_hand({name: partial(published_graph, name) for name in names}):
+        with warnings.catch_warnings(action="ignore"):  # slow solvers stop at max_iter: see the column gap
+            clustering += _ours(name, graph, extent.large, extent.quick)
+            if extent.peers:
                 clustering += _peers(name, graph)
-            if name in ("ORL", "COIL-20") and not quick:
+            if name in ("ORL", "COIL-20") and not extent.quick:
                 sparse += _sparse(name, graph)
     return {"clustering": clustering, "sparse": sparse}
 
@@ -104,21 +103,15 @@ def _ours(name: str, graph: PublishedGraph, large: bool, quick: bool) -> Rows:
         slow = solver in ("anls", "admm")
         options: dict[str, Any] = {"solver": solver, "init": "spectral" if slow else "pool", "random_state": 0}
         options["n_init"] = 10 if large or name != "TDT2" else 2
-        model, seconds = _fit(SymNMF(graph.n_classes, affinity="precomputed", **options), graph)
+        model, seconds = timed(SymNMF(graph.n_classes, affinity="precomputed", **options).fit, graph.X)
         bound = bound or model.eigenvalue_bound()
         rows.append(_row(name, solver, graph, model, seconds, bound) | _spread(model.resolved_["errors"]))
     for settings in ("repaired",) if quick or (name == "TDT2" and not large) else ("repaired", "paper"):
         rate = 0.3 if settings == "paper" and name == "TDT2" else None
         options = {"settings": settings, "learning_rate": rate, "random_state": 0, "device": "cpu"}
-        model, seconds = _fit(SymNMFNet(graph.n_classes, affinity="precomputed", **options), graph)
+        model, seconds = timed(SymNMFNet(graph.n_classes, affinity="precomputed", **options).fit, graph.X)
         rows.append(_row(name, f"net, {settings}", graph, model, seconds, bound))
     return rows
-
-
-def _fit(model: Any, graph: PublishedGraph) -> tuple[Any, float]:
-    begin = perf_counter()
-    model.fit(graph.X)
-    return model, perf_counter() - begin
 
 
 def _row(name: str, method: str, graph: PublishedGraph, model: Any, seconds: float, bound: float) -> dict[str, Any]:
@@ -153,8 +146,7 @@ def _peers(name: str, graph: PublishedGraph) -> Rows:
     }
     rows: Rows = []
     for method, run in methods.items():
-        begin = perf_counter()
-        labels, seconds = run(), perf_counter() - begin
+        labels, seconds = timed(run)
         rows.append({"data": name, "method": f"scikit-learn {method}", **_scores(graph.y, labels), "seconds": seconds})
     return rows
 

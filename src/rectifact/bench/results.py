@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from rectifact.bench import Rows
 from rectifact.core.errors import InputError
 from rectifact.io.files import atomic_path, check_writable, reading
-
-Rows = list[dict[str, Any]]
-Tables = dict[str, dict[str, Rows]]
 
 
 def printed_figures(family: str) -> dict[str, dict[str, Any]]:

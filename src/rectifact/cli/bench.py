@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from rectifact.bench import Extent, Tables
 from rectifact.bench.check import compare
 from rectifact.bench.results import check_result_name, columns_of, plain, read_result, save_result, short
 from rectifact.cli.tables import check_different_files
@@ -20,18 +22,7 @@ from rectifact.core.errors import InputError, count
 from rectifact.core.validation import check_option
 from rectifact.io.files import check_writable
 
-Tables = dict[str, list[dict[str, Any]]]
-
 PLOTS = ("parts", "latent")
-
-
-@dataclass(frozen=True)
-class Extent:
-    """How much to measure."""
-
-    peers: bool
-    large: bool
-    quick: bool
 
 
 def bench(
@@ -157,73 +148,12 @@ def _draw(tables: dict[str, Tables], plot: Path) -> None:
         plot_rmse_against_rank(tables["latent"]["rmse against rank"], plot)
 
 
-# Modules are imported before the threads are limited: a library that is loaded later would not be limited.
+def _run(family: str, extent: Extent) -> Tables:
+    """Measure one family; a module limits its threads itself, after it is imported with the libraries it needs."""
+    return import_module(f"rectifact.bench.{family}").run(extent)
 
 
-def _crowd(extent: Extent) -> Tables:
-    from rectifact.bench.crowd import run_crowd
-    from rectifact.bench.crowd_scaling import run_scaling
-    from rectifact.bench.measure import one_thread
-
-    with one_thread():
-        return run_crowd(peers=extent.peers, quick=extent.quick) | {
-            "scaling": run_scaling(peers=extent.peers, large=extent.large, quick=extent.quick)
-        }
-
-
-def _parts(extent: Extent) -> Tables:
-    from rectifact.bench.measure import one_thread
-    from rectifact.bench.parts import run_parts
-    from rectifact.bench.parts_purification import run_purification
-    from rectifact.bench.parts_scaling import run_parts_scaling
-
-    with one_thread():
-        return run_parts(quick=extent.quick) | {
-            "purification": run_purification(quick=extent.quick),
-            "scaling": run_parts_scaling(large=extent.large, quick=extent.quick),
-        }
-
-
-def _latent(extent: Extent) -> Tables:
-    from rectifact.bench.latent import run_latent
-    from rectifact.bench.latent_scaling import run_latent_scaling
-    from rectifact.bench.measure import one_thread
-
-    with one_thread():
-        scaling = run_latent_scaling(large=extent.large, quick=extent.quick)
-        return run_latent(large=extent.large, quick=extent.quick) | {"scaling": scaling}
-
-
-def _graph(extent: Extent) -> Tables:
-    from rectifact.bench.graph import run_graph
-    from rectifact.bench.graph_scaling import run_graph_scaling
-    from rectifact.bench.measure import one_thread
-    from rectifact.graph import net  # noqa: F401
-
-    with one_thread():
-        tables = run_graph(peers=extent.peers, large=extent.large, quick=extent.quick)
-        return tables | run_graph_scaling(large=extent.large, quick=extent.quick)
-
-
-FAMILIES: dict[str, Callable[[Extent], Tables]] = {
-    "crowd": _crowd,
-    "parts": _parts,
-    "latent": _latent,
-    "graph": _graph,
-}
-
-
-def _cuda(extent: Extent) -> Tables:
-    from rectifact.bench.cuda import run_cuda
-
-    return run_cuda(quick=extent.quick)
-
-
-def _dask(extent: Extent) -> Tables:
-    from rectifact.bench.dask import run_dask
-
-    return {"fits": run_dask(quick=extent.quick)}
-
-
-ELSEWHERE: dict[str, Callable[[Extent], Tables]] = {"cuda": _cuda, "dask": _dask}
+Run = Callable[[Extent], Tables]
+FAMILIES: dict[str, Run] = {name: partial(_run, name) for name in ("crowd", "parts", "latent", "graph")}
+ELSEWHERE: dict[str, Run] = {name: partial(_run, name) for name in ("cuda", "dask")}
 """What is measured on other machines than the families, and is not part of all."""
