@@ -11,13 +11,13 @@ import pandas as pd
 from rectifact.bench import Extent, Rows, Tables
 from rectifact.bench.crowd_scaling import run_scaling
 from rectifact.bench.measure import Case, at_hand, measure, one_thread
-from rectifact.bench.results import printed_figures
+from rectifact.bench.results import bundled
 from rectifact.core.errors import InputError
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy, read_answers
 from rectifact.datasets import CrowdSet, load_crowd, make_crowd
 from rectifact.metrics import expected_error
 
-PRINTED = printed_figures("crowd")
+PRINTED = bundled("printed", "crowd")
 """Error in percent, from tables 4 and 5 of S. Ibrahim and X. Fu, "Crowdsourcing via annotator co-occurrence imputation
 and provable symmetric nonnegative matrix factorization", ICML 2021."""
 

@@ -18,28 +18,11 @@ from pyarrow import parquet
 
 from rectifact.bench import Extent, Rows
 from rectifact.bench.measure import alone, peak_memory, timed
+from rectifact.bench.results import bundled
 from rectifact.crowd import DawidSkene
 from rectifact.datasets import make_crowd
 
-EM = {"identify": "majority", "model": "full", "max_iter": 20, "tol": 0.0}
-SMALL: Rows = [
-    {"method": "MV-EM, 20 iterations", "n_tasks": 100_000, "n_workers": 1_000, "options": EM, "threads": 1},
-    {"method": "crowd-kit, 20 iterations", "n_tasks": 100_000, "n_workers": 1_000, "threads": 1},
-    {"method": "auto", "n_tasks": 200_000, "n_workers": 20_000, "options": {}, "threads": 1},
-]
-LARGE: Rows = [
-    {"method": "auto", "n_tasks": 2_000_000, "n_workers": 20_000, "options": {}, "threads": 1},
-    {"method": "MV-EM, 20 iterations", "n_tasks": 2_000_000, "n_workers": 20_000, "options": EM, "threads": 1},
-    {"method": "MV-EM, 20 iterations", "n_tasks": 2_000_000, "n_workers": 20_000, "options": EM, "threads": 2},
-    {
-        "method": "MV-EM, Parquet",
-        "n_tasks": 20_000_000,
-        "n_workers": 100_000,
-        "options": EM,
-        "threads": 2,
-        "file": True,
-    },
-]
+CASES = bundled("scaling", "crowd")
 
 
 def run_scaling(extent: Extent) -> Rows:
@@ -47,7 +30,7 @@ def run_scaling(extent: Extent) -> Rows:
 
     A quick run takes the cases of half a million answers only.
     """
-    cases = SMALL[:2] if extent.quick else SMALL + (LARGE if extent.large else [])
+    cases = CASES["small"][:2] if extent.quick else CASES["small"] + (CASES["large"] if extent.large else [])
     cases = [case for case in cases if extent.peers or "options" in case]
     return [alone("crowd_scaling", json.dumps(case)) for case in cases]
 

@@ -16,7 +16,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from rectifact.bench import Extent, Rows, Tables
 from rectifact.bench.graph_scaling import run_scaling
 from rectifact.bench.measure import at_hand, one_thread, timed
-from rectifact.bench.results import printed_figures
+from rectifact.bench.results import bundled
 from rectifact.core.validation import check_option
 from rectifact.datasets import load_images, load_tdt2
 from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
@@ -26,7 +26,7 @@ from rectifact.metrics import cluster_accuracy, nmi, purity, sparse_factor
 N_MNIST = 3147
 QUICK_SOLVERS = ("hals", "pgd", "newton")
 
-PRINTED = printed_figures("graph")
+PRINTED = bundled("printed", "graph")
 """What the paper prints in Tables 1 to 4, as shares, by set and method."""
 
 NAMES = tuple(PRINTED)

@@ -13,21 +13,14 @@ import scipy.sparse as sp
 
 from rectifact.bench import Extent, Rows
 from rectifact.bench.measure import alone, peak_memory, timed
+from rectifact.bench.results import bundled
 from rectifact.core.operand import operand
 from rectifact.core.threads import one_blas_thread
 from rectifact.kernels import tiled_nmd
 from rectifact.latent.nmd import Expectation, sweep
 from rectifact.latent.starts import svd_start
 
-MEDIUM = {"n_samples": 20_000, "n_features": 4096, "density": 0.02, "dtype": "float64"}
-SMALL: Rows = [
-    MEDIUM | {"form": "tiles", "threads": 1},
-    MEDIUM | {"form": "tiles", "threads": 2},
-    MEDIUM | {"form": "dense", "threads": 1},
-]
-LARGE: Rows = [
-    {"n_samples": 200_000, "n_features": 10_000, "density": 0.01, "dtype": "float32", "form": "tiles", "threads": 2}
-]
+CASES = bundled("scaling", "latent")
 
 
 def run_scaling(extent: Extent) -> Rows:
@@ -35,7 +28,7 @@ def run_scaling(extent: Extent) -> Rows:
 
     A quick run takes the first case only.
     """
-    cases = SMALL[:1] if extent.quick else SMALL + (LARGE if extent.large else [])
+    cases = CASES["small"][:1] if extent.quick else CASES["small"] + (CASES["large"] if extent.large else [])
     return [alone("latent_scaling", json.dumps(case)) for case in cases]
 
 

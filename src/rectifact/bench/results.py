@@ -16,15 +16,15 @@ from rectifact.core.errors import InputError
 from rectifact.io.files import atomic_path, check_writable, reading
 
 
-def printed_figures(family: str) -> dict[str, dict[str, Any]]:
-    """What the paper of a family prints, by set and method.
+def bundled(name: str, family: str) -> dict[str, Any]:
+    """What a data file of this package says on a family: ``printed``, figures by set and method; ``scaling``, cases.
 
     Examples
     --------
-    >>> printed_figures("crowd")["bluebird"]["MV-EM"]
+    >>> bundled("printed", "crowd")["bluebird"]["MV-EM"]
     12.03
     """
-    return json.loads((files("rectifact.bench") / "printed.json").read_text(encoding="utf-8"))[family]
+    return json.loads((files("rectifact.bench") / f"{name}.json").read_text(encoding="utf-8"))[family]
 
 
 def plain(value: Any) -> Any:
