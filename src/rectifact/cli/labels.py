@@ -1,23 +1,15 @@
 """rectifact labels: the answers of many workers to one label per task."""
 
-import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rectifact.cli.dask_options import LocalClusterOption, SchedulerOption, check_cluster, cluster_of
-from rectifact.cli.outcome import (
-    CheckpointOption,
-    JsonOption,
-    Outcome,
-    ReportOption,
-    ResumeOption,
-    SaveOption,
-    say_warnings,
-)
-from rectifact.cli.tables import check_different_files, check_parts_name, check_table_name, write_parts, write_table
-from rectifact.cli.terminal import STDOUT, progress, say
+from rectifact.cli import options
+from rectifact.cli.dask_options import check_cluster, cluster_of
+from rectifact.cli.outcome import Outcome, fitting, say_warnings
+from rectifact.cli.tables import check_parts_name, check_table_name, write_parts, write_table
+from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError
 from rectifact.crowd import DawidSkene, read_answers, read_lazy
 from rectifact.crowd.advice.diagnosis import findings_table
@@ -61,13 +53,13 @@ def labels(
         ),
     ] = "auto",
     device: Annotated[str, typer.Option(help="Where the fit runs: cpu, or cuda.")] = "cpu",
-    checkpoint: CheckpointOption = None,
-    resume: ResumeOption = False,
-    scheduler: SchedulerOption = None,
-    local_cluster: LocalClusterOption = None,
-    report: ReportOption = None,
-    save: SaveOption = None,
-    as_json: JsonOption = False,
+    checkpoint: options.Checkpoint = None,
+    resume: options.Resume = False,
+    scheduler: options.Scheduler = None,
+    local_cluster: options.LocalCluster = None,
+    report: options.Report = None,
+    save: options.Save = None,
+    as_json: options.Json = False,
 ) -> None:
     """Turn the answers of many workers into one label per task, and learn who is good."""
     outcome = Outcome(report, save, as_json)
@@ -79,15 +71,14 @@ def labels(
         _refuse_partitioned(wide=wide, plan=plan, calibrate=calibrate, report=report, save=save)
     model = DawidSkene(device=device, checkpoint=checkpoint, resume=resume)
     with cluster_of(scheduler, local_cluster):
-        with progress("aggregating", model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with fitting("aggregating", model) as caught:
             columns: dict[str, Any] = {"task": task, "worker": worker, "label": label, "missing": missing}
             data: Any
             if partitioned:
                 data = read_lazy(answers if len(answers) > 1 else answers[0], **columns)
             else:
                 data = read_answers(answers[0], wide=wide, **columns)
-            model.set_params(callbacks=[callback]).fit(data, gold=gold)
+            model.fit(data, gold=gold)
             if calibrate:
                 model.calibrate()
         summary = summary_of(model)
@@ -123,8 +114,7 @@ def _check_outputs(
                 f"{str(path)!r} would lie among the answers, and be read as some of them the next time.",
                 "Choose another folder.",
             )
-    outcome.check(out)
-    check_different_files([*answers, gold, *outputs, *outcome.paths])
+    outcome.check(out, [*answers, gold, workers, plan])
 
 
 def _refuse_partitioned(**options: Any) -> None:

@@ -7,32 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from rectifact.cli.tables import check_different_files
 from rectifact.cli.terminal import STDOUT, in_options, progress, say, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
 from rectifact.models import SavedModel, save_model
-
-ReportOption = Annotated[Path | None, typer.Option("--report", help="Write a report for people here: .html.")]
-SaveOption = Annotated[
-    Path | None, typer.Option("--save", help="Save the fitted model here: .rfx, for rectifact report.")
-]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print a summary for scripts on the standard output, as JSON.")
-]
-CheckpointOption = Annotated[
-    Path | None, typer.Option("--checkpoint", help="Folder in which the fit saves its state while it runs.")
-]
-ResumeOption = Annotated[
-    bool, typer.Option("--resume", help="Continue the fit saved in the --checkpoint folder, or start if there is none.")
-]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.")]
-ImageOption = Annotated[
-    str | None, typer.Option("--image", help="Samples are images of this size, such as 28x28; the report shows them.")
-]
 
 
 def check_image_shape(text: str | None, n_features: int) -> tuple[int, int] | None:
@@ -57,8 +38,7 @@ def check_image_shape(text: str | None, n_features: int) -> tuple[int, int] | No
 @contextmanager
 def fitting(what: str, model: Any) -> Iterator[list[warnings.WarningMessage]]:
     """Show the progress of the model while it is fitted, and collect the warnings, for :func:`say_warnings`."""
-    with progress(what, model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with progress(what, model.max_iter) as callback, warnings.catch_warnings(record=True, action="always") as caught:
         model.set_params(callbacks=[callback])
         yield caught
 
@@ -85,13 +65,8 @@ class Outcome:
     save: Path | None
     as_json: bool
 
-    @property
-    def paths(self) -> list[Path]:
-        """Files that will be written."""
-        return [path for path in (self.report, self.save) if path is not None]
-
-    def check(self, out: Path | None) -> None:
-        """Refuse what could not be written afterwards; ``out`` is where the command's data goes."""
+    def check(self, out: Path | None, others: Sequence[Path | None]) -> None:
+        """Refuse what could not be written afterwards; ``out`` is where data goes, ``others`` are further files."""
         if self.as_json and out == STDOUT:
             raise InputError("With --json the standard output holds the summary.", "Name a file with -o for the data.")
         if self.save is not None:
@@ -100,6 +75,7 @@ class Outcome:
             from rectifact.report.html import check_report_possible
 
             check_report_possible(self.report)
+        check_different_files([out, self.report, self.save, *others])
 
     def write(self, saved: SavedModel, summary: dict[str, Any]) -> None:
         """Write whatever was asked for; ``summary`` holds plain values."""
