@@ -59,12 +59,9 @@ def error_percent(crowd: CrowdSet, probas: pd.DataFrame) -> float:
     return 100 * expected_error(probas.loc[known].to_numpy(), codes)
 
 
-def _ours(make: Callable[[], Any]) -> Callable[[CrowdSet], pd.DataFrame]:
-    def run(crowd: CrowdSet) -> pd.DataFrame:
-        fitted = make().fit(crowd.answers)
-        return pd.DataFrame(fitted.probas_, index=fitted.tasks_, columns=fitted.classes_)
-
-    return run
+def _ours(make: Callable[[], Any], crowd: CrowdSet) -> pd.DataFrame:
+    fitted = make().fit(crowd.answers)
+    return pd.DataFrame(fitted.probas_, index=fitted.tasks_, columns=fitted.classes_)
 
 
 def _crowdkit(crowd: CrowdSet) -> pd.DataFrame:
@@ -107,7 +104,7 @@ def run(extent: Extent) -> Tables:
         MV-EM's in the same run; ``"auto"``, rows by set with the errors of the methods that ``auto`` must not be
         embarrassed by, a row of means, and how far each is from the best on its worst set; ``"scaling"``
     """
-    cases = [Case(name, _ours(make), error_percent) for name, make in METHODS.items()]
+    cases = [Case(name, partial(_ours, make), error_percent) for name, make in METHODS.items()]
     cases += peer_cases() if extent.peers else []
     return {"methods": _methods(cases, extent), "auto": _auto(cases, extent), "scaling": run_scaling(extent)}
 

@@ -6,6 +6,7 @@ bytes that must move at the rate of a large copy, and the operations at the rate
 
 import os
 from collections.abc import Callable
+from functools import partial
 from math import log
 from statistics import median
 from time import perf_counter
@@ -114,10 +115,7 @@ def _nmd(n: int, d: int, r: int, limits: dict[str, Any]) -> Rows:
     host = LatentModel(start.A.cpu().numpy(), start.B.cpu().numpy(), start.log_sigma)
     csr, cores = operand(sp.csr_array(dense)), os.cpu_count() or 1
     with one_blas_thread():
-        sweep(csr, host, EXPECT, n_jobs=cores)  # compiles
-        begin = perf_counter()
-        sweep(csr, host, EXPECT, n_jobs=cores)
-        host_ms = 1e3 * (perf_counter() - begin)
+        host_ms = _ms(lambda: sweep(csr, host, EXPECT, n_jobs=cores), repeats=1)
     # Four products in three terms of bfloat16; X is read twice.
     row = _row("512 NMD sweeps", f"{n} x {d}, rank {r}", ms, 512 * plain, limits, **_sweep_work(n, d, r, 512))
     return [row | {"host_ms": 512 * host_ms}]
@@ -160,17 +158,16 @@ def _crowd(n_tasks: int, n_workers: int, n_classes: int, limits: dict[str, Any])
     start /= start.sum(dim=1, keepdim=True)
     B = operand(DeviceCSR(torch.ones(1, device=DEVICE).expand(n_answers), cells, indptr, shape))
     sums = B.total(expected_sums, along=(start,))
-    ms = _ms(lambda: em(B, sums, smoothing=0.1, monitor=Monitor(20, tol=0, check_every=20)), 3)
+    twenty = partial(Monitor, 20, tol=0, check_every=20)
+    ms = _ms(lambda: em(B, sums, smoothing=0.1, monitor=twenty()), 3)
     plain = 20 * _ms(lambda: _plain_em(cells, start, n_tasks, n_workers), 3)
     part = n_tasks // 10
     ones = np.ones(5 * part, dtype=np.float32)
     some = sp.csr_array((ones, cells[: 5 * part].cpu().numpy(), indptr[: part + 1].cpu().numpy()), (part, shape[1]))
     few = operand(some)
     sums = few.total(expected_sums, along=(start[:part].double().cpu().numpy(),))
-    em(few, sums, smoothing=0.1, monitor=Monitor(1))
-    begin = perf_counter()
-    em(few, sums, smoothing=0.1, monitor=Monitor(20, tol=0, check_every=20))
-    host = 1e3 * (perf_counter() - begin)
+    em(few, sums, smoothing=0.1, monitor=Monitor(1))  # compiles
+    host = _ms(lambda: em(few, sums, smoothing=0.1, monitor=twenty()), repeats=1, warmup=0)
     # Two passes over the cells, indices and posteriors; the tables of workers stay in the cache.
     moved = 20 * 2 * 4 * (n_answers + n_tasks + n_tasks * n_classes) / 1e9
     size = f"{n_answers} answers, {n_tasks} tasks, {n_workers} workers, {n_classes} classes"

@@ -138,9 +138,9 @@ def _spread(errors: dict[str, float]) -> dict[str, float]:
 def _peers(name: str, graph: PublishedGraph) -> Rows:
     k = graph.n_classes
     methods: dict[str, Callable[[], Any]] = {
-        "spectral, kmeans": lambda: _spectral(graph, "kmeans"),
-        "spectral, discretize": lambda: _spectral(graph, "discretize"),
-        "spectral, cluster_qr": lambda: _spectral(graph, "cluster_qr"),
+        "spectral, kmeans": partial(_spectral, graph, "kmeans"),
+        "spectral, discretize": partial(_spectral, graph, "discretize"),
+        "spectral, cluster_qr": partial(_spectral, graph, "cluster_qr"),
         "KMeans": lambda: KMeans(k, random_state=0).fit_predict(graph.points),
         "NMF": lambda: NMF(k, init="nndsvda", max_iter=300, random_state=0).fit_transform(graph.points).argmax(axis=1),
     }

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from rectifact.parts.starts import Subspace, anchor_start, subspace
 Parts = NDArray[np.float64]
 Method = Callable[[Topics, Parts, int], Parts]
 N_SETS = 3  # data sets of each kind for the recovery without a start
+PUBLISHED = Threshold(Geometric(0.1, 1.1), unit="absolute")
 RECOVERED = 1e-2  # a part with a smaller relative error is recovered
 
 
@@ -82,8 +84,8 @@ def _checked_last(n_iter: int) -> Monitor:
     return Monitor(n_iter, tol=0, check_every=n_iter)
 
 
-def _and(schedule: Schedule, unit: Any = "component") -> Method:
-    return lambda data, start, n_iter: _and_in(subspace(data.X, len(start)), start, Threshold(schedule, unit), n_iter)
+def _and(threshold: Threshold, data: Topics, start: Parts, n_iter: int) -> Parts:
+    return _and_in(subspace(data.X, len(start)), start, threshold, n_iter)
 
 
 def _and_in(space: Subspace, start: Parts, threshold: Threshold, n_iter: int) -> Parts:
@@ -94,24 +96,17 @@ def _and_in(space: Subspace, start: Parts, threshold: Threshold, n_iter: int) ->
 
 def _and_published(data: Topics, start: Parts, n_iter: int) -> Parts:
     """All features, T = 50 steps per stage, absolute thresholds."""
-    threshold = Threshold(Geometric(0.1, 1.1), unit="absolute")
-    return and_nmf(data.X, start, threshold=threshold, monitor=_checked_last(n_iter), n_inner=50).H
+    return and_nmf(data.X, start, threshold=PUBLISHED, monitor=_checked_last(n_iter), n_inner=50).H
 
 
-def _alternating(method: Callable[..., Any]) -> Method:
-    def run(data: Topics, start: Parts, n_iter: int) -> Parts:
-        return method(data.X, np.maximum(start, 0), monitor=_checked_last(n_iter)).H
-
-    return run
+def _alternating(method: Callable[..., Any], data: Topics, start: Parts, n_iter: int) -> Parts:
+    return method(data.X, np.maximum(start, 0), monitor=_checked_last(n_iter)).H
 
 
-def _sklearn_nmf(solver: str) -> Method:
-    def run(data: Topics, start: Parts, n_iter: int) -> Parts:
-        model = NMF(len(start), init="custom", solver=solver, max_iter=n_iter, tol=0)
-        model.fit_transform(data.X, W=np.full((len(data.X), len(start)), 1 / len(start)), H=np.maximum(start, 1e-12))
-        return model.components_
-
-    return run
+def _sklearn_nmf(solver: str, data: Topics, start: Parts, n_iter: int) -> Parts:
+    model = NMF(len(start), init="custom", solver=solver, max_iter=n_iter, tol=0)
+    model.fit_transform(data.X, W=np.full((len(data.X), len(start)), 1 / len(start)), H=np.maximum(start, 1e-12))
+    return model.components_
 
 
 def _online_lda(data: Topics, start: Parts, n_iter: int) -> Parts:
@@ -129,13 +124,13 @@ def _online_lda(data: Topics, start: Parts, n_iter: int) -> Parts:
 
 
 METHODS: dict[str, tuple[Method, tuple[int, ...]]] = {
-    "AND, decay 1.3, compressed": (_and(Geometric(0.1, 1.3)), (1, 5, 10, 20, 30, 40, 60, 100)),
-    "AND, decay 1.1, compressed": (_and(Geometric(0.1, 1.1), "absolute"), (1, 10, 50, 100, 160, 200)),
+    "AND, decay 1.3, compressed": (partial(_and, Threshold(Geometric(0.1, 1.3))), (1, 5, 10, 20, 30, 40, 60, 100)),
+    "AND, decay 1.1, compressed": (partial(_and, PUBLISHED), (1, 10, 50, 100, 160, 200)),
     "AND, decay 1.1, T = 50, all features": (_and_published, (1, 10, 50, 100)),
-    "HALS": (_alternating(hals), (1, 10, 50, 100, 150)),
-    "ANLS": (_alternating(anls), (1, 3, 10)),
-    "scikit-learn NMF, cd": (_sklearn_nmf("cd"), (1, 10, 50, 100, 150)),
-    "scikit-learn NMF, mu": (_sklearn_nmf("mu"), (10, 100)),
+    "HALS": (partial(_alternating, hals), (1, 10, 50, 100, 150)),
+    "ANLS": (partial(_alternating, anls), (1, 3, 10)),
+    "scikit-learn NMF, cd": (partial(_sklearn_nmf, "cd"), (1, 10, 50, 100, 150)),
+    "scikit-learn NMF, mu": (partial(_sklearn_nmf, "mu"), (10, 100)),
     "scikit-learn LDA, online": (_online_lda, (2, 10)),
 }
 QUICK_METHOD = "AND, decay 1.3, compressed"

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 from time import perf_counter
+from timeit import repeat
 from typing import Any
 
 import numpy as np
@@ -38,13 +39,13 @@ def _stage(n_samples: int, n_features: int = 5000, n_parts: int = 20, n_stages: 
     rng = np.random.default_rng(0)
     X = sp.random_array((n_samples, n_features), density=0.01, rng=rng, format="csr")
     H = rng.random((n_parts, n_features))
-    seconds = []
-    for _ in range(3):
-        begin = perf_counter()
+
+    def run() -> None:
         monitor = Monitor(n_stages, tol=0, check_every=n_stages)
         and_nmf(X, H, threshold=Threshold(Geometric(0.1, 1.3)), monitor=monitor)
-        seconds.append((perf_counter() - begin) / n_stages)
-    return _row("one stage, sparse", n_samples, X.nnz, min(seconds))
+
+    seconds = min(repeat(run, number=1, repeat=3)) / n_stages
+    return _row("one stage, sparse", n_samples, X.nnz, seconds)
 
 
 def _row(what: str, n_samples: int, nonzeros: int, seconds: float, **measured: float) -> dict[str, Any]:

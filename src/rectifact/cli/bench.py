@@ -15,14 +15,18 @@ from rich.text import Text
 
 from rectifact.bench import Extent, Tables
 from rectifact.bench.check import compare
+from rectifact.bench.plots import check_plot, plot_error_against_time, plot_rmse_against_rank
 from rectifact.bench.results import check_result_name, columns_of, plain, read_result, save_result, short
 from rectifact.cli.tables import check_different_files
 from rectifact.cli.terminal import progress, say, show
 from rectifact.core.errors import InputError, count
 from rectifact.core.validation import check_option
-from rectifact.io.files import check_writable
 
-PLOTS = ("parts", "latent")
+PLOTS = {
+    "parts": ("error against time", plot_error_against_time),
+    "latent": ("rmse against rank", plot_rmse_against_rank),
+}
+"""The table that is drawn, and how."""
 
 
 def bench(
@@ -56,7 +60,10 @@ def bench(
     check_different_files([*outputs, check, plot])
     for path in outputs:
         check_result_name(path)
-    _check_plot(family, plot)
+    if plot is not None:
+        if family not in PLOTS:
+            raise InputError(f"--plot is for {' and '.join(PLOTS)}.", "Leave it out.")
+        check_plot(plot)
     _check_place(families)
     stored = None if check is None else read_result(check)
 
@@ -64,20 +71,10 @@ def bench(
     for path in outputs:
         save_result({"environment": around, "tables": tables}, path)
     if plot is not None:
-        _draw(tables, plot)
+        table, draw = PLOTS[family]
+        draw(tables[family][table], plot)
     if check is not None and stored is not None:
         _compare(tables, stored, check)
-
-
-def _check_plot(family: str, plot: Path | None) -> None:
-    if plot is None:
-        return
-    if family not in PLOTS:
-        raise InputError(f"--plot is for {' and '.join(PLOTS)}.", "Leave it out.")
-    from rectifact.bench.plots import check_plot
-
-    check_writable(plot)
-    check_plot(plot)
 
 
 def _check_place(families: tuple[str, ...]) -> None:
@@ -137,15 +134,6 @@ def rows_table(title: str, rows: list[dict[str, Any]]) -> Table:
     for row in rows:
         table.add_row(*(Text(short(row.get(column))) for column in columns))
     return table
-
-
-def _draw(tables: dict[str, Tables], plot: Path) -> None:
-    from rectifact.bench.plots import plot_error_against_time, plot_rmse_against_rank
-
-    if "parts" in tables:
-        plot_error_against_time(tables["parts"]["error against time"], plot)
-    else:
-        plot_rmse_against_rank(tables["latent"]["rmse against rank"], plot)
 
 
 def _run(family: str, extent: Extent) -> Tables:
