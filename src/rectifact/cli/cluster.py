@@ -10,7 +10,7 @@ import typer
 
 from rectifact.cli import options
 from rectifact.cli.outcome import Outcome, fitting, how_it_ended, say_warnings
-from rectifact.cli.tables import check_table_name, write_table
+from rectifact.cli.tables import check_table_name, samples_table, write_table
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
 from rectifact.graph import SymNMF, from_edges, normalized
@@ -69,8 +69,7 @@ def cluster(
     model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume)
     with fitting("clustering", model) as caught:
         model.fit(X)
-    table = pd.DataFrame(model.membership_, columns=[f"membership{i + 1}" for i in range(n_clusters)])
-    table.insert(0, "sample", names)
+    table = samples_table(model.membership_, names, "membership")
     table.insert(1, "cluster", model.labels_ + 1)
     write_table(table, out)
     say_warnings(caught, "cluster")

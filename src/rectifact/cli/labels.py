@@ -64,7 +64,8 @@ def labels(
     """Turn the answers of many workers into one label per task, and learn who is good."""
     outcome = Outcome(report, save, as_json)
     partitioned = len(answers) > 1 or is_source(answers[0])
-    _check_outputs(answers, out, workers, plan, outcome, gold=gold, partitioned=partitioned)
+    _check_outputs(answers, out, [workers, plan], partitioned)
+    outcome.check(out, [*answers, gold, workers, plan])
     parts = "a folder of Parquet files, or several files"
     check_cluster(scheduler, local_cluster, in_parts=partitioned, parts=parts)
     if partitioned:
@@ -92,20 +93,11 @@ def labels(
         outcome.write(SavedModel(model), _facts(data, model, summary))
 
 
-def _check_outputs(
-    answers: list[Path],
-    out: Path,
-    workers: Path | None,
-    plan: Path | None,
-    outcome: Outcome,
-    *,
-    gold: Path | None,
-    partitioned: bool,
-) -> None:
-    """Refuse what could not be written after the work."""
-    if STDOUT in (workers, plan):
+def _check_outputs(answers: list[Path], out: Path, others: list[Path | None], partitioned: bool) -> None:
+    """Refuse tables that could not be written after the work."""
+    if STDOUT in others:
         raise InputError("Only the labels can go to the standard output.", "Name a file for --workers and for --plan.")
-    outputs = [path for path in (out, workers, plan) if path is not None and path != STDOUT]
+    outputs = [path for path in (out, *others) if path is not None and path != STDOUT]
     for path in outputs:
         (check_parts_name if partitioned and path == out else check_table_name)(path)
         folders = [folder.resolve() for folder in answers] if partitioned else []
@@ -114,7 +106,6 @@ def _check_outputs(
                 f"{str(path)!r} would lie among the answers, and be read as some of them the next time.",
                 "Choose another folder.",
             )
-    outcome.check(out, [*answers, gold, workers, plan])
 
 
 def _refuse_partitioned(**options: Any) -> None:

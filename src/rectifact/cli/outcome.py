@@ -80,27 +80,25 @@ class Outcome:
     def write(self, saved: SavedModel, summary: dict[str, Any]) -> None:
         """Write whatever was asked for; ``summary`` holds plain values."""
         try:
-            self._write_report(saved)
+            if self.report is not None:
+                write_page(saved, self.report)
         finally:  # a report that fails must not lose the model, nor the other way round
-            self._save(saved)
+            if self.save is not None:
+                save_model(**vars(saved), path=self.save)
+                say(f"model -> {self.save}")
         if self.as_json:
             model = saved.model
             run = {"iterations": model.n_iter_, "stop_reason": model.stop_reason_}
             show_plain(json.dumps(summary | run))
 
-    def _write_report(self, saved: SavedModel) -> None:
-        if self.report is None:
-            return
-        from rectifact.report import report_of, write_report
 
-        report = report_of(saved)
-        write_report(report, self.report, title=f"rectifact: {report.title.lower()}")
-        say(f"report -> {self.report}")
+def write_page(saved: SavedModel, path: Path) -> None:
+    """Write the report of a model."""
+    from rectifact.report import report_of, write_report
 
-    def _save(self, saved: SavedModel) -> None:
-        if self.save is not None:
-            save_model(**vars(saved), path=self.save)
-            say(f"model -> {self.save}")
+    report = report_of(saved)
+    write_report(report, path, title=f"rectifact: {report.title.lower()}")
+    say(f"report -> {path}")
 
 
 def _check_model_name(path: Path) -> None:

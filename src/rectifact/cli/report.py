@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rectifact.cli.outcome import Outcome
+from rectifact.cli.outcome import Outcome, write_page
 from rectifact.cli.terminal import progress
 from rectifact.models import load_saved
 
@@ -15,8 +15,7 @@ def report(
     out: Annotated[Path, typer.Option("--output", "-o", help="Page to write: .html.")] = Path("report.html"),
 ) -> None:
     """Write the report of a saved model: one HTML file that opens offline."""
-    outcome = Outcome(out, save=None, as_json=False)
-    outcome.check(None, [model])
+    Outcome(out, save=None, as_json=False).check(None, [model])
     saved = load_saved(model)
     with progress("writing the report"):
-        outcome.write(saved, {})
+        write_page(saved, out)
