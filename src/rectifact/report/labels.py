@@ -88,7 +88,7 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
         "spammer": "0: always right; 1: the answers do not depend on the task",
         "agreement": "expected share of right answers",
     }
-    biases = [name for name in report if name.startswith("bias_")]
+    biases = report.columns[report.columns.str.startswith("bias_")]
     numbers = [*report.columns.drop(["worker", "answers", *biases]), *biases[:12]]
     columns = [Column("worker"), Column("answers", "integer")]
     columns += [Column(name.replace("_", " ", 1), _form(name), helps.get(name, "")) for name in numbers]
