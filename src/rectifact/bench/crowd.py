@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -83,11 +84,8 @@ def _snorkel(crowd: CrowdSet) -> pd.DataFrame:
 
 def peer_cases() -> list[Case]:
     """The libraries people use today; they come with the extra ``bench``."""
-    try:
-        import crowdkit  # noqa: F401
-        import snorkel  # noqa: F401
-    except ImportError as error:
-        raise InputError("The peers are not installed. Install them: pip install 'rectifact[bench]'.") from error
+    if find_spec("crowdkit") is None or find_spec("snorkel") is None:
+        raise InputError("The peers are not installed. Install them: pip install 'rectifact[bench]'.")
     return [
         Case("crowd-kit DawidSkene", _crowdkit, error_percent),
         Case("snorkel LabelModel", _snorkel, error_percent),

@@ -106,11 +106,9 @@ def _latent_data(n: int, d: int, r: int) -> tuple[Any, LatentModel]:
 def _nmd(n: int, d: int, r: int, limits: dict[str, Any]) -> Rows:
     """512 sweeps with extrapolation, against plain torch with a dense Z, and against tiles on the host."""
     X, start = _latent_data(n, d, r)
-
-    def run(n_iter: int) -> None:
-        nmd(operand(X), start, expect=EXPECT, monitor=Monitor(n_iter, tol=0, check_every=10))
-
-    ms, plain = _ms(lambda: run(512), 3), _ms(lambda: _plain_sweep(X, start.A, start.B, 0.5))
+    monitor = partial(Monitor, 512, tol=0, check_every=10)
+    ms = _ms(lambda: nmd(operand(X), start, expect=EXPECT, monitor=monitor()), 3)
+    plain = _ms(lambda: _plain_sweep(X, start.A, start.B, 0.5))
     dense = X.cpu().numpy()
     host = LatentModel(start.A.cpu().numpy(), start.B.cpu().numpy(), start.log_sigma)
     csr, cores = operand(sp.csr_array(dense)), os.cpu_count() or 1

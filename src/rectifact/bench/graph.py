@@ -105,7 +105,9 @@ def _ours(name: str, graph: PublishedGraph, large: bool, quick: bool) -> Rows:
         options["n_init"] = 10 if large or name != "TDT2" else 2
         model, seconds = timed(SymNMF(graph.n_classes, affinity="precomputed", **options).fit, graph.X)
         bound = bound or model.eigenvalue_bound()
-        rows.append(_row(name, solver, graph, model, seconds, bound) | _spread(model.resolved_["errors"]))
+        errors = list(model.resolved_["errors"].values())
+        spread = {"mean_error_of_starts": float(np.mean(errors)), "starts": len(errors)}
+        rows.append(_row(name, solver, graph, model, seconds, bound) | spread)
     for settings in ("repaired",) if quick or (name == "TDT2" and not large) else ("repaired", "paper"):
         rate = 0.3 if settings == "paper" and name == "TDT2" else None
         options = {"settings": settings, "learning_rate": rate, "random_state": 0, "device": "cpu"}
@@ -129,10 +131,6 @@ def _row(name: str, method: str, graph: PublishedGraph, model: Any, seconds: flo
 
 def _scores(truth: Any, labels: Any) -> dict[str, float]:
     return {"accuracy": cluster_accuracy(truth, labels), "nmi": nmi(truth, labels), "purity": purity(truth, labels)}
-
-
-def _spread(errors: dict[str, float]) -> dict[str, float]:
-    return {"mean_error_of_starts": float(np.mean(list(errors.values()))), "starts": len(errors)}
 
 
 def _peers(name: str, graph: PublishedGraph) -> Rows:
