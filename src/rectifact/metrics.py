@@ -213,6 +213,12 @@ def _probabilities_and_codes(probas: ArrayLike, truth: ArrayLike) -> tuple[NDArr
     return P, codes
 
 
+def _at_truth(values: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
+    """What each row has in the column of its true class; 0 if there is no such column."""
+    known = (codes >= 0) & (codes < values.shape[1])
+    return np.where(known, values[np.arange(len(codes)), np.where(known, codes, 0)], 0)
+
+
 def expected_error(probas: ArrayLike, truth: ArrayLike) -> float:
     """Share of rows whose most probable class is wrong; a tie of m classes counts as 1/m right.
 
@@ -226,8 +232,7 @@ def expected_error(probas: ArrayLike, truth: ArrayLike) -> float:
     """
     P, codes = _probabilities_and_codes(probas, truth)
     top = np.isclose(P, P.max(axis=1, keepdims=True), rtol=1e-9, atol=0)
-    known = (codes >= 0) & (codes < P.shape[1])
-    right = top[np.arange(len(codes)), np.where(known, codes, 0)] * known / top.sum(axis=1)
+    right = _at_truth(top, codes) / top.sum(axis=1)
     return float(1 - right.mean())
 
 
@@ -240,9 +245,7 @@ def log_loss(probas: ArrayLike, truth: ArrayLike, *, floor: float = 1e-15) -> fl
     0.3466
     """
     P, codes = _probabilities_and_codes(probas, truth)
-    known = (codes >= 0) & (codes < P.shape[1])
-    right = np.where(known, P[np.arange(len(codes)), np.where(known, codes, 0)], 0)
-    return float(-np.log(np.maximum(right, floor)).mean())
+    return float(-np.log(np.maximum(_at_truth(P, codes), floor)).mean())
 
 
 def calibration_error(probas: ArrayLike, truth: ArrayLike, *, n_bins: int = 10) -> float:

@@ -5,9 +5,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from rectifact.bench import Rows, Tables
+
 Row = dict[str, Any]
-Rows = list[Row]
-Tables = dict[str, dict[str, Rows]]
 Key = tuple[tuple[str, Any], ...]
 
 
@@ -115,7 +115,7 @@ class Comparison:
     gone: Rows
 
 
-def compare(measured: Tables, stored: Tables) -> Comparison:
+def compare(measured: dict[str, Tables], stored: dict[str, Tables]) -> Comparison:
     """Compare every measured row with the stored row of the same table and parameters.
 
     Families that were not measured are ignored.

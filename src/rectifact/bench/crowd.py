@@ -3,37 +3,25 @@
 import warnings
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from rectifact.bench.measure import Case, measure
+from rectifact.bench import Extent, Rows, Tables
+from rectifact.bench.crowd_scaling import run_scaling
+from rectifact.bench.measure import Case, at_hand, measure, one_thread
+from rectifact.bench.results import bundled
 from rectifact.core.errors import InputError
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy, read_answers
-from rectifact.datasets import CrowdSet, MissingDataset, load_crowd, make_crowd
+from rectifact.datasets import CrowdSet, load_crowd, make_crowd
 from rectifact.metrics import expected_error
 
-Rows = list[dict[str, Any]]
+PRINTED = bundled("printed", "crowd")
+"""Error in percent, from tables 4 and 5 of S. Ibrahim and X. Fu, "Crowdsourcing via annotator co-occurrence imputation
+and provable symmetric nonnegative matrix factorization", ICML 2021."""
 
-# Error in percent on bluebird, dog52, rte and trec: tables 4 and 5 of S. Ibrahim and X. Fu, "Crowdsourcing via
-# annotator co-occurrence imputation and provable symmetric nonnegative matrix factorization", ICML 2021.
-PAPER: dict[str, tuple[float, ...]] = {
-    "majority vote": (21.29, 17.91, 10.31, 34.85),
-    "MV-EM": (12.03, 15.86, 7.25, 30.02),
-    "RobSymNMF, equal weights": (11.11, 16.10, 7.25, 30.68),
-    "RobSymNMF-EM": (11.11, 15.86, 7.12, 29.62),
-    "DesSymNMF": (10.18, 16.35, 13.87, 36.75),
-    "DesSymNMF-EM": (10.18, 15.86, 7.25, 29.36),
-    "SymNMF, not imputed": (10.18, 16.72, 48.75, 35.47),
-    "MultiSPA": (13.88, 17.96, 8.37, 31.56),
-    "CNMF": (11.11, 15.86, 7.12, 29.84),
-    "Spectral-D&S": (12.03, 17.84, 7.12, 29.58),
-    "KOS": (11.11, 31.84, 39.75, 51.95),
-    "GhoshSVD": (27.77, np.nan, 49.12, 43.03),
-    "EigenRatio": (27.77, np.nan, 9.01, 43.95),
-    "MinimaxEntropy": (8.33, 16.23, 7.5, 30.89),
-}
 METHODS: dict[str, Callable[[], Any]] = {
     "majority vote": MajorityVote,
     "MV-EM": lambda: DawidSkene("majority", model="full"),
@@ -72,12 +60,9 @@ def error_percent(crowd: CrowdSet, probas: pd.DataFrame) -> float:
     return 100 * expected_error(probas.loc[known].to_numpy(), codes)
 
 
-def _ours(make: Callable[[], Any]) -> Callable[[CrowdSet], pd.DataFrame]:
-    def run(crowd: CrowdSet) -> pd.DataFrame:
-        fitted = make().fit(crowd.answers)
-        return pd.DataFrame(fitted.probas_, index=fitted.tasks_, columns=fitted.classes_)
-
-    return run
+def _ours(make: Callable[[], Any], crowd: CrowdSet) -> pd.DataFrame:
+    fitted = make().fit(crowd.answers)
+    return pd.DataFrame(fitted.probas_, index=fitted.tasks_, columns=fitted.classes_)
 
 
 def _crowdkit(crowd: CrowdSet) -> pd.DataFrame:
@@ -99,73 +84,62 @@ def _snorkel(crowd: CrowdSet) -> pd.DataFrame:
 
 def peer_cases() -> list[Case]:
     """The libraries people use today; they come with the extra ``bench``."""
-    try:
-        import crowdkit  # noqa: F401
-        import snorkel  # noqa: F401
-    except ImportError as error:
-        raise InputError("The peers are not installed. Install them: pip install 'rectifact[bench]'.") from error
+    if find_spec("crowdkit") is None or find_spec("snorkel") is None:
+        raise InputError("The peers are not installed. Install them: pip install 'rectifact[bench]'.")
     return [
         Case("crowd-kit DawidSkene", _crowdkit, error_percent),
         Case("snorkel LabelModel", _snorkel, error_percent),
     ]
 
 
-def run_crowd(*, peers: bool = False, quick: bool = False) -> dict[str, Rows]:
-    """Measure every method on the sets that are at hand; the planted crowd always is. ``quick`` takes few small sets.
+@one_thread()
+def run(extent: Extent) -> Tables:
+    """Measure every method on the sets that are at hand; the planted crowd always is. A quick run takes few small sets.
 
     Returns
     -------
     dict : ``"methods"``, rows by set and method with error, the paper's figure, and the time, also as a ratio to
         MV-EM's in the same run; ``"auto"``, rows by set with the errors of the methods that ``auto`` must not be
-        embarrassed by, a row of means, and how far each is from the best on its worst set
+        embarrassed by, a row of means, and how far each is from the best on its worst set; ``"scaling"``
     """
-    cases = [Case(name, _ours(make), error_percent) for name, make in METHODS.items()]
-    cases += peer_cases() if peers else []
-    return {"methods": _methods(cases, quick), "auto": _auto(cases, peers, quick)}
+    cases = [Case(name, partial(_ours, make), error_percent) for name, make in METHODS.items()]
+    cases += peer_cases() if extent.peers else []
+    return {"methods": _methods(cases, extent), "auto": _auto(cases, extent), "scaling": run_scaling(extent)}
 
 
-def _methods(cases: list[Case], quick: bool) -> Rows:
+def _chosen(sets: dict[str, Callable[[], CrowdSet]], quick: bool) -> dict[str, Callable[[], CrowdSet]]:
+    return {name: load for name, load in sets.items() if name in QUICK_SETS or not quick}
+
+
+def _methods(cases: list[Case], extent: Extent) -> Rows:
     rows: Rows = []
-    for name, load in SETS.items():
-        if quick and name not in QUICK_SETS:
-            continue
-        try:
-            crowd = load()
-        except MissingDataset:
-            continue
+    for name, crowd in at_hand(_chosen(SETS, extent.quick)):
         binary = crowd.answers["label"].nunique() == 2
         measured = {}
         for case in cases:
             if case.name in ("GhoshSVD", "EigenRatio") and not binary:
                 continue
             slow = case.name in ("MinimaxEntropy", "snorkel LabelModel")
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a method that does not converge shows in its error
+            with warnings.catch_warnings(action="ignore"):  # a method that does not converge shows in its error
                 measured[case.name] = measure(case, crowd, warmup=0 if slow else 1, repeats=1 if slow else 3)
         base = measured["MV-EM"]["min_s"]
         for method, row in measured.items():
-            paper = dict(zip(("bluebird", "dog52", "rte", "trec"), PAPER.get(method, ()), strict=False)).get(name)
+            paper = PRINTED.get(name, {}).get(method)
             figures = {"error_%": round(row["score"], 2), "paper_%": paper, "seconds": row["min_s"]}
             rows.append({"set": name, "method": method, **figures, "times_MV-EM": row["min_s"] / base})
     return rows
 
 
-def _auto(cases: list[Case], peers: bool, quick: bool) -> Rows:
+def _auto(cases: list[Case], extent: Extent) -> Rows:
     """Errors of ``auto`` beside the methods it must not lose to, over all published sets (dog as dog52)."""
-    names = ["majority vote", "MV-EM", "one-coin EM", "auto", *(["crowd-kit DawidSkene"] if peers else [])]
+    names = ("majority vote", "MV-EM", "one-coin EM", "auto", "crowd-kit DawidSkene")
     chosen = [case for case in cases if case.name in names]
     sets = {name: load for name, load in SETS.items() if name not in ("planted", "dog")}
     sets |= {name: partial(load_crowd, name) for name in MORE_SETS}
     rows: Rows = []
-    for name, load in sets.items():
-        if quick and name not in QUICK_SETS:
-            continue
-        try:
-            crowd = load()
-        except MissingDataset:
-            continue
+    for name, crowd in at_hand(_chosen(sets, extent.quick)):
         rows.append({"set": name} | {case.name: round(case.score(crowd, case.run(crowd)), 2) for case in chosen})
-    if quick or not rows:  # the summary is over all sets
+    if extent.quick or not rows:  # the summary is over all sets
         return rows
     table = pd.DataFrame(rows).set_index("set")
     best = table.drop(columns=["auto", "one-coin EM"]).min(axis=1)

@@ -4,13 +4,11 @@
 """
 
 import json
-import resource
-import subprocess
 import sys
 import tempfile
 import warnings
+from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numba
@@ -18,44 +16,23 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from rectifact.bench import Extent, Rows
+from rectifact.bench.measure import alone, peak_memory, timed
+from rectifact.bench.results import bundled
 from rectifact.crowd import DawidSkene
 from rectifact.datasets import make_crowd
 
-Rows = list[dict[str, Any]]
-EM = {"identify": "majority", "model": "full", "max_iter": 20, "tol": 0.0}
-SMALL: Rows = [
-    {"method": "MV-EM, 20 iterations", "n_tasks": 100_000, "n_workers": 1_000, "options": EM, "threads": 1},
-    {"method": "crowd-kit, 20 iterations", "n_tasks": 100_000, "n_workers": 1_000, "threads": 1},
-    {"method": "auto", "n_tasks": 200_000, "n_workers": 20_000, "options": {}, "threads": 1},
-]
-LARGE: Rows = [
-    {"method": "auto", "n_tasks": 2_000_000, "n_workers": 20_000, "options": {}, "threads": 1},
-    {"method": "MV-EM, 20 iterations", "n_tasks": 2_000_000, "n_workers": 20_000, "options": EM, "threads": 1},
-    {"method": "MV-EM, 20 iterations", "n_tasks": 2_000_000, "n_workers": 20_000, "options": EM, "threads": 2},
-    {
-        "method": "MV-EM, Parquet",
-        "n_tasks": 20_000_000,
-        "n_workers": 100_000,
-        "options": EM,
-        "threads": 2,
-        "file": True,
-    },
-]
+CASES = bundled("scaling", "crowd")
 
 
-def run_scaling(*, peers: bool = False, large: bool = False, quick: bool = False) -> Rows:
+def run_scaling(extent: Extent) -> Rows:
     """Rows by case: answers, threads, seconds of the fit, seconds of its iterations, peak memory, error.
 
-    ``quick`` takes the cases of half a million answers only.
+    A quick run takes the cases of half a million answers only.
     """
-    chosen = SMALL[:2] if quick else SMALL + (LARGE if large else [])
-    cases = [case for case in chosen if peers or not case["method"].startswith("crowd-kit")]
-    rows = []
-    for case in cases:
-        command = [sys.executable, "-m", "rectifact.bench.crowd_scaling", json.dumps(case)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
-        rows.append(json.loads(done.stdout.splitlines()[-1]))
-    return rows
+    cases = CASES["small"][:2] if extent.quick else CASES["small"] + (CASES["large"] if extent.large else [])
+    cases = [case for case in cases if extent.peers or "options" in case]
+    return [alone("crowd_scaling", json.dumps(case)) for case in cases]
 
 
 def run_case(case: dict[str, Any]) -> dict[str, Any]:
@@ -66,9 +43,9 @@ def run_case(case: dict[str, Any]) -> dict[str, Any]:
         data, truth = _data(case, Path(folder))
         before, seconds, loops = peak_memory(), [], []
         for _ in range(1 if case.get("file") else 3):  # the least of three: the machine has other work at times
-            start = perf_counter()
-            loop, labels, tasks = _crowdkit(data) if "options" not in case else _ours(data, case["options"])
-            seconds.append(perf_counter() - start)
+            run = partial(_ours, case["options"]) if "options" in case else _crowdkit
+            (loop, labels, tasks), time = timed(run, data)
+            seconds.append(time)
             loops.append(loop)
     return {
         "method": case["method"],
@@ -100,9 +77,8 @@ def _data(case: dict[str, Any], folder: Path) -> tuple[Any, np.ndarray[Any, Any]
     return path, np.concatenate(truths)
 
 
-def _ours(data: Any, options: dict[str, Any]) -> tuple[Any, Any, Any]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # twenty iterations are asked for, converged or not
+def _ours(options: dict[str, Any], data: Any) -> tuple[Any, Any, Any]:
+    with warnings.catch_warnings(action="ignore"):  # twenty iterations are asked for, converged or not
         model = DawidSkene(**options).fit(data)
     return model.history_[-1]["seconds"], model.labels_, model.tasks_
 
@@ -112,14 +88,6 @@ def _crowdkit(data: Any) -> tuple[Any, Any, Any]:
 
     labels = Peer(n_iter=20, tol=0.0).fit_predict(data)
     return None, labels.to_numpy(), labels.index.to_numpy()
-
-
-def peak_memory() -> float:
-    """Most memory this process has held, in GB."""
-    status = Path("/proc/self/status")
-    if status.exists():  # getrusage would also count what the parent held when it started this process
-        return int(status.read_text().split("VmHWM:")[1].split()[0]) * 1024 / 1e9
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e9
 
 
 if __name__ == "__main__":

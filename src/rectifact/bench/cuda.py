@@ -6,6 +6,7 @@ bytes that must move at the rate of a large copy, and the operations at the rate
 
 import os
 from collections.abc import Callable
+from functools import partial
 from math import log
 from statistics import median
 from time import perf_counter
@@ -16,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from rectifact.bench import Extent, Rows, Tables
 from rectifact.core.device_csr import DeviceCSR
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import operand
@@ -31,16 +33,15 @@ from rectifact.latent.model import LatentModel
 from rectifact.latent.nmd import Expectation, nmd, sweep
 from rectifact.parts.and_nmf import Threshold, and_nmf
 
-Rows = list[dict[str, Any]]
 EXPECT = Expectation("relu", missing=False)
 DEVICE = "cuda"
 
 
-def run_cuda(*, quick: bool = False) -> dict[str, Rows]:
-    """Tables ``"limits"``, ``"times"`` and ``"precision"``; with ``quick`` sizes are a tenth as large."""
+def run(extent: Extent) -> Tables:
+    """Tables ``"limits"``, ``"times"`` and ``"precision"``; in a quick run sizes are a tenth as large."""
     torch.backends.cuda.matmul.allow_tf32 = False
     limits = _limits()
-    scale = 10 if quick else 1
+    scale = 10 if extent.quick else 1
     rows = [
         *_nmd(70_000 // scale, 784, 64, limits),
         *_large_nmd(32_768 // scale, 65_536, 64, limits),
@@ -105,19 +106,14 @@ def _latent_data(n: int, d: int, r: int) -> tuple[Any, LatentModel]:
 def _nmd(n: int, d: int, r: int, limits: dict[str, Any]) -> Rows:
     """512 sweeps with extrapolation, against plain torch with a dense Z, and against tiles on the host."""
     X, start = _latent_data(n, d, r)
-
-    def run(n_iter: int) -> None:
-        nmd(operand(X), start, expect=EXPECT, monitor=Monitor(n_iter, tol=0, check_every=10))
-
-    ms, plain = _ms(lambda: run(512), 3), _ms(lambda: _plain_sweep(X, start.A, start.B, 0.5))
+    monitor = partial(Monitor, 512, tol=0, check_every=10)
+    ms = _ms(lambda: nmd(operand(X), start, expect=EXPECT, monitor=monitor()), 3)
+    plain = _ms(lambda: _plain_sweep(X, start.A, start.B, 0.5))
     dense = X.cpu().numpy()
     host = LatentModel(start.A.cpu().numpy(), start.B.cpu().numpy(), start.log_sigma)
     csr, cores = operand(sp.csr_array(dense)), os.cpu_count() or 1
     with one_blas_thread():
-        sweep(csr, host, EXPECT, n_jobs=cores)  # compiles
-        begin = perf_counter()
-        sweep(csr, host, EXPECT, n_jobs=cores)
-        host_ms = 1e3 * (perf_counter() - begin)
+        host_ms = _ms(lambda: sweep(csr, host, EXPECT, n_jobs=cores), repeats=1)
     # Four products in three terms of bfloat16; X is read twice.
     row = _row("512 NMD sweeps", f"{n} x {d}, rank {r}", ms, 512 * plain, limits, **_sweep_work(n, d, r, 512))
     return [row | {"host_ms": 512 * host_ms}]
@@ -160,17 +156,16 @@ def _crowd(n_tasks: int, n_workers: int, n_classes: int, limits: dict[str, Any])
     start /= start.sum(dim=1, keepdim=True)
     B = operand(DeviceCSR(torch.ones(1, device=DEVICE).expand(n_answers), cells, indptr, shape))
     sums = B.total(expected_sums, along=(start,))
-    ms = _ms(lambda: em(B, sums, smoothing=0.1, monitor=Monitor(20, tol=0, check_every=20)), 3)
+    twenty = partial(Monitor, 20, tol=0, check_every=20)
+    ms = _ms(lambda: em(B, sums, smoothing=0.1, monitor=twenty()), 3)
     plain = 20 * _ms(lambda: _plain_em(cells, start, n_tasks, n_workers), 3)
     part = n_tasks // 10
     ones = np.ones(5 * part, dtype=np.float32)
     some = sp.csr_array((ones, cells[: 5 * part].cpu().numpy(), indptr[: part + 1].cpu().numpy()), (part, shape[1]))
     few = operand(some)
     sums = few.total(expected_sums, along=(start[:part].double().cpu().numpy(),))
-    em(few, sums, smoothing=0.1, monitor=Monitor(1))
-    begin = perf_counter()
-    em(few, sums, smoothing=0.1, monitor=Monitor(20, tol=0, check_every=20))
-    host = 1e3 * (perf_counter() - begin)
+    em(few, sums, smoothing=0.1, monitor=Monitor(1))  # compiles
+    host = _ms(lambda: em(few, sums, smoothing=0.1, monitor=twenty()), repeats=1, warmup=0)
     # Two passes over the cells, indices and posteriors; the tables of workers stay in the cache.
     moved = 20 * 2 * 4 * (n_answers + n_tasks + n_tasks * n_classes) / 1e9
     size = f"{n_answers} answers, {n_tasks} tasks, {n_workers} workers, {n_classes} classes"

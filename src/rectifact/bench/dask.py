@@ -5,31 +5,31 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from rectifact.bench import Extent, Tables
+from rectifact.bench.measure import timed
 from rectifact.core.monitor import Callback
 from rectifact.crowd import DawidSkene
 from rectifact.datasets import make_crowd
 from rectifact.latent import NMD
 from rectifact.parts import ANDNMF
 
-Rows = list[dict[str, Any]]
 N_FEATURES, N_PARTS, N_CHUNKS, N_ITER = 200, 10, 20, 6
 
 
-def run_dask(*, quick: bool = False) -> Rows:
+def run(extent: Extent) -> Tables:
     """A row for each fit, number of Dask workers and number of rows; each Dask worker is a process with one thread."""
-    rows = (50_000,) if quick else (250_000, 1_000_000)
-    answers = (200_000,) if quick else (1_000_000, 4_000_000)
+    rows = (50_000,) if extent.quick else (250_000, 1_000_000)
+    answers = (200_000,) if extent.quick else (1_000_000, 4_000_000)
     found = []
     for n_processes in (1, 2):
         for fit, sizes in ((_parts, rows), (_latent, tuple(n // 4 for n in rows)), (_crowd, answers)):
             found += [_measured(fit, n, n_processes) for n in sizes]
-    return found
+    return {"fits": found}
 
 
 def _measured(fit: Callable[[int, Callback], dict[str, Any]], n: int, n_processes: int) -> dict[str, Any]:
@@ -42,11 +42,8 @@ def _measured(fit: Callable[[int, Callback], dict[str, Any]], n: int, n_processe
         client.run(_warm)
         before = max(client.run(_peak_memory).values())
         ticks: list[tuple[float, float]] = []
-        begin = perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            row = fit(n, lambda row: ticks.append((row["seconds"], _loopback_bytes())))
-        seconds = perf_counter() - begin
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+            row, seconds = timed(fit, n, lambda row: ticks.append((row["seconds"], _loopback_bytes())))
         peak = max(client.run(_peak_memory).values())
     per_iteration, sent = np.median(np.diff(ticks, axis=0), axis=0).tolist()
     return row | {

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,43 +13,23 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import TfidfTransformer
 
+from rectifact.bench import Extent, Rows, Tables
+from rectifact.bench.graph_scaling import run_scaling
+from rectifact.bench.measure import at_hand, one_thread, timed
+from rectifact.bench.results import bundled
 from rectifact.core.validation import check_option
-from rectifact.datasets import MissingDataset, load_images, load_tdt2
+from rectifact.datasets import load_images, load_tdt2
 from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
 from rectifact.graph.solvers import SOLVERS
 from rectifact.metrics import cluster_accuracy, nmi, purity, sparse_factor
 
-Rows = list[dict[str, Any]]
-
-NAMES = ("ORL", "COIL-20", "MNIST1", "MNIST2", "TDT2")
 N_MNIST = 3147
 QUICK_SOLVERS = ("hals", "pgd", "newton")
 
-PRINTED_METHODS = ("anls", "hals", "admm", "newton", "pgd", "net")
-PRINTED: dict[str, dict[str, tuple[float | None, ...]]] = {
-    "accuracy": {
-        "ORL": (0.8075, 0.7570, 0.7650, 0.7625, 0.7700, 0.8150),
-        "COIL-20": (0.7979, 0.5854, 0.6903, 0.7472, 0.7243, 0.8013),
-        "MNIST1": (0.6477, 0.6657, 0.5803, 0.5990, 0.6475, 0.7064),
-        "MNIST2": (0.8589, 0.8608, 0.8713, 0.8589, 0.8710, 0.9898),
-        "TDT2": (0.7536, 0.8131, None, None, None, 0.8234),
-    },
-    "nmi": {
-        "ORL": (0.884, 0.862, None, None, None, 0.904),
-        "COIL-20": (0.849, 0.664, None, None, None, 0.896),
-        "TDT2": (0.746, 0.755, None, None, None, 0.807),
-    },
-    "purity": {
-        "ORL": (0.805, 0.763, None, None, None, 0.835),
-        "COIL-20": (0.804, 0.538, None, None, None, 0.853),
-        "TDT2": (0.794, 0.833, None, None, None, 0.859),
-    },
-    "relative_error": {
-        "ORL": (0.2669, 0.2723, None, None, None, 0.2659),
-        "COIL-20": (0.8405, 0.8501, None, None, None, 0.8390),
-    },
-}
-"""What the paper prints in Tables 1 to 4, as shares."""
+PRINTED = bundled("printed", "graph")
+"""What the paper prints in Tables 1 to 4, as shares, by set and method."""
+
+NAMES = tuple(PRINTED)
 
 
 @dataclass(frozen=True)
@@ -84,37 +64,35 @@ def published_graph(name: str) -> PublishedGraph:
     return PublishedGraph(points, similarity_graph(points), images.y[chosen])
 
 
-def run_graph(*, peers: bool = False, large: bool = False, quick: bool = False) -> dict[str, Rows]:
+def run(extent: Extent) -> Tables:
     """Measure every solver on the sets that are installed.
 
-    Parameters
-    ----------
-    peers : bool, default False
-        Measure scikit-learn's SpectralClustering, KMeans and NMF too.
-    large : bool, default False
-        Ten starts on TDT2 too, and the paper's net there; takes minutes more.
-    quick : bool, default False
-        Only the fast solvers and the repaired net, on the first set.
+    A quick run takes only the fast solvers and the repaired net, on the first set. A large one also takes ten starts
+    on TDT2, and the paper's net there, which takes minutes more. The peers are scikit-learn's SpectralClustering,
+    KMeans and NMF.
 
     Returns
     -------
     dict of tables
         ``"clustering"``, the best of a pool of starts and the mean over them; ``"sparse"``, the sparse factor with and
-        without l1.
+        without l1; ``"iterations"`` and ``"fit"``, by size.
     """
+    from rectifact.graph import net  # noqa: F401  # before the threads are limited
+
+    with one_thread():
+        return _clustering(extent) | run_scaling(extent)
+
+
+def _clustering(extent: Extent) -> Tables:
     clustering: Rows = []
     sparse: Rows = []
-    for name in NAMES[:1] if quick else NAMES:
-        try:
-            graph = published_graph(name)
-        except MissingDataset:
-            continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # slow solvers stop at max_iter; the column gap says how far they came
-            clustering += _ours(name, graph, large, quick)
-            if peers:
+    names = NAMES[:1] if extent.quick else NAMES
+    for name, graph in at_hand({name: partial(published_graph, name) for name in names}):
+        with warnings.catch_warnings(action="ignore"):  # slow solvers stop at max_iter: see the column gap
+            clustering += _ours(name, graph, extent.large, extent.quick)
+            if extent.peers:
                 clustering += _peers(name, graph)
-            if name in ("ORL", "COIL-20") and not quick:
+            if name in ("ORL", "COIL-20") and not extent.quick:
                 sparse += _sparse(name, graph)
     return {"clustering": clustering, "sparse": sparse}
 
@@ -125,29 +103,20 @@ def _ours(name: str, graph: PublishedGraph, large: bool, quick: bool) -> Rows:
         slow = solver in ("anls", "admm")
         options: dict[str, Any] = {"solver": solver, "init": "spectral" if slow else "pool", "random_state": 0}
         options["n_init"] = 10 if large or name != "TDT2" else 2
-        model, seconds = _fit(SymNMF(graph.n_classes, affinity="precomputed", **options), graph)
+        model, seconds = timed(SymNMF(graph.n_classes, affinity="precomputed", **options).fit, graph.X)
         bound = bound or model.eigenvalue_bound()
-        rows.append(_row(name, solver, graph, model, seconds, bound) | _spread(model.resolved_["errors"]))
+        errors = list(model.resolved_["errors"].values())
+        spread = {"mean_error_of_starts": float(np.mean(errors)), "starts": len(errors)}
+        rows.append(_row(name, solver, graph, model, seconds, bound) | spread)
     for settings in ("repaired",) if quick or (name == "TDT2" and not large) else ("repaired", "paper"):
         rate = 0.3 if settings == "paper" and name == "TDT2" else None
         options = {"settings": settings, "learning_rate": rate, "random_state": 0, "device": "cpu"}
-        model, seconds = _fit(SymNMFNet(graph.n_classes, affinity="precomputed", **options), graph)
+        model, seconds = timed(SymNMFNet(graph.n_classes, affinity="precomputed", **options).fit, graph.X)
         rows.append(_row(name, f"net, {settings}", graph, model, seconds, bound))
     return rows
 
 
-def _fit(model: Any, graph: PublishedGraph) -> tuple[Any, float]:
-    begin = perf_counter()
-    model.fit(graph.X)
-    return model, perf_counter() - begin
-
-
 def _row(name: str, method: str, graph: PublishedGraph, model: Any, seconds: float, bound: float) -> dict[str, Any]:
-    printed = {
-        f"paper_{figure}": sets[name][PRINTED_METHODS.index(method.split(",")[0])]
-        for figure, sets in PRINTED.items()
-        if name in sets
-    }
     return {
         "data": name,
         "method": method,
@@ -156,7 +125,7 @@ def _row(name: str, method: str, graph: PublishedGraph, model: Any, seconds: flo
         "bound": bound,
         "gap": model.stationarity_,
         "seconds": seconds,
-        **{figure: value for figure, value in printed.items() if value is not None},
+        **PRINTED[name].get(method.split(",")[0], {}),
     }
 
 
@@ -164,23 +133,18 @@ def _scores(truth: Any, labels: Any) -> dict[str, float]:
     return {"accuracy": cluster_accuracy(truth, labels), "nmi": nmi(truth, labels), "purity": purity(truth, labels)}
 
 
-def _spread(errors: dict[str, float]) -> dict[str, float]:
-    return {"mean_error_of_starts": float(np.mean(list(errors.values()))), "starts": len(errors)}
-
-
 def _peers(name: str, graph: PublishedGraph) -> Rows:
     k = graph.n_classes
     methods: dict[str, Callable[[], Any]] = {
-        "spectral, kmeans": lambda: _spectral(graph, "kmeans"),
-        "spectral, discretize": lambda: _spectral(graph, "discretize"),
-        "spectral, cluster_qr": lambda: _spectral(graph, "cluster_qr"),
+        "spectral, kmeans": partial(_spectral, graph, "kmeans"),
+        "spectral, discretize": partial(_spectral, graph, "discretize"),
+        "spectral, cluster_qr": partial(_spectral, graph, "cluster_qr"),
         "KMeans": lambda: KMeans(k, random_state=0).fit_predict(graph.points),
         "NMF": lambda: NMF(k, init="nndsvda", max_iter=300, random_state=0).fit_transform(graph.points).argmax(axis=1),
     }
     rows: Rows = []
     for method, run in methods.items():
-        begin = perf_counter()
-        labels, seconds = run(), perf_counter() - begin
+        labels, seconds = timed(run)
         rows.append({"data": name, "method": f"scikit-learn {method}", **_scores(graph.y, labels), "seconds": seconds})
     return rows
 

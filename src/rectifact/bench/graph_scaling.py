@@ -4,17 +4,15 @@
 """
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
-from rectifact.bench.crowd_scaling import peak_memory
-from rectifact.bench.measure import one_thread
+from rectifact.bench import Extent, Rows, Tables
+from rectifact.bench.measure import alone, one_thread, peak_memory, timed
 from rectifact.core.monitor import Monitor
 from rectifact.datasets import make_block_model
 from rectifact.graph import SymNMF, normalized, solvers
@@ -23,29 +21,18 @@ from rectifact.graph.spectral import random_start
 from rectifact.kernels import reference
 from rectifact.metrics import cluster_accuracy
 
-Rows = list[dict[str, Any]]
 SIZES, LARGE = (10_000, 100_000), 1_000_000
 RANK, DEGREE, N_ITER = 20, 16, 5
 
 
-def run_graph_scaling(*, large: bool = False, quick: bool = False) -> dict[str, Rows]:
+def run_scaling(extent: Extent) -> Tables:
     """Tables by size: ``"iterations"``, seconds and nanoseconds per edge; ``"fit"``, a whole fit and its memory.
 
-    Parameters
-    ----------
-    large : bool, default False
-        A million nodes too.
-    quick : bool, default False
-        The smallest size only.
+    A quick run takes the smallest size only, a large one a million nodes too.
     """
-    sizes = SIZES[:1] if quick else (*SIZES, LARGE) if large else SIZES
-    return {table: [row for size in sizes for row in _alone(table, size)] for table in ("iterations", "fit")}
-
-
-def _alone(table: str, size: int) -> Rows:
-    command = [sys.executable, "-m", "rectifact.bench.graph_scaling", table, str(size)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
-    return json.loads(done.stdout.splitlines()[-1])
+    sizes = SIZES[:1] if extent.quick else (*SIZES, LARGE) if extent.large else SIZES
+    tables = ("iterations", "fit")
+    return {table: [row for size in sizes for row in alone("graph_scaling", table, str(size))] for table in tables}
 
 
 def _graph(n: int) -> tuple[Any, Any]:
@@ -57,9 +44,7 @@ def fit(n: int) -> Rows:
     """A whole fit from the spectral start, on all cores."""
     X, labels = _graph(n)
     data = peak_memory()
-    begin = perf_counter()
-    model = SymNMF(RANK, affinity="precomputed", init="spectral").fit(X)
-    seconds = perf_counter() - begin
+    model, seconds = timed(SymNMF(RANK, affinity="precomputed", init="spectral").fit, X)
     row = {"nodes": n, "edges": X.nnz // 2, "solver": model.resolved_["solver"], "n_iter": model.n_iter_}
     row |= {"accuracy": cluster_accuracy(labels, model.labels_), "seconds": seconds}
     return [row | {"data_peak_GB": data, "peak_GB": peak_memory()}]
@@ -94,9 +79,7 @@ def _time_per_iteration(run: Callable[[Monitor], object]) -> float:
 
 
 def _seconds(run: Callable[[Monitor], object], n_iter: int) -> float:
-    begin = perf_counter()
-    run(Monitor(n_iter, tol=0, check_every=n_iter))
-    return perf_counter() - begin
+    return timed(run, Monitor(n_iter, tol=0, check_every=n_iter))[1]
 
 
 def _net_epochs(X: Similarities, start: Any) -> Callable[[Monitor], object]:

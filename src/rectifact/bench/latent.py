@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
-from time import perf_counter
 from timeit import repeat
 from typing import Any
 
@@ -12,42 +11,47 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
-from rectifact.bench.latent_peers import a_nmd, e_step_expression, em_with_randomized_svd, three_block_nmd
+from rectifact.bench import Extent, Rows, Tables
+from rectifact.bench.latent_peers import (
+    a_nmd,
+    e_step_expression,
+    em_with_randomized_svd,
+    relative_error,
+    three_block_nmd,
+)
+from rectifact.bench.latent_scaling import run_scaling
+from rectifact.bench.measure import at_hand, one_thread, timed
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import operand
 from rectifact.datasets import MissingDataset, load_images, make_dots, make_sprites
 from rectifact.kernels import nmd_e_step
 from rectifact.latent import NMD, LogisticPCA
+from rectifact.latent.model import LatentModel
 from rectifact.latent.nmd import Expectation, nmd
 from rectifact.latent.starts import svd_start
 from rectifact.metrics import root_mean_squared_error
 
-Rows = list[dict[str, Any]]
 
-
-def run_latent(*, large: bool = False, quick: bool = False) -> dict[str, Rows]:
+@one_thread()
+def run(extent: Extent) -> Tables:
     """Measure everything; MNIST only where its file is found.
 
-    Parameters
-    ----------
-    large : bool, default False
-        Whether to run all ranks of the paper.
-    quick : bool, default False
-        Whether to run one rank, and the fastest peer only.
+    A quick run takes one rank, and the fastest peer only; a large one takes all ranks of the paper.
 
     Returns
     -------
     dict of list of dict
         Tables ``"rmse against rank"`` (Figure 5.1), ``"logistic pca"`` (Figure 5.3), ``"time to the same quality"``,
-        and ``"e-step"``, its speed against the numpy expression.
+        ``"e-step"``, its speed against the numpy expression, and ``"scaling"``.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # runs of a fixed length do not converge
+    scaling = run_scaling(extent)
+    with warnings.catch_warnings(action="ignore"):  # runs of a fixed length do not converge
         return {
-            "rmse against rank": _rmse_against_rank(large, quick),
-            "logistic pca": _logistic(large, quick),
-            "time to the same quality": _time_to_same(quick),
+            "rmse against rank": _rmse_against_rank(extent.large, extent.quick),
+            "logistic pca": _logistic(extent.large, extent.quick),
+            "time to the same quality": _time_to_same(extent.quick),
             "e-step": _e_step_speed(),
+            "scaling": scaling,
         }
 
 
@@ -59,26 +63,24 @@ def digits_2000() -> Any:
 
 
 def _rmse_against_rank(large: bool, quick: bool) -> Rows:
-    sets: dict[str, tuple[Callable[[], Any], tuple[int, ...], int]] = {
-        "dots": (lambda: make_dots().X, (4, 5, 8, 16) if large else (4, 5), 150),
-        "sprites": (lambda: make_sprites().X.astype(np.float32), (4, 8, 16, 32, 64) if large else (16,), 300),
-        "mnist": (lambda: load_images("mnist").X[::10] / 255.0, (4, 8, 16, 32, 64) if large else (16, 32, 64), 150),
+    sets: dict[str, Callable[[], Any]] = {
+        "dots": lambda: make_dots().X,
+        "sprites": lambda: make_sprites().X.astype(np.float32),
+        "mnist": lambda: load_images("mnist").X[::10] / 255.0,
     }
+    ranks_of = {"dots": (4, 5), "sprites": (16,), "mnist": (16, 32, 64)}
+    if large:
+        ranks_of = {"dots": (4, 5, 8, 16), "sprites": (4, 8, 16, 32, 64), "mnist": (4, 8, 16, 32, 64)}
     if quick:
-        sets = {"dots": (lambda: make_dots().X, (5,), 150)}
+        sets, ranks_of = {"dots": sets["dots"]}, {"dots": (5,)}
     rows: Rows = []
-    for name, (load, ranks, sweeps) in sets.items():
-        try:
-            X = load()
-        except MissingDataset:
-            continue
+    for name, X in at_hand(sets):
+        ranks, sweeps = ranks_of[name], 300 if name == "sprites" else 150
         dense = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=float)
         U, s, Vt = randomized_svd(dense, max(ranks), n_iter=10, random_state=0)
         for rank in ranks:
             svd = ((U[:, :rank] * s[:rank]) @ Vt[:rank]).clip(0, 1 if name != "mnist" else None)
-            begin = perf_counter()
-            model = NMD(rank, max_iter=sweeps, tol=0, n_jobs=1).fit(X)
-            seconds = perf_counter() - begin
+            model, seconds = timed(NMD(rank, max_iter=sweeps, tol=0, n_jobs=1).fit, X)
             found = np.asarray(model.inverse_transform(model.embedding_), dtype=float)
             errors = {
                 "rmse_NMD": root_mean_squared_error(found, dense),
@@ -111,7 +113,7 @@ def _time_to_same(quick: bool, rank: int = 32) -> Rows:
     except MissingDataset:
         return []
     dense = X.toarray()
-    _ours(X, rank, "likelihood", lambda *_: 1.0, 0.0)  # compiles
+    _ours(X, rank, "likelihood", np.inf)  # compiles
     rows: Rows = []
     peers: list[tuple[str, Callable[[Any, int, int], Iterator[float]], str]] = [
         ("EM, randomised SVD", em_with_randomized_svd, "likelihood"),
@@ -120,34 +122,30 @@ def _time_to_same(quick: bool, rank: int = 32) -> Rows:
         ("3B-NMD, beta 0.95", partial(three_block_nmd, beta=0.95), "latent"),
     ]
     for name, peer, objective in [peers[2]] if quick else peers:
-        begin = perf_counter()
-        *_, reached = peer(dense, rank, 100)
-        theirs = perf_counter() - begin
-        quality = _likelihood if objective == "likelihood" else _minus_relative_error
-        ours = _ours(X, rank, objective, quality, reached if objective == "likelihood" else -reached)
+        (*_, reached), theirs = timed(list, peer(dense, rank, 100))
+        ours = _ours(X, rank, objective, -reached if objective == "likelihood" else reached)
         row = {"peer": name, "goal": objective, "reached": reached}
         rows.append(row | {"peer_s": theirs, "NMD_s": ours, "ratio": theirs / ours})
     return rows
 
 
-def _likelihood(X: Any, model: Any, loss: float) -> float:
-    return -loss
+def _ours(X: Any, rank: int, objective: str, goal: float) -> float:
+    """Seconds until the loss reaches the goal, start included: those of the shortest fit of several that does.
 
-
-def _minus_relative_error(X: Any, model: Any, loss: float) -> float:
-    theta = model.A @ model.B
-    return -float(np.linalg.norm(X.toarray() - np.maximum(theta, 0)) / sp.linalg.norm(X))
-
-
-def _ours(X: Any, rank: int, objective: str, quality: Callable[..., float], goal: float) -> float:
-    """Seconds until the quality reaches the goal, start included: those of the shortest fit of several that does."""
+    The goal of the latent objective is a relative error.
+    """
     n_iter, expect, data = 5, Expectation("relu", objective), operand(X)
+
+    def fit(monitor: Monitor) -> LatentModel:
+        return nmd(data, svd_start(data, rank, "relu"), expect=expect, monitor=monitor, floor=-9.0)
+
     while n_iter <= 500:
-        begin = perf_counter()
         monitor = Monitor(n_iter, tol=0)
-        model = nmd(data, svd_start(data, rank, "relu"), expect=expect, monitor=monitor, floor=-9.0)
-        seconds = perf_counter() - begin
-        if quality(X, model, monitor.history[-1]["loss"]) >= goal:
+        model, seconds = timed(fit, monitor)
+        loss = monitor.history[-1]["loss"]
+        if objective == "latent":
+            loss = relative_error(X.toarray(), model.A @ model.B)
+        if loss <= goal:
             return seconds
         n_iter = int(np.ceil(1.15 * n_iter))
     return np.inf

@@ -42,7 +42,8 @@ def em_with_randomized_svd(X: Matrix, rank: int, n_iter: int) -> Iterator[float]
         sigma = float(np.sqrt(np.mean((Z - Theta) ** 2 + variance)))
 
 
-def _relative_error(X: Matrix, Theta: Matrix) -> float:
+def relative_error(X: Matrix, Theta: Matrix) -> float:
+    """Norm of what the rectified Theta leaves of X, relative to X."""
     return float(np.linalg.norm(X - np.maximum(Theta, 0)) / np.linalg.norm(X))
 
 
@@ -62,7 +63,7 @@ def a_nmd(X: Matrix, rank: int, n_iter: int) -> Iterator[float]:
         else:
             beta, most = beta / 2.5, beta
         Z, before, error = filled, after, now
-        yield _relative_error(X, after)
+        yield relative_error(X, after)
 
 
 def three_block_nmd(X: Matrix, rank: int, n_iter: int, beta: float = 0.7) -> Iterator[float]:
@@ -78,4 +79,4 @@ def three_block_nmd(X: Matrix, rank: int, n_iter: int, beta: float = 0.7) -> Ite
         W = np.linalg.solve(H @ H.T, H @ ahead.T).T
         H = np.linalg.solve(W.T @ W, W.T @ ahead)
         Z, Theta = filled, W @ H
-        yield _relative_error(X, Theta)
+        yield relative_error(X, Theta)

@@ -4,44 +4,32 @@
 """
 
 import json
-import subprocess
 import sys
-from time import perf_counter
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from rectifact.bench.crowd_scaling import peak_memory
+from rectifact.bench import Extent, Rows
+from rectifact.bench.measure import alone, peak_memory, timed
+from rectifact.bench.results import bundled
 from rectifact.core.operand import operand
 from rectifact.core.threads import one_blas_thread
 from rectifact.kernels import tiled_nmd
 from rectifact.latent.nmd import Expectation, sweep
 from rectifact.latent.starts import svd_start
 
-Rows = list[dict[str, Any]]
-MEDIUM = {"n_samples": 20_000, "n_features": 4096, "density": 0.02, "dtype": "float64"}
-SMALL: Rows = [
-    MEDIUM | {"form": "tiles", "threads": 1},
-    MEDIUM | {"form": "tiles", "threads": 2},
-    MEDIUM | {"form": "dense", "threads": 1},
-]
-LARGE: Rows = [
-    {"n_samples": 200_000, "n_features": 10_000, "density": 0.01, "dtype": "float32", "form": "tiles", "threads": 2}
-]
+CASES = bundled("scaling", "latent")
 
 
-def run_latent_scaling(*, large: bool = False, quick: bool = False) -> Rows:
+def run_scaling(extent: Extent) -> Rows:
     """Seconds of a sweep and peak memory above the data, by case; *dense* holds the whole latent matrix.
 
-    ``quick`` runs the first case only.
+    A quick run takes the first case only.
     """
-    rows = []
-    for case in SMALL[:1] if quick else SMALL + (LARGE if large else []):
-        command = [sys.executable, "-m", "rectifact.bench.latent_scaling", json.dumps(case)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
-        rows.append(json.loads(done.stdout.splitlines()[-1]))
-    return rows
+    cases = CASES["small"][:1] if extent.quick else CASES["small"] + (CASES["large"] if extent.large else [])
+    return [alone("latent_scaling", json.dumps(case)) for case in cases]
 
 
 def run_case(case: dict[str, Any], rank: int = 16) -> dict[str, Any]:
@@ -54,10 +42,10 @@ def run_case(case: dict[str, Any], rank: int = 16) -> dict[str, Any]:
     data = peak_memory()
     with one_blas_thread():
         model, seconds = svd_start(X, rank, "relu"), []
+        one_sweep = partial(sweep, n_jobs=case["threads"])
         for _ in range(3):
-            begin = perf_counter()
-            model, _ = sweep(X, model, Expectation("relu"), n_jobs=case["threads"])
-            seconds.append(perf_counter() - begin)
+            (model, _), time = timed(one_sweep, X, model, Expectation("relu"))
+            seconds.append(time)
     figures = {"seconds_per_sweep": min(seconds), "above_data_MB": round(1000 * (peak_memory() - data))}
     return case | {"nonzeros": X.data.nnz, **figures}
 

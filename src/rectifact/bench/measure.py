@@ -1,9 +1,12 @@
 """Measuring: a score with every time, the environment with every result."""
 
+import json
 import os
 import platform
+import resource
 import subprocess
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +20,7 @@ import numba
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from rectifact.core.threads import single_thread
+from rectifact.datasets import MissingDataset
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,35 @@ def measure(case: Case, data: Any, *, warmup: int = 1, repeats: int = 3) -> dict
     counted = seconds[warmup:]
     score = case.score(data, result)
     return {"case": case.name, "score": score, "min_s": min(counted), "median_s": median(counted)}
+
+
+def timed(run: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
+    """The result of a call, and the seconds that it took."""
+    begin = perf_counter()
+    found = run(*arguments)
+    return found, perf_counter() - begin
+
+
+def at_hand(sets: Mapping[str, Callable[[], Any]]) -> Iterator[tuple[str, Any]]:
+    """Name and data of each set whose files are on this machine; ``sets`` has a loader for each name."""
+    for name, load in sets.items():
+        with suppress(MissingDataset):
+            yield name, load()
+
+
+def alone(module: str, *arguments: str) -> Any:
+    """What ``python -m rectifact.bench.<module>`` prints as JSON: measured in a process of its own, for its memory."""
+    command = [sys.executable, "-m", f"rectifact.bench.{module}", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def peak_memory() -> float:
+    """Most memory this process has held, in GB."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would also count what the parent held when it started this process
+        return int(status.read_text().split("VmHWM:")[1].split()[0]) * 1024 / 1e9
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e9
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 import warnings
 from collections.abc import Callable
-from time import perf_counter
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,10 @@ from scipy.special import psi
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.feature_extraction.text import TfidfTransformer
 
+from rectifact.bench import Extent, Rows, Tables
+from rectifact.bench.measure import one_thread, timed
+from rectifact.bench.parts_purification import run_purification
+from rectifact.bench.parts_scaling import run_scaling
 from rectifact.core.monitor import Monitor
 from rectifact.core.rectify import Constant, Geometric, Schedule
 from rectifact.datasets import MissingDataset, Topics, load_tdt2, make_topics
@@ -21,9 +26,10 @@ from rectifact.parts.and_nmf import Threshold, and_nmf
 from rectifact.parts.baselines import anls, hals
 from rectifact.parts.starts import Subspace, anchor_start, subspace
 
-Rows = list[dict[str, Any]]
 Parts = NDArray[np.float64]
 Method = Callable[[Topics, Parts, int], Parts]
+N_SETS = 3  # data sets of each kind for the recovery without a start
+PUBLISHED = Threshold(Geometric(0.1, 1.1), unit="absolute")
 RECOVERED = 1e-2  # a part with a smaller relative error is recovered
 
 
@@ -40,59 +46,46 @@ def paper_start(components: Parts, seed: int = 0) -> Parts:
     return (np.eye(len(components)) + U) @ components
 
 
-def run_parts(*, n_samples: int = 5000, seeds: int = 3, quick: bool = False) -> dict[str, Rows]:
+@one_thread()
+def run(extent: Extent) -> Tables:
     """Measure everything; topics are random where TDT2 is missing.
 
-    Parameters
-    ----------
-    n_samples : int, default 5000
-        Samples of a data set.
-    seeds : int, default 3
-        Data sets of each kind for the recovery without a start.
-    quick : bool, default False
-        Whether to take AND in its default form only, and few rows of each table.
+    A quick run takes AND in its default form only, and few rows of each table.
 
     Returns
     -------
     dict of list of dict
         Tables ``"error against time"`` and ``"time to 1e-3"`` (Figure 1), ``"thresholds"`` (Figure 2 a, b),
-        ``"noise"`` (Figure 2 c), ``"blind"`` (recovery without a start), ``"one pass"``, and ``"tdt2"`` (coherence on
-        real text).
+        ``"noise"`` (Figure 2 c), ``"blind"`` (recovery without a start), ``"one pass"``, ``"tdt2"`` (coherence on
+        real text), ``"purification"`` and ``"scaling"``.
     """
-    try:
-        topics: Parts | None = tdt2_topics()
-    except MissingDataset:
-        topics = None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # runs of a fixed length do not converge
-        curves = _curves(topics, n_samples, quick)
-        return {
+    topics, quick = None, extent.quick
+    with suppress(MissingDataset):
+        topics = tdt2_topics()
+    with warnings.catch_warnings(action="ignore"):  # runs of a fixed length do not converge
+        curves = _curves(topics, quick)
+        tables = {
             "error against time": curves,
             "time to 1e-3": _time_to(curves, 1e-3),
-            "thresholds": [] if quick else _thresholds(topics, n_samples),
-            "noise": _noise(topics, n_samples, quick),
-            "blind": _blind(topics, n_samples, seeds, quick),
+            "thresholds": [] if quick else _thresholds(topics),
+            "noise": _noise(topics, quick),
+            "blind": _blind(topics, quick),
             "one pass": _one_pass(topics, quick),
             "tdt2": _tdt2(quick),
         }
+    return tables | {"purification": run_purification(quick=quick), "scaling": run_scaling(extent)}
 
 
-def _data(kind: Any, topics: Parts | None, n_samples: int, **options: Any) -> Topics:
-    return make_topics(kind, n_samples=n_samples, components=None if kind.startswith("neg") else topics, **options)
-
-
-def _timed(run: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
-    begin = perf_counter()
-    found = run(*arguments)
-    return found, perf_counter() - begin
+def _data(kind: Any, topics: Parts | None, **options: Any) -> Topics:
+    return make_topics(kind, components=None if kind.startswith("neg") else topics, **options)
 
 
 def _checked_last(n_iter: int) -> Monitor:
     return Monitor(n_iter, tol=0, check_every=n_iter)
 
 
-def _and(schedule: Schedule, unit: Any = "component") -> Method:
-    return lambda data, start, n_iter: _and_in(subspace(data.X, len(start)), start, Threshold(schedule, unit), n_iter)
+def _and(threshold: Threshold, data: Topics, start: Parts, n_iter: int) -> Parts:
+    return _and_in(subspace(data.X, len(start)), start, threshold, n_iter)
 
 
 def _and_in(space: Subspace, start: Parts, threshold: Threshold, n_iter: int) -> Parts:
@@ -103,24 +96,17 @@ def _and_in(space: Subspace, start: Parts, threshold: Threshold, n_iter: int) ->
 
 def _and_published(data: Topics, start: Parts, n_iter: int) -> Parts:
     """All features, T = 50 steps per stage, absolute thresholds."""
-    threshold = Threshold(Geometric(0.1, 1.1), unit="absolute")
-    return and_nmf(data.X, start, threshold=threshold, monitor=_checked_last(n_iter), n_inner=50).H
+    return and_nmf(data.X, start, threshold=PUBLISHED, monitor=_checked_last(n_iter), n_inner=50).H
 
 
-def _alternating(method: Callable[..., Any]) -> Method:
-    def run(data: Topics, start: Parts, n_iter: int) -> Parts:
-        return method(data.X, np.maximum(start, 0), monitor=_checked_last(n_iter)).H
-
-    return run
+def _alternating(method: Callable[..., Any], data: Topics, start: Parts, n_iter: int) -> Parts:
+    return method(data.X, np.maximum(start, 0), monitor=_checked_last(n_iter)).H
 
 
-def _sklearn_nmf(solver: str) -> Method:
-    def run(data: Topics, start: Parts, n_iter: int) -> Parts:
-        model = NMF(len(start), init="custom", solver=solver, max_iter=n_iter, tol=0)
-        model.fit_transform(data.X, W=np.full((len(data.X), len(start)), 1 / len(start)), H=np.maximum(start, 1e-12))
-        return model.components_
-
-    return run
+def _sklearn_nmf(solver: str, data: Topics, start: Parts, n_iter: int) -> Parts:
+    model = NMF(len(start), init="custom", solver=solver, max_iter=n_iter, tol=0)
+    model.fit_transform(data.X, W=np.full((len(data.X), len(start)), 1 / len(start)), H=np.maximum(start, 1e-12))
+    return model.components_
 
 
 def _online_lda(data: Topics, start: Parts, n_iter: int) -> Parts:
@@ -138,30 +124,30 @@ def _online_lda(data: Topics, start: Parts, n_iter: int) -> Parts:
 
 
 METHODS: dict[str, tuple[Method, tuple[int, ...]]] = {
-    "AND, decay 1.3, compressed": (_and(Geometric(0.1, 1.3)), (1, 5, 10, 20, 30, 40, 60, 100)),
-    "AND, decay 1.1, compressed": (_and(Geometric(0.1, 1.1), "absolute"), (1, 10, 50, 100, 160, 200)),
+    "AND, decay 1.3, compressed": (partial(_and, Threshold(Geometric(0.1, 1.3))), (1, 5, 10, 20, 30, 40, 60, 100)),
+    "AND, decay 1.1, compressed": (partial(_and, PUBLISHED), (1, 10, 50, 100, 160, 200)),
     "AND, decay 1.1, T = 50, all features": (_and_published, (1, 10, 50, 100)),
-    "HALS": (_alternating(hals), (1, 10, 50, 100, 150)),
-    "ANLS": (_alternating(anls), (1, 3, 10)),
-    "scikit-learn NMF, cd": (_sklearn_nmf("cd"), (1, 10, 50, 100, 150)),
-    "scikit-learn NMF, mu": (_sklearn_nmf("mu"), (10, 100)),
+    "HALS": (partial(_alternating, hals), (1, 10, 50, 100, 150)),
+    "ANLS": (partial(_alternating, anls), (1, 3, 10)),
+    "scikit-learn NMF, cd": (partial(_sklearn_nmf, "cd"), (1, 10, 50, 100, 150)),
+    "scikit-learn NMF, mu": (partial(_sklearn_nmf, "mu"), (10, 100)),
     "scikit-learn LDA, online": (_online_lda, (2, 10)),
 }
 QUICK_METHOD = "AND, decay 1.3, compressed"
 
 
-def _curves(topics: Parts | None, n_samples: int, quick: bool) -> Rows:
+def _curves(topics: Parts | None, quick: bool) -> Rows:
     rows: Rows = []
     methods = {QUICK_METHOD: METHODS[QUICK_METHOD]} if quick else METHODS
     for kind in ("dir", "neg") if quick else ("dir", "ctm", "neg"):
-        data = _data(kind, topics, n_samples)
+        data = _data(kind, topics)
         start = paper_start(data.components)
         for name, (method, lengths) in methods.items():
             if kind == "neg" and not name.startswith("AND"):
                 continue  # they would need non-negative data
             method(Topics(data.X[:200], data.weights[:200], data.components), start, 1)  # compiles
             for n_iter in lengths:
-                found, seconds = _timed(method, data, start, n_iter)
+                found, seconds = timed(method, data, start, n_iter)
                 error = total_correlation_error(found, data.components)
                 rows.append({"data": kind, "method": name, "iterations": n_iter, "seconds": seconds, "error": error})
     return rows
@@ -184,14 +170,14 @@ def _time_to(curves: Rows, error: float) -> Rows:
     return rows
 
 
-def _thresholds(topics: Parts | None, n_samples: int) -> Rows:
+def _thresholds(topics: Parts | None) -> Rows:
     schedules: dict[str, Schedule] = {
         f"decay {decay}": Geometric(0.1, decay) for decay in (1.05, 1.1, 1.3, 1.5, 2.0, 10.0)
     }
     schedules |= {f"constant {value}": Constant(value) for value in (0.1, 0.01)}
     rows: Rows = []
     for kind in ("dir", "ctm"):
-        data = _data(kind, topics, n_samples)
+        data = _data(kind, topics)
         start, space = paper_start(data.components), subspace(data.X, len(data.components))
         for name, schedule in schedules.items():
             row: dict[str, Any] = {"data": kind, "threshold": name}
@@ -202,10 +188,10 @@ def _thresholds(topics: Parts | None, n_samples: int) -> Rows:
     return rows
 
 
-def _noise(topics: Parts | None, n_samples: int, quick: bool) -> Rows:
+def _noise(topics: Parts | None, quick: bool) -> Rows:
     rows: Rows = []
     for gamma in (0.01,) if quick else (0.0, 0.001, 0.01, 0.05, 0.1):
-        data = _data("ctm", topics, n_samples, noise=gamma)
+        data = _data("ctm", topics, noise=gamma)
         row: dict[str, Any] = {"gamma": gamma}
         runs: list[tuple[str, Any, Any]] = [
             ("paper's start, floor", paper_start(data.components), "auto"),
@@ -219,15 +205,15 @@ def _noise(topics: Parts | None, n_samples: int, quick: bool) -> Rows:
     return rows
 
 
-def _blind(topics: Parts | None, n_samples: int, seeds: int, quick: bool) -> Rows:
+def _blind(topics: Parts | None, quick: bool) -> Rows:
     rows: Rows = []
     for kind in ("dir", "neg-dir") if quick else ("dir", "ctm", "neg", "neg-dir", "groups"):
         inits = ("ica", "spa", *(() if kind.startswith("neg") else ("anchor", "nndsvd")))
         for init in inits[:1] if quick else inits:
             recovered, errors, seconds = [], [], []
-            for seed in range(seeds):
-                data = _data(kind, topics, n_samples, random_state=seed)
-                model, time = _timed(ANDNMF(len(data.components), init=init, random_state=seed).fit, data.X)
+            for seed in range(N_SETS):
+                data = _data(kind, topics, random_state=seed)
+                model, time = timed(ANDNMF(len(data.components), init=init, random_state=seed).fit, data.X)
                 seconds.append(time)
                 recovered.append(int((part_errors(model.components_, data.components) < RECOVERED).sum()))
                 errors.append(total_correlation_error(model.components_, data.components))
@@ -242,7 +228,7 @@ def _one_pass(topics: Parts | None, quick: bool, n_samples: int = 40_000) -> Row
     rows: Rows = []
     for batch in (2000,) if quick else (500, 2000):
         for name in ("paper's start", "blind"):
-            data = _data("dir", topics, n_samples)
+            data = _data("dir", topics, n_samples=n_samples)
             init = paper_start(data.components) if name == "paper's start" else "auto"
             model = ANDNMF(len(data.components), init=init, random_state=0)
             for i in range(0, n_samples, batch):
@@ -267,7 +253,7 @@ def _tdt2(quick: bool, n_parts: int = 30) -> Rows:
             "scikit-learn NMF": NMF(n_parts, init="nndsvd", max_iter=400, random_state=0),
         }
         for name, model in list(models.items())[: 1 if quick else None]:
-            _, seconds = _timed(model.fit, X)
+            _, seconds = timed(model.fit, X)
             coherence = npmi_coherence(model.components_, counts)
             error = model.reconstruction_err_ / sp.linalg.norm(X)
             figures = {"npmi_mean": coherence.mean(), "npmi_least": coherence.min(), "relative_error": error}

@@ -6,9 +6,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rectifact.bench import Rows
 from rectifact.parts import PurificationNMF
 
-Rows = list[dict[str, Any]]
 Noise = Literal["none", "adversarial", "unbiased"]
 Parts = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ def largest_error(components: Parts, parts: Parts) -> float:
     return float(np.abs(components / np.abs(components).sum(axis=1, keepdims=True) - parts).sum(axis=1).max())
 
 
-def run_purification(*, n_batches: int = 40, n_samples: int = 30_000, quick: bool = False) -> Rows:
+def run_purification(*, quick: bool) -> Rows:
     """Largest error of a part by kind and level of noise, for binary and uniform weights; one row if ``quick``."""
     parts, start = planted_parts()
     cases: list[tuple[Noise, float]] = [("none", 0.0)]
@@ -72,7 +72,7 @@ def run_purification(*, n_batches: int = 40, n_samples: int = 30_000, quick: boo
         row: dict[str, Any] = {"noise": noise, "level": level, "start": largest_error(start, parts)}
         for weights in ("binary", "uniform"):
             model = PurificationNMF(len(parts), init=start)
-            for X in noisy_batches(parts, noise, level, weights=weights, n_batches=n_batches, n_samples=n_samples):
+            for X in noisy_batches(parts, noise, level, weights=weights):
                 model.partial_fit(X)
             row[f"{weights} weights"] = largest_error(model.components_, parts)
         rows.append(row)

@@ -4,17 +4,18 @@
 """
 
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from time import perf_counter
+from timeit import repeat
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from rectifact.bench.crowd_scaling import peak_memory
+from rectifact.bench import Extent, Rows
+from rectifact.bench.measure import alone, peak_memory
 from rectifact.core.monitor import Monitor
 from rectifact.core.rectify import Geometric
 from rectifact.datasets import make_topics
@@ -22,21 +23,15 @@ from rectifact.metrics import part_errors
 from rectifact.parts import ANDNMF
 from rectifact.parts.and_nmf import Threshold, and_nmf
 
-Rows = list[dict[str, Any]]
 
-
-def run_parts_scaling(*, large: bool = False, quick: bool = False) -> Rows:
+def run_scaling(extent: Extent) -> Rows:
     """Rows of one table: stages on sparse data of growing size, then streams of growing length.
 
-    ``quick`` takes the first of each.
+    A quick run takes the first of each.
     """
-    sizes = (20_000,) if quick else (20_000, 40_000, 80_000, 160_000)
-    rows = [_stage(n_samples) for n_samples in sizes]
-    for n_samples in (100_000, *((1_000_000,) if large else ())):
-        command = [sys.executable, "-m", "rectifact.bench.parts_scaling", str(n_samples)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
-        rows.append(json.loads(done.stdout.splitlines()[-1]))
-    return rows
+    sizes = (20_000,) if extent.quick else (20_000, 40_000, 80_000, 160_000)
+    lengths = (100_000, 1_000_000) if extent.large else (100_000,)
+    return [*map(_stage, sizes), *(alone("parts_scaling", str(n_samples)) for n_samples in lengths)]
 
 
 def _stage(n_samples: int, n_features: int = 5000, n_parts: int = 20, n_stages: int = 3) -> dict[str, Any]:
@@ -44,13 +39,13 @@ def _stage(n_samples: int, n_features: int = 5000, n_parts: int = 20, n_stages: 
     rng = np.random.default_rng(0)
     X = sp.random_array((n_samples, n_features), density=0.01, rng=rng, format="csr")
     H = rng.random((n_parts, n_features))
-    seconds = []
-    for _ in range(3):
-        begin = perf_counter()
+
+    def run() -> None:
         monitor = Monitor(n_stages, tol=0, check_every=n_stages)
         and_nmf(X, H, threshold=Threshold(Geometric(0.1, 1.3)), monitor=monitor)
-        seconds.append((perf_counter() - begin) / n_stages)
-    return _row("one stage, sparse", n_samples, X.nnz, min(seconds))
+
+    seconds = min(repeat(run, number=1, repeat=3)) / n_stages
+    return _row("one stage, sparse", n_samples, X.nnz, seconds)
 
 
 def _row(what: str, n_samples: int, nonzeros: int, seconds: float, **measured: float) -> dict[str, Any]:

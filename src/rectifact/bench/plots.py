@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from rectifact.core.errors import InputError
-from rectifact.io.files import atomic_path
+from rectifact.io.files import atomic_path, check_writable
 
 TITLES = {"dir": "DIR: Dirichlet weights", "ctm": "CTM: correlated weights", "neg": "NEG: signed parts"}
 
 
 def check_plot(path: Path) -> None:
     """Refuse, before anything is measured, a figure that could not be drawn."""
+    check_writable(path)
     if path.suffix.lower() not in {".svg", ".png", ".pdf"}:
         raise InputError(f"{str(path)!r} should end in .svg, .png or .pdf.", "Rename it.")
     if find_spec("matplotlib") is None:

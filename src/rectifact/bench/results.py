@@ -5,16 +5,26 @@ A result is ``{"environment": {...}, "tables": {family: {table: rows}}}``, for o
 
 import json
 import math
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rectifact.bench import Rows
 from rectifact.core.errors import InputError
 from rectifact.io.files import atomic_path, check_writable, reading
 
-Rows = list[dict[str, Any]]
-Tables = dict[str, dict[str, Rows]]
+
+def bundled(name: str, family: str) -> dict[str, Any]:
+    """What a data file of this package says on a family: ``printed``, figures by set and method; ``scaling``, cases.
+
+    Examples
+    --------
+    >>> bundled("printed", "crowd")["bluebird"]["MV-EM"]
+    12.03
+    """
+    return json.loads((files("rectifact.bench") / f"{name}.json").read_text(encoding="utf-8"))[family]
 
 
 def plain(value: Any) -> Any:

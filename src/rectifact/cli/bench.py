@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,26 +13,20 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from rectifact.bench import Extent, Tables
 from rectifact.bench.check import compare
+from rectifact.bench.plots import check_plot, plot_error_against_time, plot_rmse_against_rank
 from rectifact.bench.results import check_result_name, columns_of, plain, read_result, save_result, short
 from rectifact.cli.tables import check_different_files
 from rectifact.cli.terminal import progress, say, show
 from rectifact.core.errors import InputError, count
 from rectifact.core.validation import check_option
-from rectifact.io.files import check_writable
 
-Tables = dict[str, list[dict[str, Any]]]
-
-PLOTS = ("parts", "latent")
-
-
-@dataclass(frozen=True)
-class Extent:
-    """How much to measure."""
-
-    peers: bool
-    large: bool
-    quick: bool
+PLOTS = {
+    "parts": ("error against time", plot_error_against_time),
+    "latent": ("rmse against rank", plot_rmse_against_rank),
+}
+"""The table that is drawn, and how."""
 
 
 def bench(
@@ -71,7 +66,10 @@ def bench(
     check_different_files([*outputs, check, plot])
     for path in outputs:
         check_result_name(path)
-    _check_plot(family, plot)
+    if plot is not None:
+        if family not in PLOTS:
+            raise InputError(f"--plot is for {' and '.join(PLOTS)}.", "Leave it out.")
+        check_plot(plot)
     _check_place(families)
     stored = None if check is None else read_result(check)
 
@@ -79,20 +77,10 @@ def bench(
     for path in outputs:
         save_result({"environment": around, "tables": tables}, path)
     if plot is not None:
-        _draw(tables, plot)
+        table, draw = PLOTS[family]
+        draw(tables[family][table], plot)
     if check is not None and stored is not None:
         _compare(tables, stored, check)
-
-
-def _check_plot(family: str, plot: Path | None) -> None:
-    if plot is None:
-        return
-    if family not in PLOTS:
-        raise InputError(f"--plot is for {' and '.join(PLOTS)}.", "Leave it out.")
-    from rectifact.bench.plots import check_plot
-
-    check_writable(plot)
-    check_plot(plot)
 
 
 def _check_place(families: tuple[str, ...]) -> None:
@@ -154,82 +142,12 @@ def rows_table(title: str, rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _draw(tables: dict[str, Tables], plot: Path) -> None:
-    from rectifact.bench.plots import plot_error_against_time, plot_rmse_against_rank
-
-    if "parts" in tables:
-        plot_error_against_time(tables["parts"]["error against time"], plot)
-    else:
-        plot_rmse_against_rank(tables["latent"]["rmse against rank"], plot)
+def _run(family: str, extent: Extent) -> Tables:
+    """Measure one family; a module limits its threads itself, after it is imported with the libraries it needs."""
+    return import_module(f"rectifact.bench.{family}").run(extent)
 
 
-# Modules are imported before the threads are limited: a library that is loaded later would not be limited.
-
-
-def _crowd(extent: Extent) -> Tables:
-    from rectifact.bench.crowd import run_crowd
-    from rectifact.bench.crowd_scaling import run_scaling
-    from rectifact.bench.measure import one_thread
-
-    with one_thread():
-        return run_crowd(peers=extent.peers, quick=extent.quick) | {
-            "scaling": run_scaling(peers=extent.peers, large=extent.large, quick=extent.quick)
-        }
-
-
-def _parts(extent: Extent) -> Tables:
-    from rectifact.bench.measure import one_thread
-    from rectifact.bench.parts import run_parts
-    from rectifact.bench.parts_purification import run_purification
-    from rectifact.bench.parts_scaling import run_parts_scaling
-
-    with one_thread():
-        return run_parts(quick=extent.quick) | {
-            "purification": run_purification(quick=extent.quick),
-            "scaling": run_parts_scaling(large=extent.large, quick=extent.quick),
-        }
-
-
-def _latent(extent: Extent) -> Tables:
-    from rectifact.bench.latent import run_latent
-    from rectifact.bench.latent_scaling import run_latent_scaling
-    from rectifact.bench.measure import one_thread
-
-    with one_thread():
-        scaling = run_latent_scaling(large=extent.large, quick=extent.quick)
-        return run_latent(large=extent.large, quick=extent.quick) | {"scaling": scaling}
-
-
-def _graph(extent: Extent) -> Tables:
-    from rectifact.bench.graph import run_graph
-    from rectifact.bench.graph_scaling import run_graph_scaling
-    from rectifact.bench.measure import one_thread
-    from rectifact.graph import net  # noqa: F401
-
-    with one_thread():
-        tables = run_graph(peers=extent.peers, large=extent.large, quick=extent.quick)
-        return tables | run_graph_scaling(large=extent.large, quick=extent.quick)
-
-
-FAMILIES: dict[str, Callable[[Extent], Tables]] = {
-    "crowd": _crowd,
-    "parts": _parts,
-    "latent": _latent,
-    "graph": _graph,
-}
-
-
-def _cuda(extent: Extent) -> Tables:
-    from rectifact.bench.cuda import run_cuda
-
-    return run_cuda(quick=extent.quick)
-
-
-def _dask(extent: Extent) -> Tables:
-    from rectifact.bench.dask import run_dask
-
-    return {"fits": run_dask(quick=extent.quick)}
-
-
-ELSEWHERE: dict[str, Callable[[Extent], Tables]] = {"cuda": _cuda, "dask": _dask}
+Run = Callable[[Extent], Tables]
+FAMILIES: dict[str, Run] = {name: partial(_run, name) for name in ("crowd", "parts", "latent", "graph")}
+ELSEWHERE: dict[str, Run] = {name: partial(_run, name) for name in ("cuda", "dask")}
 """What is measured on other machines than the families, and is not part of all."""

@@ -8,19 +8,9 @@ import pandas as pd
 import scipy.sparse as sp
 import typer
 
-from rectifact.cli.outcome import (
-    CheckpointOption,
-    JsonOption,
-    Outcome,
-    ReportOption,
-    ResumeOption,
-    SaveOption,
-    SeedOption,
-    fitting,
-    how_it_ended,
-    say_warnings,
-)
-from rectifact.cli.tables import check_different_files, check_table_name, write_table
+from rectifact.cli import options
+from rectifact.cli.outcome import Outcome, fitting, how_it_ended, say_warnings
+from rectifact.cli.tables import check_table_name, samples_table, write_table
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
 from rectifact.graph import SymNMF, from_edges, normalized
@@ -61,12 +51,12 @@ def cluster(
         float, typer.Option(min=0, help="Penalty on the sum of memberships; larger values give sparser ones.")
     ] = 0.0,
     n_jobs: Annotated[int, typer.Option("--jobs", help="Number of starts run in parallel; -1 uses all cores.")] = 1,
-    seed: SeedOption = 0,
-    checkpoint: CheckpointOption = None,
-    resume: ResumeOption = False,
-    report: ReportOption = None,
-    save: SaveOption = None,
-    as_json: JsonOption = False,
+    seed: options.Seed = 0,
+    checkpoint: options.Checkpoint = None,
+    resume: options.Resume = False,
+    report: options.Report = None,
+    save: options.Save = None,
+    as_json: options.Json = False,
 ) -> None:
     """Find communities in a graph, or clusters of points, and how strongly each node belongs to each."""
     if (data is None) == (graph is None):
@@ -78,16 +68,14 @@ def cluster(
     if out != STDOUT:
         check_table_name(out)
     outcome = Outcome(report, save, as_json)
-    outcome.check(out)
-    check_different_files([data, graph, out, *outcome.paths])
+    outcome.check(out, [data, graph])
     X, names = _edges(graph) if graph is not None else _points(Path(str(data)))
     affinity: Literal["knn", "precomputed"] = "knn" if graph is None else "precomputed"
     model = SymNMF(n_clusters, affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
     model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume)
     with fitting("clustering", model) as caught:
         model.fit(X)
-    table = pd.DataFrame(model.membership_, columns=[f"membership{i + 1}" for i in range(n_clusters)])
-    table.insert(0, "sample", names)
+    table = samples_table(model.membership_, names, "membership")
     table.insert(1, "cluster", model.labels_ + 1)
     write_table(table, out)
     say_warnings(caught, "cluster")

@@ -7,29 +7,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from rectifact.core.errors import InputError
 
 PATIENCE = "5s"
 """How long a scheduler may take to answer."""
-
-SchedulerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler",
-        help="Partitioned or chunked data: address of a running Dask scheduler, such as tcp://127.0.0.1:8786.",
-    ),
-]
-LocalClusterOption = Annotated[
-    int | None,
-    typer.Option(
-        "--local-cluster",
-        help="Partitioned or chunked data: number of Dask processes to start on this machine.",
-    ),
-]
 
 
 def check_cluster(scheduler: str | None, n_processes: int | None, *, in_parts: bool, parts: str) -> None:

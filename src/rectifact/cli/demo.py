@@ -31,8 +31,7 @@ def demo(
     """Run all four families of methods on bundled and generated data, in about a minute, and write a report."""
     check_writable(out)
     shown: list[Shown] = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         for what, show_one in (("labels", _labels), ("parts", _parts), ("embed", _embed), ("cluster", _cluster)):
             with progress(f"rectifact {what}"):
                 shown.append(show_one())

@@ -6,21 +6,10 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
-from rectifact.cli.dask_options import LocalClusterOption, SchedulerOption, check_matrix_source, cluster_of
-from rectifact.cli.outcome import (
-    CheckpointOption,
-    ImageOption,
-    JsonOption,
-    Outcome,
-    ReportOption,
-    ResumeOption,
-    SaveOption,
-    check_image_shape,
-    fitting,
-    how_it_ended,
-    say_warnings,
-)
-from rectifact.cli.tables import check_different_files, check_outputs, save_arrays, write_samples
+from rectifact.cli import options
+from rectifact.cli.dask_options import check_matrix_source, cluster_of
+from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
+from rectifact.cli.tables import check_outputs, save_arrays, write_samples
 from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
@@ -54,21 +43,20 @@ def embed(
     objective: Annotated[Literal["likelihood", "latent"], typer.Option(help="Objective to optimise.")] = "likelihood",
     missing: Annotated[bool, typer.Option("--missing", help="Treat empty cells and NaN as missing entries.")] = False,
     max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of sweeps over the data.")] = 300,
-    image: ImageOption = None,
-    checkpoint: CheckpointOption = None,
-    resume: ResumeOption = False,
-    scheduler: SchedulerOption = None,
-    local_cluster: LocalClusterOption = None,
-    report: ReportOption = None,
-    save: SaveOption = None,
-    as_json: JsonOption = False,
+    image: options.Image = None,
+    checkpoint: options.Checkpoint = None,
+    resume: options.Resume = False,
+    scheduler: options.Scheduler = None,
+    local_cluster: options.LocalCluster = None,
+    report: options.Report = None,
+    save: options.Save = None,
+    as_json: options.Json = False,
 ) -> None:
     """Describe sparse non-negative or binary data with a few dimensions, far fewer than SVD needs."""
     in_chunks = holds_chunks(data)
     outcome = Outcome(report, save, as_json)
     _check_out(data, out, save, in_chunks)
-    outcome.check(out)
-    check_different_files([data, out, *outcome.paths])
+    outcome.check(out, [data])
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     hole = np.nan if missing else None
     model = NMD(n_dimensions, link, objective, hole, max_iter=max_iter, checkpoint=checkpoint, resume=resume)

@@ -3,24 +3,16 @@
 The table of labels goes to the standard output unless ``-o`` names a file; other files are written only on request.
 """
 
-import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rectifact.cli.dask_options import LocalClusterOption, SchedulerOption, check_cluster, cluster_of
-from rectifact.cli.outcome import (
-    CheckpointOption,
-    JsonOption,
-    Outcome,
-    ReportOption,
-    ResumeOption,
-    SaveOption,
-    say_warnings,
-)
-from rectifact.cli.tables import check_different_files, check_parts_name, check_table_name, write_parts, write_table
-from rectifact.cli.terminal import STDOUT, progress, say
+from rectifact.cli import options
+from rectifact.cli.dask_options import check_cluster, cluster_of
+from rectifact.cli.outcome import Outcome, fitting, say_warnings
+from rectifact.cli.tables import check_parts_name, check_table_name, write_parts, write_table
+from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError
 from rectifact.crowd import DawidSkene, read_answers, read_lazy
 from rectifact.crowd.advice.diagnosis import findings_table
@@ -71,33 +63,33 @@ def labels(
         ),
     ] = "auto",
     device: Annotated[str, typer.Option(help="Where the fit runs: cpu or cuda.")] = "cpu",
-    checkpoint: CheckpointOption = None,
-    resume: ResumeOption = False,
-    scheduler: SchedulerOption = None,
-    local_cluster: LocalClusterOption = None,
-    report: ReportOption = None,
-    save: SaveOption = None,
-    as_json: JsonOption = False,
+    checkpoint: options.Checkpoint = None,
+    resume: options.Resume = False,
+    scheduler: options.Scheduler = None,
+    local_cluster: options.LocalCluster = None,
+    report: options.Report = None,
+    save: options.Save = None,
+    as_json: options.Json = False,
 ) -> None:
     """Turn the answers of many workers into one label per task, and learn how good each worker is."""
     outcome = Outcome(report, save, as_json)
     partitioned = len(answers) > 1 or is_source(answers[0])
-    _check_outputs(answers, out, workers, plan, outcome, gold=gold, partitioned=partitioned)
+    _check_outputs(answers, out, [workers, plan], partitioned)
+    outcome.check(out, [*answers, gold, workers, plan])
     parts = "a folder of Parquet files, or several files"
     check_cluster(scheduler, local_cluster, in_parts=partitioned, parts=parts)
     if partitioned:
         _refuse_partitioned(wide=wide, plan=plan, calibrate=calibrate, report=report, save=save)
     model = DawidSkene(device=device, checkpoint=checkpoint, resume=resume)
     with cluster_of(scheduler, local_cluster):
-        with progress("aggregating", model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with fitting("aggregating", model) as caught:
             columns: dict[str, Any] = {"task": task, "worker": worker, "label": label, "missing": missing}
             data: Any
             if partitioned:
                 data = read_lazy(answers if len(answers) > 1 else answers[0], **columns)
             else:
                 data = read_answers(answers[0], wide=wide, **columns)
-            model.set_params(callbacks=[callback]).fit(data, gold=gold)
+            model.fit(data, gold=gold)
             if calibrate:
                 model.calibrate()
         summary = summary_of(model)
@@ -111,20 +103,11 @@ def labels(
         outcome.write(SavedModel(model), _facts(data, model, summary))
 
 
-def _check_outputs(
-    answers: list[Path],
-    out: Path,
-    workers: Path | None,
-    plan: Path | None,
-    outcome: Outcome,
-    *,
-    gold: Path | None,
-    partitioned: bool,
-) -> None:
-    """Refuse what could not be written after the work."""
-    if STDOUT in (workers, plan):
+def _check_outputs(answers: list[Path], out: Path, others: list[Path | None], partitioned: bool) -> None:
+    """Refuse tables that could not be written after the work."""
+    if STDOUT in others:
         raise InputError("Only the labels can go to the standard output.", "Name a file for --workers and for --plan.")
-    outputs = [path for path in (out, workers, plan) if path is not None and path != STDOUT]
+    outputs = [path for path in (out, *others) if path is not None and path != STDOUT]
     for path in outputs:
         (check_parts_name if partitioned and path == out else check_table_name)(path)
         folders = [folder.resolve() for folder in answers] if partitioned else []
@@ -133,8 +116,6 @@ def _check_outputs(
                 f"{str(path)!r} would lie among the answers, and be read as some of them the next time.",
                 "Choose another folder.",
             )
-    outcome.check(out)
-    check_different_files([*answers, gold, *outputs, *outcome.paths])
 
 
 def _refuse_partitioned(**options: Any) -> None:

@@ -10,34 +10,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from rectifact.cli.tables import check_different_files
 from rectifact.cli.terminal import STDOUT, in_options, progress, say, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
 from rectifact.models import SavedModel, save_model
-
-ReportOption = Annotated[Path | None, typer.Option("--report", help="Write a report here: .html.")]
-SaveOption = Annotated[
-    Path | None, typer.Option("--save", help="Save the fitted model here, for rectifact report: .rfx.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print a JSON summary for scripts to standard output.")]
-CheckpointOption = Annotated[
-    Path | None, typer.Option("--checkpoint", help="Folder in which the fit saves its state while it runs.")
-]
-ResumeOption = Annotated[
-    bool,
-    typer.Option("--resume", help="Continue the fit saved in the --checkpoint folder, or start one if there is none."),
-]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.")]
-ImageOption = Annotated[
-    str | None,
-    typer.Option(
-        "--image", help="Height and width, such as 28x28, if samples are images; the report then shows images."
-    ),
-]
 
 
 def check_image_shape(text: str | None, n_features: int) -> tuple[int, int] | None:
@@ -62,8 +41,7 @@ def check_image_shape(text: str | None, n_features: int) -> tuple[int, int] | No
 @contextmanager
 def fitting(what: str, model: Any) -> Iterator[list[warnings.WarningMessage]]:
     """Show the progress of the model while it is fitted, and collect the warnings, for :func:`say_warnings`."""
-    with progress(what, model.max_iter) as callback, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with progress(what, model.max_iter) as callback, warnings.catch_warnings(record=True, action="always") as caught:
         model.set_params(callbacks=[callback])
         yield caught
 
@@ -90,13 +68,8 @@ class Outcome:
     save: Path | None
     as_json: bool
 
-    @property
-    def paths(self) -> list[Path]:
-        """Files that will be written."""
-        return [path for path in (self.report, self.save) if path is not None]
-
-    def check(self, out: Path | None) -> None:
-        """Refuse what could not be written afterwards; ``out`` is where the command's data goes."""
+    def check(self, out: Path | None, others: Sequence[Path | None]) -> None:
+        """Refuse what could not be written afterwards; ``out`` is where data goes, ``others`` are further files."""
         if self.as_json and out == STDOUT:
             raise InputError("With --json the standard output holds the summary.", "Name a file with -o for the data.")
         if self.save is not None:
@@ -105,31 +78,30 @@ class Outcome:
             from rectifact.report.html import check_report_possible
 
             check_report_possible(self.report)
+        check_different_files([out, self.report, self.save, *others])
 
     def write(self, saved: SavedModel, summary: dict[str, Any]) -> None:
         """Write whatever was asked for; ``summary`` holds plain values."""
         try:
-            self._write_report(saved)
+            if self.report is not None:
+                write_page(saved, self.report)
         finally:  # a report that fails must not lose the model, nor the other way round
-            self._save(saved)
+            if self.save is not None:
+                save_model(**vars(saved), path=self.save)
+                say(f"model -> {self.save}")
         if self.as_json:
             model = saved.model
             run = {"iterations": model.n_iter_, "stop_reason": model.stop_reason_}
             show_plain(json.dumps(summary | run))
 
-    def _write_report(self, saved: SavedModel) -> None:
-        if self.report is None:
-            return
-        from rectifact.report import report_of, write_report
 
-        report = report_of(saved)
-        write_report(report, self.report, title=f"rectifact: {report.title.lower()}")
-        say(f"report -> {self.report}")
+def write_page(saved: SavedModel, path: Path) -> None:
+    """Write the report of a model."""
+    from rectifact.report import report_of, write_report
 
-    def _save(self, saved: SavedModel) -> None:
-        if self.save is not None:
-            save_model(**vars(saved), path=self.save)
-            say(f"model -> {self.save}")
+    report = report_of(saved)
+    write_report(report, path, title=f"rectifact: {report.title.lower()}")
+    say(f"report -> {path}")
 
 
 def _check_model_name(path: Path) -> None:

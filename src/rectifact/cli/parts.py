@@ -11,23 +11,10 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from rectifact.cli.dask_options import LocalClusterOption, SchedulerOption, check_matrix_source, cluster_of
-from rectifact.cli.outcome import (
-    CheckpointOption,
-    ImageOption,
-    JsonOption,
-    Outcome,
-    ReportOption,
-    ResumeOption,
-    SaveOption,
-    SeedOption,
-    check_image_shape,
-    fitting,
-    how_it_ended,
-    say_warnings,
-)
+from rectifact.cli import options
+from rectifact.cli.dask_options import check_matrix_source, cluster_of
+from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
 from rectifact.cli.tables import (
-    check_different_files,
     check_outputs,
     check_table_name,
     save_arrays,
@@ -90,23 +77,22 @@ def parts(
         float, typer.Option(help="Drop words that occur in a larger share of the documents than this.")
     ] = 0.5,
     max_words: Annotated[int, typer.Option(min=1, help="Keep at most this many words, the most frequent.")] = 20_000,
-    seed: SeedOption = 0,
-    image: ImageOption = None,
-    checkpoint: CheckpointOption = None,
-    resume: ResumeOption = False,
-    scheduler: SchedulerOption = None,
-    local_cluster: LocalClusterOption = None,
-    report: ReportOption = None,
-    save: SaveOption = None,
-    as_json: JsonOption = False,
+    seed: options.Seed = 0,
+    image: options.Image = None,
+    checkpoint: options.Checkpoint = None,
+    resume: options.Resume = False,
+    scheduler: options.Scheduler = None,
+    local_cluster: options.LocalCluster = None,
+    report: options.Report = None,
+    save: options.Save = None,
+    as_json: options.Json = False,
 ) -> None:
     """Find the parts that samples are mixtures of: topics in texts, spectra, sources."""
     outcome = Outcome(report, save, as_json)
     in_chunks = not text and holds_chunks(data)
     _check_files(out, features)
     check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)
-    outcome.check(None)
-    check_different_files([data, out, features, weights, *outcome.paths])
+    outcome.check(out, [data, features, weights])
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     words: dict[str, Any] = {"min_documents": min_documents, "max_share": max_share, "max_words": max_words}
     words |= {"stop_words": "english" if stop_words else None, "tfidf": tfidf}

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from rectifact.cli.tables import check_different_files
-from rectifact.cli.terminal import progress, say
+from rectifact.cli.outcome import Outcome, write_page
+from rectifact.cli.terminal import progress
 from rectifact.models import load_saved
 
 
@@ -15,13 +15,7 @@ def report(
     out: Annotated[Path, typer.Option("--output", "-o", help="Report to write: .html.")] = Path("report.html"),
 ) -> None:
     """Write the report for a saved model: one HTML file that opens offline."""
-    from rectifact.report import report_of, write_report
-    from rectifact.report.html import check_report_possible
-
-    check_report_possible(out)
-    check_different_files([model, out])
+    Outcome(out, save=None, as_json=False).check(None, [model])
     saved = load_saved(model)
     with progress("writing the report"):
-        found = report_of(saved)
-        write_report(found, out, title=f"rectifact: {found.title.lower()}")
-    say(f"report -> {out}")
+        write_page(saved, out)

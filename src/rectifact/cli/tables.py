@@ -96,7 +96,6 @@ def _write(partitions: Iterator[pd.DataFrame] | list[pd.DataFrame], path: Path) 
     if path == STDOUT:
         with writing_to_stdout():
             _write_text(partitions, sys.stdout, ",")
-            sys.stdout.flush()
         return
     suffix = path.suffix.lower()
     with atomic_path(path) as temporary:
@@ -149,20 +148,20 @@ def write_samples(A: Array, samples: Any, column: str, path: Path) -> None:
         What the columns are called, before their number.
     path : Path
     """
-    columns = [f"{column}{i + 1}" for i in range(A.shape[1])]
     if not is_chunked(A):
-        write_table(_table(A, samples, columns), path)
+        write_table(samples_table(A, samples, column), path)
         return
     import dask.dataframe as dd
     from dask import delayed
 
-    make = delayed(_table, pure=False)
-    partitions = [make(rows, names, columns) for rows, names in zip(A.to_delayed().ravel(), samples, strict=True)]
-    meta = _table(np.empty((0, len(columns)), dtype=A.dtype), np.empty(0, dtype=np.str_), columns)
+    make = delayed(samples_table, pure=False)
+    partitions = [make(rows, names, column) for rows, names in zip(A.to_delayed().ravel(), samples, strict=True)]
+    meta = samples_table(np.empty((0, A.shape[1]), dtype=A.dtype), np.empty(0, dtype=np.str_), column)
     write_parts(dd.from_delayed(partitions, meta=meta, verify_meta=False), path)
 
 
-def _table(A: Any, samples: Any, columns: list[str]) -> pd.DataFrame:
-    table = pd.DataFrame(A, columns=columns)
+def samples_table(A: Any, samples: Any, column: str) -> pd.DataFrame:
+    """One row per sample, as :func:`write_samples` writes it."""
+    table = pd.DataFrame(A, columns=[f"{column}{i + 1}" for i in range(A.shape[1])])
     table.insert(0, "sample", samples)
     return table

@@ -63,23 +63,22 @@ def show_plain(text: str) -> None:
     """Print one line for programs on the standard output."""
     with writing_to_stdout():
         sys.stdout.write(text + "\n")
-        sys.stdout.flush()
 
 
 def show(what: Any) -> None:
     """Print text or a table for people on the standard output."""
     with writing_to_stdout():
         output.print(what)
-        sys.stdout.flush()
 
 
 @contextmanager
 def writing_to_stdout() -> Iterator[None]:
-    """Turn a failure to write to the standard output into an :class:`InputError`."""
+    """Write all of it to the standard output; a failure is an :class:`InputError`."""
     if sys.stdout is None:
         raise InputError("Cannot write to the standard output: it is closed.")
     try:
         yield
+        sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -104,7 +104,8 @@ def make_crowd(
     probabilities = np.full(n_classes, 1 / n_classes) if prior is None else np.asarray(prior, dtype=float)
     if probabilities.shape != (n_classes,) or (probabilities < 0).any() or not np.isclose(probabilities.sum(), 1):
         raise InputError(f"prior must hold {n_classes} probabilities that sum to 1; got {probabilities.tolist()}.")
-    confusions = _confusions(rng, n_workers, n_classes, accuracy, n_spammers, n_adversaries)
+    right = rng.uniform(*accuracy, size=n_workers)
+    confusions = _confusions(rng, right, n_classes, n_spammers, n_adversaries)
     truth = rng.choice(n_classes, size=n_tasks, p=probabilities)
 
     weights = 1 / (1 + np.arange(n_workers)) if assignment == "skewed" else np.ones(n_workers)
@@ -112,9 +113,8 @@ def make_crowd(
     workers = np.empty((n_tasks, labels_per_task), dtype=np.int64)
     for group in range(groups):  # workers and tasks are dealt out like cards
         members = np.arange(group, n_workers, groups)
-        workers[group::groups] = members[
-            _distinct_draws(rng, len(workers[group::groups]), labels_per_task, weights[members])
-        ]
+        draws = _distinct_draws(rng, len(workers[group::groups]), labels_per_task, weights[members])
+        workers[group::groups] = members[draws]
     task = np.repeat(np.arange(n_tasks), labels_per_task)
     worker = workers.ravel()
     thresholds = np.cumsum(confusions, axis=1)[worker, :, truth[task]]
@@ -128,16 +128,11 @@ def make_crowd(
 
 
 def _confusions(
-    rng: np.random.Generator,
-    n_workers: int,
-    n_classes: int,
-    accuracy: tuple[float, float],
-    n_spammers: int,
-    n_adversaries: int,
+    rng: np.random.Generator, right: NDArray[np.float64], n_classes: int, n_spammers: int, n_adversaries: int
 ) -> NDArray[np.float64]:
-    right = rng.uniform(*accuracy, size=n_workers)
-    wrong = rng.dirichlet(np.ones(n_classes - 1), size=(n_workers, n_classes))
-    confusions = np.empty((n_workers, n_classes, n_classes))
+    """Confusion matrices of workers who are right with these probabilities, unless they are among the first."""
+    wrong = rng.dirichlet(np.ones(n_classes - 1), size=(len(right), n_classes))
+    confusions = np.empty((len(right), n_classes, n_classes))
     for k in range(n_classes):
         confusions[:, k, k] = right
         confusions[:, np.arange(n_classes) != k, k] = wrong[:, k] * (1 - right[:, None])

@@ -131,17 +131,16 @@ def make_topics(
     return Topics(X, weights, parts)
 
 
-def _correlated_weights(
-    n_samples: int, n_topics: int, grouped: bool, rng: np.random.Generator, sigma: float = 3.0, n_factors: int = 10
-) -> NDArray[np.float64]:
+def _correlated_weights(n_samples: int, n_topics: int, grouped: bool, rng: np.random.Generator) -> NDArray[np.float64]:
     """Logistic normal weights whose logarithms share ten factors; loadings have length 0.9, in groups sqrt(0.9)."""
+    n_factors = 10
     if grouped:
         loadings = np.sqrt(0.9) * np.eye(n_factors)[np.arange(n_topics) % n_factors]
     else:
         directions = rng.standard_normal((n_topics, n_factors))
         loadings = 0.9 * directions / np.linalg.norm(directions, axis=1, keepdims=True)
     own = np.sqrt(1 - (loadings**2).sum(axis=1)) * rng.standard_normal((n_samples, n_topics))
-    return softmax(sigma * (rng.standard_normal((n_samples, n_factors)) @ loadings.T + own), axis=1)
+    return softmax(3 * (rng.standard_normal((n_samples, n_factors)) @ loadings.T + own), axis=1)
 
 
 def make_dots(*, size: int = 64, grid: int = 32, radius: float = 3.8) -> LabelledMatrix:

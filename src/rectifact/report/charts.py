@@ -19,12 +19,10 @@ PALETTE = ("#3b7dd8", "#e07b39", "#3f9d63", "#b5479b", "#8a6d3b", "#5f6b7a", "#c
 MOST_POINTS, IMAGE_SIDE = 5000, 64
 
 
-def histogram(
-    title: str, values: ArrayLike, x: str, *, bins: int = 20, span: tuple[float, float] | None = None
-) -> Chart:
-    """Counts of values in equal bins; only the counts go into the page."""
+def histogram(title: str, values: ArrayLike, x: str, *, span: tuple[float, float] | None = None) -> Chart:
+    """Counts of values in 20 equal bins; only the counts go into the page."""
     values = np.asarray(values, dtype=float)
-    counts, edges = np.histogram(values, bins=bins, range=span)
+    counts, edges = np.histogram(values, bins=20, range=span)
     ranges = [f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges)]
     hover = [f"{within}: {n}" for within, n in zip(ranges, counts, strict=True)]
     bar = _bar((edges[1:] + edges[:-1]) / 2, counts.tolist(), hover, hoverinfo="text", width=edges[1] - edges[0])

@@ -99,8 +99,7 @@ def _rank_charts(model: NMD, X: Any, k: int) -> list[Chart]:
     data = sp.csr_array(X)
     short = {"max_iter": SWEEPS, "tol": 0.0, "callbacks": None, "verbose": False, "missing": None}
     fits = [clone(model).set_params(n_components=rank, **short) for rank in ranks]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # short fits do not converge
+    with warnings.catch_warnings(action="ignore"):  # short fits do not converge
         ours = [root_mean_squared_error(fit.fit(data).inverse_transform(fit.embedding_), X) for fit in fits]
     theirs = [root_mean_squared_error(_clipped_svd(X, rank), X) for rank in ranks]
     words = f"At rank {ranks[-1]}: {ours[-1]:.3g} for NMD and {theirs[-1]:.3g} for SVD, "

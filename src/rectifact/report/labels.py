@@ -64,10 +64,9 @@ def _overview(model: Aggregator, result: pd.DataFrame) -> Section:
     return Section("Overview", words, [Facts(facts), shares, confidence])
 
 
-def _names(workers: Any, most: int = 8) -> str:
-    """A few names, each kept apart from the direction of writing of the others."""
-    shown = ", ".join(f"\u2068{name}\u2069" for name in workers.tolist()[:most])
-    return shown + (f" and {len(workers) - most} more" if len(workers) > most else "")
+def _names(workers: list[Any]) -> str:
+    """Names, each kept apart from the direction of writing of the others."""
+    return ", ".join(f"\u2068{name}\u2069" for name in workers)
 
 
 def _share(part: Any, whole: Any) -> str:
@@ -89,12 +88,10 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
         "spammer": "0: always right; 1: the answers do not depend on the task",
         "agreement": "expected share of right answers",
     }
-    numbers = [name for name in report if name not in ("worker", "answers")]
-    numbers = [name for name in numbers if not str(name).startswith("bias_")] + [
-        name for name in numbers if str(name).startswith("bias_")
-    ][:12]
+    biases = report.columns[report.columns.str.startswith("bias_")]
+    numbers = [*report.columns.drop(["worker", "answers", *biases]), *biases[:12]]
     columns = [Column("worker"), Column("answers", "integer")]
-    columns += [Column(_heading(name), _form(name), helps.get(name, "")) for name in map(str, numbers)]
+    columns += [Column(name.replace("_", " ", 1), _form(name), helps.get(name, "")) for name in numbers]
     shown = report.head(MOST_WORKERS)
     rows = [
         [str(worker), int(answers), *(round(float(figure), 3) for figure in figures)]
@@ -109,10 +106,6 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
         "is always right; one who answers at random tells nothing.",
         blocks,
     )
-
-
-def _heading(name: str) -> str:
-    return f"bias {name.removeprefix('bias_')}" if name.startswith("bias_") else name.replace("_", " ")
 
 
 def _form(name: str) -> Literal["share", "number"]:
@@ -174,7 +167,7 @@ def _next(model: DawidSkene) -> Section:
     plan = worth_asking(model.next_labels(min(MOST_PLANNED, len(model.tasks_))))
     columns_of_plan = (plan[name].tolist() for name in ("task", "gain", "entropy", "workers"))
     rows = [
-        [str(task), round(gain, 4), round(doubt, 3), _names(np.array(workers, dtype=object)) or "all have answered"]
+        [str(task), round(gain, 4), round(doubt, 3), _names(workers) or "all have answered"]
         for task, gain, doubt, workers in zip(*columns_of_plan, strict=True)
     ]
     columns = [
@@ -198,11 +191,8 @@ def _worker_graph(model: Aggregator) -> Section:
     pairs = shared[np.triu_indices(len(busy), 1)]
     names = _texts(model.workers_[busy])
     words = f"{(pairs > 0).sum()} of {len(pairs)} pairs share tasks."
-    words += (
-        f" The {len(busy)} busiest of {len(model.workers_)} workers are shown."
-        if len(busy) < len(model.workers_)
-        else ""
-    )
+    if len(busy) < len(model.workers_):
+        words += f" The {len(busy)} busiest of {len(model.workers_)} workers are shown."
     chart = heat_map("Tasks shared by pairs of workers", shared, "worker, by number of answers", names, words)
     components = connected_components(answered.T @ answered, directed=False)[0]
     facts = [("groups of workers", str(components), "that share no task with each other; 1 is best")]

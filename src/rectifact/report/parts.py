@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+from sklearn.utils.extmath import row_norms
 
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Column, Facts, Images, Report, Section, Table
@@ -51,7 +51,7 @@ def _parts(saved: SavedModel) -> Section:
 def _weights_and_residuals(saved: SavedModel) -> list[Section]:
     model, X = saved.model, as_floats(saved.X)
     W = np.asarray(model.transform(X), dtype=float)
-    residual, size = _residuals(X, W, np.asarray(model.components_, dtype=float)), np.sqrt(_row_squares(X))
+    residual, size = _residuals(X, W, np.asarray(model.components_, dtype=float)), row_norms(X)
     share = W.sum(axis=0) / max(W.sum(), 1e-300)
     explained = 1 - (residual**2).sum() / max((size**2).sum(), 1e-300)
     facts = [
@@ -80,12 +80,8 @@ def _largest_weights(weights: Any) -> str:
     return ", ".join(f"part {i + 1}: {weights[i]:.3g}" for i in top if weights[i] > 0)
 
 
-def _row_squares(X: Any) -> Any:
-    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else (np.asarray(X) ** 2).sum(axis=1)
-
-
 def _residuals(X: Any, W: Any, H: Any) -> Any:
     """Norm of each row of ``X - W H``, without making a sparse X dense."""
     cross = np.einsum("ij,ij->i", np.asarray(X @ H.T), W)
     fitted = np.einsum("ij,ij->i", W @ (H @ H.T), W)
-    return np.sqrt(np.maximum(_row_squares(X) - 2 * cross + fitted, 0))
+    return np.sqrt(np.maximum(row_norms(X, squared=True) - 2 * cross + fitted, 0))
