@@ -56,14 +56,21 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
     fields = [column for column in columns if role == "label" and str(column).lower().startswith("answer.")]
     if len(fields) == 1:
         return fields[0]
-    remedy, command = f"Name it: {role}='...'.", f"Name it: --{role}."
+    remedy = f"Name it: {role}='...'."
     if len(columns) == 1:
-        hint = " The separator may not be the one that the name of the file suggests."
-        remedy, command = remedy + hint, command + hint
+        remedy += " The separator may not be the one that the name of the file suggests."
     elif role == "worker":
         remedy += " A table with one column per worker is read with wide=True."
-        command += " A table with one column per worker is read with --wide."
+    command = remedy.replace(f"{role}='...'", f"--{role}").replace("wide=True", "--wide")
     raise InputError(f"No column for the {role} among {list(columns)}.", remedy, command=command)
+
+
+def find_columns(columns: Sequence[str], names: dict[str, str | None]) -> dict[str, str]:
+    """Names of the columns that hold the roles in ``names``, each of them another one."""
+    found = {role: find_column(columns, role, name) for role, name in names.items()}
+    if len(set(found.values())) < len(found):
+        raise InputError(f"Task, worker and label are three columns; got {found}.", "Name each of them.")
+    return found
 
 
 def find_gold_column(columns: Sequence[str], role: str, own: str | None) -> str:
