@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from rectifact.core.arrays import Array, namespace, to_host, to_like
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.estimator import Iterative
-from rectifact.core.linalg import nnls_gram
-from rectifact.core.operand import Operand, is_chunked, operand
+from rectifact.core.operand import Operand, is_chunked
 from rectifact.core.threads import small_products
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, check_alike, check_factor, check_generator
 from rectifact.parts.samples import choose_norm, largest_entry
@@ -120,10 +119,6 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
         check_is_fitted(self)
         return check_factor("A matrix of weights", X, self.components_) @ self.components_
 
-    def _nonnegative_least_squares(self, X: Operand) -> Array:
-        H = self.components_
-        return operand(X @ H.T).map_rows(_nnls_rows, to_host(H @ H.T), columns=H.shape[0])
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -144,7 +139,3 @@ def _check_start(name: str, X: Operand) -> None:
         raise _init_error(what, f"Keep the {MOST_WORDS} most common ones, or use init='auto'.")
     if name == "anchor" and is_chunked(X.data):
         raise _init_error("init='anchor' works on the host.", "Use init='auto', or fit X.compute() if memory allows.")
-
-
-def _nnls_rows(cross: Array, gram: Any) -> Array:
-    return to_like(nnls_gram(gram, to_host(cross).T).T, cross)
