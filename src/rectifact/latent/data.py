@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
 from rectifact.core.device_csr import DeviceCSR, canonical_csr, is_native_sparse
@@ -118,15 +117,6 @@ def in_units(X: Operand, unit: float) -> Operand:
 def check_every(X: Operand) -> int:
     """Iterations between checks of a loop over X."""
     return 1 if is_host(X.data) or is_chunked(X.data) else CHECK_ON_DEVICE
-
-
-def dense_host(X: Operand) -> NDArray[Any]:
-    """A dense numpy array, for the published algorithm."""
-    if not is_host(X.data):
-        raise InputError(
-            "solver='em' works on the host.", "Give a numpy array, or use solver='sweep'.", option="solver"
-        )
-    return X.data.toarray()
 
 
 def double_on_host(X: Array) -> Array:
