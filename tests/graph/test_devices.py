@@ -109,7 +109,7 @@ def test_stored_zeros_are_not_edges(to_xp, to_csr):
 @pytest.mark.parametrize("n_neighbors", [None, 3, 12])
 @pytest.mark.parametrize("tile", [1 << 24, 7 * 60])
 def test_the_graph_of_points(to_form, rng, metric, n_neighbors, tile, monkeypatch):
-    monkeypatch.setattr("rectifact.graph.neighbours.TILE", tile)
+    monkeypatch.setattr("rectifact.graph.knn.TILE", tile)
     points = rng.random((60, 9)) * (rng.random((60, 9)) < 0.7)
     points[7] = 0
     expected = similarity_graph(points, n_neighbors, metric=metric).toarray()
