@@ -91,7 +91,7 @@ def test_rounding_is_not_crooked(to_form, blocks, rng):
 def test_an_entry_that_rounding_took_from_one_side(to_form, blocks):
     nearly = blocks.copy()
     nearly[0, 1], nearly[1, 0] = 1e-12, 0
-    S = on_host(check_similarities(check_matrix(SymNMF(), to_form(nearly))).native)
+    S = on_host(check_similarities(check_matrix(SymNMF(), to_form(nearly))).operand.native)
     assert_array_equal(S, S.T)
     assert_allclose(S, nearly, atol=1e-11)
 

@@ -118,7 +118,7 @@ class GraphClusterer(ClusterMixin, Iterative):
             warnings.warn(message, stacklevel=4)
         XU = S @ U
         gradient = projected_gradient(U, XU, l1)
-        self.affinity_matrix_, self.components_ = S.native, U
+        self.affinity_matrix_, self.components_ = S.operand.native, U
         self.relative_error_ = float(objective(S.squared, U, XU))
         self.objective_ = self.relative_error_ * S.squared
         self.projected_gradient_ = float(xp.linalg.vector_norm(gradient))
@@ -132,6 +132,5 @@ class GraphClusterer(ClusterMixin, Iterative):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.affinity == "precomputed"
-        tags.input_tags.positive_only = self.affinity == "precomputed"
+        tags.input_tags.pairwise = tags.input_tags.positive_only = self.affinity == "precomputed"
         return tags

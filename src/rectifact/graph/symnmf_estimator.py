@@ -160,7 +160,7 @@ class SymNMF(GraphClusterer):
                 f"solver={solver!r} works on the host.",
                 "Give a numpy array or a scipy sparse matrix, or use 'newton', 'hals' or 'pgd'.",
             )
-        run = partial(self._run, SOLVERS[solver], S, open_checkpoint(self, S.native))
+        run = partial(self._run, SOLVERS[solver], S, open_checkpoint(self, S.operand.native))
         at_once = effective_n_jobs(self.n_jobs) if S.local is not None else 1  # a device or Dask is busy with one
         with one_blas_thread() if at_once > 1 else self._blas_threads(S):
             starts = self._starts(S, self.init)

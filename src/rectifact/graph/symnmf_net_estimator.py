@@ -184,8 +184,8 @@ class SymNMFNet(GraphClusterer):
         n_blocks = net.SETTINGS[self.settings].n_blocks if self.n_blocks is None else self.n_blocks
         init = self.init if self.init != "auto" else "random" if self.settings == "paper" else "spectral"
         with self._blas_threads(S):
-            runs = self._runs(S, device, n_blocks, init, known, open_checkpoint(self, S.native, known))
-            best, losses = best_run(runs)
+            checkpoint = open_checkpoint(self, S.operand.native, known)
+            best, losses = best_run(self._runs(S, device, n_blocks, init, known, checkpoint))
         self.lambda_ = best.lam
         self.resolved_ = {"settings": self.settings, "n_blocks": n_blocks, "device": device}
         self.resolved_ |= {"start": best.start, "losses": losses}
