@@ -185,13 +185,12 @@ class ANDNMF(PartsTransformer):
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
         """Find the parts of the samples X (n_samples, n_features): dense, sparse, or a Dask array."""
-        data = check_matrix(self, X)
-        X = operand(data)
+        X = operand(check_matrix(self, X))
         self._check_scale(X)
         if self.step is not None and self.n_inner is None:
             what = f"step={self.step} is the size of n_inner steps, and n_inner is None."
             raise InputError(what, "Give both, or neither.", option=("step", "n_inner"))
-        checkpoint = open_checkpoint(self, data)
+        checkpoint = open_checkpoint(self, X.data)
         plan = self._plan(X, first_batch=False)
         samples, H, space = plan.samples, plan.start.H, plan.start.space
         compressed = self._compressed(samples, H.shape[0] <= space.rank)
@@ -226,18 +225,16 @@ class ANDNMF(PartsTransformer):
         The first batch finds the start, if none is given, and measures the noise: let it have at least ten
         samples per part. After ``fit``, batches go on from the parts and the threshold it has reached.
         """
-        first = not hasattr(self, "_stream")
-        X = check_matrix(self, X, reset=first)
-        if first:
-            X = operand(X)
+        if not hasattr(self, "_stream"):
+            X = operand(check_matrix(self, X))
             self._check_scale(X)
             plan = self._plan(X, first_batch=True)
             samples, stream = plan.samples, Stream(plan.start.H, 0.0, 0.0, 0.0, plan.threshold, plan.norm)
             self.resolved_ = plan.resolved
         else:
-            self._check_alike(X)
             stream = self._stream
-            samples, _ = normalized(operand(X), stream.norm)
+            X = check_matrix(self, X, reset=False)
+            samples, _ = normalized(self._known(X), stream.norm)
         seen = self.forgetting * stream.largest
         _, levels, WtX, WtW = stage(samples, stream.H, stream.threshold, stream.stage, seen)
         WtX, WtW = self.forgetting * stream.WtX + WtX, self.forgetting * stream.WtW + WtW
@@ -251,8 +248,7 @@ class ANDNMF(PartsTransformer):
         """Weights (n_samples, n_components) of the parts in each sample."""
         check_is_fitted(self)
         X = check_matrix(self, X, reset=False)
-        self._check_alike(X)
-        return self._weights(*normalized(operand(X), self._stream.norm))
+        return self._weights(*normalized(self._known(X), self._stream.norm))
 
     def _plan(self, X: Operand, *, first_batch: bool) -> Plan:
         norm = choose_norm(X) if self.normalize == "auto" else self.normalize

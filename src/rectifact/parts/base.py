@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from rectifact.core.arrays import Array, namespace, to_host, to_like
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.estimator import Iterative
-from rectifact.core.operand import Operand, is_chunked
+from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.threads import small_products
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, check_alike, check_factor, check_generator
 from rectifact.parts.samples import choose_norm, largest_entry
@@ -56,13 +56,14 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
                 f"The largest entry of X is {largest:.0e}, which cannot be squared.", "Divide X by it first."
             )
 
-    def _check_alike(self, X: Array) -> None:
-        """Refuse samples of another array library or precision than the parts, which would not go together."""
+    def _known(self, X: Array) -> Operand:
+        """New samples, checked; refused if their array library or precision is not that of the parts."""
         mine = self.components_
         if self.n_components != mine.shape[0]:
             what = f"n_components changed to {self.n_components} after {mine.shape[0]} parts were fitted."
             raise InputError(what, "Call fit again.", option="n_components")
         check_alike(mine, X)
+        return operand(X)
 
     def _find_start(self, X: Operand, samples: Operand, *, first_batch: bool) -> Start:
         """Parts to start from, in the subspace of the samples, which are X divided by norms."""
