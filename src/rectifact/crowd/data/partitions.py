@@ -96,8 +96,7 @@ class LazyAnswers:
 
     def labels(self, probas: Any) -> Any:
         """The likeliest class of each task, a Dask array."""
-        dtype = self.classes.dtype
-        return self.matrix().map_rows(_likeliest, self.classes, along=(probas,), dtype=dtype)
+        return self.matrix().map_rows(_likeliest, self.classes, along=(probas,), dtype=self.classes.dtype)
 
     def result(self, probas: Any) -> Any:
         """Dask dataframe by task: label, confidence, entropy and number of answers."""

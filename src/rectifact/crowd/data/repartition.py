@@ -164,9 +164,7 @@ def _unfused() -> Any:
 
 def box(value: Any) -> NDArray[Any]:
     """An array that holds one object."""
-    boxed = np.empty((1, 1), dtype=object)
-    boxed[0, 0] = value
-    return boxed
+    return object_array([value])[:, None]
 
 
 def settled(boxes: Any) -> tuple[Any, Any]:

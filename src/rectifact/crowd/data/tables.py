@@ -1,5 +1,6 @@
 """Tables of answers: file formats, and the names that annotation tools give the columns."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,20 +11,7 @@ from rectifact.io import tables
 
 # The names that annotation tools and platforms give the three columns, compared without case. The first
 # that a table has is taken. MTurk's batch files call the label Answer.<field of the form>.
-COLUMN_NAMES: dict[str, tuple[str, ...]] = {
-    "task": (
-        *("task", "task_id", "item", "item_id", "hitid", "_task_hash", "_input_hash", "_unit_id", "record_id"),
-        *("question", "question_id", "example_id", "document_id", "id"),
-    ),
-    "worker": (
-        *("worker", "worker_id", "workerid", "annotator", "annotator_id", "_annotator_id", "_session_id", "_worker_id"),
-        *("completed_by", "user_id", "user", "username", "rater", "judge", "labeler", "coder", "performer"),
-    ),
-    "label": (
-        *("label", "labels", "answer.label", "answer", "response", "responses", "choice", "value", "category", "class"),
-        *("rating", "annotation", "vote", "verdict"),
-    ),
-}
+COLUMN_NAMES: dict[str, list[str]] = json.loads(Path(__file__).with_name("column_names.json").read_text("utf-8"))
 
 
 def read_table(path: Path, names: dict[str, str | None] | None = None) -> pa.Table:
@@ -49,7 +37,7 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
         return given
     names = COLUMN_NAMES[role]
     if role == "label" and _first_named(columns, ("_task_hash", "_input_hash")) is not None:
-        names = ("answer", *names)  # Prodigy, whose label is the question and whose answer is accept or reject
+        names = ["answer", *names]  # Prodigy, whose label is the question and whose answer is accept or reject
     found = _first_named(columns, names)
     if found is not None:
         return found
