@@ -199,9 +199,11 @@ def merge_answers(old: Answers, more: Answers) -> tuple[Answers, NDArray[np.bool
     weight = None
     if old.weight is not None or more.weight is not None:
         weight = np.concatenate([np.ones(len(a)) if a.weight is None else a.weight for a in (old, more)])
-    codes = [np.concatenate(both) for both in ((old.task, task), (old.worker, worker), (old.label, more.label))]
-    merged = Answers(*codes, tasks.to_numpy(), workers.to_numpy(), old.classes, old.columns, weight)
-    return merged, np.bincount(task, minlength=len(tasks)) > 0
+    touched = np.bincount(task, minlength=len(tasks)) > 0
+    pairs = (old.task, task), (old.worker, worker), (old.label, more.label)
+    task, worker, label = (np.concatenate(pair) for pair in pairs)
+    merged = Answers(task, worker, label, tasks.to_numpy(), workers.to_numpy(), old.classes, old.columns, weight)
+    return merged, touched
 
 
 def result_table(
