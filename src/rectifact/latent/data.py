@@ -130,10 +130,7 @@ def _mapped(X: Operand, function: Any, *small: Any) -> Operand:
 
 
 def _csr(X: Any) -> Any:
-    if not is_host(X):
-        return X
-    X = sp.csr_array(X)
-    return X if X.has_sorted_indices else X.sorted_indices()
+    return sp.csr_array(X) if is_host(X) else X
 
 
 def _divided(X: Array, unit: float) -> Array:

@@ -53,7 +53,7 @@ def em_nmd(X: Any, rank: int, link: str, *, monitor: Monitor) -> LatentModel:
     theta, sigma = facts.constant(link)
     least_sigma = 1e-8 * facts.largest
     saved, likelihood, sigma = monitor.resume((None, -np.inf, sigma))
-    factors = None if saved is None else SVD(*saved)
+    factors: Any = None if saved is None else SVD(*saved)
     Theta = np.full_like(X, theta) if factors is None else (factors.U * factors.s) @ factors.Vt
     for _ in monitor:
         before = likelihood
@@ -67,8 +67,6 @@ def em_nmd(X: Any, rank: int, link: str, *, monitor: Monitor) -> LatentModel:
             converged=lambda: (likelihood - before) / size < LEAST_GAIN,
             state=lambda: (factors, float(likelihood), sigma),
         )
-    if factors is None:
-        raise ValueError("The monitor allows no iteration; raise its max_iter.")
     log_sigma = _best_scale(X, Theta, log(sigma)) if binary else log(sigma)
     return LatentModel(factors.U * factors.s, factors.Vt, log_sigma)
 
