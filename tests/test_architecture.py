@@ -93,7 +93,6 @@ OTHERS = {
         "symnmf_net_estimator",
         "edges",
         "knn",
-        "neighbours",
         "similarities",
         "tensors",
     },

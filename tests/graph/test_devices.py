@@ -91,7 +91,7 @@ def test_rounding_is_not_crooked(to_form, blocks, rng):
 def test_an_entry_that_rounding_took_from_one_side(to_form, blocks):
     nearly = blocks.copy()
     nearly[0, 1], nearly[1, 0] = 1e-12, 0
-    S = on_host(check_similarities(check_matrix(SymNMF(), to_form(nearly))).native)
+    S = on_host(check_similarities(check_matrix(SymNMF(), to_form(nearly))).operand.native)
     assert_array_equal(S, S.T)
     assert_allclose(S, nearly, atol=1e-11)
 
@@ -109,7 +109,7 @@ def test_stored_zeros_are_not_edges(to_xp, to_csr):
 @pytest.mark.parametrize("n_neighbors", [None, 3, 12])
 @pytest.mark.parametrize("tile", [1 << 24, 7 * 60])
 def test_the_graph_of_points(to_form, rng, metric, n_neighbors, tile, monkeypatch):
-    monkeypatch.setattr("rectifact.graph.neighbours.TILE", tile)
+    monkeypatch.setattr("rectifact.graph.knn.TILE", tile)
     points = rng.random((60, 9)) * (rng.random((60, 9)) < 0.7)
     points[7] = 0
     expected = similarity_graph(points, n_neighbors, metric=metric).toarray()

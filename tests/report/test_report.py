@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from rectifact import (
@@ -227,6 +228,29 @@ def test_clusters_and_their_bound():
     assert found["weight inside clusters"] == f"{dense[same].sum() / dense.sum():.1%}"
     grid = next(block for block in blocks_of(report, Chart) if "Similarities" in block.title).data[0]["z"]
     assert_allclose(np.sum(np.square(np.array(grid, dtype=float))), dense.sum(), rtol=1e-3)
+
+
+@pytest.mark.dask
+@pytest.mark.parametrize("sparse", [False, True])
+def test_clusters_of_a_graph_in_chunks(sparse):
+    da = pytest.importorskip("dask.array")
+    adjacency = make_block_model(150, 3, degree=20, mixing=0.1).adjacency
+    chunks = da.from_array(adjacency.toarray(), chunks=(40, -1))
+    chunks = chunks.map_blocks(sp.csr_array, dtype=float, meta=np.empty((0, 0))) if sparse else chunks
+    reports = [
+        report_of(SymNMF(3, affinity="precomputed", n_init=1, random_state=0).fit(X)) for X in (adjacency, chunks)
+    ]
+    assert facts_of(reports[0])["weight inside clusters"] == facts_of(reports[1])["weight inside clusters"]
+    assert reports[0].words == reports[1].words  # nodes and edges
+
+
+def test_clusters_of_a_dense_graph_in_another_library():
+    torch = pytest.importorskip("torch")
+    dense = make_block_model(60, 3, degree=10, mixing=0.1).adjacency.toarray()
+    models = [SymNMF(3, affinity="precomputed", n_init=1, random_state=0) for _ in range(2)]
+    host, device = (report_of(model.fit(X)) for model, X in zip(models, (dense, torch.from_numpy(dense)), strict=True))
+    assert facts_of(host)["weight inside clusters"] == facts_of(device)["weight inside clusters"]
+    assert host.words == device.words
 
 
 def chart_texts(page):

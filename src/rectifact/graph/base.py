@@ -5,18 +5,19 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import inf, isnan
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, namespace
-from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.estimator import Iterative
 from rectifact.core.monitor import Monitor, set_fit_report
 from rectifact.core.threads import small_products
-from rectifact.core.validation import check_generator, check_matrix
+from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, check_generator, check_matrix
 from rectifact.graph.edges import read_graph
 from rectifact.graph.knn import similarity_graph
 from rectifact.graph.similarities import Similarities, check_similarities
@@ -55,6 +56,15 @@ def best_run(runs: Iterator[Run], rounding: float = 1e-8) -> tuple[Run, dict[str
 class GraphClusterer(ClusterMixin, Iterative):
     """Base of estimators that factorise a matrix of similarities, ``X ~ U U'``."""
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "affinity": [StrOptions({"knn", "precomputed"})],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+        "metric": [StrOptions({"euclidean", "cosine"})],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        **RUN_CONSTRAINTS,
+    }
+
     def eigenvalue_bound(self) -> float:
         """Relative error that no factorisation of this rank can go below, non-negative or not."""
         check_is_fitted(self)
@@ -72,7 +82,7 @@ class GraphClusterer(ClusterMixin, Iterative):
         n = X.shape[0]
         if self.n_clusters > n:
             raise InputError(
-                f"n_clusters={self.n_clusters} is more than the {n} {'sample' if n == 1 else 'samples'} of X.",
+                f"n_clusters={self.n_clusters} is more than the {count(n, 'sample')} of X.",
                 "Lower n_clusters.",
                 option="n_clusters",
             )
@@ -98,7 +108,7 @@ class GraphClusterer(ClusterMixin, Iterative):
         xp = namespace(U)
         sums = S @ xp.ones_like(U[:, :1])
         U = U * xp.astype(sums > 0, U.dtype)  # nodes without edges belong nowhere
-        empty = int(xp.sum(xp.astype(xp.max(U, axis=0) == 0, xp.int64)))
+        empty = int(xp.count_nonzero(xp.max(U, axis=0) == 0))
         if empty:
             message = FitWarning(
                 f"{empty} of {self.n_clusters} communities {'is' if empty == 1 else 'are'} empty.",
@@ -108,7 +118,7 @@ class GraphClusterer(ClusterMixin, Iterative):
             warnings.warn(message, stacklevel=4)
         XU = S @ U
         gradient = projected_gradient(U, XU, l1)
-        self.affinity_matrix_, self.components_ = S.native, U
+        self.affinity_matrix_, self.components_ = S.operand.native, U
         self.relative_error_ = float(objective(S.squared, U, XU))
         self.objective_ = self.relative_error_ * S.squared
         self.projected_gradient_ = float(xp.linalg.vector_norm(gradient))
@@ -122,6 +132,5 @@ class GraphClusterer(ClusterMixin, Iterative):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.affinity == "precomputed"
-        tags.input_tags.positive_only = self.affinity == "precomputed"
+        tags.input_tags.pairwise = tags.input_tags.positive_only = self.affinity == "precomputed"
         return tags

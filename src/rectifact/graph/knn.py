@@ -12,18 +12,21 @@ from typing import Any
 import array_api_compat
 import numpy as np
 import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
 from rectifact.core.arrays import Array, device, is_host, namespace
 from rectifact.core.device_csr import DeviceCSR, canonical_csr, csr, is_native_sparse
 from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
-from rectifact.core.sparse import is_sparse, native, stored_rows, with_entries
+from rectifact.core.sparse import dense_rows, is_sparse, native, stored_rows, with_entries
 from rectifact.core.validation import check_at_least, check_option
-from rectifact.graph.neighbours import nearest, squared_lengths
 
 SCALE_NEIGHBOUR = 7
 """The neighbour whose distance is the scale of a point [2]."""
+
+TILE = 1 << 24
+"""Distances that are held at once on a device."""
 
 
 def similarity_graph(
@@ -147,3 +150,86 @@ def _scales(squared: Array) -> Array:
     least = xp.min(xp.where(scale > 0, scale, xp.full_like(scale, xp.inf)))
     least = xp.where(least < xp.inf, least, xp.ones_like(least))
     return xp.where(scale > 0, scale, least)
+
+
+def nearest(X: Array, k: int, transformer: Any, n_jobs: int | None) -> Array:
+    """Squared distances of each point to its nearest others.
+
+    Parameters
+    ----------
+    X : array or sparse array of shape (n, d)
+    k : int
+        Number of neighbours.
+    transformer : scikit-learn transformer or None
+        Makes a sparse graph of distances in place of exact search; the number of neighbours is then its own.
+    n_jobs : int or None
+        For exact search on the host.
+
+    Returns
+    -------
+    CSR matrix of shape (n, n)
+        On the device of X. Entries of a row are in the order of their distance; zeros are stored.
+    """
+    if not is_host(X) and transformer is not None:
+        raise InputError(
+            "neighbors is for points on the host.", "Leave it out, or give a numpy array.", option="neighbors"
+        )
+    if not is_host(X):
+        return _in_tiles(X, k)
+    if transformer is not None:
+        return _transformed(X, transformer)
+    graph = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X).kneighbors_graph(mode="distance")
+    return csr(graph.data**2, stored_rows(graph), graph.indices, graph.shape)
+
+
+def squared_lengths(X: Array) -> Array:
+    """Squared Euclidean norm of each row."""
+    xp = namespace(X)
+    if is_sparse(X):
+        return with_entries(X, X.data**2) @ xp.ones(X.shape[1], dtype=X.dtype, device=device(X))
+    return xp.linalg.vecdot(X, X)
+
+
+def _transformed(X: Any, transformer: Any) -> sp.csr_array:
+    graph = sp.csr_array(transformer.fit_transform(X))
+    graph.sort_indices()
+    rows = stored_rows(graph)
+    other = graph.indices != rows
+    rows, columns, distances = rows[other], graph.indices[other], graph.data[other]
+    order = np.lexsort((distances, rows))
+    return csr(distances[order] ** 2, rows, columns[order], graph.shape)
+
+
+def _in_tiles(X: Array, k: int) -> Array:
+    """All distances are compared, tile by tile.
+
+    Those between dense points that are kept are computed again from differences; those between sparse ones come from
+    inner products, and are less accurate for near duplicates.
+    """
+    xp, (n, d) = namespace(X), X.shape
+    squares = squared_lengths(X)
+    step = max(1, min(TILE // n, TILE // (k * d)))
+    found = []
+    for i in range(0, n, step):
+        rows = slice(i, min(i + step, n))
+        tile = dense_rows(X, rows)
+        distances = squares[rows][:, None] + squares[None, :] - 2 * (X @ tile.T).T
+        number = xp.arange(rows.stop - rows.start, device=squares.device)
+        distances[number, number + rows.start] = float("inf")
+        near, number = _smallest(distances, k), number[:, None]
+        if is_sparse(X):
+            exact = xp.clip(distances[number, near], 0, None)
+        else:  # inner products lose what two near points have in common
+            exact = xp.sum((X[near] - tile[:, None, :]) ** 2, axis=2)
+        order = xp.argsort(exact, axis=1, stable=True)
+        found.append((near[number, order], exact[number, order]))
+    columns, squared = (xp.reshape(xp.concat(part), (-1,)) for part in zip(*found, strict=True))
+    numbers = xp.arange(n * k, dtype=columns.dtype, device=columns.device) // k
+    return csr(squared, numbers, columns, (n, n))
+
+
+def _smallest(distances: Array, k: int) -> Array:
+    """Column numbers of the ``k`` least entries of each row, in any order."""
+    if array_api_compat.is_torch_array(distances):
+        return distances.topk(k, dim=1, largest=False, sorted=False).indices
+    return namespace(distances).argpartition(distances, k - 1, axis=1)[:, :k]

@@ -46,11 +46,6 @@ class Similarities:
         return X.gather(X.map_rows(sparse_times, U, columns=U.shape[1], dtype=U.dtype))
 
     @property
-    def native(self) -> Any:
-        """The matrix as its library has it."""
-        return self.operand.native
-
-    @property
     def local(self) -> sp.csr_array | None:
         """The matrix where it is sparse and in the memory of this machine; None where only products are cheap."""
         return self.operand.data if sp.issparse(self.operand.data) else None

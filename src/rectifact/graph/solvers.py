@@ -145,8 +145,7 @@ def _line_search(
 ) -> tuple[Array, Array, float]:
     """Halve the step until the projected point is no worse; U itself where no step helps. With its ``X @ U``."""
     xp = namespace(U)
-    loss = objective(squared, U, XU, l1)
-    loss = loss + slack
+    loss = objective(squared, U, XU, l1) + slack
     for _ in range(40):
         trial = xp.clip(U + step * move, 0, None)
         product = X @ trial
@@ -186,10 +185,4 @@ def _conjugate_gradients(X: Any, U: Array, right: Array, n_inner: int) -> Array:
 ON_HOST = ("anls", "admm")
 """Solvers whose least squares pivot entry by entry, which is slow on a device."""
 
-SOLVERS: dict[str, Callable[..., Array]] = {
-    "hals": hals,
-    "anls": anls,
-    "pgd": pgd,
-    "admm": admm,
-    "newton": newton,
-}
+SOLVERS: dict[str, Callable[..., Array]] = {solver.__name__: solver for solver in (hals, anls, pgd, admm, newton)}

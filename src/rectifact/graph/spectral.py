@@ -89,7 +89,7 @@ def _of_component(graph: Any, k: int, rng: np.random.Generator) -> tuple[NDArray
     return values[-k:], vectors[:, -k:].T
 
 
-def block_eigenvectors(X: Similarities, rank: int, *, max_rounds: int = 30, seed: int = 0) -> tuple[Array, Array]:
+def block_eigenvectors(X: Similarities, rank: int, *, seed: int = 0) -> tuple[Array, Array]:
     """Largest ``rank`` eigenvalues, descending, and their eigenvectors in columns, from products with whole blocks.
 
     Block Krylov iteration: each round adds the products of X with the last block to the basis, and starts the next with
@@ -100,8 +100,6 @@ def block_eigenvectors(X: Similarities, rank: int, *, max_rounds: int = 30, seed
     X : Similarities
     rank : int
         Number of eigenvalues.
-    max_rounds : int, default 30
-        Most rounds. As a rule the residuals are below the square root of the precision before that.
     seed : int, default 0
         Seed of the first block.
 
@@ -123,7 +121,7 @@ def block_eigenvectors(X: Similarities, rank: int, *, max_rounds: int = 30, seed
         return values[:rank], vectors[:, :rank]
     basis, _ = xp.linalg.qr(normal_like(np.random.default_rng(seed), (n, width), like))
     products = X @ basis
-    for _ in range(max_rounds):
+    for _ in range(30):  # as a rule the residuals are small enough before that
         for _ in range(DEPTH - 1):
             block = products[:, -width:]
             for _ in range(3):  # then it is orthogonal to rounding, also where little was left of it
@@ -144,9 +142,9 @@ def _descending(A: Array) -> tuple[Array, Array]:
     return xp.flip(values, axis=0), xp.flip(vectors, axis=1)
 
 
-def spectral_start(X: Similarities, rank: int, *, seed: int = 0) -> Array:
+def spectral_start(X: Similarities, rank: int) -> Array:
     """Eigenvectors scaled by the roots of their eigenvalues, rotated to the axes by pivoted QR [1], and rectified."""
-    values, vectors = leading_eigenvectors(X, rank, seed=seed)
+    values, vectors = leading_eigenvectors(X, rank)
     xp = namespace(vectors)
     left, _, right = xp.linalg.svd(vectors[successive_projection(vectors, rank)].T)
     signed = vectors @ (left @ right)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from itertools import starmap
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -12,7 +13,7 @@ from rectifact.core.arrays import Array, eps
 from rectifact.core.errors import InputError
 from rectifact.core.monitor import monitor_of
 from rectifact.core.threads import one_blas_thread, single_thread
-from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, fit_context
+from rectifact.core.validation import Interval, StrOptions, fit_context
 from rectifact.graph.base import GraphClusterer, Run, best_run
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.solvers import ON_HOST, SOLVERS
@@ -128,16 +129,11 @@ class SymNMF(GraphClusterer):
     n_jobs: int | None = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        **GraphClusterer._parameter_constraints,
         "solver": [StrOptions({"auto", *SOLVERS})],
-        "affinity": [StrOptions({"knn", "precomputed"})],
         "init": [StrOptions({"pool", "spectral", "random"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
-        "metric": [StrOptions({"euclidean", "cosine"})],
         "l1": [Interval(Real, 0, None, closed="left")],
         "n_jobs": [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None],
-        **RUN_CONSTRAINTS,
     }
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -164,7 +160,7 @@ class SymNMF(GraphClusterer):
                 f"solver={solver!r} works on the host.",
                 "Give a numpy array or a scipy sparse matrix, or use 'newton', 'hals' or 'pgd'.",
             )
-        run = partial(self._run, SOLVERS[solver], S, open_checkpoint(self, S.native))
+        run = partial(self._run, SOLVERS[solver], S, open_checkpoint(self, S.operand.native))
         at_once = effective_n_jobs(self.n_jobs) if S.local is not None else 1  # a device or Dask is busy with one
         with one_blas_thread() if at_once > 1 else self._blas_threads(S):
             starts = self._starts(S, self.init)
@@ -191,10 +187,9 @@ class SymNMF(GraphClusterer):
 def _in_threads(run: Callable[[str, Array], Run], starts: Iterator[tuple[str, Array]], at_once: int) -> Iterator[Run]:
     """Finished runs from all starts, as they come, in their order."""
     if at_once == 1:
-        yield from (run(name, U) for name, U in starts)
-        return
+        return starmap(run, starts)
     parallel = Parallel(at_once, prefer="threads", return_as="generator", pre_dispatch="n_jobs")
-    yield from parallel(delayed(_alone)(run, name, U) for name, U in starts)
+    return parallel(delayed(_alone)(run, name, U) for name, U in starts)
 
 
 def _alone(run: Callable[[str, Array], Run], name: str, U: Array) -> Run:

@@ -13,7 +13,7 @@ from rectifact.core.arrays import Array, to_host, to_like
 from rectifact.core.errors import InputError
 from rectifact.core.monitor import monitor_of
 from rectifact.core.operand import is_chunked
-from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, fit_context
+from rectifact.core.validation import Interval, StrOptions, fit_context
 from rectifact.graph.base import GraphClusterer, Run, best_run
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import leading_eigenvectors
@@ -142,20 +142,15 @@ class SymNMFNet(GraphClusterer):
     tol: float = 1e-5
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        **GraphClusterer._parameter_constraints,
         "n_blocks": [Interval(Integral, 1, None, closed="left"), None],
         "settings": [StrOptions({"repaired", "paper"})],
         "regularizer": [StrOptions({"l1"}), callable, None],
         "device": [str],
         "weight": [Interval(Real, 0, None, closed="left")],
         "label_weight": [Interval(Real, 0, None, closed="left")],
-        "affinity": [StrOptions({"knn", "precomputed"})],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
-        "metric": [StrOptions({"euclidean", "cosine"})],
         "init": [StrOptions({"auto", "pool", "spectral", "random"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
-        **RUN_CONSTRAINTS,
     }
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -189,8 +184,8 @@ class SymNMFNet(GraphClusterer):
         n_blocks = net.SETTINGS[self.settings].n_blocks if self.n_blocks is None else self.n_blocks
         init = self.init if self.init != "auto" else "random" if self.settings == "paper" else "spectral"
         with self._blas_threads(S):
-            runs = self._runs(S, device, n_blocks, init, known, open_checkpoint(self, S.native, known))
-            best, losses = best_run(runs)
+            checkpoint = open_checkpoint(self, S.operand.native, known)
+            best, losses = best_run(self._runs(S, device, n_blocks, init, known, checkpoint))
         self.lambda_ = best.lam
         self.resolved_ = {"settings": self.settings, "n_blocks": n_blocks, "device": device}
         self.resolved_ |= {"start": best.start, "losses": losses}

@@ -4,6 +4,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError
@@ -25,6 +26,11 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Itera
     def fit_transform(self, X: Any, y: None = None) -> Any:
         """Fit, and return the embedding of shape (n_samples, n_components)."""
         return self.fit(X).embedding_
+
+    def transform(self, X: Any) -> Any:
+        """Embedding (n_samples, n_components) of the rows of X, the most likely one for each."""
+        check_is_fitted(self)
+        return self._embed(self._known(X))
 
     def _check_sizes(self, X: Operand) -> None:
         n, d = X.shape

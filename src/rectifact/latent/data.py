@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
 from rectifact.core.device_csr import DeviceCSR, canonical_csr, is_native_sparse
@@ -120,15 +119,6 @@ def check_every(X: Operand) -> int:
     return 1 if is_host(X.data) or is_chunked(X.data) else CHECK_ON_DEVICE
 
 
-def dense_host(X: Operand) -> NDArray[Any]:
-    """A dense numpy array, for the published algorithm."""
-    if not is_host(X.data):
-        raise InputError(
-            "solver='em' works on the host.", "Give a numpy array, or use solver='sweep'.", option="solver"
-        )
-    return X.data.toarray()
-
-
 def double_on_host(X: Array) -> Array:
     """X in double precision on the host; as it is on a device, where that would be slow."""
     return X.astype(np.float64) if is_host(X) else X
@@ -140,10 +130,7 @@ def _mapped(X: Operand, function: Any, *small: Any) -> Operand:
 
 
 def _csr(X: Any) -> Any:
-    if not is_host(X):
-        return X
-    X = sp.csr_array(X)
-    return X if X.has_sorted_indices else X.sorted_indices()
+    return sp.csr_array(X) if is_host(X) else X
 
 
 def _divided(X: Array, unit: float) -> Array:

@@ -97,11 +97,6 @@ class LogisticPCA(LatentTransformer):
         set_fit_report(self, monitor)
         return self
 
-    def transform(self, X: Any) -> Any:
-        """Embedding (n_samples, n_components) of the rows of X, the most likely one for each."""
-        check_is_fitted(self)
-        return self._embed(self._known(X))
-
     def inverse_transform(self, X: Any) -> Array:
         """Probabilities of ones (n_samples, n_features) for the embedding X (n_samples, n_components)."""
         check_is_fitted(self)

@@ -57,7 +57,6 @@ def nmd(
     n_jobs: int = 1,
     floor: float = -inf,
     offset: float = 0.0,
-    accelerate: bool = True,
 ) -> LatentModel:
     """Climb the objective from ``start`` by sweeps, extrapolated as far as that goes well.
 
@@ -79,8 +78,6 @@ def nmd(
         Least log sigma; separable binary data would drive it to minus infinity.
     offset : float, default 0
         Makes losses comparable between data in different units.
-    accelerate : bool, default True
-        Whether to extrapolate; without, this is plain generalised EM.
 
     Returns
     -------
@@ -97,7 +94,7 @@ def nmd(
     >>> bool((((model.A @ model.B) > 0) == (X.data.toarray() > 0)).all())
     True
     """
-    size, most = X.shape[0] * X.shape[1], MOST_EXTRAPOLATION[expect.objective] if accelerate else 0.0
+    size, most = X.shape[0] * X.shape[1], MOST_EXTRAPOLATION[expect.objective]
     rounding = eps(start.B)
 
     def step(climb: Climb, most: float = most) -> Climb:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, namespace
+from rectifact.core.arrays import Array, is_host, namespace
 from rectifact.core.errors import InputError
 from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
 from rectifact.core.operand import Operand, operand
@@ -16,15 +16,7 @@ from rectifact.core.threads import one_blas_thread, small_products
 from rectifact.core.validation import StrOptions, check_alike, check_factor, check_generator, fit_context
 from rectifact.io.checkpoint import open_checkpoint
 from rectifact.latent.base import LatentTransformer
-from rectifact.latent.data import (
-    check_every,
-    check_link,
-    check_nonnegative,
-    dense_host,
-    in_units,
-    resolve_link,
-    with_missing,
-)
+from rectifact.latent.data import check_every, check_link, check_nonnegative, in_units, resolve_link, with_missing
 from rectifact.latent.nmd import Expectation, canonical, embed, expected_rows, nmd
 from rectifact.latent.paper import em_nmd
 from rectifact.latent.starts import svd_start
@@ -136,23 +128,18 @@ class NMD(LatentTransformer):
         monitor = monitor_of(self, check_every=check_every(X), checkpoint=open_checkpoint(self, X.data))
         solve = self._published if self.solver == "em" else self._sweeps
         self.components_, log_sigma = solve(data, link, facts, monitor)
-        self._unit = facts.unit
+        self._unit, self._link = facts.unit, link
         self.scale_ = self._unit * exp(log_sigma)
         self.resolved_ = {"link": link}
         self.embedding_ = self._embed(X)
         set_fit_report(self, monitor)
         return self
 
-    def transform(self, X: Any) -> Any:
-        """Embedding (n_samples, n_components) of the rows of X, the most likely one for each."""
-        check_is_fitted(self)
-        return self._embed(self._known(X))
-
     def inverse_transform(self, X: Any) -> Array:
         """Expected data (n_samples, n_features) for the embedding X (n_samples, n_components)."""
         check_is_fitted(self)
         A, B = operand(check_factor("An embedding", X, self.components_)), self.components_
-        return A.map_rows(expected_rows, B, self.scale_, self.resolved_["link"], columns=B.shape[1])
+        return A.map_rows(expected_rows, B, self.scale_, self._link, columns=B.shape[1])
 
     def score(self, X: Any, y: None = None) -> float:
         """Log-likelihood of X per entry that is not missing, in nats, each row at its most likely embedding."""
@@ -160,7 +147,7 @@ class NMD(LatentTransformer):
         likelihood, facts = self._known(X).total(_likelihood_and_facts, *self._model())
         if not facts.known:
             raise InputError("All entries of X are missing: there is nothing to score.", "Check the file or the mask.")
-        seen = facts.positive if self.resolved_["link"] == "relu" else 0
+        seen = facts.positive if self._link == "relu" else 0
         return float((likelihood - seen * log(self._unit)) / facts.known)
 
     def _checked(self, X: Any, reset: bool = False) -> Operand:
@@ -170,7 +157,7 @@ class NMD(LatentTransformer):
         """New data of the same kind and in the same units as the data of the fit."""
         X = self._checked(X)
         check_alike(self.components_, X.data)
-        return in_units(check_link(X, self.resolved_["link"]), self._unit)
+        return in_units(check_link(X, self._link), self._unit)
 
     def _sweeps(self, X: Operand, link: str, facts: Statistics, monitor: Monitor) -> tuple[Array, float]:
         """Components and log sigma by accelerated sweeps."""
@@ -194,13 +181,17 @@ class NMD(LatentTransformer):
                 "Use solver='sweep' for objective='latent'.",
                 option=("solver", "objective"),
             )
+        if not is_host(X.data):
+            raise InputError(
+                "solver='em' works on the host.", "Give a numpy array, or use solver='sweep'.", option="solver"
+            )
         with small_products(facts.size * self.n_components):
-            model = em_nmd(dense_host(X), self.n_components, link, monitor=monitor)
+            model = em_nmd(X.data.toarray(), self.n_components, link, monitor=monitor)
             return canonical(model), float(model.log_sigma)
 
     def _model(self) -> tuple[Array, float, str, int]:
         """Arguments of :func:`rectifact.latent.nmd.embed`; sigma is in the units of the fit."""
-        return self.components_, self.scale_ / self._unit, self.resolved_["link"], self._jobs()
+        return self.components_, self.scale_ / self._unit, self._link, self._jobs()
 
     def _embed(self, X: Operand) -> Array:
         """Embedding of X, which is in the units of the fit."""

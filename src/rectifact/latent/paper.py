@@ -6,7 +6,6 @@ References
 2022.
 """
 
-from collections.abc import Callable
 from math import exp, log
 from typing import Any
 
@@ -24,18 +23,10 @@ LEAST_GAIN = 1e-5
 """Increment of the log-likelihood per entry below which the paper stops (section 4.4)."""
 
 
-def em_nmd(
-    X: Any,
-    rank: int,
-    link: str,
-    *,
-    monitor: Monitor,
-    svd: Callable[..., SVD] = lanczos_svd,
-    least_gain: float = LEAST_GAIN,
-) -> LatentModel:
+def em_nmd(X: Any, rank: int, link: str, *, monitor: Monitor) -> LatentModel:
     """EM of section 4 in [1]: posterior means (4.8) and variances (4.9), then truncated SVD (4.11) and sigma (4.12).
 
-    Starts from a constant (4.14) and stops when the log-likelihood per entry gains less than ``least_gain``. For binary
+    Starts from a constant (4.14) and stops when the log-likelihood per entry gains less than ``LEAST_GAIN``. For binary
     data the best sigma is searched for at the end.
 
     Parameters
@@ -47,9 +38,6 @@ def em_nmd(
     link : {"relu", "binary"}
     monitor : Monitor
         Its loss is minus the log-likelihood per entry; the paper allows 512 iterations.
-    svd : callable, default lanczos_svd
-        Truncated SVD, ``svd(Z, rank, start=...)``.
-    least_gain : float, default 1e-5
 
     Examples
     --------
@@ -65,22 +53,20 @@ def em_nmd(
     theta, sigma = facts.constant(link)
     least_sigma = 1e-8 * facts.largest
     saved, likelihood, sigma = monitor.resume((None, -np.inf, sigma))
-    factors = None if saved is None else SVD(*saved)
+    factors: Any = None if saved is None else SVD(*saved)
     Theta = np.full_like(X, theta) if factors is None else (factors.U * factors.s) @ factors.Vt
     for _ in monitor:
         before = likelihood
         Z, (likelihood, _, _) = nmd_e_step(X, Theta, sigma, binary)
         variance = _variances(X, Theta, sigma, binary)
-        factors = svd(Z, rank, start=factors)
+        factors = lanczos_svd(Z, rank, start=factors)
         Theta = (factors.U * factors.s) @ factors.Vt
         sigma = max(float(np.sqrt(np.mean((Z - Theta) ** 2 + variance))), least_sigma)
         monitor.record(
             lambda: -likelihood / size,
-            converged=lambda: (likelihood - before) / size < least_gain,
+            converged=lambda: (likelihood - before) / size < LEAST_GAIN,
             state=lambda: (factors, float(likelihood), sigma),
         )
-    if factors is None:
-        raise ValueError("The monitor allows no iteration; raise its max_iter.")
     log_sigma = _best_scale(X, Theta, log(sigma)) if binary else log(sigma)
     return LatentModel(factors.U * factors.s, factors.Vt, log_sigma)
 

@@ -50,12 +50,7 @@ def filled_in(X: Array, link: str, theta: float, sigma: float) -> Array:
     """
     values = entries(X)
     xp = namespace(values)
-    below, above = _posterior_means(theta, sigma)
+    moments = truncated_moments(np.array([theta, -theta]) / sigma)
+    below, above = -sigma * float(moments.d[0]), sigma * float(moments.d[1])
     seen = xp.full_like(values, above) if link == "binary" else values
     return with_stored(X, xp.where(xp.isnan(values), theta, xp.where(values > 0, seen, below)), below)
-
-
-def _posterior_means(theta: float, sigma: float) -> tuple[float, float]:
-    """Means of a normal variable with mean ``theta`` that is known to be negative, and to be positive."""
-    moments = truncated_moments(np.array([theta, -theta]) / sigma)
-    return -sigma * float(moments.d[0]), sigma * float(moments.d[1])

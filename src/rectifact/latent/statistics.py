@@ -92,14 +92,14 @@ def statistics(X: Array) -> Statistics:
     values = stored[stored != 0]
     missing = xp.isnan(values)
     known = xp.astype(xp.where(missing, xp.zeros_like(values), values), xp.float64)
-    n_missing = _count(missing)
+    n_missing = int(xp.count_nonzero(missing))
     largest = float(xp.max(known)) if known.shape[0] else 0.0
     relative = known / _scale(largest)
     return Statistics(
         size=X.shape[0] * X.shape[1],
         missing=n_missing,
         positive=values.shape[0] - n_missing,
-        fractional=_count((values != 1) & ~missing),
+        fractional=int(xp.count_nonzero((values != 1) & ~missing)),
         largest=largest,
         total=float(xp.sum(relative)),
         squares=float(xp.sum(relative**2)),
@@ -108,8 +108,3 @@ def statistics(X: Array) -> Statistics:
 
 def _scale(largest: float) -> float:
     return 2.0 ** (frexp(largest or 5e-324)[1] - 1)
-
-
-def _count(condition: Array) -> int:
-    xp = namespace(condition)
-    return int(xp.sum(xp.astype(condition, xp.int64)))

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, eps, namespace
+from rectifact.core.arrays import Array, eps, namespace, to_host, to_like
 from rectifact.core.errors import InputError
-from rectifact.core.linalg import frobenius_residual, pseudo_inverse
+from rectifact.core.linalg import frobenius_residual, nnls_gram, pseudo_inverse
 from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
 from rectifact.core.operand import Operand, operand
 from rectifact.core.rectify import Geometric
@@ -20,7 +20,7 @@ from rectifact.io.checkpoint import open_checkpoint
 from rectifact.kernels import relu_columns
 from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, products, stage
 from rectifact.parts.base import PartsTransformer, Start
-from rectifact.parts.samples import choose_norm, normalized, sample_norms
+from rectifact.parts.samples import Norm, choose_norm, column_maxima, normalized, sample_norms
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,15 @@ class Stream:
     WtW: Array
     largest: Array
     threshold: Threshold
+    norm: Norm
     stage: int = 0
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a fit or the first batch of a stream decides: samples divided by norms, start, thresholds, for the user."""
+    """What a fit or the first batch of a stream decides: norm, samples divided by it, start, thresholds, for users."""
 
+    norm: Norm
     samples: Operand
     norms: Array | float
     start: Start
@@ -183,13 +185,12 @@ class ANDNMF(PartsTransformer):
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
         """Find the parts of the samples X (n_samples, n_features): dense, sparse, or a Dask array."""
-        data = check_matrix(self, X)
-        X = operand(data)
+        X = operand(check_matrix(self, X))
         self._check_scale(X)
         if self.step is not None and self.n_inner is None:
             what = f"step={self.step} is the size of n_inner steps, and n_inner is None."
             raise InputError(what, "Give both, or neither.", option=("step", "n_inner"))
-        checkpoint = open_checkpoint(self, data)
+        checkpoint = open_checkpoint(self, X.data)
         plan = self._plan(X, first_batch=False)
         samples, H, space = plan.samples, plan.start.H, plan.start.space
         compressed = self._compressed(samples, H.shape[0] <= space.rank)
@@ -199,17 +200,20 @@ class ANDNMF(PartsTransformer):
         else:
             found = self._run(samples, H, plan.threshold, monitor)
         sums = samples.again().pending(products, along=(found.W,))
-        largest = operand(found.W).pending(_column_maxima, combine=namespace(H).maximum)
+        largest = operand(found.W).pending(column_maxima, combine=namespace(H).maximum)
         (WtX, WtW), largest = samples.evaluate(sums, largest)
-        self._check_weights(largest)
+        if not float(namespace(largest).max(largest)) > 0:
+            what = "No weight reaches its threshold: noise_floor={} or the parts given as init leave nothing."
+            remedy, command = "Lower noise_floor, or use init='auto'.", "Lower noise_floor in Python."
+            raise InputError(what.format(self.noise_floor), remedy, option=("noise_floor", "init"), command=command)
         H = found.H
         if compressed:  # back to all features, as the last stage would have done it
             H = descend(H @ space.Vt, WtX, WtW, n_inner=self.n_inner, step=self.step)
         order = _order(H, WtW, plan.start)
         H, WtX, WtW, thresholds = H[order], WtX[order], WtW[order][:, order], found.thresholds[order]
         self.resolved_ = plan.resolved | {"compress": compressed}
+        self._stream = Stream(H, WtX, WtW, largest[order], plan.threshold, plan.norm, monitor.n_iter)
         self._set_parts(H, thresholds)
-        self._stream = Stream(H, WtX, WtW, largest[order], plan.threshold, monitor.n_iter)
         self.reconstruction_err_ = float(frobenius_residual(X, self._weights(samples, plan.norms), self.components_))
         set_fit_report(self, monitor)
         return self
@@ -221,22 +225,21 @@ class ANDNMF(PartsTransformer):
         The first batch finds the start, if none is given, and measures the noise: let it have at least ten
         samples per part. After ``fit``, batches go on from the parts and the threshold it has reached.
         """
-        first = not hasattr(self, "_stream")
-        X = check_matrix(self, X, reset=first)
-        if first:
-            X = operand(X)
+        if not hasattr(self, "_stream"):
+            X = operand(check_matrix(self, X))
             self._check_scale(X)
             plan = self._plan(X, first_batch=True)
-            samples, stream = plan.samples, Stream(plan.start.H, 0.0, 0.0, 0.0, plan.threshold)
+            samples, stream = plan.samples, Stream(plan.start.H, 0.0, 0.0, 0.0, plan.threshold, plan.norm)
             self.resolved_ = plan.resolved
         else:
-            self._check_alike(X)
-            (samples, _), stream = normalized(operand(X), self.resolved_["normalize"]), self._stream
+            stream = self._stream
+            X = check_matrix(self, X, reset=False)
+            samples, _ = normalized(self._known(X), stream.norm)
         seen = self.forgetting * stream.largest
         _, levels, WtX, WtW = stage(samples, stream.H, stream.threshold, stream.stage, seen)
         WtX, WtW = self.forgetting * stream.WtX + WtX, self.forgetting * stream.WtW + WtW
         H = descend(stream.H, WtX, WtW, n_inner=self.n_inner, step=self.step)
-        self._stream = Stream(H, WtX, WtW, levels.largest, stream.threshold, stream.stage + 1)
+        self._stream = Stream(H, WtX, WtW, levels.largest, stream.threshold, stream.norm, stream.stage + 1)
         self._set_parts(H, levels.thresholds)
         self._set_stream_report(self._stream.stage)
         return self
@@ -245,8 +248,7 @@ class ANDNMF(PartsTransformer):
         """Weights (n_samples, n_components) of the parts in each sample."""
         check_is_fitted(self)
         X = check_matrix(self, X, reset=False)
-        self._check_alike(X)
-        return self._weights(*normalized(operand(X), self.resolved_["normalize"]))
+        return self._weights(*normalized(self._known(X), self._stream.norm))
 
     def _plan(self, X: Operand, *, first_batch: bool) -> Plan:
         norm = choose_norm(X) if self.normalize == "auto" else self.normalize
@@ -260,7 +262,7 @@ class ANDNMF(PartsTransformer):
         threshold = Threshold(schedule, unit=self.unit, noise=start.space.noise, multiple=multiple)
         resolved = {"normalize": norm, "init": start.name, "rank": start.space.rank, "threshold": first}
         resolved |= {"noise_floor": multiple, "noise": start.space.noise}
-        return Plan(samples, norms, start, threshold, resolved)
+        return Plan(norm, samples, norms, start, threshold, resolved)
 
     def _compressed(self, samples: Operand, possible: bool) -> bool:
         """Whether to work in the subspace, which must have room for all parts that are given."""
@@ -281,31 +283,24 @@ class ANDNMF(PartsTransformer):
             raise diverged
         return found
 
-    def _check_weights(self, largest: Array) -> None:
-        if not float(namespace(largest).max(largest)) > 0:
-            what = "No weight reaches its threshold: noise_floor={} or the parts given as init leave nothing."
-            remedy, command = "Lower noise_floor, or use init='auto'.", "Lower noise_floor in Python."
-            raise InputError(what.format(self.noise_floor), remedy, option=("noise_floor", "init"), command=command)
-
     def _weights(self, samples: Operand, norms: Array | float) -> Array:
+        H = self.components_
         if self.decode == "nnls":
-            return self._nonnegative_least_squares(samples) * norms
-        inverse = pseudo_inverse(self.components_)
-        return samples.map_rows(_kept, inverse, self.thresholds_, columns=inverse.shape[1]) * norms
+            W = operand(samples @ H.T).map_rows(_nnls_rows, to_host(H @ H.T), columns=H.shape[0])
+        else:
+            Z = operand(samples @ pseudo_inverse(H))
+            W = Z.map_rows(relu_columns, self.thresholds_, columns=H.shape[0])
+        return W * norms
 
     def _set_parts(self, H: Array, thresholds: Array) -> None:
         """Parts of norm 1, thresholds to match, and zeros for what the data does not have."""
-        size = sample_norms(H, self.resolved_["normalize"] or "l2")
+        size = sample_norms(H, self._stream.norm or "l2")
         self.components_ = self._padded(H / size)
         self.thresholds_ = self._padded(thresholds[:, None] * size)[:, 0]
 
 
-def _column_maxima(W: Array) -> Array:
-    return namespace(W).max(W, axis=0)
-
-
-def _kept(rows: Array, inverse: Array, thresholds: Array) -> Array:
-    return relu_columns(rows @ inverse, thresholds)
+def _nnls_rows(cross: Array, gram: Any) -> Array:
+    return to_like(nnls_gram(gram, to_host(cross).T).T, cross)
 
 
 def _order(H: Array, WtW: Array, start: Start) -> Array:

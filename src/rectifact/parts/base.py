@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from rectifact.core.arrays import Array, namespace, to_host, to_like
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.estimator import Iterative
-from rectifact.core.linalg import nnls_gram
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.threads import small_products
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, check_alike, check_factor, check_generator
@@ -57,13 +56,14 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
                 f"The largest entry of X is {largest:.0e}, which cannot be squared.", "Divide X by it first."
             )
 
-    def _check_alike(self, X: Array) -> None:
-        """Refuse samples of another array library or precision than the parts, which would not go together."""
+    def _known(self, X: Array) -> Operand:
+        """New samples, checked; refused if their array library or precision is not that of the parts."""
         mine = self.components_
         if self.n_components != mine.shape[0]:
             what = f"n_components changed to {self.n_components} after {mine.shape[0]} parts were fitted."
             raise InputError(what, "Call fit again.", option="n_components")
         check_alike(mine, X)
+        return operand(X)
 
     def _find_start(self, X: Operand, samples: Operand, *, first_batch: bool) -> Start:
         """Parts to start from, in the subspace of the samples, which are X divided by norms."""
@@ -120,10 +120,6 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
         check_is_fitted(self)
         return check_factor("A matrix of weights", X, self.components_) @ self.components_
 
-    def _nonnegative_least_squares(self, X: Operand) -> Array:
-        H = self.components_
-        return operand(X @ H.T).map_rows(_nnls_rows, to_host(H @ H.T), columns=H.shape[0])
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -144,7 +140,3 @@ def _check_start(name: str, X: Operand) -> None:
         raise _init_error(what, f"Keep the {MOST_WORDS} most common ones, or use init='auto'.")
     if name == "anchor" and is_chunked(X.data):
         raise _init_error("init='anchor' works on the host.", "Use init='auto', or fit X.compute() if memory allows.")
-
-
-def _nnls_rows(cross: Array, gram: Any) -> Array:
-    return to_like(nnls_gram(gram, to_host(cross).T).T, cross)

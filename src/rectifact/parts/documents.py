@@ -68,12 +68,11 @@ def _read_text(path: Path) -> str:
     """Text of a file, with lines that end in a newline alone, whichever system wrote it."""
     with reading(path, "UTF-8 text"):
         content = path.read_bytes()
-    fault = content.find(b"\0")  # UTF-16 without a byte order mark can pass as UTF-8
-    text = ""
     try:
         text = content.decode("utf-8-sig")
+        fault = content.find(b"\0")  # UTF-16 without a byte order mark can pass as UTF-8
     except UnicodeDecodeError as error:
-        fault = error.start
+        text, fault = "", error.start
     if fault >= 0:
         line = content.count(b"\n", 0, fault) + 1
         raise InputError(f"{str(path)!r} is not UTF-8 text, see its line {line}.", "Save it as plain text in UTF-8.")

@@ -15,8 +15,6 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rectifact.core.arrays import Array, to_host, to_like
 
-INVERSES = ("pinv", "min-inf")
-
 
 def least_infinity_inverse(H: Array, *, n_jobs: int | None = None) -> Array:
     r"""Inverse ``P`` with ``H @ P = I`` whose columns have the least l1 norm [1].

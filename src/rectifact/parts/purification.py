@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from rectifact.core.arrays import Array, eps, namespace
 from rectifact.core.operand import Operand, operand
 from rectifact.core.rectify import shifted_relu
+from rectifact.parts.samples import column_maxima
 
 Inverse = Callable[[Array], Array]
 
@@ -85,11 +86,8 @@ def _covariance(n: int, VtX: Array, VtV: Array) -> Array:
 
 def decode_shifted(X: Operand | Array, H: Array, thresholds: Array | float, inverse: Inverse) -> Array:
     """Weights ``shifted_relu(X @ H^+, thresholds)``, equation (2) of [1]: what is kept is also shifted."""
-    return operand(X).map_rows(_decoded, inverse(H), thresholds, columns=H.shape[0])
-
-
-def _decoded(rows: Array, inverse: Array, thresholds: Array | float) -> Array:
-    return shifted_relu(rows @ inverse, thresholds)
+    Z = operand(operand(X) @ inverse(H))
+    return Z.map_rows(shifted_relu, thresholds, columns=H.shape[0])
 
 
 def begin(X: Operand | Array, H: Array, *, threshold: float, inverse: Inverse, balance: bool = False) -> Purifier:
@@ -119,7 +117,7 @@ def begin(X: Operand | Array, H: Array, *, threshold: float, inverse: Inverse, b
         H = H * xp.sqrt(xp.where(moments > 0, moments, xp.ones_like(moments)))[:, None]
     P = inverse(H)
     Z = operand(X @ P)
-    largest, squares = Z.evaluate(Z.pending(_largest, combine=xp.maximum), Z.pending(_squares))
+    largest, squares = Z.evaluate(Z.pending(column_maxima, combine=xp.maximum), Z.pending(_squares))
     thresholds = threshold * xp.clip(largest, 0, None)
     C = 2 * cross_covariance(Z.map_rows(shifted_relu, thresholds, columns=H.shape[0]), X)
     own = xp.sort(xp.sum(C * P.T, axis=1))
@@ -130,10 +128,6 @@ def begin(X: Operand | Array, H: Array, *, threshold: float, inverse: Inverse, b
 
 def _squares(W: Array) -> Array:
     return namespace(W).sum(W**2, axis=0)
-
-
-def _largest(Z: Array) -> Array:
-    return namespace(Z).max(Z, axis=0)
 
 
 def purify(state: Purifier, X: Operand | Array, *, eta: float, inverse: Inverse) -> tuple[Purifier, Weights]:

@@ -18,7 +18,7 @@ from rectifact.core.threads import small_products
 from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_context
 from rectifact.io.checkpoint import open_checkpoint
 from rectifact.parts.base import PartsTransformer
-from rectifact.parts.inverses import INVERSES, least_infinity_inverse
+from rectifact.parts.inverses import least_infinity_inverse
 from rectifact.parts.purification import Purifier, begin, decode_shifted, purify, sampling_floor, step_size
 
 WORTHLESS_FLOOR = 0.1
@@ -128,7 +128,7 @@ class PurificationNMF(PartsTransformer):
         **PartsTransformer._parameter_constraints,
         "threshold": [Interval(Real, 0, None, closed="left")],
         "step": [Interval(Real, 0, 1, closed="right")],
-        "inverse": [StrOptions(set(INVERSES))],
+        "inverse": [StrOptions({"pinv", "min-inf"})],
         "balance": ["boolean"],
         "n_jobs": [Integral, None],
     }
@@ -136,9 +136,8 @@ class PurificationNMF(PartsTransformer):
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
         """Find the parts of a fixed sample X (n_samples, n_features); warns where it is too small for that."""
-        data = check_matrix(self, X)
-        X = operand(data)
-        checkpoint = open_checkpoint(self, data)
+        X = operand(check_matrix(self, X))
+        checkpoint = open_checkpoint(self, X.data)
         state, start = self._begin(X, first_batch=False)
         floor = sampling_floor(self.n_components, X.shape[0])
         if floor > WORTHLESS_FLOOR:
@@ -166,9 +165,7 @@ class PurificationNMF(PartsTransformer):
         """One step with a further batch of samples. The first batch finds the start, thresholds and gain."""
         first = not hasattr(self, "_state")
         X = check_matrix(self, X, reset=first)
-        if not first:
-            self._check_alike(X)
-        X = operand(X)
+        X = operand(X) if first else self._known(X)
         state, start = self._begin(X, first_batch=True) if first else (self._state, self.resolved_)
         state, _ = purify(state, X, eta=step_size(self.step, state.n_steps), inverse=self._inverse)
         self._set_state(state, start, X.shape[0] + (0 if first else self._n_seen))
@@ -179,8 +176,7 @@ class PurificationNMF(PartsTransformer):
         """Weights (n_samples, n_components) of the parts in each sample, shifted by ``thresholds_``."""
         check_is_fitted(self)
         X = check_matrix(self, X, reset=False)
-        self._check_alike(X)
-        return decode_shifted(operand(X), self.components_, self.thresholds_, self._inverse)
+        return decode_shifted(self._known(X), self.components_, self.thresholds_, self._inverse)
 
     def _inverse(self, H: Array) -> Array:
         return pseudo_inverse(H) if self.inverse == "pinv" else least_infinity_inverse(H, n_jobs=self.n_jobs)

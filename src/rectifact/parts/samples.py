@@ -48,6 +48,11 @@ def _largest_entry(rows: Array) -> float:
     return float(namespace(values).max(namespace(values).abs(values))) if values.shape[0] else 0.0
 
 
+def column_maxima(Z: Array) -> Array:
+    """Largest entry of each column of a dense array."""
+    return namespace(Z).max(Z, axis=0)
+
+
 def normalized(X: Operand, norm: Norm) -> tuple[Operand, Array | float]:
     """Samples divided by their norms, and the norms as a column; ``norm=None`` leaves the samples as they are.
 

@@ -20,7 +20,7 @@ import numpy as np
 from rectifact.core.arrays import Array, eps, namespace, normal_like, to_csr, to_like
 from rectifact.core.linalg import nnls_gram, procrustes, successive_projection
 from rectifact.core.operand import Operand, operand
-from rectifact.core.sparse import divide_rows
+from rectifact.core.sparse import divide_rows, gram
 from rectifact.core.svd import truncated_svd
 
 ICA_SAMPLES_PER_PART = 10
@@ -59,7 +59,7 @@ class Subspace:
         return int(self.coordinates.shape[1])
 
 
-def subspace(X: Operand | Array, rank: int, *, seed: int = 0) -> Subspace:
+def subspace(X: Operand | Array, rank: int) -> Subspace:
     """Leading ``rank`` directions of X, fewer where X has a lower rank.
 
     Examples
@@ -70,10 +70,10 @@ def subspace(X: Operand | Array, rank: int, *, seed: int = 0) -> Subspace:
     """
     X = operand(X)
     n, d = X.shape
-    (U, s, Vt), squared = truncated_svd(X, min(rank, n, d), seed=seed)
+    (U, s, Vt), squared = truncated_svd(X, min(rank, n, d))
     xp = namespace(s)
     rounding = 10 * eps(s)
-    found = int(xp.sum(xp.astype(s > rounding * s[0], xp.int64))) if float(s[0]) > 0 else 0
+    found = int(xp.count_nonzero(s > rounding * s[0])) if float(s[0]) > 0 else 0
     sign = _signs(Vt[:found])
     s, Vt = s[:found], Vt[:found] * sign[:, None]
     rest = max(squared - float(xp.sum(s**2)), 0.0) / max(n * (d - found), 1)
@@ -113,7 +113,7 @@ def ica_start(space: Subspace, rng: np.random.Generator, *, n_iter: int = 200) -
     xp, (n, k) = namespace(like), coordinates.shape
     Y = operand(space.coordinates * coordinates.draw_rows(rng, _gamma_column))
     centred = operand(Y.data - Y.total(_column_sums) / n)
-    values, vectors = xp.linalg.eigh(centred.total(_gram) / n)
+    values, vectors = xp.linalg.eigh(centred.total(gram) / n)
     vectors = vectors * _signs(vectors.T)
     scale = xp.sqrt(xp.clip(values, float(values[-1]) * eps(like) * k, None))
     white = operand(*centred.keep(centred @ (vectors / scale)))
@@ -134,10 +134,6 @@ def _gamma_column(rng: np.random.Generator, n_rows: int) -> Any:
 
 def _column_sums(rows: Array) -> Array:
     return namespace(rows).sum(rows, axis=0)
-
-
-def _gram(rows: Array) -> Array:
-    return rows.T @ rows
 
 
 def _third_moments(rows: Array, rotation: Array) -> Array:

@@ -1,7 +1,14 @@
 """Report on clusters: their sizes, how clearly nodes belong to them, and the similarities ordered by cluster."""
 
-import numpy as np
+from copy import copy
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
+from rectifact.core.arrays import to_csr, to_host
+from rectifact.graph.similarities import Similarities
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Column, Facts, Report, Section, Table
 from rectifact.report.charts import bars, convergence, ending, heat_map, histogram
@@ -12,6 +19,7 @@ MOST_NODES, CELLS = 20_000, 120
 
 def clusters_report(saved: SavedModel) -> Report:
     """Sections for SymNMF and SymNMFNet."""
+    saved = replace(saved, model=_on_host(saved.model))
     model = saved.model
     n, edges = len(model.labels_), model.affinity_matrix_.nnz // 2
     words = (
@@ -19,6 +27,20 @@ def clusters_report(saved: SavedModel) -> Report:
         f"{type(model).__name__}."
     )
     return Report("Clusters", words, [_overview(saved), _members(saved), _matrix(saved), _objective(saved)])
+
+
+def _on_host(model: Any) -> Any:
+    """A copy of the model whose similarities are a CSR matrix on the host, and its results numpy arrays."""
+    copied = copy(model)
+    chunks = Similarities(model.affinity_matrix_).operand.total(_as_csr)
+    copied.affinity_matrix_ = sp.vstack(chunks, format="csr")
+    copied.labels_, copied.membership_ = to_host(model.labels_), to_host(model.membership_)
+    return copied
+
+
+def _as_csr(rows: Any) -> list[Any]:
+    """Some rows in a list, so that chunks add up to one in their order."""
+    return [to_csr(rows)]
 
 
 def _overview(saved: SavedModel) -> Section:

@@ -146,11 +146,18 @@ class Answers:
         """Answers by task, of shape (n_tasks, n_workers * n_classes): the matrix B, one entry per reading."""
         shape = len(self.tasks), len(self.workers) * len(self.classes)
         index = np.int32 if max(shape) < 2**31 else np.int64
-        column = self.worker.astype(index) * len(self.classes) + self.label.astype(index)
-        data = np.ones(len(self)) if self.weight is None else self.weight
-        B = sp.coo_array((data.astype(np.float32), (self.task.astype(index), column)), shape=shape)
-        B.has_canonical_format = True  # a repeated reading stays an entry of its own
-        return B.tocsr()
+        cell = self.worker.astype(index) * len(self.classes) + self.label.astype(index)
+        return answer_matrix(self.task, cell, shape, self.weight)
+
+
+def answer_matrix(
+    task: Codes, cell: Codes, shape: tuple[int, int], weight: NDArray[np.float64] | None = None
+) -> sp.csr_array:
+    """The matrix B of answers in any order: each is an entry in the row of its task and the column ``cell``."""
+    data = np.ones(len(cell)) if weight is None else weight
+    B = sp.coo_array((data.astype(np.float32), (task, cell)), shape=shape)
+    B.has_canonical_format = True  # a repeated reading stays an entry of its own
+    return B.tocsr()
 
 
 def with_classes(answers: Answers, n_classes: int | None) -> Answers:
@@ -181,10 +188,7 @@ def with_classes(answers: Answers, n_classes: int | None) -> Answers:
             "Name all of them instead: read_answers(data, classes=[...]).",
             option="n_classes",
         )
-    every = np.array([seen_as.get(text, text) for text in wanted], dtype=seen.dtype)
-    position = {text: k for k, text in enumerate(wanted)}
-    label = np.array([position[plain_text(value)] for value in seen.tolist()])[answers.label]
-    return replace(answers, classes=every, label=label)
+    return answers.recoded(np.array([seen_as.get(text, text) for text in wanted], dtype=seen.dtype))
 
 
 def merge_answers(old: Answers, more: Answers) -> tuple[Answers, NDArray[np.bool_]]:
@@ -195,17 +199,11 @@ def merge_answers(old: Answers, more: Answers) -> tuple[Answers, NDArray[np.bool
     weight = None
     if old.weight is not None or more.weight is not None:
         weight = np.concatenate([np.ones(len(a)) if a.weight is None else a.weight for a in (old, more)])
-    merged = Answers(
-        np.concatenate([old.task, task]),
-        np.concatenate([old.worker, worker]),
-        np.concatenate([old.label, more.label]),
-        tasks.to_numpy(),
-        workers.to_numpy(),
-        old.classes,
-        old.columns,
-        weight,
-    )
-    return merged, np.bincount(task, minlength=len(tasks)) > 0
+    touched = np.bincount(task, minlength=len(tasks)) > 0
+    pairs = (old.task, task), (old.worker, worker), (old.label, more.label)
+    task, worker, label = (np.concatenate(pair) for pair in pairs)
+    merged = Answers(task, worker, label, tasks.to_numpy(), workers.to_numpy(), old.classes, old.columns, weight)
+    return merged, touched
 
 
 def result_table(

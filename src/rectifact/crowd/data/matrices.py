@@ -89,8 +89,7 @@ def from_sparse(matrix: Any, missing: Any, classes: Sequence[Any] | None) -> Ans
             f"Sparse answers are a matrix of tasks by workers; got shape {matrix.shape}.", "Reshape your data."
         )
     coo = sp.coo_array(matrix)
-    absent = np.isnan(coo.data) | (coo.data == 0)
-    absent |= equal(coo.data, missing)
+    absent = np.isnan(coo.data) | (coo.data == 0) | equal(coo.data, missing)
     row, column, value = (array[~absent] for array in (coo.row, coo.col, coo.data))
     if (value < 1).any():
         raise InputError(

@@ -21,9 +21,7 @@ WHOLE_NUMBER = re.compile(r"-?\d+(\.0*)?")
 
 def object_array(values: Sequence[Any]) -> NDArray[Any]:
     """One-dimensional array of any values; np.array would turn tuples into rows and mixed types into text."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = list(values)
-    return array
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def plain_text(value: Any) -> str:

@@ -17,19 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from rectifact.core.errors import InputError
 from rectifact.core.operand import Operand, operand
 from rectifact.crowd.cooccurrence import answers_per_cell
-from rectifact.crowd.data.answers import Answers, check_seen, result_table, with_classes
+from rectifact.crowd.data.answers import Answers, answer_matrix, check_seen, result_table, with_classes
 from rectifact.crowd.data.names import Gold, check_gold, matched, refuse_strangers
 from rectifact.crowd.data.read import read_more
-from rectifact.crowd.data.repartition import (
-    Partition,
-    answer_matrix,
-    box,
-    joined,
-    move,
-    ordered_classes,
-    settled,
-    survey,
-)
+from rectifact.crowd.data.repartition import Partition, box, joined, move, ordered_classes, settled, survey
 from rectifact.crowd.data.sources import is_source
 from rectifact.crowd.data.tables import COLUMN_NAMES
 from rectifact.crowd.em import Floats, vote_shares
@@ -105,8 +96,7 @@ class LazyAnswers:
 
     def labels(self, probas: Any) -> Any:
         """The likeliest class of each task, a Dask array."""
-        dtype = self.classes.dtype
-        return self.matrix().map_rows(_likeliest, self.classes, along=(probas,), dtype=dtype)
+        return self.matrix().map_rows(_likeliest, self.classes, along=(probas,), dtype=self.classes.dtype)
 
     def result(self, probas: Any) -> Any:
         """Dask dataframe by task: label, confidence, entropy and number of answers."""
@@ -180,10 +170,8 @@ def read_lazy(
             )
         return data
     source, seen = survey(data, {"task": task, "worker": worker, "label": label}, missing)
-    workers, classes = (
-        seen.values["worker"],
-        with_classes(ordered_classes(seen, None, source.columns), n_classes).classes,
-    )
+    workers = seen.values["worker"]
+    classes = with_classes(ordered_classes(seen, None, source.columns), n_classes).classes
     check_seen(workers, classes, len(seen.values["label"]), sum(seen.sizes))
     partitions, no_tasks = move(source, seen, missing, workers, classes)
     return LazyAnswers(partitions, workers, classes, source.columns, sum(seen.sizes), no_tasks)
@@ -250,21 +238,17 @@ def _tasks_of(boxed: NDArray[Any]) -> NDArray[Any]:
     return boxed.item().tasks.to_numpy()
 
 
-def _gold_places(boxed: NDArray[Any], tasks: NDArray[Any]) -> NDArray[Any]:
-    here = boxed.item().tasks
-    return matched(tasks, here) if len(here) else np.full(len(tasks), -1)
-
-
 def _gold_found(boxed: NDArray[Any], tasks: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     """Which tasks with a gold label are in the partition, and how many of them are repetitions."""
-    place = _gold_places(boxed, tasks)
+    place = matched(tasks, boxed.item().tasks)
     here = place[place >= 0]
     return (place >= 0).astype(np.int64), len(here) - len(np.unique(here))
 
 
 def _known_of(boxed: NDArray[Any], tasks: NDArray[Any], codes: NDArray[Any]) -> NDArray[np.int64]:
-    place = _gold_places(boxed, tasks)
-    known = np.full(len(boxed.item().tasks), -1, dtype=np.int64)
+    here = boxed.item().tasks
+    place = matched(tasks, here)
+    known = np.full(len(here), -1, dtype=np.int64)
     known[place[place >= 0]] = codes[place >= 0]
     return known
 

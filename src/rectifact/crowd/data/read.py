@@ -18,7 +18,7 @@ from rectifact.crowd.data.answers import Answers, check_comparable, encode, make
 from rectifact.crowd.data.matrices import equal, from_matrix, from_sparse, to_matrix, whole_numbers
 from rectifact.crowd.data.names import Gold, object_array, plain, refuse_strangers
 from rectifact.crowd.data.sources import is_source, refuse_source
-from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, find_gold_column, looks_long, read_table
+from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long, read_table
 
 LEAVE_OUT_WIDE = "It has columns for task, worker and label, so it is long: leave out wide=True."
 
@@ -151,9 +151,7 @@ def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
 
 
 def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: Sequence[Any] | None) -> Answers:
-    columns = {role: find_column(frame.columns, role, name) for role, name in given.items()}
-    if len(set(columns.values())) < len(columns):
-        raise InputError(f"Task, worker and label are three columns; got {columns}.", "Name each of them.")
+    columns = find_columns(frame.columns, given)
     kept, n_empty = labelled(frame.get_column(columns["label"]).to_numpy(), missing)
     warn_of_empty(n_empty, stacklevel=5)
     if not kept.all():
@@ -197,7 +195,7 @@ def warn_of_empty(n_empty: int, *, stacklevel: int) -> None:
 
 def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any] | None) -> Answers:
     known = task is not None or any(str(name).lower() in COLUMN_NAMES["task"] for name in frame.columns)
-    column = find_column(frame.columns, "task", task) if known else None
+    column = find_columns(frame.columns, {"task": task})["task"] if known else None
     workers = [name for name in frame.columns if not known or name != column]
     tasks = frame.get_column(column).to_numpy() if known else np.arange(len(frame))
     codes, values = encode(tasks, "task")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError, InputTypeError
 from rectifact.core.operand import operand
-from rectifact.crowd.data.answers import Answers, encode, make_answers
+from rectifact.crowd.data.answers import Answers, answer_matrix, encode, make_answers
 from rectifact.crowd.data.names import object_array
 from rectifact.crowd.data.read import labelled, warn_of_empty
 from rectifact.crowd.data.sources import Source, open_source
@@ -164,9 +164,7 @@ def _unfused() -> Any:
 
 def box(value: Any) -> NDArray[Any]:
     """An array that holds one object."""
-    boxed = np.empty((1, 1), dtype=object)
-    boxed[0, 0] = value
-    return boxed
+    return object_array([value])[:, None]
 
 
 def settled(boxes: Any) -> tuple[Any, Any]:
@@ -194,13 +192,10 @@ def _coded_rows(part: pd.DataFrame, names: tuple[Any, ...]) -> pd.DataFrame:
     for role, known in (("worker", workers), ("label", classes)):
         codes, values = encode(rows[role], role)
         number[role] = pd.Index(known).get_indexer(pd.Index(values))[codes]
-    cell = (number["worker"] * len(classes) + number["label"]).astype(_cell_type(len(workers), len(classes)))
+    cell = number["worker"] * len(classes) + number["label"]
+    cell = cell.astype(np.int32 if len(workers) * len(classes) < 2**31 else np.int64)
     key = _keys(rows["task"].to_numpy()).astype(np.uint32)
     return pd.DataFrame({"task": rows["task"].reset_index(drop=True), "cell": cell, "key": key})
-
-
-def _cell_type(n_workers: int, n_classes: int) -> type[np.signedinteger[Any]]:
-    return np.int32 if n_workers * n_classes < 2**31 else np.int64
 
 
 def _keys(tasks: NDArray[Any]) -> NDArray[np.uint64]:
@@ -240,12 +235,5 @@ def _partition(rows: pd.DataFrame, n_workers: int, n_classes: int) -> Partition:
         task, tasks = pd.factorize(rows["task"].infer_objects())  # not encode, whose array would unpack texts
     except TypeError as error:
         raise InputTypeError(f"A task is a list or a dict ({error}).", "Turn it into text first.") from error
-    cell = rows["cell"].to_numpy().astype(_cell_type(n_workers, n_classes), copy=False)
-    return Partition(answer_matrix(task, cell, (len(tasks), n_workers * n_classes)), pd.Index(tasks))
-
-
-def answer_matrix(task: NDArray[Any], cell: NDArray[Any], shape: tuple[int, int]) -> sp.csr_array:
-    """The matrix B of answers in any order, one entry for each, as :meth:`Answers.one_hot` makes it."""
-    order = np.argsort(task, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(task, minlength=shape[0]))]).astype(cell.dtype)
-    return sp.csr_array((np.ones(len(cell), dtype=np.float32), cell[order], indptr), shape=shape)
+    B = answer_matrix(task, rows["cell"].to_numpy(), (len(tasks), n_workers * n_classes))
+    return Partition(B, pd.Index(tasks))

@@ -12,7 +12,7 @@ import pandas as pd
 from pyarrow import parquet
 
 from rectifact.core.errors import InputError
-from rectifact.crowd.data.tables import find_column
+from rectifact.crowd.data.tables import find_columns
 from rectifact.io.files import natural, reading
 
 MOST_ROWS = 1 << 20
@@ -58,31 +58,19 @@ def refuse_source(data: Any) -> None:
 
 def open_source(data: Any, names: dict[str, str | None]) -> Source:
     """Find the columns, and what to read; the answers themselves are read where they are needed."""
-    needs_dask()
-    from dask import delayed
-
-    if nw.dependencies.is_dask_dataframe(data):
-        columns = _roles(list(data.columns), names)
-        return Source(tuple(data[list(columns.values())].to_delayed()), columns)
-    if isinstance(data, pd.DataFrame):  # in memory already, and small
-        return Source((delayed(data),), _roles(list(data.columns), names))
-    return _open_files(_files(data), names)
-
-
-def needs_dask() -> None:
-    """Say which extra is missing."""
     if find_spec("dask") is None or find_spec("distributed") is None:
         raise InputError(
             "Answers in several files are read with Dask, which is not installed.",
             "Install it: pip install 'rectifact[dask]'.",
         )
+    from dask import delayed
 
-
-def _roles(found: list[str], names: dict[str, str | None]) -> dict[str, str]:
-    columns = {role: find_column(found, role, name) for role, name in names.items()}
-    if len(set(columns.values())) < len(columns):
-        raise InputError(f"Task, worker and label are three columns; got {columns}.", "Name each of them.")
-    return columns
+    if nw.dependencies.is_dask_dataframe(data):
+        columns = find_columns(list(data.columns), names)
+        return Source(tuple(data[list(columns.values())].to_delayed()), columns)
+    if isinstance(data, pd.DataFrame):  # in memory already, and small
+        return Source((delayed(data),), find_columns(list(data.columns), names))
+    return _open_files(_files(data), names)
 
 
 def _files(data: Any) -> list[Path]:
@@ -115,7 +103,7 @@ def _open_files(files: list[Path], names: dict[str, str | None]) -> Source:
         with reading(file, "Parquet"):
             found = parquet.ParquetFile(file)
         here = found.schema_arrow.names
-        columns = columns or _roles(here, names)
+        columns = columns or find_columns(here, names)
         absent = [name for name in columns.values() if name not in here]
         if absent:
             raise InputError(

@@ -1,5 +1,6 @@
 """Finds the columns of task, worker and label by the names that annotation tools use; ``io.tables`` reads the file."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,20 +11,7 @@ from rectifact.io import tables
 
 # The names that annotation tools and platforms give the three columns, compared without case. The first
 # that a table has is taken. MTurk's batch files call the label Answer.<field of the form>.
-COLUMN_NAMES: dict[str, tuple[str, ...]] = {
-    "task": (
-        *("task", "task_id", "item", "item_id", "hitid", "_task_hash", "_input_hash", "_unit_id", "record_id"),
-        *("question", "question_id", "example_id", "document_id", "id"),
-    ),
-    "worker": (
-        *("worker", "worker_id", "workerid", "annotator", "annotator_id", "_annotator_id", "_session_id", "_worker_id"),
-        *("completed_by", "user_id", "user", "username", "rater", "judge", "labeler", "coder", "performer"),
-    ),
-    "label": (
-        *("label", "labels", "answer.label", "answer", "response", "responses", "choice", "value", "category", "class"),
-        *("rating", "annotation", "vote", "verdict"),
-    ),
-}
+COLUMN_NAMES: dict[str, list[str]] = json.loads(Path(__file__).with_name("column_names.json").read_text("utf-8"))
 
 
 def read_table(path: Path, names: dict[str, str | None] | None = None) -> pa.Table:
@@ -49,21 +37,28 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
         return given
     names = COLUMN_NAMES[role]
     if role == "label" and _first_named(columns, ("_task_hash", "_input_hash")) is not None:
-        names = ("answer", *names)  # Prodigy, whose label is the question and whose answer is accept or reject
+        names = ["answer", *names]  # Prodigy, whose label is the question and whose answer is accept or reject
     found = _first_named(columns, names)
     if found is not None:
         return found
     fields = [column for column in columns if role == "label" and str(column).lower().startswith("answer.")]
     if len(fields) == 1:
         return fields[0]
-    remedy, command = f"Name it: {role}='...'.", f"Name it: --{role}."
+    remedy = f"Name it: {role}='...'."
     if len(columns) == 1:
-        hint = " The separator may not be the one that the name of the file suggests."
-        remedy, command = remedy + hint, command + hint
+        remedy += " The separator may not be the one that the name of the file suggests."
     elif role == "worker":
         remedy += " A table with one column per worker is read with wide=True."
-        command += " A table with one column per worker is read with --wide."
+    command = remedy.replace(f"{role}='...'", f"--{role}").replace("wide=True", "--wide")
     raise InputError(f"No column for the {role} among {list(columns)}.", remedy, command=command)
+
+
+def find_columns(columns: Sequence[str], names: dict[str, str | None]) -> dict[str, str]:
+    """Names of the columns that hold the roles in ``names``, each of them another one."""
+    found = {role: find_column(columns, role, name) for role, name in names.items()}
+    if len(set(found.values())) < len(found):
+        raise InputError(f"Task, worker and label are three columns; got {found}.", "Name each of them.")
+    return found
 
 
 def find_gold_column(columns: Sequence[str], role: str, own: str | None) -> str:
