@@ -1,4 +1,4 @@
-"""Helpers for the fitting commands: common options, progress and warnings, the report, saved model and JSON summary.
+"""Helpers for the fitting commands: progress and warnings, the report, saved model and JSON summary.
 
 Each command runs its own fit and writes its own tables, with ``tables``; an :class:`Outcome` writes the rest.
 """
