@@ -125,7 +125,8 @@ def test_each_problem_is_named():
         DawidSkene().fit(spam).diagnose().set_index("finding").loc["workers whose answers carry almost no information"]
     )
     assert silent["severity"] == "warning"  # more than a fifth of the workers
-    assert silent["detail"].startswith("The answers of 12 of 20 workers hardly depend on the class")
+    assert silent["detail"].startswith("The answers of 12 of 20 workers (")
+    assert silent["detail"].endswith(") hardly depend on the class.")
     liars = DawidSkene().fit(make_crowd(2000, 20, 3, n_adversaries=3).answers).diagnose().set_index("finding")
     assert liars.loc["workers who answer against the truth", "detail"].endswith("guessing: 0, 1, 2.")
     twins = make_crowd(1500, 20, 3, random_state=4).answers

@@ -37,10 +37,10 @@ def bench(
         bool, typer.Option("--peers", help="With crowd or graph: also measure crowd-kit, snorkel and scikit-learn.")
     ] = False,
     large: Annotated[
-        bool, typer.Option("--large", help="Also measure large data, which takes minutes and 12 GB of memory.")
+        bool, typer.Option("--large", help="Also measure on large data, which takes minutes and 12 GB of memory.")
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Measure only some of the rows, in about a minute per family.")
+        bool, typer.Option("--quick", help="Measure only some rows of the tables, in about a minute per family.")
     ] = False,
     out: Annotated[
         list[Path] | None,
@@ -54,10 +54,10 @@ def bench(
         Path | None, typer.Option(help="Compare with this stored .json result; exit with code 1 if a figure is worse.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="With parts or latent: draw the figure here: .svg, .png or .pdf.")
+        Path | None, typer.Option(help="With parts or latent: save a plot here: .svg, .png or .pdf.")
     ] = None,
 ) -> None:
-    """Measure errors and times on the published data sets on this machine, next to the papers' figures."""
+    """Measure errors and times on the published data sets, and show them next to the papers' figures."""
     check_option("family", family, (*FAMILIES, *ELSEWHERE, "all"))
     families = tuple(FAMILIES) if family == "all" else (family,)
     outputs = list(out or ())

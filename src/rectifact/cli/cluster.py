@@ -23,7 +23,7 @@ def cluster(
     data: Annotated[
         Path | None,
         typer.Argument(
-            help="Matrix with points in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Leave it out with --graph."
+            help="Matrix with points in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Leave it out if you use --graph."
         ),
     ] = None,
     n_clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, help="Number of clusters or communities.")] = 8,
@@ -48,7 +48,7 @@ def cluster(
         int | None, typer.Option("--neighbors", min=1, help="Number of neighbours of each point.")
     ] = None,
     l1: Annotated[
-        float, typer.Option(min=0, help="Penalty on the sum of memberships; larger values give sparser ones.")
+        float, typer.Option(min=0, help="Penalty on the sum of memberships; larger values give sparser memberships.")
     ] = 0.0,
     n_jobs: Annotated[int, typer.Option("--jobs", help="Number of starts run in parallel; -1 uses all cores.")] = 1,
     seed: options.Seed = 0,
@@ -58,7 +58,7 @@ def cluster(
     save: options.Save = None,
     as_json: options.Json = False,
 ) -> None:
-    """Find communities in a graph, or clusters of points, and how strongly each node belongs to each."""
+    """Find communities in a graph, or clusters of points, and how strongly each node or point belongs to each."""
     if (data is None) == (graph is None):
         raise InputError("Give either a file of points, or a file of edges with --graph.")
     if graph is not None and (n_neighbors is not None or metric != "euclidean"):

@@ -14,13 +14,14 @@ from rectifact.core.errors import InputError
 
 SUMMARIES = {
     "labels": "Turn the answers of many workers into one label per task, and learn how good each worker is.",
-    "parts": "Find the parts that samples are mixtures of: topics in texts, spectra, sources.",
+    "parts": "Find the parts that samples are mixtures of, such as topics in texts or substances in spectra.",
     "embed": "Describe sparse non-negative or binary data with a few dimensions, far fewer than SVD needs.",
-    "cluster": "Find communities in a graph, or clusters of points, and how strongly each node belongs to each.",
+    "cluster": "Find communities in a graph, or clusters of points, and how strongly each node or point belongs "
+    "to each.",
     "report": "Write the report for a saved model: one HTML file that opens offline.",
     "demo": "Run all four families of methods on bundled and generated data, in about a minute, and write a report.",
     "datasets": "List the data sets with known ground truth, and the folders searched for their files.",
-    "bench": "Measure errors and times on the published data sets on this machine, next to the papers' figures.",
+    "bench": "Measure errors and times on the published data sets, and show them next to the papers' figures.",
 }
 """First lines of the help of each command, so that the commands can be listed without being imported."""
 

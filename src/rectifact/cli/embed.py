@@ -35,8 +35,8 @@ def embed(
             "--output",
             "-o",
             help="Save the embedding and the components here: .npz. Or only the embedding, as a table: .csv, .tsv, "
-            ".parquet. For a matrix in chunks, name a table or, without an extension, a new folder of Parquet files, "
-            "written in parallel; use --save to keep the components.",
+            ".parquet. For a matrix in chunks, name a table, or give a name without an extension to create a new "
+            "folder of Parquet files, written in parallel; use --save to keep the components.",
         ),
     ],
     link: Annotated[Literal["auto", "relu", "binary"], typer.Option(help="Data type; auto detects it.")] = "auto",

@@ -38,8 +38,8 @@ def labels(
             "--output",
             "-o",
             help="Write one row per task here: label, confidence, ...; .csv, .tsv, .parquet, or - for standard output. "
-            "For partitioned answers, a name without an extension is a new folder of Parquet files, written in "
-            "parallel.",
+            "For partitioned answers, a name without an extension creates a new folder of Parquet files, written "
+            "in parallel.",
         ),
     ] = STDOUT,
     workers: Annotated[Path | None, typer.Option(help="Write one row per worker here: answers, accuracy, ...")] = None,
@@ -53,13 +53,13 @@ def labels(
         Path | None, typer.Option(help="File of labels known to be right, with columns task and label (or truth).")
     ] = None,
     plan: Annotated[
-        Path | None, typer.Option(help="Write a plan here: what to label next and whom to ask, at most 1000 tasks.")
+        Path | None, typer.Option(help="Write a plan here: what to label next and whom to ask, for at most 1000 tasks.")
     ] = None,
     calibrate: Annotated[bool, typer.Option("--calibrate", help="Lower overconfident probabilities.")] = False,
     missing: Annotated[
         str,
         typer.Option(
-            help="Value that means no answer, besides an empty cell. auto: also -1, with --wide; nan: no other value."
+            help="Value that means no answer, besides an empty cell. auto: -1 with --wide, otherwise none; nan: none."
         ),
     ] = "auto",
     device: Annotated[str, typer.Option(help="Where the fit runs: cpu or cuda.")] = "cpu",
@@ -133,8 +133,8 @@ def _write_plan(model: DawidSkene, path: Path) -> None:
     table = worth_asking(model.next_labels(min(len(model.tasks_), MOST_PLANNED)))
     write_table(table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names)))), path)
     say(
-        f"The plan has {len(table)} of {len(model.tasks_)} tasks, at most {MOST_PLANNED}: those where one more answer "
-        f"is expected to provide {LEAST_GAIN} bits or more."
+        f"The plan has {len(table)} of {len(model.tasks_)} tasks: those where one more answer is expected to provide "
+        f"{LEAST_GAIN} bits or more, up to a limit of {MOST_PLANNED} tasks."
     )
 
 

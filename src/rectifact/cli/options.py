@@ -7,7 +7,7 @@ import typer
 
 Report = Annotated[Path | None, typer.Option("--report", help="Write a report here: .html.")]
 Save = Annotated[Path | None, typer.Option("--save", help="Save the fitted model here, for rectifact report: .rfx.")]
-Json = Annotated[bool, typer.Option("--json", help="Print a JSON summary for scripts to standard output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print a JSON summary to standard output, for scripts.")]
 Checkpoint = Annotated[
     Path | None, typer.Option("--checkpoint", help="Folder in which the fit saves its state while it runs.")
 ]
@@ -26,12 +26,12 @@ Scheduler = Annotated[
     str | None,
     typer.Option(
         "--scheduler",
-        help="Partitioned or chunked data: address of a running Dask scheduler, such as tcp://127.0.0.1:8786.",
+        help="For partitioned or chunked data: address of a running Dask scheduler, such as tcp://127.0.0.1:8786.",
     ),
 ]
 LocalCluster = Annotated[
     int | None,
     typer.Option(
-        "--local-cluster", help="Partitioned or chunked data: number of Dask processes to start on this machine."
+        "--local-cluster", help="For partitioned or chunked data: number of Dask processes to start on this machine."
     ),
 ]

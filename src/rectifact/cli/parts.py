@@ -62,7 +62,7 @@ def parts(
         Path | None,
         typer.Option(
             help="Write one row per sample here, one column per part: .csv, .tsv, .parquet. For a matrix in "
-            "chunks, a name without an extension is a new folder of Parquet files, written in parallel."
+            "chunks, a name without an extension creates a new folder of Parquet files, written in parallel."
         ),
     ] = None,
     method: Annotated[Literal["and", "purification"], typer.Option(help="Algorithm.")] = "and",
@@ -87,7 +87,7 @@ def parts(
     save: options.Save = None,
     as_json: options.Json = False,
 ) -> None:
-    """Find the parts that samples are mixtures of: topics in texts, spectra, sources."""
+    """Find the parts that samples are mixtures of, such as topics in texts or substances in spectra."""
     outcome = Outcome(report, save, as_json)
     in_chunks = not text and holds_chunks(data)
     _check_files(out, features)

@@ -271,12 +271,12 @@ def diagnose_workers(workers: NDArray[Any], model: CrowdModel) -> list[Finding]:
     silent = told < LEAST_INFORMATION * min(1.0, float(entropy(model.priors, base=2)))
     if silent.any():
         named = listed(workers[np.argsort(told, kind="stable")][: silent.sum()])
-        remedy = "Leave them out or ask them less, and check the instructions; see {}."
+        remedy = "Leave them out or ask them less often, and check the instructions; see {}."
         findings.append(
             Finding(
                 "warning" if silent.mean() > MANY else "note",
                 "workers whose answers carry almost no information",
-                f"The answers of {int(silent.sum())} of {len(workers)} workers hardly depend on the class: {named}.",
+                f"The answers of {int(silent.sum())} of {len(workers)} workers ({named}) hardly depend on the class.",
                 remedy.format("worker_report()"),
                 remedy.format("the --workers table"),
             )

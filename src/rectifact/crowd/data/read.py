@@ -33,7 +33,7 @@ def read_answers(
     missing: Any = "auto",
     classes: Sequence[Any] | None = None,
 ) -> Answers:
-    """Bring answers of any common shape into :class:`Answers`.
+    """Convert answers in any common format to :class:`Answers`.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ def read_answers(
     wide : bool, default False
         Whether a table has one column per worker.
     missing : any, default "auto"
-        What stands for no answer, besides an empty cell. ``"auto"`` takes NaN and -1 in a matrix or a wide table, and
-        asks if all labels are -1 and 1; ``np.nan`` takes NaN alone, so that -1 is a label. Rows of a long table
-        without a label are skipped, and a warning says how many.
+        What stands for no answer, besides an empty cell. ``"auto"`` stands for NaN and -1 in a matrix or a wide table,
+        and raises an error if the only labels are -1 and 1; ``np.nan`` stands for NaN alone, so that -1 is a label.
+        Rows of a long table without a label are skipped, and a warning says how many.
     classes : sequence, default None
-        All classes in the order wanted, also those that nobody chose.
+        All classes, in the desired order, including those that nobody chose.
 
     Returns
     -------
