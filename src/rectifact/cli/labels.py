@@ -10,7 +10,7 @@ import typer
 
 from rectifact.cli import options
 from rectifact.cli.dask_options import check_cluster, cluster_of
-from rectifact.cli.outcome import Outcome, fitting, say_warnings
+from rectifact.cli.outcome import Outcome, fitting, how_it_ended, say_warnings
 from rectifact.cli.tables import check_parts_name, check_table_name, write_parts, write_table
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError
@@ -142,7 +142,7 @@ def _say(data: Any, model: DawidSkene, summary: Summary) -> None:
     """What was read, how the fit went and what was found, in sentences."""
     say(
         f"{len(data)} answers from {len(data.workers)} workers on {len(data.tasks)} tasks, {len(data.classes)} "
-        f"classes: {model.stop_reason_} after {model.n_iter_} iterations."
+        f"classes: {how_it_ended(model)}."
     )
     for finding in summary.findings:
         say(finding.on_command_line())
