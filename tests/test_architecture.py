@@ -68,7 +68,8 @@ def test_an_import_that_points_up_or_across_is_seen(line: str, layer: str) -> No
 ALGORITHMS = {
     "crowd": {
         "em",
-        "variational",
+        "pooled",
+        "dependence",
         "cooccurrence",
         "imputation",
         "rotation",

@@ -19,6 +19,7 @@ from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote,
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.em import CrowdModel
 from rectifact.crowd.fitting import Fitting
+from rectifact.crowd.pooled import Strength
 from rectifact.graph import SymNMF, SymNMFNet
 from rectifact.io.archive import no_model, read_archive, write_archive
 from rectifact.latent import NMD, LogisticPCA
@@ -31,7 +32,7 @@ ESTIMATORS: tuple[type, ...] = (
     *(DawidSkene, MajorityVote, MinimaxEntropy, KOS, GhoshSVD, EigenRatio),
     *(ANDNMF, PurificationNMF, NMD, LogisticPCA, SymNMF, SymNMFNet),
 )
-INSIDE: tuple[type, ...] = (Answers, CrowdModel, Fitting, Stream, Threshold, Purifier, Constant, Geometric)
+INSIDE: tuple[type, ...] = (Answers, CrowdModel, Fitting, Strength, Stream, Threshold, Purifier, Constant, Geometric)
 FORGOTTEN = ("callbacks", "regularizer", "random_state")
 """Parameters that may hold functions or random generators, which are not saved; names and seeds are."""
 

@@ -167,18 +167,22 @@ def test_repeated_answers_are_a_note():
 
 
 def test_the_remedy_for_dependence_knows_what_was_fitted():
-    answers = load_crowd("anaesthetists").answers
+    table = make_crowd(1500, 20, 3, labels_per_task=6, random_state=1).answers
+    answers = table.assign(
+        label=table.groupby("task")["label"].transform("first").where(table.index % 2 < 1, table["label"])
+    )
 
     def dependence(model):
         return model.diagnose().set_index("finding").loc["answers to one task are not independent"]
 
-    model = DawidSkene().fit(answers)
-    assert dependence(model)["remedy"].startswith("The labels allow for this. For honest probabilities use calibrate()")
-    model.calibrate()
-    assert dependence(model)["remedy"] == "The labels allow for this."
-    assert dependence(model)["detail"].endswith("confidence was lowered for it.")
-    full = dependence(DawidSkene(model="full").fit(answers))
-    assert full["remedy"].startswith("Use model='auto', whose labels allow for this. For honest")
+    auto = dependence(DawidSkene().fit(answers))
+    assert auto["detail"].endswith("labels and confidence allow for it.")
+    assert auto["remedy"].startswith("Have some tasks checked")
+    full = DawidSkene(model="full").fit(answers)
+    assert dependence(full)["remedy"] == "Use model='auto', which allows for this, or calibrate()."
+    full.calibrate()
+    assert dependence(full)["remedy"] == "Use model='auto', which allows for this."
+    assert dependence(full)["detail"].endswith("confidence was lowered for it.")
 
 
 def test_copies_are_found():
@@ -268,8 +272,9 @@ def test_calibration_holds_for_predictions_until_the_next_fit(crowd):
     rng = np.random.default_rng(0)
     first = crowd.answers.groupby("task")["label"].transform("first")
     copied = crowd.answers.assign(label=np.where(rng.random(len(first)) < 0.4, first, crowd.answers["label"]))
-    model = DawidSkene().fit(copied).calibrate()
+    model = DawidSkene(model="full").fit(copied).calibrate()
     assert model.temperature_ < 1
+    assert DawidSkene().fit(copied).calibrate().temperature_ == 1  # the default has allowed for it
     assert_allclose(model.predict_proba(copied), model.probas_, atol=1e-3)
     assert not hasattr(model.partial_fit(copied[:5]), "temperature_")
     assert DawidSkene().fit(make_crowd(50, 5, 2, labels_per_task=1).answers).calibrate().temperature_ <= 1
@@ -348,7 +353,7 @@ def test_weights_in_the_default_model():
     same = DawidSkene().fit(answers, weights=np.ones(len(answers)))
     assert_allclose(same.probas_, plain.probas_)
     half = DawidSkene().fit(answers, weights=np.full(len(answers), 0.5))
-    assert half.resolved_["dispersion"] == pytest.approx(plain.resolved_["dispersion"], abs=0.1)
+    assert half.resolved_["dispersion"] == pytest.approx(plain.resolved_["dispersion"], abs=0.15)
     junk = answers.assign(label=0)
     both = pd.concat([answers, junk])
     ignored = DawidSkene().fit(both, weights=np.repeat([1, 0], len(answers)))
@@ -361,7 +366,7 @@ def test_calibration_makes_overconfident_posteriors_honest(load_or_skip):
     losses = {}
     for name in ("rte", "polarity", "face"):
         crowd = load_or_skip(load_crowd, name)
-        model = DawidSkene().fit(crowd.answers)
+        model = DawidSkene(model="full").fit(crowd.answers)
         known = crowd.truth.index.intersection(model.tasks_)
         rows, codes = (
             pd.Index(model.tasks_).get_indexer(known),

@@ -99,9 +99,12 @@ def test_a_published_set_of_many_workers(load_or_skip):
     assert_same_model(DawidSkene().fit(in_parts(answers)), DawidSkene().fit(shuffled(answers)))
 
 
-def test_trust_is_measured_over_all_blocks(answers):
-    model = DawidSkene().fit(in_parts(answers))
-    assert 0.8 <= model.resolved_["trust"] < 1
+def test_dependence_is_measured_over_all_partitions(answers):
+    copied = answers.assign(label=answers.groupby("task")["label"].transform("first"))
+    whole, parts = DawidSkene().fit(copied), DawidSkene().fit(in_parts(copied))
+    assert whole.resolved_["retreat"] > 0
+    assert whole.resolved_["retreat"] == pytest.approx(parts.resolved_["retreat"])
+    assert whole.n_effective_ == pytest.approx(parts.n_effective_)
 
 
 ODD = {

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import operand
 from rectifact.crowd import read_answers
-from rectifact.crowd.em import Sums, em, expected_counts, expected_sums, one_coin_of, vote_shares
+from rectifact.crowd.em import ONE_COIN, Sums, em, expected_sums, vote_shares
 from rectifact.datasets import make_crowd
 
 
@@ -75,7 +75,7 @@ def test_one_coin_has_one_parameter_per_worker():
     answers = read_answers(make_crowd(300, 8, 3, labels_per_task=4).answers)
     B, start = answers.one_hot(), vote_shares(answers.votes())
     monitor = Monitor(max_iter=50, tol=1e-8, monotone=True)
-    model = fitted(B, start, smoothing=0.1, monitor=monitor, confusions_from=one_coin_of)
+    model = fitted(B, start, smoothing=0.1, monitor=monitor, form=ONE_COIN)
     diagonal = np.einsum("mkk->mk", model.confusions)
     assert_allclose(diagonal, diagonal[:, :1].repeat(3, axis=1))
     assert_allclose(model.confusions.sum(axis=1), 1)
@@ -99,7 +99,7 @@ def test_a_background_stands_for_the_tasks_that_made_it():
     answers = read_answers(make_crowd(100, 8, 3, labels_per_task=4).answers)
     B, start = answers.one_hot(), vote_shares(answers.votes())
     whole = fitted(B, start, smoothing=0.1, monitor=Monitor(max_iter=1, tol=0))
-    rest = Sums(expected_counts(B[50:], start[50:]), start[50:].sum(axis=0))
+    rest = Sums(expected_sums(B[50:], start[50:]).counts, start[50:].sum(axis=0))
     part = fitted(B[:50], start[:50], smoothing=0.1, monitor=Monitor(max_iter=1, tol=0), background=rest)
     assert_allclose(part.confusions, whole.confusions)
     assert_allclose(part.posteriors, whole.posteriors[:50])

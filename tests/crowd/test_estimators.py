@@ -225,7 +225,7 @@ def test_a_worker_without_answers_is_no_warning():
     matrix = np.array([[0, 0, -1], [1, 1, -1], [0, 1, -1]])
     report = DawidSkene().fit(matrix).worker_report()
     assert report["answers"].tolist() == [3, 3, 0]
-    assert report["accuracy_low"][2] < 0.7 < 0.95 < report["accuracy_high"][2]  # the prior, and no more
+    assert report["accuracy_low"][2] < 0.3 < 0.9 < report["accuracy_high"][2]  # the prior, and no more
     assert np.isnan(MajorityVote().fit(matrix).worker_report()["agreement"][2])
 
 
@@ -254,8 +254,9 @@ def test_the_fit_says_how_it_went():
     assert len(model.history_) == model.n_iter_ > 1
     assert model.resolved_["columns"] == {c: c for c in ("task", "worker", "label")}
     assert set(model.resolved_["objectives"]) == {"majority", "robust"}
-    assert -model.history_[-1]["loss"] >= model.resolved_["objectives"][model.resolved_["identify"]]
     assert model.log_likelihood_ < 0
+    full = DawidSkene(model="full").fit(answers)
+    assert -full.history_[-1]["loss"] >= full.resolved_["objectives"][full.resolved_["identify"]]
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         assert not DawidSkene(max_iter=2).fit(answers).converged_
     stopped = DawidSkene(callbacks=[lambda row: row["iter"] == 2]).fit(answers)

@@ -11,7 +11,7 @@ from rectifact.core.operand import operand
 from rectifact.core.rectify import Geometric
 from rectifact.crowd import imputation, read_answers, starts
 from rectifact.crowd.cooccurrence import Cooccurrences, cooccurrences, n_paired_answers
-from rectifact.crowd.em import confusions_of, e_step, expected_counts, expected_sums, vote_shares
+from rectifact.crowd.em import confusions_of, e_step, expected_sums, vote_shares
 from rectifact.crowd.moments import cnmf, multispa
 from rectifact.crowd.rotation import factor_of, match_classes, model_of, rotate
 from rectifact.crowd.starts import METHODS, identify
@@ -172,7 +172,7 @@ def test_without_common_tasks_the_vote_is_all_there_is():
     for method in METHODS:
         start = started(method, answers.one_hot(), votes)
         assert start.method == "majority"
-        assert_allclose(start.sums.counts, expected_counts(answers.one_hot(), votes))
+        assert_allclose(start.sums.counts, expected_sums(answers.one_hot(), votes).counts)
 
 
 def test_robust_goes_without_pairs_when_there_are_too_many(monkeypatch):
@@ -195,5 +195,5 @@ def test_the_start_of_the_vote_is_its_model():
     answers = read_answers(make_crowd(50, 5, 2).answers)
     B, votes = answers.one_hot(), vote_shares(answers.votes())
     start = started("majority", B, votes)
-    assert_allclose(start.confusions, confusions_of(expected_counts(B, votes), 0.1))
+    assert_allclose(start.confusions, confusions_of(expected_sums(B, votes).counts, 0.1))
     assert sp.issparse(B)

@@ -13,7 +13,7 @@ from rectifact.crowd import read_answers
 from rectifact.crowd.device import tensor
 from rectifact.crowd.em import em
 from rectifact.crowd.fitting import Problem
-from rectifact.crowd.variational import variational
+from rectifact.crowd.pooled import pooled_em
 from rectifact.datasets import make_block_model, make_crowd
 from rectifact.kernels import reference
 from rectifact.latent.model import LatentModel
@@ -122,7 +122,7 @@ def test_crowd_kernels_equal_the_reference(n_tasks, n_workers, n_classes, weight
     log_priors = np.log(rng.dirichlet(np.ones(n_classes)))
     log_confusions = np.log(rng.dirichlet(np.ones(n_workers * n_classes), n_classes).T + 1e-3)
     known = np.where(rng.random(n_tasks) < 0.2, rng.integers(0, n_classes, n_tasks), -1)
-    wanted, evidence = reference.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known)
+    wanted, evidence = reference.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known, 1)
     counts = reference.crowd_counts(indptr, cells, weights, wanted, n_workers * n_classes)
     on = {name: tensor(value, "cuda") for name, value in (("indptr", indptr), ("cells", cells), ("known", known))}
     given = tensor(weights, "cuda") if weighted else tensor(np.ones(1), "cuda").expand(len(weights))
@@ -177,11 +177,12 @@ def test_the_watch_notices_a_wait(watched):
 def test_nothing_waits_between_checks_of_a_crowd(model, watched):
     crowd = make_crowd(500, n_workers=10, n_classes=3)
     answers = read_answers(crowd.answers)
-    B, votes, _ = Problem(answers.matrix(), answers.shares(), None, "cuda").placed
+    problem = Problem(answers.matrix(), answers.shares(), None, "cuda")
+    B, votes = problem.placed[0], problem.place(problem.vote_sums)
     if model == "full":
         em(B, votes, smoothing=0.1, monitor=watched)
     else:
-        variational(B, votes, votes, monitor=watched)
+        pooled_em(B, votes, monitor=watched, weights=np.ones(len(votes.counts)))
     assert len(watched.history) == 2
 
 

@@ -89,9 +89,15 @@ def test_a_second_process_does_not_compile_again():
     assert runs[-1].stdout.split() == ["1", "1", "1", "0", "0", "0"]
 
 
-@given(seed=st.integers(0, 2**32 - 1), n_tasks=st.integers(1, 9000), k=st.sampled_from([2, 3, 9]))
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_tasks=st.integers(1, 9000),
+    n_classes=st.sampled_from([2, 3, 9]),
+    n_subtypes=st.sampled_from([1, 2]),
+)
 @settings(deadline=None, max_examples=25)
-def test_compiled_crowd_kernels_equal_reference(seed, n_tasks, k):
+def test_compiled_crowd_kernels_equal_reference(seed, n_tasks, n_classes, n_subtypes):
+    k = n_classes * n_subtypes
     rng = np.random.default_rng(seed)
     per_task = rng.integers(0, 6, size=n_tasks)
     indptr = np.concatenate([[0], np.cumsum(per_task)]).astype(np.int32)
@@ -99,17 +105,35 @@ def test_compiled_crowd_kernels_equal_reference(seed, n_tasks, k):
     weights = rng.choice([0.5, 1.0, 2.0], size=len(cells)).astype(np.float32)
     log_priors = np.log(rng.dirichlet(np.ones(k)))
     log_confusions = np.log(rng.dirichlet(np.full(k, 0.2), size=(7, k)).transpose(0, 2, 1).reshape(-1, k) + 1e-30)
-    known = rng.integers(-3, k, size=n_tasks).clip(-1) if seed % 2 else None
-    given = indptr, cells, weights, log_priors, log_confusions, known
+    known = rng.integers(-3, n_classes, size=n_tasks).clip(-1) if seed % 2 else None
+    given = indptr, cells, weights, log_priors, log_confusions, known, n_subtypes
     (out, evidence) = zip(*(form.crowd_posteriors(*given) for form in FORMS), strict=True)
     assert_allclose(out[1], out[0], atol=1e-12)
-    assert_allclose(evidence[1], evidence[0], rtol=1e-12)
+    assert_allclose(evidence[1], evidence[0], rtol=1e-12, atol=1e-12)
     assert_allclose(*(form.column_sums(out[0]) for form in FORMS), rtol=1e-12)
     slow_counts, fast_counts = (form.crowd_counts(indptr, cells, weights, out[0], 7 * k) for form in FORMS)
     assert_allclose(fast_counts, slow_counts, atol=1e-12)
     with single_thread():  # the plain loop, of which several Python threads may run one each
         assert_allclose(kernels.crowd_posteriors(*given)[0], out[0], atol=1e-12)
         assert_allclose(kernels.crowd_counts(indptr, cells, weights, out[0], 7 * k), slow_counts, atol=1e-12)
+
+
+def test_a_known_class_keeps_its_subtypes():
+    log_confusions, known = np.log([[0.9, 0.6, 0.2, 0.3], [0.1, 0.4, 0.8, 0.7]]), np.array([0])
+    arrays = np.array([0, 1], dtype=np.int32), np.array([1], dtype=np.int32), np.ones(1, dtype=np.float32)
+    for form in FORMS:
+        posteriors, evidence = form.crowd_posteriors(*arrays, np.log(np.full(4, 0.25)), log_confusions, known, 2)
+        assert_allclose(posteriors, [[0.2, 0.8, 0, 0]], atol=1e-12)
+        assert_allclose(evidence, np.log(0.25 * (0.1 + 0.4)))
+
+
+def test_a_known_class_counts_though_the_answers_rule_it_out():
+    log_confusions = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
+    arrays = np.array([0, 1], dtype=np.int32), np.array([1], dtype=np.int32), np.ones(1, dtype=np.float32)
+    for form in FORMS:
+        posteriors, evidence = form.crowd_posteriors(*arrays, np.log([0.5, 0.5]), log_confusions, np.array([0]))
+        assert_allclose(posteriors, [[1, 0]], atol=1e-300)
+        assert evidence == -np.inf
 
 
 def test_an_impossible_answer_excludes_a_class():

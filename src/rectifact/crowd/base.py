@@ -15,7 +15,7 @@ from rectifact.crowd.advice.diagnosis import Finding
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, read_lazy
 from rectifact.crowd.data.read import read_answers
-from rectifact.crowd.em import expected_counts
+from rectifact.crowd.em import expected_sums
 
 
 class Aggregator(BaseEstimator):
@@ -79,7 +79,7 @@ class Aggregator(BaseEstimator):
 
 def _expected_right(rows: Any, probas: Any) -> Any:
     """Expected number of right answers by each worker, whatever the answers weigh."""
-    return np.einsum("mkk->m", expected_counts(with_entries(rows, np.ones(rows.nnz)), probas))
+    return np.einsum("mkk->m", expected_sums(with_entries(rows, np.ones(rows.nnz)), probas).counts)
 
 
 def refuse_weights(estimator: Aggregator, answers: Answers) -> None:

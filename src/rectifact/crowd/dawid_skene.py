@@ -3,13 +3,14 @@
 The file has over 350 lines because more than a third of them document parameters, attributes and tables.
 """
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import InputError
@@ -26,16 +27,17 @@ from rectifact.core.validation import (
 from rectifact.crowd.advice.calibration import temperature, tempered
 from rectifact.crowd.advice.diagnosis import Finding, diagnose, diagnose_workers, findings_table
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs
-from rectifact.crowd.advice.workers import worker_table
+from rectifact.crowd.advice.workers import doubts, worker_table
 from rectifact.crowd.base import Aggregator
 from rectifact.crowd.data.answers import Answers, merge_answers, with_classes
+from rectifact.crowd.data.names import listed, object_array
 from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, merge_lazy, read_lazy, read_more_lazy
 from rectifact.crowd.data.read import read_answers, read_gold, read_more
+from rectifact.crowd.dependence import design_effects
 from rectifact.crowd.device import check_device
-from rectifact.crowd.em import CrowdModel, log_likelihood, posteriors_of
-from rectifact.crowd.fitting import Fitting, Problem, best_start, unrefined
+from rectifact.crowd.em import CrowdModel, judged, log_likelihood
+from rectifact.crowd.fitting import TRIAL_TOL, Fitting, Problem, best_start, count_copies_once, decide, unrefined
 from rectifact.crowd.starts import METHODS, Start, identify
-from rectifact.crowd.variational import dispersion
 from rectifact.io.checkpoint import open_checkpoint
 
 MOST_CONFUSION_CELLS = 1 << 27
@@ -67,8 +69,9 @@ class DawidSkene(Aggregator, Iterative):
         ``"em"`` climbs the likelihood from there, None does not.
     model : {"auto", "full", "one-coin"}, default "auto"
         ``"full"``, one confusion matrix per worker, by EM; ``"one-coin"``, one accuracy per worker, by EM;
-        ``"auto"``, a confusion matrix per worker by variational Bayes, which also measures whether answers
-        to one task are independent, and leans on the vote as far as they are not (``resolved_`` says how far).
+        ``"auto"``, a confusion matrix per worker with priors that the whole crowd teaches, which also measures
+        whether answers to one task are independent: where they are not, it counts copies of a worker once, lets each
+        class have subtypes, weighs workers by their independence, and leans on the vote (``resolved_`` says how far).
     n_classes : int, default None
         Number of classes where nobody chose some of them; only for labels that are whole numbers,
         else name them with ``read_answers(data, classes=[...])``.
@@ -114,9 +117,15 @@ class DawidSkene(Aggregator, Iterative):
     converged_ : bool
     stop_reason_ : str
     history_ : list of dict
+    n_effective_ : float
+        Number of independent answers that the answers to a task are worth, on average.
+
+        .. versionadded:: 0.2
     resolved_ : dict
-        What was chosen: ``identify`` and the ``objectives`` of the starts, the ``columns`` read, and with
-        ``model="auto"`` the ``dispersion`` of the answers and the ``trust`` that follows.
+        What was chosen: ``identify`` and the ``objectives`` of the starts, and the ``columns`` read. With
+        ``model="auto"`` also the ``dispersion`` of the answers, the number of ``subtypes`` of a class (1 or 2), the
+        weight of the vote in the probabilities (``retreat``), the strength of the priors in answers
+        (``prior_matrix``, ``prior_accuracy``), and the ``families`` of workers whose answers count once.
 
     Examples
     --------
@@ -151,7 +160,15 @@ class DawidSkene(Aggregator, Iterative):
     }
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, data: Any, y: None = None, *, gold: Any = None, weights: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        data: Any,
+        y: None = None,
+        *,
+        gold: Any = None,
+        weights: ArrayLike | None = None,
+        groups: Mapping[Any, Any] | None = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -167,6 +184,12 @@ class DawidSkene(Aggregator, Iterative):
             of the answers, or by a usual name; the label also ``truth`` or ``gold``.
         weights : array of shape (n_answers,), default None
             How much each answer counts, in the order of a table's rows that have a label.
+        groups : dict, default None
+            The family of a worker, by worker, for workers who may err alike: judges that run the same model, for
+            example. They count together as far as their errors agree. Only for ``model="auto"``, which finds copies
+            of a worker by itself.
+
+            .. versionadded:: 0.2
 
         Returns
         -------
@@ -178,27 +201,61 @@ class DawidSkene(Aggregator, Iterative):
             answers = answers.weighted(weights)
         _check_size(len(answers.workers), len(answers.classes))
         self._gold = None if gold is None else read_gold(gold, answers.columns)
-        problem = self._problem(answers, device=self.device)
-        checkpoint = open_checkpoint(self, *answers.codes, *(self._gold or ()))
-        starts, monitor = self._starts(problem), monitor_of(self, monotone=True, checkpoint=checkpoint)
+        problem = replace(self._problem(answers, device=self.device), groups=self._groups(groups, answers.workers))
+        checkpoint = open_checkpoint(self, *answers.codes, *(self._gold or ()), *_present(problem.groups))
         fitting, resolved = Fitting(self.model, self.smoothing), {"columns": answers.columns}
+        if self.model == "auto" and self.refine is not None:
+            problem, fitting = count_copies_once(problem, fitting)
+        starts = self._starts(problem)
+        monitor = monitor_of(self, monotone=self.model != "auto", checkpoint=checkpoint)
+
+        def trial(name: str) -> Monitor:
+            saved = None if checkpoint is None else checkpoint.run(name)
+            return Monitor(max_iter=self.max_iter, tol=max(self.tol, TRIAL_TOL), saved=saved)
+
         if self.refine is None:
             monitor.skip("not_refined")
             models = {method: unrefined(problem, start, self.smoothing) for method, start in starts.items()}
             best = max(models, key=lambda method: models[method].objective)
-            start, fitted = starts[best], models[best]
+            fitted = models[best]
         else:
-            start = next(iter(starts.values()))
-            if len(starts) > 1 or self.model == "auto":
-                start, fitting, measured = best_start(
-                    problem, fitting, starts, max_iter=self.max_iter, tol=self.tol, checkpoint=checkpoint
-                )
-                resolved |= measured
-            fitted = fitting.run(problem, start.sums, monitor=monitor)
-        self._fitting, self.resolved_ = fitting, resolved | {"identify": start.method}
+            best, sums = next(iter(starts)), next(iter(starts.values())).sums
+            if len(starts) > 1:
+                best, sums, resolved["objectives"] = best_start(problem, fitting, starts, monitors=trial)
+            if self.model == "auto":
+                fitting, sums = decide(problem, fitting, starts[best], monitors=trial)
+            fitted, fitting = fitting.last_run(problem, sums, monitor=monitor)
+        self._fitting, self.resolved_ = fitting, resolved | {"identify": best} | self._decisions(answers, fitting)
         self._set_model(answers, fitted)
         set_fit_report(self, monitor)
         return self
+
+    def _groups(self, groups: Mapping[Any, Any] | None, workers: Any) -> NDArray[np.int64] | None:
+        """Number of the group of each worker, -1 for none."""
+        if groups is None:
+            return None
+        if self.model != "auto":
+            raise InputError(f"groups are for model='auto', not for model={self.model!r}.", "Leave one of them out.")
+        named = pd.Series([groups.get(worker) for worker in workers], dtype=object)
+        strange = [name for name in groups if name not in set(workers.tolist())]
+        if strange:
+            raise InputError(
+                f"groups names {listed(object_array(strange))}, who gave no answer.", "Check the names of the workers."
+            )
+        return pd.factorize(named)[0].astype(np.int64)
+
+    def _decisions(self, answers: Any, fitting: Fitting) -> dict[str, Any]:
+        if fitting.model != "auto" or fitting.families is None:
+            return {}
+        names = [answers.workers[fitting.families == number] for number in np.unique(fitting.families) if number >= 0]
+        return {
+            "dispersion": fitting.dispersion,
+            "subtypes": fitting.n_subtypes,
+            "retreat": fitting.retreat,
+            "prior_matrix": fitting.strength.matrix,
+            "prior_accuracy": fitting.strength.accuracy,
+            "families": [members.tolist() for members in names],
+        }
 
     def _read(self, data: Any) -> Any:
         """Answers in memory, or partitioned."""
@@ -235,6 +292,8 @@ class DawidSkene(Aggregator, Iterative):
         self._set_result(answers, fitted.posteriors)
         self.priors_, self.confusions_ = fitted.priors, fitted.confusions
         self.log_likelihood_ = fitted.log_likelihood
+        worth = self._fitting.independent(len(answers.workers)) * answers.given
+        self.n_effective_ = float(worth.sum() / len(self.tasks_))
 
     def predict_proba(self, data: Any) -> Any:
         """Class probabilities of new tasks answered by known workers, in order of the tasks' appearance.
@@ -259,9 +318,10 @@ class DawidSkene(Aggregator, Iterative):
             answers = read_more_lazy(data, self, new=False)
         else:
             answers = read_more(data, self.classes_, missing=self.missing, workers=self.workers_)
-        logs = self._model.log_priors, self._model.log_confusions
-        power = getattr(self, "temperature_", None)
-        return answers, answers.matrix().map_rows(_predicted, *logs, power, columns=len(logs[0]), dtype=np.float64)
+        power, columns = getattr(self, "temperature_", None), len(self.classes_)
+        return answers, answers.matrix().map_rows(
+            _predicted, power, *self._model.judging, columns=columns, dtype=np.float64
+        )
 
     def partial_fit(self, data: Any, y: None = None) -> Self:
         """Take in more answers, to old or new tasks, by old or new workers, for a fraction of a fit's cost.
@@ -276,10 +336,9 @@ class DawidSkene(Aggregator, Iterative):
         _check_size(len(answers.workers), len(answers.classes))
         problem = self._problem(answers)  # a task of known class may have come in
         part, before = problem.where(touched), self._model.posteriors
-        posteriors = _replaced(problem, touched, before, part.votes)
-        background = self._fitting.background(problem, posteriors, without=touched)
+        background = self._fitting.background(problem, self._model, without=touched)
         monitor = Monitor(max_iter=UPDATE_ITERATIONS, tol=self.tol)
-        local = self._fitting.run(part, part.vote_sums, monitor=monitor, background=background)
+        local = self._fitting.run(part, self._fitting.start(part), monitor=monitor, background=background)
         (posteriors,) = problem.B.keep(_replaced(problem, touched, before, local.posteriors))
         likelihood = log_likelihood(problem.B, local.priors, local.confusions, problem.known)
         self._set_model(answers, replace(local, posteriors=posteriors, log_likelihood=likelihood))
@@ -306,13 +365,27 @@ class DawidSkene(Aggregator, Iterative):
         -------
         DataFrame
             ``worker``; ``answers`` given; ``accuracy``, the probability of a right answer to a new task, with
-            ``accuracy_low`` and ``accuracy_high``, a 90 % interval from the posterior of the confusion
-            matrix (given the labels found: their own doubt is not in it); ``information``, the bits that one answer
-            carries; ``spammer``, 1 if the answers do not depend on the class and 0 if they are always right;
-            ``bias_<class>``, how much more often the worker says the class than it is there.
+            ``accuracy_low`` and ``accuracy_high``, a 90 % interval that knows how sure the labels are;
+            ``information``, the bits that one answer carries; ``spammer``, 1 if the answers do not depend on the class
+            and 0 if they are always right; ``bias_<class>``, how much more often the worker says the class than it is
+            there; ``independence``, what an answer counts beside an independent one, and ``family``, the first of the
+            workers who answer the same, where there are several (both for ``model="auto"``).
         """
         check_is_fitted(self)
-        return worker_table(self.workers_, self.classes_, self._answers.given.astype(float), self._model)
+        doubt = self._answers.matrix().total(doubts, along=(self._model.posteriors,))
+        prior = self._fitting.strength.accuracy if self.model == "auto" else 2 * self.smoothing
+        given = self._answers.given.astype(float)
+        table = worker_table(self.workers_, self.classes_, given, doubt, prior, self._model)
+        worth = self._fitting.independent(len(table))
+        return table.assign(independence=worth, family=self._families(len(table)))
+
+    def _families(self, n_workers: int) -> list[str]:
+        """Name of the first worker of each worker's family, empty for a worker without one."""
+        members = self._fitting.families
+        if members is None:
+            return [""] * n_workers
+        first = {number: str(self.workers_[np.flatnonzero(members == number)[0]]) for number in set(members)}
+        return [first[number] if number >= 0 else "" for number in members] + [""] * (n_workers - len(members))
 
     def next_labels(self, n: int = 10, *, goal: Literal["labels", "identify"] = "labels") -> pd.DataFrame:
         """What to label next.
@@ -344,23 +417,41 @@ class DawidSkene(Aggregator, Iterative):
         answers = self._answers
         if isinstance(answers, LazyAnswers):
             return diagnose_workers(self.workers_, self._model)
-        return diagnose(answers, self._model, kind=self._fitting.model, calibrated=hasattr(self, "temperature_"))
+        return diagnose(
+            answers,
+            self._model,
+            effect=self._dispersion(answers.matrix()),
+            trusting=self.model != "auto",
+            calibrated=hasattr(self, "temperature_"),
+        )
+
+    def _dispersion(self, B: Any) -> float:
+        """Design effect of the answers where it is certain that they are not independent, else 1."""
+        if self.model == "auto":
+            return self._fitting.dispersion if self._fitting.retreat else 1.0
+        found = design_effects(B, self._model.posteriors, self._model.confusions, np.ones(len(self.workers_)))
+        return found.overall if found.certain else 1.0
 
     def calibrate(self) -> Self:
         """Make ``probas_`` less sure where they are too sure, without any truth; labels stay the same.
 
         The power they are raised to, ``temperature_``, is the smaller of two: what predicts left-out answers
-        best from the others' answers, and what the dependence of answers to one task calls for.
+        best from the others' answers, and what the dependence of answers to one task calls for. It is 1 for
+        ``model="auto"`` where that has found dependence: its probabilities lean on the vote already.
         """
         B = self._in_memory("calibrate()").matrix()
-        allowed = 1 / (max(dispersion(B, self._model), 1.0) * self._fitting.trust)
-        self.temperature_ = min(temperature(B.data, self._model), allowed, 1.0)
+        effect, trusting = self._dispersion(B), not self._fitting.retreat
+        self.temperature_ = min(temperature(B.data, self._model), 1 / effect, 1.0) if trusting else 1.0
         self._set_probas(tempered(self._model.posteriors, self.temperature_))
         return self
 
 
-def _predicted(rows: Any, log_priors: Any, log_confusions: Any, power: float | None) -> Any:
-    posteriors = posteriors_of(rows, None, log_priors, log_confusions)
+def _present(groups: Any) -> tuple[Any, ...]:
+    return () if groups is None else (groups,)
+
+
+def _predicted(rows: Any, power: float | None, *judging: Any) -> Any:
+    posteriors = judged(rows, None, *judging)
     return posteriors if power is None else tempered(posteriors, power)
 
 

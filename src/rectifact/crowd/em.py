@@ -56,12 +56,18 @@ class CrowdModel:
         Under these parameters.
     counts : array of shape (n_workers, n_classes observed, n_classes true)
         Expected answers and pseudo-counts from which ``confusions`` was made.
-    log_priors, log_confusions : array
-        What an answer adds to the log-odds of the classes, to judge new tasks.
+    log_priors : array of shape (n_states,)
+        Of the states that a task may be in: the classes, or the subtypes of each class, side by side.
+    log_confusions : array of shape (n_workers, n_classes, n_states)
+        What an answer adds to the log-odds of the states, to judge new tasks.
     log_likelihood : float
         Of all answers, in nats.
     objective : float
         What the algorithm maximised, to compare runs from different starts.
+    vote_weights : array of shape (n_workers,) or None
+        What an answer counts in the vote; None if all count the same.
+    retreat : float
+        The share of the vote in the posteriors, see :func:`retreated`.
     """
 
     priors: Floats
@@ -72,6 +78,13 @@ class CrowdModel:
     log_confusions: Floats
     log_likelihood: float
     objective: float
+    vote_weights: Floats | None = None
+    retreat: float = 0.0
+
+    @property
+    def judging(self) -> tuple[Any, ...]:
+        """What :func:`judged` needs to know to judge tasks."""
+        return self.log_priors, self.log_confusions, self.vote_weights, self.retreat
 
     def on_host(self) -> "CrowdModel":
         """The same model in numpy arrays of double precision."""
@@ -108,7 +121,7 @@ def em(
     smoothing: float,
     monitor: Monitor,
     known: Any = None,
-    confusions_from: Callable[[Any, float], Any] | None = None,
+    form: "Form | None" = None,
     background: Sums = NOTHING,
 ) -> CrowdModel:
     """EM for the Dawid-Skene model.
@@ -120,14 +133,14 @@ def em(
     start : Sums
         Expected answers and tasks to start from, such as :func:`expected_sums` of the vote shares.
     smoothing : float
-        Pseudo-count added to each cell of each confusion matrix.
+        Pseudo-answers for each parameter: in each cell of a full matrix; right and wrong for one coin.
     monitor : Monitor
-        Its loss is minus the penalised objective, log-likelihood + smoothing * sum of log confusions, which
-        cannot rise; the bare likelihood can, with smoothing.
+        Its loss is minus the penalised objective, the log-likelihood plus ``smoothing`` times the log-probability of
+        one pseudo-answer each, which cannot rise; the bare likelihood can, with smoothing.
     known : array of shape (n_tasks,), default None
         The class of a task where it is certain, -1 elsewhere.
-    confusions_from : callable, default :func:`confusions_of`
-        The M-step of the confusion matrices; the other one is :func:`one_coin_of`.
+    form : Form, default FULL
+        How many parameters a worker has: a confusion matrix, or one coin (``ONE_COIN``).
     background : Sums, default nothing
         Of other tasks, which stay as they are.
 
@@ -142,13 +155,13 @@ def em(
            [1., 0.],
            [0., 1.]])
     """
-    confusions_from = confusions_from or confusions_of
+    form = form or FULL
     sums = monitor.resume(start)
     for _ in monitor:
         counts, classes = background.counts + sums.counts, background.classes + sums.classes
-        priors, confusions = classes / classes.sum(), confusions_from(counts, smoothing)
+        priors, confusions = classes / classes.sum(), form.confusions_of(counts, smoothing)
         posteriors, sums, likelihood = e_step(B, priors, confusions, known)
-        penalty = smoothing * namespace(confusions).log(confusions).sum() if smoothing else 0.0
+        penalty = smoothing * form.log_pseudo_answers(confusions) if smoothing else 0.0
         monitor.record(lambda: -(likelihood + penalty), state=lambda: sums)
     return model_from(priors, confusions, posteriors, counts + smoothing, likelihood, likelihood + penalty)
 
@@ -159,7 +172,7 @@ def e_step(B: Operand, priors: Floats, confusions: Floats, known: Any = None) ->
 
 
 def log_e_step(B: Operand, log_priors: Floats, log_confusions: Floats, known: Any = None) -> tuple[Any, Sums, Any]:
-    """:func:`e_step` on logarithms, which need not be those of normalised probabilities."""
+    """:func:`e_step` by state, on logarithms, which need not be those of normalised probabilities."""
     posteriors, (counts, classes, likelihood) = B.sweep(
         _judge, log_priors, log_confusions, along=(known,), columns=len(log_priors), dtype=np.float64, keep=False
     )
@@ -178,34 +191,63 @@ def _logs(priors: Floats, confusions: Floats) -> tuple[Any, Any]:
 
 
 def posteriors_of(rows: Any, known: Any, log_priors: Any, log_confusions: Any) -> Any:
-    """Posterior of the class of each task in some rows of the answers."""
-    return _judged(rows, known, log_priors, log_confusions)[0]
+    """Posterior of the state of each task in some rows of the answers."""
+    return _evidence_of(rows, known, log_priors, log_confusions)[0]
+
+
+def judged(
+    rows: Any, known: Any, log_priors: Any, log_confusions: Any, vote_weights: Floats | None, retreat: float
+) -> Any:
+    """Posterior of the class of each task in some rows of the answers, as far as they are trusted."""
+    n_classes = log_confusions.shape[1]
+    posteriors = by_class(posteriors_of(rows, known, log_priors, log_confusions), n_classes)
+    if not retreat:
+        return posteriors
+    weights = np.ones(len(log_confusions)) if vote_weights is None else vote_weights
+    return retreated(posteriors, rows @ np.kron(weights[:, None], np.eye(n_classes)), known, retreat)
+
+
+def retreated(posteriors: Floats, votes: Floats, known: Any, retreat: float) -> Floats:
+    """Posteriors mixed with the shares of the votes, one vote for all classes together added; known classes stay.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> retreated(np.array([[0.9, 0.1]]), np.array([[1.5, 1.5]]), None, 0.5)
+    array([[0.7, 0.3]])
+    """
+    shares = (votes + 1 / votes.shape[1]) / (votes.sum(axis=1, keepdims=True) + 1)
+    mixed = (1 - retreat) * posteriors + retreat * shares
+    return mixed if known is None else np.where((known >= 0)[:, None], posteriors, mixed)
+
+
+def by_class(states: Any, n_classes: int) -> Any:
+    """Sums over the subtypes of each class, in the last axis."""
+    if states.shape[-1] == n_classes:
+        return states
+    return states.reshape(*states.shape[:-1], n_classes, -1).sum(axis=-1)
 
 
 def _evidence(rows: Any, known: Any, log_priors: Any, log_confusions: Any) -> Any:
-    return _judged(rows, known, log_priors, log_confusions)[1]
+    return _evidence_of(rows, known, log_priors, log_confusions)[1]
 
 
 def _judge(rows: Any, known: Any, log_priors: Any, log_confusions: Any) -> tuple[Any, ...]:
-    posteriors, likelihood = _judged(rows, known, log_priors, log_confusions)
-    return posteriors, *expected_sums(rows, posteriors), likelihood
+    posteriors, likelihood = _evidence_of(rows, known, log_priors, log_confusions)
+    return posteriors, *expected_sums(rows, posteriors, log_confusions.shape[1]), likelihood
 
 
-def _judged(rows: Any, known: Any, log_priors: Any, log_confusions: Any) -> tuple[Any, Any]:
-    cells = log_confusions.reshape(-1, len(log_priors))
-    return kernels.crowd_posteriors(rows.indptr, rows.indices, rows.data, log_priors, cells, known)
+def _evidence_of(rows: Any, known: Any, log_priors: Any, log_confusions: Any) -> tuple[Any, Any]:
+    n_states = len(log_priors)
+    cells, n_subtypes = log_confusions.reshape(-1, n_states), n_states // log_confusions.shape[1]
+    return kernels.crowd_posteriors(rows.indptr, rows.indices, rows.data, log_priors, cells, known, n_subtypes)
 
 
-def expected_sums(rows: Any, posteriors: Any) -> Sums:
-    """Expected answers and tasks in some rows of the answers."""
-    return Sums(expected_counts(rows, posteriors), kernels.column_sums(posteriors))
-
-
-def expected_counts(rows: Any, posteriors: Any) -> Any:
-    """Expected answers k of worker m where c is true, of shape (n_workers, n_classes, n_classes)."""
-    n_classes = posteriors.shape[1]
+def expected_sums(rows: Any, posteriors: Any, n_classes: int | None = None) -> Sums:
+    """Expected answers and tasks in some rows of the answers; posteriors of states need the number of classes."""
     counts = kernels.crowd_counts(rows.indptr, rows.indices, rows.data, posteriors, rows.shape[1])
-    return counts.reshape(-1, n_classes, n_classes)
+    n_states = posteriors.shape[1]
+    return Sums(counts.reshape(-1, n_classes or n_states, n_states), kernels.column_sums(posteriors))
 
 
 def model_from(
@@ -226,13 +268,47 @@ def confusions_of(counts: Floats, smoothing: float) -> Floats:
 
 
 def one_coin_of(counts: Floats, smoothing: float) -> Floats:
-    """Confusion matrices with one parameter per worker: right with probability p, else any wrong class alike."""
+    """Confusion matrices with one parameter per worker: right with probability p, else any wrong class alike.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one_coin_of(np.array([[[7.0, 1.0], [1.0, 1.0]]]), 1)  # (8 + 1) of (10 + 2) are right
+    array([[[0.75, 0.25],
+            [0.25, 0.75]]])
+    """
     xp = namespace(counts)
     n_classes = counts.shape[1]
-    smoothed = counts + smoothing
-    total = xp.sum(smoothed, axis=(1, 2))
+    total = xp.sum(counts, axis=(1, 2)) + 2 * smoothing
     one = xp.ones_like(total)
-    right = xp.where(total > 0, xp.linalg.trace(smoothed) / xp.where(total > 0, total, one), one / n_classes)
-    wrong = (1 - right) / (n_classes - 1)
-    diagonal = xp.eye(n_classes, dtype=counts.dtype, device=device(counts)) > 0
-    return xp.where(diagonal, right[:, None, None], wrong[:, None, None])
+    right = (xp.linalg.trace(counts) + smoothing) / xp.where(total > 0, total, one)
+    return coins(xp.where(total > 0, right, one / n_classes), n_classes)
+
+
+def coins(right: Any, n_classes: int) -> Any:
+    """Confusion matrices of workers who are right with some probability, and else choose any wrong class alike."""
+    xp = namespace(right)
+    diagonal = xp.eye(n_classes, dtype=right.dtype, device=device(right)) > 0
+    return xp.where(diagonal, right[:, None, None], ((1 - right) / (n_classes - 1))[:, None, None])
+
+
+def _log_cells(confusions: Any) -> Any:
+    return namespace(confusions).log(confusions).sum()
+
+
+def _log_sides(confusions: Any) -> Any:
+    """One answer that is right and one that is wrong, whichever."""
+    xp = namespace(confusions)
+    right = confusions[:, 0, 0]
+    return (xp.log(right) + xp.log(1 - right)).sum()
+
+
+class Form(NamedTuple):
+    """An M-step of the confusion matrices, and the log-probability of the pseudo-answers that it adds."""
+
+    confusions_of: Callable[[Any, float], Any]
+    log_pseudo_answers: Callable[[Any], Any]
+
+
+FULL = Form(confusions_of, _log_cells)
+ONE_COIN = Form(one_coin_of, _log_sides)

@@ -1,33 +1,57 @@
-"""Chooses between starts and runs the fit: tries each start, and follows the one with the best objective.
+"""Fits from several starts, and decides how far the answers can be trusted.
 
-With ``model="auto"``, the trials also measure how far answers to one task are independent, which sets how much to trust
-them. The loops themselves are in ``variational`` (the default) and ``em``.
+The loops themselves are in ``pooled`` (the default) and ``em``. The default fit goes through stages: trials of the
+starts, where workers who copy each other count once; the design effect of the answers. Where that rules
+out independent answers, classes get subtypes, each worker's answers count by their own design effect, and the
+posteriors lean on the vote.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand
+from rectifact.core.sparse import with_entries
+from rectifact.crowd.dependence import design_effects, find_families
 from rectifact.crowd.device import answers_on, tensor
 from rectifact.crowd.em import (
+    FULL,
     NOTHING,
+    ONE_COIN,
     CrowdModel,
     Floats,
     Sums,
     e_step,
     em,
     expected_sums,
+    judged,
     model_from,
-    one_coin_of,
+    posteriors_of,
+    vote_shares,
 )
+from rectifact.crowd.pooled import FIRST_STRENGTH, PooledFit, Strength, pooled_em, subtypes_of
 from rectifact.crowd.starts import Start
-from rectifact.crowd.variational import dispersion, trust_in_answers, variational
-from rectifact.io.checkpoint import Checkpoint
 
 TRIAL_TOL = 3e-4
 """Accuracy at which it is clear where a start leads."""
+
+CLEARLY = 0.005
+"""By which share of the objective another start must be better than the vote, for the default model."""
+
+SUBTYPES = 2
+"""Of a class, where answers are not independent: typical tasks, and others."""
+
+SUBTYPE_TRIAL = 20
+"""Iterations after which the design effects with subtypes are measured."""
+
+EARLY_RETREAT = 2.5, 0.65
+"""The weight of the vote is the share of the variance that independent answers would not have. Up to the second number,
+it is as many times as large."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +68,24 @@ class Problem:
         The class of a task where it is certain, -1 elsewhere.
     device : str
         Where fits run: ``"cpu"``, or a CUDA device as torch names it.
+    groups : array of shape (n_workers,) or None
+        Number of the group of workers that a worker is in, -1 for none.
     """
 
     B: Operand
     votes: Any
     known: Any = None
     device: str = "cpu"
+    groups: NDArray[np.int64] | None = None
+
+    @property
+    def n_workers(self) -> int:
+        """Number of workers."""
+        return self.B.shape[1] // self.votes.shape[1]
 
     def sums(self, posteriors: Any) -> Sums:
-        """Expected answers and tasks."""
-        return Sums(*self.B.total(expected_sums, along=(posteriors,)))
+        """Expected answers and tasks, by state."""
+        return Sums(*self.B.total(expected_sums, self.votes.shape[1], along=(posteriors,)))
 
     @cached_property
     def vote_sums(self) -> Sums:
@@ -61,16 +93,28 @@ class Problem:
         return self.sums(self.votes)
 
     @cached_property
-    def placed(self) -> tuple[Operand, Sums, Any]:
-        """Answers, sums of the votes and known classes where the fit runs; they are copied to a device once."""
+    def placed(self) -> tuple[Operand, Any]:
+        """Answers and known classes where the fit runs; they are copied to a device once."""
         if self.device == "cpu":
-            return self.B, self.vote_sums, self.known
-        known = None if self.known is None else tensor(self.known, self.device)
-        return answers_on(self.B, self.device), self.place(self.vote_sums), known
+            return self.B, self.known
+        return answers_on(self.B, self.device), None if self.known is None else tensor(self.known, self.device)
 
     def place(self, sums: Sums) -> Sums:
         """Sums where the fit runs."""
         return sums if self.device == "cpu" else Sums(*(tensor(part, self.device) for part in sums))
+
+    def recounted(self, vote_weights: Floats) -> "Problem":
+        """The same problem where the votes of some workers count less."""
+        columns = self.votes.shape[1]
+        shares = self.B.map_rows(_shares, vote_weights, along=(self.known,), columns=columns, dtype=np.float64)
+        return replace(self, votes=shares)
+
+    def unweighted(self, fitted: PooledFit) -> Any:
+        """Posteriors of the states if all answers weighed the same: weights do not change how answers vary."""
+        if not self.B.total(_n_weights):
+            return fitted.posteriors
+        logs = fitted.model.log_priors, fitted.model.log_confusions
+        return self.B.map_rows(_unweighted, *logs, along=(self.known,), columns=len(logs[0]), dtype=np.float64)
 
     def where(self, tasks: Any) -> "Problem":
         """The part of the problem that concerns the tasks where a tall array is true."""
@@ -79,76 +123,208 @@ class Problem:
 
 @dataclass(frozen=True)
 class Fitting:
-    """Which ``model`` is fitted ("full", "one-coin", "auto"), its smoothing, and the trust in answers of "auto"."""
+    """Which model is fitted, and what was decided on the way.
+
+    Attributes
+    ----------
+    model : {"full", "one-coin", "auto"}
+    smoothing : float
+        Of the first two.
+    strength : Strength
+        Of the priors of "auto", as all further attributes.
+    vote_weights : array of shape (n_workers,) or None
+        What an answer counts in the vote: less than 1 for copies of other workers.
+    weights : array of shape (n_workers,) or None
+        What an answer counts as evidence.
+    independence : array of shape (n_workers,) or None
+        What an answer is worth beside an independent one.
+    families : array of shape (n_workers,) or None
+        Number of the family of workers who err alike, -1 for none.
+    n_subtypes : int
+    dispersion : float
+        Design effect of the answers.
+    retreat : float
+        Weight of the vote in the posteriors.
+    """
 
     model: str
     smoothing: float
-    trust: float = 1.0
+    strength: Strength = FIRST_STRENGTH
+    vote_weights: Floats | None = None
+    weights: Floats | None = None
+    independence: Floats | None = None
+    families: NDArray[np.int64] | None = None
+    n_subtypes: int = 1
+    dispersion: float = 1.0
+    retreat: float = 0.0
 
     def run(self, problem: Problem, start: Sums, *, monitor: Monitor, background: Sums = NOTHING) -> CrowdModel:
-        """Fit from the sums ``start``."""
-        B, votes, known = problem.placed
-        common: dict[str, Any] = {"monitor": monitor, "known": known, "background": background}
+        """Fit from the sums ``start``, with what was decided."""
         if self.model == "auto":
-            fitted = variational(B, problem.place(start), votes, trust=self.trust, **common)
-        else:
-            form = one_coin_of if self.model == "one-coin" else None
-            fitted = em(B, problem.place(start), smoothing=self.smoothing, confusions_from=form, **common)
+            return self._trusted(problem, self.pooled(problem, start, monitor=monitor, background=background).model)
+        B, known = problem.placed
+        form = ONE_COIN if self.model == "one-coin" else FULL
+        options: dict[str, Any] = {"monitor": monitor, "known": known, "background": background}
+        fitted = em(B, problem.place(start), smoothing=self.smoothing, form=form, **options)
         return fitted if problem.device == "cpu" else fitted.on_host()
 
-    def background(self, problem: Problem, posteriors: Any, without: Any) -> Sums:
-        """What all tasks but those ``without`` say about the parameters, in the proportions of the fit."""
-        counts, classes = problem.B.total(_seen, self.trust, along=(posteriors, problem.votes, without))
-        return Sums(self.trust * counts, classes)
+    def last_run(self, problem: Problem, start: Sums, *, monitor: Monitor) -> tuple[CrowdModel, "Fitting"]:
+        """The fit that counts, and all that was decided in the end."""
+        if self.model != "auto":
+            return self.run(problem, start, monitor=monitor), self
+        fitted = self.pooled(problem, start, monitor=monitor, learn=True)
+        return self._trusted(problem, fitted.model), replace(self, strength=fitted.strength)
+
+    def pooled(
+        self, problem: Problem, start: Sums, *, monitor: Monitor, background: Sums = NOTHING, learn: bool = False
+    ) -> PooledFit:
+        """The default fit from the sums ``start``, with what was decided so far."""
+        B, known = problem.placed
+        fitted = pooled_em(
+            B,
+            problem.place(start),
+            monitor=monitor,
+            weights=self.counted(problem.n_workers),
+            strength=self.strength,
+            learn=learn,
+            known=known,
+            background=background,
+        )
+        return fitted if problem.device == "cpu" else fitted.on_host()
+
+    def counted(self, n_workers: int) -> Floats:
+        """What an answer of each worker counts as evidence."""
+        return _for_all(self.weights, n_workers)
+
+    def independent(self, n_workers: int) -> Floats:
+        """What an answer of each worker is worth beside an independent one."""
+        return _for_all(self.independence, n_workers)
+
+    def _trusted(self, problem: Problem, model: CrowdModel) -> CrowdModel:
+        """The same model with posteriors that lean on the vote."""
+        if not self.retreat or self.vote_weights is None:
+            return model
+        weights = np.ones(problem.n_workers)
+        weights[: len(self.vote_weights)] = self.vote_weights
+        model = replace(model, vote_weights=weights, retreat=self.retreat)
+        columns = problem.votes.shape[1]
+        posteriors = problem.B.map_rows(
+            judged, *model.judging, along=(problem.known,), columns=columns, dtype=np.float64
+        )
+        return replace(model, posteriors=problem.B.keep(posteriors)[0])
+
+    def background(self, problem: Problem, model: CrowdModel, without: Any) -> Sums:
+        """What all tasks but those ``without`` say about the parameters, under a model fitted before."""
+        missing = problem.n_workers - len(model.log_confusions)
+        log_confusions = np.pad(model.log_confusions, ((0, missing), (0, 0), (0, 0)))
+        counts, classes = problem.B.total(_others, model.log_priors, log_confusions, along=(problem.known, without))
+        weights = self.counted(problem.n_workers) if self.model == "auto" else np.ones(problem.n_workers)
+        return Sums(weights[:, None, None] * counts, classes)
+
+    def start(self, problem: Problem) -> Sums:
+        """Expected answers and tasks under the votes, by state."""
+        return problem.sums(_states(problem, problem.votes, self.n_subtypes))
 
 
-def _seen(rows: Any, posteriors: Floats, votes: Floats, without: Any, trust: float) -> Sums:
-    seen = trust * posteriors + (1 - trust) * votes
-    seen[without] = 0
-    return expected_sums(rows, seen)
+def _for_all(values: Floats | None, n_workers: int) -> Floats:
+    """Workers who have come in since the fit are like the others on average."""
+    known = np.ones(0) if values is None else values
+    return np.concatenate([known, np.full(n_workers - len(known), known.mean() if len(known) else 1.0)])
+
+
+def _shares(rows: Any, known: Any, vote_weights: Floats) -> Floats:
+    return vote_shares(rows @ np.kron(vote_weights[:, None], np.eye(rows.shape[1] // len(vote_weights))), known)
+
+
+def _n_weights(rows: Any) -> int:
+    return int((rows.data != 1).sum())
+
+
+def _unweighted(rows: Any, known: Any, *logs: Floats) -> Any:
+    return posteriors_of(with_entries(rows, (rows.data != 0).astype(rows.dtype)), known, *logs)
+
+
+def _others(rows: Any, known: Any, without: Any, log_priors: Floats, log_confusions: Floats) -> Sums:
+    posteriors = posteriors_of(rows, known, log_priors, log_confusions)
+    posteriors[without] = 0
+    return expected_sums(rows, posteriors, log_confusions.shape[1])
+
+
+def _states(problem: Problem, posteriors: Any, n_subtypes: int) -> Any:
+    if n_subtypes == 1:
+        return posteriors
+    columns = n_subtypes * problem.votes.shape[1]
+    along = posteriors, problem.votes
+    return problem.B.map_rows(_with_subtypes, n_subtypes, along=along, columns=columns, dtype=np.float64)
+
+
+def _with_subtypes(rows: Any, posteriors: Floats, votes: Floats, n_subtypes: int) -> Floats:
+    return subtypes_of(posteriors, votes, n_subtypes)
+
+
+Monitors = Callable[[str], Monitor]
+"""A new monitor for each stage of a fit, by its name."""
 
 
 def best_start(
-    problem: Problem,
-    fitting: Fitting,
-    starts: dict[str, Start],
-    *,
-    max_iter: int,
-    tol: float,
-    checkpoint: Checkpoint | None = None,
-) -> tuple[Start, Fitting, dict[str, Any]]:
-    """The start whose trial has the highest objective, moved on to where the trial ended.
-
-    Returns
-    -------
-    start : Start
-    fitting : Fitting
-        With the trust that the answers deserve.
-    resolved : dict
-        What was measured on the way.
-    """
-
-    def trials(kind: str) -> dict[str, CrowdModel]:
-        found = {}
-        for name, start in starts.items():
-            saved = None if checkpoint is None else checkpoint.run(f"{kind} {name}")
-            monitor = Monitor(max_iter=max_iter, tol=max(tol, TRIAL_TOL), monotone=True, saved=saved)
-            found[name] = fitting.run(problem, start.sums, monitor=monitor)
-        return found
-
-    tried = trials("trial")
-    resolved: dict[str, Any] = {}
-    if fitting.model == "auto":
-        # Of all trials the one that finds the answers least independent is believed: another may have bent its
-        # classes until they looked so.
-        effect = max(dispersion(problem.B, trial) for trial in tried.values())
-        fitting = replace(fitting, trust=trust_in_answers(effect))
-        resolved = {"dispersion": effect, "trust": fitting.trust}
-        if fitting.trust < 1:
-            tried = trials("second trial")
+    problem: Problem, fitting: Fitting, starts: dict[str, Start], *, monitors: Monitors
+) -> tuple[str, Sums, dict[str, float]]:
+    """The start whose trial has the highest objective; the sums where it ended, and the objectives of all."""
+    tried: dict[str, CrowdModel] = {}
+    for name, start in starts.items():
+        tried[name] = fitting.run(problem, start.sums, monitor=monitors(f"trial {name}"))
     best = max(tried, key=lambda name: tried[name].objective)
-    resolved["objectives"] = {name: trial.objective for name, trial in tried.items()}
-    return replace(starts[best], sums=problem.sums(tried[best].posteriors)), fitting, resolved
+    vote = tried.get("majority")
+    if fitting.model == "auto" and vote is not None:  # the vote knows best which class is which
+        gain = tried[best].objective - vote.objective
+        best = best if gain > CLEARLY * abs(vote.objective) else "majority"
+    return best, problem.sums(tried[best].posteriors), {name: trial.objective for name, trial in tried.items()}
+
+
+def count_copies_once(problem: Problem, fitting: Fitting) -> tuple[Problem, Fitting]:
+    """Find families of workers who answer the same, and let their votes count for less."""
+    families = find_families(problem.B, problem.votes, problem.vote_sums, problem.groups)
+    counted = families.vote_weights
+    if (counted < 1).any():
+        problem = problem.recounted(counted)
+    return problem, replace(
+        fitting, vote_weights=counted, weights=counted, independence=counted, families=families.members
+    )
+
+
+def decide(problem: Problem, fitting: Fitting, start: Start, *, monitors: Monitors) -> tuple[Fitting, Sums]:
+    """How far the answers can be trusted, and the sums to start the last fit of the model "auto" from."""
+    counted = fitting.counted(problem.n_workers)
+    fitted = fitting.pooled(problem, problem.sums(_begun(problem, start)), monitor=monitors("priors"), learn=True)
+    effects = design_effects(problem.B, problem.unweighted(fitted), fitted.confusions, counted, fitting.families)
+    fitting = replace(fitting, dispersion=effects.overall, strength=fitted.strength)
+    if not effects.certain:
+        return fitting, problem.sums(fitted.posteriors)
+    fitting = replace(fitting, independence=counted / effects.workers, strength=FIRST_STRENGTH, n_subtypes=SUBTYPES)
+    begun = problem.sums(_states(problem, _begun(problem, start), SUBTYPES))
+    trial = monitors("subtypes")
+    trial.max_iter = min(trial.max_iter, SUBTYPE_TRIAL)
+    fitted = fitting.pooled(problem, begun, monitor=trial)
+    seen = problem.unweighted(fitted)
+    each = design_effects(problem.B, seen, fitted.confusions, counted, fitting.families).workers
+    return replace(fitting, weights=counted / each, retreat=_retreat(effects.overall)), begun
+
+
+def _retreat(effect: float) -> float:
+    """Weight of the vote, given the design effect of the answers."""
+    (times, most), share = EARLY_RETREAT, 1 - 1 / effect
+    return max(min(times * share, most), share)
+
+
+def _begun(problem: Problem, start: Start) -> Any:
+    """Posteriors of the classes to start from."""
+    if start.method == "majority":
+        return problem.votes
+    with np.errstate(divide="ignore"):
+        logs = np.log(start.priors), np.log(start.confusions)
+    return problem.B.map_rows(
+        posteriors_of, *logs, along=(problem.known,), columns=problem.votes.shape[1], dtype=np.float64
+    )
 
 
 def unrefined(problem: Problem, start: Start, smoothing: float) -> CrowdModel:

@@ -38,11 +38,17 @@ def column_sums(P: Array) -> Array:
 
 
 def crowd_posteriors(
-    indptr: Array, cells: Array, weights: Array, log_priors: Array, log_confusions: Array, known: Array | None
+    indptr: Array,
+    cells: Array,
+    weights: Array,
+    log_priors: Array,
+    log_confusions: Array,
+    known: Array | None,
+    n_subtypes: int = 1,
 ) -> tuple[Array, Array]:
     """E-step of Dawid-Skene; see :func:`rectifact.kernels.reference.crowd_posteriors`."""
     form = _crowd_form(log_confusions)
-    return form.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known)
+    return form.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known, n_subtypes)
 
 
 def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, n_cells: int) -> Array:

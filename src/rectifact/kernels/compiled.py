@@ -86,14 +86,20 @@ def column_sums(P: Array) -> Array:
 
 
 def crowd_posteriors(
-    indptr: Array, cells: Array, weights: Array, log_priors: Array, log_confusions: Array, known: Array | None
+    indptr: Array,
+    cells: Array,
+    weights: Array,
+    log_priors: Array,
+    log_confusions: Array,
+    known: Array | None,
+    n_subtypes: int = 1,
 ) -> tuple[Array, float]:
     """As in ``reference``; with one thread the loop is plain, as in ``hals_sweep``."""
     form = _parallel_posteriors if get_num_threads() > 1 else _plain_posteriors
     posteriors = np.empty((len(indptr) - 1, len(log_priors)))
     known = np.empty(0, dtype=np.int64) if known is None else known
     logs = _fixed(log_priors), np.ascontiguousarray(log_confusions)
-    return posteriors, form(indptr, cells, weights, *logs, known, posteriors)
+    return posteriors, form(indptr, cells, weights, *logs, known, n_subtypes, posteriors)
 
 
 def _fixed(values: Array) -> Any:
@@ -108,6 +114,7 @@ def _posteriors(
     log_priors: Any,
     log_confusions: Array,
     known: Array,
+    n_subtypes: int,
     posteriors: Array,
 ) -> float:
     """Tile by tile: gather, exp, normalise."""
@@ -135,9 +142,13 @@ def _posteriors(
                         odds[base + c] = log_priors[c]
                         top = max(top, log_priors[c])
                 if len(known) and known[i] >= 0:
-                    top = odds[base + known[i]]
+                    own, top = known[i] * n_subtypes, -np.inf
                     for c in range(n_classes):
-                        odds[base + c] = top if c == known[i] else -np.inf
+                        odds[base + c] = odds[base + c] if own <= c < own + n_subtypes else -np.inf
+                        top = max(top, odds[base + c])
+                    if top == -np.inf:  # the answers say that it cannot be: the known class counts
+                        evidence[part] += top
+                        odds[base + own : base + own + n_subtypes] = top = 0.0
                 for c in range(n_classes):
                     odds[base + c] -= top
                 evidence[part] += top

@@ -27,6 +27,7 @@ def _posterior_kernel(
     n_tasks,
     WEIGHT_STRIDE: tl.constexpr,
     KNOWN: tl.constexpr,
+    SUBTYPES: tl.constexpr,
     K: tl.constexpr,
     KP: tl.constexpr,
     TASKS: tl.constexpr,
@@ -53,15 +54,21 @@ def _posterior_kernel(
     impossible = top == -float("inf")  # nothing is possible: as if there were no answers
     joint = tl.where(impossible[:, None], priors[None, :], joint)
     top = tl.where(impossible, tl.max(priors, axis=0), top)
+    lost = tl.zeros((TASKS,), tl.float32)
+    if KNOWN:
+        true = tl.load(known + tasks, mask=mine, other=-1)
+        certain = (true >= 0)[:, None]
+        own = (classes // SUBTYPES)[None, :] == true[:, None]
+        joint = tl.where(certain & (own == 0), -float("inf"), joint)
+        top = tl.max(joint, axis=1)
+        ruled_out = top == -float("inf")  # the answers say that it cannot be: the known class counts
+        lost = tl.where(ruled_out, -float("inf"), 0.0)
+        joint = tl.where(ruled_out[:, None] & own, 0.0, joint)
+        top = tl.where(ruled_out, 0.0, top)
     odds = tl.exp(joint - top[:, None])
     total = tl.sum(odds, axis=1)
     q = odds / total[:, None]
-    seen = top + tl.log(total)
-    if KNOWN:
-        true = tl.load(known + tasks, mask=mine, other=-1)
-        certain = classes[None, :] == true[:, None]
-        q = tl.where((true >= 0)[:, None], tl.where(certain, 1.0, 0.0), q)
-        seen = tl.where(true >= 0, tl.sum(tl.where(certain, joint, 0.0), axis=1), seen)
+    seen = top + tl.log(total) + lost
     tl.store(posteriors + tasks[:, None] * K + classes[None, :], q, mask=mine[:, None] & real[None, :])
     tl.store(evidence + tile, tl.sum(tl.where(mine, seen, 0.0), axis=0))
 
@@ -96,7 +103,7 @@ def _count_kernel(
 
 
 def crowd_posteriors(
-    indptr: Any, cells: Any, weights: Any, log_priors: Any, log_confusions: Any, known: Any
+    indptr: Any, cells: Any, weights: Any, log_priors: Any, log_confusions: Any, known: Any, n_subtypes: int = 1
 ) -> tuple[Any, Any]:
     """As in ``reference``, on tensors. The evidence stays on the device.
 
@@ -112,6 +119,7 @@ def crowd_posteriors(
             *(indptr, cells, weights, *logs, known, posteriors, evidence, n_tasks),
             WEIGHT_STRIDE=weights.stride(0),
             KNOWN=known is not None,
+            SUBTYPES=n_subtypes,
             K=n_classes,
             KP=triton.next_power_of_2(n_classes),
             TASKS=TASKS,

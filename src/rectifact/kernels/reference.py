@@ -42,38 +42,51 @@ def column_sums(P: Array) -> Array:
 
 
 def crowd_posteriors(
-    indptr: Array, cells: Array, weights: Array, log_priors: Array, log_confusions: Array, known: Array | None
+    indptr: Array,
+    cells: Array,
+    weights: Array,
+    log_priors: Array,
+    log_confusions: Array,
+    known: Array | None,
+    n_subtypes: int = 1,
 ) -> tuple[Array, Any]:
     """E-step of Dawid-Skene.
+
+    A class may have several subtypes, each with a prior and a column of its own, side by side: they are ``n_states``
+    in all, as many as classes where there is one subtype.
 
     Parameters
     ----------
     indptr, cells, weights : arrays
         The answers by task, as parts of a CSR matrix; a cell is ``worker * n_classes + label``.
-    log_priors : array of shape (n_classes,)
-    log_confusions : array of shape (n_workers * n_classes, n_classes)
+    log_priors : array of shape (n_states,)
+    log_confusions : array of shape (n_workers * n_classes, n_states)
         -inf where an answer is impossible.
     known : array of shape (n_tasks,) or None
         The class of a task where it is known, -1 elsewhere.
+    n_subtypes : int, default 1
+        Of each class.
 
     Returns
     -------
-    posteriors : array of shape (n_tasks, n_classes)
+    posteriors : array of shape (n_tasks, n_states)
     evidence : float
         Log-likelihood of the answers and the known classes.
     """
     B = sp.csr_array((weights, cells, indptr), shape=(len(indptr) - 1, len(log_confusions)))
     joint = log_priors + B @ log_confusions
     joint[np.isneginf(joint).all(axis=1)] = log_priors  # nothing is possible: as if there were no answers
+    evidence = np.zeros(len(joint))
+    if known is not None:
+        certain = np.flatnonzero(known >= 0)
+        own = np.arange(len(log_priors)) // n_subtypes == known[certain, None]
+        ruled_out = np.isneginf(np.where(own, joint[certain], -np.inf).max(axis=1))
+        evidence[certain[ruled_out]] = -np.inf  # the answers say that it cannot be: the known class counts
+        joint[certain] = np.where(own, np.where(ruled_out[:, None], 0.0, joint[certain]), -np.inf)
     top = joint.max(axis=1, keepdims=True)
     odds = np.exp(joint - top)
     total = odds.sum(axis=1, keepdims=True)
-    posteriors, evidence = odds / total, (top + np.log(total))[:, 0]
-    if known is not None:
-        certain = np.flatnonzero(known >= 0)
-        evidence[certain] = joint[certain, known[certain]]
-        posteriors[certain] = np.eye(len(log_priors))[known[certain]]
-    return posteriors, float(evidence.sum())
+    return odds / total, float((evidence + (top + np.log(total))[:, 0]).sum())
 
 
 def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, n_cells: int) -> Array:

@@ -87,9 +87,11 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
         "information": "bits that one answer carries; 0 is nothing",
         "spammer": "0: always right; 1: the answers do not depend on the task",
         "agreement": "expected share of right answers",
+        "independence": "what an answer counts beside an independent one",
     }
+    families = report["family"].tolist() if "family" in report else []
     biases = report.columns[report.columns.str.startswith("bias_")]
-    numbers = [*report.columns.drop(["worker", "answers", *biases]), *biases[:12]]
+    numbers = [*report.columns.drop(["worker", "answers", "family", *biases], errors="ignore"), *biases[:12]]
     columns = [Column("worker"), Column("answers", "integer")]
     columns += [Column(name.replace("_", " ", 1), _form(name), helps.get(name, "")) for name in numbers]
     shown = report.head(MOST_WORKERS)
@@ -97,6 +99,9 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
         [str(worker), int(answers), *(round(float(figure), 3) for figure in figures)]
         for worker, answers, *figures in shown[["worker", "answers", *numbers]].itertuples(index=False, name=None)
     ]
+    if any(families):
+        columns.append(Column("family", "text", "the first of the workers who answer the same"))
+        rows = [[*row, family] for row, family in zip(rows, families, strict=False)]
     blocks: list[Block] = [Table("Workers", columns, rows, left_out=len(report) - len(shown))]
     if hasattr(model, "confusions_"):
         blocks.append(_confusions(model, report.index.to_numpy()))

@@ -15,14 +15,12 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import entropy
 
 from rectifact.core.findings import SEVERITIES, Severity
-from rectifact.core.operand import operand
 from rectifact.core.sparse import with_entries
 from rectifact.crowd.advice.dependence import dependent_pairs
 from rectifact.crowd.advice.workers import information
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import NAMED, listed
 from rectifact.crowd.em import CrowdModel
-from rectifact.crowd.variational import dispersion
 
 RARE = 0.02  # share of a class below which its confusions can hardly be learnt
 FEW_ANSWERS = 5  # of a worker
@@ -30,7 +28,7 @@ FEW_TASKS = 5  # of a class, expected; with fewer nothing can be said about how 
 LEAST_CONTRAST = 0.03  # correlation of two answers to one task on any contrast of classes
 LEAST_INFORMATION = 0.1  # bits in a worker's answer, or share of the doubt about a task if that is below one bit
 MANY = 0.2  # share of the workers above which a finding about some of them is a warning
-DEPENDENT = 1.15  # design effect worth a word
+DEPENDENT = 1.05  # design effect worth a word, if it is certain
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,9 @@ def findings_table(findings: Sequence[Finding]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["severity", "finding", "detail", "remedy"])
 
 
-def diagnose(answers: Answers, model: CrowdModel, *, kind: str = "auto", calibrated: bool = False) -> list[Finding]:
+def diagnose(
+    answers: Answers, model: CrowdModel, *, effect: float = 1.0, trusting: bool = False, calibrated: bool = False
+) -> list[Finding]:
     """All findings, the worst first; an empty list is good news.
 
     Parameters
@@ -75,8 +75,10 @@ def diagnose(answers: Answers, model: CrowdModel, *, kind: str = "auto", calibra
     answers : Answers
     model : CrowdModel
         Fitted to them.
-    kind : {"full", "one-coin", "auto"}, default "auto"
-        Which model it is.
+    effect : float, default 1
+        Design effect of the answers; 1 if they are independent.
+    trusting : bool, default False
+        Whether the model takes answers for independent, whatever the design effect.
     calibrated : bool, default False
         Whether its confidence was lowered afterwards.
     """
@@ -89,7 +91,7 @@ def diagnose(answers: Answers, model: CrowdModel, *, kind: str = "auto", calibra
         *_conditioning(B, answers.classes, model),
         *_chance(answers.given, answers.classes, model),
         *diagnose_workers(answers.workers, model),
-        *_dependence(B, model, kind, calibrated),
+        *_dependence(effect, trusting, calibrated),
         *_pairs(B, answers.workers, model),
     ]
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))
@@ -292,20 +294,27 @@ def _misleading(model: CrowdModel) -> NDArray[np.bool_]:
     return accuracy < guessing - 3 * error
 
 
-def _dependence(B: sp.csr_array, model: CrowdModel, kind: str, calibrated: bool) -> list[Finding]:
-    effect = dispersion(operand(B), model)
+def _dependence(effect: float, trusting: bool, calibrated: bool) -> list[Finding]:
     if effect <= DEPENDENT:
         return []
+    detail = f"Their variance is {effect:.2f} times what independent answers would show"
+    if not trusting:
+        return [
+            Finding(
+                "note" if calibrated else "warning",
+                "answers to one task are not independent",
+                f"{detail}; labels and confidence allow for it.",
+                "Have some tasks checked by people you trust, to see how far the labels can be believed.",
+            )
+        ]
     confidence = "was lowered for it" if calibrated else "is too high"
-    remedy = "The labels allow for this." if kind == "auto" else "Use model='auto', whose labels allow for this."
-    remedy += "" if calibrated else " For honest probabilities use {}."
+    remedy = "Use model='auto', which allows for this" + ("." if calibrated else ", or {}.")
     return [
         Finding(
             "warning",
             "answers to one task are not independent",
-            f"Their variance is {effect:.2f} times what independent answers would show; confidence {confidence}.",
+            f"{detail}; confidence {confidence}.",
             remedy.format("calibrate()"),
-            remedy.format("--calibrate"),
         )
     ]
 

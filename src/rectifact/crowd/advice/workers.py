@@ -42,15 +42,28 @@ def spammer_score(confusions: Floats) -> Floats:
     return 1 - spread.sum(axis=(1, 2)) / (k - 1)
 
 
-def worker_table(workers: NDArray[Any], classes: NDArray[Any], given: Floats, model: CrowdModel) -> pd.DataFrame:
-    """Table by worker; see :meth:`rectifact.DawidSkene.worker_report` for its columns."""
+def doubts(rows: Any, posteriors: Floats) -> Floats:
+    """By worker, the variance of the number of right answers: each is right with some probability q, so q(1 - q)."""
+    n_classes = posteriors.shape[1]
+    task = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    worker, label = np.divmod(rows.indices, n_classes)
+    right = posteriors[task, label]
+    variance = np.asarray(rows.data * right * (1 - right), dtype=np.float64)
+    return np.bincount(worker, variance, minlength=rows.shape[1] // n_classes).astype(np.float64)
+
+
+def worker_table(
+    workers: NDArray[Any], classes: NDArray[Any], given: Floats, doubt: Floats, prior: float, model: CrowdModel
+) -> pd.DataFrame:
+    """Table by worker; see :meth:`rectifact.DawidSkene.worker_report` for its columns.
+
+    The accuracy is known like that of a coin after as many throws as there are answers, less the information that is
+    missing because the labels are in doubt (Louis 1982: ``doubt`` over the variance of one throw), plus ``prior``.
+    """
     priors, confusions = model.priors, model.confusions
     accuracy = np.einsum("mkk,k->m", confusions, priors)
-    # Each column of a confusion matrix is known like a Dirichlet draw of its counts; the accuracy is their mean.
-    totals = model.counts.sum(axis=1) + 1
-    diagonal = np.einsum("mkk->mk", confusions)
-    variance = (priors**2 * diagonal * (1 - diagonal) / totals).sum(axis=1)
-    size = np.maximum(accuracy * (1 - accuracy) / np.maximum(variance, 1e-12) - 1, 1e-3)
+    spread = np.maximum(accuracy * (1 - accuracy), 1e-6)
+    size = np.maximum(given - doubt / spread, 0.1 * given) + max(prior, 0.5)
     low, high = (beta.ppf(q, accuracy * size + 1e-9, (1 - accuracy) * size + 1e-9) for q in (0.05, 0.95))
     bias = (confusions @ priors) - priors
     table = {
