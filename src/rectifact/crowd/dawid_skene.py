@@ -307,9 +307,9 @@ class DawidSkene(Aggregator, Iterative):
         DataFrame
             ``worker``; ``answers`` given; ``accuracy``, the probability of a right answer to a new task, with
             ``accuracy_low`` and ``accuracy_high``, a 90 % interval from the posterior of the confusion
-            matrix (given the labels found: their own doubt is not in it); ``information``, the bits that one answer
-            carries; ``spammer``, 1 if the answers do not depend on the class and 0 if they are always right;
-            ``bias_<class>``, how much more often the worker says the class than it is there.
+            matrix, given the labels found, whose own uncertainty is left out; ``information``, the bits that one answer
+            provides; ``spammer``, 1 if the answers do not depend on the class and 0 if they are always right;
+            ``bias_<class>``, how much more often the worker gives the class than it occurs.
         """
         check_is_fitted(self)
         return worker_table(self.workers_, self.classes_, self._answers.given.astype(float), self._model)
@@ -320,9 +320,9 @@ class DawidSkene(Aggregator, Iterative):
         Parameters
         ----------
         n : int, default 10
-            Rows wanted.
+            Number of rows.
         goal : {"labels", "identify"}, default "labels"
-            ``"labels"``, the tasks where one more answer is expected to tell most, and whom to ask;
+            ``"labels"``, the tasks where one more answer is expected to help most, and whom to ask;
             ``"identify"``, pairs of workers who should answer the same tasks, so that the model can be identified
             from co-occurrences at all.
         """
@@ -347,7 +347,7 @@ class DawidSkene(Aggregator, Iterative):
         return diagnose(answers, self._model, kind=self._fitting.model, calibrated=hasattr(self, "temperature_"))
 
     def calibrate(self) -> Self:
-        """Make ``probas_`` less sure where they are too sure, without any truth; labels stay the same.
+        """Lower overconfident ``probas_``, without any true labels; the labels found stay the same.
 
         The power they are raised to, ``temperature_``, is the smaller of two: what predicts left-out answers
         best from the others' answers, and what the dependence of answers to one task calls for.

@@ -62,6 +62,8 @@ def convergence(model: Any) -> list[Chart]:
     words = f"From {loss[0]:.6g} to {loss[-1]:.6g} in {iterations[-1]} iterations; {ending(model)}."
     curve = {"loss": (iterations, loss)}
     chart = lines("Loss by iteration", curve, "iteration", "loss", words)
+    if iterations[-1] < 10:
+        chart.layout["xaxis"]["dtick"] = 1
     if loss.min() > 0 and loss.max() > 100 * loss.min():
         chart.layout["yaxis"]["type"] = "log"
     return [chart]
@@ -98,9 +100,11 @@ def heat_map(title: str, values: NDArray[Any], axis: str, names: Sequence[str], 
         ]
     layout = _layout(axis, axis)
     for side in ("xaxis", "yaxis"):
-        layout[side] |= {"constrain": "domain", "showgrid": False, "zeroline": False, "showticklabels": bool(names)}
+        layout[side] |= {"constrain": "domain", "showgrid": False, "zeroline": False}
         if 0 < len(names) <= 30:
             layout[side] |= _ticks(range(len(names)), names, 12)
+        elif not names:
+            layout[side] |= {"showticklabels": False, "ticks": ""}
     layout["yaxis"] |= {"autorange": "reversed", "scaleanchor": "x"}
     return Chart(title, [data], layout, words)
 
