@@ -18,13 +18,14 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 html_math_renderer = "mathml"
+templates_path = ["_templates"]
 html_static_path = ["_static"]
-html_css_files = ["math.css"]
+html_css_files = ["math.css", "pages.css"]
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {"header_links_before_dropdown": 6}
 html_sidebars = {"**": []}
 html_title = f"rectifact {__version__}"
-exclude_patterns = ["_build", "examples"]
+exclude_patterns = ["_build", "_templates", "examples"]
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False

@@ -13,7 +13,7 @@ from rectifact.cli.dask_options import check_cluster, cluster_of
 from rectifact.cli.outcome import Outcome, fitting, how_it_ended, say_warnings
 from rectifact.cli.tables import check_parts_name, check_table_name, write_parts, write_table
 from rectifact.cli.terminal import STDOUT, say
-from rectifact.core.errors import InputError
+from rectifact.core.errors import InputError, count
 from rectifact.crowd import DawidSkene, read_answers, read_lazy
 from rectifact.crowd.advice.diagnosis import findings_table
 from rectifact.crowd.advice.planning import LEAST_GAIN, worth_asking
@@ -141,8 +141,8 @@ def _write_plan(model: DawidSkene, path: Path) -> None:
 def _say(data: Any, model: DawidSkene, summary: Summary) -> None:
     """What was read, how the fit went and what was found, in sentences."""
     say(
-        f"{len(data)} answers from {len(data.workers)} workers on {len(data.tasks)} tasks, {len(data.classes)} "
-        f"classes: {how_it_ended(model)}."
+        f"{count(len(data), 'answer')} from {count(len(data.workers), 'worker')} on {count(len(data.tasks), 'task')}, "
+        f"{count(len(data.classes), 'class')}: {how_it_ended(model)}."
     )
     for finding in summary.findings:
         say(finding.on_command_line())

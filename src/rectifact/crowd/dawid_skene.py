@@ -366,9 +366,9 @@ class DawidSkene(Aggregator, Iterative):
         DataFrame
             ``worker``; ``answers`` given; ``accuracy``, the probability of a right answer to a new task, with
             ``accuracy_low`` and ``accuracy_high``, a 90 % interval that knows how sure the labels are;
-            ``information``, the bits that one answer carries; ``spammer``, 1 if the answers do not depend on the class
-            and 0 if they are always right; ``bias_<class>``, how much more often the worker says the class than it is
-            there; ``independence``, what an answer counts beside an independent one, and ``family``, the first of the
+            ``information``, the bits that one answer provides; ``spammer``, 1 if the answers do not depend on the class
+            and 0 if they are always right; ``bias_<class>``, how much more often the worker gives the class than it
+            occurs; ``independence``, what an answer counts beside an independent one, and ``family``, the first of the
             workers who answer the same, where there are several (both for ``model="auto"``).
         """
         check_is_fitted(self)
@@ -393,9 +393,9 @@ class DawidSkene(Aggregator, Iterative):
         Parameters
         ----------
         n : int, default 10
-            Rows wanted.
+            Number of rows.
         goal : {"labels", "identify"}, default "labels"
-            ``"labels"``, the tasks where one more answer is expected to tell most, and whom to ask;
+            ``"labels"``, the tasks where one more answer is expected to help most, and whom to ask;
             ``"identify"``, pairs of workers who should answer the same tasks, so that the model can be identified
             from co-occurrences at all.
         """
@@ -433,7 +433,7 @@ class DawidSkene(Aggregator, Iterative):
         return found.overall if found.certain else 1.0
 
     def calibrate(self) -> Self:
-        """Make ``probas_`` less sure where they are too sure, without any truth; labels stay the same.
+        """Lower overconfident ``probas_``, without any true labels; the labels found stay the same.
 
         The power they are raised to, ``temperature_``, is the smaller of two: what predicts left-out answers
         best from the others' answers, and what the dependence of answers to one task calls for. It is 1 for

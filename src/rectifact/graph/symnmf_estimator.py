@@ -39,7 +39,7 @@ class SymNMF(GraphClusterer):
         matters (``n_samples * n_clusters`` above 4 million).
     affinity : {"knn", "precomputed"}, default "knn"
         ``"knn"``: X holds points, which are connected with their neighbours by
-        :func:`rectifact.graph.similarity_graph`; ``"precomputed"``: X is a graph, as a symmetric non-negative matrix of
+        :func:`rectifact.similarity_graph`; ``"precomputed"``: X is a graph, as a symmetric non-negative matrix of
         similarities, a networkx graph, or a table of edges with the columns source, target and, if there are weights,
         weight. Arrays of torch and cupy, dense or CSR, stay on their device, and so do the results; ``"anls"`` and
         ``"admm"`` work on the host.

@@ -15,18 +15,18 @@ FEW_ANSWERS = 20
 
 
 def calibration_section(model: DawidSkene) -> Section:
-    """How sure labels are, and whether answers bear it out."""
+    """Whether the confidence is calibrated, and whether the answers agree as often as the model expects."""
     temperature = getattr(model, "temperature_", None)
     dispersion = model.resolved_.get("dispersion")
     words = (
-        "Confidence is right if, among tasks with confidence 90 %, nine in ten labels are right. Without any truth "
-        "only the answers can tell: each answer is left out in turn, and compared with what the others predict for it. "
-        "Where it agrees less often than expected, confidence is too high."
+        "Confidence is calibrated if nine in ten labels are right among the tasks with a confidence of 90 %. Without "
+        "true labels, this can be checked only against the answers: each is left out in turn, and compared with what "
+        "the others predict. Where answers agree less often than expected, confidence is too high."
     )
     facts = [("calibrated", "no" if temperature is None else "yes", "by --calibrate, calibrate() in Python")]
     if temperature is not None:
-        lowered = "1 is no change, lower is less sure"
-        meaning = "no change: nothing spoke against the confidence" if temperature == 1 else lowered
+        lowered = "1 is no change; below 1, confidence is lowered"
+        meaning = "no change: the answers do not contradict the confidence" if temperature == 1 else lowered
         facts.append(("temperature", f"{temperature:.2f}", meaning))
     if dispersion is not None:
         dependent = dispersion > DEPENDENT and temperature is None
@@ -68,7 +68,7 @@ def agreement_chart(model: DawidSkene) -> Chart:
     kept = np.flatnonzero(count >= min(FEW_ANSWERS, count.max()))
     observed, wanted = (np.bincount(place, weight * x, len(names))[kept] / total[kept] for x in (agree, expected))
     overall = [np.average(x, weights=weight) for x in (agree, expected)]
-    words = f"Over all answers, {overall[0]:.1%} agree with what the others say; the model expects {overall[1]:.1%}."
+    words = f"Of all answers, {overall[0]:.1%} agree with what the others predict; the model expects {overall[1]:.1%}."
     curves = {"observed": (kept, observed), "expected by the model": (kept, wanted)}
     axes = "confidence from the other answers", "share of answers that agree"
     chart = lines("Answers left out in turn", curves, *axes, words)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rectifact.report.blocks import Chart
+from rectifact.report.names import count
 
 PALETTE = ("#3b7dd8", "#e07b39", "#3f9d63", "#b5479b", "#8a6d3b", "#5f6b7a", "#c23b3b", "#2aa6b8", "#8f7ae0", "#a3a600")
 """Colours that differ in lightness too, so that they can be told apart in greyscale."""
@@ -26,8 +27,10 @@ def histogram(title: str, values: ArrayLike, x: str, *, span: tuple[float, float
     ranges = [f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges)]
     hover = [f"{within}: {n}" for within, n in zip(ranges, counts, strict=True)]
     bar = _bar((edges[1:] + edges[:-1]) / 2, counts.tolist(), hover, hoverinfo="text", width=edges[1] - edges[0])
-    words = f"{len(values):,} values; {counts.max():,} of them from {ranges[counts.argmax()]}."
-    return Chart(title, [bar], _layout(x, "count", bargap=0.05), words)
+    words = f"{count(len(values), 'value')}; {counts.max():,} of them from {ranges[counts.argmax()]}."
+    layout = _layout(x, "count", bargap=0.05)
+    layout["xaxis"]["exponentformat"] = "power"  # plotly writes 1μ for a millionth
+    return Chart(title, [bar], layout, words)
 
 
 def bars(title: str, names: Sequence[str], values: ArrayLike, y: str, words: str) -> Chart:
@@ -45,7 +48,9 @@ def lines(title: str, curves: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str,
         | {"line": {"color": colour}}
         for (name, (xs, ys)), colour in zip(curves.items(), PALETTE, strict=False)
     ]
-    return Chart(title, data, _layout(x, y, showlegend=len(data) > 1), words)
+    layout = _layout(x, y, showlegend=len(data) > 1)
+    layout["yaxis"]["exponentformat"] = "power"
+    return Chart(title, data, layout, words)
 
 
 def convergence(model: Any) -> list[Chart]:
@@ -57,8 +62,10 @@ def convergence(model: Any) -> list[Chart]:
     words = f"From {loss[0]:.6g} to {loss[-1]:.6g} in {iterations[-1]} iterations; {ending(model)}."
     curve = {"loss": (iterations, loss)}
     chart = lines("Loss by iteration", curve, "iteration", "loss", words)
+    if iterations[-1] < 10:
+        chart.layout["xaxis"]["dtick"] = 1
     if loss.min() > 0 and loss.max() > 100 * loss.min():
-        chart.layout["yaxis"] |= {"type": "log", "exponentformat": "power"}
+        chart.layout["yaxis"]["type"] = "log"
     return [chart]
 
 
@@ -96,6 +103,8 @@ def heat_map(title: str, values: NDArray[Any], axis: str, names: Sequence[str], 
         layout[side] |= {"constrain": "domain", "showgrid": False, "zeroline": False}
         if 0 < len(names) <= 30:
             layout[side] |= _ticks(range(len(names)), names, 12)
+        elif not names:
+            layout[side] |= {"showticklabels": False, "ticks": ""}
     layout["yaxis"] |= {"autorange": "reversed", "scaleanchor": "x"}
     return Chart(title, [data], layout, words)
 
@@ -132,7 +141,7 @@ def _bar(x: ArrayLike, heights: Sequence[float | None], hover: list[str], **more
 
 
 def _layout(x: str, y: str, **more: Any) -> dict[str, Any]:
-    return {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}} | more
+    return {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y, "standoff": 12}}} | more
 
 
 def _ticks(places: Sequence[int], names: Sequence[str], longest: int = 24) -> dict[str, Any]:

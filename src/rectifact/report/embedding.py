@@ -137,5 +137,5 @@ def _dimensions(saved: SavedModel) -> Section:
     ]
     spread = np.asarray(saved.model.embedding_, dtype=float).std(axis=0).tolist()
     rows = list(zip(range(1, len(spread) + 1), largest_features(saved, N_TOP, "+.3g"), spread, strict=True))
-    words = "Dimensions have no order, and may be rotated into one another."
+    words = "The most important dimension comes first. Rotated dimensions would explain the data equally well."
     return Section("Dimensions", words, [Table("Dimensions", columns, rows)])

@@ -1,4 +1,4 @@
-"""Report of an aggregated crowd: which workers are good, which tasks are in doubt, what to do next."""
+"""Report of an aggregated crowd: which workers are good, which tasks are uncertain, what to do next."""
 
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from rectifact.crowd.base import Aggregator
 from rectifact.report.blocks import Block, Column, Facts, Findings, Matrices, Report, Section, Table
 from rectifact.report.calibration import calibration_section
 from rectifact.report.charts import bars, heat_map, histogram
+from rectifact.report.names import count
 
 MOST_TASKS, MOST_WORKERS, MOST_MATRICES, MOST_PLANNED, MOST_ON_MAP = 20_000, 20_000, 60, 200, 60
 MOST_CLASSES = 12
@@ -29,8 +30,8 @@ def labels_report(model: Aggregator) -> Report:
     else:
         sections.append(_worker_graph(model))
     words = (
-        f"{len(model._answers)} answers by {len(model.workers_)} workers to {len(model.tasks_)} tasks, aggregated by "
-        f"{type(model).__name__}."
+        f"{count(len(model._answers), 'answer')} from {count(len(model.workers_), 'worker')} on "
+        f"{count(len(model.tasks_), 'task')}, aggregated by {type(model).__name__}."
     )
     return Report("Labels", words, sections)
 
@@ -49,17 +50,17 @@ def _overview(model: Aggregator, result: pd.DataFrame) -> Section:
         ("workers", f"{len(model.workers_):,}", ""),
         ("answers per task", f"{given.mean():.1f}", "on average"),
         ("unanimous", _share(unanimous.sum(), several.sum()), "of the tasks with several answers"),
-        ("against the vote", f"{changed.sum():,}", "tasks whose label is not the commonest answer"),
-        ("mean confidence", f"{result['confidence'].mean():.1%}", "probability of the label, by the model"),
-        ("doubtful", f"{(result['entropy'] > 0.5).sum():,}", "tasks with more than half a bit of doubt"),
+        ("against the vote", f"{changed.sum():,}", "tasks whose label is not the most common answer"),
+        ("mean confidence", f"{result['confidence'].mean():.1%}", "probability of the label under the model"),
+        ("uncertain", f"{(result['entropy'] > 0.5).sum():,}", "tasks with an entropy above 0.5 bits"),
     ]
     classes = _texts(model.classes_)
     found = np.bincount(model.probas_.argmax(axis=1), minlength=len(classes)) / len(model.tasks_)
     shares = bars("Labels found", classes, found, "share of tasks", _listing(classes, found))
     confidence = histogram("Confidence", result["confidence"], "confidence", span=(0, 1))
     words = (
-        "Each task has one true label, and each worker makes their own kind of errors. The labels below follow from "
-        "both; confidence is the probability of the label given all answers."
+        "Each task has one true label, and each worker makes their own kind of errors. The labels are "
+        "inferred from all answers; confidence is the probability of the label given all answers."
     )
     return Section("Overview", words, [Facts(facts), shares, confidence])
 
@@ -84,7 +85,7 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
         "accuracy": "probability of a right answer to a new task",
         "accuracy_low": "lower end of a 90 % interval",
         "accuracy_high": "upper end of a 90 % interval",
-        "information": "bits that one answer carries; 0 is nothing",
+        "information": "bits that one answer provides; 0 is no information",
         "spammer": "0: always right; 1: the answers do not depend on the task",
         "agreement": "expected share of right answers",
         "independence": "what an answer counts beside an independent one",
@@ -107,8 +108,8 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
         blocks.append(_confusions(model, report.index.to_numpy()))
     return Section(
         "Workers",
-        "Ranked by how much their answers tell. A worker who is always wrong in the same way tells as much as one who "
-        "is always right; one who answers at random tells nothing.",
+        "Ranked by how much information their answers provide. A worker who is always wrong in the same way is as "
+        "informative as one who is always right; one who answers at random provides no information.",
         blocks,
     )
 
@@ -126,7 +127,7 @@ def _confusions(model: Any, order: Any) -> Matrices:
     note = "" if all_shown else f"The first {MOST_CLASSES} of {len(model.classes_)} classes."
     given = model._answers.given
     items = [
-        (str(model.workers_[i]), f"{given[i]} answers", model.confusions_[i].T[few, few].round(4).tolist())
+        (str(model.workers_[i]), count(int(given[i]), "answer"), model.confusions_[i].T[few, few].round(4).tolist())
         for i in chosen.tolist()
     ]
     return Matrices("Confusion matrices", "true", "answered", names, items, note, len(order) - len(chosen))
@@ -144,13 +145,13 @@ def _tasks(model: Aggregator, result: pd.DataFrame) -> Section:
         Column("task"),
         Column("label"),
         Column("confidence", "share"),
-        Column("entropy", "number", "doubt in bits"),
+        Column("entropy", "number", "uncertainty in bits"),
         Column("answers", "integer"),
         Column("given", "text", "answers and how often they were given"),
     ]
     note = "The file of labels has all tasks." if len(order) < len(result) else ""
-    table = Table("Tasks by doubt", columns, rows, note, left_out=len(result) - len(order))
-    return Section("Tasks", "The tasks in most doubt first, with the answers that were given.", [table])
+    table = Table("Tasks by uncertainty", columns, rows, note, left_out=len(result) - len(order))
+    return Section("Tasks", "The most uncertain tasks first, with the answers that were given.", [table])
 
 
 def _answers_of_tasks(model: Aggregator, order: Any) -> list[str]:
@@ -177,11 +178,11 @@ def _next(model: DawidSkene) -> Section:
     ]
     columns = [
         Column("task"),
-        Column("gain", "number", "bits that one more answer is expected to tell"),
-        Column("entropy", "number", "doubt in bits"),
-        Column("ask", "text", "workers whose answers would tell most"),
+        Column("gain", "number", "bits that one more answer is expected to provide"),
+        Column("entropy", "number", "uncertainty in bits"),
+        Column("ask", "text", "workers whose answers would provide most"),
     ]
-    words = "One more answer to these tasks is expected to tell most, if these workers give it."
+    words = "The tasks where one more answer is expected to help most, and whom to ask."
     return Section("What to label next", words, [Table("Next labels", columns, rows)])
 
 

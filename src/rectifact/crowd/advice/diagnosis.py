@@ -159,7 +159,7 @@ def _amounts(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
                 "repeated answers",
                 f"{repeated} answers come from workers who had answered the task before; each counts as an independent "
                 "reading.",
-                "Drop the duplicates, unless they are meant.",
+                "Drop the duplicates, unless they are intended.",
             )
         )
     return findings
