@@ -192,7 +192,7 @@ def test_a_saved_model_and_its_report(run, answers, tmp_path):
     said = run("labels", answers, "-o", tmp_path / "truth.csv", "--save", saved, "--report", first, "--json")
     summary = json.loads(said.out)
     assert (summary["tasks"], summary["workers"], summary["classes"]) == (45, 5, ["1", "2", "3", "4"])
-    assert summary["findings"][0]["severity"] == "warning"
+    assert summary["findings"][0]["severity"] == "note"
     run("report", saved, "-o", second)
     date = re.compile(r"Made .*? UTC")
     assert date.sub("", first.read_text()) == date.sub("", second.read_text())

@@ -102,12 +102,12 @@ for ax in axes[:, 0]:
 # What is wrong with these answers
 # --------------------------------
 # The model assumes that judges err independently. Those of the same family do not, and ``diagnose`` detects it. A panel
-# of six such judges is worth less than six independent ones, and confidence is too high; ``calibrate`` lowers it.
+# of six such judges is worth less than six independent ones, and labels and confidence allow for it.
 
 for finding in model.diagnose().itertuples():
     print(f"{finding.severity}: {finding.finding}. {finding.detail}")
     print(f"    {finding.remedy}")
-print(f"dispersion {model.resolved_['dispersion']:.2f}, so an answer counts with weight {model.resolved_['trust']:.2f}")
+print(f"{len(answers) / len(model.tasks_):.1f} answers to a task are worth {model.n_effective_:.1f} independent ones")
 
 # %%
 # What to ask next

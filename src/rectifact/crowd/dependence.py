@@ -34,7 +34,7 @@ COMMON_TASKS = 50
 LEAST_ERRORS = 15.0
 """Sum of squared residuals on these tasks: two workers who are hardly ever wrong are not copies of each other."""
 
-MOST_PAIRS = 3_000_000
+MOST_PAIRS = 500_000
 """Pairs of answers that are compared; of more, a part of the tasks."""
 
 

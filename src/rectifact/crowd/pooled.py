@@ -128,9 +128,9 @@ def pooled_em(
     >>> B = operand(sp.csr_array(np.array([[1.0, 0, 1, 0], [1, 0, 1, 0], [0, 1, 0, 1]])))  # two workers who agree
     >>> start = B.total(expected_sums, along=(np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9]]),))
     >>> pooled_em(B, start, monitor=Monitor(), weights=np.ones(2)).model.posteriors.round(1)
-    array([[1. , 0. ],
-           [1. , 0. ],
-           [0.1, 0.9]])
+    array([[1., 0.],
+           [1., 0.],
+           [0., 1.]])
     """
     xp, (n_classes, n_states) = namespace(start.counts), start.counts.shape[1:]
     weights = to_like(weights, start.counts)[:, None, None]

@@ -3,15 +3,19 @@
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from rectifact.crowd import DawidSkene
-from rectifact.crowd.advice.diagnosis import DEPENDENT
 from rectifact.crowd.data.answers import Answers
+from rectifact.crowd.em import by_class, retreated
 from rectifact.report.blocks import Chart, Facts, Section
 from rectifact.report.charts import lines
 
 FEW_ANSWERS = 20
 """Fewer answers than this are not shown as a share."""
+
+LEAST_LOG = -1e3
+"""Instead of the logarithm of zero."""
 
 
 def calibration_section(model: DawidSkene) -> Section:
@@ -29,22 +33,29 @@ def calibration_section(model: DawidSkene) -> Section:
         meaning = "no change: the answers do not contradict the confidence" if temperature == 1 else lowered
         facts.append(("temperature", f"{temperature:.2f}", meaning))
     if dispersion is not None:
-        dependent = dispersion > DEPENDENT and temperature is None
-        too_high = "answers to one task are correlated: confidence is too high, calibrate it"
-        facts.append(("dispersion", f"{dispersion:.2f}", too_high if dependent else "1 if answers are independent"))
+        facts.append(("dispersion", f"{dispersion:.2f}", "1 if answers are independent"))
+        retreat = model.resolved_["retreat"]
+        leaning = "answers to one task are correlated, so confidence leans on the vote"
+        facts.append(("weight of the vote", f"{retreat:.2f}", leaning if retreat else "answers pass for independent"))
+        worth = f"that the {len(model._answers) / len(model.tasks_):.1f} answers to a task are worth"
+        facts.append(("independent answers", f"{model.n_effective_:.1f}", worth))
     return Section("Calibration", words, [Facts(facts), agreement_chart(model)])
 
 
 def left_out(model: DawidSkene) -> Any:
     """Posterior of each answer's task without that answer, of shape (n_answers, n_classes)."""
     answers, fitted = model._answers, model._model
-    with np.errstate(divide="ignore", invalid="ignore"):
-        own = _weights(answers)[:, None] * fitted.log_confusions[answers.worker, answers.label]
-        log_odds = np.log(fitted.posteriors)[answers.task] - own
-    log_odds = np.where(np.isfinite(log_odds), log_odds, -np.inf)
-    log_odds[np.isneginf(log_odds).all(axis=1)] = 0.0
-    odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
-    return odds / odds.sum(axis=1, keepdims=True)
+    n_classes, weight = len(model.classes_), _weights(answers)
+    cells = np.maximum(fitted.log_confusions, LEAST_LOG)  # so that what one answer adds can be taken away again
+    own = weight[:, None] * cells[answers.worker, answers.label]
+    joint = np.maximum(fitted.log_priors, LEAST_LOG) + answers.one_hot() @ cells.reshape(-1, len(fitted.log_priors))
+    posteriors = by_class(softmax(joint[answers.task] - own, axis=1), n_classes)
+    if not fitted.retreat:
+        return posteriors
+    counted = np.asarray(fitted.vote_weights)
+    votes = answers.one_hot() @ np.kron(counted[:, None], np.eye(n_classes))
+    others = votes[answers.task] - (weight * counted[answers.worker])[:, None] * np.eye(n_classes)[answers.label]
+    return retreated(posteriors, np.maximum(others, 0), None, fitted.retreat)
 
 
 def _weights(answers: Answers) -> Any:
