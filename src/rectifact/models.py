@@ -16,6 +16,7 @@ from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
 from rectifact.core.rectify import Constant, Geometric
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
+from rectifact.crowd.advice.gold import GoldCalibration, GoldMap
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.em import CrowdModel
 from rectifact.crowd.fitting import Fitting
@@ -32,7 +33,19 @@ ESTIMATORS: tuple[type, ...] = (
     *(DawidSkene, MajorityVote, MinimaxEntropy, KOS, GhoshSVD, EigenRatio),
     *(ANDNMF, PurificationNMF, NMD, LogisticPCA, SymNMF, SymNMFNet),
 )
-INSIDE: tuple[type, ...] = (Answers, CrowdModel, Fitting, Strength, Stream, Threshold, Purifier, Constant, Geometric)
+INSIDE: tuple[type, ...] = (
+    Answers,
+    CrowdModel,
+    Fitting,
+    Strength,
+    GoldCalibration,
+    GoldMap,
+    Stream,
+    Threshold,
+    Purifier,
+    Constant,
+    Geometric,
+)
 FORGOTTEN = ("callbacks", "regularizer", "random_state")
 """Parameters that may hold functions or random generators, which are not saved; names and seeds are."""
 

@@ -55,7 +55,9 @@ def labels(
     plan: Annotated[
         Path | None, typer.Option(help="Write a plan here: what to label next and whom to ask, for at most 1000 tasks.")
     ] = None,
-    calibrate: Annotated[bool, typer.Option("--calibrate", help="Lower overconfident probabilities.")] = False,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Calibrate the probabilities; with --gold, by these labels.")
+    ] = False,
     missing: Annotated[
         str,
         typer.Option(
@@ -91,7 +93,7 @@ def labels(
                 data = read_answers(answers[0], wide=wide, **columns)
             model.fit(data, gold=gold)
             if calibrate:
-                model.calibrate()
+                model.calibrate(gold)
         summary = summary_of(model)
         (write_parts if partitioned else write_table)(summary.result, out)
         if workers is not None:

@@ -3,8 +3,10 @@
 The file has over 350 lines because more than a third of them document parameters, attributes and tables.
 """
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -13,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.estimator import Iterative
 from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
 from rectifact.core.validation import (
@@ -26,6 +28,7 @@ from rectifact.core.validation import (
 )
 from rectifact.crowd.advice.calibration import temperature, tempered
 from rectifact.crowd.advice.diagnosis import Finding, diagnose, diagnose_workers, findings_table
+from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs
 from rectifact.crowd.advice.workers import doubts, worker_table
 from rectifact.crowd.base import Aggregator
@@ -287,7 +290,8 @@ class DawidSkene(Aggregator, Iterative):
         return {start.method: start for start in starts}
 
     def _set_model(self, answers: Answers | LazyAnswers, fitted: CrowdModel) -> None:
-        self.__dict__.pop("temperature_", None)  # of an earlier calibration
+        for name in ("temperature_", "calibration_"):  # of an earlier calibration
+            self.__dict__.pop(name, None)
         self._model = fitted
         self._set_result(answers, fitted.posteriors)
         self.priors_, self.confusions_ = fitted.priors, fitted.confusions
@@ -318,10 +322,15 @@ class DawidSkene(Aggregator, Iterative):
             answers = read_more_lazy(data, self, new=False)
         else:
             answers = read_more(data, self.classes_, missing=self.missing, workers=self.workers_)
-        power, columns = getattr(self, "temperature_", None), len(self.classes_)
-        return answers, answers.matrix().map_rows(
-            _predicted, power, *self._model.judging, columns=columns, dtype=np.float64
-        )
+        options: dict[str, Any] = {"columns": len(self.classes_), "dtype": np.float64}
+        return answers, answers.matrix().map_rows(_predicted, self._calibrated, *self._model.judging, **options)
+
+    @property
+    def _calibrated(self) -> Any:
+        """The map from the model's probabilities to calibrated ones, None if they are not calibrated."""
+        if hasattr(self, "calibration_"):
+            return self.calibration_.map
+        return partial(tempered, power=self.temperature_) if hasattr(self, "temperature_") else None
 
     def partial_fit(self, data: Any, y: None = None) -> Self:
         """Take in more answers, to old or new tasks, by old or new workers, for a fraction of a fit's cost.
@@ -422,7 +431,7 @@ class DawidSkene(Aggregator, Iterative):
             self._model,
             effect=self._dispersion(answers.matrix()),
             trusting=self.model != "auto",
-            calibrated=hasattr(self, "temperature_"),
+            calibrated=self._calibrated is not None,
         )
 
     def _dispersion(self, B: Any) -> float:
@@ -432,17 +441,56 @@ class DawidSkene(Aggregator, Iterative):
         found = design_effects(B, self._model.posteriors, self._model.confusions, np.ones(len(self.workers_)))
         return found.overall if found.certain else 1.0
 
-    def calibrate(self) -> Self:
-        """Lower overconfident ``probas_``, without any true labels; the labels found stay the same.
+    def calibrate(self, gold: Any = None) -> Self:
+        """Make ``probas_`` as sure as they should be: by true labels of some tasks, or else by the answers alone.
 
-        The power they are raised to, ``temperature_``, is the smaller of two: what predicts left-out answers
-        best from the others' answers, and what the dependence of answers to one task calls for. It is 1 for
-        ``model="auto"`` where that has found dependence: its probabilities lean on the vote already.
+        Parameters
+        ----------
+        gold : dict, Series, table or path, default None
+            True labels of some tasks, as for ``fit``; about a hundred random tasks are enough. They teach how far the
+            probabilities can be believed and, from 30 labels on, which classes the workers prefer or take for others,
+            so that labels may change too. The tasks themselves get their true labels. ``calibration_`` says which form
+            the calibration has, and the calibration error to expect on other tasks, from labels that were held out.
+
+            .. versionadded:: 0.2
+
+        Notes
+        -----
+        Without true labels, probabilities are raised to the power ``temperature_``, and labels stay the same. It is the
+        smaller of two: what predicts left-out answers best from the others' answers, and what the dependence of answers
+        to one task calls for. It is 1 for ``model="auto"`` where that has found dependence: its probabilities lean on
+        the vote already.
         """
-        B = self._in_memory("calibrate()").matrix()
+        answers = self._in_memory("calibrate()")
+        if gold is not None:
+            return self._calibrate_by(read_gold(gold, answers.columns), answers)
+        B = answers.matrix()
         effect, trusting = self._dispersion(B), not self._fitting.retreat
+        self.__dict__.pop("calibration_", None)
         self.temperature_ = min(temperature(B.data, self._model), 1 / effect, 1.0) if trusting else 1.0
         self._set_probas(tempered(self._model.posteriors, self.temperature_))
+        return self
+
+    def _calibrate_by(self, gold: Any, answers: Answers) -> Self:
+        known = answers.known(gold)
+        truth = np.full(len(self.tasks_), -1) if known is None else known
+        some = truth >= 0
+        n_gold = int(some.sum())
+        if n_gold < LEAST_GOLD:
+            what = f"{count(n_gold, 'gold label')} are too few to calibrate by, so the answers alone decide."
+            warnings.warn(FitWarning(what, f"Give at least {LEAST_GOLD}, better 100."), stacklevel=3)
+            return self.calibrate()
+        if n_gold < LEAST_BY_CLASS:
+            what = f"{count(n_gold, 'gold label')} are too few to calibrate by class, so only the confidence changes."
+            warnings.warn(FitWarning(what, f"Give at least {LEAST_BY_CLASS}."), stacklevel=3)
+        posteriors = _predicted(answers.matrix().data, None, *self._model.judging)
+        self.__dict__.pop("temperature_", None)
+        self.calibration_ = learn_from_gold(posteriors[some], truth[some])
+        probas, fitted = self.calibration_.map(posteriors), answers.known(self._gold)
+        for certain in (truth, fitted):
+            if certain is not None:
+                probas[certain >= 0] = np.eye(len(self.classes_))[certain[certain >= 0]]
+        self._set_probas(probas)
         return self
 
 
@@ -450,9 +498,9 @@ def _present(groups: Any) -> tuple[Any, ...]:
     return () if groups is None else (groups,)
 
 
-def _predicted(rows: Any, power: float | None, *judging: Any) -> Any:
+def _predicted(rows: Any, calibrated: Any, *judging: Any) -> Any:
     posteriors = judged(rows, None, *judging)
-    return posteriors if power is None else tempered(posteriors, power)
+    return posteriors if calibrated is None else calibrated(posteriors)
 
 
 def _replaced(problem: Problem, touched: Any, before: Any, after: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
+from rectifact.core.errors import count
 from rectifact.crowd import DawidSkene
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.em import by_class, retreated
@@ -28,6 +29,11 @@ def calibration_section(model: DawidSkene) -> Section:
         "the others predict. Where answers agree less often than expected, confidence is too high."
     )
     facts = [("calibrated", "no" if temperature is None else "yes", "by --calibrate, calibrate() in Python")]
+    by_gold = getattr(model, "calibration_", None)
+    if by_gold is not None:
+        error = f"{by_gold.error:.2f}", f"{by_gold.error_low:.2f} to {by_gold.error_high:.2f} with 90 % probability"
+        facts[0] = ("calibrated", "yes", f"by {count(by_gold.n_gold, 'gold label')}")
+        facts.append(("calibration error", error[0], f"to expect on other tasks; {error[1]}"))
     if temperature is not None:
         lowered = "1 is no change; below 1, confidence is lowered"
         meaning = "no change: the answers do not contradict the confidence" if temperature == 1 else lowered

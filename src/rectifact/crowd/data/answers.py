@@ -111,7 +111,7 @@ class Answers:
         found = place >= 0
         check_gold(gold, codes, found, len(np.unique(place[found])) < found.sum(), self.classes)
         known = np.full(len(self.tasks), -1, dtype=np.int64)
-        known[place[found]] = codes[found]
+        known[place[found]] = codes[found]  # -1 for a class that no worker has
         return known
 
     def shares(self, known: NDArray[np.int64] | None = None) -> Floats:

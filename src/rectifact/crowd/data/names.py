@@ -1,6 +1,7 @@
 """Names of tasks, workers and classes: their texts, and finding one name among others."""
 
 import re
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import FitWarning, InputError
 
 Gold = tuple[NDArray[Any], NDArray[Any]]
 """Tasks and their certain labels."""
@@ -61,7 +62,7 @@ def matched(values: NDArray[Any], known: Any) -> NDArray[Any]:
 def check_gold(
     gold: Gold, codes: NDArray[Any], found: NDArray[np.bool_], repeated: bool, classes: NDArray[Any]
 ) -> None:
-    """Refuse gold labels that cannot be used.
+    """Refuse gold labels that cannot be used, and report those of classes that no worker has.
 
     Parameters
     ----------
@@ -77,10 +78,12 @@ def check_gold(
     unknown = np.flatnonzero((codes < 0) & found)
     if unknown.size:
         task, label = (plain(part[unknown[0]]) for part in gold)
-        raise InputError(
-            f"The gold label {label!r} of task {task!r} is none of the classes {classes.tolist()}.",
-            "Correct it, or leave it out.",
-        )
+        what = f"The gold label {label!r} of task {task!r} is none of the classes {classes.tolist()}"
+        if unknown.size == found.sum():
+            raise InputError(f"{what}, and no other gold label is.", "Check that both name the classes alike.")
+        others = f", and so are those of {unknown.size - 1} other tasks" if unknown.size > 1 else ""
+        remedy = "They are left out; no worker gave such an answer." if others else "It is left out."
+        warnings.warn(FitWarning(f"{what}{others}.", remedy), stacklevel=5)
     if not found.any():
         raise InputError("No task with a gold label was answered.", "Check that both name the tasks alike.")
     if repeated:

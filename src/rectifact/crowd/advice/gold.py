@@ -1,0 +1,166 @@
+"""Calibration by true labels of some tasks: maps the model's probabilities to those that the labels bear out.
+
+The simplest map that the labels support is taken, judged by labels that were held out: one that only raises or lowers
+all confidence; one that also makes classes likelier or less likely; or one that may also exchange classes, for judges
+who say something else than people do.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+
+from rectifact.crowd.em import Floats
+
+LEAST_GOLD = 10
+"""Labels to calibrate with at all."""
+
+LEAST_BY_CLASS = 30
+"""Labels to calibrate classes with."""
+
+FOLDS = 10
+BOOTSTRAPS = 200
+
+FORMS = {"confidence": (0, 1.0), "classes": (1, 1.0), "confusion": (2, 3.0)}
+"""Parameters beside the power: none, a shift per class, or a matrix as well; and the ridge that holds them back."""
+
+
+@dataclass(frozen=True)
+class GoldMap:
+    """Probabilities in proportion to ``exp(power * x + shift + x @ mix)``, for centred log-probabilities x."""
+
+    power: float
+    shift: Floats
+    mix: Floats
+
+    def __call__(self, posteriors: Floats) -> Floats:
+        """Calibrated probabilities."""
+        x = _centred(posteriors)
+        return softmax(self.power * x + self.shift + x @ self.mix, axis=1)
+
+
+@dataclass(frozen=True)
+class GoldCalibration:
+    """What was learnt from true labels.
+
+    Attributes
+    ----------
+    map : GoldMap
+    form : {"confidence", "classes", "confusion"}
+    n_gold : int
+        True labels that were used.
+    held_out : array of shape (n_gold, n_classes)
+        Calibrated probabilities of these tasks, from the other labels.
+    error, error_low, error_high : float
+        Calibration error to expect, with a 90 % interval, from labels that were held out.
+    """
+
+    map: GoldMap
+    form: str
+    n_gold: int
+    held_out: Floats
+    error: float
+    error_low: float
+    error_high: float
+
+
+def learn_from_gold(posteriors: Floats, truth: NDArray[Any]) -> GoldCalibration:
+    """The map for probabilities of tasks whose true classes are known.
+
+    Parameters
+    ----------
+    posteriors : array of shape (n_gold, n_classes)
+        As the model gives them without these labels.
+    truth : array of shape (n_gold,)
+        Numbers of the classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> sure = np.tile([0.99, 0.01], (200, 1))
+    >>> found = learn_from_gold(sure, (rng.random(200) > 0.8).astype(int))  # right in four of five tasks
+    >>> found.form, found.map(sure)[0].round(1).tolist()
+    ('confidence', [0.8, 0.2])
+    """
+    forms = list(FORMS) if len(truth) >= LEAST_BY_CLASS else ["confidence"]
+    tried = {form: _held_out(posteriors, truth, form) for form in forms}
+    chosen = "confidence"
+    for form in forms[1:]:
+        if _clearly_better(tried[form], tried[chosen], truth):
+            chosen = form
+    errors = [calibration_error(tried[chosen][some], truth[some]) for some in _resamples(len(truth))]
+    found = calibration_error(tried[chosen], truth)
+    low, high = np.quantile(errors, [0.05, 0.95])
+    return GoldCalibration(
+        _learn(posteriors, truth, chosen), chosen, len(truth), tried[chosen], found, float(low), float(high)
+    )
+
+
+def _clearly_better(one: Floats, other: Floats, truth: NDArray[Any]) -> bool:
+    """Whether the one has a lower log-loss than the other, and no more errors, by a standard error each."""
+    each = np.arange(len(truth))
+    losses = (-np.log(np.maximum(part[each, truth], 1e-6)) for part in (other, one))
+    errors = ((part.argmax(axis=1) != truth).astype(float) for part in (other, one))
+    gains = [np.subtract(*losses), np.subtract(*errors)]
+    loss, error = (gain.mean() - gain.std() / np.sqrt(len(truth)) for gain in gains)
+    return bool(loss > 0 and error >= 0)
+
+
+def calibration_error(posteriors: Floats, truth: NDArray[Any], n_bins: int = 10) -> float:
+    """Mean distance between confidence and share of right labels, over bins of confidence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(calibration_error(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0, 1])), 2)
+    0.4
+    """
+    confidence, right = posteriors.max(axis=1), posteriors.argmax(axis=1) == truth
+    place = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
+    surplus = np.bincount(place, confidence - right, minlength=n_bins)
+    return float(np.abs(surplus).sum() / len(truth))
+
+
+def _held_out(posteriors: Floats, truth: NDArray[Any], form: str) -> Floats:
+    """Calibrated probabilities of each task from the labels of the other folds."""
+    found = np.empty_like(posteriors)
+    for fold in np.array_split(np.random.default_rng(0).permutation(len(truth)), FOLDS):
+        others = np.setdiff1d(np.arange(len(truth)), fold)
+        found[fold] = _learn(posteriors[others], truth[others], form)(posteriors[fold])
+    return found
+
+
+def _resamples(n: int) -> Iterator[NDArray[np.int64]]:
+    rng = np.random.default_rng(0)
+    return (rng.integers(n, size=n) for _ in range(BOOTSTRAPS))
+
+
+def _learn(posteriors: Floats, truth: NDArray[Any], form: str) -> GoldMap:
+    """The map that makes the labels most probable, held back by a ridge."""
+    x, k = _centred(posteriors), posteriors.shape[1]
+    level, ridge = FORMS[form]
+    free = np.r_[1.0, np.full(k, level >= 1), np.full(k * k, level >= 2)].astype(float)
+    hold = np.r_[0.1, np.full(k + k * k, ridge)]
+
+    def split(v: Floats) -> GoldMap:
+        return GoldMap(float(np.exp(v[0])), v[1 : k + 1], v[k + 1 :].reshape(k, k))
+
+    def loss(v: Floats) -> tuple[float, Floats]:
+        found = split(v)
+        logs = log_softmax(found.power * x + found.shift + x @ found.mix, axis=1)
+        off = np.exp(logs) - np.eye(k)[truth]
+        slope = np.r_[found.power * (off * x).sum(), off.sum(axis=0), (x.T @ off).ravel()]
+        value = -logs[np.arange(len(truth)), truth].sum() + (hold * v**2).sum() / 2
+        return float(value), free * (slope + hold * v)
+
+    return split(minimize(loss, np.zeros(len(free)), jac=True, method="L-BFGS-B").x)
+
+
+def _centred(posteriors: Floats) -> Floats:
+    logs = np.log(np.maximum(posteriors, 1e-6))
+    return logs - logs.mean(axis=1, keepdims=True)

@@ -1,0 +1,100 @@
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.linear_model import LogisticRegression
+
+from rectifact import load_model, save_model
+from rectifact.core.errors import FitWarning
+from rectifact.crowd import DawidSkene
+from rectifact.crowd.advice.gold import GoldMap, calibration_error, learn_from_gold
+from rectifact.datasets import make_crowd
+
+
+def overconfident(n, k, rng):
+    """Probabilities that are surer than they should be, and classes drawn from those that they should be."""
+    honest = rng.dirichlet(np.full(k, 0.5), size=n)
+    truth = np.array([rng.choice(k, p=p) for p in honest])
+    sure = honest**3
+    return sure / sure.sum(axis=1, keepdims=True), honest, truth
+
+
+def test_too_sure_probabilities_are_lowered(rng):
+    sure, _, truth = overconfident(3000, 3, rng)
+    found = learn_from_gold(sure[:300], truth[:300])
+    assert found.form == "confidence"
+    assert found.map.power == pytest.approx(1 / 3, rel=0.25)
+    assert calibration_error(sure[300:], truth[300:]) > 0.15
+    assert calibration_error(found.map(sure[300:]), truth[300:]) < 0.08
+    assert found.error_low < calibration_error(found.map(sure[300:]), truth[300:]) + 0.05
+    assert found.error_low <= found.error_high
+    assert (found.map(sure).argmax(axis=1) == sure.argmax(axis=1)).all()
+
+
+def test_judges_who_say_another_class_are_corrected(rng):
+    sure, _, truth = overconfident(3000, 3, rng)
+    moved = (truth + 1) % 3  # people say 1 where the judges say 0
+    found = learn_from_gold(sure[:150], moved[:150])
+    assert found.form == "confusion"
+    before, after = (np.mean(p.argmax(axis=1) != moved) for p in (sure, found.map(sure)))
+    assert before > 0.6
+    assert after < 0.35
+
+
+def test_the_map_is_a_ridge_regression(rng):
+    """Independent form: with no ridge to speak of, shifts and matrix are multinomial logistic regression."""
+    sure, _, truth = overconfident(4000, 3, rng)
+    moved = (truth + 1) % 3
+    found = learn_from_gold(sure, moved)
+    logs = np.log(np.maximum(sure, 1e-6))
+    x = logs - logs.mean(axis=1, keepdims=True)
+    peer = LogisticRegression(C=1e6, max_iter=1000).fit(x, moved)
+    assert_allclose(found.map(sure), peer.predict_proba(x), atol=0.02)
+
+
+def test_a_map_without_parameters_changes_nothing(rng):
+    sure, _, _ = overconfident(50, 4, rng)
+    assert_allclose(GoldMap(1.0, np.zeros(4), np.zeros((4, 4)))(sure), np.maximum(sure, 1e-6), atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def shared_errors():
+    """Answers that come from one source in half of the tasks: nobody can see that without true labels."""
+    crowd = make_crowd(2000, 12, 2, labels_per_task=6, accuracy=(0.6, 0.75), random_state=5)
+    first = crowd.answers.groupby("task")["label"].transform("first")
+    copied = np.random.default_rng(0).random(len(first)) < 0.5
+    return crowd.answers.assign(label=first.where(copied, crowd.answers["label"])), crowd.truth
+
+
+def test_a_hundred_true_labels_fix_the_confidence(shared_errors, tmp_path):
+    answers, truth = shared_errors
+    gold = truth.sample(100, random_state=0)
+    model = DawidSkene().fit(answers)
+    before = pd.DataFrame(model.probas_, model.tasks_)
+    model.calibrate(gold=gold)
+    after = pd.DataFrame(model.probas_, model.tasks_)
+    rest = truth.drop(gold.index)
+    errors = [calibration_error(p.loc[rest.index].to_numpy(), rest.to_numpy()) for p in (before, after)]
+    assert errors[1] < 0.07 < errors[0]
+    assert (after.loc[gold.index].to_numpy()[np.arange(100), gold] == 1).all()  # the true labels themselves
+    assert model.calibration_.n_gold == 100
+    assert not hasattr(model, "temperature_")
+    assert_allclose(
+        model.predict_proba(answers[answers["task"] == rest.index[0]])[0], after.loc[rest.index[0]], atol=1e-6
+    )
+    save_model(model, tmp_path / "model.rfx")
+    assert_allclose(load_model(tmp_path / "model.rfx").predict_proba(answers), model.predict_proba(answers))
+    assert not hasattr(model.fit(answers), "calibration_")
+
+
+def test_few_or_strange_gold_labels(shared_errors):
+    answers, truth = shared_errors
+    model = DawidSkene().fit(answers)
+    with pytest.warns(FitWarning, match="3 gold labels are too few to calibrate by"):
+        assert not hasattr(model.calibrate(gold=truth.iloc[:3]), "calibration_")
+    with pytest.warns(FitWarning, match="20 gold labels are too few to calibrate by class"):
+        assert model.calibrate(gold=truth.iloc[:20]).calibration_.form == "confidence"
+    odd = truth.iloc[:100].astype(object)
+    odd.iloc[:7] = "no response"
+    with pytest.warns(FitWarning, match="'no response' of task 0 is none of the classes.*6 other tasks"):
+        assert model.calibrate(gold=odd).calibration_.n_gold == 93
