@@ -39,7 +39,7 @@ def embed(
             "folder of Parquet files, written in parallel; use --save to keep the components.",
         ),
     ],
-    link: Annotated[Literal["auto", "relu", "binary"], typer.Option(help="Data type; auto detects it.")] = "auto",
+    link: Annotated[Literal["auto", "relu", "binary"], typer.Option(help="Kind of data; auto detects it.")] = "auto",
     objective: Annotated[Literal["likelihood", "latent"], typer.Option(help="Objective to optimise.")] = "likelihood",
     missing: Annotated[bool, typer.Option("--missing", help="Treat empty cells and NaN as missing entries.")] = False,
     max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of sweeps over the data.")] = 300,

@@ -56,12 +56,12 @@ def labels(
         Path | None, typer.Option(help="Write a plan here: what to label next and whom to ask, for at most 1000 tasks.")
     ] = None,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Calibrate the probabilities; with --gold, by these labels.")
+        bool, typer.Option("--calibrate", help="Calibrate the probabilities; with --gold, using those labels.")
     ] = False,
     missing: Annotated[
         str,
         typer.Option(
-            help="Value that means no answer, besides an empty cell. auto: -1 with --wide, otherwise none; nan: none."
+            help="Value that means no answer, besides an empty cell. auto: also -1 with --wide; nan: nothing else."
         ),
     ] = "auto",
     device: Annotated[str, typer.Option(help="Where the fit runs: cpu or cuda.")] = "cpu",

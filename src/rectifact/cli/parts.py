@@ -56,7 +56,7 @@ def parts(
         ),
     ] = None,
     features: Annotated[
-        Path | None, typer.Option(help="Write the top features of each part here, one per row.")
+        Path | None, typer.Option(help="Write the top features of each part here, one feature per row.")
     ] = None,
     weights: Annotated[
         Path | None,
