@@ -135,12 +135,12 @@ def pooled_em(
     xp, (n_classes, n_states) = namespace(start.counts), start.counts.shape[1:]
     weights = to_like(weights, start.counts)[:, None, None]
     prior = pooled_prior(background.counts + weights * start.counts, strength)
-    counts, classes, prior, strength = monitor.resume((*start, prior, strength))
-    settled, first = not learn, LEARN_AFTER if strength == FIRST_STRENGTH else LEARN_EVERY
+    first = LEARN_AFTER if strength == FIRST_STRENGTH else LEARN_EVERY
+    counts, classes, prior, strength, settled = monitor.resume((*start, prior, strength, int(not learn)))
     for t in monitor:
         weighed = background.counts + weights * counts
         if learn and t >= first and t % LEARN_EVERY == 0 and monitor.due:
-            settled, strength = strength == (new := learn_strength(to_host(weighed))), new
+            settled, strength = int(strength == (new := learn_strength(to_host(weighed)))), new
             prior = pooled_prior(weighed, strength)
         tasks = background.classes + classes + 1 / n_states
         priors, total = tasks / tasks.sum(), weighed + prior
@@ -148,7 +148,7 @@ def pooled_em(
         logs = xp.log(priors), xp.log(confusions)
         posteriors, (counts, classes), evidence = log_e_step(B, logs[0], weights * logs[1], known)
         objective = evidence + (prior * logs[1]).sum() + logs[0].sum() / n_states
-        monitor.record(lambda: -objective, settled, state=lambda: (counts, classes, prior, strength))
+        monitor.record(lambda: -objective, bool(settled), state=lambda: (counts, classes, prior, strength, settled))
     likelihood = log_likelihood(B, priors, confusions, known)
     by_classes = by_class(total, n_classes)
     model = CrowdModel(

@@ -88,7 +88,7 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
         "information": "bits that one answer provides; 0 is no information",
         "spammer": "0: always right; 1: the answers do not depend on the task",
         "agreement": "expected share of right answers",
-        "independence": "what an answer counts beside an independent one",
+        "independence": "how much an answer counts compared with an independent one",
     }
     families = report["family"].tolist() if "family" in report else []
     biases = report.columns[report.columns.str.startswith("bias_")]
@@ -101,7 +101,7 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
         for worker, answers, *figures in shown[["worker", "answers", *numbers]].itertuples(index=False, name=None)
     ]
     if any(families):
-        columns.append(Column("family", "text", "the first of the workers who answer the same"))
+        columns.append(Column("family", "text", "the first of the workers who give the same answers"))
         rows = [[*row, family] for row, family in zip(rows, families, strict=False)]
     blocks: list[Block] = [Table("Workers", columns, rows, left_out=len(report) - len(shown))]
     if hasattr(model, "confusions_"):
