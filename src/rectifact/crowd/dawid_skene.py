@@ -377,8 +377,8 @@ class DawidSkene(Aggregator, Iterative):
             ``accuracy_low`` and ``accuracy_high``, a 90 % interval that knows how sure the labels are;
             ``information``, the bits that one answer provides; ``spammer``, 1 if the answers do not depend on the class
             and 0 if they are always right; ``bias_<class>``, how much more often the worker gives the class than it
-            occurs; ``independence``, how much an answer counts compared with an independent one, and ``family``, the first
-            of the workers who give the same answers, where there are several (both for ``model="auto"``).
+            occurs; ``independence``, how much an answer counts compared with an independent one, and ``family``, the
+            first of the workers who give the same answers, where there are several (both for ``model="auto"``).
         """
         check_is_fitted(self)
         doubt = self._answers.matrix().total(doubts, along=(self._model.posteriors,))
