@@ -253,7 +253,7 @@ def test_the_fit_says_how_it_went():
     assert model.stop_reason_ == "converged"
     assert len(model.history_) == model.n_iter_ > 1
     assert model.resolved_["columns"] == {c: c for c in ("task", "worker", "label")}
-    assert set(model.resolved_["objectives"]) == {"majority", "robust"}
+    assert set(model.resolved_["objectives"]) == {"majority", "pair-free"}
     assert model.log_likelihood_ < 0
     full = DawidSkene(model="full").fit(answers)
     assert -full.history_[-1]["loss"] >= full.resolved_["objectives"][full.resolved_["identify"]]

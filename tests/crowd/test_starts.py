@@ -1,6 +1,7 @@
 """Co-occurrences, imputation, rotation and the other moment methods, on exact and on drawn moments."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
@@ -9,8 +10,9 @@ from rectifact.core.errors import InputError
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import operand
 from rectifact.core.rectify import Geometric
+from rectifact.core.sparse import with_entries
 from rectifact.crowd import imputation, read_answers, starts
-from rectifact.crowd.cooccurrence import Cooccurrences, cooccurrences, n_paired_answers
+from rectifact.crowd.cooccurrence import Cooccurrences, cooccurrences, n_paired_answers, n_tasks_shared
 from rectifact.crowd.em import confusions_of, e_step, expected_sums, vote_shares
 from rectifact.crowd.moments import cnmf, multispa
 from rectifact.crowd.rotation import factor_of, match_classes, model_of, rotate
@@ -69,9 +71,8 @@ def test_repeated_readings_stay_apart():
     table = make_crowd(40, 6, 3, labels_per_task=3).answers
     B = read_answers(table.loc[table.index.repeat(2)]).one_hot()
     for method in METHODS:
-        for lean in (False, True):
-            started(method, B, np.full((40, 3), 1 / 3), lean=lean)
-            assert B.nnz == 240  # scipy merges entries in place now and then
+        started(method, B, np.full((40, 3), 1 / 3))
+        assert B.nnz == 240  # scipy merges entries in place now and then
 
 
 def test_designated_imputation_is_exact_without_noise(planted):
@@ -175,14 +176,37 @@ def test_without_common_tasks_the_vote_is_all_there_is():
         assert_allclose(start.sums.counts, expected_sums(answers.one_hot(), votes).counts)
 
 
-def test_robust_goes_without_pairs_when_there_are_too_many(monkeypatch):
+def test_pair_free_needs_no_pairs_and_comes_close_to_robust(monkeypatch):
     answers = read_answers(make_crowd(500, 20, 3).answers)
     B, votes = answers.one_hot(), vote_shares(answers.votes())
-    plain = started("robust", B, votes)
+    robust = started("robust", B, votes)
     monkeypatch.setattr(starts, "MOST_PAIRS", 0)
     monkeypatch.setattr(starts, "cooccurrences", None)  # must not be called
-    lean = started("robust", B, votes)
-    assert_allclose(lean.confusions, plain.confusions, atol=0.15)
+    pair_free = started("pair-free", B, votes)
+    assert pair_free.method == "pair-free"
+    assert_allclose(pair_free.confusions, robust.confusions, atol=0.15)
+    for method in set(METHODS) - {"majority", "pair-free", "spectral"}:
+        with pytest.raises(InputError, match=f"identify='{method}' needs a table of the 10,000 pairs"):
+            started(method, B, votes)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_worker_who_repeats_an_answer_does_not_co_occur_with_anybody(method):
+    task, rng = np.repeat(np.arange(30), 2), np.random.default_rng(0)
+    answers = read_answers(pd.DataFrame({"task": task, "worker": task % 3, "label": rng.integers(2, size=60)}))
+    B = answers.one_hot()
+    assert n_tasks_shared(B, 2) == 0
+    assert started(method, B, vote_shares(answers.votes())).method == "majority"
+    one_shared = with_entries(B, B.data.copy())
+    one_shared.indices[0] = (one_shared.indices[0] + 2) % 6  # task 0 now has answers from two workers
+    assert n_tasks_shared(one_shared, 2) == 1
+    one_shared.data[0] = 0  # an answer that does not count
+    assert n_tasks_shared(one_shared, 2) == 0
+
+
+def test_spectral_says_that_it_fell_back_to_the_vote():
+    answers = read_answers(pd.DataFrame({"task": [0, 0, 1, 1], "worker": list("abab"), "label": [0, 0, 1, 0]}))
+    assert started("spectral", answers.one_hot(), vote_shares(answers.votes())).method == "majority"
 
 
 def test_a_matrix_that_does_not_fit_is_refused(monkeypatch, planted):

@@ -55,6 +55,17 @@ def n_paired_answers(rows: Any) -> int:
     return int((per_task * (per_task - 1)).sum())
 
 
+def n_tasks_shared(rows: Any, n_classes: int) -> int:
+    """Number of tasks with answers that count from at least two workers; without any, no two workers co-occur."""
+    counting = rows.data != 0
+    task = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))[counting]
+    worker = rows.indices[counting] // n_classes
+    first, last = np.full(rows.shape[0], rows.shape[1]), np.full(rows.shape[0], -1)
+    np.minimum.at(first, task, worker)
+    np.maximum.at(last, task, worker)
+    return int((first < last).sum())
+
+
 def answers_per_cell(rows: Any) -> Floats:
     """How often each worker gave each answer, of shape (n_workers * n_classes,)."""
     return np.asarray(rows.sum(axis=0), dtype=float)

@@ -32,7 +32,7 @@ from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_g
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs
 from rectifact.crowd.advice.workers import doubts, worker_table
 from rectifact.crowd.base import Aggregator
-from rectifact.crowd.data.answers import Answers, merge_answers, with_classes
+from rectifact.crowd.data.answers import Answers, merge_answers
 from rectifact.crowd.data.names import listed, object_array
 from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, merge_lazy, read_lazy, read_more_lazy
 from rectifact.crowd.data.read import read_answers, read_gold, read_more
@@ -64,10 +64,11 @@ class DawidSkene(Aggregator, Iterative):
         Where the fit begins.
 
         - ``"majority"``: the shares of the votes;
-        - ``"robust"``, ``"designated"``: co-occurrences of workers, imputed and rotated to the non-negative orthant
-          (Ibrahim and Fu 2021); ``"none-imputed"``: the same without imputation;
+        - ``"robust"``, ``"designated"``: co-occurrences of workers, imputed (equations 9-11 or 7-8 of Ibrahim and Fu
+          2021) and rotated to the non-negative orthant; ``"none-imputed"``: the same without imputation;
+        - ``"pair-free"``: as ``"robust"``, but by plain least squares, in time linear in the answers;
         - ``"multispa"``, ``"cnmf"``, ``"spectral"``: other moment methods, for comparison;
-        - ``"auto"``: from the majority and from ``"robust"``, and the better objective is kept.
+        - ``"auto"``: from ``"majority"`` and from ``"pair-free"``, and the better objective is kept.
     refine : {"em", None}, default "em"
         ``"em"`` climbs the likelihood from there, None does not.
     model : {"auto", "full", "one-coin"}, default "auto"
@@ -263,7 +264,7 @@ class DawidSkene(Aggregator, Iterative):
     def _read(self, data: Any) -> Any:
         """Answers in memory, or partitioned."""
         if not is_lazy_data(data):
-            return with_classes(read_answers(data, missing=self.missing), self.n_classes)
+            return read_answers(data, missing=self.missing, n_classes=self.n_classes)
         if self.device != "cpu":
             raise InputError(
                 f"device={self.device!r} is for answers in memory.", "Fit partitioned answers with device='cpu'."
@@ -280,12 +281,10 @@ class DawidSkene(Aggregator, Iterative):
 
     def _starts(self, problem: Problem) -> dict[str, Start]:
         """Every start that ``identify`` asks for, by the method that was used in the end."""
-        rng, by_count, auto = check_generator(self.random_state), self.pair_weights == "count", self.identify == "auto"
+        rng, by_count = check_generator(self.random_state), self.pair_weights == "count"
         starts = [
-            identify(
-                name, problem.B, problem.vote_sums, known=problem.known, weigh_by_count=by_count, lean=auto, rng=rng
-            )
-            for name in (("majority", "robust") if auto else (self.identify,))
+            identify(name, problem.B, problem.vote_sums, known=problem.known, weigh_by_count=by_count, rng=rng)
+            for name in (("majority", "pair-free") if self.identify == "auto" else (self.identify,))
         ]
         return {start.method: start for start in starts}
 

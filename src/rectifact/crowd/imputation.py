@@ -55,9 +55,9 @@ def robust(pairs: Cooccurrences, start: Floats, *, monitor: Monitor, weigh_by_co
 
 
 def pair_free(B: Operand, start: Floats, *, monitor: Monitor) -> Floats:
-    r"""Imputation with weights :math:`n_{mj}` alone, without forming any pair: linear in the answers.
+    r"""Imputation by plain least squares, without forming any pair of workers: linear in the answers.
 
-    The normal equations of :math:`\sum n_{mj} \|R_{mj} - U_m U_j^T\|^2` need only products of the answers with
+    Not equations 9-11, whose weights for outliers need each pair: here all pairs of answers weigh the same. The normal equations of :math:`\sum n_{mj} \|R_{mj} - U_m U_j^T\|^2` need only products of the answers with
     the stacked blocks, minus what each answer contributes to itself.
 
     Parameters
@@ -118,7 +118,7 @@ def designated(pairs: Cooccurrences) -> Floats:
     if n_workers * k > MOST_ROWS:
         raise InputError(
             f"identify='designated' completes a matrix of {n_workers * k} rows, which does not fit in memory.",
-            "Use identify='robust', which needs no such matrix.",
+            "Use identify='robust' or 'pair-free', which need no such matrix.",
         )
     smallest = np.linalg.svd(pairs.blocks, compute_uv=False)[:, -1]
     usable = smallest > LEAST_SINGULAR_VALUE

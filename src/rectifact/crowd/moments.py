@@ -78,10 +78,11 @@ def cnmf(pairs: Cooccurrences, priors: Floats, confusions: Floats, *, monitor: M
     return priors, confusions
 
 
-def spectral(B: Operand, votes: Sums, *, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def spectral(B: Operand, votes: Sums, *, rng: np.random.Generator) -> tuple[Floats, Floats] | None:
     """Third-order moments of three random groups of workers [2], whitened and decomposed by the power method.
 
-    The corners give each group's mean confusions; the posteriors under these give each worker's.
+    The corners give each group's mean confusions; the posteriors under these give each worker's. None where fewer tasks
+    than classes have answers from all three groups.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ def spectral(B: Operand, votes: Sums, *, rng: np.random.Generator) -> tuple[Floa
     together = np.all([view.sum(axis=1) > 0 for view in views], axis=0)
     Z = [(view / total)[together] for view, total in zip(views, given, strict=True)]
     if len(Z[0]) < k:
-        return votes.classes / n_tasks, confusions_of(votes.counts, 0.1)
+        return None
     group_confusions = np.stack([_group_confusions(Z[g - 2], Z[g - 1], Z[g], rng) for g in range(3)])
     # Each answer is judged by the mean confusions of its group, which names the classes and fits every worker.
     _, sums, _ = e_step(B, votes.classes / n_tasks, group_confusions[group])

@@ -1,8 +1,7 @@
 """Models to start a fit from: one for each method of ``identify``, with the sums over all tasks that follow from it.
 
-The vote needs ``em`` alone. Co-occurrences go through ``cooccurrence``, ``imputation`` and ``rotation``; ``"robust"``
-goes without a table of pairs where there are too many of them, and in ``identify="auto"``. The other methods are in
-``moments``.
+The vote needs ``em`` alone. Co-occurrences go through ``cooccurrence``, ``imputation`` and ``rotation``; ``"pair-free"``,
+which ``identify="auto"`` tries beside the vote, goes without a table of them. The other methods are in ``moments``.
 """
 
 from dataclasses import dataclass
@@ -10,18 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from rectifact.core.errors import InputError
 from rectifact.core.linalg import procrustes
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand
 from rectifact.core.rectify import Geometric
 from rectifact.crowd import imputation, moments
-from rectifact.crowd.cooccurrence import answers_per_cell, cooccurrences, n_paired_answers
+from rectifact.crowd.cooccurrence import answers_per_cell, cooccurrences, n_paired_answers, n_tasks_shared
 from rectifact.crowd.em import Floats, Sums, confusions_of, e_step
 from rectifact.crowd.rotation import factor_of, match_classes, model_of, rotate
 
-METHODS = ("majority", "robust", "designated", "none-imputed", "multispa", "cnmf", "spectral")
-MOST_PAIRS = 500_000
-"""Pairs of answers above which robust imputation goes without them."""
+METHODS = ("majority", "pair-free", "robust", "designated", "none-imputed", "multispa", "cnmf", "spectral")
+MOST_PAIRS = 20_000_000
+"""Pairs of answers to the same task whose co-occurrences still fit: about 1 GB."""
+
+NEEDS_PAIRS = ("robust", "designated", "none-imputed", "multispa", "cnmf")
 
 SMOOTHING = 0.1
 
@@ -43,12 +45,12 @@ def identify(
     *,
     known: Any = None,
     weigh_by_count: bool = True,
-    lean: bool = False,
     rng: np.random.Generator,
 ) -> Start:
     """A model to start from.
 
-    Where no task has answers from two workers there are no co-occurrences, and the majority vote is all there is.
+    Where no task has answers from two workers there are no co-occurrences, and the majority vote is all there is; so it
+    is for ``"spectral"`` where too few tasks have answers from all its three groups of workers.
 
     Parameters
     ----------
@@ -62,22 +64,24 @@ def identify(
         The class of a task where it is certain, -1 elsewhere.
     weigh_by_count : bool, default True
         Whether robust imputation weighs a pair of workers by what they share.
-    lean : bool, default False
-        Whether robust imputation goes without pairs, as it does anyway where there are too many.
     rng : numpy.random.Generator
         For ``"spectral"``.
     """
     n_classes = len(votes.classes)
     majority = votes.classes / B.shape[0], confusions_of(votes.counts, SMOOTHING)
-    n_pairs = B.total(n_paired_answers)
-    if method == "majority" or not n_pairs:
+    if method == "majority" or not B.total(n_tasks_shared, n_classes):
         return Start("majority", *majority, votes)
+    if method in NEEDS_PAIRS:
+        _check_pairs(method, B.total(n_paired_answers))
     given = B.total(answers_per_cell).reshape(-1, n_classes).sum(axis=1)
     start = factor_of(*majority)
     if method == "spectral":
-        model = moments.spectral(B, votes, rng=rng)
-    elif method == "robust" and (lean or n_pairs > MOST_PAIRS):
-        model = _rotated(imputation.pair_free(B, start, monitor=Monitor(max_iter=50, tol=0.02)), start, given)
+        found = moments.spectral(B, votes, rng=rng)
+        if found is None:
+            return Start("majority", *majority, votes)
+        model = found
+    elif method == "pair-free":
+        model = _rotated(imputation.pair_free(B, start, monitor=Monitor(max_iter=50, tol=1e-3)), start, given)
     else:
         pairs = cooccurrences(B, n_classes)
         if method == "multispa":
@@ -94,6 +98,14 @@ def identify(
             model = _rotated(U, start, given)
     _, sums, _ = e_step(B, *model, known)
     return Start(method, *model, sums)
+
+
+def _check_pairs(method: str, n_pairs: int) -> None:
+    if n_pairs > MOST_PAIRS:
+        raise InputError(
+            f"identify={method!r} needs a table of the {n_pairs:,} pairs of answers to the same task, which is too large.",
+            "Use identify='auto' or 'pair-free', which do without one.",
+        )
 
 
 def _rotated(U: Floats, guess: Floats, given: Floats) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, InputError, InputTypeError
-from rectifact.crowd.data.answers import Answers, check_comparable, encode, make_answers
+from rectifact.crowd.data.answers import Answers, check_comparable, encode, make_answers, with_classes
 from rectifact.crowd.data.matrices import equal, from_matrix, from_sparse, to_matrix, whole_numbers
 from rectifact.crowd.data.names import Gold, object_array, plain, refuse_strangers
 from rectifact.crowd.data.sources import is_source, refuse_source
@@ -32,6 +32,7 @@ def read_answers(
     wide: bool = False,
     missing: Any = "auto",
     classes: Sequence[Any] | None = None,
+    n_classes: int | None = None,
 ) -> Answers:
     """Convert answers in any common format to :class:`Answers`.
 
@@ -57,6 +58,8 @@ def read_answers(
         Rows of a long table without a label are skipped, and a warning says how many.
     classes : sequence, default None
         All classes, in the desired order, including those that nobody chose.
+    n_classes : int, default None
+        Number of classes where nobody chose some of them, as in :class:`rectifact.DawidSkene`.
 
     Returns
     -------
@@ -70,6 +73,7 @@ def read_answers(
     (5, array([1, 2]))
     """
     answers = _coded(data, {"task": task, "worker": worker, "label": label}, wide, missing, classes)
+    answers = with_classes(answers, n_classes)
     check_comparable(answers)
     return answers
 
