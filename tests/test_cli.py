@@ -144,6 +144,24 @@ def test_gold_names_its_columns_as_it_likes(run, tmp_path):
     assert "No column for the label of the gold labels" in run("labels", path, *named, expect=2).err
 
 
+def test_groups_are_a_column_or_a_file(run, tmp_path):
+    table = make_crowd(200, 6, 2, labels_per_task=6, accuracy=(0.6, 0.8)).answers
+    table["vendor"] = np.where(table["worker"] < 2, "a", "")
+    path, file, workers = tmp_path / "a.csv", tmp_path / "groups.csv", tmp_path / "workers.csv"
+    table.to_csv(path, index=False)
+    file.write_text("worker,group\n0,a\n1,a\n")
+    reports = []
+    for groups in ("vendor", file):
+        run("labels", path, "--groups", groups, "--workers", workers, "-o", tmp_path / "out.csv")
+        reports.append(pd.read_csv(workers, dtype={"family": str}).set_index("worker"))
+    pd.testing.assert_frame_equal(*reports)
+    assert reports[0]["family"].dropna().to_dict() == {0: "0", 1: "0"}
+    assert (
+        "'vender' is neither a column of the answers nor a file"
+        in run("labels", path, "--groups", "vender", expect=2).err
+    )
+
+
 def test_a_folder_is_not_a_file_and_a_long_table_is_not_wide(run, answers, tmp_path):
     assert "is a folder" in run("labels", tmp_path, expect=2).err
     assert "leave out --wide" in run("labels", answers, "--wide", expect=2).err

@@ -10,7 +10,9 @@ from sklearn.exceptions import NotFittedError
 
 from rectifact import KOS, DawidSkene, InputError, MajorityVote
 from rectifact.crowd import read_answers
+from rectifact.crowd.advice import held_out
 from rectifact.crowd.advice.calibration import temperature, tempered
+from rectifact.crowd.advice.held_out import FOLDS, _folds
 from rectifact.crowd.advice.workers import expected_gain, information, spammer_score
 from rectifact.datasets import load_crowd, make_crowd
 from rectifact.metrics import log_loss
@@ -382,9 +384,44 @@ def test_calibration_makes_overconfident_posteriors_honest(load_or_skip):
 
 def test_the_temperature_undoes_evidence_counted_twice(crowd):
     model = DawidSkene("majority", model="full").fit(crowd.answers)
-    B, honest = model._answers.one_hot(), model._model
-    twice = replace(honest, log_priors=2 * honest.log_priors, log_confusions=2 * honest.log_confusions)
-    assert temperature(B, twice) == pytest.approx(temperature(B, honest) / 2, rel=0.02)
+    honest = model._held_out()
+    twice = replace(honest, posteriors=tempered(honest.posteriors, 2.0))
+    assert temperature(twice) == pytest.approx(temperature(honest) / 2, rel=0.02)
+
+
+def test_a_left_out_answer_is_judged_by_a_model_that_has_not_seen_it(monkeypatch):
+    """Independent form: for each fold, fit a table without its rows."""
+    monkeypatch.setattr(held_out, "REFIT_ITERATIONS", 1000)
+    monkeypatch.setattr(held_out, "REFIT_TOL", 1e-10)
+    table = make_crowd(120, 6, 3, labels_per_task=4, random_state=1).answers.sort_values("task", kind="stable")
+    answers = read_answers(table)
+    model = DawidSkene("majority", model="full", tol=1e-10).fit(answers)
+    found = model._held_out()
+    assert len(found.label) == len(table)
+    rows = answers.one_hot()
+    task = np.repeat(np.arange(120), np.diff(rows.indptr))
+    worker, label = np.divmod(rows.indices, 3)
+    fold, seen = _folds(np.diff(rows.indptr)), 0
+    for number in range(FOLDS):
+        out = fold == number
+        kept = pd.DataFrame({"task": task[~out], "worker": worker[~out], "label": label[~out]})
+        refit = DawidSkene("majority", model="full", tol=1e-10).fit(kept)
+        where, who = (
+            pd.Index(names).get_indexer(x[out]) for names, x in ((refit.tasks_, task), (refit.workers_, worker))
+        )
+        part = slice(seen, seen + out.sum())
+        seen = part.stop
+        np.testing.assert_array_equal(found.label[part], label[out])
+        assert_allclose(found.posteriors[part], refit.probas_[where], atol=5e-3)
+        assert_allclose(found.likelihoods[part], refit.confusions_[who, label[out]], atol=5e-3)
+        expected = np.einsum("akc,ac->ak", refit.confusions_[who], refit.probas_[where])
+        assert_allclose(found.expected[part], expected, atol=5e-3)
+
+
+def test_tasks_with_one_answer_have_nothing_to_leave_out():
+    model = DawidSkene().fit(make_crowd(60, 6, 2, labels_per_task=1).answers)
+    assert not len(model._held_out().label)
+    assert model.calibrate().temperature_ == 1
 
 
 def test_calibration_leaves_honest_posteriors_alone(crowd):

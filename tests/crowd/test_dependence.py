@@ -3,10 +3,11 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import operand
 from rectifact.crowd import DawidSkene, read_answers
+from rectifact.crowd.data.groups import group_numbers, read_groups
 from rectifact.crowd.dependence import SHARED, design_effects, find_families
 from rectifact.crowd.em import expected_sums, vote_shares
 from rectifact.crowd.pooled import pooled_em
@@ -127,8 +128,24 @@ def test_groups_of_unknown_workers_are_refused():
     table = make_crowd(50, 5, 2).answers
     with pytest.raises(InputError, match="'nobody', who gave no answer"):
         DawidSkene().fit(table, groups={"nobody": "a"})
+    with pytest.warns(FitWarning, match="'nobody', who gave no answer"):
+        DawidSkene().fit(table, groups={"nobody": "a", 0: "a", 1: "a"})
     with pytest.raises(InputError, match="groups are for model='auto'"):
         DawidSkene(model="full").fit(table, groups={0: "a"})
+    with pytest.raises(InputError, match="'ann' is in several groups, 'a', 'b'"):
+        read_groups(pd.DataFrame({"worker": ["ann", "ann"], "group": ["a", "b"]}))
+    with pytest.raises(InputError, match="No column for the group"):
+        read_groups(pd.DataFrame({"worker": ["ann"], "age": [1], "size": [2]}))
+    with pytest.raises(TypeError, match="got int"):
+        DawidSkene().fit(table, groups=3)
+
+
+def test_groups_come_from_dicts_tables_and_files(tmp_path):
+    table = pd.DataFrame({"judge": [0, 1, 2, 3], "family": ["a", "a", None, "b"]})
+    table.to_csv(tmp_path / "groups.csv", index=False)
+    forms = {0: "a", 1: "a", 3: "b"}, table.set_index("judge")["family"], tmp_path / "groups.csv"
+    for form in (*forms, table.rename(columns={"judge": "worker"})):
+        assert group_numbers(read_groups(form), np.arange(5)).tolist() == [0, 0, -1, 1, -1]
 
 
 def test_copies_of_a_judge_change_next_to_nothing():

@@ -7,8 +7,9 @@ from sklearn.linear_model import LogisticRegression
 from rectifact import load_model, save_model
 from rectifact.core.errors import FitWarning
 from rectifact.crowd import DawidSkene
-from rectifact.crowd.advice.gold import GoldMap, calibration_error, learn_from_gold
+from rectifact.crowd.advice.gold import GoldMap, learn_from_gold
 from rectifact.datasets import make_crowd
+from rectifact.metrics import calibration_error
 
 
 def overconfident(n, k, rng):

@@ -27,7 +27,7 @@ from rectifact.datasets import load_crowd, make_block_model, make_crowd, make_do
 from rectifact.models import SavedModel
 from rectifact.report import embedding, render, report_of, write_report
 from rectifact.report.blocks import Chart, Facts, Findings, Images, Matrices, Report, Section, Table
-from rectifact.report.calibration import agreement_chart, left_out
+from rectifact.report.calibration import agreement_chart, reliability_chart
 from rectifact.report.html import check_report_possible
 from rectifact.report.parts import _residuals
 
@@ -90,19 +90,25 @@ def test_weights_are_not_counts(crowd):
 def test_left_out_answers_agree_as_often_as_the_model_expects():
     """On answers that were drawn from the model."""
     model = DawidSkene(model="full").fit(make_crowd(3000, n_workers=20, n_classes=3, labels_per_task=3).answers)
-    observed, expected = (np.array(curve["y"], dtype=float) for curve in agreement_chart(model).data)
+    (chart,) = agreement_chart(model)
+    observed, expected = (np.array(curve["y"], dtype=float) for curve in chart.data)
     assert_allclose(observed, expected, atol=0.05)
+    assert agreement_chart(DawidSkene().fit(make_crowd(50, 5, 2, labels_per_task=1).answers)) == []
 
 
-def test_leaving_out_an_answer_follows_the_definition():
-    model = DawidSkene(model="full").fit(make_crowd(50, n_workers=6, n_classes=3, labels_per_task=4).answers)
-    answers, without = model._answers, left_out(model)
-    for a in range(0, len(answers), 37):
-        odds = np.log(model.priors_)
-        for b in np.flatnonzero((answers.task == answers.task[a]) & (np.arange(len(answers)) != a)):
-            odds = odds + np.log(model.confusions_[answers.worker[b], answers.label[b]])
-        odds = np.exp(odds - odds.max())
-        assert_allclose(without[a], odds / odds.sum(), atol=1e-6)
+def test_the_reliability_diagram_shows_confidence_and_truth():
+    """Confidences that are right as often as they say lie on the diagonal, within their intervals."""
+    crowd = make_crowd(3000, 30, 2, labels_per_task=3, accuracy=(0.55, 0.8), random_state=3)
+    model = DawidSkene().fit(crowd.answers)
+    assert reliability_chart(model) == []
+    (chart,) = reliability_chart(model.calibrate(gold=crowd.truth.sample(1000, random_state=0)))
+    confidence, right = (np.array(chart.data[0][axis]) for axis in "xy")
+    assert len(confidence) == 10
+    low, high = (np.array(chart.data[0]["error_y"][side]) for side in ("arrayminus", "array"))
+    assert np.mean((right - 2 * low < confidence) & (confidence < right + 2 * high)) >= 0.9
+    assert "1000 gold labels: mean confidence" in chart.words
+    with_gold = DawidSkene().fit(crowd.answers, gold=crowd.truth.sample(100, random_state=0))
+    assert "100 gold labels" in reliability_chart(with_gold)[0].words
 
 
 def test_uninformative_workers_are_named():
@@ -123,19 +129,12 @@ def test_findings_of_the_model_are_those_of_the_report():
 
 
 def test_the_agreement_chart_counts_answers_by_their_weights():
-    """Answers that weigh nothing are as good as absent; two readings are one of twice the weight."""
-    table = make_crowd(300, 12, 3, labels_per_task=4).answers
-    answers = read_answers(table)
-    weight = np.random.default_rng(0).integers(1, 3, len(answers))
-    model = DawidSkene(model="full").fit(answers.weighted(weight))
-    without = left_out(model)
-    logs = np.log(model.priors_) + np.zeros((len(answers.tasks), 3))
-    np.add.at(logs, answers.task, weight[:, None] * np.log(model.confusions_[answers.worker, answers.label]))
-    odds = logs[answers.task] - weight[:, None] * np.log(model.confusions_[answers.worker, answers.label])
-    odds = np.exp(odds - odds.max(axis=1, keepdims=True))
-    assert_allclose(without, odds / odds.sum(axis=1, keepdims=True), atol=1e-6)
-    agree = answers.label == without.argmax(axis=1)
-    assert f"{np.average(agree, weights=weight):.1%} agree" in agreement_chart(model).words
+    answers = read_answers(make_crowd(300, 12, 3, labels_per_task=4).answers)
+    model = DawidSkene(model="full").fit(answers.weighted(np.random.default_rng(0).integers(1, 3, len(answers))))
+    left_out = model._held_out()
+    agree = left_out.label == left_out.posteriors.argmax(axis=1)
+    assert set(left_out.weight) == {1, 2}
+    assert f"{np.average(agree, weights=left_out.weight):.1%} agree" in agreement_chart(model)[0].words
 
 
 @pytest.mark.parametrize("severity", SEVERITIES)

@@ -18,6 +18,7 @@ from rectifact.crowd import DawidSkene, read_answers, read_lazy
 from rectifact.crowd.advice.diagnosis import findings_table
 from rectifact.crowd.advice.planning import LEAST_GAIN, worth_asking
 from rectifact.crowd.advice.summary import Summary, summary_of
+from rectifact.crowd.data.groups import groups_in_column
 from rectifact.crowd.data.sources import is_source
 from rectifact.models import SavedModel
 
@@ -52,6 +53,14 @@ def labels(
     gold: Annotated[
         Path | None, typer.Option(help="File of labels known to be right, with columns task and label (or truth).")
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN|FILE",
+            help="Workers who may err alike, such as judges that run the same model: a column of the answers, or a "
+            "file with columns worker and group.",
+        ),
+    ] = None,
     plan: Annotated[
         Path | None, typer.Option(help="Write a plan here: what to label next and whom to ask, for at most 1000 tasks.")
     ] = None,
@@ -77,7 +86,7 @@ def labels(
     outcome = Outcome(report, save, as_json)
     partitioned = len(answers) > 1 or is_source(answers[0])
     _check_outputs(answers, out, [workers, plan], partitioned)
-    outcome.check(out, [*answers, gold, workers, plan])
+    outcome.check(out, [*answers, gold, workers, plan, None if groups is None else Path(groups)])
     parts = "a folder of Parquet files, or several files"
     check_cluster(scheduler, local_cluster, in_parts=partitioned, parts=parts)
     if partitioned:
@@ -91,7 +100,8 @@ def labels(
                 data = read_lazy(answers if len(answers) > 1 else answers[0], **columns)
             else:
                 data = read_answers(answers[0], wide=wide, **columns)
-            model.fit(data, gold=gold)
+            families = None if groups is None else _groups(groups, answers[0], partitioned or wide, worker)
+            model.fit(data, gold=gold, groups=families)
             if calibrate:
                 model.calibrate(gold)
         summary = summary_of(model)
@@ -103,6 +113,18 @@ def labels(
         say_warnings(caught, "labels")
         _say(data, model, summary)
         outcome.write(SavedModel(model), _facts(data, model, summary))
+
+
+def _groups(groups: str, answers: Path, without_column: bool, worker: str | None) -> Any:
+    """Groups from a column of the answers of that name, or else from a file."""
+    found = None if without_column else groups_in_column(answers, groups, worker)
+    if found is None and not Path(groups).is_file():
+        raise InputError(
+            f"{groups!r} is neither a column of the answers nor a file.",
+            "Name a file with columns worker and group." if without_column else "Check the spelling.",
+            option="groups",
+        )
+    return Path(groups) if found is None else found
 
 
 def _check_outputs(answers: list[Path], out: Path, others: list[Path | None], partitioned: bool) -> None:

@@ -4,7 +4,6 @@ The file has over 350 lines because more than a third of them document parameter
 """
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from numbers import Integral, Real
@@ -29,11 +28,12 @@ from rectifact.core.validation import (
 from rectifact.crowd.advice.calibration import temperature, tempered
 from rectifact.crowd.advice.diagnosis import Finding, diagnose, diagnose_workers, findings_table
 from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold
+from rectifact.crowd.advice.held_out import HeldOut, held_out_answers
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs
 from rectifact.crowd.advice.workers import doubts, worker_table
 from rectifact.crowd.base import Aggregator
 from rectifact.crowd.data.answers import Answers, merge_answers
-from rectifact.crowd.data.names import listed, object_array
+from rectifact.crowd.data.groups import group_numbers, read_groups
 from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, merge_lazy, read_lazy, read_more_lazy
 from rectifact.crowd.data.read import read_answers, read_gold, read_more
 from rectifact.crowd.dependence import design_effects
@@ -171,7 +171,7 @@ class DawidSkene(Aggregator, Iterative):
         *,
         gold: Any = None,
         weights: ArrayLike | None = None,
-        groups: Mapping[Any, Any] | None = None,
+        groups: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -188,10 +188,10 @@ class DawidSkene(Aggregator, Iterative):
             of the answers, or by a usual name; the label also ``truth`` or ``gold``.
         weights : array of shape (n_answers,), default None
             How much each answer counts, in the order of a table's rows that have a label.
-        groups : dict, default None
+        groups : dict, Series, table or path, default None
             The family of a worker, by worker, for workers who may err alike: judges that run the same model, for
-            example. They count together as far as their errors agree. Only for ``model="auto"``, which finds copies
-            of a worker by itself.
+            example; a table or file has columns worker and group. They count together as far as their errors agree.
+            Only for ``model="auto"``, which finds copies of a worker by itself.
 
             .. versionadded:: 0.2
 
@@ -205,7 +205,7 @@ class DawidSkene(Aggregator, Iterative):
             answers = answers.weighted(weights)
         _check_size(len(answers.workers), len(answers.classes))
         self._gold = None if gold is None else read_gold(gold, answers.columns)
-        problem = replace(self._problem(answers, device=self.device), groups=self._groups(groups, answers.workers))
+        problem = replace(self._problem(answers, device=self.device), groups=self._groups(groups, answers))
         checkpoint = open_checkpoint(self, *answers.codes, *(self._gold or ()), *_present(problem.groups))
         fitting, resolved = Fitting(self.model, self.smoothing), {"columns": answers.columns}
         if self.model == "auto" and self.refine is not None:
@@ -234,19 +234,13 @@ class DawidSkene(Aggregator, Iterative):
         set_fit_report(self, monitor)
         return self
 
-    def _groups(self, groups: Mapping[Any, Any] | None, workers: Any) -> NDArray[np.int64] | None:
+    def _groups(self, groups: Any, answers: Any) -> NDArray[np.int64] | None:
         """Number of the group of each worker, -1 for none."""
         if groups is None:
             return None
         if self.model != "auto":
             raise InputError(f"groups are for model='auto', not for model={self.model!r}.", "Leave one of them out.")
-        named = pd.Series([groups.get(worker) for worker in workers], dtype=object)
-        strange = [name for name in groups if name not in set(workers.tolist())]
-        if strange:
-            raise InputError(
-                f"groups names {listed(object_array(strange))}, who gave no answer.", "Check the names of the workers."
-            )
-        return pd.factorize(named)[0].astype(np.int64)
+        return group_numbers(read_groups(groups, answers.columns), answers.workers)
 
     def _decisions(self, answers: Any, fitting: Fitting) -> dict[str, Any]:
         if fitting.model != "auto" or fitting.families is None:
@@ -463,12 +457,22 @@ class DawidSkene(Aggregator, Iterative):
         answers = self._in_memory("calibrate()")
         if gold is not None:
             return self._calibrate_by(read_gold(gold, answers.columns), answers)
-        B = answers.matrix()
-        effect, trusting = self._dispersion(B), not self._fitting.retreat
         self.__dict__.pop("calibration_", None)
-        self.temperature_ = min(temperature(B.data, self._model), 1 / effect, 1.0) if trusting else 1.0
+        effect = 1.0 if self._fitting.retreat else self._dispersion(answers.matrix())
+        self.temperature_ = min(temperature(self._held_out()), 1 / effect, 1.0)
         self._set_probas(tempered(self._model.posteriors, self.temperature_))
         return self
+
+    def _judged_gold(self) -> tuple[Any, Any]:
+        """Probabilities of the tasks with a gold label as the answers alone give them, and their classes."""
+        known = self._answers.known(self._gold)
+        if known is None:
+            return self.probas_[:0], np.empty(0, dtype=np.int64)
+        some = known >= 0
+        return _predicted(self._answers.matrix().data, self._calibrated, *self._model.judging)[some], known[some]
+
+    def _held_out(self) -> HeldOut:
+        return held_out_answers(self._problem(self._answers), self._fitting, self._model)
 
     def _calibrate_by(self, gold: Any, answers: Answers) -> Self:
         known = answers.known(gold)

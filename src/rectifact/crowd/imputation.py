@@ -57,8 +57,9 @@ def robust(pairs: Cooccurrences, start: Floats, *, monitor: Monitor, weigh_by_co
 def pair_free(B: Operand, start: Floats, *, monitor: Monitor) -> Floats:
     r"""Imputation by plain least squares, without forming any pair of workers: linear in the answers.
 
-    Not equations 9-11, whose weights for outliers need each pair: here all pairs of answers weigh the same. The normal equations of :math:`\sum n_{mj} \|R_{mj} - U_m U_j^T\|^2` need only products of the answers with
-    the stacked blocks, minus what each answer contributes to itself.
+    Not equations 9-11, whose weights for outliers need each pair: here all pairs of answers weigh the same. The normal
+    equations of :math:`\sum n_{mj} \|R_{mj} - U_m U_j^T\|^2` need only products of the answers with the stacked blocks,
+    minus what each answer contributes to itself.
 
     Parameters
     ----------

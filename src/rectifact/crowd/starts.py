@@ -1,7 +1,8 @@
 """Models to start a fit from: one for each method of ``identify``, with the sums over all tasks that follow from it.
 
-The vote needs ``em`` alone. Co-occurrences go through ``cooccurrence``, ``imputation`` and ``rotation``; ``"pair-free"``,
-which ``identify="auto"`` tries beside the vote, goes without a table of them. The other methods are in ``moments``.
+The vote needs ``em`` alone. Co-occurrences go through ``cooccurrence``, ``imputation`` and ``rotation``. Of these
+methods, ``"pair-free"`` needs no table of pairs; ``identify="auto"`` tries it beside the vote. The others are in
+``moments``.
 """
 
 from dataclasses import dataclass
@@ -103,7 +104,7 @@ def identify(
 def _check_pairs(method: str, n_pairs: int) -> None:
     if n_pairs > MOST_PAIRS:
         raise InputError(
-            f"identify={method!r} needs a table of the {n_pairs:,} pairs of answers to the same task, which is too large.",
+            f"identify={method!r} needs a table of the {n_pairs:,} pairs of answers to the same task: too many.",
             "Use identify='auto' or 'pair-free', which do without one.",
         )
 

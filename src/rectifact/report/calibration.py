@@ -1,22 +1,17 @@
 """The calibration section of a report on labels: each answer is left out, and predicted from the others."""
 
-from typing import Any
-
 import numpy as np
-from scipy.special import softmax
 
 from rectifact.core.errors import count
 from rectifact.crowd import DawidSkene
-from rectifact.crowd.data.answers import Answers
-from rectifact.crowd.em import by_class, retreated
 from rectifact.report.blocks import Chart, Facts, Section
 from rectifact.report.charts import lines
 
 FEW_ANSWERS = 20
 """Fewer answers than this are not shown as a share."""
 
-LEAST_LOG = -1e3
-"""Instead of the logarithm of zero."""
+PER_POINT, MOST_POINTS = 15, 10
+"""Gold labels behind a point of the reliability diagram, at least; and points, at most."""
 
 
 def calibration_section(model: DawidSkene) -> Section:
@@ -45,39 +40,60 @@ def calibration_section(model: DawidSkene) -> Section:
         facts.append(("weight of the vote", f"{retreat:.2f}", leaning if retreat else "answers pass for independent"))
         worth = f"that the {len(model._answers) / len(model.tasks_):.1f} answers to a task are worth"
         facts.append(("independent answers", f"{model.n_effective_:.1f}", worth))
-    return Section("Calibration", words, [Facts(facts), agreement_chart(model)])
+    charts = [*reliability_chart(model), *agreement_chart(model)]
+    return Section("Calibration", words, [Facts(facts), *charts])
 
 
-def left_out(model: DawidSkene) -> Any:
-    """Posterior of each answer's task without that answer, of shape (n_answers, n_classes)."""
-    answers, fitted = model._answers, model._model
-    n_classes, weight = len(model.classes_), _weights(answers)
-    cells = np.maximum(fitted.log_confusions, LEAST_LOG)  # so that what one answer adds can be taken away again
-    own = weight[:, None] * cells[answers.worker, answers.label]
-    joint = np.maximum(fitted.log_priors, LEAST_LOG) + answers.one_hot() @ cells.reshape(-1, len(fitted.log_priors))
-    posteriors = by_class(softmax(joint[answers.task] - own, axis=1), n_classes)
-    if not fitted.retreat:
-        return posteriors
-    counted = np.asarray(fitted.vote_weights)
-    votes = answers.one_hot() @ np.kron(counted[:, None], np.eye(n_classes))
-    others = votes[answers.task] - (weight * counted[answers.worker])[:, None] * np.eye(n_classes)[answers.label]
-    return retreated(posteriors, np.maximum(others, 0), None, fitted.retreat)
+def reliability_chart(model: DawidSkene) -> list[Chart]:
+    """Confidence of the labels and the share that are right, on tasks with gold labels; no chart without them.
+
+    After a calibration by gold labels, each task is judged by what the others have taught.
+    """
+    by_gold = getattr(model, "calibration_", None)
+    if by_gold is not None:
+        probas, truth = by_gold.held_out, by_gold.truth
+        source = "Each label was held out from the calibration that it checks."
+    else:
+        probas, truth = model._judged_gold()
+        source = "The fit used these labels to learn how good each worker is, so this looks a little too good."
+    if len(truth) < PER_POINT:
+        return []
+    confidence, right = probas.max(axis=1), probas.argmax(axis=1) == truth
+    groups = np.array_split(np.argsort(confidence, kind="stable"), min(len(truth) // PER_POINT, MOST_POINTS))
+    means = np.array([[confidence[group].mean(), right[group].mean(), len(group)] for group in groups])
+    z = 1.645  # of a 90 % interval, Wilson's
+    middle = (means[:, 1] + z**2 / (2 * means[:, 2])) / (1 + z**2 / means[:, 2])
+    half = z * np.sqrt(means[:, 1] * (1 - means[:, 1]) / means[:, 2] + z**2 / (4 * means[:, 2] ** 2))
+    half = half / (1 + z**2 / means[:, 2])
+    words = (
+        f"{count(len(truth), 'gold label')}: mean confidence {confidence.mean():.1%}, right {right.mean():.1%}. "
+        f"Points on the diagonal are calibrated; bars are 90 % intervals. {source}"
+    )
+    span = [float(means[:, 0].min()), 1.0]
+    curves = {"share of right labels": (means[:, 0], means[:, 1]), "calibrated": (span, span)}
+    chart = lines("Confidence and truth", curves, "confidence of the label", "share of right labels", words)
+    low, high = middle - half, middle + half
+    chart.data[0]["error_y"] = {
+        "type": "data",
+        "symmetric": False,
+        "array": (high - means[:, 1]).round(4).tolist(),
+        "arrayminus": (means[:, 1] - low).round(4).tolist(),
+    }
+    chart.data[1] |= {"mode": "lines", "hoverinfo": "skip"}
+    chart.data[1]["line"] |= {"dash": "dot"}
+    return [chart]
 
 
-def _weights(answers: Answers) -> Any:
-    return np.ones(len(answers)) if answers.weight is None else answers.weight
-
-
-def agreement_chart(model: DawidSkene) -> Chart:
+def agreement_chart(model: DawidSkene) -> list[Chart]:
     """Share of answers that agree with the label which the others give: observed, and expected by the model.
 
-    Answers count by their weights.
+    Answers count by their weights. No chart where no task has two answers.
     """
-    answers, without = model._answers, left_out(model)
-    label, confidence, weight = without.argmax(axis=1), without.max(axis=1), _weights(answers)
-    agree = answers.label == label
-    # p(answer = label) = sum over true classes of p(class | other answers) p(worker says label | class)
-    expected = np.einsum("ac,ac->a", model.confusions_[answers.worker, label], without)
+    left_out = model._held_out()
+    if not left_out.weight.sum():
+        return []
+    label, confidence, weight = left_out.posteriors.argmax(axis=1), left_out.posteriors.max(axis=1), left_out.weight
+    agree, expected = left_out.label == label, left_out.expected[np.arange(len(label)), label]
     steps = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999])
     names = ["below 50 %", "50–70 %", "70–80 %", "80–90 %", "90–95 %", "95–99 %", "99–99.9 %", "above 99.9 %"]
     place = np.searchsorted(steps, confidence, side="right")
@@ -90,4 +106,4 @@ def agreement_chart(model: DawidSkene) -> Chart:
     axes = "confidence from the other answers", "share of answers that agree"
     chart = lines("Answers left out in turn", curves, *axes, words)
     chart.layout["xaxis"] |= {"tickmode": "array", "tickvals": kept.tolist(), "ticktext": [names[i] for i in kept]}
-    return chart
+    return [chart]

@@ -1,14 +1,11 @@
 """Calibrates posteriors without any truth: finds the power that best predicts each answer from the others."""
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
-from rectifact.crowd.em import CrowdModel, Floats
-
-MOST_ANSWERS = 200_000
-"""Answers that are held out, one after another; more would not change the temperature."""
+from rectifact.crowd.advice.held_out import HeldOut
+from rectifact.crowd.em import Floats
 
 
 def tempered(posteriors: Floats, power: float) -> Floats:
@@ -23,46 +20,19 @@ def tempered(posteriors: Floats, power: float) -> Floats:
     return softmax(power * np.log(np.maximum(posteriors, 1e-300)), axis=1)
 
 
-def temperature(B: sp.csr_array, model: CrowdModel) -> float:
+def temperature(held_out: HeldOut) -> float:
     """Power of the posteriors that best predicts each answer from the other answers to its task."""
-    joint, own, predictive = _left_out(B, model)
-    if not len(joint):  # no task has two answers
+    if not len(held_out.label):  # no task has two answers
         return 1.0
     found = minimize_scalar(
-        lambda log_power: -held_out_score(joint, own, predictive, float(np.exp(log_power))),
+        lambda log_power: -held_out_score(held_out, float(np.exp(log_power))),
         bounds=(np.log(0.02), np.log(2.0)),
         method="bounded",
     )
     return float(np.exp(found.x))
 
 
-def held_out_score(joint: Floats, own: Floats, predictive: Floats, power: float) -> float:
-    """Mean log-probability of left-out answers when the others' evidence is raised to ``power``.
-
-    Parameters
-    ----------
-    joint : array of shape (n, n_classes)
-        Log-odds of the task's classes from all its answers.
-    own : array of shape (n, n_classes)
-        What the left-out answer added.
-    predictive : array of shape (n, n_classes)
-        Log-probability of the left-out answer under each class.
-    power : float
-    """
-    rest = power * (joint - own)
-    return float((logsumexp(rest + predictive, axis=1) - logsumexp(rest, axis=1)).mean())
-
-
-def _left_out(B: sp.csr_array, model: CrowdModel) -> tuple[Floats, Floats, Floats]:
-    n_classes = len(model.priors)
-    tiny = -1e3  # instead of log 0, so that differences stay finite
-    cells = np.maximum(model.log_confusions, tiny).reshape(-1, n_classes)
-    per_task = np.diff(B.indptr)
-    step = max(1, int(per_task.sum()) // MOST_ANSWERS)
-    task = np.repeat(np.arange(B.shape[0]), per_task)
-    chosen = np.flatnonzero(per_task[task] > 1)[::step]
-    joint = model.log_priors + B @ cells
-    own = B.data[chosen, None] * cells[B.indices[chosen]]
-    with np.errstate(divide="ignore"):
-        predictive = np.maximum(np.log(model.confusions).reshape(-1, n_classes)[B.indices[chosen]], tiny)
-    return joint[task[chosen]], own, predictive
+def held_out_score(held_out: HeldOut, power: float) -> float:
+    """Mean log-probability of left-out answers when the posteriors from the others are raised to ``power``."""
+    likely = (tempered(held_out.posteriors, power) * held_out.likelihoods).sum(axis=1)
+    return float(np.average(np.log(np.maximum(likely, 1e-300)), weights=held_out.weight))

@@ -15,6 +15,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from rectifact.crowd.em import Floats
+from rectifact.metrics import calibration_error
 
 LEAST_GOLD = 10
 """Labels to calibrate with at all."""
@@ -53,6 +54,8 @@ class GoldCalibration:
     form : {"confidence", "classes", "confusion"}
     n_gold : int
         True labels that were used.
+    truth : array of shape (n_gold,)
+        Numbers of their classes.
     held_out : array of shape (n_gold, n_classes)
         Calibrated probabilities of these tasks, from the other labels.
     error, error_low, error_high : float
@@ -62,6 +65,7 @@ class GoldCalibration:
     map: GoldMap
     form: str
     n_gold: int
+    truth: NDArray[Any]
     held_out: Floats
     error: float
     error_low: float
@@ -96,7 +100,7 @@ def learn_from_gold(posteriors: Floats, truth: NDArray[Any]) -> GoldCalibration:
     found = calibration_error(tried[chosen], truth)
     low, high = np.quantile(errors, [0.05, 0.95])
     return GoldCalibration(
-        _learn(posteriors, truth, chosen), chosen, len(truth), tried[chosen], found, float(low), float(high)
+        _learn(posteriors, truth, chosen), chosen, len(truth), truth, tried[chosen], found, float(low), float(high)
     )
 
 
@@ -108,21 +112,6 @@ def _clearly_better(one: Floats, other: Floats, truth: NDArray[Any]) -> bool:
     gains = [np.subtract(*losses), np.subtract(*errors)]
     loss, error = (gain.mean() - gain.std() / np.sqrt(len(truth)) for gain in gains)
     return bool(loss > 0 and error >= 0)
-
-
-def calibration_error(posteriors: Floats, truth: NDArray[Any], n_bins: int = 10) -> float:
-    """Mean distance between confidence and share of right labels, over bins of confidence.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(calibration_error(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0, 1])), 2)
-    0.4
-    """
-    confidence, right = posteriors.max(axis=1), posteriors.argmax(axis=1) == truth
-    place = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
-    surplus = np.bincount(place, confidence - right, minlength=n_bins)
-    return float(np.abs(surplus).sum() / len(truth))
 
 
 def _held_out(posteriors: Floats, truth: NDArray[Any], form: str) -> Floats:
