@@ -156,6 +156,30 @@ def test_copies_of_a_judge_change_next_to_nothing():
     assert copied.n_effective_ < alone.n_effective_ + 0.1
 
 
+def test_a_family_is_fitted_like_one_worker():
+    """Ten copies that share one vote and the pseudo-answers of one worker give the model without them."""
+    table = make_crowd(300, 7, 3, labels_per_task=5, random_state=6).answers
+    answers, copied = read_answers(table), read_answers(with_copies(table, 2, 9))
+    found = []
+    for data in (answers, copied):
+        family = np.isin([str(name) for name in data.workers], ["2", *(f"copy {i}" for i in range(9))])
+        shares = np.where(family, 1 / family.sum(), 1.0)
+        B, votes = operand(data.one_hot()), vote_shares(answers.votes())
+        start = B.total(expected_sums, along=(votes,))
+        found.append(pooled_em(B, start, monitor=Monitor(max_iter=60), weights=shares, shares=shares))
+    assert found[0].strength == found[1].strength
+    assert_allclose(found[1].posteriors, found[0].posteriors, atol=1e-9)
+
+
+def test_ten_copies_of_a_judge_do_not_move_the_error(load_or_skip):
+    panel = load_or_skip(load_judges, "relevance33-binary")
+    errors = []
+    for table in (panel.answers, with_copies(panel.answers, panel.answers["worker"].iloc[7], 10)):
+        model = DawidSkene().fit(table)
+        errors.append(np.mean(model.labels_ != panel.truth.reindex(model.tasks_).to_numpy()))
+    assert abs(errors[1] - errors[0]) < 0.005
+
+
 def test_dependent_answers_are_not_believed(rng):
     """Where answers come from one source in part, confidence stays nearer to the accuracy."""
     crowd = make_crowd(2000, 20, 2, labels_per_task=8, accuracy=(0.6, 0.75), random_state=5)

@@ -185,6 +185,7 @@ class Fitting:
             problem.place(start),
             monitor=monitor,
             weights=self.counted(problem.n_workers),
+            shares=self.shares(problem.n_workers),
             strength=self.strength,
             learn=learn,
             known=known,
@@ -196,6 +197,11 @@ class Fitting:
         """What an answer of each worker counts as evidence."""
         return _for_all(self.weights, n_workers)
 
+    def shares(self, n_workers: int) -> Floats:
+        """Part of a source of answers that each worker is: below 1 for copies of other workers."""
+        known = np.ones(0) if self.vote_weights is None else self.vote_weights
+        return np.concatenate([known, np.ones(n_workers - len(known))])
+
     def independent(self, n_workers: int) -> Floats:
         """What an answer of each worker is worth beside an independent one."""
         return _for_all(self.independence, n_workers)
@@ -204,9 +210,7 @@ class Fitting:
         """The same model with posteriors that lean on the vote."""
         if not self.retreat or self.vote_weights is None:
             return model
-        weights = np.ones(problem.n_workers)
-        weights[: len(self.vote_weights)] = self.vote_weights
-        model = replace(model, vote_weights=weights, retreat=self.retreat)
+        model = replace(model, vote_weights=self.shares(problem.n_workers), retreat=self.retreat)
         columns = problem.votes.shape[1]
         posteriors = problem.B.map_rows(
             judged, *model.judging, along=(problem.known,), columns=columns, dtype=np.float64

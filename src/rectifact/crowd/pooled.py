@@ -82,6 +82,7 @@ def pooled_em(
     *,
     monitor: Monitor,
     weights: Any,
+    shares: Any = None,
     strength: Strength = FIRST_STRENGTH,
     learn: bool = True,
     known: Any = None,
@@ -111,6 +112,9 @@ def pooled_em(
         Its loss is minus the objective, which cannot rise while the prior stays as it is.
     weights : array of shape (n_workers,)
         What an answer of each worker counts.
+    shares : array of shape (n_workers,), default None
+        Part of a source of answers that a worker is: below 1 for workers who copy each other, who then share the
+        pseudo-answers of one worker as well, so that a copy changes nothing. None if each is a source of their own.
     strength : Strength, default FIRST_STRENGTH
         To begin with.
     learn : bool, default True
@@ -134,14 +138,16 @@ def pooled_em(
     """
     xp, (n_classes, n_states) = namespace(start.counts), start.counts.shape[1:]
     weights = to_like(weights, start.counts)[:, None, None]
-    prior = pooled_prior(background.counts + weights * start.counts, strength)
+    shares = xp.ones_like(weights) if shares is None else to_like(shares, start.counts)[:, None, None]
+    prior = pooled_prior(background.counts + weights * start.counts, strength, shares)
     first = LEARN_AFTER if strength == FIRST_STRENGTH else LEARN_EVERY
     counts, classes, prior, strength, settled = monitor.resume((*start, prior, strength, int(not learn)))
     for t in monitor:
         weighed = background.counts + weights * counts
         if learn and t >= first and t % LEARN_EVERY == 0 and monitor.due:
-            settled, strength = int(strength == (new := learn_strength(to_host(weighed)))), new
-            prior = pooled_prior(weighed, strength)
+            new = learn_strength(*(to_host(part) for part in (weighed, shares)))
+            settled, strength = int(strength == new), new
+            prior = pooled_prior(weighed, strength, shares)
         tasks = background.classes + classes + 1 / n_states
         priors, total = tasks / tasks.sum(), weighed + prior
         confusions = total / xp.sum(total, axis=1, keepdims=True)
@@ -166,8 +172,10 @@ def pooled_em(
     return PooledFit(model, posteriors, bare, strength)
 
 
-def pooled_prior(counts: Any, strength: Strength) -> Any:
+def pooled_prior(counts: Any, strength: Strength, shares: Any = 1.0) -> Any:
     """Pseudo-answers of each worker: a matrix of one coin, as accurate as worker and crowd have been so far.
+
+    Workers who are a part of one source (``shares``, of shape (n_workers, 1, 1)) have a part of its pseudo-answers.
 
     Examples
     --------
@@ -178,20 +186,24 @@ def pooled_prior(counts: Any, strength: Strength) -> Any:
     array([[7.9, 2.1],
            [2.1, 7.9]])
     """
-    return strength.matrix * _coins_by_state(counts, strength.accuracy)
+    return strength.matrix * shares * _coins_by_state(counts / shares, _crowd_accuracy(counts), strength.accuracy)
 
 
-def _coins_by_state(counts: Any, strength: float) -> Any:
+def _crowd_accuracy(counts: Any) -> Any:
+    right, total = _right_answers(counts)
+    return (right.sum() + 1) / (total.sum() + 2)
+
+
+def _coins_by_state(counts: Any, crowd: Any, strength: float) -> Any:
     """Matrices of one coin, the same for all subtypes of a class."""
     n_classes = counts.shape[1]
-    matrices = coins(_accuracies(counts, strength), n_classes)
+    matrices = coins(_accuracies(counts, crowd, strength), n_classes)
     each = namespace(counts).ones_like(counts[0, 0]).reshape(n_classes, -1)
     return (matrices[..., None] * each).reshape(counts.shape)
 
 
-def _accuracies(counts: Any, strength: float) -> Any:
+def _accuracies(counts: Any, crowd: Any, strength: float) -> Any:
     right, total = _right_answers(counts)
-    crowd = (right.sum() + 1) / (total.sum() + 2)
     return namespace(counts).clip((right + strength * crowd) / (total + strength), 1e-3, 1 - 1e-3)
 
 
@@ -201,11 +213,12 @@ def _right_answers(counts: Any) -> tuple[Any, Any]:
     return xp.linalg.trace(by_class(counts, counts.shape[1])), xp.sum(counts, axis=(1, 2))
 
 
-def learn_strength(counts: Floats) -> Strength:
+def learn_strength(counts: Floats, shares: Any = 1.0) -> Strength:
     """The strength of the prior under which the expected answers are most probable, of doubling values.
 
     Right answers are binomial with a beta prior; the answers in a column are multinomial with a Dirichlet prior. Both
-    parameters are integrated out.
+    parameters are integrated out. Workers who are a part of one source (``shares``, of shape (n_workers, 1, 1)) have the
+    same answers, and their evidence counts for a part.
 
     Examples
     --------
@@ -217,20 +230,24 @@ def learn_strength(counts: Floats) -> Strength:
     >>> learn_strength(counts)
     Strength(matrix=64.0, accuracy=8.0)
     """
-    counts = counts[:: -(-len(counts) // MOST_WORKERS)]
-    n_classes = counts.shape[1]
+    some = slice(None, None, -(-len(counts) // MOST_WORKERS))
+    counts, part = counts[some], np.broadcast_to(shares, (len(counts), 1, 1))[some]
+    n_classes, crowd = counts.shape[1], _crowd_accuracy(counts)
+    counts, once = counts / part, part[:, 0, 0]
     right, total = _right_answers(counts)
-    crowd = (right.sum() + 1) / (total.sum() + 2)
     wrong = np.maximum(total - right, 0)
-    accuracy = _best(
-        _doubling(1.0, MOST_ACCURACY),
-        lambda s: (betaln(s * crowd + right, s * (1 - crowd) + wrong) - betaln(s * crowd, s * (1 - crowd))).sum(),
-    )
-    shape, met = _coins_by_state(counts, accuracy), counts.sum(axis=1)
-    matrix = _best(
-        _doubling(LEAST_MATRIX, MOST_MATRIX * n_classes),
-        lambda a: (gammaln(a) - gammaln(a + met)).sum() + (gammaln(a * shape + counts) - gammaln(a * shape)).sum(),
-    )
+
+    def of_accuracies(s: float) -> Any:
+        return once @ (betaln(s * crowd + right, s * (1 - crowd) + wrong) - betaln(s * crowd, s * (1 - crowd)))
+
+    accuracy = _best(_doubling(1.0, MOST_ACCURACY), of_accuracies)
+    shape, met = _coins_by_state(counts, crowd, accuracy), counts.sum(axis=1)
+
+    def of_matrices(a: float) -> Any:
+        columns = gammaln(a) - gammaln(a + met) + (gammaln(a * shape + counts) - gammaln(a * shape)).sum(axis=1)
+        return once @ columns.sum(axis=1)
+
+    matrix = _best(_doubling(LEAST_MATRIX, MOST_MATRIX * n_classes), of_matrices)
     return Strength(matrix, accuracy)
 
 

@@ -69,7 +69,7 @@ def reliability_chart(model: DawidSkene) -> list[Chart]:
         f"{count(len(truth), 'gold label')}: mean confidence {confidence.mean():.1%}, right {right.mean():.1%}. "
         f"Points on the diagonal are calibrated; bars are 90 % intervals. {source}"
     )
-    span = [float(means[:, 0].min()), 1.0]
+    span = np.array([means[:, 0].min(), 1.0])
     curves = {"share of right labels": (means[:, 0], means[:, 1]), "calibrated": (span, span)}
     chart = lines("Confidence and truth", curves, "confidence of the label", "share of right labels", words)
     low, high = middle - half, middle + half
