@@ -128,6 +128,17 @@ def test_the_bound_of_ebcc_never_falls(few, rng):
     assert np.diff([row["loss"] for row in monitor.history]).max() < 1e-10
 
 
+def test_of_several_starts_the_best_bound_counts(few, monkeypatch):
+    losses = iter([3.0, 1.0, 2.0])
+
+    def run(B, start, prior, *, monitor):
+        monitor.history.append({"loss": next(losses)})
+        return np.full_like(start, monitor.history[0]["loss"])
+
+    monkeypatch.setattr(peers, "variational_subtypes", run)
+    assert (peers.ebcc(few, n_subtypes=1, n_starts=3) == 1.0).all()
+
+
 def error(rule, crowd):
     return field.error_percent(crowd, peers.written_here(rule, crowd.answers))
 

@@ -1,7 +1,7 @@
 """The default among the rules of the field, on eleven published crowds and six panels of LLM judges."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -87,7 +87,7 @@ def _known(crowd: CrowdSet, probas: pd.DataFrame) -> tuple[Any, Any]:
     return probas.loc[known].to_numpy(), probas.columns.get_indexer(pd.Index(crowd.truth.loc[known]))
 
 
-def field_cases(ours: dict[str, Callable[[CrowdSet], pd.DataFrame]], peers: bool) -> list[Case]:
+def field_cases(ours: Mapping[str, Callable[[CrowdSet], pd.DataFrame]], peers: bool) -> list[Case]:
     """What is compared: some methods of this package and, on request, the published rules."""
     rules = {SMOOTHED: partial(written_here, smoothed_vote)}
     if peers:
@@ -123,7 +123,10 @@ def field_errors(rows: Rows) -> Rows:
     if not rows:
         return []
     table = _wide(rows, "error_%").drop(columns=SMOOTHED).round(2)
-    return [{"set": str(name)} | row.dropna().to_dict() for name, row in table.iterrows()]
+    return [
+        {"set": str(name), **{str(method): error for method, error in row.dropna().items()}}
+        for name, row in table.iterrows()
+    ]
 
 
 def field_means(rows: Rows) -> Rows:

@@ -47,8 +47,9 @@ def vote_counts(answers: Answers) -> Floats:
     array([[1., 2.],
            [1., 0.]])
     """
-    shape = len(answers.tasks), len(answers.classes)
-    return np.bincount(answers.task * shape[1] + answers.label, minlength=shape[0] * shape[1]).reshape(shape) * 1.0
+    counts = np.zeros((len(answers.tasks), len(answers.classes)))
+    np.add.at(counts, (answers.task, answers.label), 1)
+    return counts
 
 
 def smoothed_vote(answers: Answers) -> Floats:
