@@ -106,16 +106,18 @@ def replace(path: Path, name: str, text: str) -> None:
     path.write_text(between.sub(lambda found: found[1] + text + found[2], before), encoding="utf-8")
 
 
-def main() -> None:
-    """Replace the four tables."""
-    tables = read_result(Path("docs/benchmarks/crowd.json"))["tables"]["crowd"]
-    error = pd.DataFrame(tables["auto"]).set_index("set").astype(float)
-    page = Path("docs/benchmarks.rst")
-    replace(page, "methods", methods_table(pd.DataFrame(tables["methods"])))
-    replace(page, "errors", errors_table(error))
-    replace(page, "means", means_table(pd.DataFrame(tables["means"])))
-    replace(Path("README.md"), "errors", readme_table(error))
+def tables(root: Path) -> list[tuple[str, str, str]]:
+    """File, name and text of each table."""
+    found = read_result(root / "docs/benchmarks/crowd.json")["tables"]["crowd"]
+    error = pd.DataFrame(found["auto"]).set_index("set").astype(float)
+    return [
+        ("docs/benchmarks.rst", "methods", methods_table(pd.DataFrame(found["methods"]))),
+        ("docs/benchmarks.rst", "errors", errors_table(error)),
+        ("docs/benchmarks.rst", "means", means_table(pd.DataFrame(found["means"]))),
+        ("README.md", "errors", readme_table(error)),
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    for file, name, text in tables(Path()):
+        replace(Path(file), name, text)
