@@ -1,5 +1,6 @@
 """What the documentation and the project files claim."""
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -46,6 +47,15 @@ def test_one_script_four_ways(way: str, library: str, on_a_laptop: str, tmp_path
     if way == "resumed":
         assert (tmp_path / "four_ways_state" / "fit.json").exists()
         assert said(way, tmp_path) == result
+
+
+def test_the_tables_on_labels_are_those_of_the_stored_result() -> None:
+    path = ROOT / "docs" / "scripts" / "crowd_tables.py"
+    spec = importlib.util.spec_from_file_location("crowd_tables", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    for file, name, text in script.tables(ROOT):
+        assert text in (ROOT / file).read_text(), f"{name} in {file} is not what is stored; run {path.name}"
 
 
 def test_the_lowest_versions_are_the_lower_bounds() -> None:

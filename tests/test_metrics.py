@@ -71,6 +71,11 @@ def test_log_loss_and_calibration(rng):
     assert_allclose(metrics.log_loss([[1.0, 0.0]], [1]), -np.log(1e-15))
 
 
+def test_ties_count_as_half_right_in_the_calibration_error():
+    assert_allclose(metrics.calibration_error([[0.5, 0.5]] * 4, [0, 1, 1, 1]), 0.0)
+    assert_allclose(metrics.calibration_error([[0.5, 0.5]] * 3, [-1, -1, -1]), 0.5)
+
+
 def test_bins_of_the_calibration_error():
     P, truth = [[0.95, 0.05], [0.55, 0.45]], [1, 0]
     assert_allclose(metrics.calibration_error(P, truth), (0.95 + 0.45) / 2)

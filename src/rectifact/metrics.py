@@ -219,6 +219,12 @@ def _at_truth(values: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
     return np.where(known, values[np.arange(len(codes)), np.where(known, codes, 0)], 0)
 
 
+def _right(P: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
+    """1 for each row whose most probable class is right, 1/m where it is one of m classes, 0 elsewhere."""
+    top = np.isclose(P, P.max(axis=1, keepdims=True), rtol=1e-9, atol=0)
+    return _at_truth(top, codes) / top.sum(axis=1)
+
+
 def expected_error(probas: ArrayLike, truth: ArrayLike) -> float:
     """Share of rows whose most probable class is wrong; a tie of m classes counts as 1/m right.
 
@@ -230,10 +236,7 @@ def expected_error(probas: ArrayLike, truth: ArrayLike) -> float:
     >>> expected_error([[0.5, 0.5], [0.9, 0.1]], [0, 1])
     0.75
     """
-    P, codes = _probabilities_and_codes(probas, truth)
-    top = np.isclose(P, P.max(axis=1, keepdims=True), rtol=1e-9, atol=0)
-    right = _at_truth(top, codes) / top.sum(axis=1)
-    return float(1 - right.mean())
+    return float(1 - _right(*_probabilities_and_codes(probas, truth)).mean())
 
 
 def log_loss(probas: ArrayLike, truth: ArrayLike, *, floor: float = 1e-15) -> float:
@@ -251,6 +254,8 @@ def log_loss(probas: ArrayLike, truth: ArrayLike, *, floor: float = 1e-15) -> fl
 def calibration_error(probas: ArrayLike, truth: ArrayLike, *, n_bins: int = 10) -> float:
     """Expected calibration error: mean gap between confidence and accuracy over equal-width bins of confidence.
 
+    A tie of m classes counts as 1/m right, as in :func:`expected_error`.
+
     Examples
     --------
     >>> calibration_error([[0.75, 0.25]] * 4, [0, 0, 0, 1])
@@ -259,7 +264,7 @@ def calibration_error(probas: ArrayLike, truth: ArrayLike, *, n_bins: int = 10) 
     P, codes = _probabilities_and_codes(probas, truth)
     if n_bins < 1:
         raise InputError(f"n_bins={n_bins} must be at least 1.", option="n_bins")
-    confidence, right = P.max(axis=1), P.argmax(axis=1) == codes
+    confidence, right = P.max(axis=1), _right(P, codes)
     bins = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
     return float(np.abs(np.bincount(bins, weights=confidence - right)).sum() / len(codes))
 

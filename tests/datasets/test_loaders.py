@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rectifact.core.errors import InputError
-from rectifact.datasets import MissingDataset, catalogue, load_crowd, load_images, load_tdt2, load_uci
+from rectifact.datasets import MissingDataset, catalogue, load_crowd, load_images, load_judges, load_tdt2, load_uci
 
 CROWDS = {  # tasks, workers, classes, answers, tasks with a known truth
     "adult": (11040, 825, 4, 92721, 333),
@@ -24,6 +24,36 @@ def test_published_crowds(name, load_or_skip):
     crowd = load_or_skip(load_crowd, name)
     sizes = (*crowd.answers[["task", "worker", "label"]].nunique(), len(crowd.answers), len(crowd.truth))
     assert sizes == CROWDS[name]
+
+
+JUDGES = {  # tasks, judges, classes, answers, tasks with a truth, tasks whose truth no judge could have answered
+    "advice": (880, 6, 5, 5280, 803, 40),
+    "framing": (2552, 6, 2, 15312, 2549, 1),
+    "relevance33": (4423, 33, 4, 145956, 4423, 0),
+    "stars": (711, 6, 5, 4266, 619, 0),
+    "summaries": (6400, 6, 5, 38400, 5680, 0),
+}
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_published_panels_of_judges(name, load_or_skip):
+    panel = load_or_skip(load_judges, name)
+    sizes = (*panel.answers[["task", "worker", "label"]].nunique(), len(panel.answers), len(panel.truth))
+    assert (*sizes, (~panel.truth.isin(panel.answers["label"])).sum()) == JUDGES[name]
+    assert panel.truth.index.is_unique
+    assert panel.truth.index.isin(panel.answers["task"]).all()
+
+
+def test_the_truth_of_a_panel_is_what_most_people_say(nowhere):
+    folder = nowhere / "data" / "judges"
+    folder.mkdir(parents=True)
+    (folder / "stars.labels.csv").write_text("task,worker,label\na,j,1\nb,j,2\nc,j,2\n")
+    people = {"a": "1 1 2", "b": "3 1", "c": "7", "d": "2 5 2 5 5"}
+    lines = [f"{task},{i},{label}" for task, labels in people.items() for i, label in enumerate(labels.split())]
+    (folder / "stars.humans.csv").write_text("\n".join(["task,worker,label", *lines[::-1]]))
+    panel = load_judges("stars")
+    assert panel.truth.to_dict() == {"a": 1, "c": 7, "d": 5}  # people tie on b
+    assert panel.answers["label"].tolist() == [1, 2, 2]
 
 
 def test_dog_as_in_paper_1(load_or_skip):
@@ -72,6 +102,7 @@ def nowhere(tmp_path, monkeypatch):
     ("load", "file"),
     [
         (lambda: load_crowd("rte"), "crowd/rte.labels.csv"),
+        (lambda: load_judges("stars"), "judges/stars.labels.csv"),
         (lambda: load_images("orl"), "images/orl.npz"),
         (load_tdt2, "text/tdt2.npz"),
         (lambda: load_uci("car"), "uci/car.csv"),
@@ -82,7 +113,7 @@ def test_a_missing_set_says_which_file_goes_where(nowhere, load, file):
         load()
     assert str(nowhere / "data" / file) in str(caught.value)
     assert "RECTIFACT_DATA" in str(caught.value)
-    assert (catalogue()["found"] == "").sum() == 17
+    assert (catalogue()["found"] == "").sum() == 22
 
 
 def test_the_given_folder_comes_before_the_cache(nowhere):
@@ -109,6 +140,8 @@ def test_a_file_that_is_not_what_its_name_says(nowhere, content):
 def test_unknown_names():
     with pytest.raises(InputError, match=r"name='mturk' is unknown.*bluebird"):
         load_crowd("mturk")
+    with pytest.raises(InputError, match=r"name='llama' is unknown.*stars"):
+        load_judges("llama")
     with pytest.raises(InputError, match="name='cifar' is unknown"):
         load_images("cifar")
     with pytest.raises(InputError, match="name='iris' is unknown"):

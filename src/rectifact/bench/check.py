@@ -63,7 +63,8 @@ MEGABYTES = Limit("lower", relative=0.5, absolute=50)
 # times, and what other packages reach in a column of their own.
 LIMITS: dict[str, Limit] = {
     # crowd; its table "auto" has a column of errors for each method
-    **dict.fromkeys(("error_%", "majority vote", "MV-EM", "one-coin EM", "auto"), PERCENT_DOWN),
+    **dict.fromkeys(("error_%", "majority vote", "MV-EM", "full", "one-coin EM", "auto"), PERCENT_DOWN),
+    **dict.fromkeys(("log_loss", "calibration_error"), SHARE_DOWN),
     # parts
     **dict.fromkeys(("error", "error after 20", "error after 100", "error after 200"), EXACT_DOWN),
     **dict.fromkeys(("paper's start, floor", "paper's start, no floor", "blind, floor"), EXACT_DOWN),

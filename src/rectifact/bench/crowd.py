@@ -1,22 +1,23 @@
-"""Label aggregation on the published crowds, next to what Ibrahim and Fu (2021) print and, on request, the peers."""
+"""Label aggregation on the published crowds, next to what Ibrahim and Fu (2021) print and, on request, the peers.
+
+Errors, log-losses and calibration errors over all crowds and panels of LLM judges are in ``crowd_field``.
+"""
 
 import warnings
 from collections.abc import Callable
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from rectifact.bench import Extent, Rows, Tables
+from rectifact.bench.crowd_field import error_percent, field_cases, field_errors, field_means, run_field
+from rectifact.bench.crowd_peers import check_installed, crowdkit, snorkel
 from rectifact.bench.crowd_scaling import run_scaling
 from rectifact.bench.measure import Case, at_hand, measure, one_thread
 from rectifact.bench.results import bundled
-from rectifact.core.errors import InputError
-from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy, read_answers
+from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
 from rectifact.datasets import CrowdSet, load_crowd, make_crowd
-from rectifact.metrics import expected_error
 
 PRINTED = bundled("printed", "crowd")
 """Error in percent, from tables 4 and 5 of S. Ibrahim and X. Fu, "Crowdsourcing via annotator co-occurrence imputation
@@ -34,6 +35,7 @@ METHODS: dict[str, Callable[[], Any]] = {
     "MultiSPA": lambda: DawidSkene("multispa", refine=None, model="full"),
     "CNMF": lambda: DawidSkene("cnmf", refine=None, model="full"),
     "Spectral-D&S": lambda: DawidSkene("spectral", model="full", random_state=0),
+    "full": lambda: DawidSkene(model="full"),
     "one-coin EM": lambda: DawidSkene("majority", model="one-coin"),
     "KOS": KOS,
     "GhoshSVD": GhoshSVD,
@@ -49,15 +51,7 @@ SETS: dict[str, Callable[[], CrowdSet]] = {
     "trec": lambda: load_crowd("trec"),
     "dog": lambda: load_crowd("dog"),
 }
-MORE_SETS = ("product", "face", "adult", "weather", "polarity", "zencrowd-us", "fact")
-QUICK_SETS = ("planted", "bluebird", "dog52", "rte", "adult", "weather")
-
-
-def error_percent(crowd: CrowdSet, probas: pd.DataFrame) -> float:
-    """Error over the tasks whose truth is known, ties shared; ``probas`` has tasks in rows, classes in columns."""
-    known = crowd.truth.index.intersection(probas.index)
-    codes = probas.columns.get_indexer(pd.Index(crowd.truth.loc[known]))
-    return 100 * expected_error(probas.loc[known].to_numpy(), codes)
+QUICK_SETS = ("planted", "bluebird", "dog52", "rte")
 
 
 def _ours(make: Callable[[], Any], crowd: CrowdSet) -> pd.DataFrame:
@@ -65,30 +59,11 @@ def _ours(make: Callable[[], Any], crowd: CrowdSet) -> pd.DataFrame:
     return pd.DataFrame(fitted.probas_, index=fitted.tasks_, columns=fitted.classes_)
 
 
-def _crowdkit(crowd: CrowdSet) -> pd.DataFrame:
-    from crowdkit.aggregation import DawidSkene as Peer
-
-    return Peer(n_iter=100).fit_predict_proba(crowd.answers)
-
-
-def _snorkel(crowd: CrowdSet) -> pd.DataFrame:
-    from snorkel.labeling.model import LabelModel
-
-    answers = read_answers(crowd.answers)
-    L = np.full((len(answers.tasks), len(answers.workers)), -1)
-    L[answers.task, answers.worker] = answers.label
-    model = LabelModel(cardinality=len(answers.classes), verbose=False)
-    model.fit(L, n_epochs=100, seed=0, progress_bar=False)
-    return pd.DataFrame(model.predict_proba(L), index=answers.tasks, columns=answers.classes)
-
-
 def peer_cases() -> list[Case]:
     """The libraries people use today; they come with the extra ``bench``."""
-    if find_spec("crowdkit") is None or find_spec("snorkel") is None:
-        raise InputError("The peers are not installed. Install them: pip install 'rectifact[bench]'.")
     return [
-        Case("crowd-kit DawidSkene", _crowdkit, error_percent),
-        Case("snorkel LabelModel", _snorkel, error_percent),
+        Case("crowd-kit DawidSkene", lambda crowd: crowdkit("DawidSkene", crowd.answers, n_iter=100), error_percent),
+        Case("snorkel LabelModel", lambda crowd: snorkel(crowd.answers), error_percent),
     ]
 
 
@@ -99,21 +74,21 @@ def run(extent: Extent) -> Tables:
     Returns
     -------
     dict : ``"methods"``, rows by set and method with error, the paper's figure, and the time, also as a ratio to
-        MV-EM's in the same run; ``"auto"``, rows by set with the errors of the methods that ``auto`` must not be
-        embarrassed by, a row of means, and how far each is from the best on its worst set; ``"scaling"``
+        MV-EM's in the same run; ``"field"``, rows by set and method with error, log-loss, calibration error and time,
+        over all crowds and panels; ``"auto"``, their errors with a column for each method; ``"means"``; ``"scaling"``
     """
-    cases = [Case(name, partial(_ours, make), error_percent) for name, make in METHODS.items()]
-    cases += peer_cases() if extent.peers else []
-    return {"methods": _methods(cases, extent), "auto": _auto(cases, extent), "scaling": run_scaling(extent)}
-
-
-def _chosen(sets: dict[str, Callable[[], CrowdSet]], quick: bool) -> dict[str, Callable[[], CrowdSet]]:
-    return {name: load for name, load in sets.items() if name in QUICK_SETS or not quick}
+    if extent.peers:
+        check_installed()
+    ours = {name: partial(_ours, make) for name, make in METHODS.items()}
+    cases = [Case(name, run, error_percent) for name, run in ours.items()] + (peer_cases() if extent.peers else [])
+    methods, field = _methods(cases, extent), run_field(field_cases(ours, extent.peers), extent)
+    summaries = {"auto": field_errors(field), "field": field, "means": field_means(field)}
+    return {"methods": methods, **summaries, "scaling": run_scaling(extent)}
 
 
 def _methods(cases: list[Case], extent: Extent) -> Rows:
     rows: Rows = []
-    for name, crowd in at_hand(_chosen(SETS, extent.quick)):
+    for name, crowd in at_hand({name: load for name, load in SETS.items() if name in QUICK_SETS or not extent.quick}):
         binary = crowd.answers["label"].nunique() == 2
         measured = {}
         for case in cases:
@@ -128,20 +103,3 @@ def _methods(cases: list[Case], extent: Extent) -> Rows:
             figures = {"error_%": round(row["score"], 2), "paper_%": paper, "seconds": row["min_s"]}
             rows.append({"set": name, "method": method, **figures, "times_MV-EM": row["min_s"] / base})
     return rows
-
-
-def _auto(cases: list[Case], extent: Extent) -> Rows:
-    """Errors of ``auto`` beside the methods it must not lose to, over all published sets (dog as dog52)."""
-    names = ("majority vote", "MV-EM", "one-coin EM", "auto", "crowd-kit DawidSkene")
-    chosen = [case for case in cases if case.name in names]
-    sets = {name: load for name, load in SETS.items() if name not in ("planted", "dog")}
-    sets |= {name: partial(load_crowd, name) for name in MORE_SETS}
-    rows: Rows = []
-    for name, crowd in at_hand(_chosen(sets, extent.quick)):
-        rows.append({"set": name} | {case.name: round(case.score(crowd, case.run(crowd)), 2) for case in chosen})
-    if extent.quick or not rows:  # the summary is over all sets
-        return rows
-    table = pd.DataFrame(rows).set_index("set")
-    best = table.drop(columns=["auto", "one-coin EM"]).min(axis=1)
-    summary = {"mean": table.mean().round(2), "worst loss to the best": table.sub(best, axis=0).max().round(2)}
-    return rows + [{"set": name} | dict(zip(table.columns, figures, strict=True)) for name, figures in summary.items()]

@@ -33,12 +33,12 @@ class Case:
     run : callable
         ``run(data)`` gives a result.
     score : callable
-        ``score(data, result)`` gives a number.
+        ``score(data, result)`` gives a number, or several by name.
     """
 
     name: str
     run: Callable[[Any], Any]
-    score: Callable[[Any, Any], float]
+    score: Callable[[Any, Any], Any]
 
 
 def measure(case: Case, data: Any, *, warmup: int = 1, repeats: int = 3) -> dict[str, Any]:

@@ -32,6 +32,7 @@ CROWDS = (
     "weather",
     "zencrowd-us",
 )
+JUDGES = ("advice", "framing", "relevance33", "stars", "summaries")
 IMAGES = {"orl": (112, 92), "coil20": (32, 32), "mnist": (28, 28)}
 UCI = {"car": "car.csv", "credit": "credit.data"}
 
@@ -49,6 +50,7 @@ def catalogue() -> pd.DataFrame:
     'bundled'
     """
     wanted = {name: f"crowd/{name}.labels.csv" for name in CROWDS}
+    wanted |= {name: f"judges/{name}.labels.csv" for name in JUDGES}
     wanted |= {name: f"images/{name}.npz" for name in IMAGES}
     wanted |= {"tdt2": "text/tdt2.npz"} | {name: f"uci/{file}" for name, file in UCI.items()}
     rows = [("anaesthetists", "", "bundled"), ("digits", "", "scikit-learn")]
@@ -87,11 +89,52 @@ def load_crowd(name: str, *, workers: int | Literal["all"] = "all") -> CrowdSet:
         with as_file(files("rectifact.datasets") / "files" / "anaesthetists.csv") as path:
             return CrowdSet(_busiest(pd.read_csv(path), workers), pd.Series(dtype="int64", name="label"))
     check_option("name", name, ("anaesthetists", *CROWDS))
-    answers = _read_csv(
-        f"crowd/{name}.labels.csv", "a CSV file with the columns task, worker, label", {"task", "worker", "label"}
-    )
-    truth = _read_csv(f"crowd/{name}.truth.csv", "a CSV file with the columns task, label", {"task", "label"})
-    return CrowdSet(_busiest(answers, workers), truth.set_index("task")["label"])
+    answers = _read_answers(f"crowd/{name}.labels.csv")
+    return CrowdSet(_busiest(answers, workers), _read_truth(f"crowd/{name}.truth.csv"))
+
+
+def load_judges(name: str) -> CrowdSet:
+    """Answers of a panel of LLM judges, and what people say.
+
+    Parameters
+    ----------
+    name : {"advice", "framing", "relevance33", "stars", "summaries"}
+        All are read from your files. ``"relevance33"`` has 33 judges who grade the relevance of documents from 0 to 3,
+        and the grade of one person as the truth. The others have six judges, and several people for each task.
+
+    Returns
+    -------
+    CrowdSet
+        Where there are several people, the truth is their most frequent answer; tasks on which they tie have none.
+        People may use classes that no judge uses.
+
+    Examples
+    --------
+    >>> panel = load_judges("stars")  # doctest: +SKIP
+    >>> panel.answers["worker"].nunique(), len(panel.truth)  # doctest: +SKIP
+    (6, 619)
+    """
+    check_option("name", name, JUDGES)
+    answers = _read_answers(f"judges/{name}.labels.csv")
+    if name == "relevance33":
+        return CrowdSet(answers, _read_truth("judges/relevance33.truth.csv"))
+    return CrowdSet(answers, _consensus(_read_answers(f"judges/{name}.humans.csv")))
+
+
+def _consensus(answers: pd.DataFrame) -> "pd.Series[Any]":
+    """The most frequent answer to each task, without the tasks that have several."""
+    votes = answers.groupby(["task", "label"], sort=False).size()
+    top = votes[votes == votes.groupby("task").transform("max")].reset_index("label")["label"]
+    return top[~top.index.duplicated(keep=False)]
+
+
+def _read_answers(relative: str) -> pd.DataFrame:
+    return _read_csv(relative, "a CSV file with the columns task, worker, label", {"task", "worker", "label"})
+
+
+def _read_truth(relative: str) -> "pd.Series[Any]":
+    truth = _read_csv(relative, "a CSV file with the columns task, label", {"task", "label"})
+    return truth.set_index("task")["label"]
 
 
 def _busiest(answers: pd.DataFrame, workers: int | Literal["all"]) -> pd.DataFrame:
