@@ -57,12 +57,12 @@ def n_paired_answers(rows: Any) -> int:
 
 def n_tasks_shared(rows: Any, n_classes: int) -> int:
     """Number of tasks with answers that count from at least two workers; without any, no two workers co-occur."""
-    counting = rows.data != 0
-    task = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))[counting]
-    worker = rows.indices[counting] // n_classes
-    first, last = np.full(rows.shape[0], rows.shape[1]), np.full(rows.shape[0], -1)
-    np.minimum.at(first, task, worker)
-    np.maximum.at(last, task, worker)
+    worker, counts = rows.indices // n_classes, rows.data != 0
+    begins = rows.indptr[:-1][np.diff(rows.indptr) > 0]
+    if not len(begins):
+        return 0
+    first = np.minimum.reduceat(np.where(counts, worker, rows.shape[1]), begins)
+    last = np.maximum.reduceat(np.where(counts, worker, -1), begins)
     return int((first < last).sum())
 
 
