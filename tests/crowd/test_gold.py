@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from rectifact import load_model, save_model
 from rectifact.core.errors import FitWarning
 from rectifact.crowd import DawidSkene
-from rectifact.crowd.advice.gold import GoldMap, learn_from_gold
+from rectifact.crowd.advice.gold import GoldMap, MixedMap, learn_from_gold
 from rectifact.datasets import make_crowd
 from rectifact.metrics import calibration_error
 
@@ -24,12 +24,28 @@ def test_too_sure_probabilities_are_lowered(rng):
     sure, _, truth = overconfident(3000, 3, rng)
     found = learn_from_gold(sure[:300], truth[:300])
     assert found.form == "confidence"
-    assert found.map.power == pytest.approx(1 / 3, rel=0.25)
+    assert found.map.maps[0].power == pytest.approx(1 / 3, rel=0.25)
     assert calibration_error(sure[300:], truth[300:]) > 0.15
     assert calibration_error(found.map(sure[300:]), truth[300:]) < 0.08
     assert found.error_low < calibration_error(found.map(sure[300:]), truth[300:]) + 0.05
     assert found.error_low <= found.error_high
     assert (found.map(sure).argmax(axis=1) == sure.argmax(axis=1)).all()
+
+
+def test_a_form_that_is_not_clearly_better_changes_confidence_but_no_label(rng):
+    sure, _, _ = overconfident(500, 3, rng)
+    none = np.zeros((3, 3))
+    maps = GoldMap(0.5, none[0], none), GoldMap(1.0, np.array([1.5, 0.0, -1.5]), none)
+    mixed = MixedMap(maps, np.array([0.4, 0.6]), 0)(sure)
+    mean = 0.4 * maps[0](sure) + 0.6 * maps[1](sure)
+    kept = mean.argmax(axis=1) == sure.argmax(axis=1)
+    assert 0.6 < kept.mean() < 0.99
+    assert (mixed.argmax(axis=1) == sure.argmax(axis=1)).all()
+    assert_allclose(mixed[kept], mean[kept])
+    assert_allclose(mixed.sum(axis=1), 1)
+    ordered = np.sort(mixed[~kept], axis=1)
+    assert_allclose(ordered[:, 2], ordered[:, 1], rtol=1e-6)  # no class is clearly the likeliest
+    assert (MixedMap(maps, np.array([0.4, 0.6]), 1)(sure).argmax(axis=1) == maps[1](sure).argmax(axis=1)).all()
 
 
 def test_judges_who_say_another_class_are_corrected(rng):

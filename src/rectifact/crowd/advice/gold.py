@@ -1,8 +1,9 @@
 """Calibration by true labels of some tasks: maps the model's probabilities to those that the labels bear out.
 
-The simplest map that the labels support is taken, judged by labels that were held out: one that only raises or lowers
-all confidence; one that also makes classes likelier or less likely; or one that may also exchange classes, for judges
-who say something else than people do.
+There are three forms of such a map: one only raises or lowers all confidence; one also makes classes likelier or less
+likely; one may also exchange classes, for judges who say something else than people do. Probabilities are averaged over
+the forms, each as far as labels that were held out bear it out. Inferred labels change only by a form that is clearly
+better than the simpler ones.
 """
 
 from collections.abc import Iterator
@@ -45,13 +46,46 @@ class GoldMap:
 
 
 @dataclass(frozen=True)
+class MixedMap:
+    """Probabilities averaged over maps, with labels by the map of number ``decides``."""
+
+    maps: tuple[GoldMap, ...]
+    shares: Floats
+    decides: int
+
+    def __call__(self, posteriors: Floats) -> Floats:
+        """Calibrated probabilities."""
+        return _mixed([found(posteriors) for found in self.maps], self.shares, self.decides)
+
+
+def _mixed(each: list[Floats], shares: Floats, decides: int) -> Floats:
+    """The mean, where the class that ``each[decides]`` prefers is the likeliest.
+
+    That class and those that were likelier share what they have together, so that nothing else changes.
+    """
+    mean = np.tensordot(shares, np.stack(each), axes=1)
+    label = each[decides].argmax(axis=1)
+    rows = np.flatnonzero(label != mean.argmax(axis=1))
+    own = mean[rows, label[rows]]
+    ordered = -np.sort(-mean[rows], axis=1)
+    # The level of the label and the first j classes; enough of them share when no other class is above it.
+    levels = (own[:, None] + np.cumsum(ordered, axis=1)) / np.arange(2, mean.shape[1] + 2)
+    after = np.concatenate([ordered[:, 1:], np.zeros((len(rows), 1))], axis=1)
+    level = levels[np.arange(len(rows)), (levels >= after).argmax(axis=1)]
+    mean[rows] = np.minimum(mean[rows], level[:, None] * (1 - 1e-9))
+    mean[rows, label[rows]] = level * (1 + 1e-9)
+    return mean / mean.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
 class GoldCalibration:
     """What was learnt from true labels.
 
     Attributes
     ----------
-    map : GoldMap
+    map : MixedMap
     form : {"confidence", "classes", "confusion"}
+        The form that decides about labels: the first never changes one.
     n_gold : int
         True labels that were used.
     truth : array of shape (n_gold,)
@@ -62,7 +96,7 @@ class GoldCalibration:
         Calibration error to expect, with a 90 % interval, from labels that were held out.
     """
 
-    map: GoldMap
+    map: MixedMap
     form: str
     n_gold: int
     truth: NDArray[Any]
@@ -91,25 +125,35 @@ def learn_from_gold(posteriors: Floats, truth: NDArray[Any]) -> GoldCalibration:
     ('confidence', [0.8, 0.2])
     """
     forms = list(FORMS) if len(truth) >= LEAST_BY_CLASS else ["confidence"]
-    tried = {form: _held_out(posteriors, truth, form) for form in forms}
-    chosen = "confidence"
-    for form in forms[1:]:
-        if _clearly_better(tried[form], tried[chosen], truth):
-            chosen = form
-    errors = [calibration_error(tried[chosen][some], truth[some]) for some in _resamples(len(truth))]
-    found = calibration_error(tried[chosen], truth)
+    tried = [_held_out(posteriors, truth, form) for form in forms]
+    decides = 0
+    for number in range(1, len(forms)):
+        if _clearly_better(tried[number], tried[decides], truth):
+            decides = number
+    shares = softmax([-_losses(part, truth).sum() for part in tried])
+    held_out = _mixed(tried, shares, decides)
+    errors = [calibration_error(held_out[some], truth[some]) for some in _resamples(len(truth))]
     low, high = np.quantile(errors, [0.05, 0.95])
     return GoldCalibration(
-        _learn(posteriors, truth, chosen), chosen, len(truth), truth, tried[chosen], found, float(low), float(high)
+        MixedMap(tuple(_learn(posteriors, truth, form) for form in forms), shares, decides),
+        forms[decides],
+        len(truth),
+        truth,
+        held_out,
+        calibration_error(held_out, truth),
+        float(low),
+        float(high),
     )
+
+
+def _losses(posteriors: Floats, truth: NDArray[Any]) -> Floats:
+    return -np.log(np.maximum(posteriors[np.arange(len(truth)), truth], 1e-6))
 
 
 def _clearly_better(one: Floats, other: Floats, truth: NDArray[Any]) -> bool:
     """Whether the one has a lower log-loss than the other, and no more errors, by a standard error each."""
-    each = np.arange(len(truth))
-    losses = (-np.log(np.maximum(part[each, truth], 1e-6)) for part in (other, one))
     errors = ((part.argmax(axis=1) != truth).astype(float) for part in (other, one))
-    gains = [np.subtract(*losses), np.subtract(*errors)]
+    gains = [_losses(other, truth) - _losses(one, truth), np.subtract(*errors)]
     loss, error = (gain.mean() - gain.std() / np.sqrt(len(truth)) for gain in gains)
     return bool(loss > 0 and error >= 0)
 
