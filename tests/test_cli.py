@@ -144,6 +144,17 @@ def test_gold_names_its_columns_as_it_likes(run, tmp_path):
     assert "No column for the label of the gold labels" in run("labels", path, *named, expect=2).err
 
 
+def test_a_gold_class_that_no_worker_uses_is_reported_once(run, tmp_path):
+    crowd = make_crowd(300, 6, 2, labels_per_task=5)
+    path, gold = tmp_path / "a.csv", tmp_path / "gold.csv"
+    crowd.answers.to_csv(path, index=False)
+    truth = crowd.truth.head(40).astype(str)
+    truth.iloc[:2] = "none"
+    truth.rename("label").rename_axis("task").to_csv(gold)
+    options = "--gold", gold, "--calibrate", "--report", tmp_path / "r.html", "-o", tmp_path / "out.csv"
+    assert run("labels", path, *options).err.count("no worker gave such an answer") == 1
+
+
 def test_groups_are_a_column_or_a_file(run, tmp_path):
     table = make_crowd(200, 6, 2, labels_per_task=6, accuracy=(0.6, 0.8)).answers
     table["vendor"] = np.where(table["worker"] < 2, "a", "")

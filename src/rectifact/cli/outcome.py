@@ -47,9 +47,9 @@ def fitting(what: str, model: Any) -> Iterator[list[warnings.WarningMessage]]:
 
 
 def say_warnings(caught: Sequence[warnings.WarningMessage], command: str) -> None:
-    """Print the warnings of a fit as notes, in the words of the command."""
-    for warning in caught:
-        say(f"Note: {in_options(warning.message, command)}")
+    """Print the warnings of a fit as notes, in the words of the command, each once."""
+    for note in dict.fromkeys(in_options(warning.message, command) for warning in caught):
+        say(f"Note: {note}")
 
 
 def how_it_ended(model: Any, unit: str = "iteration") -> str:

@@ -34,6 +34,7 @@ from rectifact.crowd.advice.workers import doubts, worker_table
 from rectifact.crowd.base import Aggregator
 from rectifact.crowd.data.answers import Answers, merge_answers
 from rectifact.crowd.data.groups import group_numbers, read_groups
+from rectifact.crowd.data.names import of_classes
 from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, merge_lazy, read_lazy, read_more_lazy
 from rectifact.crowd.data.read import read_answers, read_gold, read_more
 from rectifact.crowd.dependence import design_effects
@@ -206,6 +207,7 @@ class DawidSkene(Aggregator, Iterative):
         _check_size(len(answers.workers), len(answers.classes))
         self._gold = None if gold is None else read_gold(gold, answers.columns)
         problem = replace(self._problem(answers, device=self.device), groups=self._groups(groups, answers))
+        self._gold = of_classes(self._gold, answers.classes)
         checkpoint = open_checkpoint(self, *answers.codes, *(self._gold or ()), *_present(problem.groups))
         fitting, resolved = Fitting(self.model, self.smoothing), {"columns": answers.columns}
         if self.model == "auto" and self.refine is not None:

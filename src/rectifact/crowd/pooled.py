@@ -217,8 +217,8 @@ def learn_strength(counts: Floats, shares: Any = 1.0) -> Strength:
     """The strength of the prior under which the expected answers are most probable, of doubling values.
 
     Right answers are binomial with a beta prior; the answers in a column are multinomial with a Dirichlet prior. Both
-    parameters are integrated out. Workers who are a part of one source (``shares``, of shape (n_workers, 1, 1)) have the
-    same answers, and their evidence counts for a part.
+    parameters are integrated out. Workers who are a part of one source (``shares``, of shape (n_workers, 1, 1)) count
+    for that part.
 
     Examples
     --------

@@ -90,6 +90,14 @@ def check_gold(
         raise InputError("A task has two gold labels.", "Keep one of them.")
 
 
+def of_classes(gold: Gold | None, classes: NDArray[Any]) -> Gold | None:
+    """The gold labels of these classes, without those that :func:`check_gold` has reported."""
+    if gold is None:
+        return None
+    kept = matched(gold[1], classes) >= 0
+    return gold[0][kept], gold[1][kept]
+
+
 def refuse_strangers(workers: NDArray[Any]) -> None:
     """Refuse ``workers`` whose confusion matrices are not known."""
     if len(workers):
