@@ -153,3 +153,23 @@ def test_probabilities_of_independent_answers_are_calibrated():
         right = model.labels_ == crowd.truth.loc[model.tasks_].to_numpy()
         assert model.resolved_["retreat"] == 0
         assert abs(model.probas_.max(axis=1).mean() - right.mean()) < 0.02
+
+
+@pytest.mark.parametrize(("n_classes", "labels_per_task"), [(2, 5), (3, 3), (10, 3), (20, 3), (50, 5)])
+def test_on_independent_answers_the_default_is_as_good_as_the_better_model_and_its_intervals_hold(
+    n_classes, labels_per_task
+):
+    errors, dispersions, covered = [], [], []
+    for seed in range(3):
+        crowd = make_crowd(1500, 40, n_classes, labels_per_task=labels_per_task, random_state=seed)
+        models = [DawidSkene(model=kind).fit(crowd.answers) for kind in ("auto", "full", "one-coin")]
+        errors.append([np.mean(model.labels_ != crowd.truth.loc[model.tasks_].to_numpy()) for model in models])
+        dispersions.append(models[0].resolved_["dispersion"])
+        assert not models[0].diagnose()["finding"].str.contains("independent|err alike").any()
+        report = models[0].worker_report()
+        accuracy = np.einsum("mkk,k->m", crowd.confusions, crowd.prior)[report["worker"].to_numpy().astype(int)]
+        covered.append((report["accuracy_low"] <= accuracy) & (accuracy <= report["accuracy_high"]))
+    auto, *others = np.mean(errors, axis=0)
+    assert auto < min(others) + 0.004
+    assert_allclose(np.mean(dispersions), 1, atol=0.05)
+    assert 0.82 < np.mean(covered) < 0.97

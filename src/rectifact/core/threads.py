@@ -45,3 +45,14 @@ def kernel_threads(most: int) -> Iterator[None]:
 
 single_thread = partial(kernel_threads, 1)
 """Keep compiled kernels that this Python thread calls to one thread."""
+
+
+ENTRIES_PER_THREAD = 2_000_000
+"""Entries of a sparse matrix times columns of a product that make another thread of a compiled kernel worth it."""
+
+
+@contextmanager
+def small_loop(work: float) -> Iterator[None]:
+    """One thread of BLAS, and as many of compiled kernels as the ``work`` of a pass, entries times columns, is worth."""
+    with one_blas_thread(), kernel_threads(int(work // ENTRIES_PER_THREAD)):
+        yield

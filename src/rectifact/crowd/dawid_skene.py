@@ -4,6 +4,7 @@ The file has over 350 lines because more than a third of them document parameter
 """
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from numbers import Integral, Real
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.estimator import Iterative
 from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
+from rectifact.core.threads import small_loop
 from rectifact.core.validation import (
     RUN_CONSTRAINTS,
     Interval,
@@ -209,6 +211,14 @@ class DawidSkene(Aggregator, Iterative):
         problem = replace(self._problem(answers, device=self.device), groups=self._groups(groups, answers))
         self._gold = of_classes(self._gold, answers.classes)
         checkpoint = open_checkpoint(self, *answers.codes, *(self._gold or ()), *_present(problem.groups))
+        with self._few_threads(answers):
+            return self._fit(answers, problem, checkpoint)
+
+    def _few_threads(self, answers: Any) -> Any:
+        """Products with the answers of a small crowd are small: threads would wait for each other."""
+        return nullcontext() if isinstance(answers, LazyAnswers) else small_loop(len(answers) * len(answers.classes))
+
+    def _fit(self, answers: Any, problem: Problem, checkpoint: Any) -> Self:
         fitting, resolved = Fitting(self.model, self.smoothing), {"columns": answers.columns}
         if self.model == "auto" and self.refine is not None:
             problem, fitting = count_copies_once(problem, fitting)
@@ -342,7 +352,8 @@ class DawidSkene(Aggregator, Iterative):
         part, before = problem.where(touched), self._model.posteriors
         background = self._fitting.background(problem, self._model, without=touched)
         monitor = Monitor(max_iter=UPDATE_ITERATIONS, tol=self.tol)
-        local = self._fitting.run(part, self._fitting.start(part), monitor=monitor, background=background)
+        with self._few_threads(answers):
+            local = self._fitting.run(part, self._fitting.start(part), monitor=monitor, background=background)
         (posteriors,) = problem.B.keep(_replaced(problem, touched, before, local.posteriors))
         likelihood = log_likelihood(problem.B, local.priors, local.confusions, problem.known)
         self._set_model(answers, replace(local, posteriors=posteriors, log_likelihood=likelihood))
@@ -474,7 +485,8 @@ class DawidSkene(Aggregator, Iterative):
         return _predicted(self._answers.matrix().data, self._calibrated, *self._model.judging)[some], known[some]
 
     def _held_out(self) -> HeldOut:
-        return held_out_answers(self._problem(self._answers), self._fitting, self._model)
+        with self._few_threads(self._answers):
+            return held_out_answers(self._problem(self._answers), self._fitting, self._model)
 
     def _calibrate_by(self, gold: Any, answers: Answers) -> Self:
         known = answers.known(gold)
