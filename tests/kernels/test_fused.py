@@ -1,6 +1,7 @@
 """The fused kernels against the plain form in double precision; they need a CUDA device and Triton."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
@@ -184,6 +185,18 @@ def test_nothing_waits_between_checks_of_a_crowd(model, watched):
     else:
         pooled_em(B, votes, monitor=watched, weights=np.ones(len(votes.counts)))
     assert len(watched.history) == 2
+
+
+def test_copies_and_subtypes_are_fitted_on_the_device_as_on_the_host():
+    crowd = make_crowd(1500, 12, 3, labels_per_task=6, accuracy=(0.55, 0.75), random_state=5)
+    first = crowd.answers.groupby("task")["label"].transform("first")
+    copied = np.random.default_rng(0).random(len(first)) < 0.4
+    table = crowd.answers.assign(label=first.where(copied, crowd.answers["label"]))
+    table = pd.concat([table, table[table["worker"] == 2].assign(worker=99)])
+    host, card = (DawidSkene(device=device).fit(table) for device in ("cpu", "cuda"))
+    assert host.resolved_["subtypes"] == card.resolved_["subtypes"] == 2
+    assert host.resolved_["families"] == card.resolved_["families"] != []
+    assert_allclose(card.probas_, host.probas_, atol=0.01)
 
 
 @pytest.mark.parametrize("link", ["relu", "binary"])

@@ -53,6 +53,6 @@ ENTRIES_PER_THREAD = 2_000_000
 
 @contextmanager
 def small_loop(work: float) -> Iterator[None]:
-    """One thread of BLAS, and as many of compiled kernels as the ``work`` of a pass, entries times columns, is worth."""
+    """One thread of BLAS, and as many of compiled kernels as the ``work`` of a pass is worth: entries times columns."""
     with one_blas_thread(), kernel_threads(int(work // ENTRIES_PER_THREAD)):
         yield
