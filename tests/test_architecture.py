@@ -80,7 +80,7 @@ ALGORITHMS = {
     },
     "parts": {"starts", "and_nmf", "purification", "inverses", "baselines"},
     "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "logistic_pca"},
-    "graph": {"solvers", "spectral", "net"},
+    "graph": {"normalisation", "solvers", "spectral", "net"},
 }
 """Modules that contain mathematics only."""
 
@@ -92,6 +92,7 @@ OTHERS = {
         "base",
         "symnmf_estimator",
         "symnmf_net_estimator",
+        "components",
         "edges",
         "knn",
         "similarities",

@@ -9,20 +9,49 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, namespace
+from rectifact.core.arrays import Array, namespace, to_host
 from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.estimator import Iterative
 from rectifact.core.monitor import Monitor, set_fit_report
 from rectifact.core.threads import small_products
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, check_generator, check_matrix
-from rectifact.graph.edges import read_graph
-from rectifact.graph.knn import similarity_graph
+from rectifact.graph.components import Components, find_components
+from rectifact.graph.edges import has_edge_columns, read_graph
+from rectifact.graph.knn import Neighbours, connect
+from rectifact.graph.normalisation import normalize
 from rectifact.graph.similarities import Similarities, check_similarities
 from rectifact.graph.solvers import gap, objective, projected_gradient
 from rectifact.graph.spectral import eigenvalue_bound, random_start, spectral_start
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph as it is factorised.
+
+    Parameters
+    ----------
+    S : Similarities
+    nodes : array of shape (n_nodes,) or list
+        What the rows are.
+    degrees : array of shape (n_nodes,)
+        Sums of the rows before normalisation.
+    normalized : bool
+        Whether ``S`` was divided by the roots of the degrees.
+    parts : Components
+    near : Neighbours or None
+        How points were connected, where X holds points.
+    """
+
+    S: Similarities
+    nodes: Any
+    degrees: Array
+    normalized: bool
+    parts: Components
+    near: Neighbours | None
 
 
 @dataclass(frozen=True)
@@ -59,6 +88,8 @@ class GraphClusterer(ClusterMixin, Iterative):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "affinity": [StrOptions({"knn", "precomputed"})],
+        "normalize": [StrOptions({"auto"}), "boolean"],
+        "min_component": [Interval(Integral, 1, None, closed="left"), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "metric": [StrOptions({"euclidean", "cosine"})],
         "n_init": [Interval(Integral, 1, None, closed="left")],
@@ -72,13 +103,14 @@ class GraphClusterer(ClusterMixin, Iterative):
         with self._blas_threads(S):
             return eigenvalue_bound(S, self.n_clusters)
 
-    def _similarities(self, X: Any) -> Similarities:
-        """The matrix to factorise, from points or from a graph in any form; sets ``nodes_``."""
-        graph = read_graph(X)
-        if graph is not None and self.affinity == "knn":
+    def _graph(self, X: Any) -> Graph:
+        """The graph to factorise, from points or from a graph in any form."""
+        given = read_graph(X, tables=self.affinity == "precomputed")
+        points = self.affinity == "knn" and given is None
+        if given is None and has_edge_columns(X):
             raise InputError("X is a graph, not points.", "Give affinity='precomputed'.")
-        X, nodes = graph or (X, None)
-        X = check_matrix(self, X, nonnegative=self.affinity == "precomputed", sparse_chunks=True)
+        X, nodes = given or (X, None)
+        X = check_matrix(self, X, nonnegative=not points, sparse_chunks=True)
         n = X.shape[0]
         if self.n_clusters > n:
             raise InputError(
@@ -86,51 +118,91 @@ class GraphClusterer(ClusterMixin, Iterative):
                 "Lower n_clusters.",
                 option="n_clusters",
             )
-        self.nodes_ = np.arange(n) if nodes is None else nodes
-        if self.affinity == "knn":
-            return Similarities(similarity_graph(X, self.n_neighbors, metric=self.metric))
-        return check_similarities(X)
+        near = connect(X, self.n_neighbors, metric=self.metric) if points else None
+        raw = Similarities(near.similarities) if near is not None else check_similarities(X)
+        S, divided = normalize(raw, self.normalize)
+        parts = find_components(S, self.n_clusters, self.min_component)
+        return Graph(S, np.arange(n) if nodes is None else nodes, raw.degrees, divided, parts, near)
 
     def _blas_threads(self, S: Similarities) -> AbstractContextManager[object]:
         """One thread for BLAS where ``U'U``, the largest product of a loop, is small."""
         return small_products(S.shape[0] * self.n_clusters**2)
 
-    def _starts(self, S: Similarities, init: str) -> Iterator[tuple[str, Array]]:
+    def _starts(self, graph: Graph, init: str) -> Iterator[tuple[str, Array]]:
         """Names and starts, made when they are asked for: a pool of them may not fit into memory."""
         if init in ("pool", "spectral"):
-            yield "spectral", spectral_start(S, self.n_clusters)
+            yield "spectral", spectral_start(graph.S, self.n_clusters, graph.parts)[0]
         if init in ("pool", "random"):
             rng = check_generator(self.random_state)
+            nodes = None if graph.parts.clustered.all() else graph.parts.clustered
             for i in range(self.n_init):
-                yield f"random {i + 1}", random_start(S, self.n_clusters, rng)
+                yield f"random {i + 1}", random_start(graph.S, self.n_clusters, rng, nodes)
 
-    def _set_result(self, S: Similarities, U: Array, monitor: Monitor, l1: float = 0.0) -> Self:
-        xp = namespace(U)
-        sums = S @ xp.ones_like(U[:, :1])
-        U = U * xp.astype(sums > 0, U.dtype)  # nodes without edges belong nowhere
-        empty = int(xp.count_nonzero(xp.max(U, axis=0) == 0))
-        if empty:
-            message = FitWarning(
-                f"{empty} of {self.n_clusters} communities {'is' if empty == 1 else 'are'} empty.",
-                "Lower n_clusters or l1." if l1 else "Lower n_clusters.",
-                option=("n_clusters", "l1"),
-            )
-            warnings.warn(message, stacklevel=4)
+    def _set_result(self, graph: Graph, U: Array, monitor: Monitor, l1: float = 0.0) -> Self:
+        S, xp = graph.S, namespace(U)
         XU = S @ U
         gradient = projected_gradient(U, XU, l1)
         self.affinity_matrix_, self.components_ = S.operand.native, U
+        self.nodes_, self.degrees_ = graph.nodes, graph.degrees
+        self.component_labels_ = graph.parts.of_node
         self.relative_error_ = float(objective(S.squared, U, XU))
         self.objective_ = self.relative_error_ * S.squared
         self.projected_gradient_ = float(xp.linalg.vector_norm(gradient))
         self.stationarity_ = gap(U, XU, gradient)
-        self.labels_ = xp.argmax(U, axis=1)
-        total = xp.sum(U, axis=1, keepdims=True)
-        self.membership_ = xp.where(total > 0, U / xp.where(total > 0, total, 1.0), 1 / self.n_clusters)
+        total = xp.sum(U, axis=1)
+        self.labels_ = xp.where(total > 0, xp.argmax(U, axis=1), -1)
+        self.membership_ = U / xp.where(total > 0, total, xp.ones_like(total))[:, None]
+        self.resolved_ |= {"normalize": graph.normalized, "n_components": graph.parts.n_clustered}
+        for message in self._doubts(graph.parts, l1):
+            warnings.warn(message, stacklevel=4)
         set_fit_report(self, monitor)
         return self
+
+    def _doubts(self, parts: Components, l1: float) -> Iterator[FitWarning]:
+        """What a user should know: clusters without nodes, and nodes without a cluster."""
+        labels = to_host(self.labels_)
+        empty = self.n_clusters - int((to_host(self.components_).max(axis=0) > 0).sum())
+        if empty:
+            yield FitWarning(
+                f"{empty} of {self.n_clusters} communities {'is' if empty == 1 else 'are'} empty.",
+                "Lower n_clusters or l1." if l1 else "Lower n_clusters.",
+                option=("n_clusters", "l1"),
+            )
+        left_out = int((labels < 0).sum())
+        if left_out:
+            yield _unlabelled(labels, parts, l1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = tags.input_tags.positive_only = self.affinity == "precomputed"
         return tags
+
+
+def _unlabelled(labels: NDArray[Any], parts: Components, l1: float) -> FitWarning:
+    """Why nodes have no cluster."""
+    without = labels < 0
+    size, dropped = parts.sizes[parts.of_node], without & ~parts.clustered
+    alone, small, unreached = (
+        int(nodes.sum()) for nodes in (dropped & (size == 1), dropped & (size > 1), without & parts.clustered)
+    )
+    reasons, remedy, option = [], "", ""
+    if alone:
+        reasons.append(f"{alone} without edges to others")
+    if small:
+        n_parts = len(np.unique(parts.of_node[dropped & (size > 1)]))
+        reasons.append(
+            f"{small} in {count(n_parts, 'component')} of at most {count(int(parts.sizes[parts.n_clustered]), 'node')}"
+        )
+        remedy, option = (
+            "Lower min_component and raise n_clusters to give them clusters.",
+            ("min_component", "n_clusters"),
+        )
+    if unreached:
+        reasons.append(f"{unreached} that U does not reach")
+        remedy, option = ("Lower l1.", "l1") if l1 else (remedy, option)
+    if parts.large_enough > parts.n_clustered:
+        remedy, option = f"Raise n_clusters to {parts.large_enough} or more to give them clusters.", "n_clusters"
+    n = int(without.sum())
+    what = f"{n} of {count(len(labels), 'node')} {'has' if n == 1 else 'have'} the label -1, in no cluster"
+    return FitWarning(f"{what}: {', '.join(reasons)}.", remedy, option=option)

@@ -14,7 +14,7 @@ from rectifact.core.errors import InputError
 from rectifact.core.monitor import monitor_of
 from rectifact.core.operand import is_chunked
 from rectifact.core.validation import Interval, StrOptions, fit_context
-from rectifact.graph.base import GraphClusterer, Run, best_run
+from rectifact.graph.base import Graph, GraphClusterer, Run, best_run
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import leading_eigenvectors
 from rectifact.io.checkpoint import Checkpoint, open_checkpoint
@@ -50,6 +50,10 @@ class SymNMFNet(GraphClusterer):
         norm of a row of X.
     affinity : {"knn", "precomputed"}, default "knn"
         What X holds, points or a graph, as in :class:`rectifact.SymNMF`.
+    normalize : "auto" or bool, default "auto"
+        Whether the graph is divided by the square roots of its degrees, as in :class:`rectifact.SymNMF`.
+    min_component : int or None, default None
+        Connected components of fewer nodes get no cluster, as in :class:`rectifact.SymNMF`.
     n_neighbors : int or None, default None
         Neighbours of a point for ``affinity="knn"``; None is ``floor(log2(n_samples)) + 1``.
     metric : {"euclidean", "cosine"}, default "euclidean"
@@ -79,13 +83,17 @@ class SymNMFNet(GraphClusterer):
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        Community of each node, the column of U that is largest.
+        Community of each node, the column of U that is largest; -1 for nodes in no community.
     membership_ : array of shape (n_samples, n_clusters)
-        Rows of U that sum to one; rows of zeros are shared evenly.
+        Rows of U that sum to one; zeros for nodes in no community.
     components_ : array of shape (n_samples, n_clusters)
         U.
     affinity_matrix_ : array or sparse array of shape (n_samples, n_samples)
-        The similarities.
+        The similarities, as they were factorised.
+    degrees_ : array of shape (n_samples,)
+        Sums of the rows of X, before normalisation.
+    component_labels_ : array of shape (n_samples,)
+        Connected component of each node; the largest is 0.
     nodes_ : array of shape (n_samples,) or list
         What the rows of the similarities are.
     objective_ : float
@@ -107,7 +115,8 @@ class SymNMFNet(GraphClusterer):
     history_ : list of dict
         Its checks; the loss is that of all blocks, relative to the squared norm of X.
     resolved_ : dict
-        What was chosen: ``settings``, ``n_blocks``, ``device``, ``start``, and the ``losses`` of all starts.
+        What was chosen: ``settings``, ``n_blocks``, ``device``, ``start``, the ``losses`` of all starts, ``normalize``
+        and ``n_components``, as in :class:`rectifact.SymNMF`.
 
     References
     ----------
@@ -133,6 +142,8 @@ class SymNMFNet(GraphClusterer):
     weight: float = 0.003
     label_weight: float = 1.0
     affinity: Literal["knn", "precomputed"] = "knn"
+    normalize: Literal["auto"] | bool = "auto"
+    min_component: int | None = None
     n_neighbors: int | None = None
     metric: Literal["euclidean", "cosine"] = "euclidean"
     init: Literal["auto", "pool", "spectral", "random"] = "auto"
@@ -176,7 +187,8 @@ class SymNMFNet(GraphClusterer):
             raise InputError(
                 "SymNMFNet works on one machine.", "Give X.compute(), or use SymNMF, which takes Dask arrays."
             )
-        S = self._similarities(X)
+        graph = self._graph(X)
+        S = graph.S
         known = _checked_gold(gold, S.shape[0], self.n_clusters)
         device = self.device
         if device == "auto":
@@ -185,15 +197,15 @@ class SymNMFNet(GraphClusterer):
         init = self.init if self.init != "auto" else "random" if self.settings == "paper" else "spectral"
         with self._blas_threads(S):
             checkpoint = open_checkpoint(self, S.operand.native, known)
-            best, losses = best_run(self._runs(S, device, n_blocks, init, known, checkpoint))
+            best, losses = best_run(self._runs(graph, device, n_blocks, init, known, checkpoint))
         self.lambda_ = best.lam
         self.resolved_ = {"settings": self.settings, "n_blocks": n_blocks, "device": device}
         self.resolved_ |= {"start": best.start, "losses": losses}
-        return self._set_result(S, best.U, best.monitor)
+        return self._set_result(graph, best.U, best.monitor)
 
     def _runs(
         self,
-        S: Similarities,
+        graph: Graph,
         device: str,
         n_blocks: int,
         init: str,
@@ -206,6 +218,7 @@ class SymNMFNet(GraphClusterer):
         of any size; the paper's learning rate has meaning only in the graph's own.
         """
         net, tensors = _torch_modules()
+        S = graph.S
         recipe, norm = net.SETTINGS[self.settings], S.squared**0.5
         unit = norm if recipe.relative else 1.0
         X, squared = _on_device(S, device, unit), (norm / unit) ** 2
@@ -215,7 +228,7 @@ class SymNMFNet(GraphClusterer):
         labels = [] if known is None else [self._label_term(known, X, squared)]
         wanted = [] if self.regularizer is None else [self._wanted(unit)]
         stages = [labels, labels + wanted] if wanted and recipe.keep_alive else [labels + wanted]
-        for name, start in self._starts(S, init):
+        for name, start in self._starts(graph, init):
             U = tensors.to_tensor((start if known is None else _aligned(start, known)) / unit**0.5, X)
             _check_terms(wanted, U)
             for stage, terms in enumerate(stages):
