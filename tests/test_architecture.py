@@ -80,7 +80,7 @@ ALGORITHMS = {
     },
     "parts": {"starts", "and_nmf", "purification", "inverses", "baselines"},
     "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "logistic_pca"},
-    "graph": {"normalisation", "solvers", "spectral", "net"},
+    "graph": {"normalisation", "quality", "solvers", "spectral", "net"},
 }
 """Modules that contain mathematics only."""
 

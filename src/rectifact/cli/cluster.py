@@ -102,11 +102,13 @@ def cluster(
     n_edges, sizes = model.affinity_matrix_.nnz // 2, np.bincount(labelled, minlength=n_clusters).tolist()
     say(
         f"{count(len(names), 'node')}, {count(n_edges, 'edge')}, {count(n_clusters, 'cluster')} of "
-        f"{', '.join(map(str, sizes))}; relative error {model.relative_error_:.4f} from start "
-        f"{model.resolved_['start']}, {how_it_ended(model)}."
+        f"{', '.join(map(str, sizes))}; modularity {model.modularity_:.3f}, relative error "
+        f"{model.relative_error_:.4f} from start {model.resolved_['start']}, {how_it_ended(model)}."
     )
     summary = {"nodes": len(names), "edges": n_edges, "clusters": n_clusters, "sizes": sizes}
-    outcome.write(SavedModel(model, samples=np.asarray(names)), summary | {"relative_error": model.relative_error_})
+    summary |= {"in_no_cluster": len(names) - len(labelled), "normalized": model.resolved_["normalize"]}
+    summary |= {"modularity": model.modularity_, "relative_error": model.relative_error_}
+    outcome.write(SavedModel(model, samples=np.asarray(names)), summary)
 
 
 def _points(path: Path) -> tuple[Any, Any]:

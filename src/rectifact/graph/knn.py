@@ -141,15 +141,16 @@ def similarities_to(near: Neighbours, X: Any) -> Array:
     CSR matrix of shape (m, n)
     """
     X = _unit_rows(_points(X)) if near.metric == "cosine" else _points(X)
-    n, k = near.points.shape[0], near.n_neighbors
-    found, squared = _nearest_among(near.points, X, min(max(k, SCALE_NEIGHBOUR), n))
+    points = _points(near.points)
+    n, k = points.shape[0], near.n_neighbors
+    found, squared = _nearest_among(points, X, min(max(k, SCALE_NEIGHBOUR), n))
     xp = namespace(squared)
     scales = xp.sqrt(squared[:, min(SCALE_NEIGHBOUR, squared.shape[1]) - 1])
     scales = xp.where(scales > 0, scales, xp.min(near.scales)) if near.metric == "euclidean" else xp.ones_like(scales)
     k = min(k, found.shape[1])
     left = xp.arange(X.shape[0] * k, dtype=found.dtype, device=device(found)) // k
     right, apart = (xp.reshape(part[:, :k], (-1,)) for part in (found, squared))
-    filled, others = squared_lengths(X) > 0, squared_lengths(near.points) > 0
+    filled, others = squared_lengths(X) > 0, squared_lengths(points) > 0
     similarity = _similarity(apart, scales[left], near.scales[right], filled[left] & others[right], near.metric)
     return csr(similarity, left, right, (X.shape[0], n))
 

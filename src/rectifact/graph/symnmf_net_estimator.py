@@ -96,6 +96,14 @@ class SymNMFNet(GraphClusterer):
         Connected component of each node; the largest is 0.
     nodes_ : array of shape (n_samples,) or list
         What the rows of the similarities are.
+    points_ : array or sparse array of shape (n_samples, n_features)
+        The points, scaled to unit length for the cosine; only where X holds points.
+    scales_ : array of shape (n_samples,)
+        Distances of points to their seventh neighbour; only where X holds points.
+    modularity_ : float
+        Modularity of the communities on the graph before normalisation, as :meth:`cluster_report` has it for each.
+    coverage_ : float
+        Share of the weight of all edges that is inside communities.
     objective_ : float
         Squared Frobenius norm of ``X - U U'``.
     relative_error_ : float
