@@ -94,6 +94,7 @@ OTHERS = {
         "symnmf_net_estimator",
         "components",
         "edges",
+        "gold",
         "knn",
         "similarities",
         "tensors",

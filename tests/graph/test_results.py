@@ -1,6 +1,5 @@
 """What is asked of a fitted model: new nodes and points, overlapping sets, and how good the communities are."""
 
-import networkx
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +13,8 @@ from rectifact.core.errors import FitWarning
 from rectifact.datasets import load_images, make_block_model
 from rectifact.graph.knn import connect, similarities_to
 from rectifact.metrics import cluster_accuracy
+
+networkx = pytest.importorskip("networkx")
 
 
 @pytest.fixture(scope="module")

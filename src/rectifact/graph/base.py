@@ -68,12 +68,12 @@ class Graph:
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: the name of its start, U, what happened, and lambda where a net has learned it."""
+    """A finished run: the name of its start, U, what happened, and what else there is to say about it."""
 
     start: str
     U: Array
     monitor: Monitor
-    lam: float | None = None
+    about: Any = None
 
 
 def best_run(runs: Iterator[Run], rounding: float = 1e-8) -> tuple[Run, dict[str, float]]:

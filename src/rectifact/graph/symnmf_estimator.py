@@ -78,7 +78,8 @@ class SymNMF(GraphClusterer):
     verbose : bool, default False
         Whether to log progress (``logging.basicConfig(level="INFO")`` shows it).
     callbacks : sequence of callables or None, default None
-        Each is called with each row of the history; a true value stops the run.
+        Each is called with each row of the history; a true value stops the run. ``row.U`` is a copy of U at that
+        moment.
     checkpoint : path or None, default None
         Folder in which ``fit`` saves its state while it runs, made if it does not exist; None saves nothing.
     resume : bool, default False
