@@ -23,7 +23,7 @@ from rectifact.io.checkpoint import Checkpoint, open_checkpoint
 NEWTON_SIZE = 4_000_000
 """Largest number of entries of U for which Newton's method is the default: it keeps a dozen arrays of that size."""
 
-MISSED, CHEAP_SIZE = 0.1, 100_000
+MISSED, CHEAP_SIZE = 0.1, 20_000
 """Random starts are added where the spectral one misses this share of what eigenvectors explain, and U is small."""
 
 
@@ -50,7 +50,7 @@ class SymNMF(GraphClusterer):
     init : {"auto", "spectral", "random", "pool"}, default "auto"
         ``"spectral"``: rotated eigenvectors; ``"random"``: ``n_init`` draws; ``"pool"``: all of them, of which the
         lowest objective wins; ``"auto"``: ``"spectral"``, and the random ones too where the result misses more than
-        10 % of what the eigenvectors explain and U has at most 100,000 entries.
+        10 % of what the eigenvectors explain and U has at most 20,000 entries.
     n_init : int, default 10
         Number of random starts.
     normalize : "auto" or bool, default "auto"
