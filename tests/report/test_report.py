@@ -20,6 +20,7 @@ from rectifact import (
     MajorityVote,
     MinimaxEntropy,
     SymNMF,
+    SymNMFNet,
     similarity_graph,
 )
 from rectifact.core.findings import SEVERITIES
@@ -266,6 +267,14 @@ def test_the_drawn_network():
     assert (nearer == model.labels_[:60]).mean() > 0.9
     (found,) = (block for block in blocks_of(report, Findings) if block.items)
     assert found.items[0][1] == "2 nodes in no cluster"
+
+
+def test_the_net_and_its_theory():
+    pytest.importorskip("torch")
+    graph = make_block_model(60, 2, degree=12, mixing=0.1)
+    model = SymNMFNet(2, affinity="precomputed", device="cpu").fit(graph.adjacency)
+    found = facts_of(report_of(model))
+    assert found["Proposition 1"] == ("holds" if model.diagnostics_["holds"] else "does not hold")
 
 
 def test_a_large_network_is_sampled(rng):

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from rectifact.core.arrays import Array, to_csr
+from rectifact.core.arrays import Array, to_host
 from rectifact.graph.similarities import Similarities
 
 SMALL_CLUSTER = 10
@@ -91,10 +91,15 @@ def find_components(S: Similarities, n_clusters: int, least: int | None = None) 
 
 def _joined(rows: Array, numbers: Array) -> NDArray[Any]:
     """Component of each node in the graph that has the edges of some rows only."""
-    edges = to_csr(rows).tocoo()
-    n = rows.shape[1]
-    graph = sp.coo_array((edges.data > 0, (np.asarray(numbers)[edges.row, 0], edges.col)), shape=(n, n))
-    return connected_components(graph.tocsr(), directed=False)[1]
+    graph = sp.csr_array(to_host(rows))
+    if not graph.data.all():  # stored zeros are not edges
+        graph = graph.copy()
+        graph.eliminate_zeros()
+    n, first = graph.shape[1], int(numbers[0, 0])
+    after = np.full(n - first - graph.shape[0], graph.indptr[-1])
+    ends = np.concatenate([np.zeros(first, dtype=after.dtype), graph.indptr, after])  # rows of others are empty
+    whole = sp.csr_array((graph.data, graph.indices, ends), shape=(n, n))
+    return connected_components(whole, directed=False)[1]
 
 
 def _merged(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:

@@ -163,6 +163,11 @@ def _objective(saved: SavedModel) -> Section:
         ("stationarity", f"{model.stationarity_:.1e}", "0 where no small change of U lowers the error"),
         ("iterations", f"{model.n_iter_:,}", ending(model)),
     ]
+    theory = getattr(model, "diagnostics_", None)
+    if theory is not None:
+        words = f"lambda is {model.lambda_:.3g} and should exceed {theory['least_lambda']:.3g}; epsilon is "
+        words += f"{theory['epsilon']:.3g}"
+        facts.append(("Proposition 1", "holds" if theory["holds"] else "does not hold", words))
     blocks: list[Block] = [Facts(facts)]
     errors = model.resolved_.get("errors", {})
     if len(errors) > 1 and max(errors.values()) - min(errors.values()) < 1e-6:
