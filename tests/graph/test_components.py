@@ -113,6 +113,7 @@ def test_is_normalized_is_the_eigenvalue(blocks, rng):
         0.01 * blocks.adjacency,
         points,
         1.1 * points,
+        0.9 * points,
         union(points, points),
         union(CLIQUE / 5),
     ):

@@ -257,7 +257,7 @@ def test_beta_holds_the_layers_back(blocks):
 @pytest.mark.parametrize("kind", [SymNMF, SymNMFNet])
 def test_callbacks_see_the_factor(blocks, kind):
     seen = []
-    options = {"device": "cpu"} if kind is SymNMFNet else {"solver": "hals"}
+    options = {"device": "cpu"} if kind is SymNMFNet else {"solver": "hals", "init": "random", "n_init": 1}
     model = kind(
         4, affinity="precomputed", max_iter=30, callbacks=[lambda row: seen.append((row["loss"], row.U))], **options
     )
