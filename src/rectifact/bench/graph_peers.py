@@ -30,7 +30,7 @@ from rectifact.graph import SymNMF, from_edges
 from rectifact.metrics import nmi
 
 MIXING, N_GRAPHS = (0.1, 0.2, 0.3, 0.4, 0.5), 10
-LARGE_NODES, LARGE_BLOCKS = 50_000, 100
+LARGE_NODES, LARGE_BLOCKS, LARGE_MIXING = 50_000, 100, (0.2, 0.4)
 EMAIL = ("graphs/email.edges.csv", "graphs/email.labels.csv")
 
 
@@ -144,9 +144,11 @@ def communities(extent: Extent, published: dict[str, tuple[Any, Any]]) -> Rows:
         rows += _measured("e-mail, all 1005 people", [everybody])
     for mixing in MIXING:
         rows += _measured(f"LFR, mixing {mixing}", [lfr(mixing, seed) for seed in range(N_GRAPHS)])
-    graph = make_block_model(LARGE_NODES, LARGE_BLOCKS, mixing=0.2)
-    some = ("SymNMF", "leidenalg Leiden")  # the others take minutes
-    return rows + _measured("50,000 nodes, 100 blocks", [graph], some)
+    for mixing in LARGE_MIXING:
+        graph = make_block_model(LARGE_NODES, LARGE_BLOCKS, mixing=mixing)
+        name = f"{LARGE_NODES:,} nodes, {LARGE_BLOCKS} blocks, mixing {mixing}"
+        rows += _measured(name, [graph], ("SymNMF", "leidenalg Leiden"))
+    return rows
 
 
 def _measured(name: str, graphs: list[Graph], methods: tuple[str, ...] = tuple(METHODS)) -> Rows:
