@@ -29,7 +29,7 @@ SPARE, SPARE_NODES = 10, 50_000
 SPARE_COLUMNS, DEPTH = 8, 6
 """Columns of a block beyond those wanted: eigenvalues that repeat that often are all found. Blocks of a round."""
 
-FILTERED_NODES, FILTERED_RANK = 20_000, 20
+FILTERED_NODES, FILTERED_RANK = 20_000, 50
 """Nodes and eigenvectors from which on a filter is tried before Lanczos iteration."""
 
 FILTER_DEGREE, FILTER_ROUNDS, FILTER_TOL = 8, 8, 1e-3
