@@ -244,15 +244,10 @@ class GraphClusterer(ClusterMixin, Iterative):
 
     def _set_result(self, graph: Graph, U: Array, monitor: Monitor, l1: float = 0.0) -> Self:
         S, xp = graph.S, namespace(U)
-        XU = S @ U
-        gradient = projected_gradient(U, XU, l1)
+        self._set_errors(S, U, l1)
         self.affinity_matrix_, self.components_ = S.operand.native, U
         self.nodes_, self.degrees_ = graph.nodes, graph.degrees
         self.component_labels_ = graph.parts.of_node
-        self.relative_error_ = float(objective(S.squared, U, XU))
-        self.objective_ = self.relative_error_ * S.squared
-        self.projected_gradient_ = float(xp.linalg.vector_norm(gradient))
-        self.stationarity_ = gap(U, XU, gradient)
         total = xp.sum(U, axis=1)
         self.labels_ = _largest(U)
         self.membership_ = U / xp.where(total > 0, total, xp.ones_like(total))[:, None]
@@ -268,6 +263,14 @@ class GraphClusterer(ClusterMixin, Iterative):
             warnings.warn(message, stacklevel=4)
         set_fit_report(self, monitor)
         return self
+
+    def _set_errors(self, S: Similarities, U: Array, l1: float) -> None:
+        XU = S @ U
+        gradient = projected_gradient(U, XU, l1)
+        self.relative_error_ = float(objective(S.squared, U, XU))
+        self.objective_ = self.relative_error_ * S.squared
+        self.projected_gradient_ = float(namespace(U).linalg.vector_norm(gradient))
+        self.stationarity_ = gap(U, XU, gradient)
 
     def _doubts(self, parts: Components, l1: float) -> Iterator[FitWarning]:
         """What a user should know: clusters without nodes, and nodes without a cluster."""

@@ -78,10 +78,13 @@ def quality(S: Similarities, labels: Array, n_clusters: int, degrees: Array, nor
     >>> found.coverage.tolist(), float(found.modularity.sum()), found.conductance.tolist()
     ([0.5, 0.5], 0.5, [0.0, 0.0])
     """
-    of_node = to_host(labels)
-    members = 1.0 * (of_node[:, None] == np.arange(n_clusters))
-    M, xp = to_like(members, S.like), namespace(S.like)
-    root = xp.sqrt(degrees)[:, None] if normalized else xp.ones_like(degrees)[:, None]
-    inside = to_host(xp.sum(M * root * (S @ (root * M)), axis=0))
-    weights = to_host(degrees).astype(float)
-    return Quality(members.sum(axis=0).astype(int), inside.astype(float), weights @ members, float(weights.sum()))
+    of_node, weights = to_host(labels), to_host(degrees).astype(float)
+    members, xp = to_like(of_node[:, None] == np.arange(n_clusters), S.like), namespace(S.like)
+    if normalized:
+        members *= xp.sqrt(degrees)[:, None]
+    inside = S @ members
+    inside *= members
+    chosen = of_node >= 0
+    sizes = np.bincount(of_node[chosen], minlength=n_clusters)
+    volumes = np.bincount(of_node[chosen], weights[chosen], minlength=n_clusters)
+    return Quality(sizes, to_host(xp.sum(inside, axis=0)).astype(float), volumes, float(weights.sum()))
