@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from rectifact import InputError, __version__
+from rectifact import InputError, SymNMF, __version__
 from rectifact.bench.crowd import METHODS
 from rectifact.cli import bench, demo, terminal
 from rectifact.datasets import load_crowd, make_crowd, make_dots, make_topics
@@ -655,6 +655,44 @@ def test_embedding_with_holes(run, tmp_path):
     run("embed", path, "-k", "1", "-o", tmp_path / "e.csv", "--missing")
     assert len(pd.read_csv(tmp_path / "e.csv")) == 4
     assert "should end in" in run("embed", path, "-k", "1", "-o", tmp_path / "e.txt", expect=2).err
+
+
+def test_nodes_in_no_cluster_are_said(run, tmp_path):
+    block = [(f"{name}{i}", f"{name}{j}") for name in "ab" for i in range(6) for j in range(i)]
+    pd.DataFrame([*block, ("a0", "b0"), ("y", "z"), ("x", "x")], columns=["source", "target"]).to_csv(
+        tmp_path / "edges.csv", index=False
+    )
+    out = tmp_path / "clusters.csv"
+    said = run("cluster", "--graph", tmp_path / "edges.csv", "-k", 2, "-o", out, "--json")
+    assert (
+        "Note: 3 of 15 nodes have the label -1, in no cluster: 1 without edges to others, 2 in 1 component" in said.err
+    )
+    assert "Lower --min-component and raise -k" in said.err
+    table = pd.read_csv(out).set_index("sample")
+    assert table["cluster"].tolist() == [1] * 6 + [2] * 6 + [-1] * 3
+    summary = json.loads(said.out)
+    assert summary["in_no_cluster"] == 3
+    assert summary["sizes"] == [6, 6]
+    assert summary["normalized"]
+    python = SymNMF(2, affinity="precomputed")
+    with pytest.warns(UserWarning, match="label -1"):
+        python.fit(pd.read_csv(tmp_path / "edges.csv"))  # the same rule as on the command line
+    assert summary["relative_error"] == python.relative_error_
+    run(
+        "cluster",
+        "--graph",
+        tmp_path / "edges.csv",
+        "-k",
+        3,
+        "--min-component",
+        2,
+        "--no-normalize",
+        "--init",
+        "pool",
+        "-o",
+        out,
+    )
+    assert pd.read_csv(out)["cluster"].tolist()[-3:] == [-1, 3, 3]
 
 
 def test_clusters_of_points_and_of_edges(run, tmp_path):

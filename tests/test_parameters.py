@@ -81,9 +81,19 @@ def graph() -> sp.csr_array:
     return make_block_model(60, 3, degree=8, mixing=0.5).adjacency
 
 
+def apart() -> np.ndarray:
+    return np.where(np.arange(60)[:, None] < 9, 50.0, 0.0) + points()
+
+
 MISSING = Change(0, data=matrix_of_answers)
 LOOP = {"max_iter": 2, "tol": 0.9}
-GRAPH = {"n_neighbors": 4, "metric": "cosine", "affinity": Change("precomputed", data=graph)}
+GRAPH = {
+    "n_neighbors": 4,
+    "metric": "cosine",
+    "affinity": Change("precomputed", data=graph),
+    "normalize": False,
+    "min_component": Change(5, data=apart),
+}
 CHANGES: dict[type, dict[str, Any]] = {
     **{kind: {"missing": MISSING} for kind in (MajorityVote, KOS, GhoshSVD, EigenRatio)},
     DawidSkene: {
@@ -154,6 +164,9 @@ CHANGES: dict[type, dict[str, Any]] = {
         "init": "random",
         "n_init": Change(4, init="random", random_state=1),
         "learning_rate": 0.5,
+        "lam": 5.0,
+        "beta": 0.1,
+        "epsilon": 0.01,
         "random_state": Change(1, init="random"),
         **GRAPH,
         **LOOP,

@@ -20,7 +20,6 @@ import scipy.sparse as sp
 
 from rectifact import SymNMF
 from rectifact.datasets import make_block_model
-from rectifact.graph import normalized
 from rectifact.metrics import cluster_accuracy
 
 rng = np.random.default_rng(0)
@@ -38,11 +37,11 @@ A = sp.csr_array(A)
 A.eliminate_zeros()
 
 # %%
-# ``normalized`` scales each edge by the degrees of its ends, so that people who know many others do not become
-# communities of their own. You can pass a networkx graph or a table of edges instead of a matrix; the command line is
+# The fit scales each edge by the degrees of its ends, so that people who know many others do not become communities of
+# their own. You can pass a graph of networkx or igraph, or a table of edges, instead of a matrix; the command line is
 # ``rectifact cluster --graph edges.csv -k 4``.
 
-model = SymNMF(4, affinity="precomputed", random_state=0).fit(normalized(A))
+model = SymNMF(4, affinity="precomputed", init="pool", random_state=0).fit(A)
 ordinary = np.setdiff1d(np.arange(400), bridges)
 print("people with one community who were assigned to it:", end=" ")
 print(f"{cluster_accuracy(community[ordinary], model.labels_[ordinary]):.1%}")
@@ -64,7 +63,7 @@ for ax, rows, title in zip(axes, (np.arange(400), order), ("original order", "so
 # ------------------
 # ``membership_`` holds the rows of U, scaled to sum to one. A person with one community has one large membership; those
 # who were given a second community have two. A soft membership is not proof, though: noise makes some other people look
-# the same.
+# the same. ``communities(0.3)`` gives the communities as overlapping lists of people.
 
 top_two = np.sort(model.membership_, axis=1)[:, ::-1][:, :2]
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained", width_ratios=[3, 2])
@@ -76,14 +75,15 @@ right.set(xlabel="largest membership", ylabel="second largest")
 right.legend()
 print(f"second largest membership, median: {np.median(top_two[ordinary, 1]):.2f} with one community,", end=" ")
 print(f"{np.median(top_two[bridges, 1]):.2f} with two")
+print("members of each community, overlapping:", [len(people) for people in model.communities(0.3)])
 
 # %%
 # Can it be better?
 # -----------------
 # ``relative_error_`` is the share of the graph that is left unexplained. It is large for any sparse graph, because each
 # single edge is a matter of chance. ``eigenvalue_bound()`` says how small it could be for this number of communities.
-# The objective has many local minima, so the fit runs from eleven starts; ``resolved_["errors"]`` shows where they
-# ended.
+# The objective has many local minima. ``init="pool"`` runs from eleven starts, and ``resolved_["errors"]`` shows where
+# they ended; by default only the best of them is tried, the one from eigenvectors.
 
 errors = sorted(model.resolved_["errors"].values())
 print(f"error {model.relative_error_:.4f}, bound {model.eigenvalue_bound():.4f}")
@@ -96,7 +96,7 @@ print(f"{model.stop_reason_}; the eleven starts ended between {errors[0]:.4f} an
 # noise would, and the fifth hardly more than the sixth.
 
 counts = range(1, 8)
-fits = [SymNMF(k, affinity="precomputed", random_state=0, n_init=3).fit(normalized(A)) for k in counts]
+fits = [SymNMF(k, affinity="precomputed").fit(A) for k in counts]
 explained = -np.diff([1.0, *(fit.relative_error_ for fit in fits)])
 fig, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
 ax.bar(counts, explained, color=["tab:blue" if k <= 4 else "lightgrey" for k in counts])

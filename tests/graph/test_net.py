@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rectifact import InputError, SymNMF, SymNMFNet
+from rectifact.core.errors import FitWarning
 from rectifact.core.monitor import Monitor
 from rectifact.datasets import make_block_model
 from rectifact.graph.knn import normalized
@@ -107,12 +109,13 @@ def test_the_repaired_net_equals_newton(blocks):
     assert model.converged_
     assert cluster_accuracy(labels, model.labels_) > 0.95
     for unit in (1e-18, 1e14):  # whose squares single precision cannot hold
-        scaled = SymNMFNet(4, affinity="precomputed", device="cpu").fit(unit * X)
+        scaled = SymNMFNet(4, affinity="precomputed", device="cpu", normalize=False).fit(unit * X)
         assert_allclose(scaled.relative_error_, model.relative_error_, atol=1e-5)
         assert_allclose(scaled.lambda_, unit * model.lambda_, rtol=1e-6)
         assert scaled.stationarity_ < 1e-4
 
 
+@pytest.mark.filterwarnings("ignore::rectifact.core.errors.FitWarning")
 def test_the_papers_settings_run(blocks):
     model = SymNMFNet(4, settings="paper", affinity="precomputed", device="cpu", max_iter=50, random_state=0)
     model.fit(blocks[0])
@@ -121,6 +124,7 @@ def test_the_papers_settings_run(blocks):
     assert model.eigenvalue_bound() - 1e-6 <= model.relative_error_ < 1
 
 
+@pytest.mark.filterwarnings("ignore::rectifact.core.errors.FitWarning")
 def test_lambda_is_that_of_the_best_start(blocks):
     options = {"settings": "paper", "affinity": "precomputed", "device": "cpu", "n_blocks": 2, "max_iter": 20}
     several = SymNMFNet(4, n_init=3, random_state=2, **options).fit(blocks[0])
@@ -183,3 +187,84 @@ def test_without_torch_the_error_names_the_extra():
     shape, sentence = done.stdout.splitlines()
     assert shape == "(30,)"
     assert sentence == "SymNMFNet needs torch: pip install 'rectifact[torch]', or use SymNMF."
+
+
+def by_hand(X, made, unit=1.0):
+    """Theorem 1 and Proposition 1 with dense matrices; P, lambda and U0 are those of a trained net."""
+    X, lam, U0 = X.toarray(), float(made.lam) * unit, made.U0.numpy() * unit**0.5
+    classical, outputs, apart = [U0], [U0], []
+    for P in made.P.numpy():
+        start = (X + lam_start(X) * np.eye(len(X))) @ classical[-1]
+        P0 = (X + lam * np.eye(len(X))) @ classical[-1]
+        apart.append(np.linalg.norm(P * unit**1.5 - P0) / np.linalg.norm(P0))
+        G = classical[-1].T @ classical[-1] + lam_start(X) * np.eye(4)
+        classical.append(np.maximum(start @ np.linalg.inv(G), 0))
+        G = outputs[-1].T @ outputs[-1] + lam * np.eye(4)
+        outputs.append(np.maximum(P * unit**1.5 @ np.linalg.inv(G), 0))
+    epsilon, a = max(apart), max(np.linalg.norm(U) for U in classical + outputs)
+    B = np.linalg.norm(X, 2)
+    C = 4 * (B + lam) * a**2 / (lam - a**2) ** 2 + (B + lam) * a / (lam - a**2)
+    least = max(a**2 + 4 * a * epsilon, (np.linalg.norm(X) + np.linalg.norm(X - U0 @ U0.T)) / 2)
+    return epsilon, a, B, C, least
+
+
+def lam_start(X):
+    return np.linalg.norm(X)
+
+
+@pytest.mark.parametrize("unit", [1.0, 3.0])
+def test_theorem_1_and_proposition_1(blocks, unit):
+    X = blocks[0]
+    squared = float((X.data**2).sum())
+    S = tensors.to_torch(X, "cpu", torch.float64, unit)
+    U = torch.from_numpy(random_start(Similarities(X), 4, np.random.default_rng(0))) / unit**0.5
+    made = net.start(S, U, squared**0.5 / unit, 3)
+    recipe = replace(net.SETTINGS["paper"], epsilon=0.2)
+    common = {"terms": [], "monitor": Monitor(5, tol=0), "unit": unit}
+    net.train(S, squared / unit**2, made, recipe, 0.05, **common)
+    theory = net.stability(S, squared / unit**2, made, unit, float(np.linalg.norm(X.toarray(), 2)))
+    made.P, made.lam = made.P.detach(), made.lam.detach()
+    expected = by_hand(X, made, unit)
+    found = (theory.epsilon, theory.a, theory.B, theory.C, theory.least_lambda)
+    assert_allclose(found, expected, rtol=1e-8)
+    assert theory.epsilon <= 0.2 * 1.1  # lambda has moved since
+    assert theory.holds
+
+
+@pytest.mark.filterwarnings("ignore:.*the label -1")
+def test_a_lambda_that_violates_proposition_1_is_said(blocks):
+    options = {"affinity": "precomputed", "device": "cpu", "n_blocks": 3, "max_iter": 20, "random_state": 0}
+    with pytest.warns(FitWarning, match="Proposition 1 asks for lambda above"):
+        model = SymNMFNet(4, settings="paper", **options).fit(blocks[0])
+    assert not model.diagnostics_["holds"]
+    assert model.lambda_ <= model.diagnostics_["least_lambda"]
+    bounded = SymNMFNet(4, settings="paper", epsilon=0.1, learning_rate=0.05, **options).fit(blocks[0])
+    assert bounded.diagnostics_["holds"]
+    assert bounded.diagnostics_["epsilon"] <= 0.11
+    assert bounded.lambda_ > bounded.diagnostics_["least_lambda"]
+    with pytest.warns(FitWarning, match="and it is 1: the net may be unstable .* Raise lam."):
+        assert SymNMFNet(4, lam=1.0, **options).fit(blocks[0]).lambda_ == pytest.approx(1.0)
+    quiet = SymNMFNet(4, **options).fit(blocks[0])
+    assert set(quiet.diagnostics_) == {"epsilon", "a", "B", "C", "least_lambda", "holds"}
+
+
+def test_beta_holds_the_layers_back(blocks):
+    options = {"affinity": "precomputed", "device": "cpu", "max_iter": 100}
+    free, held = (SymNMFNet(4, beta=beta, **options).fit(blocks[0]) for beta in (0.0, 100.0))
+    assert held.diagnostics_["epsilon"] < free.diagnostics_["epsilon"] / 2
+
+
+@pytest.mark.parametrize("kind", [SymNMF, SymNMFNet])
+def test_callbacks_see_the_factor(blocks, kind):
+    seen = []
+    options = {"device": "cpu"} if kind is SymNMFNet else {"solver": "hals", "init": "random", "n_init": 1}
+    model = kind(
+        4, affinity="precomputed", max_iter=30, callbacks=[lambda row: seen.append((row["loss"], row.U))], **options
+    )
+    model.fit(blocks[0])
+    X = blocks[0].toarray()
+    for loss, U in seen:
+        assert_allclose(np.linalg.norm(X - U @ U.T) ** 2 / np.linalg.norm(X) ** 2, loss, rtol=1e-4)
+    assert_allclose(seen[-1][1], model.components_, atol=1e-6)
+    assert len({loss for loss, _ in seen}) > 1
+    assert not any(hasattr(row, "U") for row in model.history_)

@@ -20,6 +20,8 @@ from rectifact import (
     MajorityVote,
     MinimaxEntropy,
     SymNMF,
+    SymNMFNet,
+    similarity_graph,
 )
 from rectifact.core.findings import SEVERITIES
 from rectifact.crowd import read_answers
@@ -28,6 +30,7 @@ from rectifact.models import SavedModel
 from rectifact.report import embedding, render, report_of, write_report
 from rectifact.report.blocks import Chart, Facts, Findings, Images, Matrices, Report, Section, Table
 from rectifact.report.calibration import agreement_chart, reliability_chart
+from rectifact.report.drawing import draw
 from rectifact.report.html import check_report_possible
 from rectifact.report.parts import _residuals
 
@@ -234,8 +237,53 @@ def test_clusters_and_their_bound():
     assert found["weight inside clusters"] == f"{dense[same].sum() / dense.sum():.1%}"
     chart = next(block for block in blocks_of(report, Chart) if "Similarities" in block.title)
     grid = np.array(chart.data[0]["z"], dtype=float)
-    assert_allclose(np.sum(np.square(grid)), dense.sum(), rtol=1e-3)
+    assert_allclose(np.sum(np.square(grid)), model.affinity_matrix_.sum(), rtol=1e-3)
+    (table,) = (block for block in blocks_of(report, Table) if "Quality" in block.title)
+    assert_allclose([row[4] for row in table.rows], model.cluster_report()["modularity"], atol=1e-6)
     assert not chart.layout["xaxis"]["showticklabels"]  # cells hold several nodes, so their numbers would mislead
+
+
+def test_the_drawn_network():
+    """All nodes with their names, edges between them; nodes in no cluster are grey, and said."""
+    graph = make_block_model(60, 2, degree=12, mixing=0.1)
+    X = sp.csr_array(sp.block_diag([graph.adjacency, np.ones((2, 2))]))
+    with pytest.warns(UserWarning, match="label -1"):
+        model = SymNMF(2, affinity="precomputed").fit(X)
+    names = [f"<b>{i}</b>" for i in range(62)]
+    report = report_of(SavedModel(model, samples=names))
+    chart = next(block for block in blocks_of(report, Chart) if "graph" in block.title)
+    lines, dots = chart.data
+    assert dots["text"][0] == f"&lt;b&gt;0&lt;/b&gt;: cluster {model.labels_[0] + 1}"
+    assert dots["text"][61] == "&lt;b&gt;61&lt;/b&gt;: no cluster"
+    assert dots["marker"]["color"][60] == dots["marker"]["color"][61] not in dots["marker"]["color"][:60]
+    assert len(lines["x"]) == 3 * sp.triu(X, 1).nnz
+    places = np.column_stack([dots["x"], dots["y"]])
+    first = np.array([[lines["x"][0], lines["y"][0]], [lines["x"][1], lines["y"][1]]])
+    ends = [np.flatnonzero((places == end).all(axis=1))[0] for end in first]
+    assert X[ends[0], ends[1]] > 0
+    middles = [places[:60][model.labels_[:60] == k].mean(axis=0) for k in range(2)]
+    nearer = np.linalg.norm(places[:60, None] - middles, axis=2).argmin(axis=1)
+    assert (nearer == model.labels_[:60]).mean() > 0.9
+    (found,) = (block for block in blocks_of(report, Findings) if block.items)
+    assert found.items[0][1] == "2 nodes in no cluster"
+
+
+def test_the_net_and_its_theory():
+    pytest.importorskip("torch")
+    graph = make_block_model(60, 2, degree=12, mixing=0.1)
+    model = SymNMFNet(2, affinity="precomputed", device="cpu").fit(graph.adjacency)
+    found = facts_of(report_of(model))
+    assert found["Proposition 1"] == ("holds" if model.diagnostics_["holds"] else "does not hold")
+
+
+def test_a_large_network_is_sampled(rng):
+    n = 3000
+    S = similarity_graph(rng.random((n, 2)))
+    drawing = draw(S, np.zeros(n, dtype=int), np.ones((n, 1)))
+    assert len(drawing.nodes) == len(drawing.places) == 2000
+    assert len(drawing.edges) <= 8000
+    i, j = drawing.nodes[drawing.edges[0]]
+    assert S[i, j] > 0
 
 
 @pytest.mark.dask

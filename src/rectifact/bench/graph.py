@@ -14,6 +14,7 @@ from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from rectifact.bench import Extent, Rows, Tables
+from rectifact.bench.graph_peers import check_peers, communities
 from rectifact.bench.graph_scaling import run_scaling
 from rectifact.bench.measure import at_hand, one_thread, timed
 from rectifact.bench.results import bundled
@@ -69,16 +70,19 @@ def run(extent: Extent) -> Tables:
 
     A quick run takes only the fast solvers and the repaired net, on the first set. A large one also takes ten starts
     on TDT2, and the paper's net there, which takes minutes more. The peers are scikit-learn's SpectralClustering,
-    KMeans and NMF.
+    KMeans and NMF, and in a table of their own Louvain and Leiden.
 
     Returns
     -------
     dict of tables
         ``"clustering"``, the best of a pool of starts and the mean over them; ``"sparse"``, the sparse factor with and
-        without l1; ``"iterations"`` and ``"fit"``, by size.
+        without l1; ``"iterations"`` and ``"fit"``, by size; with peers ``"communities"``, see
+        :mod:`rectifact.bench.graph_peers`.
     """
     from rectifact.graph import net  # noqa: F401  # before the threads are limited
 
+    if extent.peers:
+        check_peers()
     with one_thread():
         return _clustering(extent) | run_scaling(extent)
 
@@ -86,15 +90,18 @@ def run(extent: Extent) -> Tables:
 def _clustering(extent: Extent) -> Tables:
     clustering: Rows = []
     sparse: Rows = []
+    graphs = {}
     names = NAMES[:1] if extent.quick else NAMES
     for name, graph in at_hand({name: partial(published_graph, name) for name in names}):
         with warnings.catch_warnings(action="ignore"):  # slow solvers stop at max_iter: see the column gap
             clustering += _ours(name, graph, extent.large, extent.quick)
             if extent.peers:
                 clustering += _peers(name, graph)
+                graphs[name] = graph.X, graph.y
             if name in ("ORL", "COIL-20") and not extent.quick:
                 sparse += _sparse(name, graph)
-    return {"clustering": clustering, "sparse": sparse}
+    found = communities(extent, graphs) if extent.peers else []
+    return {"clustering": clustering, "sparse": sparse, "communities": found}
 
 
 def _ours(name: str, graph: PublishedGraph, large: bool, quick: bool) -> Rows:

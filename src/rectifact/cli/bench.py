@@ -36,7 +36,9 @@ def bench(
     peers: Annotated[
         bool,
         typer.Option(
-            "--peers", help="With crowd: also measure EBCC, BWA, crowd-kit and snorkel; with graph: scikit-learn."
+            "--peers",
+            help="Also measure others: with crowd EBCC, BWA, crowd-kit and snorkel; with graph scikit-learn, Louvain and "
+            "Leiden; with latent implicit.",
         ),
     ] = False,
     large: Annotated[

@@ -13,7 +13,7 @@ from rectifact.cli.outcome import Outcome, fitting, how_it_ended, say_warnings
 from rectifact.cli.tables import check_table_name, samples_table, write_table
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
-from rectifact.graph import SymNMF, from_edges, normalized
+from rectifact.graph import SymNMF, from_edges
 from rectifact.io.matrices import numbered, read_matrix
 from rectifact.io.tables import read_table
 from rectifact.models import SavedModel
@@ -29,10 +29,7 @@ def cluster(
     n_clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, help="Number of clusters or communities.")] = 8,
     graph: Annotated[
         Path | None,
-        typer.Option(
-            help="Edges instead of points: a table with two columns of nodes and optionally one of weights; the "
-            "weights are normalised by degree."
-        ),
+        typer.Option(help="Edges instead of points: a table with two columns of nodes and optionally one of weights."),
     ] = None,
     out: Annotated[
         Path,
@@ -50,6 +47,27 @@ def cluster(
     l1: Annotated[
         float, typer.Option(min=0, help="Penalty on the sum of memberships; larger values give sparser memberships.")
     ] = 0.0,
+    normalize: Annotated[
+        bool | None,
+        typer.Option(
+            help="Divide the edges by the square roots of the degrees of their nodes. By default this is done unless "
+            "the graph is normalised already.",
+            show_default=False,
+        ),
+    ] = None,
+    min_component: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Connected components of fewer nodes get no cluster, -1 in the table. By default 10, or half the mean "
+            "cluster size if that is less.",
+            show_default=False,
+        ),
+    ] = None,
+    init: Annotated[
+        Literal["auto", "spectral", "random", "pool"],
+        typer.Option(help="Where the fit starts: eigenvectors, ten random starts, or all of them."),
+    ] = "auto",
     n_jobs: Annotated[int, typer.Option("--jobs", help="Number of starts run in parallel; -1 uses all cores.")] = 1,
     seed: options.Seed = 0,
     checkpoint: options.Checkpoint = None,
@@ -72,21 +90,25 @@ def cluster(
     X, names = _edges(graph) if graph is not None else _points(Path(str(data)))
     affinity: Literal["knn", "precomputed"] = "knn" if graph is None else "precomputed"
     model = SymNMF(n_clusters, affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
+    model.set_params(init=init, normalize="auto" if normalize is None else normalize, min_component=min_component)
     model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume)
     with fitting("clustering", model) as caught:
         model.fit(X)
     table = samples_table(model.membership_, names, "membership")
-    table.insert(1, "cluster", model.labels_ + 1)
+    table.insert(1, "cluster", np.where(model.labels_ >= 0, model.labels_ + 1, -1))
     write_table(table, out)
     say_warnings(caught, "cluster")
-    n_edges, sizes = model.affinity_matrix_.nnz // 2, np.bincount(model.labels_, minlength=n_clusters).tolist()
+    labelled = model.labels_[model.labels_ >= 0]
+    n_edges, sizes = model.affinity_matrix_.nnz // 2, np.bincount(labelled, minlength=n_clusters).tolist()
     say(
         f"{count(len(names), 'node')}, {count(n_edges, 'edge')}, {count(n_clusters, 'cluster')} of "
-        f"{', '.join(map(str, sizes))}; relative error {model.relative_error_:.4f} from start "
-        f"{model.resolved_['start']}, {how_it_ended(model)}."
+        f"{', '.join(map(str, sizes))}; modularity {model.modularity_:.3f}, relative error "
+        f"{model.relative_error_:.4f} from start {model.resolved_['start']}, {how_it_ended(model)}."
     )
     summary = {"nodes": len(names), "edges": n_edges, "clusters": n_clusters, "sizes": sizes}
-    outcome.write(SavedModel(model, samples=np.asarray(names)), summary | {"relative_error": model.relative_error_})
+    summary |= {"in_no_cluster": len(names) - len(labelled), "normalized": model.resolved_["normalize"]}
+    summary |= {"modularity": model.modularity_, "relative_error": model.relative_error_}
+    outcome.write(SavedModel(model, samples=np.asarray(names)), summary)
 
 
 def _points(path: Path) -> tuple[Any, Any]:
@@ -108,7 +130,7 @@ def _edges(path: Path) -> tuple[sp.csr_array, Any]:
     adjacency, nodes = from_edges(table[columns[0]], table[columns[1]], weights)
     used = "no weights" if weights is None else f"weights from {columns[2]!r}"
     say(f"Edges read from the columns {columns[0]!r} and {columns[1]!r}, {used}.")
-    return normalized(adjacency), nodes  # nodes with many edges would be clusters of their own
+    return adjacency, nodes
 
 
 def _edge_columns(path: Path, table: pd.DataFrame) -> list[str]:

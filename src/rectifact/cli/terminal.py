@@ -26,7 +26,13 @@ NAMES = {
     "labels": _dashed("task", "worker", "label", "wide", "gold", "missing", "device"),
     "parts": {"n_components": "-k", **_dashed("stop_words", "min_documents", "max_share", "max_words")},
     "embed": {"n_components": "-k", **_dashed("link", "objective", "missing", "max_iter")},
-    "cluster": {"n_clusters": "-k", "n_neighbors": "--neighbors", "n_jobs": "--jobs", **_dashed("metric", "l1")},
+    "cluster": {
+        "n_clusters": "-k",
+        "n_neighbors": "--neighbors",
+        "n_jobs": "--jobs",
+        **_dashed("metric", "l1"),
+        "min_component": "--min-component",
+    },
 }
 """The option of each command for each parameter of Python that messages mention."""
 

@@ -20,6 +20,19 @@ Callback = Callable[[Row], object]
 """Called with each row of the history; a true value stops the run."""
 
 
+class Check(Row):
+    """A row of the history as callbacks see it: with ``U``, the factor at that moment, where the loop shows it."""
+
+    def __init__(self, row: Row, factor: Callable[[], Any] | None = None) -> None:
+        super().__init__(row)
+        self._factor = factor
+
+    @property
+    def U(self) -> Any:
+        """A copy of the factor; None where the loop shows none."""
+        return None if self._factor is None else self._factor()
+
+
 class NotConverged(Message, ConvergenceWarning):
     """An iteration stopped before it converged."""
 
@@ -144,6 +157,7 @@ class Monitor:
         gap: Callable[[], Any] | None = None,
         converged: Callable[[], bool] | None = None,
         state: Callable[[], Any] | None = None,
+        factor: Callable[[], Any] | None = None,
     ) -> None:
         """Evaluate ``loss`` if a check is due, and decide whether to go on.
 
@@ -160,6 +174,8 @@ class Monitor:
 
         ``state`` is all that the next iteration needs: arrays and numbers, in tuples and dataclasses. It is saved while
         the run goes on, so that a resumed one has at least one iteration left to do, and where a callback stops it.
+
+        ``factor`` makes a copy of the factor for callbacks that ask for it.
         """
         if not self.due:
             return
@@ -176,7 +192,7 @@ class Monitor:
         if converged is not None and converged():
             self.stop_reason = "converged"
         # A list, not a generator: every callback sees every row, also when one of them stops the run.
-        if any([callback(row) for callback in self.callbacks]):
+        if any([callback(Check(row, factor)) for callback in self.callbacks]):
             self.stop_reason = "callback"
         if not isfinite(row["loss"]):
             self.stop_reason = "not_finite"

@@ -9,30 +9,71 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, namespace
+from rectifact.core.arrays import Array, namespace, to_host, to_like
 from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.estimator import Iterative
+from rectifact.core.linalg import nnls_gram
 from rectifact.core.monitor import Monitor, set_fit_report
+from rectifact.core.operand import operand
+from rectifact.core.sparse import native
 from rectifact.core.threads import small_products
-from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, check_generator, check_matrix
-from rectifact.graph.edges import read_graph
-from rectifact.graph.knn import similarity_graph
+from rectifact.core.validation import (
+    RUN_CONSTRAINTS,
+    Interval,
+    StrOptions,
+    check_alike,
+    check_generator,
+    check_matrix,
+)
+from rectifact.graph.components import Components, find_components
+from rectifact.graph.edges import has_edge_columns, read_graph
+from rectifact.graph.knn import Neighbours, connect, similarities_to
+from rectifact.graph.normalisation import inverse_roots, normalize
+from rectifact.graph.quality import quality
 from rectifact.graph.similarities import Similarities, check_similarities
 from rectifact.graph.solvers import gap, objective, projected_gradient
 from rectifact.graph.spectral import eigenvalue_bound, random_start, spectral_start
 
 
 @dataclass(frozen=True)
+class Graph:
+    """A graph as it is factorised.
+
+    Parameters
+    ----------
+    S : Similarities
+    nodes : array of shape (n_nodes,) or list
+        What the rows are.
+    degrees : array of shape (n_nodes,)
+        Sums of the rows before normalisation.
+    normalized : bool
+        Whether ``S`` was divided by the roots of the degrees.
+    parts : Components
+    near : Neighbours or None
+        How points were connected, where X holds points.
+    """
+
+    S: Similarities
+    nodes: Any
+    degrees: Array
+    normalized: bool
+    parts: Components
+    near: Neighbours | None
+
+
+@dataclass(frozen=True)
 class Run:
-    """A finished run: the name of its start, U, what happened, and lambda where a net has learned it."""
+    """A finished run: the name of its start, U, what happened, and what else there is to say about it."""
 
     start: str
     U: Array
     monitor: Monitor
-    lam: float | None = None
+    about: Any = None
 
 
 def best_run(runs: Iterator[Run], rounding: float = 1e-8) -> tuple[Run, dict[str, float]]:
@@ -59,6 +100,8 @@ class GraphClusterer(ClusterMixin, Iterative):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "affinity": [StrOptions({"knn", "precomputed"})],
+        "normalize": [StrOptions({"auto"}), "boolean"],
+        "min_component": [Interval(Integral, 1, None, closed="left"), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "metric": [StrOptions({"euclidean", "cosine"})],
         "n_init": [Interval(Integral, 1, None, closed="left")],
@@ -72,13 +115,106 @@ class GraphClusterer(ClusterMixin, Iterative):
         with self._blas_threads(S):
             return eigenvalue_bound(S, self.n_clusters)
 
-    def _similarities(self, X: Any) -> Similarities:
-        """The matrix to factorise, from points or from a graph in any form; sets ``nodes_``."""
-        graph = read_graph(X)
-        if graph is not None and self.affinity == "knn":
+    def predict_membership(self, X: Any) -> Array:
+        """Memberships of new nodes or points in the communities, which stay as they are.
+
+        A new row x of similarities to the nodes of the fit gets the non-negative u for which ``U u`` is closest to x.
+
+        Parameters
+        ----------
+        X : array of shape (n_new, n_features), or of shape (n_new, n_samples) for a graph
+            New points; or the weights of the edges between each new node and the nodes of the fit, in the order of
+            ``nodes_``. Edges among new nodes are not used.
+
+        Returns
+        -------
+        array of shape (n_new, n_clusters)
+            Rows sum to one; zeros for new nodes without edges to a community.
+        """
+        check_is_fitted(self)
+        points = hasattr(self, "points_")
+        X = check_matrix(self, X, reset=False, nonnegative=not points, sparse_chunks=True)
+        check_alike(self.components_, X)
+        if points:
+            near = Neighbours(None, self.points_, self.scales_, self.resolved_["n_neighbors"], self.metric)
+            X = similarities_to(near, X)
+        U = self.components_
+        V = U * inverse_roots(self.degrees_)[:, None] if self.resolved_["normalize"] else U
+        rows = operand(X)
+        cross = to_host(rows.gather(rows @ namespace(V).astype(V, rows.dtype))).astype(float)
+        found = nnls_gram(to_host(U.T @ U).astype(float), cross.T).T
+        total = found.sum(axis=1, keepdims=True)
+        return to_like(found / np.where(total > 0, total, 1), U)
+
+    def predict(self, X: Any) -> Array:
+        """Community of each new node or point: the largest of its memberships, or -1 if it belongs to none.
+
+        Parameters
+        ----------
+        X : array of shape (n_new, n_features), or of shape (n_new, n_samples) for a graph
+            As in :meth:`predict_membership`.
+
+        Returns
+        -------
+        array of shape (n_new,)
+        """
+        return _largest(self.predict_membership(X))
+
+    def communities(self, threshold: float = 0.25) -> list[list[Any]]:
+        """Communities as overlapping sets of nodes, by name.
+
+        Parameters
+        ----------
+        threshold : float, default 0.25
+            A node belongs to the community of its label, and to all others in which its membership is at least this.
+            Above 0.5, every node belongs to one community only.
+
+        Returns
+        -------
+        list of list
+            Nodes of each community, as in ``nodes_``, those of largest membership first.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> from rectifact import SymNMF
+        >>> graph = networkx.Graph(["ab", "ac", "bc", "cd", "ce", "de"])  # two triangles that share a node
+        >>> sorted(map(sorted, SymNMF(2).fit(graph).communities()))
+        [['a', 'b', 'c'], ['c', 'd', 'e']]
+        """
+        check_is_fitted(self)
+        if not 0 < threshold <= 1:
+            raise InputError(f"threshold={threshold} must be above 0 and at most 1.", option="threshold")
+        membership, labels = to_host(self.membership_), to_host(self.labels_)
+        inside = (membership >= threshold) | (labels[:, None] == np.arange(self.n_clusters))
+        orders = [np.argsort(-membership[:, k], kind="stable") for k in range(self.n_clusters)]
+        names = [getattr(node, "item", lambda node=node: node)() for node in self.nodes_]
+        return [[names[i] for i in order if inside[i, k]] for k, order in enumerate(orders)]
+
+    def cluster_report(self) -> pd.DataFrame:
+        """One row per community: its size and how well it is separated, by the weights of the edges.
+
+        Returns
+        -------
+        DataFrame
+            ``cluster``; ``size``; ``coverage``, the share of all weight that is inside the community; ``conductance``,
+            the weight that leaves it relative to its total degree, or that of the rest if that is less; and
+            ``modularity``, its part of the modularity.
+        """
+        check_is_fitted(self)
+        S = Similarities(self.affinity_matrix_)
+        found = quality(S, self.labels_, self.n_clusters, self.degrees_, self.resolved_["normalize"])
+        columns = {"cluster": np.arange(self.n_clusters), "size": found.sizes, "coverage": found.coverage}
+        return pd.DataFrame(columns | {"conductance": found.conductance, "modularity": found.modularity})
+
+    def _graph(self, X: Any) -> Graph:
+        """The graph to factorise, from points or from a graph in any form."""
+        given = read_graph(X, tables=self.affinity == "precomputed")
+        points = self.affinity == "knn" and given is None
+        if given is None and has_edge_columns(X):
             raise InputError("X is a graph, not points.", "Give affinity='precomputed'.")
-        X, nodes = graph or (X, None)
-        X = check_matrix(self, X, nonnegative=self.affinity == "precomputed", sparse_chunks=True)
+        X, nodes = given or (X, None)
+        X = check_matrix(self, X, nonnegative=not points, sparse_chunks=True)
         n = X.shape[0]
         if self.n_clusters > n:
             raise InputError(
@@ -86,51 +222,101 @@ class GraphClusterer(ClusterMixin, Iterative):
                 "Lower n_clusters.",
                 option="n_clusters",
             )
-        self.nodes_ = np.arange(n) if nodes is None else nodes
-        if self.affinity == "knn":
-            return Similarities(similarity_graph(X, self.n_neighbors, metric=self.metric))
-        return check_similarities(X)
+        near = connect(X, self.n_neighbors, metric=self.metric) if points else None
+        raw = Similarities(near.similarities) if near is not None else check_similarities(X)
+        S, divided = normalize(raw, self.normalize)
+        parts = find_components(S, self.n_clusters, self.min_component)
+        return Graph(S, np.arange(n) if nodes is None else nodes, raw.degrees, divided, parts, near)
 
     def _blas_threads(self, S: Similarities) -> AbstractContextManager[object]:
         """One thread for BLAS where ``U'U``, the largest product of a loop, is small."""
         return small_products(S.shape[0] * self.n_clusters**2)
 
-    def _starts(self, S: Similarities, init: str) -> Iterator[tuple[str, Array]]:
+    def _starts(self, graph: Graph, init: str) -> Iterator[tuple[str, Array]]:
         """Names and starts, made when they are asked for: a pool of them may not fit into memory."""
         if init in ("pool", "spectral"):
-            yield "spectral", spectral_start(S, self.n_clusters)
+            yield "spectral", spectral_start(graph.S, self.n_clusters, graph.parts)[0]
         if init in ("pool", "random"):
             rng = check_generator(self.random_state)
+            nodes = None if graph.parts.clustered.all() else graph.parts.clustered
             for i in range(self.n_init):
-                yield f"random {i + 1}", random_start(S, self.n_clusters, rng)
+                yield f"random {i + 1}", random_start(graph.S, self.n_clusters, rng, nodes)
 
-    def _set_result(self, S: Similarities, U: Array, monitor: Monitor, l1: float = 0.0) -> Self:
-        xp = namespace(U)
-        sums = S @ xp.ones_like(U[:, :1])
-        U = U * xp.astype(sums > 0, U.dtype)  # nodes without edges belong nowhere
-        empty = int(xp.count_nonzero(xp.max(U, axis=0) == 0))
+    def _set_result(self, graph: Graph, U: Array, monitor: Monitor, l1: float = 0.0) -> Self:
+        S, xp = graph.S, namespace(U)
+        self._set_errors(S, U, l1)
+        self.affinity_matrix_, self.components_ = S.operand.native, U
+        self.nodes_, self.degrees_ = graph.nodes, graph.degrees
+        self.component_labels_ = graph.parts.of_node
+        total = xp.sum(U, axis=1)
+        self.labels_ = _largest(U)
+        self.membership_ = U / xp.where(total > 0, total, xp.ones_like(total))[:, None]
+        found = quality(S, self.labels_, self.n_clusters, graph.degrees, graph.normalized)
+        self.modularity_, self.coverage_ = float(found.modularity.sum()), float(found.coverage.sum())
+        self.resolved_ |= {"normalize": graph.normalized, "n_components": graph.parts.n_clustered}
+        if graph.near is not None:
+            self.points_, self.scales_ = native(graph.near.points), graph.near.scales
+            self.resolved_["n_neighbors"] = graph.near.n_neighbors
+        elif hasattr(self, "points_"):
+            del self.points_, self.scales_  # of an earlier fit
+        for message in self._doubts(graph.parts, l1):
+            warnings.warn(message, stacklevel=4)
+        set_fit_report(self, monitor)
+        return self
+
+    def _set_errors(self, S: Similarities, U: Array, l1: float) -> None:
+        XU = S @ U
+        gradient = projected_gradient(U, XU, l1)
+        self.relative_error_ = float(objective(S.squared, U, XU))
+        self.objective_ = self.relative_error_ * S.squared
+        self.projected_gradient_ = float(namespace(U).linalg.vector_norm(gradient))
+        self.stationarity_ = gap(U, XU, gradient)
+
+    def _doubts(self, parts: Components, l1: float) -> Iterator[FitWarning]:
+        """What a user should know: clusters without nodes, and nodes without a cluster."""
+        labels = to_host(self.labels_)
+        empty = self.n_clusters - int((to_host(self.components_).max(axis=0) > 0).sum())
         if empty:
-            message = FitWarning(
+            yield FitWarning(
                 f"{empty} of {self.n_clusters} communities {'is' if empty == 1 else 'are'} empty.",
                 "Lower n_clusters or l1." if l1 else "Lower n_clusters.",
                 option=("n_clusters", "l1"),
             )
-            warnings.warn(message, stacklevel=4)
-        XU = S @ U
-        gradient = projected_gradient(U, XU, l1)
-        self.affinity_matrix_, self.components_ = S.operand.native, U
-        self.relative_error_ = float(objective(S.squared, U, XU))
-        self.objective_ = self.relative_error_ * S.squared
-        self.projected_gradient_ = float(xp.linalg.vector_norm(gradient))
-        self.stationarity_ = gap(U, XU, gradient)
-        self.labels_ = xp.argmax(U, axis=1)
-        total = xp.sum(U, axis=1, keepdims=True)
-        self.membership_ = xp.where(total > 0, U / xp.where(total > 0, total, 1.0), 1 / self.n_clusters)
-        set_fit_report(self, monitor)
-        return self
+        left_out = int((labels < 0).sum())
+        if left_out:
+            yield _unlabelled(labels, parts, l1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = tags.input_tags.positive_only = self.affinity == "precomputed"
         return tags
+
+
+def _largest(membership: Array) -> Array:
+    """Column of the largest entry of each row; -1 for rows of zeros."""
+    xp = namespace(membership)
+    return xp.where(xp.max(membership, axis=1) > 0, xp.argmax(membership, axis=1), -1)
+
+
+def _unlabelled(labels: NDArray[Any], parts: Components, l1: float) -> FitWarning:
+    """Why nodes have no cluster."""
+    without, size = labels < 0, parts.sizes[parts.of_node]
+    dropped = without & ~parts.clustered
+    alone, small = dropped & (size == 1), dropped & (size > 1)
+    unreached = int((without & parts.clustered).sum())
+    reasons, remedy = [], ""
+    if alone.any():
+        reasons.append(f"{int(alone.sum())} without edges to others")
+    if small.any():
+        components = count(len(np.unique(parts.of_node[small])), "component")
+        reasons.append(f"{int(small.sum())} in {components} of at most {count(int(size[small].max()), 'node')}")
+        remedy = "Lower min_component and raise n_clusters to give them clusters."
+    if unreached:
+        reasons.append(f"{unreached} that U does not reach")
+        remedy = "Lower l1." if l1 else remedy
+    if parts.large_enough > parts.n_clustered:
+        remedy = f"Raise n_clusters to {parts.large_enough} or more to give them clusters."
+    n = int(without.sum())
+    what = f"{n} of {count(len(labels), 'node')} {'has' if n == 1 else 'have'} the label -1, in no cluster"
+    return FitWarning(f"{what}: {', '.join(reasons)}.", remedy, option=("n_clusters", "min_component", "l1"))

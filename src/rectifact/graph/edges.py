@@ -1,4 +1,4 @@
-"""Graphs as people have them: lists of edges and networkx graphs."""
+"""Graphs as people have them: lists of edges, and graphs of networkx and igraph."""
 
 from typing import Any
 
@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from rectifact.core.errors import InputError
 
 
-def read_graph(X: Any) -> tuple[sp.csr_array, Any] | None:
-    """Adjacency matrix and nodes of a networkx graph or a table of edges; None where X is neither.
+def read_graph(X: Any, *, tables: bool = True) -> tuple[sp.csr_array, Any] | None:
+    """Adjacency matrix and nodes of a graph of networkx or igraph or of a table of edges; None where X is neither.
 
-    A table of edges has the columns source, target and, if there are weights, weight.
+    A table of edges has the columns source, target and, if there are weights, weight. ``tables=False`` leaves tables
+    alone, which may hold points.
 
     Examples
     --------
@@ -23,11 +24,19 @@ def read_graph(X: Any) -> tuple[sp.csr_array, Any] | None:
     """
     if hasattr(X, "adjacency") and hasattr(X, "nodes"):
         return from_networkx(X)
-    table = nw.from_native(X, eager_only=True) if nw.dependencies.is_into_dataframe(X) else None
-    if table is None or not {"source", "target"} <= set(table.columns):
+    if hasattr(X, "get_edgelist") and hasattr(X, "vs"):
+        return from_igraph(X)
+    if not tables or not has_edge_columns(X):
         return None
+    table = nw.from_native(X, eager_only=True)
     names = [name for name in ("source", "target", "weight") if name in table.columns]
     return from_edges(*(table.get_column(name).to_numpy() for name in names))
+
+
+def has_edge_columns(X: Any) -> bool:
+    """Whether X is a table with columns source and target."""
+    is_table = nw.dependencies.is_into_dataframe(X)
+    return is_table and {"source", "target"} <= set(nw.from_native(X, eager_only=True).columns)
 
 
 def from_edges(
@@ -96,6 +105,29 @@ def from_networkx(graph: Any) -> tuple[sp.csr_array, list[Any]]:
     return _adjacency(np.array(source), np.array(target), weight, len(nodes)), nodes
 
 
+def from_igraph(graph: Any) -> tuple[sp.csr_array, Any]:
+    """Symmetric adjacency matrix of an igraph graph, and its nodes in the order of the rows.
+
+    Parameters
+    ----------
+    graph : igraph.Graph
+        Edges without a weight count 1; their direction is ignored.
+
+    Returns
+    -------
+    matrix : csr_array of shape (n_nodes, n_nodes)
+    nodes : array of shape (n_nodes,) or list
+        Values of the attribute ``name`` where nodes have it, otherwise their numbers.
+    """
+    edges = np.asarray(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    if not len(edges):
+        raise InputError("The graph has no edges: there is nothing to cluster.", "Add edges first.")
+    weight = graph.es["weight"] if "weight" in graph.es.attributes() else None
+    n = graph.vcount()
+    nodes = list(graph.vs["name"]) if "name" in graph.vs.attributes() else np.arange(n)
+    return _adjacency(edges[:, 0], edges[:, 1], weight, n), nodes
+
+
 def _adjacency(source: NDArray[Any], target: NDArray[Any], weight: Any, n_nodes: int) -> sp.csr_array:
     """Symmetric matrix of edges between numbered nodes."""
     try:
@@ -110,4 +142,6 @@ def _adjacency(source: NDArray[Any], target: NDArray[Any], weight: Any, n_nodes:
         raise InputError("Weights of edges are finite and not negative.", "Drop or shift those that are not.")
     loops = source == target
     half = sp.coo_array((np.where(loops, values / 2, values), (source, target)), shape=(n_nodes, n_nodes))
-    return sp.csr_array(half + half.T)
+    whole = sp.csr_array(half + half.T)
+    index = np.int32 if whole.nnz < 2**31 else np.int64  # scikit-learn takes no others where these suffice
+    return sp.csr_array((whole.data, whole.indices.astype(index), whole.indptr.astype(index)), shape=whole.shape)

@@ -7,6 +7,7 @@ clustering", J. Global Optimization 62(3), 2015, section 7.1. [2] L. Zelnik-Mano
 clustering", NIPS 2004.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import array_api_compat
@@ -69,6 +70,44 @@ def similarity_graph(
     >>> bool(abs(graph - graph.T).max() < 1e-15), float(graph[0, 4])
     (True, 0.0)
     """
+    return native(normalized(connect(X, n_neighbors, metric=metric, neighbors=neighbors, n_jobs=n_jobs).similarities))
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Points and their similarities to their neighbours, before normalisation.
+
+    Parameters
+    ----------
+    similarities : CSR matrix of shape (n, n)
+        Symmetric.
+    points : array or sparse array of shape (n, d)
+        Of unit length for the cosine.
+    scales : array of shape (n,)
+        Distances to the seventh neighbour; ones for the cosine.
+    n_neighbors : int
+    metric : {"euclidean", "cosine"}
+    """
+
+    similarities: Any
+    points: Any
+    scales: Array
+    n_neighbors: int
+    metric: str
+
+
+def connect(
+    X: Any,
+    n_neighbors: int | None = None,
+    *,
+    metric: str = "euclidean",
+    neighbors: Any = None,
+    n_jobs: int | None = None,
+) -> Neighbours:
+    """Similarities of points to their nearest neighbours, and what is needed to find those of new points.
+
+    Parameters and similarities are those of :func:`similarity_graph`, before normalisation.
+    """
     check_option("metric", metric, ("euclidean", "cosine"))
     X = _points(X)
     n = X.shape[0]
@@ -81,14 +120,47 @@ def similarity_graph(
     xp, rows = namespace(squared), stored_rows(squared)
     among_k = xp.arange(squared.nnz, dtype=rows.dtype, device=device(rows)) - squared.indptr[rows] < k
     left, right, apart = (part[among_k] for part in (rows, squared.indices, squared.data))
+    scales = _scales(squared) if metric == "euclidean" else xp.ones(n, dtype=apart.dtype, device=device(apart))
+    filled = squared_lengths(X) > 0  # an empty row is similar to no other by the cosine
+    similarity = _similarity(apart, scales[left], scales[right], filled[left] & filled[right], metric)
+    S = csr(similarity, left, right, (n, n))
+    return Neighbours(S.maximum(S.T), X, scales, k, metric)
+
+
+def similarities_to(near: Neighbours, X: Any) -> Array:
+    """Similarities of new points to their nearest neighbours among the old ones, before normalisation.
+
+    Parameters
+    ----------
+    near : Neighbours
+    X : array or sparse array of shape (m, d)
+        New points, of the library of the old ones.
+
+    Returns
+    -------
+    CSR matrix of shape (m, n)
+    """
+    X = _unit_rows(_points(X)) if near.metric == "cosine" else _points(X)
+    points = _points(near.points)
+    n, k = points.shape[0], near.n_neighbors
+    found, squared = _nearest_among(points, X, min(max(k, SCALE_NEIGHBOUR), n))
+    xp = namespace(squared)
+    scales = xp.sqrt(squared[:, min(SCALE_NEIGHBOUR, squared.shape[1]) - 1])
+    scales = xp.where(scales > 0, scales, xp.min(near.scales)) if near.metric == "euclidean" else xp.ones_like(scales)
+    k = min(k, found.shape[1])
+    left = xp.arange(X.shape[0] * k, dtype=found.dtype, device=device(found)) // k
+    right, apart = (xp.reshape(part[:, :k], (-1,)) for part in (found, squared))
+    filled, others = squared_lengths(X) > 0, squared_lengths(points) > 0
+    similarity = _similarity(apart, scales[left], near.scales[right], filled[left] & others[right], near.metric)
+    return csr(similarity, left, right, (X.shape[0], n))
+
+
+def _similarity(squared: Array, left: Array, right: Array, filled: Array, metric: str) -> Array:
+    """Similarities of pairs of points from their squared distances and the scales of both."""
+    xp = namespace(squared)
     if metric == "cosine":
-        length = squared_lengths(X)
-        similarity = (1 - apart / 2) * (length[left] * length[right] > 0)  # an empty row is similar to no other
-    else:
-        scale = _scales(squared)
-        similarity = xp.exp(-apart / (scale[left] * scale[right]))
-    S = csr(xp.clip(similarity, 0, None), left, right, (n, n))
-    return native(normalized(S.maximum(S.T)))
+        return xp.clip((1 - squared / 2) * filled, 0, None)
+    return xp.exp(-squared / (left * right))
 
 
 def normalized(S: Array) -> Array:
@@ -180,6 +252,27 @@ def nearest(X: Array, k: int, transformer: Any, n_jobs: int | None) -> Array:
         return _transformed(X, transformer)
     graph = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X).kneighbors_graph(mode="distance")
     return csr(graph.data**2, stored_rows(graph), graph.indices, graph.shape)
+
+
+def _nearest_among(points: Array, X: Array, k: int) -> tuple[Array, Array]:
+    """Numbers of the ``k`` points that are nearest to each row of X, and squared distances, the nearest first."""
+    if is_host(X):
+        distances, found = NearestNeighbors(n_neighbors=k).fit(points).kneighbors(X)
+        return found, distances**2
+    xp = namespace(X)
+    squares, parts = squared_lengths(points), []
+    step = max(1, min(TILE // points.shape[0], TILE // (k * X.shape[1])))
+    for i in range(0, X.shape[0], step):
+        tile = dense_rows(X, slice(i, min(i + step, X.shape[0])))
+        distances = squared_lengths(tile)[:, None] + squares[None, :] - 2 * (points @ tile.T).T
+        near, number = _smallest(distances, k), xp.arange(tile.shape[0], device=device(tile))[:, None]
+        exact = xp.clip(distances[number, near], 0, None)
+        if not is_sparse(points):
+            exact = xp.sum((points[near] - tile[:, None, :]) ** 2, axis=2)
+        order = xp.argsort(exact, axis=1, stable=True)
+        parts.append((near[number, order], exact[number, order]))
+    found, squared = (xp.concat(part) for part in zip(*parts, strict=True))
+    return found, squared
 
 
 def squared_lengths(X: Array) -> Array:

@@ -15,6 +15,7 @@ References
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import torch
@@ -46,6 +47,8 @@ class Recipe:
         Whether lambda is trained too, and kept above the bound of Proposition 1.
     keep_alive : bool
         Whether entries that the ReLU set to zero still learn where that would raise them, and P stays non-negative.
+    epsilon : float or None, default None
+        Largest distance of P from the classical step, relative to it (equation 5); None does not bound it.
     """
 
     n_blocks: int
@@ -55,6 +58,7 @@ class Recipe:
     beta: float
     learn_lambda: bool
     keep_alive: bool
+    epsilon: float | None = None
 
 
 SETTINGS = {
@@ -69,11 +73,15 @@ ADAM = ("step", "exp_avg", "exp_avg_sq")
 
 @dataclass
 class Net:
-    """Parameters of a net: linear layers ``P`` (blocks, n, r), the number ``lam``, and the input ``U0`` (n, r)."""
+    """Parameters of a net: linear layers ``P`` (blocks, n, r), the number ``lam``, and the input ``U0`` (n, r).
+
+    ``classical`` are the outputs of equation (4) from the same input, and that input first.
+    """
 
     P: torch.Tensor
     lam: torch.Tensor
     U0: torch.Tensor
+    classical: Sequence[torch.Tensor] = ()
 
     def __post_init__(self) -> None:
         self._eye = torch.eye(self.U0.shape[1], dtype=self.U0.dtype, device=self.U0.device)
@@ -96,6 +104,7 @@ def start(X: torch.Tensor, U0: torch.Tensor, lam: float, n_blocks: int) -> Net:
     for _ in range(n_blocks):
         U = net.forward()[0][-1]
         net.P = torch.cat([net.P, (X @ U + number * U)[None]])
+    net.classical = net.forward()[0]
     return net
 
 
@@ -154,11 +163,100 @@ def _derivative(term: Term, U: torch.Tensor) -> torch.Tensor:
     return found
 
 
+@dataclass(frozen=True)
+class Stability:
+    """What Theorem 1 and Proposition 1 of [1] say about a net, in units of its graph.
+
+    Parameters
+    ----------
+    epsilon : float
+        Largest distance of a linear layer from the classical step, relative to it (equation 5).
+    a : float
+        Largest Frobenius norm of an output, of the net or of the classical iteration.
+    B : float
+        Spectral norm of X.
+    lam : float
+        The net's lambda.
+    distance : float
+        ``(|X| + |X - U0 U0'|) / 2`` in Frobenius norms.
+    """
+
+    epsilon: float
+    a: float
+    B: float
+    lam: float
+    distance: float
+
+    @property
+    def least_lambda(self) -> float:
+        """What lambda has to exceed by Proposition 1."""
+        return max(self.a**2 + 4 * self.a * self.epsilon, self.distance)
+
+    @property
+    def C(self) -> float:
+        """The constant of Theorem 1: outputs stay within C epsilon of the classical ones. Infinite if lambda <= a^2."""
+        above = self.lam - self.a**2
+        if above <= 0:
+            return inf
+        return (self.B + self.lam) * (4 * self.a**2 / above**2 + self.a / above)
+
+    @property
+    def holds(self) -> bool:
+        """Whether lambda is as large as Proposition 1 asks, to rounding."""
+        return self.lam >= self.least_lambda * (1 - 1e-6)
+
+
+@torch.no_grad()
+def stability(X: torch.Tensor, squared: float, net: Net, unit: float, norm: float) -> Stability:
+    """Theorem 1 and Proposition 1 for a trained net.
+
+    Parameters
+    ----------
+    X : tensor of shape (n, n)
+    squared : float
+        Its squared Frobenius norm.
+    net : Net
+    unit : float
+        What the graph was divided by to give X.
+    norm : float
+        Spectral norm of the graph.
+    """
+    epsilon = max(float((P - P0).norm() / P0.norm()) for P, P0 in zip(net.P, _classical_layers(X, net), strict=True))
+    a = max(float(U.norm()) for U in (*net.forward()[0], *net.classical))
+    distance = 0.5 * (squared**0.5 + _distance(X, squared, net.U0))
+    return Stability(epsilon, unit**0.5 * a, norm, unit * float(net.lam), unit * distance)
+
+
+def _classical_layers(X: torch.Tensor, net: Net) -> list[torch.Tensor]:
+    """Linear layers with which each block would take the classical step, for the lambda of the net."""
+    return [X @ U + net.lam * U for U in net.classical[:-1]]
+
+
+def _bound_layers(X: torch.Tensor, net: Net, epsilon: float) -> None:
+    """Bring linear layers back to a relative distance of ``epsilon`` from the classical step (equation 5)."""
+    for P, P0 in zip(net.P, _classical_layers(X, net), strict=True):
+        apart = P - P0
+        P.copy_(P0 + apart * (epsilon * P0.norm() / apart.norm()).clamp(max=1).nan_to_num(1.0))
+
+
 @torch.no_grad()
 def train(
-    X: torch.Tensor, squared: float, net: Net, recipe: Recipe, rate: float, *, terms: Sequence[Term], monitor: Monitor
+    X: torch.Tensor,
+    squared: float,
+    net: Net,
+    recipe: Recipe,
+    rate: float,
+    *,
+    terms: Sequence[Term],
+    monitor: Monitor,
+    unit: float = 1.0,
+    show: Callable[[torch.Tensor], Any] | None = None,
 ) -> torch.Tensor:
-    """Train the net by Adam and return the output of its last block; the loss is reported relative to ``squared``."""
+    """Train the net by Adam and return the output of its last block; the loss is reported relative to ``squared``.
+
+    ``unit`` is what the graph was divided by to give X: the bound of Proposition 1 depends on units if epsilon is not
+    zero. ``show`` makes what callbacks see of the last block's output.
+    """
     for parameter in (net.P, net.lam):
         parameter.requires_grad_()
     trained = [net.P, net.lam] if recipe.learn_lambda else [net.P]
@@ -175,9 +273,14 @@ def train(
             anneal.step()
         if recipe.keep_alive:
             net.P.clamp_(min=0)
+        if recipe.epsilon is not None:
+            _bound_layers(X, net, recipe.epsilon)
         if recipe.learn_lambda:
-            sizes = [(U * U).sum() for U in net.forward()[0]]
-            net.lam.clamp_(min=torch.stack(sizes).max().clamp(min=least))
+            sizes = [(U * U).sum() for U in (*net.forward()[0], *(net.classical if recipe.epsilon else ()))]
+            size = torch.stack(sizes).max()
+            if recipe.epsilon is not None:  # a little more, since P is bounded for the lambda before
+                size = 1.02 * (size + 4 * (recipe.epsilon / unit**0.5) * size.sqrt())
+            net.lam.clamp_(min=size.clamp(min=least))
         monitor.record(
             lambda: loss(X, squared, net, recipe.beta, terms) / squared,
             settled=False,  # a loss in single precision may rest while the rate falls
@@ -186,6 +289,7 @@ def train(
                 optimizer.param_groups[0]["lr"],
                 *((parameter, *(optimizer.state[parameter][name] for name in ADAM)) for parameter in trained),
             ),
+            factor=None if show is None else lambda: show(net.forward()[0][-1]),
         )
     return net.forward()[0][-1]
 

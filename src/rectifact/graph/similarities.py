@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from rectifact.core.arrays import Array, eps, is_host, namespace
+from rectifact.core.arrays import Array, device, eps, is_host, namespace
 from rectifact.core.device_csr import canonical_csr, is_native_sparse
 from rectifact.core.errors import InputError
 from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import Operand, is_chunked, operand
-from rectifact.core.sparse import entries, is_sparse
+from rectifact.core.sparse import entries, is_sparse, stored_rows, with_entries
 from rectifact.kernels import sparse_times
 
 
@@ -56,6 +56,19 @@ class Similarities:
         like = self.operand.like
         return np.empty(0) if is_host(like) else like
 
+    @cached_property
+    def degrees(self) -> Array:
+        """Sums of the rows: total weight of the edges of each node."""
+        xp = namespace(self.like)
+        return (self @ xp.ones((self.shape[0], 1), dtype=self.like.dtype, device=device(self.like)))[:, 0]
+
+    def scaled(self, scale: Array) -> "Similarities":
+        """The matrix with row i and column i multiplied by ``scale[i]``, held where this one is."""
+        X = self.operand
+        scale = namespace(scale).astype(scale, X.dtype)
+        rows = X.map_rows(_scaled, scale, along=(X.split(scale[:, None]),), columns=self.shape[1])
+        return Similarities(rows)
+
     @property
     def on_host(self) -> bool:
         """Whether U is on the host."""
@@ -65,6 +78,12 @@ class Similarities:
     def squared(self) -> float:
         """Squared Frobenius norm."""
         return squared_norm(self.kept)
+
+
+def _scaled(rows: Array, own: Array, scale: Array) -> Array:
+    if is_sparse(rows):
+        return with_entries(rows, rows.data * own[stored_rows(rows), 0] * scale[rows.indices])
+    return rows * own * scale
 
 
 def check_similarities(X: Array) -> Similarities:

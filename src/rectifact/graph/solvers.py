@@ -136,7 +136,10 @@ def _size(U: Array) -> float:
 
 def _record(monitor: Monitor, squared: Array, U: Array, XU: Array, l1: float, state: Any) -> None:
     monitor.record(
-        lambda: objective(squared, U, XU, l1), gap=lambda: gap(U, XU, _gradient(U, XU, l1)), state=lambda: state
+        lambda: objective(squared, U, XU, l1),
+        gap=lambda: gap(U, XU, _gradient(U, XU, l1)),
+        state=lambda: state,
+        factor=lambda: namespace(U).asarray(U, copy=True),
     )
 
 

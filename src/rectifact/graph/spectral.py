@@ -3,7 +3,9 @@
 References
 ----------
 [1] A. Damle, V. Minden and L. Ying, "Simple, direct and efficient multi-way spectral clustering", Information and
-Inference 8(1), 2019: the rotation by pivoted QR.
+Inference 8(1), 2019: the rotation by pivoted QR. [2] H. F. Kaiser, "The varimax criterion for analytic rotation in
+factor analysis", Psychometrika 23(3), 1958. [3] Y. Zhou and Y. Saad, "A Chebyshev-Davidson algorithm for large
+symmetric eigenproblems", SIAM J. Matrix Anal. Appl. 29(3), 2007: the scaled filter.
 """
 
 from typing import Any
@@ -13,8 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
-from rectifact.core.arrays import Array, eps, namespace, normal_like, to_like
+from rectifact.core.arrays import Array, device, eps, namespace, normal_like, to_like
 from rectifact.core.linalg import successive_projection
+from rectifact.graph.components import Components
 from rectifact.graph.similarities import Similarities
 
 SMALL = 200
@@ -25,6 +28,15 @@ SPARE, SPARE_NODES = 10, 50_000
 
 SPARE_COLUMNS, DEPTH = 8, 6
 """Columns of a block beyond those wanted: eigenvalues that repeat that often are all found. Blocks of a round."""
+
+FILTERED_NODES, FILTERED_RANK = 20_000, 50
+"""Nodes and eigenvectors from which on a filter is tried before Lanczos iteration."""
+
+FILTER_DEGREE, FILTER_ROUNDS, FILTER_TOL = 8, 8, 1e-3
+"""Degree of the filter, most rounds, and largest residual of an eigenvector relative to the largest eigenvalue."""
+
+ROTATED_ROWS, ROTATIONS, ROTATION_TOL = 5000, 100, 1e-4
+"""Rows from which the rotation to the axes is found, most steps, and the change of the rotation at which it ends."""
 
 
 def leading_eigenvectors(X: Similarities, rank: int, *, seed: int = 0) -> tuple[Array, Array]:
@@ -69,8 +81,8 @@ def leading_eigenvectors(X: Similarities, rank: int, *, seed: int = 0) -> tuple[
         if len(found) == rank and sums[i] <= found[-1][0]:
             break
         component = together[first:last, first:last] if n_parts > 1 else graph
-        for value, vector in zip(*_of_component(component, min(rank, last - first), rng), strict=True):
-            found.append((float(value), first, vector))
+        values, vectors = _of_component(component, min(rank, last - first), rng)
+        found += [(float(value), first, vector) for value, vector in zip(values, vectors.T, strict=True)]
         found = sorted(found, key=lambda item: -item[0])[:rank]
     dense = np.zeros((graph.shape[0], len(found)))
     for j, (_, first, vector) in enumerate(found):
@@ -79,17 +91,95 @@ def leading_eigenvectors(X: Similarities, rank: int, *, seed: int = 0) -> tuple[
 
 
 def _of_component(graph: Any, k: int, rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Largest ``k`` eigenvalues of a connected graph, and their eigenvectors in rows."""
+    """Largest ``k`` eigenvalues of a connected graph, descending, and their eigenvectors in columns."""
     n = graph.shape[0]
     if n <= max(SMALL, 2 * k):
         values, vectors = np.linalg.eigh(graph.toarray())
-    else:
-        more = SPARE if n <= SPARE_NODES else 0
-        values, vectors = eigsh(graph, k=k + more, which="LA", v0=rng.standard_normal(n))
-    return values[-k:], vectors[:, -k:].T
+        return values[::-1][:k], vectors[:, ::-1][:, :k]
+    if n >= FILTERED_NODES and k >= FILTERED_RANK:
+        filtered = filtered_eigenvectors(Similarities(graph), k, rng)
+        if filtered is not None:
+            return filtered
+    more = SPARE if n <= SPARE_NODES else 0
+    values, vectors = eigsh(graph, k=k + more, which="LA", v0=rng.standard_normal(n))
+    order = np.argsort(-values, kind="stable")[:k]
+    return values[order], vectors[:, order]
 
 
-def block_eigenvectors(X: Similarities, rank: int, *, seed: int = 0) -> tuple[Array, Array]:
+def filtered_eigenvectors(
+    X: Similarities, rank: int, rng: np.random.Generator
+) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """Largest ``rank`` eigenvalues, descending, and their eigenvectors, to a residual of 1e-3; None if that takes long.
+
+    Each round multiplies a block by a Chebyshev polynomial of X, which is small on the unwanted part of the spectrum
+    and grows fast above it [3]. Where a gap follows the wanted eigenvalues, as in a graph of communities, a few
+    products with whole blocks replace hundreds with single vectors.
+
+    Parameters
+    ----------
+    X : Similarities
+        On the host.
+    rank : int
+        Number of eigenvalues.
+    rng : Generator
+        Draws the first block.
+
+    Returns
+    -------
+    values : array of shape (rank,)
+    vectors : array of shape (n_nodes, rank)
+    """
+    V = _orthonormal(rng.standard_normal((X.shape[0], rank + SPARE_COLUMNS)))
+    XV = X @ V
+    least = -_above_eigenvalues(X)
+    for _ in range(FILTER_ROUNDS):
+        values, best = _descending(V.T @ XV)
+        V, XV = V @ best, XV @ best
+        residuals = np.linalg.norm(XV[:, :rank] - V[:, :rank] * values[:rank], axis=0)
+        if residuals.max() <= FILTER_TOL * abs(values[0]):
+            return values[:rank], V[:, :rank]
+        V = _orthonormal(_filtered(X, V, XV, (least, values[-1]), values[0]))
+        XV = X @ V
+    return None
+
+
+def _above_eigenvalues(X: Similarities) -> float:
+    """A number that no eigenvalue of a connected graph exceeds: the largest ratio of ``X v`` and v, for any v > 0."""
+    v = X.degrees[:, None]
+    for _ in range(10):  # v approaches the first eigenvector, for which all ratios are the same
+        v = v / v.max()
+        v = X @ v + v
+    return float((X @ v / v).max())
+
+
+def _filtered(
+    X: Similarities, V: NDArray[Any], XV: NDArray[Any], unwanted: tuple[float, float], largest: float
+) -> NDArray[Any]:
+    """A Chebyshev polynomial of X times V: at most 1 on the ``unwanted`` interval, scaled to 1 at ``largest`` [3]."""
+    centre, half = sum(unwanted) / 2, (unwanted[1] - unwanted[0]) / 2
+    first = ratio = half / (largest - centre)
+    before, now = V, (XV - centre * V) * (ratio / half)
+    for _ in range(FILTER_DEGREE - 1):
+        following = 1 / (2 / first - ratio)
+        ahead = X @ now
+        ahead -= centre * now
+        ahead *= 2 * following / half
+        ahead -= ratio * following * before
+        before, now, ratio = now, ahead, following
+    return now
+
+
+def _orthonormal(V: NDArray[Any]) -> NDArray[Any]:
+    """An orthonormal basis of the columns, from their Gram matrix; twice, for accuracy. Faster than QR for tall V."""
+    for _ in range(2):
+        values, vectors = np.linalg.eigh(V.T @ V)
+        V = V @ (vectors / np.sqrt(np.maximum(values, 1e-14 * values[-1])))
+    return V
+
+
+def block_eigenvectors(
+    X: Similarities, rank: int, *, seed: int = 0, nodes: NDArray[np.bool_] | None = None
+) -> tuple[Array, Array]:
     """Largest ``rank`` eigenvalues, descending, and their eigenvectors in columns, from products with whole blocks.
 
     Block Krylov iteration: each round adds the products of X with the last block to the basis, and starts the next with
@@ -102,6 +192,8 @@ def block_eigenvectors(X: Similarities, rank: int, *, seed: int = 0) -> tuple[Ar
         Number of eigenvalues.
     seed : int, default 0
         Seed of the first block.
+    nodes : array of bool of shape (n_nodes,) or None, default None
+        Nodes of whole components, to leave the others out.
 
     Returns
     -------
@@ -116,10 +208,11 @@ def block_eigenvectors(X: Similarities, rank: int, *, seed: int = 0) -> tuple[Ar
     """
     n, width, like = X.shape[0], rank + SPARE_COLUMNS, X.like
     xp = namespace(like)
+    inside = to_like(np.ones(n) if nodes is None else 1.0 * nodes, like)[:, None]
     if n <= max(SMALL, DEPTH * width):
-        values, vectors = _descending(X @ to_like(np.eye(n), like))
-        return values[:rank], vectors[:, :rank]
-    basis, _ = xp.linalg.qr(normal_like(np.random.default_rng(seed), (n, width), like))
+        values, vectors = _descending(inside * (X @ to_like(np.eye(n), like)))
+        return values[:rank], inside * vectors[:, :rank]
+    basis, _ = xp.linalg.qr(inside * normal_like(np.random.default_rng(seed), (n, width), like))
     products = X @ basis
     for _ in range(30):  # as a rule the residuals are small enough before that
         for _ in range(DEPTH - 1):
@@ -142,23 +235,90 @@ def _descending(A: Array) -> tuple[Array, Array]:
     return xp.flip(values, axis=0), xp.flip(vectors, axis=1)
 
 
-def spectral_start(X: Similarities, rank: int) -> Array:
-    """Eigenvectors scaled by the roots of their eigenvalues, rotated to the axes by pivoted QR [1], and rectified."""
-    values, vectors = leading_eigenvectors(X, rank)
+def spectral_start(X: Similarities, rank: int, parts: Components) -> tuple[Array, Array]:
+    """A non-negative start from leading eigenvectors, and their eigenvalues.
+
+    Components that are clustered get one eigenvector each, and the others go to the largest eigenvalues. The
+    eigenvectors of a component are rotated to the axes, rectified, and scaled by the roots of the eigenvalues. Where
+    only products with X are at hand, all components are rotated together.
+
+    Parameters
+    ----------
+    X : Similarities
+    rank : int
+        Number of columns.
+    parts : Components
+        Nodes in components that are not clustered have rows of zeros.
+
+    Returns
+    -------
+    U : array of shape (n_nodes, rank)
+    values : array of shape (rank,)
+        Eigenvalues.
+    """
+    if X.local is None:
+        values, vectors = block_eigenvectors(X, rank, nodes=parts.clustered)
+        inside = to_like(1.0 * parts.clustered, vectors)[:, None]
+        return inside * _rectified(values, vectors), values
+    rng, found = np.random.default_rng(0), []
+    for i, most in enumerate(parts.most_clusters(rank)):
+        nodes = np.flatnonzero(parts.of_node == i)
+        graph = X.local if len(nodes) == X.shape[0] else X.local[nodes][:, nodes]
+        found.append((nodes, *_of_component(graph, most, rng)))
+    shares = _shares([values for _, values, _ in found], rank)
+    U, done = np.zeros((X.shape[0], rank)), 0
+    for (nodes, values, vectors), share in zip(found, shares, strict=True):
+        U[nodes, done : done + share] = _rectified(values[:share], vectors[:, :share])
+        done += share
+    return U, np.concatenate([values[:share] for (_, values, _), share in zip(found, shares, strict=True)])
+
+
+def _shares(values: list[NDArray[Any]], rank: int) -> list[int]:
+    """How many eigenvectors of each component are taken: the first, and then those of the largest eigenvalues."""
+    rest = sorted(((-value, i) for i, found in enumerate(values) for value in found[1:]), key=lambda item: item[0])
+    shares = [1] * len(values)
+    for _, i in rest[: rank - len(values)]:
+        shares[i] += 1
+    return shares
+
+
+def _rectified(values: Array, vectors: Array) -> Array:
     xp = namespace(vectors)
-    left, _, right = xp.linalg.svd(vectors[successive_projection(vectors, rank)].T)
-    signed = vectors @ (left @ right)
-    U = xp.clip(signed * xp.sign(xp.sum(signed, axis=0)), 0, None)
+    rotated = vectors @ _rotation(vectors)
+    U = xp.clip(rotated * xp.sign(xp.sum(rotated, axis=0)), 0, None)
     U = U * xp.mean(xp.sqrt(xp.clip(values, 0, None)))
     return U + 1e-8 * xp.max(U)
 
 
-def random_start(X: Similarities, rank: int, rng: np.random.Generator) -> Array:
-    """Uniform numbers, scaled so that ``U U'`` is as near to X as it can be.
+def _rotation(vectors: Array) -> Array:
+    """Rotation that brings rows close to the axes: from pivoted QR [1], then varimax [2] on rows of unit length.
+
+    Rows of unit length count alike; in the eigenvectors themselves nodes with many edges would decide.
+    """
+    xp, (n, rank) = namespace(vectors), vectors.shape
+    left, _, right = xp.linalg.svd(vectors[successive_projection(vectors, rank)].T)
+    Q = left @ right
+    if n > ROTATED_ROWS:
+        chosen = np.sort(np.random.default_rng(0).choice(n, ROTATED_ROWS, replace=False))
+        vectors = vectors[xp.asarray(chosen, device=device(vectors))]
+    length = xp.linalg.vector_norm(vectors, axis=1, keepdims=True)
+    rows = vectors / xp.where(length > 0, length, xp.ones_like(length))
+    for _ in range(ROTATIONS):
+        turned = rows @ Q
+        left, _, right = xp.linalg.svd(rows.T @ (turned**3 - turned * xp.mean(turned**2, axis=0)))
+        before, Q = Q, left @ right
+        if float(xp.max(xp.abs(Q - before))) <= ROTATION_TOL:
+            break
+    return Q
+
+
+def random_start(X: Similarities, rank: int, rng: np.random.Generator, nodes: NDArray[np.bool_] | None = None) -> Array:
+    """Uniform numbers, scaled so that ``U U'`` is as near to X as it can be; rows of zeros except for ``nodes``.
 
     The scale matters: larger numbers make solvers that go column by column set whole columns to zero, for good.
     """
-    U = to_like(rng.random((X.shape[0], rank)), X.like)
+    U = rng.random((X.shape[0], rank))
+    U = to_like(U if nodes is None else U * nodes[:, None], X.like)
     G = U.T @ U
     return U * float(((U * (X @ U)).sum() / (G * G).sum()) ** 0.5)
 

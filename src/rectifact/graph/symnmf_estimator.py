@@ -9,18 +9,22 @@ from typing import Any, ClassVar, Literal, Self
 
 from joblib import Parallel, delayed, effective_n_jobs
 
-from rectifact.core.arrays import Array, eps
+from rectifact.core.arrays import Array, eps, namespace
 from rectifact.core.errors import InputError
 from rectifact.core.monitor import monitor_of
 from rectifact.core.threads import one_blas_thread, single_thread
 from rectifact.core.validation import Interval, StrOptions, fit_context
-from rectifact.graph.base import GraphClusterer, Run, best_run
+from rectifact.graph.base import Graph, GraphClusterer, Run, best_run
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.solvers import ON_HOST, SOLVERS
+from rectifact.graph.spectral import spectral_start
 from rectifact.io.checkpoint import Checkpoint, open_checkpoint
 
 NEWTON_SIZE = 4_000_000
 """Largest number of entries of U for which Newton's method is the default: it keeps a dozen arrays of that size."""
+
+MISSED, CHEAP_SIZE = 0.1, 20_000
+"""Random starts are added where the spectral one misses this share of what eigenvectors explain, and U is small."""
 
 
 @dataclass(eq=False, repr=False)
@@ -43,11 +47,19 @@ class SymNMF(GraphClusterer):
         similarities, a networkx graph, or a table of edges with the columns source, target and, if there are weights,
         weight. Arrays of torch and cupy, dense or CSR, stay on their device, and so do the results; ``"anls"`` and
         ``"admm"`` work on the host.
-    init : {"pool", "spectral", "random"}, default "pool"
+    init : {"auto", "spectral", "random", "pool"}, default "auto"
         ``"spectral"``: rotated eigenvectors; ``"random"``: ``n_init`` draws; ``"pool"``: all of them, of which the
-        lowest objective wins.
+        lowest objective wins; ``"auto"``: ``"spectral"``, and the random ones too where the result misses more than
+        10 % of what the eigenvectors explain and U has at most 20,000 entries.
     n_init : int, default 10
         Number of random starts.
+    normalize : "auto" or bool, default "auto"
+        Whether the graph is divided by the square roots of its degrees, ``D^-1/2 X D^-1/2``, without which nodes with
+        many edges become clusters of their own. ``"auto"`` divides unless the graph is normalised already, which shows
+        in its largest eigenvalue, 1.
+    min_component : int or None, default None
+        Connected components of fewer nodes get no cluster; None is 10, or half the mean size of a cluster where that
+        is less. If more components are large enough than there are clusters, the clusters are shared out by size.
     n_neighbors : int or None, default None
         Neighbours of a point for ``affinity="knn"``; None is ``floor(log2(n_samples)) + 1``.
     metric : {"euclidean", "cosine"}, default "euclidean"
@@ -66,7 +78,8 @@ class SymNMF(GraphClusterer):
     verbose : bool, default False
         Whether to log progress (``logging.basicConfig(level="INFO")`` shows it).
     callbacks : sequence of callables or None, default None
-        Each is called with each row of the history; a true value stops the run.
+        Each is called with each row of the history; a true value stops the run. ``row.U`` is a copy of U at that
+        moment.
     checkpoint : path or None, default None
         Folder in which ``fit`` saves its state while it runs, made if it does not exist; None saves nothing.
     resume : bool, default False
@@ -76,15 +89,28 @@ class SymNMF(GraphClusterer):
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        Community of each node, the column of U that is largest.
+        Community of each node, the column of U that is largest; -1 for nodes in no community, which have no edges to
+        others or are in a component that is too small. A warning says how many.
     membership_ : array of shape (n_samples, n_clusters)
-        Rows of U that sum to one; rows of zeros are shared evenly.
+        Rows of U that sum to one; zeros for nodes in no community.
     components_ : array of shape (n_samples, n_clusters)
         U.
     affinity_matrix_ : array or sparse array of shape (n_samples, n_samples)
-        The similarities.
+        The similarities, as they were factorised.
+    degrees_ : array of shape (n_samples,)
+        Sums of the rows of X, before normalisation.
+    component_labels_ : array of shape (n_samples,)
+        Connected component of each node; the largest is 0.
     nodes_ : array of shape (n_samples,) or list
         What the rows of the similarities are.
+    points_ : array or sparse array of shape (n_samples, n_features)
+        The points, scaled to unit length for the cosine; only where X holds points.
+    scales_ : array of shape (n_samples,)
+        Distances of points to their seventh neighbour; only where X holds points.
+    modularity_ : float
+        Modularity of the communities on the graph before normalisation, as :meth:`cluster_report` has it for each.
+    coverage_ : float
+        Share of the weight of all edges that is inside communities.
     objective_ : float
         Squared Frobenius norm of ``X - U U'``.
     relative_error_ : float
@@ -102,7 +128,8 @@ class SymNMF(GraphClusterer):
     history_ : list of dict
         Its checks: iteration, loss, gap and seconds.
     resolved_ : dict
-        What was chosen: ``solver``, ``start``, and the relative ``errors`` of all starts.
+        What was chosen: ``solver``, ``start``, the relative ``errors`` of all starts, ``normalize`` (whether the graph
+        was divided by its degrees), and ``n_components``, the number of connected components that were clustered.
 
     Examples
     --------
@@ -118,9 +145,11 @@ class SymNMF(GraphClusterer):
     n_clusters: int = 8
     solver: Literal["auto", "hals", "anls", "pgd", "admm", "newton"] = "auto"
     affinity: Literal["knn", "precomputed"] = "knn"
-    init: Literal["pool", "spectral", "random"] = "pool"
+    init: Literal["auto", "pool", "spectral", "random"] = "auto"
     n_init: int = 10
     _: KW_ONLY
+    normalize: Literal["auto"] | bool = "auto"
+    min_component: int | None = None
     n_neighbors: int | None = None
     metric: Literal["euclidean", "cosine"] = "euclidean"
     l1: float = 0.0
@@ -131,7 +160,7 @@ class SymNMF(GraphClusterer):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphClusterer._parameter_constraints,
         "solver": [StrOptions({"auto", *SOLVERS})],
-        "init": [StrOptions({"pool", "spectral", "random"})],
+        "init": [StrOptions({"auto", "pool", "spectral", "random"})],
         "l1": [Interval(Real, 0, None, closed="left")],
         "n_jobs": [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None],
     }
@@ -152,7 +181,8 @@ class SymNMF(GraphClusterer):
         SymNMF
             The estimator itself.
         """
-        S = self._similarities(X)
+        graph = self._graph(X)
+        S = graph.S
         small = S.shape[0] * self.n_clusters <= NEWTON_SIZE
         solver = self.solver if self.solver != "auto" else "newton" if small else "hals"
         if solver in ON_HOST and not S.on_host:
@@ -163,12 +193,26 @@ class SymNMF(GraphClusterer):
         run = partial(self._run, SOLVERS[solver], S, open_checkpoint(self, S.operand.native))
         at_once = effective_n_jobs(self.n_jobs) if S.local is not None else 1  # a device or Dask is busy with one
         with one_blas_thread() if at_once > 1 else self._blas_threads(S):
-            starts = self._starts(S, self.init)
-            best, errors = best_run(_in_threads(run, starts, at_once), rounding=max(1e-8, 10 * eps(S.like)))
+            runs = self._auto(graph, run, at_once) if self.init == "auto" else self._runs(graph, run, at_once)
+            best, errors = best_run(runs, rounding=max(1e-8, 10 * eps(S.like)))
             if self.l1 and best.monitor.stop_reason != "callback":
                 best = run(best.start, best.U, self.l1)
         self.resolved_ = {"solver": solver, "start": best.start, "errors": errors}
-        return self._set_result(S, best.U, best.monitor, self.l1)
+        return self._set_result(graph, best.U, best.monitor, self.l1)
+
+    def _runs(self, graph: Graph, run: Callable[[str, Array], Run], at_once: int) -> Iterator[Run]:
+        return _in_threads(run, self._starts(graph, self.init), at_once)
+
+    def _auto(self, graph: Graph, run: Callable[[str, Array], Run], at_once: int) -> Iterator[Run]:
+        """The run from the spectral start, and random ones where it is far from the bound and they cost little."""
+        U, values = spectral_start(graph.S, self.n_clusters, graph.parts)
+        found = run("spectral", U)
+        yield found
+        xp = namespace(values)
+        reachable = float(xp.sum(xp.clip(values, 0, None) ** 2)) / graph.S.squared
+        missed = 1 - (1 - found.monitor.history[-1]["loss"]) / reachable
+        if missed > MISSED and graph.S.shape[0] * self.n_clusters <= CHEAP_SIZE:
+            yield from _in_threads(run, self._starts(graph, "random"), at_once)
 
     def _run(
         self,

@@ -1,23 +1,27 @@
 """SymNMF-Net, a scikit-learn estimator."""
 
+import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 
-from rectifact.core.arrays import Array, to_host, to_like
-from rectifact.core.errors import InputError
+from rectifact.core.arrays import Array
+from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.monitor import monitor_of
 from rectifact.core.operand import is_chunked
 from rectifact.core.validation import Interval, StrOptions, fit_context
-from rectifact.graph.base import GraphClusterer, Run, best_run
+from rectifact.graph.base import Graph, GraphClusterer, Run, best_run
+from rectifact.graph.gold import aligned, checked_gold
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import leading_eigenvectors
 from rectifact.io.checkpoint import Checkpoint, open_checkpoint
+
+DIAGNOSTICS = ("epsilon", "a", "B", "C", "least_lambda")
 
 
 @dataclass(eq=False, repr=False)
@@ -50,6 +54,10 @@ class SymNMFNet(GraphClusterer):
         norm of a row of X.
     affinity : {"knn", "precomputed"}, default "knn"
         What X holds, points or a graph, as in :class:`rectifact.SymNMF`.
+    normalize : "auto" or bool, default "auto"
+        Whether the graph is divided by the square roots of its degrees, as in :class:`rectifact.SymNMF`.
+    min_component : int or None, default None
+        Connected components of fewer nodes get no cluster, as in :class:`rectifact.SymNMF`.
     n_neighbors : int or None, default None
         Neighbours of a point for ``affinity="knn"``; None is ``floor(log2(n_samples)) + 1``.
     metric : {"euclidean", "cosine"}, default "euclidean"
@@ -60,6 +68,15 @@ class SymNMFNet(GraphClusterer):
         Number of random starts.
     learning_rate : float or None, default None
         Learning rate of Adam; None leaves it to ``settings``.
+    lam : float or None, default None
+        Regularisation lambda of the inversion layer, in units of the graph, kept fixed. None is the Frobenius norm of
+        the graph: fixed for the repaired net, and the start of what the paper's net learns.
+    beta : float or None, default None
+        Weight of the squared distance of P from the classical step; None leaves it to ``settings``.
+    epsilon : float or None, default None
+        Bound on the distance of P from the classical step, relative to it (equation 5 of [1]): P is brought back to it
+        after each epoch, and the lambda that the paper's net learns is kept above Proposition 1's bound for it. None
+        bounds nothing.
     max_iter : int, default 1000
         Most epochs of a run.
     tol : float, default 1e-5
@@ -69,7 +86,8 @@ class SymNMFNet(GraphClusterer):
     verbose : bool, default False
         Whether to log progress (``logging.basicConfig(level="INFO")`` shows it).
     callbacks : sequence of callables or None, default None
-        Each is called with each row of the history, every tenth epoch; a true value stops the run.
+        Each is called with each row of the history, every tenth epoch; a true value stops the run. ``row.U`` is a copy
+        of U at that moment.
     checkpoint : path or None, default None
         Folder in which ``fit`` saves its state while it runs, made if it does not exist; None saves nothing.
     resume : bool, default False
@@ -79,15 +97,27 @@ class SymNMFNet(GraphClusterer):
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        Community of each node, the column of U that is largest.
+        Community of each node, the column of U that is largest; -1 for nodes in no community.
     membership_ : array of shape (n_samples, n_clusters)
-        Rows of U that sum to one; rows of zeros are shared evenly.
+        Rows of U that sum to one; zeros for nodes in no community.
     components_ : array of shape (n_samples, n_clusters)
         U.
     affinity_matrix_ : array or sparse array of shape (n_samples, n_samples)
-        The similarities.
+        The similarities, as they were factorised.
+    degrees_ : array of shape (n_samples,)
+        Sums of the rows of X, before normalisation.
+    component_labels_ : array of shape (n_samples,)
+        Connected component of each node; the largest is 0.
     nodes_ : array of shape (n_samples,) or list
         What the rows of the similarities are.
+    points_ : array or sparse array of shape (n_samples, n_features)
+        The points, scaled to unit length for the cosine; only where X holds points.
+    scales_ : array of shape (n_samples,)
+        Distances of points to their seventh neighbour; only where X holds points.
+    modularity_ : float
+        Modularity of the communities on the graph before normalisation, as :meth:`cluster_report` has it for each.
+    coverage_ : float
+        Share of the weight of all edges that is inside communities.
     objective_ : float
         Squared Frobenius norm of ``X - U U'``.
     relative_error_ : float
@@ -98,6 +128,11 @@ class SymNMFNet(GraphClusterer):
         The same divided by the norm of ``4 X U``.
     lambda_ : float
         Regularisation of the inversion layer after training.
+    diagnostics_ : dict
+        The quantities of Theorem 1 and Proposition 1 of [1] after training: ``epsilon``, how far P is from the
+        classical step, ``a``, ``B`` and ``C``; ``least_lambda``, which lambda has to exceed, and whether it ``holds``.
+        A warning says where it does not, for the paper's settings and where ``lam`` or ``epsilon`` are given. The
+        repaired net goes beyond the proposition as a rule: it converges by other means, see ``stationarity_``.
     n_iter_ : int
         Epochs of the best run.
     converged_ : bool
@@ -107,7 +142,8 @@ class SymNMFNet(GraphClusterer):
     history_ : list of dict
         Its checks; the loss is that of all blocks, relative to the squared norm of X.
     resolved_ : dict
-        What was chosen: ``settings``, ``n_blocks``, ``device``, ``start``, and the ``losses`` of all starts.
+        What was chosen: ``settings``, ``n_blocks``, ``device``, ``start``, the ``losses`` of all starts, ``normalize``
+        and ``n_components``, as in :class:`rectifact.SymNMF`.
 
     References
     ----------
@@ -133,11 +169,16 @@ class SymNMFNet(GraphClusterer):
     weight: float = 0.003
     label_weight: float = 1.0
     affinity: Literal["knn", "precomputed"] = "knn"
+    normalize: Literal["auto"] | bool = "auto"
+    min_component: int | None = None
     n_neighbors: int | None = None
     metric: Literal["euclidean", "cosine"] = "euclidean"
     init: Literal["auto", "pool", "spectral", "random"] = "auto"
     n_init: int = 1
     learning_rate: float | None = None
+    lam: float | None = None
+    beta: float | None = None
+    epsilon: float | None = None
     max_iter: int = 1000
     tol: float = 1e-5
 
@@ -151,6 +192,9 @@ class SymNMFNet(GraphClusterer):
         "label_weight": [Interval(Real, 0, None, closed="left")],
         "init": [StrOptions({"auto", "pool", "spectral", "random"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
+        "lam": [Interval(Real, 0, None, closed="neither"), None],
+        "beta": [Interval(Real, 0, None, closed="left"), None],
+        "epsilon": [Interval(Real, 0, None, closed="left"), None],
     }
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -176,8 +220,9 @@ class SymNMFNet(GraphClusterer):
             raise InputError(
                 "SymNMFNet works on one machine.", "Give X.compute(), or use SymNMF, which takes Dask arrays."
             )
-        S = self._similarities(X)
-        known = _checked_gold(gold, S.shape[0], self.n_clusters)
+        graph = self._graph(X)
+        S = graph.S
+        known = checked_gold(gold, S.shape[0], self.n_clusters)
         device = self.device
         if device == "auto":
             device = "cuda" if S.on_host and net.torch.cuda.is_available() else tensors.home_of(S.like)
@@ -185,15 +230,23 @@ class SymNMFNet(GraphClusterer):
         init = self.init if self.init != "auto" else "random" if self.settings == "paper" else "spectral"
         with self._blas_threads(S):
             checkpoint = open_checkpoint(self, S.operand.native, known)
-            best, losses = best_run(self._runs(S, device, n_blocks, init, known, checkpoint))
-        self.lambda_ = best.lam
+            best, losses = best_run(self._runs(graph, device, n_blocks, init, known, checkpoint))
+        theory = best.about
+        self.lambda_ = theory.lam
+        self.diagnostics_ = {name: float(getattr(theory, name)) for name in DIAGNOSTICS} | {"holds": theory.holds}
         self.resolved_ = {"settings": self.settings, "n_blocks": n_blocks, "device": device}
         self.resolved_ |= {"start": best.start, "losses": losses}
-        return self._set_result(S, best.U, best.monitor)
+        if not theory.holds and (self.settings == "paper" or self.lam is not None or self.epsilon is not None):
+            what = f"Proposition 1 asks for lambda above {theory.least_lambda:.4g}, and it is {theory.lam:.4g}: the net"
+            remedy = "Raise lam." if self.lam is not None else "Bound P by epsilon, or give a larger lam."
+            warnings.warn(
+                FitWarning(f"{what} may be unstable (epsilon is {theory.epsilon:.3g}).", remedy), stacklevel=3
+            )
+        return self._set_result(graph, best.U, best.monitor)
 
     def _runs(
         self,
-        S: Similarities,
+        graph: Graph,
         device: str,
         n_blocks: int,
         init: str,
@@ -206,25 +259,38 @@ class SymNMFNet(GraphClusterer):
         of any size; the paper's learning rate has meaning only in the graph's own.
         """
         net, tensors = _torch_modules()
-        recipe, norm = net.SETTINGS[self.settings], S.squared**0.5
+        S = graph.S
+        recipe, norm = self._recipe(), S.squared**0.5
         unit = norm if recipe.relative else 1.0
         X, squared = _on_device(S, device, unit), (norm / unit) ** 2
         rate = recipe.learning_rate if self.learning_rate is None else self.learning_rate
+        largest = max(float(leading_eigenvectors(S, 1)[0][0]), 0)  # the spectral norm: no entry is negative
         if recipe.relative:  # the net's P is about |X|_F U, and U about sqrt(|X|_2 / n)
-            rate *= 4 * (max(float(leading_eigenvectors(S, 1)[0][0]), 0) / unit / S.shape[0]) ** 0.5
+            rate *= 4 * (largest / unit / S.shape[0]) ** 0.5
+        lam = squared**0.5 if self.lam is None else self.lam / unit
         labels = [] if known is None else [self._label_term(known, X, squared)]
         wanted = [] if self.regularizer is None else [self._wanted(unit)]
         stages = [labels, labels + wanted] if wanted and recipe.keep_alive else [labels + wanted]
-        for name, start in self._starts(S, init):
-            U = tensors.to_tensor((start if known is None else _aligned(start, known)) / unit**0.5, X)
+        for name, start in self._starts(graph, init):
+            U = tensors.to_tensor((start if known is None else aligned(start, known)) / unit**0.5, X)
             _check_terms(wanted, U)
             for stage, terms in enumerate(stages):
                 monitor = monitor_of(self, check_every=10, checkpoint=checkpoint, run=f"{name} stage {stage}")
-                trained = net.start(X, U, squared**0.5, n_blocks)
-                U = net.train(X, squared, trained, recipe, rate, terms=terms, monitor=monitor)
+                trained = net.start(X, U, lam, n_blocks)
+                show = partial(_shown, unit**0.5, S.like)
+                common = {"terms": terms, "monitor": monitor, "unit": unit, "show": show}
+                U = net.train(X, squared, trained, recipe, rate, **common)
                 if monitor.stop_reason == "callback":
                     break
-            yield Run(name, unit**0.5 * tensors.back(U, S.like), monitor, lam=unit * float(trained.lam.detach()))
+            yield Run(name, _shown(unit**0.5, S.like, U), monitor, net.stability(X, squared, trained, unit, largest))
+
+    def _recipe(self) -> Any:
+        """How the net is trained: the settings, with what the user changed."""
+        net, _ = _torch_modules()
+        recipe = net.SETTINGS[self.settings]
+        beta = recipe.beta if self.beta is None else self.beta
+        learn = recipe.learn_lambda and self.lam is None
+        return replace(recipe, beta=beta, learn_lambda=learn, epsilon=self.epsilon)
 
     def _wanted(self, unit: float) -> Callable[[Any], Any]:
         """The regularizer as a function of U in units of the net."""
@@ -237,6 +303,12 @@ class SymNMFNet(GraphClusterer):
         tensors = [net.torch.from_numpy(part).to(X.device) for part in (nodes, known[nodes])]
         n = len(known)
         return net.partial_labels(*tensors, self.label_weight * squared / n, 0.01 * (squared / n) ** 0.25)
+
+
+def _shown(scale: float, like: Array, U: Any) -> Array:
+    """U in the units and the library of the graph."""
+    _, tensors = _torch_modules()
+    return scale * tensors.back(U, like)
 
 
 def _on_device(S: Similarities, device: str, unit: float) -> Any:
@@ -264,23 +336,3 @@ def _torch_modules() -> tuple[Any, Any]:
     except ImportError as error:
         raise ImportError("SymNMFNet needs torch: pip install 'rectifact[torch]', or use SymNMF.") from error
     return net, tensors
-
-
-def _checked_gold(gold: ArrayLike | None, n: int, n_clusters: int) -> NDArray[Any] | None:
-    if gold is None:
-        return None
-    known = np.asarray(gold)
-    if known.shape != (n,) or known.dtype.kind not in "iu" or known.min() < -1 or known.max() >= n_clusters:
-        raise InputError(
-            f"gold must hold one whole number for each of the {n} samples: a class from 0 to {n_clusters - 1}, or -1.",
-            "Give -1 where the class is unknown.",
-        )
-    return known.astype(np.int64) if (known >= 0).any() else None
-
-
-def _aligned(U: Array, known: NDArray[Any]) -> Array:
-    """Columns in the order of the classes that they fit best."""
-    nodes, start = known >= 0, to_host(U)
-    fit = np.zeros((U.shape[1], U.shape[1]))
-    np.add.at(fit, known[nodes], start[nodes])
-    return to_like(start[:, linear_sum_assignment(-fit)[1]], U)

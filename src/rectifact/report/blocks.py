@@ -47,12 +47,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """A plotly figure as plain ``data`` and ``layout``, and what it shows in words."""
+    """A plotly figure as plain ``data`` and ``layout``, and what it shows in words; ``tall`` ones get more space."""
 
     title: str
     data: Sequence[dict[str, Any]]
     layout: dict[str, Any]
     words: str
+    tall: bool = False
 
 
 @dataclass(frozen=True)

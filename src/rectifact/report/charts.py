@@ -88,6 +88,31 @@ def scatter(title: str, points: NDArray[Any], names: Any, axes: Sequence[str], w
     return Chart(title, [trace], _layout(*axes, showlegend=False), words)
 
 
+def network(
+    title: str, places: NDArray[Any], edges: NDArray[Any], colours: Sequence[int], hover: Sequence[str], words: str
+) -> Chart:
+    """Nodes at places in the plane, and the edges between them.
+
+    ``edges`` (n_edges, 2) holds numbers of nodes; ``colours`` are numbers too, -1 is grey; ``hover`` names the nodes.
+    """
+    ends = places[edges]
+    x, y = (np.column_stack([ends[:, :, axis], np.full(len(ends), np.nan)]) for axis in (0, 1))  # a gap after each
+    line: dict[str, Any] = {"type": "scatter", "mode": "lines", "x": _plain(x), "y": _plain(y), "hoverinfo": "skip"}
+    line["line"] = {"color": "rgba(128,128,128,0.28)", "width": 1}
+    dots: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": _plain(places[:, 0]),
+        "y": _plain(places[:, 1]),
+    }
+    dots |= {"text": [escape(text) for text in hover], "hoverinfo": "text"}
+    shades = ["#9aa0a6" if colour < 0 else PALETTE[colour % len(PALETTE)] for colour in colours]
+    dots["marker"] = {"size": 7 if len(places) <= 500 else 5, "color": shades, "line": {"width": 0.5, "color": "white"}}
+    hidden = {"visible": False}
+    layout = {"xaxis": dict(hidden), "yaxis": hidden | {"scaleanchor": "x"}, "showlegend": False}
+    return Chart(title, [line, dots], layout, words, tall=True)
+
+
 def heat_map(title: str, values: NDArray[Any], axis: str, names: Sequence[str], words: str) -> Chart:
     """A symmetric matrix as colours, its first row at the top; ``names`` of its rows, or none."""
     data: dict[str, Any] = {"type": "heatmap", "z": [_plain(row) for row in values], "showscale": True}

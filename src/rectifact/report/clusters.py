@@ -1,4 +1,4 @@
-"""Report on clusters: their sizes, how clearly nodes belong to them, and the similarities ordered by cluster."""
+"""Report on clusters: sizes and quality, a drawing of the graph, memberships, and similarities ordered by cluster."""
 
 from copy import copy
 from dataclasses import replace
@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from rectifact.core.arrays import to_csr, to_host
 from rectifact.graph.similarities import Similarities
 from rectifact.models import SavedModel
-from rectifact.report.blocks import Block, Column, Facts, Report, Section, Table
-from rectifact.report.charts import bars, convergence, ending, heat_map, histogram
+from rectifact.report.blocks import Block, Column, Facts, Findings, Report, Section, Table
+from rectifact.report.charts import PALETTE, bars, convergence, ending, heat_map, histogram, network
+from rectifact.report.drawing import draw
 from rectifact.report.names import count, sample_names
 
 MOST_NODES, CELLS = 20_000, 120
@@ -26,7 +27,8 @@ def clusters_report(saved: SavedModel) -> Report:
         f"{count(n, 'node')} and {count(edges, 'edge')} in {count(model.n_clusters, 'cluster')}, found by "
         f"{type(model).__name__}."
     )
-    return Report("Clusters", words, [_overview(saved), _members(saved), _matrix(saved), _objective(saved)])
+    sections = [_overview(saved), _network(saved), _members(saved), _matrix(saved), _objective(saved)]
+    return Report("Clusters", words, sections)
 
 
 def _on_host(model: Any) -> Any:
@@ -35,6 +37,7 @@ def _on_host(model: Any) -> Any:
     chunks = Similarities(model.affinity_matrix_).operand.total(_as_csr)
     copied.affinity_matrix_ = sp.vstack(chunks, format="csr")
     copied.labels_, copied.membership_ = to_host(model.labels_), to_host(model.membership_)
+    copied.degrees_ = to_host(model.degrees_)
     return copied
 
 
@@ -45,18 +48,57 @@ def _as_csr(rows: Any) -> list[Any]:
 
 def _overview(saved: SavedModel) -> Section:
     model = saved.model
-    sizes = np.bincount(model.labels_, minlength=model.n_clusters)
-    S = model.affinity_matrix_.tocoo()
-    inside = S.data[model.labels_[S.row] == model.labels_[S.col]].sum() / max(S.data.sum(), 1e-300)
+    table = model.cluster_report()
+    sizes = table["size"].to_numpy()
     facts = [
         ("clusters", str(model.n_clusters), ""),
         ("largest, smallest", f"{sizes.max():,}, {sizes.min():,}", "nodes"),
-        ("weight inside clusters", f"{inside:.1%}", "of the total weight of the edges"),
+        ("weight inside clusters", f"{model.coverage_:.1%}", "of the total weight of the edges"),
+        ("modularity", f"{model.modularity_:.3f}", "that weight, less what would be inside by chance"),
     ]
+    left_out = int((model.labels_ < 0).sum())
+    findings: list[Block] = []
+    if left_out:
+        facts.append(("in no cluster", f"{left_out:,}", f"nodes, {left_out / len(model.labels_):.1%} of all"))
+        parts = len(np.unique(model.component_labels_[model.labels_ < 0]))
+        detail = f"They are in {count(parts, 'connected component')} too small for clusters, or the factor misses them."
+        remedy = "Lower min_component, or raise n_clusters."
+        findings = [Findings([("warning", f"{count(left_out, 'node')} in no cluster", detail, remedy)])]
     words = "Sizes: " + ", ".join(f"{size:,}" for size in sizes[:30]) + ("." if len(sizes) <= 30 else ", …")
     chart = bars("Cluster sizes", [str(i + 1) for i in range(len(sizes))], sizes, "nodes", words)
+    columns = [
+        Column("cluster", "integer"),
+        Column("nodes", "integer"),
+        Column("coverage", "share", "of the weight of all edges, inside this cluster"),
+        Column("conductance", "number", "weight that leaves it, relative to its own; 0 if nothing leaves"),
+        Column("modularity", "number", "its part of the modularity"),
+    ]
+    shares = table[["coverage", "conductance", "modularity"]].to_numpy().round(6)
+    rows = [[k + 1, int(sizes[k]), *map(float, shares[k])] for k in range(len(sizes))]
     words = "A cluster is a group of nodes that are densely connected to each other."
-    return Section("Overview", words, [Facts(facts), chart])
+    return Section("Overview", words, [Facts(facts), *findings, chart, Table("Quality of clusters", columns, rows)])
+
+
+def _network(saved: SavedModel) -> Section:
+    """The graph as dots and lines, drawn by forces; a sample of its nodes where it is large."""
+    model = saved.model
+    drawing = draw(model.affinity_matrix_, model.labels_, np.asarray(model.membership_))
+    names = _node_names(saved)
+    hover = [f"{names[i]}: {_cluster_name(model.labels_[i])}" for i in drawing.nodes]
+    words = f"{count(len(drawing.nodes), 'node')} of {len(names):,} and {count(len(drawing.edges), 'edge')} of "
+    words += f"{sp.triu(model.affinity_matrix_, 1).nnz:,} are drawn."
+    if model.n_clusters > len(PALETTE):
+        words += f" Colours repeat after {len(PALETTE)} clusters."
+    colours = [int(model.labels_[i]) for i in drawing.nodes]
+    chart = network("The graph, coloured by cluster", drawing.places, drawing.edges, colours, hover, words)
+    about = (
+        "Nodes that are connected attract each other, and all others repel each other. Grey nodes are in no cluster."
+    )
+    return Section("Network", about, [chart])
+
+
+def _cluster_name(label: int) -> str:
+    return f"cluster {label + 1}" if label >= 0 else "no cluster"
 
 
 def _members(saved: SavedModel) -> Section:
@@ -64,24 +106,29 @@ def _members(saved: SavedModel) -> Section:
     membership = np.asarray(model.membership_)
     largest = membership.max(axis=1)
     second = np.argsort(-membership, axis=1, kind="stable")[:, :2][:, -1]
-    order = np.argsort(largest, kind="stable")[:MOST_NODES].tolist()
+    order = np.argsort(np.where(model.labels_ >= 0, largest, 2), kind="stable")[:MOST_NODES].tolist()
     names = _node_names(saved)
     degree = np.diff(model.affinity_matrix_.indptr)
     rows = [
-        [names[i], int(model.labels_[i]) + 1, round(float(largest[i]), 4), int(second[i]) + 1, int(degree[i])]
-        for i in order
+        [names[i], *_places(model.labels_[i], second[i]), round(float(largest[i]), 4), int(degree[i])] for i in order
     ]
     columns = [
         Column("node"),
         Column("cluster", "integer"),
-        Column("membership", "share", "in this cluster"),
         Column("next cluster", "integer", "where the membership is second largest"),
+        Column("membership", "share", "in the cluster of the node"),
         Column("neighbours", "integer"),
     ]
     table = Table("Nodes by membership, lowest first", columns, rows, left_out=len(names) - len(order))
-    spread = histogram("Largest memberships", largest, "largest membership of a node", span=(0, 1))
+    inside = largest[model.labels_ >= 0]
+    spread = histogram("Largest memberships", inside, "largest membership of a node", span=(0, 1))
     words = "A node with a membership of 1 belongs to one cluster only; nodes with lower values lie between clusters."
     return Section("Memberships", words, [spread, table])
+
+
+def _places(label: int, second: int) -> tuple[int | None, int | None]:
+    """Numbers of the cluster of a node and of the next; none for a node in no cluster."""
+    return (int(label) + 1, int(second) + 1) if label >= 0 else (None, None)
 
 
 def _node_names(saved: SavedModel) -> list[str]:
@@ -116,6 +163,11 @@ def _objective(saved: SavedModel) -> Section:
         ("stationarity", f"{model.stationarity_:.1e}", "0 where no small change of U lowers the error"),
         ("iterations", f"{model.n_iter_:,}", ending(model)),
     ]
+    theory = getattr(model, "diagnostics_", None)
+    if theory is not None:
+        words = f"lambda is {model.lambda_:.3g} and should exceed {theory['least_lambda']:.3g}; epsilon is "
+        words += f"{theory['epsilon']:.3g}"
+        facts.append(("Proposition 1", "holds" if theory["holds"] else "does not hold", words))
     blocks: list[Block] = [Facts(facts)]
     errors = model.resolved_.get("errors", {})
     if len(errors) > 1 and max(errors.values()) - min(errors.values()) < 1e-6:
@@ -124,5 +176,5 @@ def _objective(saved: SavedModel) -> Section:
         columns = [Column("start"), Column("relative error", "number"), Column("above the bound", "number")]
         best_first = sorted(errors.items(), key=lambda item: item[1])
         blocks.append(Table("Starts", columns, [[name, round(e, 7), round(e - bound, 7)] for name, e in best_first]))
-    words = "The error has many local minima. If only one start reached the lowest, raise n_init."
+    words = 'The error has many local minima; init="pool" tries random starts too.'
     return Section("Objective and bound", words, [*blocks, *convergence(model)])

@@ -1,0 +1,120 @@
+"""Connected components of a graph, and which of them are clustered."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from rectifact.core.arrays import Array, to_host
+from rectifact.graph.similarities import Similarities
+
+SMALL_CLUSTER = 10
+"""Nodes that a component needs for clusters of its own, unless clusters are smaller than twice that on average."""
+
+
+@dataclass(frozen=True)
+class Components:
+    """Connected components of a graph.
+
+    Parameters
+    ----------
+    of_node : array of shape (n_nodes,)
+        Component of each node; they are numbered by size, the largest is 0.
+    sizes : array of shape (n_components,)
+        Numbers of their nodes.
+    least : float
+        Nodes that a component needs for each of its clusters.
+    n_clustered : int
+        Number of components that are clustered: the first ones, since they are the largest.
+    """
+
+    of_node: NDArray[Any]
+    sizes: NDArray[Any]
+    least: float
+    n_clustered: int
+
+    @property
+    def clustered(self) -> NDArray[np.bool_]:
+        """Whether each node is in a component that is clustered."""
+        return self.of_node < self.n_clustered
+
+    @property
+    def large_enough(self) -> int:
+        """Number of components that could be clustered if there were clusters enough."""
+        return max(1, int((self.sizes >= self.least).sum()))
+
+    def most_clusters(self, n_clusters: int) -> list[int]:
+        """Largest number of clusters that each component may have, of those that are clustered."""
+        sizes = self.sizes[: self.n_clustered]
+        most = np.maximum(1, sizes // self.least).astype(int)
+        most = sizes if most.sum() < n_clusters else most  # else some clusters would stay empty
+        return np.minimum(most, n_clusters - self.n_clustered + 1).tolist()
+
+
+def find_components(S: Similarities, n_clusters: int, least: int | None = None) -> Components:
+    """Components of a graph, and which of them are clustered.
+
+    A component takes part if it has at least ``least`` nodes. If there are more of those than clusters, clusters are
+    shared out by size (Sainte-Laguë), and components that would get none are left out.
+
+    Parameters
+    ----------
+    S : Similarities
+    n_clusters : int
+        Number of clusters.
+    least : int or None, default None
+        Fewest nodes; None is 10, or half the mean size of a cluster where that is less.
+
+    Returns
+    -------
+    Components
+
+    Examples
+    --------
+    >>> triangle = np.ones((3, 3)) - np.eye(3)
+    >>> found = find_components(Similarities(sp.csr_array(sp.block_diag([[[0.0]], triangle, triangle]))), 1)
+    >>> found.of_node.tolist(), found.sizes.tolist(), found.n_clustered
+    ([2, 0, 0, 0, 1, 1, 1], [3, 3, 1], 1)
+    """
+    numbers = S.operand.split(np.arange(S.shape[0])[:, None])
+    parts = S.kept.total(_joined, along=(numbers,), combine=_merged)
+    _, first, parts, sizes = np.unique(parts, return_index=True, return_inverse=True, return_counts=True)
+    order = np.lexsort((first, -sizes))
+    of_node, sizes = np.argsort(order)[parts], sizes[order]
+    fewest = float(least or min(SMALL_CLUSTER, sizes[sizes > 1].sum() / (2 * n_clusters)) or 1)
+    large_enough = max(1, int((sizes >= fewest).sum()))
+    return Components(of_node, sizes, fewest, _seated(sizes[:large_enough], n_clusters))
+
+
+def _joined(rows: Array, numbers: Array) -> NDArray[Any]:
+    """Component of each node in the graph that has the edges of some rows only."""
+    graph = sp.csr_array(to_host(rows))
+    if not graph.data.all():  # stored zeros are not edges
+        graph = graph.copy()
+        graph.eliminate_zeros()
+    n, first = graph.shape[1], int(numbers[0, 0])
+    after = np.full(n - first - graph.shape[0], graph.indptr[-1])
+    ends = np.concatenate([np.zeros(first, dtype=after.dtype), graph.indptr, after])  # rows of others are empty
+    whole = sp.csr_array((graph.data, graph.indices, ends), shape=(n, n))
+    return connected_components(whole, directed=False)[1]
+
+
+def _merged(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Components of a graph that has the edges of two: those of one and of the other are joined by the nodes."""
+    n_one, n_other = int(one.max()) + 1, int(other.max()) + 1
+    places = (one, n_one + other)
+    joined = sp.coo_array((np.ones(len(one)), places), shape=(n_one + n_other, n_one + n_other))
+    return connected_components(joined.tocsr(), directed=False)[1][one]
+
+
+def _seated(sizes: NDArray[Any], n_clusters: int) -> int:
+    """Number of components, the largest first, that get a cluster where clusters are shared out by size."""
+    if len(sizes) <= n_clusters:
+        return len(sizes)
+    candidates = sizes[:n_clusters]
+    quotients = candidates[:, None] / (2 * np.arange(n_clusters) + 1)
+    last = np.sort(quotients, axis=None)[-n_clusters]
+    return max(1, min(n_clusters, int((candidates >= last).sum())))

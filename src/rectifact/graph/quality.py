@@ -1,0 +1,90 @@
+"""How good communities are, by the weights of edges inside and between them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectifact.core.arrays import Array, namespace, to_host, to_like
+from rectifact.graph.similarities import Similarities
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Weights of edges by cluster; each edge counts from both of its ends, a loop once.
+
+    Parameters
+    ----------
+    sizes : array of shape (n_clusters,)
+        Numbers of nodes.
+    inside : array of shape (n_clusters,)
+        Weight between nodes of the cluster.
+    volumes : array of shape (n_clusters,)
+        Sums of their degrees.
+    total : float
+        Sum of all degrees.
+    """
+
+    sizes: NDArray[Any]
+    inside: NDArray[Any]
+    volumes: NDArray[Any]
+    total: float
+
+    @property
+    def coverage(self) -> NDArray[Any]:
+        """Share of all weight that is inside each cluster."""
+        return self.inside / self.total
+
+    @property
+    def modularity(self) -> NDArray[Any]:
+        """Coverage less what it would be if edges were drawn at random with these degrees (Newman and Girvan)."""
+        return self.coverage - (self.volumes / self.total) ** 2
+
+    @property
+    def conductance(self) -> NDArray[Any]:
+        """Weight that leaves each cluster, relative to its volume or that of the rest, whichever is less.
+
+        0 for a component of the graph; NaN for a cluster without edges, or without a rest.
+        """
+        least = np.minimum(self.volumes, self.total - self.volumes)
+        cut = np.maximum(self.volumes - self.inside, 0)
+        return np.divide(cut, least, out=np.full(len(cut), np.nan), where=least > 0)
+
+
+def quality(S: Similarities, labels: Array, n_clusters: int, degrees: Array, normalized: bool) -> Quality:
+    """Weights inside and around clusters, from one product with the similarities.
+
+    Parameters
+    ----------
+    S : Similarities
+    labels : array of shape (n_nodes,)
+        Cluster of each node; -1 for none.
+    n_clusters : int
+        Number of clusters.
+    degrees : array of shape (n_nodes,)
+        Sums of rows before normalisation.
+    normalized : bool
+        Whether ``S`` was divided by the roots of the degrees; weights are those before.
+
+    Returns
+    -------
+    Quality
+
+    Examples
+    --------
+    >>> pairs = np.kron(np.eye(2), [[0.0, 3.0], [3.0, 0.0]])
+    >>> found = quality(Similarities(pairs), np.array([0, 0, 1, 1]), 2, np.full(4, 3.0), False)
+    >>> found.coverage.tolist(), float(found.modularity.sum()), found.conductance.tolist()
+    ([0.5, 0.5], 0.5, [0.0, 0.0])
+    """
+    of_node, weights = to_host(labels), to_host(degrees).astype(float)
+    members, xp = to_like(of_node[:, None] == np.arange(n_clusters), S.like), namespace(S.like)
+    if normalized:
+        members *= xp.sqrt(degrees)[:, None]
+    inside = S @ members
+    inside *= members
+    chosen = of_node >= 0
+    sizes = np.bincount(of_node[chosen], minlength=n_clusters)
+    volumes = np.bincount(of_node[chosen], weights[chosen], minlength=n_clusters)
+    return Quality(sizes, to_host(xp.sum(inside, axis=0)).astype(float), volumes, float(weights.sum()))

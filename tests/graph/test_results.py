@@ -1,0 +1,153 @@
+"""What is asked of a fitted model: new nodes and points, overlapping sets, and how good the communities are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import nnls
+
+from rectifact import InputError, SymNMF, SymNMFNet, load_model, save_model
+from rectifact.core.arrays import to_host
+from rectifact.core.errors import FitWarning
+from rectifact.datasets import load_images, make_block_model
+from rectifact.graph.knn import connect, similarities_to
+from rectifact.metrics import cluster_accuracy
+
+networkx = pytest.importorskip("networkx")
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    return make_block_model(300, 4, degree=24, mixing=0.15)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_new_nodes(blocks, normalize):
+    old, new = np.arange(260), np.arange(260, 300)
+    A = blocks.adjacency
+    model = SymNMF(4, affinity="precomputed", normalize=normalize).fit(A[old][:, old])
+    assert_array_equal(blocks.labels[new], translate(model, blocks.labels[old])[model.predict(A[new][:, old])])
+    rows = A[new][:, old].toarray()
+    if normalize:
+        rows = rows / np.sqrt(model.degrees_)
+    slow = np.array([nnls(model.components_, row)[0] for row in rows])
+    found = model.predict_membership(A[new][:, old])
+    assert_allclose(found, slow / slow.sum(axis=1, keepdims=True), atol=1e-8)
+    assert_array_equal(model.predict(np.zeros((1, 260))), -1)
+    with pytest.raises(InputError, match="expecting 260 features"):
+        model.predict(A[new])
+
+
+def translate(model, labels):
+    """The commonest true label in each community."""
+    return np.array([np.bincount(labels[model.labels_ == k]).argmax() for k in range(model.n_clusters)])
+
+
+def test_nodes_of_the_fit_are_predicted_as_they_were_labelled(blocks):
+    model = SymNMF(4, affinity="precomputed").fit(blocks.adjacency)
+    assert (model.predict(blocks.adjacency) == model.labels_).mean() > 0.99
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_similarities_to_the_points_of_the_fit(rng, metric):
+    """Against dense loops: a point that is added last sees the neighbours that the graph of all would give it."""
+    points = rng.random((60, 4))
+    near, new = connect(points[:50], 6, metric=metric), points[50:]
+    found = similarities_to(near, new).toarray()
+    if metric == "cosine":
+        points = points / np.linalg.norm(points, axis=1, keepdims=True)
+    apart = np.linalg.norm(points[50:, None] - points[None, :50], axis=2)
+    for row, distances in zip(found, apart, strict=True):
+        order = np.argsort(distances)
+        expected = np.zeros(50)
+        for j in order[:6]:
+            scaled = distances[j] ** 2 / (distances[order[6]] * near.scales[j])
+            expected[j] = (
+                np.exp(-scaled)
+                if metric == "euclidean"
+                else points[50:][apart.tolist().index(distances.tolist())] @ points[j]
+            )
+        assert_allclose(row, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_new_points(to_form, assert_at_home, rng, metric):
+    centres = np.array([[9.0, 0, 0], [0, 9, 0], [0, 0, 9]])
+    draw = lambda n: np.vstack([rng.normal(centre, 1, (n, 3)) for centre in centres]).clip(0)  # noqa: E731
+    old, new = draw(40), draw(15)
+    model = SymNMF(3, metric=metric).fit(to_form(old))
+    found = model.predict(to_form(new))
+    assert_at_home(found)
+    truth = translate(SymNMF(3, metric=metric).fit(old), np.repeat([0, 1, 2], 40))
+    host = SymNMF(3, metric=metric).fit(old)
+    assert_array_equal(truth[host.predict(new)], np.repeat([0, 1, 2], 15))
+    names = np.array([np.bincount(np.repeat([0, 1, 2], 40)[to_host(model.labels_) == k]).argmax() for k in range(3)])
+    assert_array_equal(names[to_host(found)], np.repeat([0, 1, 2], 15))
+
+
+def test_new_digits():
+    digits = load_images("digits")
+    X, y = digits.X[:1500], digits.y[:1500]
+    model = SymNMF(10).fit(X[:1000])
+    found = cluster_accuracy(y[1000:], model.predict(X[1000:]))
+    assert found > cluster_accuracy(y[:1000], model.labels_) - 0.03
+
+
+def test_a_saved_model_predicts(tmp_path, rng, blocks):
+    points = rng.random((60, 3))
+    model = SymNMF(3).fit(points)
+    save_model(model, tmp_path / "model.rfx")
+    assert_array_equal(load_model(tmp_path / "model.rfx").predict(points), model.predict(points))
+    model.fit(points[:30])
+    model.set_params(affinity="precomputed").fit(blocks.adjacency)
+    assert model.predict(blocks.adjacency[:2]).shape == (2,)  # not as points of the earlier fit
+
+
+def test_the_net_predicts(blocks):
+    pytest.importorskip("torch")
+    model = SymNMFNet(4, affinity="precomputed", device="cpu").fit(blocks.adjacency)
+    assert (model.predict(blocks.adjacency) == model.labels_).mean() > 0.99
+
+
+def test_communities_overlap_and_have_names():
+    graph = networkx.Graph(["ab", "ac", "bc", "cd", "ce", "de"])
+    graph.add_node("z")
+    with pytest.warns(FitWarning, match="label -1"):
+        model = SymNMF(2).fit(graph)
+    assert sorted(map(sorted, model.communities())) == [["a", "b", "c"], ["c", "d", "e"]]
+    assert sum(map(len, model.communities(0.9))) == 5  # at least the community of the label
+    assert all(isinstance(node, str) for nodes in model.communities() for node in nodes)
+    numbered = SymNMF(2, affinity="precomputed").fit(
+        pd.DataFrame({"source": [1, 1, 5, 8, 8], "target": [3, 5, 3, 9, 1]})
+    )
+    assert {type(node) for nodes in numbered.communities() for node in nodes} == {int}
+    with pytest.raises(InputError, match="threshold=0 must be above 0"):
+        model.communities(0)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_quality_is_that_of_networkx(blocks, normalize, rng):
+    weights = sp.triu(blocks.adjacency, 1).tocoo()
+    weights.data = rng.random(len(weights.data)) + 0.1
+    A = sp.csr_array(weights + weights.T)
+    model = SymNMF(4, affinity="precomputed", normalize=normalize).fit(A)
+    graph = networkx.from_scipy_sparse_array(A)
+    sets = [set(np.flatnonzero(model.labels_ == k)) for k in range(4)]
+    assert_allclose(model.modularity_, networkx.community.modularity(graph, sets))
+    report = model.cluster_report()
+    assert_allclose(report["conductance"], [networkx.conductance(graph, nodes, weight="weight") for nodes in sets])
+    inside = [graph.subgraph(nodes).size("weight") / graph.size("weight") for nodes in sets]
+    assert_allclose(report["coverage"], inside)
+    assert_allclose([report["modularity"].sum(), report["coverage"].sum()], [model.modularity_, model.coverage_])
+    assert_array_equal(report["size"], [len(nodes) for nodes in sets])
+
+
+def test_quality_on_a_device_and_in_chunks(to_form, blocks):
+    dense = blocks.adjacency.toarray()
+    host, there = (SymNMF(4, affinity="precomputed").fit(X) for X in (dense, to_form(dense)))
+    assert_allclose(there.modularity_, host.modularity_, rtol=1e-6)
+    chunks = pytest.importorskip("dask.array").from_array(dense, chunks=(100, -1))
+    lazy = SymNMF(4, affinity="precomputed").fit(chunks)
+    assert_allclose(lazy.modularity_, host.modularity_)
+    assert_allclose(lazy.predict_membership(chunks), lazy.predict_membership(dense), atol=1e-12)
