@@ -129,9 +129,11 @@ CHANGES: dict[type, dict[str, Any]] = {
         "link": Change("relu", data=bits),
         "objective": "latent",
         "missing": np.eye(40, 12, dtype=bool),
+        "prior": None,
         "solver": "em",
         "random_state": 1,
         **LOOP,
+        "tol": Change(0.9, prior=None),
     },
     LogisticPCA: {"n_components": 4, **LOOP},
     SymNMF: {
