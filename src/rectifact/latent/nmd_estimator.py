@@ -99,6 +99,8 @@ class NMD(LatentTransformer):
         Equal to ``transform(X)``: the most probable embedding of each row given the prior.
     scale_ : float
         Sigma, the standard deviation of the noise before the ReLU; the least one allowed for ``objective="latent"``.
+    sample_names_ : array of shape (n_samples,)
+        Index of the frame; only if X had one.
     n_iter_ : int
     converged_ : bool
     stop_reason_ : str
@@ -149,6 +151,7 @@ class NMD(LatentTransformer):
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn components and embedding of non-negative X (n_samples, n_features): dense, sparse, or a Dask array."""
+        self._name_samples(X)
         X = with_missing(self._checked(X, reset=True), self.missing)
         data = X.kept()  # during the fit only: the embedding of a Dask array is made from X itself
         facts = data.total(statistics)
