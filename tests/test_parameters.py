@@ -130,10 +130,11 @@ CHANGES: dict[type, dict[str, Any]] = {
         "objective": "latent",
         "missing": np.eye(40, 12, dtype=bool),
         "prior": None,
+        "n_init": Change(3, n_init=1, prior=None, tol=0),
         "solver": "em",
         "random_state": 1,
         **LOOP,
-        "tol": Change(0.9, prior=None),
+        "tol": Change(0.9, prior=None, max_iter=30),
     },
     LogisticPCA: {"n_components": 4, **LOOP},
     SymNMF: {

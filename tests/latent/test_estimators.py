@@ -256,6 +256,24 @@ def test_threads_are_given_back(planted):
     assert numba.get_num_threads() == before
 
 
+@pytest.mark.parametrize("n", [12, 16, 24, 32])
+@pytest.mark.parametrize("alpha", [None, 4.0])
+def test_circulants_are_of_rank_three(n, alpha):
+    """The example of section 2.3 of the paper: data of full rank, whose regular start lies on a saddle."""
+    i = np.arange(n)
+    alpha = alpha or 0.5 / (np.sin(np.pi / n) * np.sin(np.pi / (2 * n)))
+    X = np.maximum(1 - alpha * (1 - np.cos(2 * np.pi * (i[:, None] - i) / n)), 0)
+    model = NMD(3).fit(X)
+    assert np.linalg.matrix_rank(X) == n
+    assert np.abs(model.inverse_transform(model.embedding_) - X).max() < 0.01
+
+
+def test_one_climb_is_not_better_than_several(planted):
+    small = planted[:40, :30]
+    one, several = (NMD(3, prior=None, n_init=n, random_state=0).fit(small) for n in (1, 4))
+    assert several.history_[-1]["loss"] <= one.history_[-1]["loss"]
+
+
 def test_sprites():
     X = make_sprites().X.astype(np.float32)
     assert rmse(NMD(16, max_iter=300, tol=0, prior=None).fit(X), X.toarray()) <= 0.035

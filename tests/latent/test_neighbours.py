@@ -19,10 +19,10 @@ def frame():
     return pd.DataFrame(1.0 * (theta + 0.5 * rng.standard_normal(theta.shape) > 0), index=index, columns=columns)
 
 
-@pytest.mark.parametrize("kind", [NMD, LogisticPCA])
-def test_recommendations_are_the_best_unseen(frame, kind, monkeypatch):
+@pytest.mark.parametrize("model", [NMD(2, prior="factors"), LogisticPCA(2)])
+def test_recommendations_are_the_best_unseen(frame, model, monkeypatch):
     monkeypatch.setattr("rectifact.latent.neighbours.TILE", 12 * 7)  # seven rows at a time
-    model = kind(2).fit(frame)
+    model.fit(frame)
     found = model.recommend(frame, 3)
     P = pd.DataFrame(model.inverse_transform(model.transform(frame)), frame.index, frame.columns)
     for user in frame.index:
@@ -52,7 +52,7 @@ def test_a_full_row_gets_nothing(frame):
 
 @pytest.mark.parametrize("axis", ["rows", "columns"])
 def test_similar_is_the_cosine(frame, axis, tmp_path):
-    model = NMD(2).fit(frame)
+    model = NMD(2, prior="factors").fit(frame)
     A = model.embedding_ - model.embedding_.mean(axis=0)
     vectors = A if axis == "rows" else (A @ model.components_).T
     units = vectors / np.linalg.norm(vectors, axis=1)[:, None]

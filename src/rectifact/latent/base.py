@@ -60,7 +60,8 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Itera
         >>> plays = pd.DataFrame(1.0, index=list("abcdefgh"), columns=["rock", "punk", "jazz", "swing"])
         >>> plays.loc["a":"d", ["jazz", "swing"]] = plays.loc["e":"h", ["rock", "punk"]] = 0.0
         >>> plays.loc["a", "punk"] = plays.loc["h", "swing"] = 0.0
-        >>> NMD(1).fit(plays).recommend(plays.loc[["a", "h"]], 1)[["sample", "feature"]].to_numpy().tolist()
+        >>> best = NMD(1, prior="factors").fit(plays).recommend(plays.loc[["a", "h"]], 1)
+        >>> best[["sample", "feature"]].to_numpy().tolist()
         [['a', 'punk'], ['h', 'swing']]
         """
         check_is_fitted(self)

@@ -21,7 +21,7 @@ MOST_HIDDEN = 100_000
 MOST_ENTRIES, LEAST_ROWS = 1 << 22, 1000
 """Size of the sample that a trial takes: so many entries, but at least so many rows."""
 
-LEAST_ENTRIES = 400
+LEAST_ENTRIES = 2000
 """Fewer entries cannot tell which model is better."""
 
 Fit = Callable[[Operand], LatentModel]
@@ -88,7 +88,7 @@ def theta_at(A: Array, B: Array, rows: NDArray[Any], columns: NDArray[Any]) -> N
     return np.asarray(np.einsum("ir,ir->i", A[rows], B.T[columns]))
 
 
-def best_of(X: Operand, fits: Sequence[Fit], losses: Callable[..., Any], rank: int, seed: int) -> int:
+def best_of(X: Operand, fits: Sequence[Fit], losses: Callable[..., Any], rank: int, seed: int) -> int | None:
     """Which of several short fits predicts hidden entries best: the one with the least mean loss.
 
     Parameters
@@ -104,8 +104,8 @@ def best_of(X: Operand, fits: Sequence[Fit], losses: Callable[..., Any], rank: i
 
     Returns
     -------
-    int
-        The first one where the data is too small to tell.
+    int or None
+        None where the data is too small to tell.
     """
     n, d = X.shape
     wanted = max(LEAST_ROWS, MOST_ENTRIES // d)
@@ -115,12 +115,12 @@ def best_of(X: Operand, fits: Sequence[Fit], losses: Callable[..., Any], rank: i
     parts = X.total(_picked, along=(X.split(chosen),)) if wanted < n else X.total(_whole)
     data = parts[0] if len(parts) == 1 else sp.vstack(parts, format="csr")
     if min(data.shape) < rank or data.shape[0] * d < LEAST_ENTRIES:
-        return 0
+        return None
     mask = hide_entries(data, min(SHARE, MOST_HIDDEN / (data.shape[0] * d)), random_state=rng)
     hidden = with_missing(operand(data), mask)
     facts = hidden.total(statistics)
     if not 0 < facts.positive < facts.known:
-        return 0
+        return None
     rows, columns = mask.nonzero()
     truth = entries_at(data, rows, columns)
     known = ~np.isnan(truth)

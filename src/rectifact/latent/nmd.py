@@ -228,7 +228,7 @@ def _newton_step(log_sigma: Any, first: Any, second: Any, floor: float) -> Any:
     """Newton step of at most 0.5 from the first two derivatives in log sigma."""
     xp = namespace(first)
     bent = second < 0
-    newton = xp.where(bent, -first / xp.where(bent, second, -xp.ones_like(second)), 1e20 * first)  # as far as it may
+    newton = xp.where(bent, -first / xp.where(bent, second, -xp.ones_like(second)), xp.sign(first))  # as far as it may
     return xp.clip(log_sigma + xp.clip(newton, -0.5, 0.5), floor, None)
 
 

@@ -1,7 +1,7 @@
 """Scikit-learn estimator for NMD."""
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from math import exp, log
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
@@ -15,21 +15,19 @@ from rectifact.core.errors import InputError
 from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
 from rectifact.core.operand import Operand, operand
 from rectifact.core.threads import one_blas_thread, small_products
-from rectifact.core.validation import StrOptions, check_alike, check_factor, check_generator, fit_context
+from rectifact.core.validation import Interval, StrOptions, check_alike, check_factor, check_generator, fit_context
 from rectifact.io.checkpoint import open_checkpoint
 from rectifact.kernels import nmd_curvatures
 from rectifact.latent.base import LatentTransformer
+from rectifact.latent.choices import best_climb, choose_prior
 from rectifact.latent.data import check_every, check_link, check_nonnegative, in_units, resolve_link, with_missing
-from rectifact.latent.held_out import best_of, check_held_out, entries_at, theta_at
-from rectifact.latent.model import LatentModel
+from rectifact.latent.held_out import check_held_out, entries_at, theta_at
 from rectifact.latent.nmd import (
     Expectation,
     canonical,
     embed,
-    expected,
     expected_rows,
     log_likelihoods,
-    nmd,
     nmd_with_priors,
 )
 from rectifact.latent.paper import em_nmd
@@ -39,9 +37,6 @@ from rectifact.latent.statistics import Statistics, statistics
 
 LEAST_SCALE = {"float64": 1e-4, "float32": 1e-3}
 """Least sigma, in units of the data: exact or separable data would drive it to zero."""
-
-TRIAL, WARM_UPS = 20, (20, 10, 0)
-"""Sweeps of each fit in the trial that chooses a prior, and of the fits without priors that may come before."""
 
 
 @dataclass(eq=False, repr=False)
@@ -73,12 +68,16 @@ class NMD(LatentTransformer):
     solver : {"sweep", "em"}, default "sweep"
         ``"sweep"`` is accelerated generalised EM over row tiles, and never holds a dense matrix of the size of X;
         ``"em"`` is the published algorithm, which does.
+    n_init : int or "auto", default "auto"
+        Number of climbs for ``prior="rows"`` and None, of which the most likely is kept: one from the SVD, the others
+        from starts with noise. ``"auto"`` takes 8 for up to 4096 entries, and 1 otherwise. With ``"factors"`` there is
+        one.
     n_jobs : int or None, default -1
         Number of threads; -1 uses all cores.
     max_iter : int, default 300
     tol : float, default 1e-6
-        Stop when the objective per entry changes by less than ``tol`` times its first value; while priors are learnt,
-        by less than 5000 ``tol`` in ten sweeps.
+        Stop when the objective per entry changes by less than ``tol`` times its first value in each of ten sweeps;
+        while priors are learnt, by less than 5000 ``tol`` in ten sweeps.
     random_state : int, Generator or None, default None
         Random seed for the held-out entries of ``prior="auto"`` and the starting vector of the SVD.
     verbose : bool, default False
@@ -134,6 +133,7 @@ class NMD(LatentTransformer):
     _: KW_ONLY
     prior: Literal["auto", "factors", "rows"] | None = "auto"
     solver: Literal["sweep", "em"] = "sweep"
+    n_init: int | Literal["auto"] = "auto"
     n_jobs: int | None = -1
     max_iter: int = 300
     tol: float = 1e-6
@@ -145,6 +145,7 @@ class NMD(LatentTransformer):
         "missing": "no_validation",
         "prior": [StrOptions({"auto", "factors", "rows"}), None],
         "solver": [StrOptions({"sweep", "em"})],
+        "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "n_jobs": [Integral, None],
     }
 
@@ -158,14 +159,21 @@ class NMD(LatentTransformer):
         link = resolve_link(self.link, self.objective, facts)
         self._check_sizes(X)
         X, data = (in_units(each, facts.unit) for each in (X, data))
-        monitor = monitor_of(self, check_every=check_every(X), checkpoint=open_checkpoint(self, X.data))
+        every, checkpoint = check_every(X), open_checkpoint(self, X.data)
+
+        def monitor(run: int = 0, patience: int = 1) -> Monitor:
+            name = f"run {run + 1}" if run else "run"
+            return monitor_of(
+                self, check_every=every, patience=max(1, patience // every), checkpoint=checkpoint, run=name
+            )
+
         solve = self._published if self.solver == "em" else self._sweeps
         self._unit, self._link = facts.unit, link
         self.resolved_: dict[str, Any] = {"link": link}
-        self.components_, log_sigma, self._prior = solve(data, link, facts, monitor)
+        self.components_, log_sigma, self._prior, served = solve(data, link, facts, monitor)
         self.scale_ = self._unit * exp(log_sigma)
         self.embedding_ = self._embed(X)
-        set_fit_report(self, monitor)
+        set_fit_report(self, served)
         return self
 
     def inverse_transform(self, X: Any) -> Array:
@@ -216,9 +224,9 @@ class NMD(LatentTransformer):
         return in_units(check_link(X, self._link), self._unit)
 
     def _sweeps(
-        self, X: Operand, link: str, facts: Statistics, monitor: Monitor
-    ) -> tuple[Array, float, Gaussian | None]:
-        """Components, log sigma and the prior of the rows, by accelerated sweeps."""
+        self, X: Operand, link: str, facts: Statistics, monitor: Callable[..., Monitor]
+    ) -> tuple[Array, float, Gaussian | None, Monitor]:
+        """Components, log sigma, the prior of the rows and the monitor, by accelerated sweeps."""
         unit = 1.0 if link == "binary" else facts.rms  # the latent scale of binary data is free
         floor = log(LEAST_SCALE[str(X.dtype).rpartition(".")[2]] * unit)
         likelihood = self.objective == "likelihood"
@@ -229,24 +237,25 @@ class NMD(LatentTransformer):
         with one_blas_thread():  # tiles are small, and threads work on several
             prior, warm_up = self._choose_prior(X, link, seed, options)
             start = svd_start(X, self.n_components, link, facts=facts, seed=seed)
-            options |= {"expect": expect, "monitor": monitor, "offset": offset}
+            options |= {"expect": expect, "offset": offset}
             if prior == "factors":
-                model, priors = nmd_with_priors(X, start, warm_up=warm_up, **options)
+                served = monitor()
+                model, priors = nmd_with_priors(X, start, warm_up=warm_up, monitor=served, **options)
                 rows, posterior = priors.rows, priors.posterior
             else:
-                model = nmd(X, start, **options)
+                model, served = best_climb(X, start, monitor, self.n_init, seed=seed, options=options)
             if prior == "rows":
                 rows, posterior = row_prior(X, model, nmd_curvatures, link)
             B = canonical(model)
         self.resolved_["prior"] = prior
         if prior is None:
-            return B, float(model.log_sigma) if likelihood else floor, None
+            return B, float(model.log_sigma) if likelihood else floor, None, served
         self.resolved_["shrinkage"] = round(shrinkage(rows, posterior), 4)
         turn = np.asarray(to_host(model.B @ B.T), dtype=np.float64)
-        return B, float(model.log_sigma), rows.mapped(turn)
+        return B, float(model.log_sigma), rows.mapped(turn), served
 
     def _choose_prior(self, X: Operand, link: str, seed: int, options: dict[str, Any]) -> tuple[str | None, int]:
-        """The kind of prior, and how many sweeps come before it; by a short trial where that is to be found."""
+        """The kind of prior, and how many sweeps come before it."""
         if self.objective == "latent":
             if self.prior in ("factors", "rows"):
                 raise InputError(
@@ -257,22 +266,11 @@ class NMD(LatentTransformer):
             return None, 0
         if self.prior in ("rows", None):
             return self.prior, 0
-        options = options | {"expect": Expectation(link)}
-        rank = self.n_components
+        return choose_prior(X, self.n_components, link, self.prior == "auto", seed=seed, options=options)
 
-        def fitted(X: Operand, prior: str, warm_up: int) -> LatentModel:
-            start, monitor = svd_start(X, rank, link, seed=seed), Monitor(TRIAL, tol=0)
-            if prior == "rows":
-                return nmd(X, start, monitor=monitor, **options)
-            return nmd_with_priors(X, start, monitor=monitor, warm_up=warm_up, **options)[0]
-
-        choices = [("rows", 0), ("factors", 0)]
-        if link == "binary" or self.prior == "factors":
-            choices = [("factors", warm_up) for warm_up in WARM_UPS]
-        fits = [partial(fitted, prior=prior, warm_up=warm_up) for prior, warm_up in choices]
-        return choices[best_of(X, fits, _minus_log_likelihoods if link == "binary" else _squared_errors, rank, seed)]
-
-    def _published(self, X: Operand, link: str, facts: Statistics, monitor: Monitor) -> tuple[Array, float, None]:
+    def _published(
+        self, X: Operand, link: str, facts: Statistics, monitor: Callable[..., Monitor]
+    ) -> tuple[Array, float, None, Monitor]:
         """Components and log sigma by the published algorithm, which has no prior."""
         if self.prior in ("factors", "rows"):
             raise InputError(
@@ -290,10 +288,11 @@ class NMD(LatentTransformer):
             raise InputError(
                 "solver='em' works on the host.", "Give a numpy array, or use solver='sweep'.", option="solver"
             )
+        served = monitor()
         with small_products(facts.size * self.n_components):
-            model = em_nmd(X.data.toarray(), self.n_components, link, monitor=monitor)
+            model = em_nmd(X.data.toarray(), self.n_components, link, monitor=served)
         self.resolved_["prior"] = None
-        return canonical(model), float(model.log_sigma), None
+        return canonical(model), float(model.log_sigma), None, served
 
     def _model(self) -> tuple[Array, float, str, int, Gaussian | None]:
         """Arguments of :func:`rectifact.latent.nmd.embed`; sigma and the prior are in the units of the fit."""
@@ -313,14 +312,6 @@ class NMD(LatentTransformer):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing is not None
         return tags
-
-
-def _minus_log_likelihoods(x: Any, theta: Any, sigma: float) -> Any:
-    return -log_likelihoods(x, theta, sigma, "binary")
-
-
-def _squared_errors(x: Any, theta: Any, sigma: float) -> Any:
-    return (expected(theta, sigma, "relu") - x) ** 2
 
 
 def _embedding(X: Array, *model: Any) -> Array:
