@@ -44,12 +44,12 @@ def svd_start(X: Operand, rank: int, link: str, *, facts: Statistics | None = No
 
 
 def shaken(X: Operand, start: LatentModel, run: int, seed: int) -> LatentModel:
-    """Another start for run number ``run``: noise of 0.3 and 1 times the spread of the factors, by turns, is added.
+    """Another start for run number ``run``: noise of 0.5 and 2 times the spread of the factors, by turns, is added.
 
     Regular data has starts from which sweeps stay on a saddle; a little noise leads away from it.
     """
     xp, rng, (rank, d) = namespace(start.B), np.random.default_rng((seed, run)), start.B.shape
-    norm = (0.3 if run % 2 else 1.0) * float(xp.linalg.vector_norm(start.B)) / rank**0.5  # A has the same one
+    norm = (0.5 if run % 2 else 2.0) * float(xp.linalg.vector_norm(start.B)) / rank**0.5  # A has the same one
     B = start.B + norm / d**0.5 * to_like(rng.standard_normal((rank, d)), start.B)
     axes = norm / X.shape[0] ** 0.5 * to_like(np.eye(rank), start.B)
     A = start.A
