@@ -34,7 +34,10 @@ def bench(
         str, typer.Argument(help="What to measure: crowd, parts, latent, graph, all (these four), cuda or dask.")
     ],
     peers: Annotated[
-        bool, typer.Option("--peers", help="With crowd or graph: also measure crowd-kit, snorkel and scikit-learn.")
+        bool,
+        typer.Option(
+            "--peers", help="With crowd, latent or graph: also measure crowd-kit, snorkel, implicit and scikit-learn."
+        ),
     ] = False,
     large: Annotated[
         bool, typer.Option("--large", help="Also measure on large data, which takes minutes and 12 GB of memory.")

@@ -16,6 +16,7 @@ from rectifact.datasets.loaders import (
     data_folders,
     load_crowd,
     load_images,
+    load_lastfm,
     load_tdt2,
     load_uci,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "data_folders",
     "load_crowd",
     "load_images",
+    "load_lastfm",
     "load_tdt2",
     "load_uci",
     "make_block_model",
