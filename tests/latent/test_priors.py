@@ -13,6 +13,8 @@ from rectifact.core.operand import operand
 from rectifact.datasets import make_dots
 from rectifact.kernels import nmd_newton, nmd_sweep
 from rectifact.kernels.penalty import Penalty
+from rectifact.latent.data import with_missing
+from rectifact.latent.held_out import best_of
 from rectifact.latent.nmd import Expectation, nmd_with_priors
 from rectifact.latent.priors import Gaussian, learn
 from rectifact.latent.starts import svd_start
@@ -143,6 +145,22 @@ def test_exact_data_is_explained_exactly():
     model = NMD(5).fit(X)
     assert model.resolved_["prior"] == "factors"
     assert np.abs(model.inverse_transform(model.embedding_) - X.toarray()).max() < 0.1
+
+
+def test_a_trial_hides_other_entries_than_the_user():
+    X = planted_bits()
+    mask = hide_entries(X, 0.1, random_state=0)
+    seen = []
+
+    def losses(x, theta, sigma):
+        seen.append(len(x))
+        return -theta
+
+    def fit(X):
+        return svd_start(X, 2, "binary")
+
+    assert best_of(with_missing(operand(sp.csr_array(X)), mask), [fit], losses, 2, 0) == 0
+    assert seen[0] > 0.8 * 0.05 * X.size
 
 
 def test_the_choice_follows_the_data():

@@ -109,7 +109,7 @@ def best_of(X: Operand, fits: Sequence[Fit], losses: Callable[..., Any], rank: i
     """
     n, d = X.shape
     wanted = max(LEAST_ROWS, MOST_ENTRIES // d)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng((seed, n, d))  # not the sequence of a mask that a user drew with the same seed
     chosen = np.zeros(n, dtype=bool)
     chosen[rng.permutation(n)[:wanted]] = True
     parts = X.total(_picked, along=(X.split(chosen),)) if wanted < n else X.total(_whole)
@@ -124,6 +124,8 @@ def best_of(X: Operand, fits: Sequence[Fit], losses: Callable[..., Any], rank: i
     rows, columns = mask.nonzero()
     truth = entries_at(data, rows, columns)
     known = ~np.isnan(truth)
+    if not known.any():
+        return None
     errors = []
     for fit in fits:
         model = fit(hidden)
