@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -101,8 +102,8 @@ def _rivals(rank: int, peers: bool) -> Iterator[tuple[str, Callable[[Any], Any]]
     for regularization in (0.1, 10.0):
         name = f"implicit ALS, alpha 10, regularization {regularization:g}"
         options = {"alpha": 10.0, "regularization": regularization, **common}
-        yield name, scores(lambda options=options: AlternatingLeastSquares(**options))
-    yield "implicit LMF", scores(lambda: LogisticMatrixFactorization(**common))
+        yield name, scores(partial(AlternatingLeastSquares, **options))
+    yield "implicit LMF", scores(partial(LogisticMatrixFactorization, **common))
 
 
 def classification(ranks: tuple[int, ...], peers: bool) -> Rows:

@@ -114,7 +114,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Itera
             vectors, names = A, getattr(self, "sample_names_", None) if samples is None else np.asarray(samples)
         else:
             B = np.asarray(to_host(self.components_), dtype=np.float64)
-            vectors, names = B.T @ np.linalg.qr(A, mode="r").T, self._feature_names(features)
+            vectors, names = B.T @ np.asarray(np.linalg.qr(A, mode="r")).T, self._feature_names(features)
         places = places_of(items, names, len(vectors), axis.removesuffix("s"))
         others, cosines = most_similar(vectors, places, n)
         names = np.arange(len(vectors)) if names is None else names

@@ -55,7 +55,8 @@ def shaken(X: Operand, start: LatentModel, run: int, seed: int) -> LatentModel:
     A = start.A
     for axis in range(rank):
         A = A + X.draw_rows(rng, _normal) @ axes[axis : axis + 1]
-    return LatentModel(*X.keep(A), B, start.log_sigma)
+    (A,) = X.keep(A)
+    return LatentModel(A, B, start.log_sigma)
 
 
 def _normal(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
