@@ -79,7 +79,7 @@ ALGORITHMS = {
         "fitting",
     },
     "parts": {"starts", "and_nmf", "purification", "inverses", "baselines"},
-    "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "logistic_pca"},
+    "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "priors", "logistic_pca"},
     "graph": {"normalisation", "quality", "solvers", "spectral", "net"},
 }
 """Modules that contain mathematics only."""
@@ -87,7 +87,7 @@ ALGORITHMS = {
 OTHERS = {
     "crowd": {"base", "dawid_skene", "comparisons", "data", "advice", "device"},
     "parts": {"base", "and_nmf_estimator", "purification_estimator", "documents", "samples"},
-    "latent": {"base", "nmd_estimator", "logistic_pca_estimator", "data"},
+    "latent": {"base", "nmd_estimator", "logistic_pca_estimator", "data", "held_out", "choices", "neighbours"},
     "graph": {
         "base",
         "symnmf_estimator",

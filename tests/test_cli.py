@@ -695,6 +695,25 @@ def test_nodes_in_no_cluster_are_said(run, tmp_path):
     assert pd.read_csv(out)["cluster"].tolist()[-3:] == [-1, 3, 3]
 
 
+def test_recommendations_with_names(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = 1.0 * (rng.standard_normal((60, 2)) @ rng.standard_normal((2, 10)) > 0)
+    path, names, out = tmp_path / "X.npz", tmp_path / "names.txt", tmp_path / "e.npz"
+    sp.save_npz(path, sp.csr_array(X))
+    names.write_text("\n".join(f"song {j}" for j in range(10)))
+    said = run("embed", path, "-k", "2", "-o", out, "--names", names, "--recommend", "3", "--prior", "none")
+    assert "e.recommend.csv" in said.err
+    table = pd.read_csv(tmp_path / "e.recommend.csv")
+    assert list(table.columns) == ["sample", "rank", "feature", "score"]
+    places = table["feature"].str.removeprefix("song ").astype(int)
+    assert X[table["sample"] - 1, places].sum() == 0
+    with np.load(out, allow_pickle=False) as arrays:
+        assert arrays["features"][3] == "song 3"
+    names.write_text("one\n")
+    said = run("embed", path, "-k", "2", "-o", out, "--names", names, expect=2)
+    assert "has 1 lines, and the matrix has 10 columns" in said.err
+
+
 def test_clusters_of_points_and_of_edges(run, tmp_path):
     rng = np.random.default_rng(0)
     points = np.vstack([rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 12])

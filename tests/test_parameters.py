@@ -139,9 +139,12 @@ CHANGES: dict[type, dict[str, Any]] = {
         "link": Change("relu", data=bits),
         "objective": "latent",
         "missing": np.eye(40, 12, dtype=bool),
+        "prior": None,
+        "n_init": Change(3, n_init=1, prior=None, tol=0),
         "solver": "em",
         "random_state": 1,
         **LOOP,
+        "tol": Change(0.9, prior=None, max_iter=30),
     },
     LogisticPCA: {"n_components": 4, **LOOP},
     SymNMF: {

@@ -23,7 +23,7 @@ from rectifact.core.errors import InputError
 if TYPE_CHECKING:
     from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
     from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
-    from rectifact.latent import NMD, LogisticPCA
+    from rectifact.latent import NMD, LogisticPCA, hide_entries
     from rectifact.models import load_model, save_model
     from rectifact.parts import ANDNMF, PurificationNMF
 
@@ -44,6 +44,7 @@ __all__ = [
     "SymNMF",
     "SymNMFNet",
     "__version__",
+    "hide_entries",
     "load_model",
     "save_model",
     "similarity_graph",
@@ -52,7 +53,7 @@ __all__ = [
 HOMES = {
     "crowd": ("KOS", "DawidSkene", "EigenRatio", "GhoshSVD", "MajorityVote", "MinimaxEntropy"),
     "graph": ("SymNMF", "SymNMFNet", "similarity_graph"),
-    "latent": ("NMD", "LogisticPCA"),
+    "latent": ("NMD", "LogisticPCA", "hide_entries"),
     "models": ("load_model", "save_model"),
     "parts": ("ANDNMF", "PurificationNMF"),
     "datasets": (),

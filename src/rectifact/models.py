@@ -24,6 +24,7 @@ from rectifact.crowd.pooled import Strength
 from rectifact.graph import SymNMF, SymNMFNet
 from rectifact.io.archive import no_model, read_archive, write_archive
 from rectifact.latent import NMD, LogisticPCA
+from rectifact.latent.priors import Gaussian
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.and_nmf import Threshold
 from rectifact.parts.and_nmf_estimator import Stream
@@ -41,6 +42,7 @@ INSIDE: tuple[type, ...] = (
     GoldCalibration,
     GoldMap,
     MixedMap,
+    Gaussian,
     Stream,
     Threshold,
     Purifier,

@@ -2,7 +2,16 @@ import numpy as np
 import pytest
 
 from rectifact.core.errors import InputError
-from rectifact.datasets import MissingDataset, catalogue, load_crowd, load_images, load_judges, load_tdt2, load_uci
+from rectifact.datasets import (
+    MissingDataset,
+    catalogue,
+    load_crowd,
+    load_images,
+    load_judges,
+    load_lastfm,
+    load_tdt2,
+    load_uci,
+)
 
 CROWDS = {  # tasks, workers, classes, answers, tasks with a known truth
     "adult": (11040, 825, 4, 92721, 333),
@@ -81,6 +90,7 @@ def test_mnist_in_parts(load_or_skip):
 
 
 def test_text_and_tables(load_or_skip):
+    assert load_or_skip(load_lastfm).shape == (92834, 3)
     tdt2 = load_or_skip(load_tdt2)
     assert tdt2.X.shape == (9394, 36771)
     assert len(np.unique(tdt2.y)) == 30
@@ -105,6 +115,7 @@ def nowhere(tmp_path, monkeypatch):
         (lambda: load_judges("stars"), "judges/stars.labels.csv"),
         (lambda: load_images("orl"), "images/orl.npz"),
         (load_tdt2, "text/tdt2.npz"),
+        (load_lastfm, "counts/lastfm.csv"),
         (lambda: load_uci("car"), "uci/car.csv"),
     ],
 )
@@ -113,7 +124,7 @@ def test_a_missing_set_says_which_file_goes_where(nowhere, load, file):
         load()
     assert str(nowhere / "data" / file) in str(caught.value)
     assert "RECTIFACT_DATA" in str(caught.value)
-    assert (catalogue()["found"] == "").sum() == 22
+    assert (catalogue()["found"] == "").sum() == 23
 
 
 def test_the_given_folder_comes_before_the_cache(nowhere):

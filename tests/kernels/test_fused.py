@@ -17,6 +17,7 @@ from rectifact.crowd.fitting import Problem
 from rectifact.crowd.pooled import pooled_em
 from rectifact.datasets import make_block_model, make_crowd
 from rectifact.kernels import reference
+from rectifact.kernels.penalty import Penalty
 from rectifact.latent.model import LatentModel
 from rectifact.latent.nmd import Expectation, nmd
 
@@ -96,10 +97,30 @@ def test_a_fused_sweep_equals_one_over_tiles(link, missing):
 
 
 @pytest.mark.parametrize("link", ["relu", "binary"])
-def test_a_fit_on_the_device_equals_the_one_on_the_host(link):
+def test_a_fused_sweep_with_priors_equals_one_over_tiles(link, rng):
+    X, A, B, _ = data(300, 129, 24, link == "binary", 0.0)
+    root = rng.standard_normal((3, 24, 30))
+    P, Q, V = root @ root.transpose(0, 2, 1)
+    parts = rng.standard_normal(24), P, rng.standard_normal(24), Q, V, rng.random(129)
+    X, A, B, sigma = (torch.tensor(array, dtype=torch.float32, device="cuda") for array in (X, A, B, 0.7))
+    single, double = (
+        Penalty(*(torch.tensor(part, dtype=dtype, device="cuda") for part in parts))
+        for dtype in (torch.float32, torch.float64)
+    )
+    fused = kernels.nmd_sweep(operand(X), A, B, sigma, link, "likelihood", False, penalty=single)
+    wide = (each.double() for each in (A, B, sigma))
+    tiled = kernels.nmd_sweep(operand(X.double()), *wide, link, "likelihood", False, penalty=double)
+    for got, wanted in zip(fused, tiled, strict=True):
+        assert torch.linalg.norm(got - wanted) <= 1e-3 * torch.linalg.norm(wanted)
+
+
+@pytest.mark.parametrize("prior", [None, "factors"])
+@pytest.mark.parametrize("link", ["relu", "binary"])
+def test_a_fit_on_the_device_equals_the_one_on_the_host(link, prior):
     X, *_ = data(400, 90, 6, link == "binary", 0.0)
-    host = NMD(6, link, max_iter=60, tol=0).fit(X)
-    device = NMD(6, link, max_iter=60, tol=0).fit(torch.tensor(X, dtype=torch.float32, device="cuda"))
+    options = {"max_iter": 60, "tol": 0, "prior": prior}
+    host = NMD(6, link, **options).fit(X)
+    device = NMD(6, link, **options).fit(torch.tensor(X, dtype=torch.float32, device="cuda"))
     assert device.embedding_.is_cuda
     assert_allclose(device.history_[-1]["loss"], host.history_[-1]["loss"], rtol=1e-3)
 

@@ -24,7 +24,10 @@ def planted():
 @pytest.mark.parametrize(("link", "objective"), [("relu", "likelihood"), ("relu", "latent"), ("binary", "likelihood")])
 def test_nmd_equals_the_host(to_form, assert_at_home, planted, link, objective, dtype, atol):
     data = (planted > 0.3).astype(dtype) if link == "binary" else planted.astype(dtype)
-    X, options = to_form(data), {"link": link, "objective": objective, "max_iter": 30, "tol": 0, "n_jobs": 1}
+    X, options = (
+        to_form(data),
+        {"link": link, "objective": objective, "max_iter": 30, "tol": 0, "n_jobs": 1, "n_init": 1},
+    )
     model, host = NMD(4, **options).fit(X), NMD(4, **options).fit(data.astype("float64"))
     expected = model.inverse_transform(model.embedding_)
     assert_at_home(model.components_, model.embedding_, model.transform(X), expected, dtype=dtype)
@@ -40,8 +43,8 @@ def test_missing_entries(to_form, to_csr, planted, rng, form):
     hidden = rng.random(planted.shape) < 0.1
     missing = {"nan": np.nan, "mask": hidden, "sparse mask": sp.csr_array(hidden), "mask there": to_csr(hidden * 1.0)}
     data = np.where(hidden, np.nan, planted) if form == "nan" else planted
-    host = NMD(3, missing=np.nan, max_iter=20, n_jobs=1).fit(np.where(hidden, np.nan, planted))
-    model = NMD(3, missing=missing[form], max_iter=20, n_jobs=1).fit(to_form(data))
+    host = NMD(3, missing=np.nan, max_iter=20, n_jobs=1, n_init=1).fit(np.where(hidden, np.nan, planted))
+    model = NMD(3, missing=missing[form], max_iter=20, n_jobs=1, n_init=1).fit(to_form(data))
     found, expected = (m.inverse_transform(m.embedding_) for m in (model, host))
     assert_allclose(to_host(found), expected, atol=1e-4)
 
@@ -50,10 +53,10 @@ def test_never_dense_but_for_a_tile(to_csr, planted, monkeypatch):
     """Tiles of 7 rows give what one tile gives, and no tile is larger."""
     sizes, dense = [], DeviceCSR.dense
     tile = 7 * 30 * 8 // 256 + 1
-    whole = NMD(3, max_iter=10, n_jobs=1).fit(to_csr(planted))
+    whole = NMD(3, max_iter=10, n_jobs=1, n_init=1).fit(to_csr(planted))
     monkeypatch.setattr("rectifact.kernels.tiled_nmd.TILE_BYTES", tile)
     monkeypatch.setattr(DeviceCSR, "dense", lambda X, rows: sizes.append(rows.stop - rows.start) or dense(X, rows))
-    tiled = NMD(3, max_iter=10, n_jobs=1).fit(to_csr(planted))
+    tiled = NMD(3, max_iter=10, n_jobs=1, n_init=1).fit(to_csr(planted))
     if not sp.issparse(to_csr(planted)):
         assert max(sizes) == 7
     assert_allclose(to_host(tiled.embedding_), to_host(whole.embedding_), atol=1e-4)

@@ -20,6 +20,7 @@ from rectifact.bench.latent_peers import (
     three_block_nmd,
 )
 from rectifact.bench.latent_scaling import run_scaling
+from rectifact.bench.latent_use import run_use
 from rectifact.bench.measure import at_hand, one_thread, timed
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import operand
@@ -42,7 +43,8 @@ def run(extent: Extent) -> Tables:
     -------
     dict of list of dict
         Tables ``"rmse against rank"`` (Figure 5.1), ``"logistic pca"`` (Figure 5.3), ``"time to the same quality"``,
-        ``"e-step"``, its speed against the numpy expression, and ``"scaling"``.
+        ``"e-step"``, its speed against the numpy expression, ``"scaling"``, and what :mod:`rectifact.bench.latent_use`
+        measures.
     """
     scaling = run_scaling(extent)
     with warnings.catch_warnings(action="ignore"):  # runs of a fixed length do not converge
@@ -52,6 +54,7 @@ def run(extent: Extent) -> Tables:
             "time to the same quality": _time_to_same(extent.quick),
             "e-step": _e_step_speed(),
             "scaling": scaling,
+            **run_use(extent),
         }
 
 
@@ -80,10 +83,11 @@ def _rmse_against_rank(large: bool, quick: bool) -> Rows:
         U, s, Vt = randomized_svd(dense, max(ranks), n_iter=10, random_state=0)
         for rank in ranks:
             svd = ((U[:, :rank] * s[:rank]) @ Vt[:rank]).clip(0, 1 if name != "mnist" else None)
-            model, seconds = timed(NMD(rank, max_iter=sweeps, tol=0, n_jobs=1).fit, X)
-            found = np.asarray(model.inverse_transform(model.embedding_), dtype=float)
+            model, seconds = timed(NMD(rank, prior=None, max_iter=sweeps, tol=0, n_jobs=1).fit, X)
+            default = NMD(rank, n_jobs=1).fit(X)
             errors = {
-                "rmse_NMD": root_mean_squared_error(found, dense),
+                "rmse_NMD": root_mean_squared_error(model.inverse_transform(model.embedding_), dense),
+                "rmse_default": root_mean_squared_error(default.inverse_transform(default.embedding_), dense),
                 "rmse_SVD": root_mean_squared_error(svd, dense),
             }
             rows.append({"data": name, "rank": rank, **errors, "sweeps": sweeps, "seconds": seconds})
@@ -96,7 +100,10 @@ def _logistic(large: bool, quick: bool) -> Rows:
     X = make_dots(size=32, grid=32 if large else 16, radius=3.8).X
     dense = X.toarray()
     for rank in (5,) if quick else (5, 8, 16):
-        for name, model in (("NMD", NMD(rank, max_iter=512, tol=1e-5, n_jobs=1)), ("LogisticPCA", LogisticPCA(rank))):
+        for name, model in (
+            ("NMD", NMD(rank, prior=None, max_iter=512, tol=1e-5, n_jobs=1)),
+            ("LogisticPCA", LogisticPCA(rank)),
+        ):
             model.fit(X)
             per_iteration = model.history_[-1]["seconds"] / model.n_iter_
             error = root_mean_squared_error(model.inverse_transform(model.embedding_), dense)

@@ -1,7 +1,7 @@
 """rectifact embed: few dimensions behind sparse data."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -9,11 +9,11 @@ import typer
 from rectifact.cli import options
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
-from rectifact.cli.tables import check_outputs, save_arrays, write_samples
+from rectifact.cli.tables import check_outputs, save_arrays, write_samples, write_table
 from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
-from rectifact.io.matrices import numbered, read_matrix
+from rectifact.io.matrices import numbered, read_matrix, read_names
 from rectifact.io.partitions import holds_chunks, read_chunks
 from rectifact.latent import NMD
 from rectifact.models import SavedModel
@@ -41,8 +41,26 @@ def embed(
     ],
     link: Annotated[Literal["auto", "relu", "binary"], typer.Option(help="Kind of data; auto detects it.")] = "auto",
     objective: Annotated[Literal["likelihood", "latent"], typer.Option(help="Objective to optimise.")] = "likelihood",
+    prior: Annotated[
+        Literal["auto", "factors", "rows", "none"],
+        typer.Option(help="Gaussian prior on both factors, on the rows only, or none; auto tries what predicts best."),
+    ] = "auto",
     missing: Annotated[bool, typer.Option("--missing", help="Treat empty cells and NaN as missing entries.")] = False,
     max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of sweeps over the data.")] = 300,
+    recommend: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Also write a table with this many recommendations per sample: the columns that are not positive in "
+            "it and that the model predicts best. It is named after the output: embedding.npz gives "
+            "embedding.recommend.csv.",
+        ),
+    ] = None,
+    names: Annotated[
+        Path | None,
+        typer.Option(help="Text file with the names of the columns, one per line, for matrices without names."),
+    ] = None,
+    row_names: Annotated[Path | None, typer.Option(help="Likewise, the names of the rows.")] = None,
     image: options.Image = None,
     checkpoint: options.Checkpoint = None,
     resume: options.Resume = False,
@@ -56,31 +74,52 @@ def embed(
     in_chunks = holds_chunks(data)
     outcome = Outcome(report, save, as_json)
     _check_out(data, out, save, in_chunks)
-    outcome.check(out, [data])
+    suggestions = _check_recommend(out, in_chunks) if recommend else None
+    outcome.check(out, [data, suggestions])
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     hole = np.nan if missing else None
-    model = NMD(n_dimensions, link, objective, hole, max_iter=max_iter, checkpoint=checkpoint, resume=resume)
+    run: dict[str, Any] = {"max_iter": max_iter, "checkpoint": checkpoint, "resume": resume}
+    model = NMD(n_dimensions, link, objective, hole, prior=None if prior == "none" else prior, **run)
     with cluster_of(scheduler, local_cluster):
         matrix = read_chunks(data) if data.is_dir() else read_matrix(data)
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
+        rows = read_names(row_names, n_samples, "row") if row_names else matrix.rows
+        columns = read_names(names, n_features, "column") if names else matrix.columns
         with fitting("embedding", model) as caught:
             model.fit(matrix.X)
-        samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
+        samples, features = numbered(rows, n_samples), numbered(columns, n_features)
         found = model.resolved_["link"]
         if out.suffix.lower() == ".npz":
             arrays = {"embedding": model.embedding_, "components": model.components_, "scale": np.array(model.scale_)}
             save_arrays(out, arrays | {"samples": samples, "features": features, "link": np.array(found)})
         else:
             write_samples(model.embedding_, samples, "dimension", out)
+        if suggestions is not None and recommend:
+            write_table(model.recommend(matrix.X, recommend, samples=samples, features=features), suggestions)
     say_warnings(caught, "embed")
     say(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {found}: "
         f"{count(n_dimensions, 'dimension')}, {how_it_ended(model, 'sweep')}."
     )
+    if suggestions is not None:
+        say(f"recommendations -> {suggestions}")
     summary = {"samples": n_samples, "features": n_features, "dimensions": n_dimensions, "scale": float(model.scale_)}
+    summary |= {key: value for key, value in model.resolved_.items() if key != "link"}
     known = {} if in_chunks else {"X": matrix.X, "samples": samples}
     outcome.write(SavedModel(model, features=features, image_shape=image_shape, **known), summary | {"link": found})
+
+
+def _check_recommend(out: Path, in_chunks: bool) -> Path:
+    """The file for recommendations, next to the output."""
+    if in_chunks:
+        raise InputError(
+            "--recommend needs a matrix in memory, and this one is in chunks.",
+            "Save the model with --save, and call its recommend for some rows.",
+        )
+    path = out.with_name(f"{out.stem}.recommend.csv")
+    check_writable(path)
+    return path
 
 
 def _check_out(data: Path, out: Path, save: Path | None, in_chunks: bool) -> None:

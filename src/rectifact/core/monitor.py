@@ -240,6 +240,7 @@ def monitor_of(
     *,
     monotone: bool = False,
     check_every: int = 1,
+    patience: int = 1,
     checkpoint: Runs | None = None,
     run: str = "run",
 ) -> Monitor:
@@ -247,7 +248,7 @@ def monitor_of(
     callbacks = list(estimator.callbacks or ())
     if estimator.verbose:
         callbacks.append(LogProgress(type(estimator).__name__, estimator.max_iter))
-    limits = {"max_iter": estimator.max_iter, "tol": estimator.tol, "check_every": check_every}
+    limits = {"max_iter": estimator.max_iter, "tol": estimator.tol, "check_every": check_every, "patience": patience}
     saved = None if checkpoint is None else checkpoint.run(run)
     return Monitor(**limits, monotone=monotone, callbacks=callbacks, saved=saved)
 

@@ -17,6 +17,7 @@ from rectifact.datasets.loaders import (
     load_crowd,
     load_images,
     load_judges,
+    load_lastfm,
     load_tdt2,
     load_uci,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "load_crowd",
     "load_images",
     "load_judges",
+    "load_lastfm",
     "load_tdt2",
     "load_uci",
     "make_block_model",

@@ -52,7 +52,9 @@ def catalogue() -> pd.DataFrame:
     wanted = {name: f"crowd/{name}.labels.csv" for name in CROWDS}
     wanted |= {name: f"judges/{name}.labels.csv" for name in JUDGES}
     wanted |= {name: f"images/{name}.npz" for name in IMAGES}
-    wanted |= {"tdt2": "text/tdt2.npz"} | {name: f"uci/{file}" for name, file in UCI.items()}
+    wanted |= {"tdt2": "text/tdt2.npz", "lastfm": "counts/lastfm.csv"} | {
+        name: f"uci/{file}" for name, file in UCI.items()
+    }
     rows = [("anaesthetists", "", "bundled"), ("digits", "", "scikit-learn")]
     for name, relative in sorted(wanted.items()):
         found = next((folder for folder in data_folders() if (folder / relative).is_file()), "")
@@ -183,6 +185,12 @@ def load_tdt2() -> LabelledMatrix:
     arrays = _read_npz("text/tdt2.npz", ("data", "indices", "indptr", "shape", "y"))
     X = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
     return LabelledMatrix(X, arrays["y"])
+
+
+def load_lastfm() -> pd.DataFrame:
+    """Plays of artists by users of Last.fm (HetRec 2011): columns ``user``, ``artist`` and ``plays``."""
+    columns = {"user", "artist", "plays"}
+    return _read_csv("counts/lastfm.csv", "a CSV file with the columns user, artist, plays", columns)
 
 
 def load_uci(name: str) -> pd.DataFrame:

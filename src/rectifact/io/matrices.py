@@ -118,6 +118,26 @@ def numbered(names: Any, n: int) -> Any:
     return np.arange(1, n + 1).astype(str) if names is None else names
 
 
+def read_names(path: Path, n: int, what: str) -> NDArray[np.str_]:
+    """Names from a text file, one in each line, as many as there are rows or columns.
+
+    Parameters
+    ----------
+    path : Path
+    n : int
+        Their number.
+    what : str
+        What they name: ``"column"`` or ``"row"``.
+    """
+    with reading(path, "a text file with one name in each line"):
+        names = path.read_text(encoding="utf-8").splitlines()
+    if len(names) != n:
+        raise InputError(
+            f"{str(path)!r} has {len(names)} lines, and the matrix has {n} {what}s.", f"Give one name for each {what}."
+        )
+    return _names(path, what, names)
+
+
 def _reader(path: Path) -> tuple[str, Callable[[Path], NamedMatrix]]:
     text = {".mtx": ("Matrix Market", _read_mtx), ".csv": ("CSV", _read_csv), ".tsv": ("TSV", _read_csv)}
     binary = {".npz": ("NPZ", _read_npz), ".npy": ("NPY", _read_npy), ".parquet": ("Parquet", _read_parquet)}

@@ -21,6 +21,7 @@ from rectifact.core.operand import Operand
 from rectifact.core.rectify import relu
 from rectifact.core.sparse import dense_rows
 from rectifact.kernels import reference
+from rectifact.kernels.penalty import Penalty
 
 MOST_FUSED_RANK = 128
 """Ranks up to which tiles of the factors fit on the chip."""
@@ -99,10 +100,26 @@ def nmd_form(X: Operand, rank: int, objective: str) -> ModuleType:
 
 
 def nmd_sweep(
-    X: Operand, A: Array, B: Array, sigma: Any, link: str, objective: str, missing: bool, n_jobs: int = 1
+    X: Operand,
+    A: Array,
+    B: Array,
+    sigma: Any,
+    link: str,
+    objective: str,
+    missing: bool,
+    n_jobs: int = 1,
+    penalty: Penalty | None = None,
 ) -> tuple[Array, Array, Array]:
     """One sweep of NMD: new A, new B and the objective; see :func:`rectifact.kernels.tiled_nmd.nmd_sweep`."""
-    return nmd_form(X, B.shape[0], objective).nmd_sweep(X, A, B, sigma, link, objective, missing, n_jobs)
+    form = nmd_form(X, B.shape[0], objective)
+    return form.nmd_sweep(X, A, B, sigma, link, objective, missing, n_jobs, penalty)
+
+
+def nmd_curvatures(X: Array, A: Array, B: Array, sigma: Any, link: str) -> tuple[Array, Array, Array]:
+    """What priors are learnt from; see :func:`rectifact.kernels.tiled_nmd.curvatures`."""
+    from rectifact.kernels import tiled_nmd
+
+    return tiled_nmd.curvatures(X, A, B, sigma, link)
 
 
 def nmd_repeated(step: Callable[[Any], Any], X: Operand, rank: int, objective: str) -> Callable[[Any], Any]:
@@ -136,16 +153,27 @@ def nmd_nearest(X: Array, rows: slice, theta: Array, z: Array) -> tuple[Array, A
     return z, np.array(compiled_nmd.nmd_nearest(indptr, X.indices, X.data, theta, z))
 
 
-def nmd_newton(X: Array, B: Array, sigma: float, binary: bool, A: Array, n_jobs: int = 1) -> tuple[Array, Array]:
+def nmd_newton(
+    X: Array,
+    B: Array,
+    sigma: float,
+    binary: bool,
+    A: Array,
+    n_jobs: int = 1,
+    mean: Array | None = None,
+    precision: Array | None = None,
+) -> tuple[Array, Array]:
     """Embedding of rows by Newton's method, from A and in place; see :func:`rectifact.kernels.reference.nmd_newton`."""
+    mean = namespace(B).zeros_like(B[:, 0]) if mean is None else mean
+    precision = namespace(B).zeros_like(B @ B.T) if precision is None else precision
     if sp.issparse(X):
         from rectifact.kernels import compiled_newton
 
-        return compiled_newton.nmd_newton(X.indptr, X.indices, X.data, B, sigma, binary, A, n_jobs)
+        return compiled_newton.nmd_newton(X.indptr, X.indices, X.data, B, sigma, binary, A, mean, precision, n_jobs)
     from rectifact.kernels.tiled_nmd import tiles
 
     ranges = tiles(X, B.itemsize)
-    found = [reference.nmd_newton(dense_rows(X, rows), B, sigma, binary, A[rows]) for rows in ranges]
+    found = [reference.nmd_newton(dense_rows(X, rows), B, sigma, binary, A[rows], mean, precision) for rows in ranges]
     likelihoods, steps = (namespace(B).concat(parts) for parts in zip(*found, strict=True))
     return likelihoods, steps
 

@@ -2,7 +2,8 @@ r"""Newton's method for NMD in numba: the embedding of each row, given component
 
 With :math:`C = B / \sigma`, :math:`y = x / \sigma` and :math:`a = \theta / \sigma = v C`, the log-likelihood of a row
 is concave in v. Its gradient is :math:`C g` with g = -h(a) where x = 0, y - a where x > 0 (relu) or h(-a) (binary);
-its negative Hessian is :math:`C\, diag(w)\, C^T` with w = h d where truncated, 1 where observed and 0 where missing.
+its negative Hessian is :math:`C\, diag(w)\, C^T` with w = h d where truncated, 1 where observed and 0 where missing. A
+Gaussian prior of v adds a quadratic term.
 """
 
 from math import log
@@ -25,15 +26,25 @@ ONE_AT_A_TIME = Lock()
 
 
 def nmd_newton(
-    indptr: Array, indices: Array, data: Array, B: Array, sigma: float, binary: bool, A: Array, n_jobs: int = 1
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    B: Array,
+    sigma: float,
+    binary: bool,
+    A: Array,
+    mean: Array,
+    precision: Array,
+    n_jobs: int = 1,
 ) -> tuple[Array, Array]:
     """As in ``reference``; always in double precision."""
     likelihoods, iterations = np.empty(len(A)), np.empty(len(A), np.int64)
     V = np.ascontiguousarray(A, dtype=np.float64)
     C = np.ascontiguousarray(B / sigma, dtype=np.float64)
     values = np.asarray(data, dtype=np.float64) / (1.0 if binary else sigma)
+    prior = (np.ascontiguousarray(part, dtype=np.float64) for part in (mean, precision))
     with kernel_threads(n_jobs), ONE_AT_A_TIME:
-        _newton(indptr, indices, values, C, bool(binary), V, likelihoods, iterations)
+        _newton(indptr, indices, values, C, bool(binary), V, *prior, likelihoods, iterations)
     A[:] = V
     if not binary:
         positive = np.concatenate([[0], np.cumsum(values > 0)])
@@ -113,6 +124,19 @@ def _solve(H: Array, ridge: float, L: Array, g: Array, p: Array) -> bool:
     return True
 
 
+@njit
+def _prior(v: Array, mean: Array, precision: Array, pull: Array) -> float:
+    """What the prior takes off, (v - m)' P (v - m) / 2; its gradient goes to ``pull``."""
+    cost = 0.0
+    for k in range(len(v)):
+        total = 0.0
+        for q in range(len(v)):
+            total += precision[k, q] * (v[q] - mean[q])
+        pull[k] = total
+        cost += 0.5 * total * (v[k] - mean[k])
+    return cost
+
+
 @njit(error_model="numpy")
 def _evaluate(a: Array, places: Array, values: Array, binary: bool, scratch: Any, g: Array, weights: Array) -> float:
     """Log-likelihood, gradient and weights at a = theta / sigma."""
@@ -159,25 +183,33 @@ def _newton(
     C: Array,
     binary: bool,
     V: Array,
+    mean: Array,
+    precision: Array,
     likelihoods: Array,
     iterations: Array,
 ) -> None:
-    """Rows in parallel, each maximising its own concave likelihood."""
+    """Rows in parallel, each maximising its own concave likelihood, times its prior."""
     n, (r, d) = len(V), C.shape
     n_parts = (n + 15) // 16
     for part in prange(n_parts):
         powers = np.empty(BLOCK)
         scratch = np.empty(4 * BLOCK), powers.view(np.int64), powers, np.empty(BLOCK)
         a, trial, move, g, weights = np.empty(d), np.empty(d), np.empty(d), np.empty(d), np.empty(d)
-        slope, p, H, L, left = np.empty(r), np.empty(r), np.empty((r, r)), np.empty((r, r)), np.empty((r, d))
+        slope, p, at, pull = np.empty(r), np.empty(r), np.empty(r), np.empty(r)
+        H, L, left = np.empty((r, r)), np.empty((r, r)), np.empty((r, d))
         for i in range(part * 16, min(n, part * 16 + 16)):
             places, values = indices[indptr[i] : indptr[i + 1]], scaled[indptr[i] : indptr[i + 1]]
             _combine(C, V[i], a)
-            value = _evaluate(a, places, values, binary, scratch, g, weights)
+            cost = _prior(V[i], mean, precision, pull)
+            value = _evaluate(a, places, values, binary, scratch, g, weights) - cost
             for step in range(MOST_STEPS):
                 iterations[i] = step + 1
                 _dots(C, g, slope)
                 _hessian(C, weights, left, H)
+                for k in range(r):
+                    slope[k] -= pull[k]
+                    for q in range(k + 1):
+                        H[k, q] += precision[k, q]
                 ridge = 1e-13 * np.trace(H) + 1e-200
                 for _ in range(21):
                     solved = _solve(H, ridge, L, slope, p)
@@ -194,7 +226,10 @@ def _newton(
                 while size > 1e-9:
                     for j in range(d):
                         trial[j] = a[j] + size * move[j]
-                    new = _evaluate(trial, places, values, binary, scratch, g, weights)
+                    for k in range(r):
+                        at[k] = V[i, k] + size * p[k]
+                    new_cost = _prior(at, mean, precision, pull)
+                    new = _evaluate(trial, places, values, binary, scratch, g, weights) - new_cost
                     if new >= value + 1e-4 * size * decrement or (
                         decrement < 1e-8 and new >= value - 1e-12 * abs(value)
                     ):
@@ -202,9 +237,9 @@ def _newton(
                     size *= 0.5
                 if size <= 1e-9:
                     break
-                value = new
+                value, cost = new, new_cost
                 V[i] += size * p
                 a[:] = trial
                 if decrement < TOLERANCE * TOLERANCE:  # the step just taken has squared it
                     break
-            likelihoods[i] = value
+            likelihoods[i] = value + cost

@@ -22,6 +22,7 @@ from triton.language.extra.libdevice import fast_dividef, fast_logf
 from rectifact.core.linalg import gram_inverse
 from rectifact.core.operand import Operand
 from rectifact.kernels.capture import repeated as repeated
+from rectifact.kernels.penalty import Penalty
 from rectifact.kernels.truncated import COEFFICIENTS_SINGLE, LOG_ROOT_2PI, ROOT_2PI
 from rectifact.kernels.truncated import SHIFT as MOMENT_SHIFT
 
@@ -63,18 +64,28 @@ def _halves_kernel(matrix, high, low, size, BLOCK: tl.constexpr):
 
 
 def nmd_sweep(
-    X: Operand, A: Any, B: Any, sigma: Any, link: str, objective: str, missing: bool, n_jobs: int = 1
+    X: Operand,
+    A: Any,
+    B: Any,
+    sigma: Any,
+    link: str,
+    objective: str,
+    missing: bool,
+    n_jobs: int = 1,
+    penalty: Penalty | None = None,
 ) -> tuple[Any, Any, Any]:
-    """:func:`rectifact.kernels.tiled_nmd.nmd_sweep` of the likelihood; ``n_jobs`` has no meaning here.
-
-    Each of the two products makes the tiles of Z again, and stores none of them.
-    """
+    """:func:`rectifact.kernels.tiled_nmd.nmd_sweep` of the likelihood; each product makes the tiles of Z again."""
     binary, factors = link == "binary", (halves(A), halves(B))
-    inverse = _beside(lambda: gram_inverse(B @ B.T))
+    system, shift = (B @ B.T, 0.0) if penalty is None else penalty.row_system(B @ B.T, sigma)
+    inverse = _beside(lambda: gram_inverse(system))
     products, sums = nmd_row_products(X.data, *factors, sigma, binary, missing)
-    new = products @ inverse()
-    inverse = _beside(lambda: gram_inverse(new.T @ new))
+    new = (products + shift) @ inverse()
+    system = new.T @ new if penalty is None else penalty.column_matrix(new.T @ new, sigma)
+    inverse = _beside(lambda: gram_inverse(system))
     products = nmd_column_products(X.data, *factors, halves(new), sigma, binary, missing)
+    if penalty is not None:
+        products = penalty.column_products(products, B, sigma)
+        sums = penalty.less_columns(penalty.less_rows(sums, A), B, sigma)
     return new, inverse() @ products, sums
 
 

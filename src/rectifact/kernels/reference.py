@@ -166,14 +166,23 @@ def nmd_nearest(X: Array, theta: Array) -> tuple[Array, Array]:
 
 
 def nmd_newton(
-    X: Array, B: Array, sigma: float, binary: bool, A: Array, tolerance: float = 1e-2, max_iter: int = 100
+    X: Array,
+    B: Array,
+    sigma: float,
+    binary: bool,
+    A: Array,
+    mean: Array,
+    precision: Array,
+    tolerance: float = 1e-2,
+    max_iter: int = 100,
 ) -> tuple[Array, Array]:
     r"""Embedding of each row by Newton's method with step halving, from the rows of ``A``, which are overwritten.
 
     The log-likelihood of a row is concave in :math:`v`, :math:`\theta = v B`: with :math:`C = B / \sigma` and
     :math:`a = v C`, its gradient is :math:`C g`, where g is :math:`-h(a)` for a zero, :math:`x/\sigma - a` (relu) or
     :math:`h(-a)` (binary) for a positive x; minus its Hessian is :math:`C\, diag(w)\, C^T`, where w is :math:`h d` for
-    truncated entries, 1 for observed ones and 0 for missing ones.
+    truncated entries, 1 for observed ones and 0 for missing ones. A Gaussian prior with mean m and precision P takes
+    off :math:`(v - m)^T P (v - m) / 2`.
 
     Parameters
     ----------
@@ -185,6 +194,9 @@ def nmd_newton(
         As in :func:`nmd_e_step`.
     A : array of shape (n, r)
         Where to start; overwritten.
+    mean : array of shape (r,)
+    precision : array of shape (r, r)
+        Prior of the rows; zeros for the most likely embedding.
     tolerance : float, default 0.01
         A row stops after the step whose Newton decrement is smaller.
     max_iter : int, default 100
@@ -192,19 +204,25 @@ def nmd_newton(
     Returns
     -------
     log_likelihoods : array of shape (n,)
+        Without the prior.
     steps : array of shape (n,)
     """
     xp = namespace(B)
     C, n = B / sigma, A.shape[0]
-    value, g, w = _row_terms(X, A @ C, sigma, binary)
+
+    def prior(A: Array) -> Array:
+        return -0.5 * xp.sum(((A - mean) @ precision) * (A - mean), axis=1)
+
+    likelihood, g, w = _row_terms(X, A @ C, sigma, binary)
+    value = likelihood + prior(A)
     active = xp.ones_like(value) > 0
     steps = xp.zeros_like(value)
     for _ in range(max_iter):
         if not bool(xp.any(active)):
             break
-        slope = g @ C.T
+        slope = g @ C.T - (A - mean) @ precision
         rows = max(1, (1 << 22) // (C.shape[0] * C.shape[1]))
-        hessian = xp.concat([(C[None] * w[i : i + rows, None, :]) @ C.T for i in range(0, n, rows)])
+        hessian = xp.concat([(C[None] * w[i : i + rows, None, :]) @ C.T for i in range(0, n, rows)]) + precision
         trace = xp.sum(xp.linalg.diagonal(hessian), axis=1)
         ridge = (1e-7 if B.dtype == xp.float32 else 1e-13) * trace + 1e-30
         hessian = hessian + ridge[:, None, None] * xp.eye(B.shape[0], dtype=B.dtype, device=B.device)
@@ -213,7 +231,7 @@ def nmd_newton(
         size = xp.where(active, xp.ones_like(value), xp.zeros_like(value))
         for _ in range(30):
             trial = A + size[:, None] * move
-            new = _row_terms(X, trial @ C, sigma, binary)[0]
+            new = _row_terms(X, trial @ C, sigma, binary)[0] + prior(trial)
             slack = (1e-6 if B.dtype == xp.float32 else 1e-12) * xp.abs(value)
             short = ~(new >= value + 1e-4 * size * decrement - slack)
             if not bool(xp.any(short & active)):
@@ -221,9 +239,10 @@ def nmd_newton(
             size = xp.where(short, size / 2, size)
         A[:] = xp.where((active & ~short)[:, None], trial, A)
         steps = steps + xp.astype(active, steps.dtype)
-        value, g, w = _row_terms(X, A @ C, sigma, binary)
+        likelihood, g, w = _row_terms(X, A @ C, sigma, binary)
+        value = likelihood + prior(A)
         active = active & (decrement >= tolerance**2) & ~short
-    return value, steps
+    return likelihood, steps
 
 
 def _row_terms(X: Array, a: Array, sigma: float, binary: bool) -> tuple[Array, Array, Array]:

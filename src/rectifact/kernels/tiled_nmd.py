@@ -9,7 +9,9 @@ from typing import Any
 
 from rectifact.core.arrays import Array, is_host, namespace
 from rectifact.core.operand import Operand
+from rectifact.core.sparse import dense_rows
 from rectifact.kernels import nmd_e_step, nmd_nearest
+from rectifact.kernels.penalty import Penalty
 
 TILE_BYTES = 1 << 20
 """Size of a dense tile of Theta on the host: it and its posterior means stay in the second-level cache."""
@@ -26,7 +28,15 @@ def tiles(X: Array, itemsize: int) -> list[slice]:
 
 
 def nmd_sweep(
-    X: Operand, A: Array, B: Array, sigma: Any, link: str, objective: str, missing: bool, n_jobs: int = 1
+    X: Operand,
+    A: Array,
+    B: Array,
+    sigma: Any,
+    link: str,
+    objective: str,
+    missing: bool,
+    n_jobs: int = 1,
+    penalty: Penalty | None = None,
 ) -> tuple[Array, Array, Array]:
     """One sweep of generalised EM for NMD; neither Theta nor Z is ever held whole.
 
@@ -46,6 +56,8 @@ def nmd_sweep(
         Whether entries may be NaN; the fused form is faster without.
     n_jobs : int, default 1
         Threads on the host. Keep BLAS to one thread meanwhile.
+    penalty : Penalty or None, default None
+        Priors on the factors, for the likelihood only.
 
     Returns
     -------
@@ -55,14 +67,27 @@ def nmd_sweep(
         Objective at the old factors, with its first and second derivative in log sigma.
     """
     pinv = namespace(B).linalg.pinv  # data may have a lower rank
-    inverse, jobs = pinv(B @ B.T), n_jobs if is_host(X.data) else 1
-    small = (B, inverse, sigma, link, objective, jobs)
+    jobs = n_jobs if is_host(X.data) else 1
+    system, shift = (B @ B.T, 0.0) if penalty is None else penalty.row_system(B @ B.T, sigma)
+    small = (B, pinv(system), shift, sigma, link, objective, jobs, penalty)
     A, (products, gram, sums) = X.sweep(_sweep_rows, *small, along=(A,), columns=B.shape[0])
+    if penalty is not None:
+        gram, products = penalty.column_matrix(gram, sigma), penalty.column_products(products, B, sigma)
+        sums = penalty.less_columns(sums, B, sigma)
     return A, pinv(gram) @ products, sums
 
 
 def _sweep_rows(
-    X: Array, old: Array, B: Array, inverse: Array, sigma: Any, link: str, objective: str, n_jobs: int
+    X: Array,
+    old: Array,
+    B: Array,
+    inverse: Array,
+    shift: Any,
+    sigma: Any,
+    link: str,
+    objective: str,
+    n_jobs: int,
+    penalty: Penalty | None,
 ) -> tuple[Array, Array, Array, Array]:
     """New rows of A, and the sums ``A'Z``, ``A'A`` and of the objective with its derivatives."""
     xp = namespace(B)
@@ -77,14 +102,35 @@ def _sweep_rows(
         for rows in ranges[job::n_jobs]:
             theta = old[rows] @ B
             Z, terms = _filled_in(X, rows, theta, sigma, link, objective, scratch[: theta.shape[0]])
-            A[rows] = (Z @ B.T) @ inverse
+            A[rows] = (Z @ B.T + shift) @ inverse
             products = products + A[rows].T @ Z
             sums = sums + terms
         return products, sums
 
     parts = [work(0)] if n_jobs == 1 else _in_threads(work, n_jobs)
     products, sums = (sum(terms) for terms in zip(*parts, strict=True))
+    if penalty is not None:
+        sums = penalty.less_rows(sums, old)
     return A, products, A.T @ A, sums
+
+
+def curvatures(X: Array, A: Array, B: Array, sigma: Any, link: str) -> tuple[Array, Array, Array]:
+    r"""Sums over rows that priors are learnt from: of the curvatures of each column, of ``A'A`` and of A.
+
+    Minus the second derivative of the log-likelihood in :math:`\theta / \sigma` is
+    :math:`z (z - \theta) / \sigma^2` where the posterior mean z belongs to a truncated Gaussian, 1 where z was
+    observed, and 0 where it is missing.
+    """
+    xp = namespace(B)
+    total = xp.zeros_like(B[0])
+    for rows in tiles(X, B.itemsize):
+        theta = A[rows] @ B
+        Z, _ = nmd_e_step(X, rows, theta, sigma, link == "binary", xp.empty_like(theta))
+        weights = Z * (Z - theta) / sigma**2
+        if link == "relu":
+            weights = xp.where(dense_rows(X, rows) > 0, xp.ones_like(weights), weights)
+        total = total + xp.sum(weights, axis=0)
+    return total, A.T @ A, xp.sum(A, axis=0)
 
 
 def _filled_in(

@@ -51,6 +51,8 @@ class LogisticPCA(LatentTransformer):
     components_ : array of shape (n_components, n_features)
         Orthonormal rows, the most important first.
     embedding_ : array of shape (n_samples, n_components)
+    sample_names_ : array of shape (n_samples,)
+        Index of the frame; only if X had one.
     n_iter_ : int
     converged_ : bool
     stop_reason_ : str
@@ -81,6 +83,7 @@ class LogisticPCA(LatentTransformer):
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn components and embedding of X (n_samples, n_features), zeros and ones, dense or sparse."""
+        self._name_samples(X)
         X = check_binary(self, X, reset=True)
         self._check_sizes(X)
         facts = X.total(statistics)

@@ -26,7 +26,7 @@ class LatentModel:
     def sigma(self) -> Any:
         """Standard deviation of the noise, in the precision of the factors."""
         xp = namespace(self.B)
-        return xp.astype(xp.exp(self.log_sigma), self.B.dtype)
+        return xp.astype(xp.exp(xp.asarray(self.log_sigma)), self.B.dtype)
 
     @property
     def parts(self) -> tuple[Array, Array, Any]:
@@ -37,3 +37,8 @@ class LatentModel:
         """The point ``beta`` times the way from ``other`` to here further on; log sigma is at least ``floor``."""
         A, B, log_sigma = (mine + beta * (mine - theirs) for mine, theirs in zip(self.parts, other.parts, strict=True))
         return LatentModel(A, B, namespace(B).clip(log_sigma, floor, None))
+
+    def rescaled(self) -> "LatentModel":
+        """The same model of binary data, in which only Theta / sigma matters, with a sigma of 1."""
+        root = 1 / self.sigma**0.5
+        return LatentModel(self.A * root, self.B * root, 0 * self.log_sigma)

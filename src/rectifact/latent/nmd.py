@@ -9,24 +9,29 @@ References
 2022.
 """
 
-from dataclasses import dataclass
-from math import inf
+from dataclasses import dataclass, replace
+from math import inf, log
 from typing import Any
 
-from rectifact.core.arrays import Array, eps, namespace
+from rectifact.core.arrays import Array, device, eps, namespace, to_like
 from rectifact.core.linalg import merge_roots, root
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand, operand
-from rectifact.kernels import nmd_newton, nmd_repeated, nmd_sweep
-from rectifact.kernels.truncated import truncated_moments
+from rectifact.kernels import nmd_curvatures, nmd_newton, nmd_repeated, nmd_sweep
+from rectifact.kernels.penalty import Penalty
+from rectifact.kernels.truncated import LOG_ROOT_2PI, truncated_moments
 from rectifact.latent.extrapolation import Climb, begin_climb
 from rectifact.latent.model import LatentModel
+from rectifact.latent.priors import Gaussian, Priors, floor_of, learn
 from rectifact.latent.starts import filled_in
 
 MOST_EXTRAPOLATION = {"likelihood": 0.99, "latent": 0.98}
 
 MOST_REJECTED = 6
 """Sweeps in a row that lead nowhere before the run stops."""
+
+ROUND, ROUND_TOL = 10, 5e3
+"""Sweeps between two updates of the priors, and by how much the loss may change meanwhile, in units of tol."""
 
 
 @dataclass(frozen=True)
@@ -114,18 +119,108 @@ def nmd(
     return climb.best
 
 
+def nmd_with_priors(
+    X: Operand,
+    start: LatentModel,
+    *,
+    expect: Expectation,
+    monitor: Monitor,
+    n_jobs: int = 1,
+    floor: float = -inf,
+    offset: float = 0.0,
+    warm_up: int = 0,
+) -> tuple[LatentModel, Priors]:
+    """Climb the likelihood times Gaussian priors on rows and columns, which are learnt on the way.
+
+    Every ``ROUND`` sweeps the priors are learnt again, see :mod:`rectifact.latent.priors`; between, the climb is that
+    of :func:`nmd`. Sigma is fixed for binary data, whose scale the priors know.
+
+    Parameters
+    ----------
+    X, start, expect, monitor, n_jobs, floor, offset
+        As in :func:`nmd`. The run has converged when the loss changes by less than ``ROUND_TOL * tol`` of itself in a
+        round.
+    warm_up : int, default 0
+        Sweeps without priors to begin with: they lead to a better peak where the data is nearly exact.
+
+    Returns
+    -------
+    LatentModel
+    Priors
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rectifact.latent.starts import svd_start
+    >>> rng = np.random.default_rng(0)
+    >>> X = operand((rng.normal(size=(200, 2)) @ rng.normal(size=(2, 60)) + rng.normal(size=(200, 60)) > 0) * 1.0)
+    >>> monitor = Monitor(60)
+    >>> model, priors = nmd_with_priors(X, svd_start(X, 6, "binary"), expect=Expectation("binary"), monitor=monitor)
+    >>> spectrum = np.linalg.svd(model.A @ model.B, compute_uv=False)
+    >>> bool(spectrum[1] > 5 * spectrum[2])               # two dimensions, and the other four are kept small
+    True
+    """
+    size, most = X.shape[0] * X.shape[1], MOST_EXTRAPOLATION["likelihood"]
+    rounding = eps(start.B)
+    if warm_up:
+        start = nmd(X, start, expect=expect, monitor=Monitor(warm_up, tol=0), n_jobs=n_jobs, floor=floor)
+    if expect.link == "binary":
+        start = start.rescaled()
+    climb, last = begin_climb(start), inf
+    priors = learn(X, climb.point, nmd_curvatures, expect.link)
+    climb, priors, last = monitor.resume((climb, priors, last))
+    further = _penalised_step(X, expect, priors, n_jobs, floor, most, rounding)
+    for t in monitor:
+        climb = further(climb)
+        loss, settled = None, False
+        if (t + 1) % ROUND == 0:
+            loss = offset - float(climb.highest) / size
+            last, settled = loss, abs(loss - last) <= ROUND_TOL * monitor.tol * abs(loss)
+            climb = replace(begin_climb(climb.best), gap=climb.gap)
+            priors = learn(X, climb.point, nmd_curvatures, expect.link, priors)
+            further = _penalised_step(X, expect, priors, n_jobs, floor, most, rounding)
+        monitor.record(
+            lambda: offset - float(climb.highest) / size if loss is None else loss,
+            settled=False,  # the objective changes with the priors
+            converged=lambda: settled,
+            state=lambda: (climb, priors, last),
+        )
+    return climb.best, priors
+
+
+def _penalised_step(
+    X: Operand, expect: Expectation, priors: Priors, n_jobs: int, floor: float, most: float, rounding: float
+) -> Any:
+    """A sweep and what follows from it, with priors that stay as they are."""
+
+    def step(climb: Climb) -> Climb:
+        after, objective = sweep(X, climb.point, expect, n_jobs=n_jobs, floor=floor, penalty=penalty)
+        return climb.advanced(after, objective, most=most, floor=floor, rounding=rounding)
+
+    penalty = priors.penalty(X.like)
+    return nmd_repeated(step, X, len(priors.rows.mean), expect.objective)
+
+
 def sweep(
-    X: Operand, model: LatentModel, expect: Expectation, *, n_jobs: int = 1, floor: float = -inf
+    X: Operand,
+    model: LatentModel,
+    expect: Expectation,
+    *,
+    n_jobs: int = 1,
+    floor: float = -inf,
+    penalty: Penalty | None = None,
 ) -> tuple[LatentModel, Any]:
     """One step of generalised EM; returns the new model and the objective of the old one.
 
     ``Theta = A B`` is rectified to the latent matrix Z, then ``A = Z B' (B B')^-1`` and ``B = (A'A)^-1 A'Z``: see
-    :func:`rectifact.kernels.tiled_nmd.nmd_sweep`. Sigma takes a Newton step on the objective.
+    :func:`rectifact.kernels.tiled_nmd.nmd_sweep`. Sigma takes a Newton step on the objective; with priors, that of
+    binary data stays.
     """
-    A, B, sums = nmd_sweep(
-        X, model.A, model.B, model.sigma, expect.link, expect.objective, expect.missing, n_jobs=n_jobs
-    )
+    how = expect.link, expect.objective, expect.missing
+    A, B, sums = nmd_sweep(X, model.A, model.B, model.sigma, *how, n_jobs=n_jobs, penalty=penalty)
     objective, first, second = sums[0], sums[1], sums[2]
+    if penalty is not None and expect.link == "binary":
+        return LatentModel(A, B, model.log_sigma), objective
     return LatentModel(A, B, _newton_step(model.log_sigma, first, second, floor)), objective
 
 
@@ -133,7 +228,7 @@ def _newton_step(log_sigma: Any, first: Any, second: Any, floor: float) -> Any:
     """Newton step of at most 0.5 from the first two derivatives in log sigma."""
     xp = namespace(first)
     bent = second < 0
-    newton = xp.where(bent, -first / xp.where(bent, second, -xp.ones_like(second)), 1e20 * first)  # as far as it may
+    newton = xp.where(bent, -first / xp.where(bent, second, -xp.ones_like(second)), xp.sign(first))  # as far as it may
     return xp.clip(log_sigma + xp.clip(newton, -0.5, 0.5), floor, None)
 
 
@@ -149,22 +244,45 @@ def canonical(model: LatentModel) -> Array:
 
 
 def expected_rows(A: Array, B: Array, sigma: float, link: str) -> Array:
-    """Expectation of X given Theta, equation 4.10 of [1], for rows of A: never negative, and at most 1 if binary."""
-    xp = namespace(B)
-    moments = truncated_moments(-(A @ B) / sigma)
-    positive = xp.exp(moments.log_tail)
+    """Expectation of X for rows of A; see :func:`expected`."""
+    return expected(A @ B, sigma, link)
+
+
+def log_likelihoods(x: Array, theta: Array, sigma: float, link: str) -> Array:
+    """Log-likelihood of each entry, in nats."""
+    sign = 1 - 2 * (x > 0) if link == "binary" else 1
+    log_p = truncated_moments(sign * theta / sigma).log_tail
+    if link == "binary":
+        return log_p
+    xp = namespace(theta)
+    return xp.where(x > 0, -0.5 * ((x - theta) / sigma) ** 2 - log(sigma) - LOG_ROOT_2PI, log_p)
+
+
+def expected(theta: Array, sigma: float, link: str) -> Array:
+    """Expectation of x given theta, equation 4.10 of [1]: never negative, and at most 1 if binary."""
+    moments = truncated_moments(-theta / sigma)
+    positive = namespace(theta).exp(moments.log_tail)
     return positive if link == "binary" else sigma * moments.d * positive
 
 
-def embed(X: Array, B: Array, sigma: float, link: str, n_jobs: int = 1) -> tuple[Array, Array]:
-    """Rows of X in the space of the orthonormal components B.
+def embed(
+    X: Array, B: Array, sigma: float, link: str, n_jobs: int = 1, prior: Gaussian | None = None
+) -> tuple[Array, Array]:
+    """Rows of X in the space of the orthonormal components B, the most likely ones given the prior.
 
-    From the least squares fit to what one E-step from Theta = 0 fills in, by Newton's method row by row.
+    By Newton's method row by row, from the mean of the prior, or from the least squares fit to what one E-step from
+    Theta = 0 fills in.
 
     Returns
     -------
     embedding : array of shape (n, rank)
     log_likelihoods : array of shape (n,)
+        Without the prior.
     """
-    A = namespace(B).astype(filled_in(X, link, 0.0, sigma) @ B.T, B.dtype)
-    return A, nmd_newton(X, B, sigma, link == "binary", A, n_jobs)[0]
+    xp, binary = namespace(B), link == "binary"
+    if prior is None:
+        A = xp.astype(filled_in(X, link, 0.0, sigma) @ B.T, B.dtype)
+        return A, nmd_newton(X, B, sigma, binary, A, n_jobs)[0]
+    mean, precision = to_like(prior.mean, B), to_like(prior.precision(floor_of(B)), B)
+    A = xp.zeros((X.shape[0], B.shape[0]), dtype=B.dtype, device=device(B)) + mean
+    return A, nmd_newton(X, B, sigma, binary, A, n_jobs, mean, precision)[0]

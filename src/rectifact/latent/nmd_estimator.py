@@ -1,24 +1,37 @@
 """Scikit-learn estimator for NMD."""
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from math import exp, log
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, is_host, namespace
+from rectifact.core.arrays import Array, is_host, namespace, to_host
 from rectifact.core.errors import InputError
 from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
 from rectifact.core.operand import Operand, operand
 from rectifact.core.threads import one_blas_thread, small_products
-from rectifact.core.validation import StrOptions, check_alike, check_factor, check_generator, fit_context
+from rectifact.core.validation import Interval, StrOptions, check_alike, check_factor, check_generator, fit_context
 from rectifact.io.checkpoint import open_checkpoint
+from rectifact.kernels import nmd_curvatures
 from rectifact.latent.base import LatentTransformer
+from rectifact.latent.choices import best_climb, choose_prior
 from rectifact.latent.data import check_every, check_link, check_nonnegative, in_units, resolve_link, with_missing
-from rectifact.latent.nmd import Expectation, canonical, embed, expected_rows, nmd
+from rectifact.latent.held_out import check_held_out, entries_at, theta_at
+from rectifact.latent.nmd import (
+    Expectation,
+    canonical,
+    embed,
+    expected_rows,
+    log_likelihoods,
+    nmd_with_priors,
+)
 from rectifact.latent.paper import em_nmd
+from rectifact.latent.priors import Gaussian, row_prior, shrinkage
 from rectifact.latent.starts import svd_start
 from rectifact.latent.statistics import Statistics, statistics
 
@@ -42,19 +55,31 @@ class NMD(LatentTransformer):
     objective : {"likelihood", "latent"}, default "likelihood"
         The likelihood with Gaussian noise before the ReLU, or the squared distance between Theta and the nearest matrix
         that agrees with the data (equation 2.9 of [1]_), for ``link="relu"`` only.
+    prior : {"auto", "factors", "rows"} or None, default "auto"
+        Gaussian priors, whose means and covariances are learnt from the fit. ``"factors"`` has one on the rows of the
+        embedding and one on the columns of the components: dimensions that the data does not support vanish, so a
+        rank that is too large does no harm. ``"rows"`` has one on the rows only, for the most likely components.
+        ``"auto"`` is ``"factors"`` for binary data, and otherwise the one of the two that predicts held-out entries
+        better in a short trial. None is the published model, maximum likelihood throughout; ``objective="latent"``
+        and ``solver="em"`` imply it.
     missing : None, np.nan or array of shape (n_samples, n_features), default None
         Which entries are missing: none, those that are NaN, or those where a mask, dense or sparse, is true. A mask
         applies to ``fit`` only.
     solver : {"sweep", "em"}, default "sweep"
         ``"sweep"`` is accelerated generalised EM over row tiles, and never holds a dense matrix of the size of X;
         ``"em"`` is the published algorithm, which does.
+    n_init : int or "auto", default "auto"
+        Number of climbs for ``prior="rows"`` and None, of which the most likely is kept: one from the SVD, the others
+        from starts with noise. ``"auto"`` takes 8 for up to 4096 entries, and 1 otherwise. With ``"factors"`` there is
+        one.
     n_jobs : int or None, default -1
         Number of threads; -1 uses all cores.
     max_iter : int, default 300
     tol : float, default 1e-6
-        Stop when the objective per entry changes by less than ``tol`` times its first value.
+        Stop when the objective per entry changes by less than ``tol`` times its first value in each of ten sweeps;
+        while priors are learnt, by less than 5000 ``tol`` in ten sweeps.
     random_state : int, Generator or None, default None
-        Random seed for the starting vector of the SVD, which has hardly any influence.
+        Random seed for the held-out entries of ``prior="auto"`` and the starting vector of the SVD.
     verbose : bool, default False
         Whether to log progress (``logging.basicConfig(level="INFO")`` shows it).
     callbacks : sequence of callables, optional
@@ -70,9 +95,11 @@ class NMD(LatentTransformer):
     components_ : array of shape (n_components, n_features)
         Orthonormal rows, the most important first.
     embedding_ : array of shape (n_samples, n_components)
-        Equal to ``transform(X)``.
+        Equal to ``transform(X)``: the most probable embedding of each row given the prior.
     scale_ : float
         Sigma, the standard deviation of the noise before the ReLU; the least one allowed for ``objective="latent"``.
+    sample_names_ : array of shape (n_samples,)
+        Index of the frame; only if X had one.
     n_iter_ : int
     converged_ : bool
     stop_reason_ : str
@@ -80,7 +107,8 @@ class NMD(LatentTransformer):
         The loss is minus the objective per entry, for the likelihood in units of the root mean square of the positive
         entries.
     resolved_ : dict
-        What was chosen: ``link``.
+        What was chosen: ``link``, ``prior``, and ``shrinkage``, the share of the embedding that the prior decides, from
+        0 (the data alone) to 1.
 
     References
     ----------
@@ -92,8 +120,9 @@ class NMD(LatentTransformer):
     >>> from rectifact import NMD
     >>> from rectifact.datasets import make_dots
     >>> X = make_dots(size=16, grid=16).X                        # 256 images of a dot, as a sparse matrix
-    >>> model = NMD(5, max_iter=60).fit(X)
-    >>> bool(abs(model.inverse_transform(model.embedding_) - X.toarray()).max() < 0.01)   # five dimensions explain all
+    >>> model = NMD(5).fit(X)
+    >>> found = model.inverse_transform(model.embedding_)
+    >>> bool(((found > 0.5) == (X.toarray() > 0)).all())         # five dimensions explain all
     True
     """
 
@@ -102,7 +131,9 @@ class NMD(LatentTransformer):
     objective: Literal["likelihood", "latent"] = "likelihood"
     missing: Any = None
     _: KW_ONLY
+    prior: Literal["auto", "factors", "rows"] | None = "auto"
     solver: Literal["sweep", "em"] = "sweep"
+    n_init: int | Literal["auto"] = "auto"
     n_jobs: int | None = -1
     max_iter: int = 300
     tol: float = 1e-6
@@ -112,27 +143,37 @@ class NMD(LatentTransformer):
         "link": [StrOptions({"auto", "relu", "binary"})],
         "objective": [StrOptions({"likelihood", "latent"})],
         "missing": "no_validation",
+        "prior": [StrOptions({"auto", "factors", "rows"}), None],
         "solver": [StrOptions({"sweep", "em"})],
+        "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "n_jobs": [Integral, None],
     }
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn components and embedding of non-negative X (n_samples, n_features): dense, sparse, or a Dask array."""
+        self._name_samples(X)
         X = with_missing(self._checked(X, reset=True), self.missing)
         data = X.kept()  # during the fit only: the embedding of a Dask array is made from X itself
         facts = data.total(statistics)
         link = resolve_link(self.link, self.objective, facts)
         self._check_sizes(X)
         X, data = (in_units(each, facts.unit) for each in (X, data))
-        monitor = monitor_of(self, check_every=check_every(X), checkpoint=open_checkpoint(self, X.data))
+        every, checkpoint = check_every(X), open_checkpoint(self, X.data)
+
+        def monitor(run: int = 0, patience: int = 1) -> Monitor:
+            name = f"run {run + 1}" if run else "run"
+            return monitor_of(
+                self, check_every=every, patience=max(1, patience // every), checkpoint=checkpoint, run=name
+            )
+
         solve = self._published if self.solver == "em" else self._sweeps
-        self.components_, log_sigma = solve(data, link, facts, monitor)
         self._unit, self._link = facts.unit, link
+        self.resolved_: dict[str, Any] = {"link": link}
+        self.components_, log_sigma, self._prior, served = solve(data, link, facts, monitor)
         self.scale_ = self._unit * exp(log_sigma)
-        self.resolved_ = {"link": link}
         self.embedding_ = self._embed(X)
-        set_fit_report(self, monitor)
+        set_fit_report(self, served)
         return self
 
     def inverse_transform(self, X: Any) -> Array:
@@ -141,14 +182,37 @@ class NMD(LatentTransformer):
         A, B = operand(check_factor("An embedding", X, self.components_)), self.components_
         return A.map_rows(expected_rows, B, self.scale_, self._link, columns=B.shape[1])
 
-    def score(self, X: Any, y: None = None) -> float:
-        """Log-likelihood of X per entry that is not missing, in nats, each row at its most likely embedding."""
+    def score(self, X: Any, y: None = None, *, held_out: Any = None) -> float:
+        """Log-likelihood per entry that is not missing, in nats, each row at its embedding.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        y : None
+        held_out : array of shape (n_samples, n_features), optional
+            Mask, dense or sparse, of entries that the embedding is made without and that alone are scored. Use it to
+            choose the number of dimensions: fit with ``missing=mask``, and score with ``held_out=mask``, where mask is
+            ``hide_entries(X)``. Without it, larger models score better for ever.
+        """
         check_is_fitted(self)
-        likelihood, facts = self._known(X).total(_likelihood_and_facts, *self._model())
+        X = self._known(X)
+        if held_out is not None:
+            return self._held_out_score(X, held_out)
+        likelihood, facts = X.total(_likelihood_and_facts, *self._model())
         if not facts.known:
             raise InputError("All entries of X are missing: there is nothing to score.", "Check the file or the mask.")
         seen = facts.positive if self._link == "relu" else 0
         return float((likelihood - seen * log(self._unit)) / facts.known)
+
+    def _held_out_score(self, X: Operand, mask: Any) -> float:
+        rows, columns = check_held_out(mask, X.shape)
+        hidden = with_missing(X, mask)
+        A = hidden.map_rows(_embedding, *self._model(), columns=self.n_components, dtype=self.components_.dtype)
+        x = entries_at(X.data, rows, columns)
+        theta = theta_at(A, self.components_, rows, columns)
+        found = log_likelihoods(x, theta, self.scale_ / self._unit, self._link)[~np.isnan(x)]
+        seen = np.mean(x[~np.isnan(x)] > 0) if self._link == "relu" else 0.0
+        return float(np.mean(found) - seen * log(self._unit))
 
     def _checked(self, X: Any, reset: bool = False) -> Operand:
         return check_nonnegative(self, X, reset=reset, missing=self.missing is not None)
@@ -159,22 +223,61 @@ class NMD(LatentTransformer):
         check_alike(self.components_, X.data)
         return in_units(check_link(X, self._link), self._unit)
 
-    def _sweeps(self, X: Operand, link: str, facts: Statistics, monitor: Monitor) -> tuple[Array, float]:
-        """Components and log sigma by accelerated sweeps."""
+    def _sweeps(
+        self, X: Operand, link: str, facts: Statistics, monitor: Callable[..., Monitor]
+    ) -> tuple[Array, float, Gaussian | None, Monitor]:
+        """Components, log sigma, the prior of the rows and the monitor, by accelerated sweeps."""
         unit = 1.0 if link == "binary" else facts.rms  # the latent scale of binary data is free
         floor = log(LEAST_SCALE[str(X.dtype).rpartition(".")[2]] * unit)
         likelihood = self.objective == "likelihood"
         offset = -facts.positive / facts.size * log(unit) if likelihood else 0.0
         seed = int(check_generator(self.random_state).integers(2**31)) if self.random_state is not None else 0
         expect = Expectation(link, self.objective, self.missing is not None)
-        jobs = self._jobs()
+        options: dict[str, Any] = {"n_jobs": self._jobs(), "floor": floor}
         with one_blas_thread():  # tiles are small, and threads work on several
+            prior, warm_up = self._choose_prior(X, link, seed, options)
             start = svd_start(X, self.n_components, link, facts=facts, seed=seed)
-            model = nmd(X, start, expect=expect, monitor=monitor, n_jobs=jobs, floor=floor, offset=offset)
-            return canonical(model), float(model.log_sigma) if likelihood else floor
+            options |= {"expect": expect, "offset": offset}
+            if prior == "factors":
+                served = monitor()
+                model, priors = nmd_with_priors(X, start, warm_up=warm_up, monitor=served, **options)
+                rows, posterior = priors.rows, priors.posterior
+            else:
+                model, served = best_climb(X, start, monitor, self.n_init, seed=seed, options=options)
+            if prior == "rows":
+                rows, posterior = row_prior(X, model, nmd_curvatures, link)
+            B = canonical(model)
+        self.resolved_["prior"] = prior
+        if prior is None:
+            return B, float(model.log_sigma) if likelihood else floor, None, served
+        self.resolved_["shrinkage"] = round(shrinkage(rows, posterior), 4)
+        turn = np.asarray(to_host(model.B @ B.T), dtype=np.float64)
+        return B, float(model.log_sigma), rows.mapped(turn), served
 
-    def _published(self, X: Operand, link: str, facts: Statistics, monitor: Monitor) -> tuple[Array, float]:
-        """Components and log sigma by the published algorithm."""
+    def _choose_prior(self, X: Operand, link: str, seed: int, options: dict[str, Any]) -> tuple[str | None, int]:
+        """The kind of prior, and how many sweeps come before it."""
+        if self.objective == "latent":
+            if self.prior in ("factors", "rows"):
+                raise InputError(
+                    f"objective='latent' has no noise that prior={self.prior!r} could be weighed against.",
+                    "Use objective='likelihood', or prior=None.",
+                    option=("prior", "objective"),
+                )
+            return None, 0
+        if self.prior in ("rows", None):
+            return self.prior, 0
+        return choose_prior(X, self.n_components, link, self.prior == "auto", seed=seed, options=options)
+
+    def _published(
+        self, X: Operand, link: str, facts: Statistics, monitor: Callable[..., Monitor]
+    ) -> tuple[Array, float, None, Monitor]:
+        """Components and log sigma by the published algorithm, which has no prior."""
+        if self.prior in ("factors", "rows"):
+            raise InputError(
+                f"solver='em' is the published algorithm, which has no prior={self.prior!r}.",
+                "Use solver='sweep', or prior=None.",
+                option=("solver", "prior"),
+            )
         if self.objective == "latent":
             raise InputError(
                 "solver='em' maximises the likelihood.",
@@ -185,13 +288,15 @@ class NMD(LatentTransformer):
             raise InputError(
                 "solver='em' works on the host.", "Give a numpy array, or use solver='sweep'.", option="solver"
             )
+        served = monitor()
         with small_products(facts.size * self.n_components):
-            model = em_nmd(X.data.toarray(), self.n_components, link, monitor=monitor)
-            return canonical(model), float(model.log_sigma)
+            model = em_nmd(X.data.toarray(), self.n_components, link, monitor=served)
+        self.resolved_["prior"] = None
+        return canonical(model), float(model.log_sigma), None, served
 
-    def _model(self) -> tuple[Array, float, str, int]:
-        """Arguments of :func:`rectifact.latent.nmd.embed`; sigma is in the units of the fit."""
-        return self.components_, self.scale_ / self._unit, self._link, self._jobs()
+    def _model(self) -> tuple[Array, float, str, int, Gaussian | None]:
+        """Arguments of :func:`rectifact.latent.nmd.embed`; sigma and the prior are in the units of the fit."""
+        return self.components_, self.scale_ / self._unit, self._link, self._jobs(), self._prior
 
     def _embed(self, X: Operand) -> Array:
         """Embedding of X, which is in the units of the fit."""

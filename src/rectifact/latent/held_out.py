@@ -1,0 +1,146 @@
+"""Held-out entries: hide some, predict them, and choose what predicts them best."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rectifact.core.arrays import Array, is_host, to_host
+from rectifact.core.device_csr import DeviceCSR
+from rectifact.core.errors import InputError
+from rectifact.core.operand import Operand, operand
+from rectifact.core.validation import check_generator
+from rectifact.latent.data import with_missing
+from rectifact.latent.model import LatentModel
+from rectifact.latent.statistics import statistics
+
+SHARE = 0.05
+MOST_HIDDEN = 100_000
+MOST_ENTRIES, LEAST_ROWS = 1 << 22, 1000
+"""Size of the sample that a trial takes: so many entries, but at least so many rows."""
+
+LEAST_ENTRIES = 2000
+"""Fewer entries cannot tell which model is better."""
+
+Fit = Callable[[Operand], LatentModel]
+
+
+def hide_entries(X: Any, share: float = SHARE, *, random_state: Any = None) -> sp.csr_array:
+    """A mask of randomly chosen entries of X, to fit without them and to score the model on them.
+
+    Parameters
+    ----------
+    X : array or sparse array of shape (n_samples, n_features)
+        Only its shape is used: zeros are hidden as often as other entries.
+    share : float, default 0.05
+        Share of the entries that are hidden, between 0 and 1.
+    random_state : int, Generator, RandomState or None, default None
+
+    Returns
+    -------
+    csr_array of bool, of the shape of X
+        For ``NMD(missing=mask)`` and ``score(X, held_out=mask)``.
+
+    Examples
+    --------
+    >>> from rectifact import NMD, hide_entries
+    >>> from rectifact.datasets import make_dots
+    >>> X = make_dots(size=16, grid=16).X
+    >>> mask = hide_entries(X, random_state=0)
+    >>> scores = {k: NMD(k, missing=mask).fit(X).score(X, held_out=mask) for k in (2, 5)}
+    >>> scores[5] > scores[2]
+    True
+    """
+    if not 0 < share < 1:
+        raise InputError(f"share={share!r} must lie between 0 and 1.", option="share=")
+    n, d = X.shape
+    size = max(1, round(share * n * d))
+    places = np.unique(check_generator(random_state).integers(n * d, size=size))
+    return sp.csr_array((np.ones(len(places), dtype=bool), (places // d, places % d)), shape=(n, d))
+
+
+def check_held_out(mask: Any, shape: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Rows and columns of the held-out entries."""
+    mask = mask if sp.issparse(mask) else np.asarray(to_host(mask))
+    if tuple(mask.shape) != shape:
+        raise InputError(
+            f"held_out has the shape {tuple(mask.shape)} and X {shape}.",
+            "Give a mask of the shape of X, for example that of hide_entries(X).",
+            option="held_out=",
+        )
+    rows, columns = mask.nonzero()
+    if not len(rows):
+        raise InputError("held_out hides no entry: there is nothing to score.", "Use hide_entries(X).")
+    return rows, columns
+
+
+def entries_at(X: Array, rows: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
+    """Single entries of a matrix in memory, on the host."""
+    found = to_host(X)[rows, columns]
+    return np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64).ravel()
+
+
+def theta_at(A: Array, B: Array, rows: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
+    """Single entries of Theta, on the host."""
+    A, B = (np.asarray(to_host(part), dtype=np.float64) for part in (A, B))
+    return np.asarray(np.einsum("ir,ir->i", A[rows], B.T[columns]))
+
+
+def best_of(X: Operand, fits: Sequence[Fit], losses: Callable[..., Any], rank: int, seed: int) -> int | None:
+    """Which of several short fits predicts hidden entries best: the one with the least mean loss.
+
+    Parameters
+    ----------
+    X : Operand
+        A sample of its rows is taken into memory where it is large.
+    fits : sequence of callables
+        Each takes an operand with NaN where an entry is hidden.
+    losses : callable
+        Loss of each entry, from its value, its Theta and sigma.
+    rank : int
+    seed : int
+
+    Returns
+    -------
+    int or None
+        None where the data is too small to tell.
+    """
+    n, d = X.shape
+    wanted = max(LEAST_ROWS, MOST_ENTRIES // d)
+    rng = np.random.default_rng((seed, n, d))  # not the sequence of a mask that a user drew with the same seed
+    chosen = np.zeros(n, dtype=bool)
+    chosen[rng.permutation(n)[:wanted]] = True
+    parts = X.total(_picked, along=(X.split(chosen),)) if wanted < n else X.total(_whole)
+    data = parts[0] if len(parts) == 1 else sp.vstack(parts, format="csr")
+    if min(data.shape) < rank or data.shape[0] * d < LEAST_ENTRIES:
+        return None
+    mask = hide_entries(data, min(SHARE, MOST_HIDDEN / (data.shape[0] * d)), random_state=rng)
+    hidden = with_missing(operand(data), mask)
+    facts = hidden.total(statistics)
+    if not 0 < facts.positive < facts.known:
+        return None
+    rows, columns = mask.nonzero()
+    truth = entries_at(data, rows, columns)
+    known = ~np.isnan(truth)
+    if not known.any():
+        return None
+    errors = []
+    for fit in fits:
+        model = fit(hidden)
+        theta = theta_at(model.A, model.B, rows, columns)
+        errors.append(float(np.mean(losses(truth[known], theta[known], float(model.sigma)))))
+    return int(np.argmin(errors))
+
+
+def _whole(X: Array) -> list[Array]:
+    return [X]
+
+
+def _picked(X: Array, chosen: Any) -> list[Array]:
+    if isinstance(X, DeviceCSR):
+        return [X.like(to_host(X)[chosen])]
+    if not is_host(X):
+        return [X[np.flatnonzero(chosen).tolist()]]
+    return [X[np.asarray(chosen)]]

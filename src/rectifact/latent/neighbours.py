@@ -1,0 +1,78 @@
+"""What to do with an embedding: the best unseen columns of each row, and the rows or columns most like a given one."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rectifact.core.errors import InputError
+from rectifact.core.sparse import dense_rows
+
+TILE = 1 << 22
+"""Entries of a dense tile of predictions."""
+
+
+def best_unseen(X: Any, A: Any, predict: Callable[[Any], Any], n: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The ``n`` columns with the highest predictions in each row, among those that are not positive in X.
+
+    Parameters
+    ----------
+    X : array or csr_array of shape (n_rows, n_columns)
+        On the host.
+    A : array of shape (n_rows, rank)
+    predict : callable
+        Predictions for some rows of A.
+    n : int
+
+    Returns
+    -------
+    columns : array of int of shape (n_rows, n)
+        The best first; -1 where a row has fewer.
+    values : array of shape (n_rows, n)
+        NaN where a row has fewer.
+    """
+    n = min(n, X.shape[1])
+    columns, values = np.full((X.shape[0], n), -1), np.full((X.shape[0], n), np.nan)
+    step = max(1, TILE // X.shape[1])
+    for i in range(0, X.shape[0], step):
+        rows = slice(i, min(i + step, X.shape[0]))
+        found = np.where(dense_rows(X, rows) > 0, -np.inf, np.asarray(predict(A[rows]), dtype=np.float64))
+        best = np.argpartition(-found, n - 1, axis=1)[:, :n] if n < X.shape[1] else np.argsort(-found, axis=1)
+        best = np.take_along_axis(best, np.argsort(-np.take_along_axis(found, best, 1), axis=1, kind="stable"), 1)
+        score = np.take_along_axis(found, best, 1)
+        columns[rows], values[rows] = np.where(np.isinf(score), -1, best), np.where(np.isinf(score), np.nan, score)
+    return columns, values
+
+
+def most_similar(vectors: NDArray[Any], items: NDArray[Any], n: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The ``n`` rows of ``vectors`` with the largest cosine to each of the rows ``items``, and the cosines."""
+    norms = np.linalg.norm(vectors, axis=1)
+    units = vectors / np.where(norms > 0, norms, 1.0)[:, None]
+    n = min(n, len(units) - 1)
+    found = units[items] @ units.T
+    found[np.arange(len(items)), items] = -np.inf
+    best = np.argsort(-found, axis=1, kind="stable")[:, :n]
+    return best, np.take_along_axis(found, best, 1)
+
+
+def long_table(first: str, names: Any, second: str, others: NDArray[Any], what: str, values: NDArray[Any]) -> Any:
+    """One line for each pair: a name, the rank of the other one from 1, its name, and a value; NaN is left out."""
+    n = values.shape[1]
+    places = np.tile(np.arange(1, n + 1), len(values))
+    table = {first: np.repeat(names, n), "rank": places, second: others.ravel(), what: values.ravel()}
+    return pd.DataFrame(table)[np.isfinite(values.ravel())].reset_index(drop=True)
+
+
+def places_of(items: Any, names: NDArray[Any] | None, n: int, what: str) -> NDArray[np.int64]:
+    """Numbers of rows or columns that are given by name, or by number where they have no names."""
+    items = [items] if isinstance(items, str) or not np.ndim(items) else list(items)
+    known = {name: place for place, name in enumerate(range(n) if names is None else names)}
+    unknown = [item for item in items if item not in known]
+    if unknown:
+        first = next(iter(known))
+        raise InputError(
+            f"{unknown[0]!r} is not the name of a {what}.", f"Give names such as {first!r}.", option="items="
+        )
+    return np.array([known[item] for item in items], dtype=np.int64)

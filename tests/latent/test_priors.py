@@ -1,0 +1,204 @@
+"""Priors on the factors: the sweep and Newton's method against slow forms, and what priors are for."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.stats import norm
+
+from rectifact import NMD, InputError, hide_entries
+from rectifact.core.monitor import Monitor
+from rectifact.core.operand import operand
+from rectifact.datasets import make_dots
+from rectifact.kernels import nmd_newton, nmd_sweep
+from rectifact.kernels.penalty import Penalty
+from rectifact.latent.data import with_missing
+from rectifact.latent.held_out import best_of
+from rectifact.latent.nmd import Expectation, nmd_with_priors
+from rectifact.latent.priors import Gaussian, learn
+from rectifact.latent.starts import svd_start
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def positive_definite(rng, r):
+    root = rng.standard_normal((r, r + 2))
+    return root @ root.T
+
+
+@pytest.fixture
+def penalty(rng):
+    def make(r, d):
+        P, Q, V = (positive_definite(rng, r) for _ in range(3))
+        return Penalty(rng.standard_normal(r), P, rng.standard_normal(r), Q, V, rng.random(d))
+
+    return make
+
+
+def objective(x, A, B, sigma, link, penalty):
+    """Log-likelihood less the penalties, entry by entry and row by row."""
+    theta = A @ B
+    if link == "binary":
+        terms = np.where(x > 0, norm.logcdf(theta / sigma), norm.logcdf(-theta / sigma))
+    else:
+        terms = np.where(x > 0, norm.logpdf(x, theta, sigma), norm.logcdf(-theta / sigma))
+    total = np.nansum(np.where(np.isnan(x), 0, terms))
+    for a in A:
+        total -= 0.5 * (a - penalty.row_mean) @ penalty.row_precision @ (a - penalty.row_mean)
+    for b, w in zip(B.T, penalty.weights, strict=True):
+        total -= 0.5 * (b - penalty.column_mean) @ penalty.column_precision @ (b - penalty.column_mean)
+        total -= 0.5 * w * b @ penalty.spread @ b / sigma**2
+    return total
+
+
+@pytest.mark.parametrize("link", ["relu", "binary"])
+def test_a_penalised_sweep_climbs_the_objective(rng, link, penalty):
+    x = np.maximum(rng.standard_normal((40, 30)) - 0.5, 0)
+    x = (x > 0) * 1.0 if link == "binary" else x
+    x[rng.random(x.shape) < 0.1] = np.nan
+    A, B, given = rng.standard_normal((40, 3)), rng.standard_normal((3, 30)), penalty(3, 30)
+    sigma = 0.7
+    for _ in range(60):
+        before = A, B
+        A, B, sums = nmd_sweep(operand(sp.csr_array(x)), A, B, sigma, link, "likelihood", True, penalty=given)
+        assert_allclose(sums[0], objective(x, *before, sigma, link, given), rtol=1e-9)
+        assert objective(x, A, B, sigma, link, given) >= sums[0] - 1e-9
+    at = [objective(x, *before, 0.7 * np.exp(s), link, given) for s in (-1e-4, 0.0, 1e-4)]
+    assert_allclose(sums[1], (at[2] - at[0]) / 2e-4, rtol=1e-4, atol=1e-3)
+    assert_allclose(sums[2], (at[2] - 2 * at[1] + at[0]) / 1e-8, rtol=1e-2)
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_newton_finds_the_most_probable_row(rng, binary):
+    B, P, mean = rng.standard_normal((3, 40)), positive_definite(rng, 3), rng.standard_normal(3)
+    z = rng.standard_normal((6, 3)) @ B + rng.standard_normal((6, 40))
+    x = (z > 0) * 1.0 if binary else np.maximum(z, 0)
+    x[0] = 1.0 if binary else x[0]  # separable
+    x[1] = np.nan  # says nothing
+    found, slow = np.zeros((6, 3)), np.zeros((6, 3))
+    likelihood, _ = nmd_newton(sp.csr_array(x), B, 0.8, binary, found, 1, mean, P)
+    likelihood_slow, _ = nmd_newton(x, B, 0.8, binary, slow, 1, mean, P)
+    assert_allclose(found, slow, atol=1e-4)
+    assert_allclose(likelihood, likelihood_slow, atol=1e-4)
+    assert_allclose(found[1], mean, atol=1e-6)
+    flat = Penalty(mean, P, np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3)), np.zeros(40))
+    for i in range(6):
+        link = "binary" if binary else "relu"
+        best = minimize(lambda a, i=i: -objective(x[i : i + 1], a[None], B, 0.8, link, flat), mean).x
+        assert_allclose(found[i], best, atol=1e-3)
+
+
+def test_the_objective_never_falls_between_two_updates(rng):
+    X = operand(sp.csr_array((rng.standard_normal((80, 2)) @ rng.standard_normal((2, 40)) > 1) * 1.0))
+    monitor = Monitor(40, tol=0)
+    nmd_with_priors(X, svd_start(X, 4, "binary"), expect=Expectation("binary"), monitor=monitor)
+    losses = np.array([row["loss"] for row in monitor.history]).reshape(4, 10)
+    assert (np.diff(losses, axis=1) <= 1e-9).all()
+
+
+def test_learnt_priors_of_exact_factors_are_their_moments(rng):
+    """Where nothing is hidden and noise is small, the posterior is narrow and only the moments are left."""
+    A, B = rng.normal((3.0, 0.0), size=(500, 2)), rng.random((2, 40)) + 1
+    model = svd_start(operand(A @ B - (A @ B).min() + 1), 2, "relu")
+    model = type(model)(A, B, np.log(1e-3))
+
+    def curvatures(X, A, B, sigma, link):
+        return np.full(40, 500.0), A.T @ A, A.sum(axis=0)
+
+    priors = learn(operand(A @ B), model, curvatures, "relu")
+    assert_allclose(priors.rows.mean, A.mean(axis=0))
+    assert_allclose(priors.rows.covariance, np.cov(A.T, bias=True), atol=1e-3)
+    assert_allclose(priors.columns.covariance, np.cov(B, bias=True), atol=1e-3)
+
+
+def test_precision_of_a_degenerate_covariance_is_finite():
+    prior = Gaussian(np.zeros(2), np.diag([1.0, 0.0]))
+    assert_allclose(prior.precision(1e-3), np.diag([1.0, 1e3]))
+
+
+def test_separable_rows_stay_with_the_others():
+    rng = np.random.default_rng(0)
+    X = 1.0 * (rng.standard_normal((300, 4)) @ rng.standard_normal((4, 80)) > 2)
+    for rank in (4, 8):
+        norms = np.linalg.norm(NMD(rank).fit(X).embedding_, axis=1)
+        assert norms.max() < 20 * np.median(norms)
+
+
+def planted_bits(seed=0):
+    rng = np.random.default_rng(seed)
+    theta = rng.standard_normal((300, 5)) @ rng.standard_normal((5, 120))
+    return 1.0 * (theta + rng.standard_normal(theta.shape) > 0)
+
+
+def test_a_rank_that_is_too_large_does_no_harm():
+    X = planted_bits()
+    mask = hide_entries(X, 0.1, random_state=1)
+    losses = {k: -NMD(k, missing=mask).fit(X).score(X, held_out=mask) for k in (2, 5, 10)}
+    assert losses[10] < 1.05 * losses[5] < losses[2]
+    plain = NMD(10, missing=mask, prior=None).fit(X)
+    assert -plain.score(X, held_out=mask) > 1.5 * losses[10]
+
+
+def test_exact_data_is_explained_exactly():
+    X = make_dots(size=24, grid=16).X
+    model = NMD(5).fit(X)
+    assert model.resolved_["prior"] == "factors"
+    assert np.abs(model.inverse_transform(model.embedding_) - X.toarray()).max() < 0.1
+
+
+def test_a_trial_hides_other_entries_than_the_user():
+    X = planted_bits()
+    mask = hide_entries(X, 0.1, random_state=0)
+    seen = []
+
+    def losses(x, theta, sigma):
+        seen.append(len(x))
+        return -theta
+
+    def fit(X):
+        return svd_start(X, 2, "binary")
+
+    assert best_of(with_missing(operand(sp.csr_array(X)), mask), [fit], losses, 2, 0) == 0
+    assert seen[0] > 0.8 * 0.05 * X.size
+
+
+def test_the_choice_follows_the_data():
+    rng = np.random.default_rng(0)
+    theta = rng.standard_normal((300, 3)) @ rng.standard_normal((3, 60))
+    exact, noisy = (np.maximum(theta + noise * rng.standard_normal(theta.shape), 0) for noise in (0.0, 3.0))
+    assert NMD(3).fit(exact[:, :20]).resolved_["prior"] in ("rows", "factors")
+    found = NMD(8).fit(noisy).resolved_
+    assert found["prior"] == "factors"
+    assert 0.2 < found["shrinkage"] < 0.9
+    assert NMD(3, prior=None, max_iter=20).fit(planted_bits()).resolved_ == {"link": "binary", "prior": None}
+
+
+def test_held_out_score_is_the_mean_over_hidden_entries():
+    X = planted_bits()
+    mask = hide_entries(X, 0.1, random_state=1)
+    model = NMD(4, missing=mask, max_iter=30).fit(X)
+    hidden = mask.toarray()
+    assert 0.08 < hidden.mean() < 0.1
+    P = model.inverse_transform(model.embedding_)
+    expected = np.log(np.where(X > 0, P, 1 - P)[hidden]).mean()
+    assert_allclose(model.score(X, held_out=mask), expected, rtol=1e-9)
+    counts = np.maximum(np.random.default_rng(0).standard_normal((60, 30)), 0) * 1e12
+    mask = hide_entries(counts, 0.1, random_state=0)
+    small, large = (NMD(2, missing=mask).fit(c).score(c, held_out=mask.toarray()) for c in (counts / 1e12, counts))
+    assert_allclose(large, small - (counts[mask.toarray()] > 0).mean() * np.log(1e12), rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X: hide_entries(X, 1.5), "share=1.5 must lie between 0 and 1"),
+        (lambda X: NMD(2, max_iter=3).fit(X).score(X, held_out=np.ones((2, 2))), r"held_out has the shape \(2, 2\)"),
+        (lambda X: NMD(2, max_iter=3).fit(X).score(X, held_out=0 * X), "held_out hides no entry"),
+        (lambda X: NMD(2, "relu", "latent", prior="rows").fit(X), "objective='latent' has no noise"),
+        (lambda X: NMD(2, solver="em", prior="rows").fit(X), "solver='em' is the published algorithm"),
+    ],
+)
+def test_mistakes_get_a_sentence(call, message):
+    with pytest.raises(InputError, match=message):
+        call(planted_bits()[:60, :30])
