@@ -228,7 +228,8 @@ def _newton_step(log_sigma: Any, first: Any, second: Any, floor: float) -> Any:
     """Newton step of at most 0.5 from the first two derivatives in log sigma."""
     xp = namespace(first)
     bent = second < 0
-    newton = xp.where(bent, -first / xp.where(bent, second, -xp.ones_like(second)), xp.sign(first))  # as far as it may
+    uphill = 1e20 * xp.clip(first, -1.0, 1.0)  # as far as it may; xp.sign would make the device wait
+    newton = xp.where(bent, -first / xp.where(bent, second, -xp.ones_like(second)), uphill)
     return xp.clip(log_sigma + xp.clip(newton, -0.5, 0.5), floor, None)
 
 
