@@ -21,14 +21,14 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from rectifact import NMD
+from rectifact import NMD, hide_entries
 from rectifact.metrics import root_mean_squared_error
 
 digits = load_digits()
 X = digits.data / 16
 print(f"{(X == 0).mean():.0%} of the pixels are zero")
 
-nmd = NMD(16, tol=1e-3).fit(X)
+nmd = NMD(16).fit(X)
 by_nmd = nmd.inverse_transform(nmd.embedding_)
 svd = TruncatedSVD(16, random_state=0).fit(X)
 by_svd = svd.inverse_transform(svd.transform(X)).clip(0, 1)
@@ -57,7 +57,7 @@ for (name, images), line in zip(rows.items(), axes, strict=True):
 ranks = [4, 8, 16, 32]
 errors = {"NMD": [], "SVD": []}
 for rank in ranks:
-    model = NMD(rank, tol=1e-3).fit(X)
+    model = NMD(rank).fit(X)
     errors["NMD"].append(root_mean_squared_error(X, model.inverse_transform(model.embedding_)))
     linear = TruncatedSVD(rank, random_state=0).fit(X)
     errors["SVD"].append(root_mean_squared_error(X, linear.inverse_transform(linear.transform(X)).clip(0, 1)))
@@ -71,16 +71,20 @@ ax.legend()
 # %%
 # New images
 # ----------
-# ``transform`` embeds images that were not fitted: it finds the most likely embedding of each row. ``score`` is the
-# log-likelihood per pixel; use it to compare models on data that none of them has seen.
+# ``transform`` embeds images that were not fitted: it finds the most probable embedding of each row. To choose the number
+# of dimensions, hide some pixels and see which model predicts them best: ``score`` with ``held_out`` is the
+# log-likelihood of a hidden pixel.
 
-half = NMD(16, tol=1e-3).fit(X[::2])
+half = NMD(16).fit(X[::2])
 unseen = half.inverse_transform(half.transform(X[1::2]))
 half_svd = TruncatedSVD(16, random_state=0).fit(X[::2])
 unseen_svd = half_svd.inverse_transform(half_svd.transform(X[1::2])).clip(0, 1)
 print(f"unseen images: NMD {root_mean_squared_error(X[1::2], unseen):.3f}, ", end="")
 print(f"SVD {root_mean_squared_error(X[1::2], unseen_svd):.3f}")
-print(f"log-likelihood of an unseen pixel: {half.score(X[1::2]):.3f}")
+mask = hide_entries(X, random_state=0)
+for rank in (8, 16, 24):
+    score = NMD(rank, missing=mask).fit(X).score(X, held_out=mask)
+    print(f"{rank} dimensions, log-likelihood of a hidden pixel: {score:.3f}")
 
 # %%
 # A better picture is not a better map

@@ -18,6 +18,7 @@ from rectifact.latent.held_out import best_of
 from rectifact.latent.nmd import Expectation, nmd_with_priors
 from rectifact.latent.priors import Gaussian, learn
 from rectifact.latent.starts import svd_start
+from rectifact.metrics import root_mean_squared_error
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -202,3 +203,17 @@ def test_held_out_score_is_the_mean_over_hidden_entries():
 def test_mistakes_get_a_sentence(call, message):
     with pytest.raises(InputError, match=message):
         call(planted_bits()[:60, :30])
+
+
+def test_data_that_is_explained_exactly_is_reproduced_and_gaps_are_predicted(rng):
+    """Clean data keeps its components free of a prior, unless entries are missing: then predictions decide."""
+    X = np.maximum(rng.standard_normal((150, 12)) @ rng.standard_normal((12, 30)), 0)
+    whole = NMD(12, random_state=0).fit(X)
+    assert whole.resolved_["prior"] == "rows"
+    published = NMD(12, prior=None, random_state=0).fit(X)
+    errors = [root_mean_squared_error(X, model.inverse_transform(model.embedding_)) for model in (whole, published)]
+    assert errors[0] < 1.1 * errors[1] + 0.01 * X.std()
+    mask = hide_entries(X, random_state=1)
+    fits = (NMD(12, prior=prior, missing=mask, random_state=0).fit(X) for prior in ("auto", None))
+    scores = [model.score(X, held_out=mask) for model in fits]
+    assert scores[0] > scores[1]

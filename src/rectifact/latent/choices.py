@@ -17,14 +17,20 @@ TRIAL, WARM_UPS = 20, (20, 10, 0)
 PATIENCE = 10
 """Sweeps that must gain next to nothing, or a plateau would be taken for the top."""
 
+NEARLY_EXACT = 0.1
+"""Share of the squares that is left unexplained where components need no prior."""
+
 MOST_RESTARTED, RESTARTS = 4096, 8
 """Entries up to which several climbs cost next to nothing, and their number."""
 
 
 def choose_prior(
-    X: Operand, rank: int, link: str, rows_too: bool, *, seed: int, options: dict[str, Any]
+    X: Operand, rank: int, link: str, rows_too: bool, *, gaps: bool, seed: int, options: dict[str, Any]
 ) -> tuple[str, int]:
     """The kind of prior and the number of sweeps before it that predict hidden entries best.
+
+    Where no entry is missing, and the components explain nearly everything without a prior on them, as in clean images,
+    they have none.
 
     Parameters
     ----------
@@ -34,6 +40,8 @@ def choose_prior(
         Probabilities of binary data are judged by their log-likelihood, other predictions by their squared error.
     rows_too : bool
         Whether a prior on the rows alone is a choice: for data that is not binary, or too small for a trial.
+    gaps : bool
+        Whether entries are missing, so that predictions matter more than how well the data is reproduced.
     seed : int
     options : dict
         Further arguments of :func:`rectifact.latent.nmd.nmd`.
@@ -50,7 +58,10 @@ def choose_prior(
     if rows_too and link == "relu":
         choices = [("rows", 0), ("factors", 0)]
     fits = [partial(fitted, prior=prior, warm_up=warm_up) for prior, warm_up in choices]
-    found = best_of(X, fits, _minus_log_likelihoods if link == "binary" else _squared_errors, rank, seed)
+    if link == "binary":
+        found = best_of(X, fits, _minus_log_likelihoods, rank, seed)
+    else:
+        found = best_of(X, fits, _squared_errors, rank, seed, 0.0 if gaps else NEARLY_EXACT)
     return choices[found] if found is not None else ("rows" if rows_too else "factors", 0)
 
 

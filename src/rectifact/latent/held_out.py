@@ -88,7 +88,9 @@ def theta_at(A: Array, B: Array, rows: NDArray[Any], columns: NDArray[Any]) -> N
     return np.asarray(np.einsum("ir,ir->i", A[rows], B.T[columns]))
 
 
-def best_of(X: Operand, fits: Sequence[Fit], losses: Callable[..., Any], rank: int, seed: int) -> int | None:
+def best_of(
+    X: Operand, fits: Sequence[Fit], losses: Callable[..., Any], rank: int, seed: int, exact: float = 0.0
+) -> int | None:
     """Which of several short fits predicts hidden entries best: the one with the least mean loss.
 
     Parameters
@@ -101,6 +103,8 @@ def best_of(X: Operand, fits: Sequence[Fit], losses: Callable[..., Any], rank: i
         Loss of each entry, from its value, its Theta and sigma.
     rank : int
     seed : int
+    exact : float, default 0
+        The first fit is taken as it is if its noise is at most this share of the squares of positive entries.
 
     Returns
     -------
@@ -126,9 +130,11 @@ def best_of(X: Operand, fits: Sequence[Fit], losses: Callable[..., Any], rank: i
     known = ~np.isnan(truth)
     if not known.any():
         return None
-    errors = []
+    errors: list[float] = []
     for fit in fits:
         model = fit(hidden)
+        if exact and not errors and float(model.sigma) ** 2 <= exact * np.mean(truth[truth > 0] ** 2):
+            return 0
         theta = theta_at(model.A, model.B, rows, columns)
         errors.append(float(np.mean(losses(truth[known], theta[known], float(model.sigma)))))
     return int(np.argmin(errors))

@@ -266,7 +266,8 @@ class NMD(LatentTransformer):
             return None, 0
         if self.prior in ("rows", None):
             return self.prior, 0
-        return choose_prior(X, self.n_components, link, self.prior == "auto", seed=seed, options=options)
+        gaps, auto = self.missing is not None, self.prior == "auto"
+        return choose_prior(X, self.n_components, link, auto, gaps=gaps, seed=seed, options=options)
 
     def _published(
         self, X: Operand, link: str, facts: Statistics, monitor: Callable[..., Monitor]

@@ -9,7 +9,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from rectifact.core.arrays import Array, namespace, to_like
+from rectifact.core.arrays import Array, namespace, to_host, to_like
 from rectifact.core.operand import Operand
 from rectifact.core.sparse import entries, with_stored
 from rectifact.core.svd import mapped_svd
@@ -46,12 +46,15 @@ def svd_start(X: Operand, rank: int, link: str, *, facts: Statistics | None = No
 def shaken(X: Operand, start: LatentModel, run: int, seed: int) -> LatentModel:
     """Another start for run number ``run``: noise of 0.5 and 2 times the spread of the factors, by turns, is added.
 
-    Regular data has starts from which sweeps stay on a saddle; a little noise leads away from it.
+    Regular data has starts from which sweeps stay on a saddle; a little noise leads away from it. An SVD leaves the
+    signs of the factors open; the noise has the same signs, so that it does not matter which they are.
     """
     xp, rng, (rank, d) = namespace(start.B), np.random.default_rng((seed, run)), start.B.shape
     norm = (0.5 if run % 2 else 2.0) * float(xp.linalg.vector_norm(start.B)) / rank**0.5  # A has the same one
-    B = start.B + norm / d**0.5 * to_like(rng.standard_normal((rank, d)), start.B)
-    axes = norm / X.shape[0] ** 0.5 * to_like(np.eye(rank), start.B)
+    host = to_host(start.B)
+    signs = np.sign(host[np.arange(rank), np.abs(host).argmax(axis=1)])
+    B = start.B + norm / d**0.5 * to_like(signs[:, None] * rng.standard_normal((rank, d)), start.B)
+    axes = norm / X.shape[0] ** 0.5 * to_like(np.diag(signs), start.B)
     A = start.A
     for axis in range(rank):
         A = A + X.draw_rows(rng, _normal) @ axes[axis : axis + 1]
