@@ -24,6 +24,9 @@ TILE = 1 << 20
 ROUND, ROUND_TOL = 10, 100
 """Iterations between two updates of the priors, and by how much the loss may change meanwhile, in units of tol."""
 
+WARM_UP = 20
+"""Iterations without priors to begin with: they lead to a better peak where the data is nearly exact."""
+
 Pull = tuple[Array, Array]
 """What a prior adds to the linear systems of rows: matrices, one or one for each row, and a vector."""
 
@@ -76,7 +79,8 @@ def logistic_pca_with_priors(X: Operand, start: LatentModel, *, monitor: Monitor
     """Climb the likelihood times Gaussian priors on rows and columns, which are learnt on the way.
 
     Every ``ROUND`` iterations the priors are learnt again, see :mod:`rectifact.latent.priors`; between, the iterations
-    are those of :func:`logistic_pca`, whose linear systems the priors add to.
+    are those of :func:`logistic_pca`, whose linear systems the priors add to. ``WARM_UP`` iterations without priors,
+    which the monitor does not see, come first.
 
     Parameters
     ----------
@@ -101,9 +105,10 @@ def logistic_pca_with_priors(X: Operand, start: LatentModel, *, monitor: Monitor
     >>> bool(spectrum[1] > 5 * spectrum[2])               # two dimensions, and the other four are kept small
     True
     """
-    A, B = start.A, start.B
     size, turned = X.shape[0] * X.shape[1], operand(transposed(X.data))
-    A, B, priors, last = monitor.resume((A, B, learn(X, LatentModel(A, B, 0.0), logistic_curvatures, "binary"), inf))
+    start = logistic_pca(X, start, monitor=Monitor(WARM_UP, tol=0, check_every=WARM_UP))
+    priors = learn(X, start, logistic_curvatures, "binary")
+    A, B, priors, last = monitor.resume((start.A, start.B, priors, inf))
     penalty = priors.penalty(X.like)
     for t in monitor:
         A = X.map_rows(logistic_rows, B, _row_pull(penalty), along=(A,), columns=B.shape[0])

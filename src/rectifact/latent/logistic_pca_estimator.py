@@ -48,6 +48,7 @@ class LogisticPCA(LatentTransformer):
         columns of the components, whose means and covariances are learnt from the fit: no row runs away, and a rank
         that is too large does no harm. None is the published method, maximum likelihood throughout.
     max_iter : int, default 512
+        Limit of the number of iterations; 20 without priors, which come before those with them, are not counted.
     tol : float, default 1e-5
         Stop when the log-likelihood per entry changes by less than ``tol`` times its first value; while priors are
         learnt, when the objective changes by less than 100 ``tol`` of itself in ten iterations.
