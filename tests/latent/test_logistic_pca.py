@@ -4,6 +4,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import expit
+from sklearn.datasets import load_digits
 
 from rectifact import InputError, LogisticPCA, hide_entries, load_model, save_model
 from rectifact.core.monitor import Monitor
@@ -253,6 +254,16 @@ def test_a_rank_that_is_too_large_does_no_harm():
     assert losses[10] < 1.05 * losses[5] < losses[2]
     plain = LogisticPCA(10, missing=mask, prior=None, max_iter=20).fit(X)
     assert -plain.score(X, held_out=mask) > 1.5 * losses[10]
+
+
+def test_hidden_pixels_of_digits_are_predicted():
+    X = 1.0 * (load_digits().data[:400] > 8)
+    mask = hide_entries(X, 0.1, random_state=0)
+    models = (LogisticPCA(8, missing=mask, prior=prior, max_iter=100) for prior in ("auto", None))
+    with_prior, plain = (model.fit(X).score(X, held_out=mask) for model in models)
+    mean = np.clip(np.ma.array(X, mask=mask.toarray()).mean(axis=0).filled(0), 0.01, 0.99)
+    popular = np.where(X > 0, np.log(mean), np.log1p(-mean))[mask.toarray()].mean()
+    assert with_prior > 0.75 * popular > plain  # both are negative
 
 
 def test_exact_data_keeps_its_dimensions():
