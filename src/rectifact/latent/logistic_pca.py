@@ -155,9 +155,10 @@ def logistic_rows(X: Array, A: Array, B: Array, pull: Pull | None = None) -> Arr
     for i in range(0, n, step):
         tile = slice(i, i + step)
         rows, theta = dense_rows(X, tile), A[tile] @ B
-        known, half = ~xp.isnan(rows), xp.abs(theta) / 2
-        w = xp.where(half > 1e-4, xp.tanh(half) / xp.where(half > 1e-4, 4 * half, 1.0), 0.25 - half**2 / 12)
-        systems = xp.reshape((w * known) @ pairs.T, (-1, rank, rank))
+        known = ~xp.isnan(rows)
+        half = xp.clip(xp.abs(theta) / 2, 1e-6, None)  # where w is its limit, 1/4, to rounding
+        w = xp.tanh(half) / (4 * half) * known
+        systems = xp.reshape(w @ pairs.T, (-1, rank, rank))
         right = xp.where(known, rows - 0.5, 0.0) @ B.T
         if pull is not None:
             systems, right = systems + xp.broadcast_to(pull[0], (n, rank, rank))[tile], right + pull[1]
@@ -242,7 +243,8 @@ def _row_objectives(rows: Array, A: Array, B: Array, mean: Array, precision: Arr
 def log_likelihoods(rows: Array, theta: Array) -> Array:
     """``x theta - log(1 + exp(theta))`` of each entry, 0 where it is missing."""
     xp = namespace(theta)
-    return xp.where(xp.isnan(rows), 0.0, rows * theta - xp.logaddexp(xp.zeros_like(theta), theta))
+    normaliser = xp.clip(theta, 0.0, None) + xp.log1p(xp.exp(-xp.abs(theta)))
+    return xp.where(xp.isnan(rows), 0.0, rows * theta - normaliser)
 
 
 def log_likelihood(X: Array, A: Array, B: Array) -> float:
