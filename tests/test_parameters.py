@@ -146,7 +146,13 @@ CHANGES: dict[type, dict[str, Any]] = {
         **LOOP,
         "tol": Change(0.9, prior=None, max_iter=30),
     },
-    LogisticPCA: {"n_components": 4, **LOOP},
+    LogisticPCA: {
+        "n_components": 4,
+        "missing": np.eye(40, 12, dtype=bool),
+        "prior": None,
+        **LOOP,
+        "tol": Change(0.9, prior=None),
+    },
     SymNMF: {
         "n_clusters": 4,
         "solver": "hals",

@@ -75,6 +75,17 @@ def test_logistic_pca_equals_the_host(to_form, assert_at_home, planted, dtype, a
     assert_allclose(model.history_[-1]["loss"], host.history_[-1]["loss"], atol=atol)
 
 
+@pytest.mark.parametrize("prior", ["auto", None])
+def test_logistic_pca_with_missing_entries(to_form, planted, rng, prior):
+    bits, hidden = (planted > 0.3) * 1.0, rng.random(planted.shape) < 0.1
+    options = {"prior": prior, "max_iter": 10, "tol": 0}
+    host = LogisticPCA(2, missing=np.nan, **options).fit(np.where(hidden, np.nan, bits))
+    model = LogisticPCA(2, missing=hidden, **options).fit(to_form(bits))
+    found, expected = (m.inverse_transform(m.embedding_) for m in (model, host))
+    assert_allclose(to_host(found), expected, atol=1e-5)
+    assert_allclose(model.score(to_form(bits), held_out=hidden), host.score(bits, held_out=hidden), atol=1e-5)
+
+
 def test_logistic_pca_refuses_what_is_not_binary(to_form, planted):
     with pytest.raises(InputError, match="zeros and ones"):
         LogisticPCA(2).fit(to_form(planted))

@@ -17,6 +17,7 @@ from rectifact import (
     EigenRatio,
     GhoshSVD,
     InputError,
+    LogisticPCA,
     MajorityVote,
     MinimaxEntropy,
     SymNMF,
@@ -224,6 +225,9 @@ def test_embedding_beside_svd():
     assert float(found["RMSE"]) < float(found["RMSE of SVD"])
     assert [len(block.items) for block in blocks_of(report, Images)] == [10, 10, 10]
     assert report_of(model).sections[0].title == "Map"
+    assert found["prior"] == "factors"
+    bare = LogisticPCA(2, prior=None, max_iter=5).fit(X)
+    assert facts_of(report_of(SavedModel(bare, X=X)))["prior"] == "none"
 
 
 def test_clusters_and_their_bound():

@@ -102,7 +102,7 @@ def _logistic(large: bool, quick: bool) -> Rows:
     for rank in (5,) if quick else (5, 8, 16):
         for name, model in (
             ("NMD", NMD(rank, prior=None, max_iter=512, tol=1e-5, n_jobs=1)),
-            ("LogisticPCA", LogisticPCA(rank)),
+            ("LogisticPCA", LogisticPCA(rank, prior=None)),
         ):
             model.fit(X)
             per_iteration = model.history_[-1]["seconds"] / model.n_iter_

@@ -182,6 +182,17 @@ def dense_rows(X: Array, rows: slice) -> Array:
     return X[rows].toarray() if sp.issparse(X) else X[rows]
 
 
+def transposed(X: Array) -> Array:
+    """The transpose, of which ranges of rows can be taken: CSR if X is sparse.
+
+    Examples
+    --------
+    >>> dense_rows(transposed(sp.csr_array(np.array([[1.0, 2.0]]))), slice(1, 2)).tolist()
+    [[2.0]]
+    """
+    return sp.csr_array(X.T) if sp.issparse(X) else X.T
+
+
 def native(X: Array) -> Any:
     """X in the form of its library, to be returned to the user."""
     return X.native if isinstance(X, DeviceCSR) else X

@@ -25,14 +25,14 @@ def check_nonnegative(estimator: Any, X: Any, *, reset: bool, missing: bool) -> 
     return _mapped(operand(X), _csr)
 
 
-def check_binary(estimator: Any, X: Any, *, reset: bool) -> Operand:
-    """Zeros and ones in memory: CSR without stored zeros on the host, as they came on a device."""
+def check_binary(estimator: Any, X: Any, *, reset: bool, missing: bool) -> Operand:
+    """Zeros and ones in memory: CSR without stored zeros on the host, as they came on a device; NaN if ``missing``."""
     name = type(estimator).__name__
     if is_chunked(X):
         raise InputError(
             f"{name} works on one machine, and X is a Dask array.", "Use NMD, which takes Dask arrays, or X.compute()."
         )
-    X = check_matrix(estimator, X, reset=reset, nonnegative=True)
+    X = check_matrix(estimator, X, reset=reset, nonnegative=True, allow_nan=missing)
     if is_host(X):
         X = sp.csr_array(X, copy=True)
         X.eliminate_zeros()

@@ -1,21 +1,30 @@
 """Scikit-learn estimator for logistic PCA, for comparison with NMD."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, expit, namespace
+from rectifact.core.arrays import Array, expit, namespace, to_host
 from rectifact.core.errors import InputError
 from rectifact.core.monitor import monitor_of, set_fit_report
 from rectifact.core.operand import Operand, operand
 from rectifact.core.threads import small_products
-from rectifact.core.validation import check_alike, check_factor, fit_context
+from rectifact.core.validation import StrOptions, check_alike, check_factor, fit_context
 from rectifact.io.checkpoint import open_checkpoint
 from rectifact.latent.base import LatentTransformer
-from rectifact.latent.data import check_binary, double_on_host
-from rectifact.latent.logistic_pca import log_likelihood, logistic_newton, logistic_pca
+from rectifact.latent.data import check_binary, double_on_host, with_missing
+from rectifact.latent.held_out import check_held_out, entries_at, theta_at
+from rectifact.latent.logistic_pca import (
+    log_likelihood,
+    log_likelihoods,
+    logistic_newton,
+    logistic_pca,
+    logistic_pca_with_priors,
+)
 from rectifact.latent.nmd import canonical
+from rectifact.latent.priors import shrinkage
 from rectifact.latent.starts import svd_start
 from rectifact.latent.statistics import statistics
 
@@ -31,9 +40,18 @@ class LogisticPCA(LatentTransformer):
     ----------
     n_components : int
         Number of dimensions, at most the number of samples and of features.
+    missing : None, np.nan or array of shape (n_samples, n_features), default None
+        Which entries are missing: none, those that are NaN, or those where a mask, dense or sparse, is true. A mask
+        applies to ``fit`` only.
+    prior : {"auto", "factors"} or None, default "auto"
+        ``"factors"``, which ``"auto"`` means here, has a Gaussian prior on the rows of the embedding and one on the
+        columns of the components, whose means and covariances are learnt from the fit: no row runs away, and a rank
+        that is too large does no harm. None is the published method, maximum likelihood throughout.
     max_iter : int, default 512
+        Limit of the number of iterations; 20 without priors, which come before those with them, are not counted.
     tol : float, default 1e-5
-        Stop when the log-likelihood per entry changes by less than ``tol`` times its first value.
+        Stop when the log-likelihood per entry changes by less than ``tol`` times its first value; while priors are
+        learnt, when the objective changes by less than 100 ``tol`` of itself in ten iterations.
     random_state : int, Generator or None, default None
         Accepted by all estimators; nothing is drawn at random here.
     verbose : bool, default False
@@ -51,15 +69,17 @@ class LogisticPCA(LatentTransformer):
     components_ : array of shape (n_components, n_features)
         Orthonormal rows, the most important first.
     embedding_ : array of shape (n_samples, n_components)
+        Equal to ``transform(X)``: the most probable embedding of each row given the prior.
     sample_names_ : array of shape (n_samples,)
         Index of the frame; only if X had one.
     n_iter_ : int
     converged_ : bool
     stop_reason_ : str
     history_ : list of dict
-        The loss is minus the log-likelihood per entry.
+        The loss is minus the log-likelihood per entry, and with priors what the factors cost under them.
     resolved_ : dict
-        Empty: nothing is chosen here.
+        What was chosen: ``prior``, and with one ``shrinkage``, the share of the embedding that the prior decides, from
+        0 (the data alone) to 1.
 
     References
     ----------
@@ -73,30 +93,55 @@ class LogisticPCA(LatentTransformer):
     >>> model = LogisticPCA(4, tol=1e-3).fit(make_dots(size=12, grid=6, radius=3.0).X)
     >>> model.embedding_.shape
     (36, 4)
+
+    Entries that are missing are predicted from the others:
+
+    >>> import numpy as np
+    >>> blocks = np.kron(np.eye(2), np.ones((6, 5)))
+    >>> hidden = np.zeros(blocks.shape, dtype=bool)
+    >>> hidden[0, 0] = hidden[0, 9] = True                       # a one and a zero
+    >>> model = LogisticPCA(1, missing=hidden).fit(blocks)
+    >>> (model.inverse_transform(model.embedding_)[0, [0, 9]] > 0.5).tolist()
+    [True, False]
     """
 
     n_components: int
+    missing: Any = None
     _: KW_ONLY
+    prior: Literal["auto", "factors"] | None = "auto"
     max_iter: int = 512
     tol: float = 1e-5
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **LatentTransformer._parameter_constraints,
+        "missing": "no_validation",
+        "prior": [StrOptions({"auto", "factors"}), None],
+    }
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn components and embedding of X (n_samples, n_features), zeros and ones, dense or sparse."""
         self._name_samples(X)
-        X = check_binary(self, X, reset=True)
+        X = with_missing(self._checked(X, reset=True), self.missing)
         self._check_sizes(X)
         facts = X.total(statistics)
-        if facts.positive in (0, facts.size):
+        if facts.positive in (0, facts.known):
             raise InputError("All entries of X are alike: nothing can be told apart.", "Use data with zeros and ones.")
         monitor = monitor_of(self, checkpoint=open_checkpoint(self, X.data))
         data = operand(double_on_host(X.data))
+        self.resolved_: dict[str, Any] = {"prior": None if self.prior is None else "factors"}
         with small_products(facts.size * self.n_components**2):
             start = svd_start(data, self.n_components, "binary", facts=facts)
-            model = logistic_pca(data, start, monitor=monitor)
-            self.components_ = namespace(model.B).astype(canonical(model), X.dtype)
+            if self.prior is None:
+                model, priors = logistic_pca(data, start, monitor=monitor), None
+            else:
+                model, priors = logistic_pca_with_priors(data, start, monitor=monitor)
+                self.resolved_["shrinkage"] = round(shrinkage(priors.rows, priors.posterior), 4)
+            B = canonical(model)
+            turn = np.asarray(to_host(model.B @ B.T), dtype=np.float64)
+            self._prior = None if priors is None else priors.rows.mapped(turn)
+            self.components_ = namespace(B).astype(B, X.dtype)
             self.embedding_ = self._embed(X)
-        self.resolved_: dict[str, Any] = {}
         set_fit_report(self, monitor)
         return self
 
@@ -105,18 +150,43 @@ class LogisticPCA(LatentTransformer):
         check_is_fitted(self)
         return expit(check_factor("An embedding", X, self.components_) @ self.components_)
 
-    def score(self, X: Any, y: None = None) -> float:
-        """Log-likelihood of X per entry, in nats, each row at its embedding."""
+    def score(self, X: Any, y: None = None, *, held_out: Any = None) -> float:
+        """Log-likelihood per entry that is not missing, in nats, each row at its embedding.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        y : None
+        held_out : array of shape (n_samples, n_features), optional
+            Mask, dense or sparse, of entries that the embedding is made without and that alone are scored, to choose
+            the number of dimensions: see :meth:`rectifact.NMD.score`.
+        """
         check_is_fitted(self)
         X = self._known(X)
-        return log_likelihood(X, self._embed(X), self.components_) / (X.shape[0] * X.shape[1])
+        if held_out is not None:
+            rows, columns = check_held_out(held_out, X.shape)
+            x = entries_at(X.data, rows, columns)
+            theta = theta_at(self._embed(with_missing(X, held_out)), self.components_, rows, columns)
+            return float(np.mean(log_likelihoods(x, theta)[~np.isnan(x)]))
+        known = X.total(statistics).known
+        if not known:
+            raise InputError("All entries of X are missing: there is nothing to score.", "Check the file or the mask.")
+        return float(X.total(log_likelihood, self.components_, along=(self._embed(X),))) / known
+
+    def _checked(self, X: Any, reset: bool = False) -> Operand:
+        return check_binary(self, X, reset=reset, missing=self.missing is not None)
 
     def _known(self, X: Any) -> Operand:
-        X = check_binary(self, X, reset=False)
+        X = self._checked(X)
         check_alike(self.components_, X.data)
         return X
 
     def _embed(self, X: Operand) -> Array:
         B = double_on_host(self.components_)
-        A = X.map_rows(logistic_newton, B, columns=self.n_components)
+        A = X.map_rows(logistic_newton, B, self._prior, columns=self.n_components)
         return namespace(A).astype(A, self.components_.dtype)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing is not None
+        return tags

@@ -94,7 +94,8 @@ def floor_of(like: Array) -> float:
 
 def shrinkage(rows: Gaussian, posterior: Matrix) -> float:
     """Share of the embedding that the prior decides, 0 to 1: the mean of V / S over all directions."""
-    return float(np.clip(np.trace(rows.precision(1e-9) @ posterior) / len(posterior), 0, 1))
+    inverse = np.linalg.inv(np.linalg.cholesky(_safe(rows.covariance)))
+    return float(np.mean(np.clip(np.linalg.eigvalsh(inverse @ posterior @ inverse.T), 0, 1)))
 
 
 def learn(X: Operand, model: LatentModel, curvatures: Curvatures, link: str, before: Priors | None = None) -> Priors:

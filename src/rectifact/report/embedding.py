@@ -68,6 +68,7 @@ def _quality(saved: SavedModel) -> Section:
         ("RMSE", f"{errors[0]:.4g}", "of the reconstruction from the embedding"),
         ("RMSE of SVD", f"{errors[1]:.4g}", f"truncated at rank {k} and clipped to the range of the data"),
         ("nonzeros", f"{np.mean(X[known] != 0):.1%}", "of the known entries"),
+        ("prior", *_prior(model.resolved_)),
     ]
     blocks: list[Block] = [Facts(facts)]
     words = "The model looks for log-odds of low rank that predict the zeros and ones of the data."
@@ -81,6 +82,14 @@ def _quality(saved: SavedModel) -> Section:
     if len(X) < saved.X.shape[0]:
         words += f" Measured on {len(X):,} of {count(saved.X.shape[0], 'sample')}."
     return Section("Quality", words, blocks)
+
+
+def _prior(resolved: dict[str, Any]) -> tuple[str, str]:
+    """Which prior the model has, and what it does."""
+    if resolved.get("prior") is None:
+        return "none", "maximum likelihood"
+    what = {"factors": "on rows and columns", "rows": "on rows"}[resolved["prior"]]
+    return resolved["prior"], f"Gaussian, {what}; it decides {resolved['shrinkage']:.0%} of the embedding"
 
 
 def _clipped_svd(X: Any, k: int) -> Any:
