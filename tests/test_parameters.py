@@ -140,7 +140,7 @@ CHANGES: dict[type, dict[str, Any]] = {
         "objective": "latent",
         "missing": np.eye(40, 12, dtype=bool),
         "prior": None,
-        "n_init": Change(3, n_init=1, prior=None, tol=0),
+        "n_init": Change(8, n_init=1, prior=None, tol=0),
         "solver": "em",
         "random_state": 1,
         **LOOP,

@@ -71,8 +71,8 @@ ax.legend()
 # %%
 # New images
 # ----------
-# ``transform`` embeds images that were not fitted: it finds the most probable embedding of each row. To choose the number
-# of dimensions, hide some pixels and see which model predicts them best: ``score`` with ``held_out`` is the
+# ``transform`` embeds images that were not fitted: it finds the most probable embedding of each row. To choose the
+# number of dimensions, hide some pixels and see which model predicts them best: ``score`` with ``held_out`` is the
 # log-likelihood of a hidden pixel.
 
 half = NMD(16).fit(X[::2])

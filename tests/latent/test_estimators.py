@@ -78,7 +78,8 @@ def test_embedding_is_the_transform(planted, fitted):
     assert_allclose(fitted.transform(planted[7:8]), fitted.embedding_[7:8], atol=1e-9)
 
 
-def test_embedding_is_the_most_likely(planted, fitted, rng):
+def test_embedding_is_the_most_likely(planted, rng):
+    fitted = NMD(5, prior=None).fit(planted)
     seen = planted[planted > 0]
     offset = len(seen) / planted.size * np.log(np.sqrt((seen**2).mean()))  # losses are in units of the data
     assert fitted.score(planted) >= -fitted.history_[-1]["loss"] - offset - 1e-9  # Newton undoes nothing

@@ -20,7 +20,7 @@ PATIENCE = 10
 NEARLY_EXACT = 0.1
 """Share of the squares that is left unexplained where components need no prior."""
 
-MOST_RESTARTED, RESTARTS = 4096, 8
+MOST_RESTARTED, RESTARTS = 4096, 12
 """Entries up to which several climbs cost next to nothing, and their number."""
 
 
