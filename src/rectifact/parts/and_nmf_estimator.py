@@ -1,6 +1,6 @@
 """Scikit-learn estimator for AND."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -20,12 +20,40 @@ from rectifact.io.checkpoint import open_checkpoint
 from rectifact.kernels import relu_columns
 from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, products, stage
 from rectifact.parts.base import PartsTransformer, Start
-from rectifact.parts.samples import Norm, choose_norm, column_maxima, normalized, sample_norms
+from rectifact.parts.noise import NoiseLaw, noise_law
+from rectifact.parts.refinement import LEAST_SHARE, Refinement, evidence, poisson_weights, refine
+from rectifact.parts.samples import (
+    Norm,
+    background_start,
+    choose_norm,
+    column_maxima,
+    column_means,
+    normalized,
+    sample_norms,
+    smallest_entry,
+    without_background,
+)
+from rectifact.parts.starts import spa_start, subspace
+
+COUNT_LIKE = 0.4
+"""Growth of the variance with the mean, as a power, from which on a Poisson likelihood fits better than a Gaussian."""
+
+EXACT_FIT = 1e-5
+"""Relative error of AND below which nothing is left to refine."""
+
+REFINE_TOL = 1e-5
+"""A refinement stops when its loss falls by less than this share of the first in one sweep."""
+
+DECODERS = {None: "relu", "nonnegative": "nnls", "poisson": "poisson"}
+"""How weights are found by ``decode="auto"`` after each refinement."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Parts before they are scaled; statistics and largest weights of all batches so far, the older ones faded."""
+    """Parts before they are scaled; statistics and largest weights of all batches so far, the older ones faded.
+
+    Samples are divided by their norm to the power ``power``.
+    """
 
     H: Array
     WtX: Array
@@ -34,6 +62,7 @@ class Stream:
     threshold: Threshold
     norm: Norm
     stage: int = 0
+    power: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -41,6 +70,8 @@ class Plan:
     """What a fit or the first batch of a stream decides: norm, samples divided by it, start, thresholds, for users."""
 
     norm: Norm
+    power: float
+    law: NoiseLaw | None
     samples: Operand
     norms: Array | float
     start: Start
@@ -163,7 +194,10 @@ class ANDNMF(PartsTransformer):
     n_inner: int | None = None
     step: float | None = None
     compress: bool | Literal["auto"] = "auto"
-    decode: Literal["relu", "nnls"] = "relu"
+    decode: Literal["auto", "relu", "nnls", "poisson"] = "auto"
+    refine: Literal["auto", "nonnegative", "poisson"] | None = "auto"
+    refine_iter: int = 200
+    background: bool = False
     forgetting: float = 0.5
     max_iter: int = 200
     tol: float = 1e-6
@@ -178,7 +212,10 @@ class ANDNMF(PartsTransformer):
         "n_inner": [Interval(Integral, 1, None, closed="left"), None],
         "step": [Interval(Real, 0, None, closed="neither"), None],
         "compress": ["boolean", StrOptions({"auto"})],
-        "decode": [StrOptions({"relu", "nnls"})],
+        "decode": [StrOptions({"auto", "relu", "nnls", "poisson"})],
+        "refine": [StrOptions({"auto", "nonnegative", "poisson"}), None],
+        "refine_iter": [Interval(Integral, 1, None, closed="left")],
+        "background": ["boolean"],
         "forgetting": [Interval(Real, 0, 1, closed="both")],
     }
 
@@ -191,7 +228,8 @@ class ANDNMF(PartsTransformer):
             what = f"step={self.step} is the size of n_inner steps, and n_inner is None."
             raise InputError(what, "Give both, or neither.", option=("step", "n_inner"))
         checkpoint = open_checkpoint(self, X.data)
-        plan = self._plan(X, first_batch=False)
+        background = background_start(X) if self.background else None
+        plan = self._plan(without_background(X, background), first_batch=False)
         samples, H, space = plan.samples, plan.start.H, plan.start.space
         compressed = self._compressed(samples, H.shape[0] <= space.rank)
         monitor = monitor_of(self, checkpoint=checkpoint)
@@ -212,11 +250,71 @@ class ANDNMF(PartsTransformer):
         order = _order(H, WtW, plan.start)
         H, WtX, WtW, thresholds = H[order], WtX[order], WtW[order][:, order], found.thresholds[order]
         self.resolved_ = plan.resolved | {"compress": compressed}
-        self._stream = Stream(H, WtX, WtW, largest[order], plan.threshold, plan.norm, monitor.n_iter)
+        threshold, n_iter = plan.threshold, monitor.n_iter
+        self._stream = Stream(H, WtX, WtW, largest[order], threshold, plan.norm, n_iter, plan.power)
         self._set_parts(H, thresholds)
-        self.reconstruction_err_ = float(frobenius_residual(X, self._weights(samples, plan.norms), self.components_))
+        if background is not None:
+            self.background_ = background
+        self._refine(X, plan, exact=monitor.history[-1]["loss"] < EXACT_FIT)
+        self.reconstruction_err_ = self._error(X)
         set_fit_report(self, monitor)
         return self
+
+    def _refine(self, X: Operand, plan: Plan, *, exact: bool) -> None:
+        """Fit the parts again by a likelihood, from AND's and from nearly pure samples, and keep the better fit."""
+        kind = self._likelihood(X, plan, exact)
+        self.resolved_ |= {"refine": kind}
+        if kind is None:
+            return
+        data, background, xp = X if kind == "poisson" else plan.samples, None, namespace(self.components_)
+        k = self.n_components
+        if self.background:
+            data, background = X, self.background_ + LEAST_SHARE * column_means(X)
+        starts = {self.resolved_["init"]: self.components_}
+        if self.init == "auto" and plan.start.name != "spa":
+            space = plan.start.space if plan.power == 0 else subspace(without_background(X, background), k)
+            starts["spa"] = self._padded(xp.clip(spa_start(space), 0, None))
+        law = plan.law or noise_law(X, self.n_components)
+        with small_products(X.shape[0] * X.stored_per_row * self.n_components):
+            fits = {}
+            for name, start in starts.items():
+                monitor = Monitor(self.refine_iter, tol=REFINE_TOL)
+                fits[name] = refine(kind, data, start, monitor=monitor, law=law, background=background)
+        name = max(fits, key=lambda name: evidence(fits[name], law, k))
+        best = fits[name]
+        if name != self.resolved_["init"]:
+            self.thresholds_ = xp.zeros_like(self.thresholds_)
+        size = sample_norms(best.H[:k], self._stream.norm or "l2")
+        H = best.H[:k] / size
+        if not isinstance(self.init, str):
+            order = xp.arange(k, device=H.device)
+        else:
+            order = xp.argsort(-operand(best.W).total(_column_squares)[:k] * xp.sum(best.H[:k] ** 2, axis=1))
+        self.components_, self.thresholds_ = H[order], self.thresholds_[order]
+        self.resolved_ |= {"init": name, "refine_loss": best.loss}
+        if background is not None:
+            self.background_ = best.H[k]
+
+    def _likelihood(self, X: Operand, plan: Plan, exact: bool) -> Refinement | None:
+        """The likelihood that suits the data."""
+        if self.refine != "auto":
+            if self.refine == "poisson" and smallest_entry(X) < 0:
+                what = "refine='poisson' is for non-negative data, and X has negative entries."
+                raise InputError(what, "Use refine='nonnegative', or clip them if they are noise.", option="refine")
+            return self.refine
+        signed = choose_norm(X) == "l2"
+        if signed or exact or plan.law is None:
+            return None
+        counted = plan.law.entry_power >= COUNT_LIKE and smallest_entry(X) >= 0
+        return "poisson" if counted else "nonnegative"
+
+    def _error(self, X: Operand) -> float:
+        """Frobenius norm of what weights, parts and background leave over."""
+        W, H, xp = self._weights(X), self.components_, namespace(self.components_)
+        if self.background:
+            W = operand(W).map_rows(_with_ones, columns=H.shape[0] + 1)
+            H = xp.concat([H, self.background_[None, :]])
+        return float(frobenius_residual(X, W, H))
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: None = None) -> Self:
@@ -229,17 +327,19 @@ class ANDNMF(PartsTransformer):
             X = operand(check_matrix(self, X))
             self._check_scale(X)
             plan = self._plan(X, first_batch=True)
-            samples, stream = plan.samples, Stream(plan.start.H, 0.0, 0.0, 0.0, plan.threshold, plan.norm)
+            start, threshold, norm = plan.start.H, plan.threshold, plan.norm
+            samples, stream = plan.samples, Stream(start, 0.0, 0.0, 0.0, threshold, norm, power=plan.power)
             self.resolved_ = plan.resolved
         else:
             stream = self._stream
             X = check_matrix(self, X, reset=False)
-            samples, _ = normalized(self._known(X), stream.norm)
+            samples, _ = normalized(self._known(X), stream.norm, stream.power)
         seen = self.forgetting * stream.largest
         _, levels, WtX, WtW = stage(samples, stream.H, stream.threshold, stream.stage, seen)
         WtX, WtW = self.forgetting * stream.WtX + WtX, self.forgetting * stream.WtW + WtW
         H = descend(stream.H, WtX, WtW, n_inner=self.n_inner, step=self.step)
-        self._stream = Stream(H, WtX, WtW, levels.largest, stream.threshold, stream.norm, stream.stage + 1)
+        self._stream = replace(stream, H=H, WtX=WtX, WtW=WtW, largest=levels.largest, stage=stream.stage + 1)
+        self.resolved_ = self.resolved_ | {"refine": None}
         self._set_parts(H, levels.thresholds)
         self._set_stream_report(self._stream.stage)
         return self
@@ -248,11 +348,16 @@ class ANDNMF(PartsTransformer):
         """Weights (n_samples, n_components) of the parts in each sample."""
         check_is_fitted(self)
         X = check_matrix(self, X, reset=False)
-        return self._weights(*normalized(self._known(X), self._stream.norm))
+        return self._weights(self._known(X))
 
     def _plan(self, X: Operand, *, first_batch: bool) -> Plan:
-        norm = choose_norm(X) if self.normalize == "auto" else self.normalize
-        samples, norms = normalized(X, norm)
+        norm, power, law = self.normalize, 1.0, None
+        if norm == "auto" or self.refine == "auto":
+            law = noise_law(X, self.n_components)
+        if norm == "auto" and law is not None:
+            norm, power = choose_norm(X), law.row_power
+            power = 0.0 if self.background else power
+        samples, norms = normalized(X, norm, power)
         start = self._find_start(X, samples, first_batch=first_batch)
         first = self.threshold
         if first == "auto":
@@ -261,8 +366,11 @@ class ANDNMF(PartsTransformer):
         multiple = 1.5 if self.noise_floor == "auto" else self.noise_floor
         threshold = Threshold(schedule, unit=self.unit, noise=start.space.noise, multiple=multiple)
         resolved = {"normalize": norm, "init": start.name, "rank": start.space.rank, "threshold": first}
-        resolved |= {"noise_floor": multiple, "noise": start.space.noise}
-        return Plan(norm, samples, norms, start, threshold, resolved)
+        resolved |= {"noise_floor": multiple, "noise": start.space.noise, "norm_power": power, "refine": None}
+        if law is not None:
+            resolved |= {"noise_power": law.entry_power, "noise_dimensions": law.dimensions}
+            resolved |= {"noise_share": law.level, "noisy_samples": law.noisy_rows}
+        return Plan(norm, power, law, samples, norms, start, threshold, resolved)
 
     def _compressed(self, samples: Operand, possible: bool) -> bool:
         """Whether to work in the subspace, which must have room for all parts that are given."""
@@ -283,20 +391,32 @@ class ANDNMF(PartsTransformer):
             raise diverged
         return found
 
-    def _weights(self, samples: Operand, norms: Array | float) -> Array:
-        H = self.components_
-        if self.decode == "nnls":
-            W = operand(samples @ H.T).map_rows(_nnls_rows, to_host(H @ H.T), columns=H.shape[0])
-        else:
-            Z = operand(samples @ pseudo_inverse(H))
-            W = Z.map_rows(relu_columns, self.thresholds_, columns=H.shape[0])
-        return W * norms
+    def _weights(self, X: Operand) -> Array:
+        H, background = self.components_, self.background_ if self.background else None
+        method = DECODERS[self.resolved_["refine"]] if self.decode == "auto" else self.decode
+        if method == "poisson":
+            return X.map_rows(poisson_weights, H, background, columns=H.shape[0])
+        X = without_background(X, background)
+        if method == "nnls":
+            return operand(X @ H.T).map_rows(_nnls_rows, to_host(H @ H.T), columns=H.shape[0])
+        samples, norms = normalized(X, self._stream.norm, self._stream.power)
+        Z = operand(samples @ pseudo_inverse(H))
+        return Z.map_rows(relu_columns, self.thresholds_, columns=H.shape[0]) * norms
 
     def _set_parts(self, H: Array, thresholds: Array) -> None:
         """Parts of norm 1, thresholds to match, and zeros for what the data does not have."""
         size = sample_norms(H, self._stream.norm or "l2")
         self.components_ = self._padded(H / size)
         self.thresholds_ = self._padded(thresholds[:, None] * size)[:, 0]
+
+
+def _column_squares(W: Array) -> Array:
+    return namespace(W).sum(W**2, axis=0)
+
+
+def _with_ones(W: Array) -> Array:
+    xp = namespace(W)
+    return xp.concat([W, xp.ones_like(W[:, :1])], axis=1)
 
 
 def _nnls_rows(cross: Array, gram: Any) -> Array:

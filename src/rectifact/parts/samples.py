@@ -2,14 +2,21 @@
 
 from typing import Any, Literal
 
-from rectifact.core.arrays import Array, device, namespace
+import numpy as np
+from numpy.typing import NDArray
+
+from rectifact.core.arrays import Array, device, namespace, to_host, to_like
 from rectifact.core.operand import Operand, operand
-from rectifact.core.sparse import divide_rows, entries, with_entries
+from rectifact.core.sparse import divide_rows, entries, is_sparse, with_entries
 
 Norm = Literal["l1", "l2"] | None
 
 MOST_NEGATIVE = 0.25
 """Share of the absolute sum that negative entries may have in data that counts as non-negative."""
+
+
+MOST_SAMPLED = 1000
+"""Rows from which a background is estimated."""
 
 
 def choose_norm(X: Operand | Array) -> Norm:
@@ -48,13 +55,48 @@ def _largest_entry(rows: Array) -> float:
     return float(namespace(values).max(namespace(values).abs(values))) if values.shape[0] else 0.0
 
 
+def smallest_entry(X: Operand | Array) -> float:
+    """Smallest stored entry, or 0 if that is smaller.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> smallest_entry(np.array([[3.0, -4.0]])), smallest_entry(np.array([[3.0, 1.0]]))
+    (-4.0, 0.0)
+    """
+    return operand(X).total(_smallest_entry, combine=min)
+
+
+def _smallest_entry(rows: Array) -> float:
+    values = entries(rows)
+    return min(float(namespace(values).min(values)), 0.0) if values.shape[0] else 0.0
+
+
+def column_means(X: Operand | Array) -> Array:
+    """Mean of each feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> column_means(np.array([[3.0, 1.0], [1.0, 1.0]]))
+    array([2., 1.])
+    """
+    X = operand(X)
+    return X.total(_feature_sums) / X.shape[0]
+
+
+def _feature_sums(rows: Array) -> Array:
+    xp = namespace(rows)
+    return (rows.T @ xp.ones((rows.shape[0], 1), dtype=rows.dtype, device=device(rows)))[:, 0]
+
+
 def column_maxima(Z: Array) -> Array:
     """Largest entry of each column of a dense array."""
     return namespace(Z).max(Z, axis=0)
 
 
-def normalized(X: Operand, norm: Norm) -> tuple[Operand, Array | float]:
-    """Samples divided by their norms, and the norms as a column; ``norm=None`` leaves the samples as they are.
+def normalized(X: Operand, norm: Norm, power: float = 1.0) -> tuple[Operand, Array | float]:
+    """Samples divided by their norms to a power, and the divisors as a column; without a norm they stay as they are.
 
     Examples
     --------
@@ -63,10 +105,48 @@ def normalized(X: Operand, norm: Norm) -> tuple[Operand, Array | float]:
     >>> samples.native.tolist(), norms.tolist()
     ([[0.75, 0.25], [0.0, 0.0]], [[4.0], [1.0]])
     """
-    if norm is None:
+    if norm is None or power == 0:
         return X, 1.0
     norms = sample_norms(X, norm)
+    norms = norms if power == 1 else norms**power
     return operand(X.map_rows(divide_rows, along=(norms,), columns=X.shape[1])), norms
+
+
+def background_start(X: Operand | Array, share: float = 0.1) -> Array:
+    """What each feature has in nearly all samples: a low quantile of about a thousand rows; 0 for sparse data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> background_start(np.array([[2.0, 1.0], [2.0, 5.0], [7.0, 1.0]]), 0.5)
+    array([2., 1.])
+    """
+    X = operand(X)
+    step = max(1, X.shape[0] // MOST_SAMPLED)
+    rows = X.total(_every, step, combine=_stacked)
+    low = np.quantile(rows, share, axis=0) if len(rows) else np.zeros(X.shape[1])
+    return to_like(np.maximum(low, 0.0), X.like)
+
+
+def _every(rows: Array, step: int) -> NDArray[Any]:
+    if is_sparse(rows):
+        return np.empty((0, rows.shape[1]))
+    return np.asarray(to_host(rows[::step]), dtype=np.float64)
+
+
+def _stacked(one: Any, other: Any) -> Any:
+    return np.concatenate([one, other])
+
+
+def without_background(X: Operand, background: Array | None) -> Operand:
+    """Dense samples minus the background; sparse samples stay as they are."""
+    if background is None or is_sparse(X.data):
+        return X
+    return operand(X.map_rows(_minus, background, columns=X.shape[1]))
+
+
+def _minus(rows: Array, background: Array) -> Array:
+    return rows - background
 
 
 def sample_norms(X: Operand | Array, norm: Literal["l1", "l2"]) -> Array:
