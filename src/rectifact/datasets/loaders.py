@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 from rectifact.core.errors import InputError
 from rectifact.core.validation import check_at_least, check_option
 from rectifact.datasets.crowds import CrowdSet
-from rectifact.datasets.generators import LabelledMatrix
+from rectifact.datasets.generators import LabelledMatrix, Topics
 from rectifact.io.files import reading
 
 CROWDS = (
@@ -52,6 +52,7 @@ def catalogue() -> pd.DataFrame:
     wanted = {name: f"crowd/{name}.labels.csv" for name in CROWDS}
     wanted |= {name: f"judges/{name}.labels.csv" for name in JUDGES}
     wanted |= {name: f"images/{name}.npz" for name in IMAGES}
+    wanted |= {"jasper": "spectra/jasper.npz", "breast21": "counts/breast21.csv"}
     wanted |= {"tdt2": "text/tdt2.npz"} | {name: f"uci/{file}" for name, file in UCI.items()}
     rows = [("anaesthetists", "", "bundled"), ("digits", "", "scikit-learn")]
     for name, relative in sorted(wanted.items()):
@@ -183,6 +184,20 @@ def load_tdt2() -> LabelledMatrix:
     arrays = _read_npz("text/tdt2.npz", ("data", "indices", "indptr", "shape", "y"))
     X = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
     return LabelledMatrix(X, arrays["y"])
+
+
+def load_jasper() -> Topics:
+    """Jasper Ridge, 100 by 100 pixels of 198 bands: published spectra of tree, water, soil and road, and abundances."""
+    arrays = _read_npz("spectra/jasper.npz", ("X", "endmembers", "abundances"))
+    return Topics(arrays["X"].astype(float), arrays["abundances"].astype(float), arrays["endmembers"].astype(float))
+
+
+def load_breast21() -> pd.DataFrame:
+    """Mutation counts of 21 breast cancer genomes: one row per genome, one column for each of 96 kinds of mutation."""
+    frame = _read_csv("counts/breast21.csv", "counts with one row per kind of mutation and one column per genome", set())
+    names = frame.select_dtypes(exclude="number").astype(str).agg(" ".join, axis=1)
+    counts = frame.select_dtypes("number")
+    return pd.DataFrame(counts.to_numpy(float).T, index=counts.columns, columns=names if len(names.iloc[0]) else None)
 
 
 def load_uci(name: str) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from rectifact.core.errors import InputError
 from rectifact.core.linalg import frobenius_residual, nnls_gram, pseudo_inverse
 from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
 from rectifact.core.operand import Operand, operand
-from rectifact.core.rectify import Geometric
+from rectifact.core.rectify import Constant, Geometric
 from rectifact.core.threads import small_products
 from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_context
 from rectifact.io.checkpoint import open_checkpoint
@@ -21,7 +21,16 @@ from rectifact.kernels import relu_columns
 from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, products, stage
 from rectifact.parts.base import PartsTransformer, Start
 from rectifact.parts.noise import NoiseLaw, noise_law
-from rectifact.parts.refinement import LEAST_SHARE, Refinement, evidence, poisson_weights, refine
+from rectifact.parts.refinement import (
+    LEAST_SHARE,
+    Best,
+    Refinement,
+    evidence,
+    nonnegative_fit,
+    poisson_fit,
+    poisson_weights,
+    refine,
+)
 from rectifact.parts.samples import (
     Norm,
     background_start,
@@ -43,6 +52,9 @@ EXACT_FIT = 1e-5
 
 REFINE_TOL = 1e-5
 """A refinement stops when its loss falls by less than this share of the first in one sweep."""
+
+TRIAL = 30
+"""Sweeps from each start before the better one goes on."""
 
 DECODERS = {None: "relu", "nonnegative": "nnls", "poisson": "poisson"}
 """How weights are found by ``decode="auto"`` after each refinement."""
@@ -104,13 +116,16 @@ class ANDNMF(PartsTransformer):
         from a given array, which is taken to be nearer.
     threshold_decay : float, default 1.3
         The threshold is divided by this in each iteration. The error follows the threshold. 1.3 is fast; the published
-        1.1 is safer; 1 keeps it constant, and does not converge.
+        1.1 is safer; 1 keeps it constant, which suffices for weights that are 0 or 1 (Theorem 1 of [1]_), and does not
+        lead to the true parts otherwise.
     noise_floor : float or "auto", default "auto"
         Thresholds stay above this many standard deviations of the noise in the weights; ``"auto"`` is 1.5; 0 switches
         it off; about 3 is better for counts.
     normalize : {"auto", "l1", "l2"} or None, default "auto"
-        Norm that samples are divided by during the fit; ``"auto"`` is l1 for data that is non-negative but for noise,
-        and l2 otherwise. Weights are given for the samples as they were.
+        Norm that samples are divided by during AND; ``"auto"`` is l1 for data that is non-negative but for noise, and l2
+        otherwise, to the power with which the noise of samples grows with their norm: 1 without noise, 0 where all
+        samples have the same noise, so that dark pixels and nearly empty documents count little. Weights are given for
+        the samples as they were.
     unit : {"component", "absolute"}, default "component"
         ``"component"``: thresholds as shares of the largest weight; ``"absolute"``: as published.
     n_inner : int, optional
@@ -120,9 +135,24 @@ class ANDNMF(PartsTransformer):
     compress : bool or "auto", default "auto"
         Whether to work in the leading subspace of the data, of dimension ``n_components``. A stage then costs the same
         for any number of features. ``"auto"`` does if samples have more nonzeros than that and ``n_inner`` is None.
-    decode : {"relu", "nnls"}, default "relu"
-        How ``transform`` finds weights: as during the fit, or by non-negative least squares, which fits noisy samples
-        better and takes longer.
+    decode : {"auto", "relu", "nnls", "poisson"}, default "auto"
+        How ``transform`` finds weights: ``"relu"`` as AND does; ``"nnls"`` by non-negative least squares; ``"poisson"`` by
+        Poisson likelihood, for counts. ``"auto"`` takes what suits ``refine``: relu after AND alone.
+    refine : {"auto", "nonnegative", "poisson"} or None, default "auto"
+        Fit from AND's parts with weights and parts that are not negative.
+
+        - ``"nonnegative"``: least squares, for noise that is the same everywhere;
+        - ``"poisson"``: Poisson likelihood (Kullback-Leibler divergence), for counts, and for noise that grows with the
+          signal;
+        - ``"auto"``: the one that suits the measured noise; none for data with negative entries or without noise. With
+          ``init="auto"`` it also tries nearly pure samples as a start;
+        - None: AND alone, as published.
+    refine_iter : int, default 200
+        Most sweeps of this fit. It stops earlier where it converges, and where parts that lie closer around the samples
+        explain them better.
+    background : bool, default False
+        Whether there is something that every sample has, such as a constant offset. It is estimated apart, as
+        ``background_``, instead of bending the parts.
     forgetting : float, default 0.5
         The statistics of earlier batches are multiplied by this in ``partial_fit``.
     max_iter : int, default 200
@@ -146,6 +176,8 @@ class ANDNMF(PartsTransformer):
     ----------
     components_ : array of shape (n_components, n_features)
         The parts, largest contribution first unless ``init`` gave them an order; zeros where X has a lower rank.
+    background_ : array of shape (n_features,)
+        What every sample has; only with ``background=True``.
     thresholds_ : array of shape (n_components,)
         The least weight that counts, for samples divided by their norm.
     reconstruction_err_ : float
@@ -159,8 +191,11 @@ class ANDNMF(PartsTransformer):
     history_ : list of dict
         One row per iteration; the loss is the relative error of the samples divided by their norms.
     resolved_ : dict
-        What was chosen: ``init``, ``threshold``, ``noise_floor``, ``normalize``, ``compress``, ``rank``, ``noise``
-        (standard deviation in one entry of a sample divided by its norm).
+        What was chosen: ``init``, ``threshold``, ``noise_floor``, ``normalize`` and ``norm_power``, ``compress``, ``rank``,
+        ``refine``; and what was measured: ``noise`` (standard deviation in one entry of a sample divided by its norm),
+        ``noise_power`` (0 if the variance is the same everywhere, 1 if it grows like the mean), ``noise_share`` of the
+        squared norm, ``noise_dimensions``, ``noisy_samples`` (share of samples that are mostly noise), and
+        ``refine_loss``, the squared error or divergence that is left as a share of that without parts.
 
     See Also
     --------
@@ -170,7 +205,8 @@ class ANDNMF(PartsTransformer):
     ----------
     .. [1] Y. Li and Y. Liang, "Provable alternating gradient descent for non-negative matrix factorization with strong
        correlations", ICML 2017, Algorithm 1. The paper's settings are ``ANDNMF(k, init=start, threshold=0.1,
-       threshold_decay=1.1, noise_floor=0, normalize=None, unit="absolute", n_inner=50, compress=False)``.
+       threshold_decay=1.1, noise_floor=0, normalize=None, unit="absolute", n_inner=50, compress=False,
+       refine=None, tol=0)``.
 
     Examples
     --------
@@ -224,6 +260,9 @@ class ANDNMF(PartsTransformer):
         """Find the parts of the samples X (n_samples, n_features): dense, sparse, or a Dask array."""
         X = operand(check_matrix(self, X))
         self._check_scale(X)
+        if self.background and self.normalize in ("l1", "l2"):
+            what = f"background=True and normalize={self.normalize!r} are mutually exclusive: an offset has one size."
+            raise InputError(what, "Use normalize='auto'.", option=("background", "normalize"))
         if self.step is not None and self.n_inner is None:
             what = f"step={self.step} is the size of n_inner steps, and n_inner is None."
             raise InputError(what, "Give both, or neither.", option=("step", "n_inner"))
@@ -255,17 +294,20 @@ class ANDNMF(PartsTransformer):
         self._set_parts(H, thresholds)
         if background is not None:
             self.background_ = background
-        self._refine(X, plan, exact=monitor.history[-1]["loss"] < EXACT_FIT)
-        self.reconstruction_err_ = self._error(X)
+        W = self._refine(X, plan, exact=monitor.history[-1]["loss"] < EXACT_FIT)
+        self.reconstruction_err_ = self._error(X, self._weights(X) if W is None else W)
         set_fit_report(self, monitor)
         return self
 
-    def _refine(self, X: Operand, plan: Plan, *, exact: bool) -> None:
-        """Fit the parts again by a likelihood, from AND's and from nearly pure samples, and keep the better fit."""
+    def _refine(self, X: Operand, plan: Plan, *, exact: bool) -> Array | None:
+        """Fit the parts again by a likelihood, from AND's and from nearly pure samples, and keep the better fit.
+
+        Returns the weights of the parts in X, None where nothing is refined.
+        """
         kind = self._likelihood(X, plan, exact)
         self.resolved_ |= {"refine": kind}
         if kind is None:
-            return
+            return None
         data, background, xp = X if kind == "poisson" else plan.samples, None, namespace(self.components_)
         k = self.n_components
         if self.background:
@@ -275,13 +317,18 @@ class ANDNMF(PartsTransformer):
             space = plan.start.space if plan.power == 0 else subspace(without_background(X, background), k)
             starts["spa"] = self._padded(xp.clip(spa_start(space), 0, None))
         law = plan.law or noise_law(X, self.n_components)
-        with small_products(X.shape[0] * X.stored_per_row * self.n_components):
-            fits = {}
-            for name, start in starts.items():
-                monitor = Monitor(self.refine_iter, tol=REFINE_TOL)
-                fits[name] = refine(kind, data, start, monitor=monitor, law=law, background=background)
-        name = max(fits, key=lambda name: evidence(fits[name], law, k))
-        best = fits[name]
+        with small_products(X.shape[0] * X.stored_per_row * k):
+            trials = min(TRIAL, self.refine_iter) if len(starts) > 1 else self.refine_iter
+            fits = {
+                name: refine(kind, data, start, monitor=Monitor(trials, tol=REFINE_TOL), law=law, background=background)
+                for name, start in starts.items()
+            }
+            name = max(fits, key=lambda name: evidence(fits[name], law, k))
+            best, left = fits[name], self.refine_iter - trials
+            if left:
+                fit = nonnegative_fit if kind == "nonnegative" else poisson_fit
+                monitor, n_fixed = Monitor(left, tol=REFINE_TOL), int(self.background)
+                best = fit(data, best.W, best.H, monitor=monitor, best=Best(law, n_fixed, best), n_fixed=n_fixed)
         if name != self.resolved_["init"]:
             self.thresholds_ = xp.zeros_like(self.thresholds_)
         size = sample_norms(best.H[:k], self._stream.norm or "l2")
@@ -294,6 +341,8 @@ class ANDNMF(PartsTransformer):
         self.resolved_ |= {"init": name, "refine_loss": best.loss}
         if background is not None:
             self.background_ = best.H[k]
+        norms = 1.0 if kind == "poisson" or self.background else plan.norms
+        return best.W[:, :k][:, order] * (size[order, 0] * norms)
 
     def _likelihood(self, X: Operand, plan: Plan, exact: bool) -> Refinement | None:
         """The likelihood that suits the data."""
@@ -303,14 +352,14 @@ class ANDNMF(PartsTransformer):
                 raise InputError(what, "Use refine='nonnegative', or clip them if they are noise.", option="refine")
             return self.refine
         signed = choose_norm(X) == "l2"
-        if signed or exact or plan.law is None:
+        if signed or exact or plan.law is None or plan.law.level == 0:
             return None
         counted = plan.law.entry_power >= COUNT_LIKE and smallest_entry(X) >= 0
         return "poisson" if counted else "nonnegative"
 
-    def _error(self, X: Operand) -> float:
+    def _error(self, X: Operand, W: Array) -> float:
         """Frobenius norm of what weights, parts and background leave over."""
-        W, H, xp = self._weights(X), self.components_, namespace(self.components_)
+        H, xp = self.components_, namespace(self.components_)
         if self.background:
             W = operand(W).map_rows(_with_ones, columns=H.shape[0] + 1)
             H = xp.concat([H, self.background_[None, :]])
@@ -318,11 +367,16 @@ class ANDNMF(PartsTransformer):
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: None = None) -> Self:
-        """One stage with a further batch of samples; the statistics of earlier batches fade by ``forgetting``.
+        """One stage of AND with a further batch of samples; statistics of earlier batches fade by ``forgetting``.
+
+        A stream is not refined, and has no background.
 
         The first batch finds the start, if none is given, and measures the noise: let it have at least ten
         samples per part. After ``fit``, batches go on from the parts and the threshold it has reached.
         """
+        if self.background:
+            what = "background=True is estimated by fit, and a stream has none."
+            raise InputError(what, "Subtract it from your batches, or call fit.", option="background")
         if not hasattr(self, "_stream"):
             X = operand(check_matrix(self, X))
             self._check_scale(X)
@@ -350,6 +404,11 @@ class ANDNMF(PartsTransformer):
         X = check_matrix(self, X, reset=False)
         return self._weights(self._known(X))
 
+    def inverse_transform(self, X: Any) -> Array:
+        """Samples (n_samples, n_features) that the weights X (n_samples, n_components) make, background included."""
+        samples = super().inverse_transform(X)
+        return samples + self.background_ if self.background else samples
+
     def _plan(self, X: Operand, *, first_batch: bool) -> Plan:
         norm, power, law = self.normalize, 1.0, None
         if norm == "auto" or self.refine == "auto":
@@ -362,7 +421,8 @@ class ANDNMF(PartsTransformer):
         first = self.threshold
         if first == "auto":
             first = 0.1 if start.name == "given" else 0.5
-        schedule = Geometric(first, self.threshold_decay, floor=max(self.tol, eps(start.H)) if self.tol else 0.0)
+        floor = max(self.tol, eps(start.H)) if self.tol else 0.0
+        schedule = Geometric(first, self.threshold_decay, floor) if self.threshold_decay > 1 else Constant(first)
         multiple = 1.5 if self.noise_floor == "auto" else self.noise_floor
         threshold = Threshold(schedule, unit=self.unit, noise=start.space.noise, multiple=multiple)
         resolved = {"normalize": norm, "init": start.name, "rank": start.space.rank, "threshold": first}

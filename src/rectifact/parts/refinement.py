@@ -283,10 +283,12 @@ def poisson_weights(
 class Best:
     """Keeps the fit of highest evidence, or the last where there is no noise law to weigh it by."""
 
-    def __init__(self, law: NoiseLaw | None, n_fixed: int) -> None:
+    def __init__(self, law: NoiseLaw | None, n_fixed: int, found: Refined | None = None) -> None:
         self.law, self.n_fixed = law, n_fixed
         self.found: Any = None
         self.evidence, self._since = -inf, 0
+        if found is not None:
+            self.see(found)
 
     def see(self, fit: Refined) -> None:
         """Look at a further fit."""
