@@ -1,17 +1,19 @@
 """Scikit-learn estimator for AND."""
 
+import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, eps, namespace, to_host, to_like
 from rectifact.core.errors import InputError
 from rectifact.core.linalg import frobenius_residual, nnls_gram, pseudo_inverse
-from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
+from rectifact.core.monitor import Monitor, NotConverged, monitor_of, set_fit_report
 from rectifact.core.operand import Operand, operand
 from rectifact.core.rectify import Constant, Geometric
 from rectifact.core.threads import small_products
@@ -37,9 +39,12 @@ from rectifact.parts.samples import (
     choose_norm,
     column_maxima,
     column_means,
+    divide_columns,
+    fill_gaps,
     normalized,
     sample_norms,
     smallest_entry,
+    with_gaps,
     without_background,
 )
 from rectifact.parts.starts import spa_start, subspace
@@ -55,6 +60,9 @@ REFINE_TOL = 1e-5
 
 TRIAL = 30
 """Sweeps from each start before the better one goes on."""
+
+GAP_ITER, GAP_TOL = 500, 1e-7
+"""Limits for weights of samples with gaps."""
 
 DECODERS = {None: "relu", "nonnegative": "nnls", "poisson": "poisson"}
 """How weights are found by ``decode="auto"`` after each refinement."""
@@ -145,7 +153,7 @@ class ANDNMF(PartsTransformer):
         - ``"poisson"``: Poisson likelihood (Kullback-Leibler divergence), for counts, and for noise that grows with the
           signal;
         - ``"auto"``: the one that suits the measured noise; none for data with negative entries or without noise. With
-          ``init="auto"`` it also tries nearly pure samples as a start;
+          ``init="auto"`` it also tries nearly pure samples as a start, and AND on scaled features for counts;
         - None: AND alone, as published.
     refine_iter : int, default 200
         Most sweeps of this fit. It stops earlier where it converges, and where parts that lie closer around the samples
@@ -153,6 +161,9 @@ class ANDNMF(PartsTransformer):
     background : bool, default False
         Whether there is something that every sample has, such as a constant offset. It is estimated apart, as
         ``background_``, instead of bending the parts.
+    missing : None, np.nan or array of shape (n_samples, n_features), default None
+        Which entries of dense samples are missing: none, those that are NaN, or those where a mask is true. In
+        ``transform`` they are NaN; ``inverse_transform`` of the weights fills them.
     forgetting : float, default 0.5
         The statistics of earlier batches are multiplied by this in ``partial_fit``.
     max_iter : int, default 200
@@ -185,9 +196,9 @@ class ANDNMF(PartsTransformer):
     n_iter_ : int
         Number of iterations, or of batches of a stream.
     converged_ : bool
-        Whether the fit converged.
+        Whether AND converged.
     stop_reason_ : str
-        Why it stopped; ``"stream"`` after ``partial_fit``.
+        Why AND stopped; ``"stream"`` after ``partial_fit``.
     history_ : list of dict
         One row per iteration; the loss is the relative error of the samples divided by their norms.
     resolved_ : dict
@@ -234,6 +245,7 @@ class ANDNMF(PartsTransformer):
     refine: Literal["auto", "nonnegative", "poisson"] | None = "auto"
     refine_iter: int = 200
     background: bool = False
+    missing: Any = None
     forgetting: float = 0.5
     max_iter: int = 200
     tol: float = 1e-6
@@ -252,13 +264,16 @@ class ANDNMF(PartsTransformer):
         "refine": [StrOptions({"auto", "nonnegative", "poisson"}), None],
         "refine_iter": [Interval(Integral, 1, None, closed="left")],
         "background": ["boolean"],
+        "missing": "no_validation",
         "forgetting": [Interval(Real, 0, 1, closed="both")],
     }
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
         """Find the parts of the samples X (n_samples, n_features): dense, sparse, or a Dask array."""
-        X = operand(check_matrix(self, X))
+        X = operand(check_matrix(self, X, allow_nan=self._allows_gaps))
+        known = with_gaps(X, self.missing) if self._allows_gaps else X  # NaN where an entry is missing
+        X = fill_gaps(known, self.n_components) if self._allows_gaps else X
         self._check_scale(X)
         if self.background and self.normalize in ("l1", "l2"):
             what = f"background=True and normalize={self.normalize!r} are mutually exclusive: an offset has one size."
@@ -294,12 +309,16 @@ class ANDNMF(PartsTransformer):
         self._set_parts(H, thresholds)
         if background is not None:
             self.background_ = background
-        W = self._refine(X, plan, exact=monitor.history[-1]["loss"] < EXACT_FIT)
-        self.reconstruction_err_ = self._error(X, self._weights(X) if W is None else W)
-        set_fit_report(self, monitor)
+        W = self._refine(X, known, plan, exact=monitor.history[-1]["loss"] < EXACT_FIT)
+        W = self._weights(X) if W is None else W
+        self.reconstruction_err_ = self._error(self._completed(known, W) if self._allows_gaps else X, W)
+        with warnings.catch_warnings():
+            if self.resolved_["refine"]:  # the refinement makes up for what AND has left
+                warnings.simplefilter("ignore", NotConverged)
+            set_fit_report(self, monitor)
         return self
 
-    def _refine(self, X: Operand, plan: Plan, *, exact: bool) -> Array | None:
+    def _refine(self, X: Operand, known: Operand, plan: Plan, *, exact: bool) -> Array | None:
         """Fit the parts again by a likelihood, from AND's and from nearly pure samples, and keep the better fit.
 
         Returns the weights of the parts in X, None where nothing is refined.
@@ -308,19 +327,31 @@ class ANDNMF(PartsTransformer):
         self.resolved_ |= {"refine": kind}
         if kind is None:
             return None
-        data, background, xp = X if kind == "poisson" else plan.samples, None, namespace(self.components_)
+        gaps, background, xp = self._allows_gaps, None, namespace(self.components_)
+        raw = kind == "poisson" or self.background or gaps  # least squares otherwise takes weighted samples
+        data = known if raw else plan.samples
         k = self.n_components
         if self.background:
-            data, background = X, self.background_ + LEAST_SHARE * column_means(X)
+            background = self.background_ + LEAST_SHARE * column_means(X)
         starts = {self.resolved_["init"]: self.components_}
         if self.init == "auto" and plan.start.name != "spa":
             space = plan.start.space if plan.power == 0 else subspace(without_background(X, background), k)
             starts["spa"] = self._padded(xp.clip(spa_start(space), 0, None))
         law = plan.law or noise_law(X, self.n_components)
+        if self.init == "auto" and kind == "poisson" and not self.background:
+            starts["scaled"] = self._from_scaled_features(X, law.entry_power)
         with small_products(X.shape[0] * X.stored_per_row * k):
             trials = min(TRIAL, self.refine_iter) if len(starts) > 1 else self.refine_iter
             fits = {
-                name: refine(kind, data, start, monitor=Monitor(trials, tol=REFINE_TOL), law=law, background=background)
+                name: refine(
+                    kind,
+                    data,
+                    start,
+                    monitor=Monitor(trials, tol=REFINE_TOL),
+                    law=law,
+                    background=background,
+                    missing=gaps,
+                )
                 for name, start in starts.items()
             }
             name = max(fits, key=lambda name: evidence(fits[name], law, k))
@@ -328,7 +359,8 @@ class ANDNMF(PartsTransformer):
             if left:
                 fit = nonnegative_fit if kind == "nonnegative" else poisson_fit
                 monitor, n_fixed = Monitor(left, tol=REFINE_TOL), int(self.background)
-                best = fit(data, best.W, best.H, monitor=monitor, best=Best(law, n_fixed, best), n_fixed=n_fixed)
+                kept = Best(law, n_fixed, best)
+                best = fit(data, best.W, best.H, monitor=monitor, best=kept, n_fixed=n_fixed, missing=gaps)
         if name != self.resolved_["init"]:
             self.thresholds_ = xp.zeros_like(self.thresholds_)
         size = sample_norms(best.H[:k], self._stream.norm or "l2")
@@ -341,8 +373,17 @@ class ANDNMF(PartsTransformer):
         self.resolved_ |= {"init": name, "refine_loss": best.loss}
         if background is not None:
             self.background_ = best.H[k]
-        norms = 1.0 if kind == "poisson" or self.background else plan.norms
+        norms = 1.0 if raw else plan.norms
         return best.W[:, :k][:, order] * (size[order, 0] * norms)
+
+    def _from_scaled_features(self, X: Operand, power: float) -> Array:
+        """Parts that AND finds where features are divided by the standard deviation that their mean lets expect."""
+        xp, means = namespace(self.components_), column_means(X)
+        scale = xp.where(means > 0, means, xp.ones_like(means)) ** (0.5 * min(max(power, 0.0), 1.0))
+        options = {"refine": None, "missing": None, "checkpoint": None, "resume": False, "verbose": False, "callbacks": None}
+        with warnings.catch_warnings(action="ignore"):
+            scaled = operand(X.map_rows(divide_columns, scale, columns=X.shape[1]))
+            return clone(self).set_params(**options).fit(scaled.native).components_ * scale
 
     def _likelihood(self, X: Operand, plan: Plan, exact: bool) -> Refinement | None:
         """The likelihood that suits the data."""
@@ -399,10 +440,37 @@ class ANDNMF(PartsTransformer):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Weights (n_samples, n_components) of the parts in each sample."""
+        """Weights (n_samples, n_components) of the parts in each sample; gaps count for nothing."""
         check_is_fitted(self)
-        X = check_matrix(self, X, reset=False)
-        return self._weights(self._known(X))
+        X = self._known(check_matrix(self, X, reset=False, allow_nan=self._allows_gaps))
+        return self._weights_with_gaps(with_gaps(X, np.nan)) if self._allows_gaps else self._weights(X)
+
+    @property
+    def _allows_gaps(self) -> bool:
+        return self.missing is not None
+
+    def _completed(self, X: Operand, W: Array) -> Operand:
+        """Samples with what the parts say in their gaps."""
+        xp = namespace(X.data)
+        return operand(xp.where(xp.isnan(X.data), self.inverse_transform(W), X.data))
+
+    def _weights_with_gaps(self, X: Operand) -> Array:
+        """Gaps are filled with what the weights say, until the weights no longer change."""
+        H, xp = self.components_, namespace(self.components_)
+        if self._decoder() == "poisson":
+            background = self.background_ if self.background else None
+            return poisson_weights(X.data, H, background, True, 300)
+        known = xp.where(xp.isnan(X.data), xp.zeros_like(X.data), X.data)
+        seen = xp.sum(xp.astype(~xp.isnan(X.data), X.dtype), axis=1)[:, None]
+        W = self._weights(operand(known)) * (X.shape[1] / xp.clip(seen, 1, None))
+        for _ in range(GAP_ITER):
+            before, W = W, self._weights(self._completed(X, W))
+            if float(xp.max(xp.abs(W - before))) <= GAP_TOL * float(xp.max(W)):
+                break
+        return W
+
+    def _decoder(self) -> str:
+        return DECODERS[self.resolved_["refine"]] if self.decode == "auto" else self.decode
 
     def inverse_transform(self, X: Any) -> Array:
         """Samples (n_samples, n_features) that the weights X (n_samples, n_components) make, background included."""
@@ -453,7 +521,7 @@ class ANDNMF(PartsTransformer):
 
     def _weights(self, X: Operand) -> Array:
         H, background = self.components_, self.background_ if self.background else None
-        method = DECODERS[self.resolved_["refine"]] if self.decode == "auto" else self.decode
+        method = self._decoder()
         if method == "poisson":
             return X.map_rows(poisson_weights, H, background, columns=H.shape[0])
         X = without_background(X, background)
@@ -462,6 +530,11 @@ class ANDNMF(PartsTransformer):
         samples, norms = normalized(X, self._stream.norm, self._stream.power)
         Z = operand(samples @ pseudo_inverse(H))
         return Z.map_rows(relu_columns, self.thresholds_, columns=H.shape[0]) * norms
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._allows_gaps
+        return tags
 
     def _set_parts(self, H: Array, thresholds: Array) -> None:
         """Parts of norm 1, thresholds to match, and zeros for what the data does not have."""

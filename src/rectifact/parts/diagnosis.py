@@ -152,7 +152,7 @@ def _absences(W: NDArray[Any]) -> list[Finding]:
     always = np.flatnonzero((absent < RARELY_ABSENT) & (W.max(axis=0) > 0))
     if not len(always):
         return []
-    detail = f"{_parts(always)} in nearly all samples; the fewest absences are {absent.min():.1%} of the samples."
+    detail = f"{_parts(always)} present in nearly all samples: at most {absent[always].max():.1%} are without it."
     remedy = "Check them, or try background=True if one is a constant offset."
     return [Finding("warning", "parts that are never absent", detail, remedy, "Check them, or try --background.")]
 
@@ -162,7 +162,7 @@ def _sizes(W: NDArray[Any], H: NDArray[Any]) -> list[Finding]:
     tiny = np.flatnonzero(sizes < NEXT_TO_NOTHING * max(sizes.sum(), 1e-300))
     if not len(tiny):
         return []
-    detail = f"{_parts(tiny)} for less than {NEXT_TO_NOTHING:.1%} of the total weight."
+    detail = f"{_parts(tiny)} less than {NEXT_TO_NOTHING:.1%} of the total weight."
     return [Finding("warning", "parts that carry almost nothing", detail, "Lower n_components.", "Lower --parts.")]
 
 
@@ -187,8 +187,8 @@ def _noise(noisy: float) -> list[Finding]:
 def _halves(halves: tuple[NDArray[Any], NDArray[Any]] | None) -> list[Finding]:
     if halves is None:
         return []
-    one, other = (H / np.maximum(np.linalg.norm(H, axis=1, keepdims=True), 1e-300) for H in halves)
-    cosines = one @ other.T
+    both = _unit(np.vstack([_unit(H) for H in halves]) - np.vstack([_unit(H) for H in halves]).mean(axis=0))
+    cosines = both[: len(halves[0])] @ both[len(halves[0]) :].T  # of what tells parts apart: spectra are all alike
     rows, columns = linear_sum_assignment(-cosines)
     found = cosines[rows, columns]
     if found.min() >= UNSTABLE:
@@ -196,10 +196,14 @@ def _halves(halves: tuple[NDArray[Any], NDArray[Any]] | None) -> list[Finding]:
     n_unstable = int((found < UNSTABLE).sum())
     detail = (
         f"Two halves of the samples share {len(found) - n_unstable} of {len(found)} parts; the least similar pair has a "
-        f"cosine of {found.min():.2f}."
+        f"cosine of {found.min():.2f}, without what all parts have in common."
     )
     remedy = "Lower n_components, or add samples: parts beyond the true number depend on chance."
     return [Finding("warning", "parts that two halves do not share", detail, remedy, "Lower --parts, or add samples.")]
+
+
+def _unit(rows: NDArray[Any]) -> NDArray[Any]:
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
 
 
 def _conditions(W: NDArray[Any]) -> list[Finding]:
@@ -214,7 +218,4 @@ def _conditions(W: NDArray[Any]) -> list[Finding]:
 
 def _parts(numbers: NDArray[Any]) -> str:
     listed = ", ".join(str(i + 1) for i in numbers[:5]) + (", ..." if len(numbers) > 5 else "")
-    verb = "accounts" if len(numbers) == 1 else "account"
-    return f"{'Part' if len(numbers) == 1 else 'Parts'} {listed} {verb}" if False else (
-        f"Part {listed} is" if len(numbers) == 1 else f"Parts {listed} are"
-    )
+    return f"Part {listed} is" if len(numbers) == 1 else f"Parts {listed} are"

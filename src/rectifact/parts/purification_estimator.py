@@ -153,6 +153,8 @@ class PurificationNMF(PartsTransformer):
         "n_jobs": [Integral, None],
     }
 
+    _needs_independence: ClassVar[bool] = True
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
         """Find the parts of a fixed sample X (n_samples, n_features); warns where it is too small for that."""

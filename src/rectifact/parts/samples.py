@@ -1,13 +1,16 @@
 """Samples before they are taken apart: their norms, and the matrix divided by them; sparse stays sparse."""
 
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rectifact.core.arrays import Array, device, namespace, to_host, to_like
-from rectifact.core.operand import Operand, operand
+from rectifact.core.errors import InputError
+from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import divide_rows, entries, is_sparse, with_entries
+from rectifact.parts.starts import subspace
 
 Norm = Literal["l1", "l2"] | None
 
@@ -90,6 +93,20 @@ def _feature_sums(rows: Array) -> Array:
     return (rows.T @ xp.ones((rows.shape[0], 1), dtype=rows.dtype, device=device(rows)))[:, 0]
 
 
+def divide_columns(rows: Array, divisors: Array) -> Array:
+    """Features divided by a number each; a sparse matrix stays sparse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> divide_columns(np.array([[3.0, 1.0]]), np.array([3.0, 1.0]))
+    array([[1., 1.]])
+    """
+    if not is_sparse(rows):
+        return rows / divisors
+    return with_entries(rows, rows.data / namespace(divisors).take(divisors, rows.indices))
+
+
 def column_maxima(Z: Array) -> Array:
     """Largest entry of each column of a dense array."""
     return namespace(Z).max(Z, axis=0)
@@ -168,3 +185,51 @@ def _norms(rows: Array, norm: Literal["l1", "l2"]) -> Array:
     sums = powers @ xp.ones((rows.shape[1], 1), dtype=rows.dtype, device=device(rows))  # a product in every library
     norms = xp.sqrt(sums) if norm == "l2" else sums
     return xp.where(norms > 0, norms, xp.ones_like(norms))
+
+
+def with_gaps(X: Operand, missing: Any) -> Operand:
+    """Dense samples in memory, with NaN where ``missing``, a mask, is true; for NaN itself they are as they came.
+
+    Raises
+    ------
+    InputError
+        If the data cannot have gaps, or the mask has another shape.
+    """
+    if is_chunked(X.data) or is_sparse(X.data):
+        form, remedy = ("a Dask array", "X.compute()") if is_chunked(X.data) else ("sparse", "X.toarray()")
+        what = f"missing is for dense samples in memory, and X is {form}."
+        raise InputError(what, f"Use {remedy}, or fill the gaps first.", option="missing")
+    if isinstance(missing, Real):
+        return X
+    mask = np.asarray(to_host(missing)) != 0
+    if mask.shape != X.shape:
+        what = f"missing has the shape {mask.shape} and X {X.shape}."
+        raise InputError(what, "Give a mask of the shape of X, np.nan, or None.", option="missing")
+    xp = namespace(X.data)
+    return operand(xp.where(to_like(1.0 * mask, X.data) > 0, float("nan"), X.data))
+
+
+def fill_gaps(X: Operand, rank: int, *, n_iter: int = 100, tol: float = 1e-6) -> Operand:
+    """Dense samples whose gaps (NaN) are filled by their own projection to ``rank`` directions, found by iteration.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.outer([1.0, 2.0, 3.0], [1.0, 2.0, 1.0])
+    >>> X[1, 1] = np.nan
+    >>> float(fill_gaps(operand(X), 1).data[1, 1].round(3))
+    4.0
+    """
+    xp, gaps = namespace(X.data), namespace(X.data).isnan(X.data)
+    known = xp.where(gaps, xp.zeros_like(X.data), X.data)
+    counts = xp.clip(xp.sum(xp.astype(~gaps, X.dtype), axis=0), 1, None)
+    filled = xp.where(gaps, xp.sum(known, axis=0) / counts, known)
+    for _ in range(n_iter):
+        space = subspace(filled, rank)
+        new = xp.where(gaps, space.coordinates @ space.Vt, known)
+        change = float(xp.linalg.matrix_norm(new - filled)) / max(float(xp.linalg.matrix_norm(new)), 1e-300)
+        filled = new
+        if change < tol:
+            break
+    signed = bool(xp.any(known < 0))
+    return operand(filled if signed else xp.clip(filled, 0, None))
