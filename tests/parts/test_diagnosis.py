@@ -29,14 +29,19 @@ def test_good_data_gets_a_note():
     [
         (weights(), np.eye(3), {"sum_error": 0.01}, ("note", "weights sum to one")),
         (weights(), np.eye(3), {"sum_error": 0.01, "independent": True}, ("problem", "weights sum to one")),
-        (weights()[:, [0, 0, 1]] + 0.001 * weights(seed=1), np.eye(3), {}, ("warning", "parts that always occur together")),
+        (
+            weights()[:, [0, 0, 1]] + 0.001 * weights(seed=1),
+            np.eye(3),
+            {},
+            ("warning", "parts that always occur together"),
+        ),
         (
             weights()[:, [0, 0, 1]] + weights(seed=1),
             np.eye(3),
             {"independent": True},
             ("warning", "weights are not independent"),
         ),
-        (weights() + [0, 0, 1], np.eye(3), {}, ("warning", "parts that are never absent")),
+        ([*weights(), 0, 0, 1], np.eye(3), {}, ("warning", "parts that are never absent")),
         (weights() * [1, 1, 1e-6], np.eye(3), {}, ("warning", "parts that carry almost nothing")),
         (weights(), np.eye(3) - 0.2, {}, ("warning", "negative parts")),
         (weights(), np.eye(3), {"noisy_samples": 0.9}, ("note", "many samples are mostly noise")),
@@ -70,15 +75,20 @@ def test_purification_says_that_weights_sum_to_one():
     with pytest.warns(FitWarning, match="add up to a constant"):
         model = PurificationNMF(4, random_state=0).fit(X)
     table = model.diagnose(X)
-    assert table["severity"][0] == "problem" and table["finding"][0] == "weights sum to one"
+    assert table["severity"][0] == "problem"
+    assert table["finding"][0] == "weights sum to one"
     assert list(table.columns) == ["severity", "finding", "detail", "remedy"]
 
 
 def test_too_many_parts_are_not_shared_by_halves():
     data = make_topics("ctm", n_samples=600, n_features=50, n_topics=4)
-    assert "parts that two halves do not share" not in set(ANDNMF(4, random_state=0).fit(data.X).diagnose(data.X)["finding"])
+    assert "parts that two halves do not share" not in set(
+        ANDNMF(4, random_state=0).fit(data.X).diagnose(data.X)["finding"]
+    )
     noisy = make_spectra(600, 50, 4, snr=20)
-    assert "parts that two halves do not share" in set(ANDNMF(8, random_state=0).fit(noisy.X).diagnose(noisy.X)["finding"])
+    assert "parts that two halves do not share" in set(
+        ANDNMF(8, random_state=0).fit(noisy.X).diagnose(noisy.X)["finding"]
+    )
 
 
 def test_constant_sums_survive_scales_and_noise():
@@ -110,4 +120,5 @@ def test_a_constant_threshold_settles():
     rng = np.random.default_rng(0)
     X = (rng.random((800, 4)) < 0.3) @ rng.random((4, 30))
     model = ANDNMF(4, threshold=0.3, threshold_decay=1, normalize=None, refine=None, random_state=0).fit(X)
-    assert model.converged_ and model.reconstruction_err_ < 1e-6 * np.linalg.norm(X)
+    assert model.converged_
+    assert model.reconstruction_err_ < 1e-6 * np.linalg.norm(X)

@@ -47,7 +47,7 @@ def test_a_sweep_is_a_multiplicative_update(counts, form, n_fixed):
     assert_allclose(sums, new.T @ (X / M), rtol=1e-12)
     constant, _ = divergence_terms(form(X))
     assert_allclose(loss + constant, divergence(X, M), rtol=1e-10)
-    assert (W == before).all()
+    assert (before == W).all()
 
 
 def test_the_plain_form_of_a_sparse_sweep_is_the_compiled_one(counts):
@@ -77,7 +77,8 @@ def test_a_fit_ends_no_worse_than_scikit_learn(counts, fit, loss):
     )
     value = divergence if loss == "kullback-leibler" else lambda X, M: ((X - M) ** 2).sum()
     assert value(X, found.W @ found.H) <= value(X, theirs[0] @ theirs[1]) * (1 + 1e-3)
-    assert found.W.min() >= 0 and found.H.min() >= 0
+    assert found.W.min() >= 0
+    assert found.H.min() >= 0
 
 
 def test_acceleration_saves_half_the_sweeps(counts):
@@ -94,7 +95,8 @@ def test_weights_of_new_counts_are_the_most_likely(counts):
     X, _, H = counts
     W = poisson_weights(X, H, n_iter=3000)
     slope = H.sum(axis=1) - (X / np.maximum(W @ H, 1e-300)) @ H.T
-    assert np.abs(slope[W > 1e-3]).max() < 1e-3 and slope[W == 0].min(initial=0) > -1e-3
+    assert np.abs(slope[W > 1e-3]).max() < 1e-3
+    assert slope[W == 0].min(initial=0) > -1e-3
 
 
 @pytest.mark.parametrize(("power", "noise"), [(0, "gaussian"), (1, "poisson"), (2, "gamma")])
@@ -107,12 +109,17 @@ def test_the_noise_law_is_the_one_of_the_noise(power, noise):
         "gamma": lambda: M * rng.gamma(100, 0.01, M.shape),
     }[noise]()
     law = noise_law(X, 4)
-    assert abs(law.entry_power - power) < 0.25 and abs(law.row_power - power / 2) < 0.15
+    assert abs(law.entry_power - power) < 0.25
+    assert abs(law.row_power - power / 2) < 0.15
     assert noise_law(M, 4).level == 0
 
 
 def test_auto_decides_from_the_noise():
-    counts, pixels, exact = make_signatures(200), make_spectra(500, 60), make_topics(n_samples=400, n_features=30, n_topics=4)
+    counts, pixels, exact = (
+        make_signatures(200),
+        make_spectra(500, 60),
+        make_topics(n_samples=400, n_features=30, n_topics=4),
+    )
     assert ANDNMF(8, random_state=0).fit(counts.X).resolved_["refine"] == "poisson"
     assert ANDNMF(4, random_state=0).fit(pixels.X).resolved_["refine"] == "nonnegative"
     assert ANDNMF(4, random_state=0).fit(exact.X).resolved_["refine"] is None
@@ -125,7 +132,8 @@ def test_signatures_are_found_where_and_alone_fails(seed):
     data = make_signatures(300, dispersion=0.1, random_state=seed)
     model = ANDNMF(8, random_state=0).fit(data.X)
     assert cosines(model.components_, data.components).min() > 0.97
-    assert model.components_.min() >= 0 and model.transform(data.X).min() >= 0
+    assert model.components_.min() >= 0
+    assert model.transform(data.X).min() >= 0
     same = ANDNMF(8, random_state=0).fit(sp.csr_array(data.X))
     assert_allclose(same.components_, model.components_, atol=1e-4)
     assert_allclose(same.transform(sp.csr_array(data.X)), model.transform(data.X), rtol=1e-2, atol=1)
@@ -182,7 +190,8 @@ def test_dark_rows_do_not_dominate():
     bright = (rng.random((300, 3)) < 0.5) * rng.random((300, 3)) @ H
     X = np.vstack([bright, np.zeros((2700, 40))]) + 0.01 * rng.standard_normal((3000, 40))
     model = ANDNMF(3, random_state=0).fit(X)
-    assert model.resolved_["norm_power"] < 0.2 and model.resolved_["noisy_samples"] > 0.8
+    assert model.resolved_["norm_power"] < 0.2
+    assert model.resolved_["noisy_samples"] > 0.8
     assert cosines(model.components_, H).min() > 0.998
 
 

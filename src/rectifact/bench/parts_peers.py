@@ -44,8 +44,8 @@ def spa(X: Any, n_parts: int) -> Floats:
 def vca(X: Any, n_parts: int, seed: int = 0) -> Floats:
     """Vertex component analysis [1], for a high signal to noise ratio: extreme samples along random directions.
 
-    Samples are projected to the leading subspace and divided by their product with the mean, which puts them on a plane;
-    then each vertex is the sample farthest in a random direction orthogonal to those that are known.
+    Samples are projected to the leading subspace and divided by their product with the mean, which puts them on a
+    plane; then each vertex is the sample farthest in a random direction orthogonal to those that are known.
     """
     rng = np.random.default_rng(seed)
     Y = subspace(X, n_parts).coordinates
@@ -76,7 +76,7 @@ def _default(X: Any, n_parts: int, **options: Any) -> Floats:
     return ANDNMF(n_parts, random_state=0, **options).fit(X).components_
 
 
-KL = {"solver": "mu", "beta_loss": "kullback-leibler", "max_iter": 200}
+KL: dict[str, Any] = {"solver": "mu", "beta_loss": "kullback-leibler", "max_iter": 200}
 OURS: dict[str, Find] = {"ANDNMF": _default, "ANDNMF, refine=None": partial(_default, refine=None)}
 PEERS: dict[str, Find] = {
     "NMF, cd": partial(_nmf, max_iter=200),
@@ -174,4 +174,6 @@ def _ranks(rows: Rows) -> Rows:
         own = {row["method"]: row for row in rows if row["data"] == data}
         losses = [own[name]["angle"] if "angle" in own[name] else -own[name]["npmi_mean"] for name in methods]
         ranks.append(rankdata(np.round(losses, 3)))
-    return [{"method": name, "mean_rank": float(mean)} for name, mean in zip(methods, np.mean(ranks, axis=0), strict=True)]
+    return [
+        {"method": name, "mean_rank": float(mean)} for name, mean in zip(methods, np.mean(ranks, axis=0), strict=True)
+    ]

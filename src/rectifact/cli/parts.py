@@ -70,7 +70,8 @@ def parts(
     ] = None,
     method: Annotated[Literal["and", "purification"], typer.Option(help="Algorithm.")] = "and",
     init: Annotated[
-        str, typer.Option(help="Where to start: auto, ica, spa, anchor, nndsvd, or a matrix file with one part per row.")
+        str,
+        typer.Option(help="Where to start: auto, ica, spa, anchor, nndsvd, or a matrix file with one part per row."),
     ] = "auto",
     refine: Annotated[
         Literal["auto", "nonnegative", "poisson", "none"] | None,
@@ -83,7 +84,8 @@ def parts(
         float | None, typer.Option(min=0, help="Keep thresholds above this many standard deviations of the noise.")
     ] = None,
     background: Annotated[
-        bool, typer.Option("--background", help="Estimate what every sample has, such as an offset, apart from the parts.")
+        bool,
+        typer.Option("--background", help="Estimate what every sample has, such as an offset, apart from the parts."),
     ] = False,
     decode: Annotated[
         str | None,
@@ -166,7 +168,9 @@ def _model_options(method: str, init: str, decode: str | None, chosen: dict[str,
     if init not in ("auto", *STARTS):
         path = Path(init)
         if not path.suffix:
-            raise InputError(f"--init {init!r} is unknown; choose one of auto, {', '.join(STARTS)}, or name a matrix file.")
+            raise InputError(
+                f"--init {init!r} is unknown; choose one of auto, {', '.join(STARTS)}, or name a matrix file."
+            )
     start = init if init in ("auto", *STARTS) else np.asarray(_dense(read_matrix(Path(init)).X), dtype=float)
     given = {name: value for name, value in chosen.items() if value is not None}
     if given and method == "purification":
@@ -174,7 +178,9 @@ def _model_options(method: str, init: str, decode: str | None, chosen: dict[str,
         raise InputError(f"--{name} is for --method and.", "Leave it out.")
     decoders = ("auto", "relu", "nnls", "poisson") if method == "and" else ("shifted", "linear")
     if decode is not None and decode not in decoders:
-        raise InputError(f"--decode {decode} is unknown for --method {method}.", f"Choose one of {', '.join(decoders)}.")
+        raise InputError(
+            f"--decode {decode} is unknown for --method {method}.", f"Choose one of {', '.join(decoders)}."
+        )
     given |= {} if decode is None else {"decode": decode}
     return {name: None if value == "none" else value for name, value in given.items()} | {"init": start}
 

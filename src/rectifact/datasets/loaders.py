@@ -194,7 +194,9 @@ def load_jasper() -> Topics:
 
 def load_breast21() -> pd.DataFrame:
     """Mutation counts of 21 breast cancer genomes: one row per genome, one column for each of 96 kinds of mutation."""
-    frame = _read_csv("counts/breast21.csv", "counts with one row per kind of mutation and one column per genome", set())
+    frame = _read_csv(
+        "counts/breast21.csv", "counts with one row per kind of mutation and one column per genome", set()
+    )
     names = frame.select_dtypes(exclude="number").astype(str).agg(" ".join, axis=1)
     counts = frame.select_dtypes("number")
     return pd.DataFrame(counts.to_numpy(float).T, index=counts.columns, columns=names if len(names.iloc[0]) else None)

@@ -130,8 +130,8 @@ class ANDNMF(PartsTransformer):
         Thresholds stay above this many standard deviations of the noise in the weights; ``"auto"`` is 1.5; 0 switches
         it off; about 3 is better for counts.
     normalize : {"auto", "l1", "l2"} or None, default "auto"
-        Norm that samples are divided by during AND; ``"auto"`` is l1 for data that is non-negative but for noise, and l2
-        otherwise, to the power with which the noise of samples grows with their norm: 1 without noise, 0 where all
+        Norm that samples are divided by during AND; ``"auto"`` is l1 for data that is non-negative but for noise, and
+        l2 otherwise, to the power with which the noise of samples grows with their norm: 1 without noise, 0 where all
         samples have the same noise, so that dark pixels and nearly empty documents count little. Weights are given for
         the samples as they were.
     unit : {"component", "absolute"}, default "component"
@@ -144,8 +144,8 @@ class ANDNMF(PartsTransformer):
         Whether to work in the leading subspace of the data, of dimension ``n_components``. A stage then costs the same
         for any number of features. ``"auto"`` does if samples have more nonzeros than that and ``n_inner`` is None.
     decode : {"auto", "relu", "nnls", "poisson"}, default "auto"
-        How ``transform`` finds weights: ``"relu"`` as AND does; ``"nnls"`` by non-negative least squares; ``"poisson"`` by
-        Poisson likelihood, for counts. ``"auto"`` takes what suits ``refine``: relu after AND alone.
+        How ``transform`` finds weights: ``"relu"`` as AND does; ``"nnls"`` by non-negative least squares; ``"poisson"``
+        by Poisson likelihood, for counts. ``"auto"`` takes what suits ``refine``: relu after AND alone.
     refine : {"auto", "nonnegative", "poisson"} or None, default "auto"
         Fit from AND's parts with weights and parts that are not negative.
 
@@ -202,8 +202,8 @@ class ANDNMF(PartsTransformer):
     history_ : list of dict
         One row per iteration; the loss is the relative error of the samples divided by their norms.
     resolved_ : dict
-        What was chosen: ``init``, ``threshold``, ``noise_floor``, ``normalize`` and ``norm_power``, ``compress``, ``rank``,
-        ``refine``; and what was measured: ``noise`` (standard deviation in one entry of a sample divided by its norm),
+        What was chosen: ``init``, ``threshold``, ``noise_floor``, ``normalize`` and ``norm_power``, ``compress``,
+        ``rank``, ``refine``; and what was measured: ``noise`` (standard deviation in one entry of a sample divided by its norm),
         ``noise_power`` (0 if the variance is the same everywhere, 1 if it grows like the mean), ``noise_share`` of the
         squared norm, ``noise_dimensions``, ``noisy_samples`` (share of samples that are mostly noise), and
         ``refine_loss``, the squared error or divergence that is left as a share of that without parts.
@@ -380,7 +380,14 @@ class ANDNMF(PartsTransformer):
         """Parts that AND finds where features are divided by the standard deviation that their mean lets expect."""
         xp, means = namespace(self.components_), column_means(X)
         scale = xp.where(means > 0, means, xp.ones_like(means)) ** (0.5 * min(max(power, 0.0), 1.0))
-        options = {"refine": None, "missing": None, "checkpoint": None, "resume": False, "verbose": False, "callbacks": None}
+        options = {
+            "refine": None,
+            "missing": None,
+            "checkpoint": None,
+            "resume": False,
+            "verbose": False,
+            "callbacks": None,
+        }
         with warnings.catch_warnings(action="ignore"):
             scaled = operand(X.map_rows(divide_columns, scale, columns=X.shape[1]))
             return clone(self).set_params(**options).fit(scaled.native).components_ * scale
@@ -478,12 +485,10 @@ class ANDNMF(PartsTransformer):
         return samples + self.background_ if self.background else samples
 
     def _plan(self, X: Operand, *, first_batch: bool) -> Plan:
-        norm, power, law = self.normalize, 1.0, None
-        if norm == "auto" or self.refine == "auto":
-            law = noise_law(X, self.n_components)
-        if norm == "auto" and law is not None:
-            norm, power = choose_norm(X), law.row_power
-            power = 0.0 if self.background else power
+        law = noise_law(X, self.n_components) if "auto" in (self.normalize, self.refine) else None
+        norm, power = (choose_norm(X), 1.0) if self.normalize == "auto" else (self.normalize, 1.0)
+        if self.normalize == "auto" and law is not None:
+            power = 0.0 if self.background else law.row_power
         samples, norms = normalized(X, norm, power)
         start = self._find_start(X, samples, first_batch=first_batch)
         first = self.threshold

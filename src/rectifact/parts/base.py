@@ -17,7 +17,15 @@ from rectifact.core.findings import Finding, findings_table
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import is_sparse
 from rectifact.core.threads import small_products
-from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, check_alike, check_factor, check_generator, check_matrix
+from rectifact.core.validation import (
+    RUN_CONSTRAINTS,
+    Interval,
+    StrOptions,
+    check_alike,
+    check_factor,
+    check_generator,
+    check_matrix,
+)
 from rectifact.parts.diagnosis import constant_sum_error, diagnose
 from rectifact.parts.samples import choose_norm, largest_entry
 from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace
@@ -47,8 +55,13 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
         **RUN_CONSTRAINTS,
     }
     _needs_independence: ClassVar[bool] = False
-    _allows_gaps: bool = False
     components_: Array
+    thresholds_: Array
+
+    @property
+    def _allows_gaps(self) -> bool:
+        """Whether NaN stands for a missing entry."""
+        return False
 
     @property
     def _n_features_out(self) -> int:

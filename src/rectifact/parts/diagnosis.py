@@ -40,7 +40,8 @@ def constant_sum_error(coordinates: Operand | Array) -> float:
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> bool(constant_sum_error(rng.dirichlet([1, 1, 1], 100)) < 1e-6), bool(constant_sum_error(rng.random((100, 3))) > 0.2)
+    >>> shares, others = rng.dirichlet([1, 1, 1], 100), rng.random((100, 3))
+    >>> bool(constant_sum_error(shares) < 1e-6), bool(constant_sum_error(others) > 0.2)
     (True, True)
     """
     Z = operand(coordinates)
@@ -54,7 +55,7 @@ def _sums_and_gram(rows: Array) -> tuple[Array, Array]:
 
 
 def correlation_conditions(W: NDArray[Any]) -> dict[str, float]:
-    r"""The constants of the General Correlation Conditions, Definition 1 of [1], for weights scaled to a maximum of one.
+    r"""Constants of the General Correlation Conditions, Definition 1 of [1], for weights scaled to a maximum of one.
 
     With D parts and second moments :math:`\Delta = E[xx^T]`: ``r`` is the largest sum of a sample's weights, ``k`` the
     least number with :math:`\Delta_{ii} \le 2k/D`, ``m`` that with :math:`\Delta_{ij} \le m/D^2`, and ``lambda`` the
@@ -148,7 +149,7 @@ def _correlations(W: NDArray[Any], independent: bool) -> list[Finding]:
 
 
 def _absences(W: NDArray[Any]) -> list[Finding]:
-    absent = (W <= NEAR_ZERO * W.max(axis=0)).mean(axis=0)
+    absent = (NEAR_ZERO * W.max(axis=0) >= W).mean(axis=0)
     always = np.flatnonzero((absent < RARELY_ABSENT) & (W.max(axis=0) > 0))
     if not len(always):
         return []
@@ -195,8 +196,8 @@ def _halves(halves: tuple[NDArray[Any], NDArray[Any]] | None) -> list[Finding]:
         return []
     n_unstable = int((found < UNSTABLE).sum())
     detail = (
-        f"Two halves of the samples share {len(found) - n_unstable} of {len(found)} parts; the least similar pair has a "
-        f"cosine of {found.min():.2f}, without what all parts have in common."
+        f"Two halves of the samples share {len(found) - n_unstable} of {len(found)} parts; the least similar pair has "
+        f"a cosine of {found.min():.2f}, without what all parts have in common."
     )
     remedy = "Lower n_components, or add samples: parts beyond the true number depend on chance."
     return [Finding("warning", "parts that two halves do not share", detail, remedy, "Lower --parts, or add samples.")]

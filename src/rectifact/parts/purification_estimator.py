@@ -57,8 +57,8 @@ class PurificationNMF(PartsTransformer):
     gain : float or "auto", default "auto"
         Factor of the covariance (r in [1]_); ``"auto"`` makes it as large as the parts on the first batch.
     step_decay : bool, default True
-        Whether later steps of a stream shrink so that the parts become the mean over all batches, with the start counted
-        as ``1/step - 1`` batches; False keeps them constant, as published, which follows slow changes.
+        Whether later steps of a stream shrink so that the parts become the mean over all batches, with the start
+        counted as ``1/step - 1`` batches; False keeps them constant, as published, which follows slow changes.
     decode : {"shifted", "linear"}, default "shifted"
         How ``transform`` finds weights: ``"shifted"`` as during the fit, without noise but too small by the threshold;
         ``"linear"`` by the left inverse alone, which reconstructs samples and lets noise through.
@@ -221,7 +221,9 @@ class PurificationNMF(PartsTransformer):
             raise InputError(what, "Give more, and different ones.")
         sum_error = constant_sum_error(start.space.coordinates)
         if sum_error < CONSTANT_SUM:
-            what = f"The weights of the samples add up to a constant (within {sum_error:.1%}), so they are not independent."
+            what = (
+                f"The weights of each sample add up to a constant within {sum_error:.1%}, so they are not independent."
+            )
             remedy, command = "Use ANDNMF: Purification finds wrong parts here.", "Use --method and."
             warnings.warn(FitWarning(what, remedy, command=command), stacklevel=4)
         return state, {"init": start.name, "rank": start.space.rank, "gain": float(state.gain), "sum_error": sum_error}

@@ -126,7 +126,7 @@ def poisson_fit(
     entries positive. Where the loss rises, the run goes back to the last sweep and the power is halved.
 
     Parameters and result are those of :func:`nonnegative_fit`, for X without negative entries. The loss of the monitor
-    is the divergence :math:`\sum x \log(x / m) - x + m`, divided by that of the best matrix with equal rows up to scale.
+    is the divergence :math:`\sum x \log(x / m) - x + m`, divided by that of the best fit by one part.
 
     Examples
     --------
@@ -234,8 +234,8 @@ def refine(
 ) -> Refined:
     """Fit X by the likelihood ``kind``, from the parts ``H`` (n_components, n_features) and weights decoded by them.
 
-    With a noise law the fit stops where its :func:`evidence` is highest. ``background`` (n_features,) is where an always
-    present last part starts.
+    With a noise law the fit stops where its :func:`evidence` is highest. ``background`` (n_features,) is where an
+    always present last part starts.
     """
     X, n_fixed = operand(X), 0 if background is None else 1
     parts = _with_background(namespace(H).clip(H, 0, None), background)
@@ -305,8 +305,8 @@ class Best:
 def evidence(found: Refined, law: NoiseLaw, n_components: int) -> float:
     r"""How well a refined fit explains samples, per sample: to compare fits of the same data by the same likelihood.
 
-    Samples that are spread over the simplex between the parts have the density :math:`1 / V`, where V is its volume; noise
-    in m dimensions contributes :math:`-\frac m2 \log \text{loss}`. Where many dimensions say so, the better fit wins.
+    Samples that are spread over the simplex between the parts have the density :math:`1 / V`, where V is its volume;
+    noise in m dimensions contributes :math:`-\frac m2 \log \text{loss}`. Where many dimensions say so, the better fit wins.
     Where the misfit has few, because mixtures are not quite linear, parts that lie close around the samples win.
     """
     xp = namespace(found.H)
