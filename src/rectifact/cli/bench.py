@@ -36,7 +36,9 @@ def bench(
     peers: Annotated[
         bool,
         typer.Option(
-            "--peers", help="With crowd: also measure EBCC, BWA, crowd-kit and snorkel; with graph: scikit-learn."
+            "--peers",
+            help="With crowd: also measure EBCC, BWA, crowd-kit and snorkel; with graph: scikit-learn; with parts: NMF, "
+            "SPA and VCA.",
         ),
     ] = False,
     large: Annotated[

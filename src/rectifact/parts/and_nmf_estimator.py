@@ -203,7 +203,8 @@ class ANDNMF(PartsTransformer):
         One row per iteration; the loss is the relative error of the samples divided by their norms.
     resolved_ : dict
         What was chosen: ``init``, ``threshold``, ``noise_floor``, ``normalize`` and ``norm_power``, ``compress``,
-        ``rank``, ``refine``; and what was measured: ``noise`` (standard deviation in one entry of a sample divided by its norm),
+        ``rank``, ``refine``; and what was measured: ``noise`` (standard deviation in one entry of a sample divided by
+        its norm),
         ``noise_power`` (0 if the variance is the same everywhere, 1 if it grows like the mean), ``noise_share`` of the
         squared norm, ``noise_dimensions``, ``noisy_samples`` (share of samples that are mostly noise), and
         ``refine_loss``, the squared error or divergence that is left as a share of that without parts.

@@ -306,8 +306,8 @@ def evidence(found: Refined, law: NoiseLaw, n_components: int) -> float:
     r"""How well a refined fit explains samples, per sample: to compare fits of the same data by the same likelihood.
 
     Samples that are spread over the simplex between the parts have the density :math:`1 / V`, where V is its volume;
-    noise in m dimensions contributes :math:`-\frac m2 \log \text{loss}`. Where many dimensions say so, the better fit wins.
-    Where the misfit has few, because mixtures are not quite linear, parts that lie close around the samples win.
+    noise in m dimensions contributes :math:`-\frac m2 \log \text{loss}`. Where many dimensions say so, the better fit
+    wins. Where the misfit has few, because mixtures are not quite linear, parts that lie close around the samples win.
     """
     xp = namespace(found.H)
     H = found.H[:n_components]
