@@ -41,7 +41,7 @@ def test_good_data_gets_a_note():
             {"independent": True},
             ("warning", "weights are not independent"),
         ),
-        ([*weights(), 0, 0, 1], np.eye(3), {}, ("warning", "parts that are never absent")),
+        (weights() + np.array([0, 0, 1]), np.eye(3), {}, ("warning", "parts that are never absent")),
         (weights() * [1, 1, 1e-6], np.eye(3), {}, ("warning", "parts that carry almost nothing")),
         (weights(), np.eye(3) - 0.2, {}, ("warning", "negative parts")),
         (weights(), np.eye(3), {"noisy_samples": 0.9}, ("note", "many samples are mostly noise")),

@@ -37,8 +37,8 @@ def bench(
         bool,
         typer.Option(
             "--peers",
-            help="With crowd: also measure EBCC, BWA, crowd-kit and snorkel; with graph: scikit-learn; with parts: NMF, "
-            "SPA and VCA.",
+            help="With crowd: also measure EBCC, BWA, crowd-kit and snorkel; with graph: scikit-learn; with parts: "
+            "NMF, SPA and VCA.",
         ),
     ] = False,
     large: Annotated[

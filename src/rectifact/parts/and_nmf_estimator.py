@@ -1,4 +1,4 @@
-"""Scikit-learn estimator for AND."""
+"""Scikit-learn estimator for AND; more than 350 lines because its parameters and attributes take 170 to describe."""
 
 import warnings
 from dataclasses import KW_ONLY, dataclass, replace
@@ -22,24 +22,15 @@ from rectifact.io.checkpoint import open_checkpoint
 from rectifact.kernels import relu_columns
 from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, products, stage
 from rectifact.parts.base import PartsTransformer, Start
+from rectifact.parts.fitting import best_refinement, choose_likelihood, completed, scaled_features, weights_with_gaps
 from rectifact.parts.noise import NoiseLaw, noise_law
-from rectifact.parts.refinement import (
-    LEAST_SHARE,
-    Best,
-    Refinement,
-    evidence,
-    nonnegative_fit,
-    poisson_fit,
-    poisson_weights,
-    refine,
-)
+from rectifact.parts.refinement import LEAST_SHARE, Refinement, poisson_weights
 from rectifact.parts.samples import (
     Norm,
     background_start,
     choose_norm,
     column_maxima,
     column_means,
-    divide_columns,
     fill_gaps,
     normalized,
     sample_norms,
@@ -49,20 +40,8 @@ from rectifact.parts.samples import (
 )
 from rectifact.parts.starts import spa_start, subspace
 
-COUNT_LIKE = 0.4
-"""Growth of the variance with the mean, as a power, from which on a Poisson likelihood fits better than a Gaussian."""
-
 EXACT_FIT = 1e-5
 """Relative error of AND below which nothing is left to refine."""
-
-REFINE_TOL = 1e-5
-"""A refinement stops when its loss falls by less than this share of the first in one sweep."""
-
-TRIAL = 30
-"""Sweeps from each start before the better one goes on."""
-
-GAP_ITER, GAP_TOL = 500, 1e-7
-"""Limits for weights of samples with gaps."""
 
 DECODERS = {None: "relu", "nonnegative": "nnls", "poisson": "poisson"}
 """How weights are found by ``decode="auto"`` after each refinement."""
@@ -283,8 +262,9 @@ class ANDNMF(PartsTransformer):
             what = f"step={self.step} is the size of n_inner steps, and n_inner is None."
             raise InputError(what, "Give both, or neither.", option=("step", "n_inner"))
         checkpoint = open_checkpoint(self, X.data)
-        background = background_start(X) if self.background else None
-        plan = self._plan(without_background(X, background), first_batch=False)
+        if self.background:
+            self.background_ = background_start(X)
+        plan = self._plan(self._above_background(X), first_batch=False)
         samples, H, space = plan.samples, plan.start.H, plan.start.space
         compressed = self._compressed(samples, H.shape[0] <= space.rank)
         monitor = monitor_of(self, checkpoint=checkpoint)
@@ -308,11 +288,10 @@ class ANDNMF(PartsTransformer):
         threshold, n_iter = plan.threshold, monitor.n_iter
         self._stream = Stream(H, WtX, WtW, largest[order], threshold, plan.norm, n_iter, plan.power)
         self._set_parts(H, thresholds)
-        if background is not None:
-            self.background_ = background
         W = self._refine(X, known, plan, exact=monitor.history[-1]["loss"] < EXACT_FIT)
         W = self._weights(X) if W is None else W
-        self.reconstruction_err_ = self._error(self._completed(known, W) if self._allows_gaps else X, W)
+        X = operand(completed(known.data, self.inverse_transform(W))) if self._allows_gaps else X
+        self.reconstruction_err_ = self._error(X, W)
         with warnings.catch_warnings():
             if self.resolved_["refine"]:  # the refinement makes up for what AND has left
                 warnings.simplefilter("ignore", NotConverged)
@@ -328,40 +307,19 @@ class ANDNMF(PartsTransformer):
         self.resolved_ |= {"refine": kind}
         if kind is None:
             return None
-        gaps, background, xp = self._allows_gaps, None, namespace(self.components_)
+        gaps, background, k, xp = self._allows_gaps, None, self.n_components, namespace(self.components_)
         raw = kind == "poisson" or self.background or gaps  # least squares otherwise takes weighted samples
-        data = known if raw else plan.samples
-        k = self.n_components
         if self.background:
             background = self.background_ + LEAST_SHARE * column_means(X)
-        starts = {self.resolved_["init"]: self.components_}
+        law, starts = plan.law or noise_law(X, k), {self.resolved_["init"]: self.components_}
         if self.init == "auto" and plan.start.name != "spa":
             space = plan.start.space if plan.power == 0 else subspace(without_background(X, background), k)
             starts["spa"] = self._padded(xp.clip(spa_start(space), 0, None))
-        law = plan.law or noise_law(X, self.n_components)
         if self.init == "auto" and kind == "poisson" and not self.background:
             starts["scaled"] = self._from_scaled_features(X, law.entry_power)
         with small_products(X.shape[0] * X.stored_per_row * k):
-            trials = min(TRIAL, self.refine_iter) if len(starts) > 1 else self.refine_iter
-            fits = {
-                name: refine(
-                    kind,
-                    data,
-                    start,
-                    monitor=Monitor(trials, tol=REFINE_TOL),
-                    law=law,
-                    background=background,
-                    missing=gaps,
-                )
-                for name, start in starts.items()
-            }
-            name = max(fits, key=lambda name: evidence(fits[name], law, k))
-            best, left = fits[name], self.refine_iter - trials
-            if left:
-                fit = nonnegative_fit if kind == "nonnegative" else poisson_fit
-                monitor, n_fixed = Monitor(left, tol=REFINE_TOL), int(self.background)
-                kept = Best(law, n_fixed, best)
-                best = fit(data, best.W, best.H, monitor=monitor, best=kept, n_fixed=n_fixed, missing=gaps)
+            data, n_iter = known if raw else plan.samples, self.refine_iter
+            name, best = best_refinement(kind, data, starts, law, n_iter=n_iter, background=background, missing=gaps)
         if name != self.resolved_["init"]:
             self.thresholds_ = xp.zeros_like(self.thresholds_)
         size = sample_norms(best.H[:k], self._stream.norm or "l2")
@@ -378,33 +336,20 @@ class ANDNMF(PartsTransformer):
         return best.W[:, :k][:, order] * (size[order, 0] * norms)
 
     def _from_scaled_features(self, X: Operand, power: float) -> Array:
-        """Parts that AND finds where features are divided by the standard deviation that their mean lets expect."""
-        xp, means = namespace(self.components_), column_means(X)
-        scale = xp.where(means > 0, means, xp.ones_like(means)) ** (0.5 * min(max(power, 0.0), 1.0))
-        options = {
-            "refine": None,
-            "missing": None,
-            "checkpoint": None,
-            "resume": False,
-            "verbose": False,
-            "callbacks": None,
-        }
+        """Parts that AND finds where all features have about the same noise."""
+        scaled, scale = scaled_features(X, power)
+        options = {"refine": None, "missing": None, "checkpoint": None, "resume": False, "verbose": False}
         with warnings.catch_warnings(action="ignore"):
-            scaled = operand(X.map_rows(divide_columns, scale, columns=X.shape[1]))
-            return clone(self).set_params(**options).fit(scaled.native).components_ * scale
+            return clone(self).set_params(callbacks=None, **options).fit(scaled.native).components_ * scale
 
     def _likelihood(self, X: Operand, plan: Plan, exact: bool) -> Refinement | None:
-        """The likelihood that suits the data."""
+        """The likelihood that was asked for, or that suits the data."""
+        if self.refine == "poisson" and smallest_entry(X) < 0:
+            what = "refine='poisson' is for non-negative data, and X has negative entries."
+            raise InputError(what, "Use refine='nonnegative', or clip them if they are noise.", option="refine")
         if self.refine != "auto":
-            if self.refine == "poisson" and smallest_entry(X) < 0:
-                what = "refine='poisson' is for non-negative data, and X has negative entries."
-                raise InputError(what, "Use refine='nonnegative', or clip them if they are noise.", option="refine")
             return self.refine
-        signed = choose_norm(X) == "l2"
-        if signed or exact or plan.law is None or plan.law.level == 0:
-            return None
-        counted = plan.law.entry_power >= COUNT_LIKE and smallest_entry(X) >= 0
-        return "poisson" if counted else "nonnegative"
+        return None if exact or plan.law is None else choose_likelihood(X, plan.law)
 
     def _error(self, X: Operand, W: Array) -> float:
         """Frobenius norm of what weights, parts and background leave over."""
@@ -418,25 +363,24 @@ class ANDNMF(PartsTransformer):
     def partial_fit(self, X: Any, y: None = None) -> Self:
         """One stage of AND with a further batch of samples; statistics of earlier batches fade by ``forgetting``.
 
-        A stream is not refined, and has no background.
+        A stream is not refined, and its background is that of ``fit`` or of the first batch.
 
         The first batch finds the start, if none is given, and measures the noise: let it have at least ten
         samples per part. After ``fit``, batches go on from the parts and the threshold it has reached.
         """
-        if self.background:
-            what = "background=True is estimated by fit, and a stream has none."
-            raise InputError(what, "Subtract it from your batches, or call fit.", option="background")
         if not hasattr(self, "_stream"):
             X = operand(check_matrix(self, X))
             self._check_scale(X)
-            plan = self._plan(X, first_batch=True)
+            if self.background:
+                self.background_ = background_start(X)
+            plan = self._plan(self._above_background(X), first_batch=True)
             start, threshold, norm = plan.start.H, plan.threshold, plan.norm
             samples, stream = plan.samples, Stream(start, 0.0, 0.0, 0.0, threshold, norm, power=plan.power)
             self.resolved_ = plan.resolved
         else:
             stream = self._stream
             X = check_matrix(self, X, reset=False)
-            samples, _ = normalized(self._known(X), stream.norm, stream.power)
+            samples, _ = normalized(self._above_background(self._known(X)), stream.norm, stream.power)
         seen = self.forgetting * stream.largest
         _, levels, WtX, WtW = stage(samples, stream.H, stream.threshold, stream.stage, seen)
         WtX, WtW = self.forgetting * stream.WtX + WtX, self.forgetting * stream.WtW + WtW
@@ -451,31 +395,20 @@ class ANDNMF(PartsTransformer):
         """Weights (n_samples, n_components) of the parts in each sample; gaps count for nothing."""
         check_is_fitted(self)
         X = self._known(check_matrix(self, X, reset=False, allow_nan=self._allows_gaps))
-        return self._weights_with_gaps(with_gaps(X, np.nan)) if self._allows_gaps else self._weights(X)
+        if not self._allows_gaps:
+            return self._weights(X)
+        samples = with_gaps(X, np.nan).data
+        if self._decoder() == "poisson":
+            background = self.background_ if self.background else None
+            return poisson_weights(samples, self.components_, background, True, 300)
+        return weights_with_gaps(samples, lambda X: self._weights(operand(X)), self.inverse_transform)
 
     @property
     def _allows_gaps(self) -> bool:
         return self.missing is not None
 
-    def _completed(self, X: Operand, W: Array) -> Operand:
-        """Samples with what the parts say in their gaps."""
-        xp = namespace(X.data)
-        return operand(xp.where(xp.isnan(X.data), self.inverse_transform(W), X.data))
-
-    def _weights_with_gaps(self, X: Operand) -> Array:
-        """Gaps are filled with what the weights say, until the weights no longer change."""
-        H, xp = self.components_, namespace(self.components_)
-        if self._decoder() == "poisson":
-            background = self.background_ if self.background else None
-            return poisson_weights(X.data, H, background, True, 300)
-        known = xp.where(xp.isnan(X.data), xp.zeros_like(X.data), X.data)
-        seen = xp.sum(xp.astype(~xp.isnan(X.data), X.dtype), axis=1)[:, None]
-        W = self._weights(operand(known)) * (X.shape[1] / xp.clip(seen, 1, None))
-        for _ in range(GAP_ITER):
-            before, W = W, self._weights(self._completed(X, W))
-            if float(xp.max(xp.abs(W - before))) <= GAP_TOL * float(xp.max(W)):
-                break
-        return W
+    def _above_background(self, X: Operand) -> Operand:
+        return without_background(X, self.background_) if self.background else X
 
     def _decoder(self) -> str:
         return DECODERS[self.resolved_["refine"]] if self.decode == "auto" else self.decode
@@ -530,7 +463,7 @@ class ANDNMF(PartsTransformer):
         method = self._decoder()
         if method == "poisson":
             return X.map_rows(poisson_weights, H, background, columns=H.shape[0])
-        X = without_background(X, background)
+        X = self._above_background(X)
         if method == "nnls":
             return operand(X @ H.T).map_rows(_nnls_rows, to_host(H @ H.T), columns=H.shape[0])
         samples, norms = normalized(X, self._stream.norm, self._stream.power)

@@ -220,10 +220,8 @@ class PurificationNMF(PartsTransformer):
             what = f"The weights of the parts do not vary between the {X.shape[0]} samples of X."
             raise InputError(what, "Give more, and different ones.")
         sum_error = constant_sum_error(start.space.coordinates)
-        if sum_error < CONSTANT_SUM:
-            what = (
-                f"The weights of each sample add up to a constant within {sum_error:.1%}, so they are not independent."
-            )
+        if sum_error < CONSTANT_SUM and X.shape[0] >= 50 * self.n_components:  # a few samples fit many planes
+            what = f"The weights of a sample add up to a constant within {sum_error:.1%}, so they are not independent."
             remedy, command = "Use ANDNMF: Purification finds wrong parts here.", "Use --method and."
             warnings.warn(FitWarning(what, remedy, command=command), stacklevel=4)
         return state, {"init": start.name, "rank": start.space.rank, "gain": float(state.gain), "sum_error": sum_error}
