@@ -110,7 +110,7 @@ CHANGES: dict[type, dict[str, Any]] = {
         "step": Change(1e-3, n_inner=2),
         "compress": False,
         "decode": "nnls",
-        "refine": "nonnegative",
+        "refine": None,
         "refine_iter": Change(1, refine="nonnegative"),
         "background": True,
         "missing": np.eye(200, 20) > 0,

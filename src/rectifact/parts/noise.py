@@ -1,15 +1,14 @@
 """How the noise of samples grows with their size: what decides how samples are weighted, and which likelihood fits."""
 
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rectifact.core.arrays import Array, to_csr, to_host
-from rectifact.core.operand import Operand, operand
-from rectifact.core.sparse import is_sparse
+from rectifact.core.arrays import Array
+from rectifact.core.operand import Operand
+from rectifact.parts.samples import sample_block
 
 MOST_ROWS, MOST_COLUMNS = 1000, 500
 """The block of the data from which the noise is measured: rows at equal distances, and the largest columns."""
@@ -71,12 +70,7 @@ def noise_law(X: Operand | Array, rank: int) -> NoiseLaw:
     >>> round(law.row_power, 1), round(law.entry_power)
     (0.5, 1)
     """
-    X = operand(X)
-    rows, columns = X.shape
-    block, norms = X.total(_block, max(1, ceil(rows / MOST_ROWS)), combine=_stacked)
-    if columns > MOST_COLUMNS:
-        block = block[:, np.sort(np.argsort(-np.abs(block).sum(axis=0), kind="stable")[:MOST_COLUMNS])]
-    block = np.asarray(block, dtype=np.float64)
+    block, norms = sample_block(X, MOST_ROWS, MOST_COLUMNS)
     squared = float((block**2).sum())
     if min(block.shape) < 2 * rank or squared == 0:
         counts = bool((block >= 0).all() and (block == np.round(block)).all())
@@ -90,22 +84,6 @@ def noise_law(X: Operand | Array, rank: int) -> NoiseLaw:
     noisy = float((left**2 > 0.5 * (block**2).sum(axis=1))[norms > 0].mean())
     power = float(np.clip(_slope(norms, left), 0, 1))
     return NoiseLaw(power, _entry_power(fitted, rest), _dimensions(rest), level, noisy, True)
-
-
-def _block(rows: Array, step: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Every ``step``-th row, dense but for empty columns of sparse data, and the l1 norms of these rows."""
-    if not is_sparse(rows):
-        block = np.asarray(to_host(rows[::step]), dtype=np.float64)
-        return block, np.abs(block).sum(axis=1)
-    chosen = to_csr(rows)[::step]
-    norms = np.asarray(abs(chosen).sum(axis=1)).ravel()
-    sums = np.asarray(abs(chosen).sum(axis=0)).ravel()
-    largest = np.sort(np.argsort(-sums, kind="stable")[:MOST_COLUMNS])
-    return chosen[:, largest].toarray(), norms
-
-
-def _stacked(one: Any, other: Any) -> Any:
-    return tuple(np.concatenate(pair) for pair in zip(one, other, strict=True))
 
 
 def _leading(block: NDArray[Any], rank: int) -> NDArray[Any]:

@@ -17,9 +17,10 @@ from rectifact.core.arrays import Array, namespace
 from rectifact.core.linalg import pseudo_inverse
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand, operand
-from rectifact.core.sparse import entries, is_sparse
+from rectifact.core.sparse import entries
 from rectifact.kernels import hals_sweep, poisson_sweep
 from rectifact.parts.noise import NoiseLaw
+from rectifact.parts.samples import log_sums, means_in_gaps
 
 Refinement = Literal["nonnegative", "poisson"]
 
@@ -193,28 +194,11 @@ def divergence_terms(X: Operand | Array) -> tuple[float, float]:
     1.3863
     """
     X = operand(X)
-    logs, rows_log, columns, total = X.total(_log_sums)
+    logs, rows_log, columns, total = X.total(log_sums)
     xp = namespace(columns)
     seen = xp.where(columns > 0, columns, xp.ones_like(columns))
     worst = float(logs) - float(rows_log) - float(xp.sum(columns * xp.log(seen))) + float(total) * log(float(total))
     return float(logs) - float(total), max(worst, 1e-300)
-
-
-def _log_sums(rows: Array) -> tuple[Any, Any, Any, Any]:
-    """Sums of ``x log x``, of ``r log r`` over the row sums r, column sums, and the sum of all entries; NaN is 0."""
-    xp, values = namespace(rows), entries(rows)
-    if is_sparse(rows):
-        one = xp.ones((rows.shape[0], 1), dtype=rows.dtype, device=values.device)
-        columns = (rows.T @ one)[:, 0]
-        sums = (rows @ xp.ones((rows.shape[1], 1), dtype=rows.dtype, device=values.device))[:, 0]
-        return _x_log_x(values), _x_log_x(sums), columns, xp.sum(values)
-    values = xp.where(xp.isnan(values), xp.zeros_like(values), values)
-    return _x_log_x(values), _x_log_x(xp.sum(values, axis=1)), xp.sum(values, axis=0), xp.sum(values)
-
-
-def _x_log_x(values: Array) -> Any:
-    xp = namespace(values)
-    return xp.sum(values * xp.log(xp.where(values > 0, values, xp.ones_like(values))))
 
 
 def _squared_known(rows: Array) -> Any:
@@ -252,11 +236,7 @@ def _first_weights(rows: Array, parts: Array, n_fixed: int) -> Array:
     """Linear decoding without negative weights; gaps count as the mean of their feature, and the last columns are 1."""
     xp, n_free = namespace(parts), parts.shape[0] - n_fixed
     inverse = pseudo_inverse(parts[:n_free])
-    if not is_sparse(rows):
-        known = ~xp.isnan(rows)
-        filled = xp.where(known, rows, xp.zeros_like(rows))
-        means = xp.sum(filled, axis=0) / xp.clip(xp.sum(xp.astype(known, rows.dtype), axis=0), 1, None)
-        rows = xp.where(known, rows, means + xp.zeros_like(rows))
+    rows = means_in_gaps(rows)
     W = xp.clip(rows @ inverse - xp.sum(parts[n_free:], axis=0) @ inverse, 0, None)
     return xp.concat([W, xp.ones_like(W[:, :1])], axis=1) if n_fixed else W
 

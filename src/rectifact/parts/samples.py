@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rectifact.core.arrays import Array, device, namespace, to_host, to_like
+from rectifact.core.arrays import Array, device, namespace, to_csr, to_host, to_like
 from rectifact.core.errors import InputError
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import divide_rows, entries, is_sparse, with_entries
@@ -233,3 +233,64 @@ def fill_gaps(X: Operand, rank: int, *, n_iter: int = 100, tol: float = 1e-6) ->
             break
     signed = bool(xp.any(known < 0))
     return operand(filled if signed else xp.clip(filled, 0, None))
+
+
+def sample_block(X: Operand | Array, most_rows: int, most_columns: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """A dense block of X on the host, and the l1 norms of its rows in X.
+
+    Its rows are at equal distances, and its columns are those of the largest absolute sums.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sample_block(np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]]), 2, 1)
+    (array([[5.],
+           [7.]]), array([ 6., 10.]))
+    """
+    X = operand(X)
+    block, norms = X.total(_block, max(1, -(-X.shape[0] // most_rows)), most_columns, combine=_stacked_pairs)
+    if block.shape[1] > most_columns:
+        block = block[:, _largest_columns(np.abs(block).sum(axis=0), most_columns)]
+    return block, norms
+
+
+def _block(rows: Array, step: int, most_columns: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    if not is_sparse(rows):
+        block = np.asarray(to_host(rows[::step]), dtype=np.float64)
+        return block, np.abs(block).sum(axis=1)
+    chosen = abs(to_csr(rows)[::step])  # sparse data is in one piece: chunks are made dense before
+    columns = _largest_columns(np.asarray(chosen.sum(axis=0)).ravel(), most_columns)
+    return to_csr(rows)[::step][:, columns].toarray().astype(np.float64), np.asarray(chosen.sum(axis=1)).ravel()
+
+
+def _largest_columns(sums: NDArray[Any], most: int) -> NDArray[Any]:
+    return np.sort(np.argsort(-sums, kind="stable")[:most])
+
+
+def _stacked_pairs(one: Any, other: Any) -> Any:
+    return tuple(np.concatenate(pair) for pair in zip(one, other, strict=True))
+
+
+def means_in_gaps(rows: Array) -> Array:
+    """Samples with the mean of each feature in its gaps (NaN); sparse samples have none."""
+    if is_sparse(rows):
+        return rows
+    xp = namespace(rows)
+    known = ~xp.isnan(rows)
+    sums = xp.sum(xp.where(known, rows, xp.zeros_like(rows)), axis=0)
+    means = sums / xp.clip(xp.sum(xp.astype(known, rows.dtype), axis=0), 1, None)
+    return xp.where(known, rows, means + xp.zeros_like(rows))
+
+
+def log_sums(rows: Array) -> tuple[Any, Any, Any, Any]:
+    """Sums of ``x log x``, of ``r log r`` over the row sums r, column sums, and the sum of all entries; NaN is 0."""
+    xp, values = namespace(rows), entries(rows)
+    if not is_sparse(rows):
+        rows = values = xp.where(xp.isnan(values), xp.zeros_like(values), values)
+    by_row = (rows @ xp.ones((rows.shape[1], 1), dtype=rows.dtype, device=device(rows)))[:, 0]
+    return _x_log_x(values), _x_log_x(by_row), _feature_sums(rows), xp.sum(values)
+
+
+def _x_log_x(values: Array) -> Any:
+    xp = namespace(values)
+    return xp.sum(values * xp.log(xp.where(values > 0, values, xp.ones_like(values))))
