@@ -202,7 +202,8 @@ def _noise(topics: Parts | None, quick: bool) -> Rows:
             ("blind, floor", "auto", "auto"),
         ]
         for name, init, floor in runs:
-            model = ANDNMF(len(data.components), init=init, noise_floor=floor, random_state=0).fit(data.X)
+            options = {"init": init, "noise_floor": floor, "refine": None, "random_state": 0}
+            model = ANDNMF(len(data.components), **options).fit(data.X)
             row[name] = total_correlation_error(model.components_, data.components)
         rows.append(row)
     return rows
@@ -216,7 +217,8 @@ def _blind(topics: Parts | None, quick: bool) -> Rows:
             recovered, errors, seconds = [], [], []
             for seed in range(N_SETS):
                 data = _data(kind, topics, random_state=seed)
-                model, time = timed(ANDNMF(len(data.components), init=init, random_state=seed).fit, data.X)
+                k = len(data.components)
+                model, time = timed(ANDNMF(k, init=init, refine=None, random_state=seed).fit, data.X)
                 seconds.append(time)
                 recovered.append(int((part_errors(model.components_, data.components) < RECOVERED).sum()))
                 errors.append(total_correlation_error(model.components_, data.components))
