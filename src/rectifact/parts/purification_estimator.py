@@ -220,7 +220,7 @@ class PurificationNMF(PartsTransformer):
             what = f"The weights of the parts do not vary between the {X.shape[0]} samples of X."
             raise InputError(what, "Give more, and different ones.")
         sum_error = constant_sum_error(start.space.coordinates)
-        if sum_error < CONSTANT_SUM and X.shape[0] >= 50 * self.n_components:  # a few samples fit many planes
+        if sum_error < CONSTANT_SUM and X.shape[0] >= 100 * self.n_components:  # else it may be chance
             what = f"The weights of a sample add up to a constant within {sum_error:.1%}, so they are not independent."
             remedy, command = "Use ANDNMF: Purification finds wrong parts here.", "Use --method and."
             warnings.warn(FitWarning(what, remedy, command=command), stacklevel=4)
