@@ -78,7 +78,7 @@ ALGORITHMS = {
         "starts",
         "fitting",
     },
-    "parts": {"starts", "and_nmf", "purification", "inverses", "baselines"},
+    "parts": {"starts", "and_nmf", "noise", "refinement", "fitting", "purification", "inverses", "baselines"},
     "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "priors", "logistic_pca"},
     "graph": {"normalisation", "quality", "solvers", "spectral", "net"},
 }
@@ -86,7 +86,7 @@ ALGORITHMS = {
 
 OTHERS = {
     "crowd": {"base", "dawid_skene", "comparisons", "data", "advice", "device"},
-    "parts": {"base", "and_nmf_estimator", "purification_estimator", "documents", "samples"},
+    "parts": {"base", "and_nmf_estimator", "purification_estimator", "documents", "samples", "diagnosis"},
     "latent": {"base", "nmd_estimator", "logistic_pca_estimator", "data", "held_out", "choices", "neighbours"},
     "graph": {
         "base",

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from rectifact import InputError, SymNMF, __version__
 from rectifact.bench.crowd import METHODS
 from rectifact.cli import bench, demo, terminal
-from rectifact.datasets import load_crowd, make_crowd, make_dots, make_topics
+from rectifact.datasets import load_crowd, make_crowd, make_dots, make_neurons, make_topics
 from rectifact.metrics import part_errors
 
 
@@ -732,3 +732,21 @@ def test_clusters_of_points_and_of_edges(run, tmp_path):
     assert "Give either a file of points, or a file of edges" in run("cluster", "-k", "2", expect=2).err
     edges.write_text("from,to,weight\na,b,much\n")
     assert "are not numbers" in run("cluster", "--graph", edges, expect=2).err
+
+
+def test_options_of_parts_reach_the_model_and_findings_the_summary(tmp_path, run):
+    X = make_neurons(200, 3, side=8).X
+    X[3, 4] = np.nan
+    np.save(tmp_path / "frames.npy", X)
+    options = ["--background", "--missing", "--refine", "nonnegative", "--decode", "nnls", "--init", "ica", "--json"]
+    summary = json.loads(run("parts", tmp_path / "frames.npy", "-k", "3", *options).out)
+    assert summary["refine"] == "nonnegative"
+    assert summary["init"] == "ica"
+    assert set(summary["findings"][0]) == {"severity", "finding", "detail", "remedy"}
+    purification = ["-k", "3", "--method", "purification"]
+    said = run("parts", tmp_path / "frames.npy", *purification, "--background", expect=2)
+    assert "--background is for --method and" in said.err
+    said = run("parts", tmp_path / "frames.npy", *purification, "--decode", "nnls", expect=2)
+    assert "Choose one of shifted, linear" in said.err
+    said = run("parts", tmp_path / "frames.npy", "-k", "3", "--init", "nowhere", expect=2)
+    assert "choose one of auto" in said.err

@@ -36,7 +36,7 @@ def never_dense(monkeypatch):
 CASES = {
     "and": ANDNMF(5, random_state=0),
     "and, all features": ANDNMF(5, compress=False, random_state=0),
-    "and, as published": ANDNMF(5, "nndsvd", 0.1, 1.1, 0, None, n_inner=50, max_iter=40, random_state=0),
+    "and, as published": ANDNMF(5, "nndsvd", 0.1, 1.1, 0, None, n_inner=50, refine=None, max_iter=40, random_state=0),
     "and, least squares": ANDNMF(5, "spa", normalize="l2", decode="nnls", random_state=0),
     "and, anchors": ANDNMF(5, "anchor", random_state=0),
     "purification": PurificationNMF(5, "spa"),

@@ -160,7 +160,7 @@ def test_parts_explain_themselves():
     bare = report_of(model)
     full = report_of(SavedModel(model, X=mixtures.X, features=[f"w{i}" for i in range(36)], image_shape=(6, 6)))
     assert [section.title for section in bare.sections] == ["Parts", "Convergence"]
-    assert [section.title for section in full.sections] == ["Parts", "Weights", "Residuals", "Convergence"]
+    assert [section.title for section in full.sections] == ["Parts", "Weights", "Residuals", "Diagnosis", "Convergence"]
     assert blocks_of(full, Table)[0].rows[0][1].startswith(f"w{np.argmax(np.abs(model.components_[0]))} (")
     assert len(blocks_of(full, Images)[0].items) == 4
 

@@ -69,7 +69,9 @@ LIMITS: dict[str, Limit] = {
     **dict.fromkeys(("error", "error after 20", "error after 100", "error after 200"), EXACT_DOWN),
     **dict.fromkeys(("paper's start, floor", "paper's start, no floor", "blind, floor"), EXACT_DOWN),
     **dict.fromkeys(("binary weights", "uniform weights"), EXACT_DOWN),
-    **dict.fromkeys(("npmi_mean", "npmi_least"), SHARE_UP),
+    **dict.fromkeys(("npmi_mean", "npmi_least", "cosine"), SHARE_UP),
+    **dict.fromkeys(("abundance_rmse",), SHARE_DOWN),
+    **dict.fromkeys(("angle",), PERCENT_DOWN),
     # latent
     **dict.fromkeys(("rmse", "rmse_NMD"), EXACT_DOWN),
     "log_likelihood": EXACT_UP,

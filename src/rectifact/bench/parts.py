@@ -15,6 +15,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from rectifact.bench import Extent, Rows, Tables
 from rectifact.bench.measure import one_thread, timed
+from rectifact.bench.parts_peers import run_mixtures
 from rectifact.bench.parts_purification import run_purification
 from rectifact.bench.parts_scaling import run_scaling
 from rectifact.core.monitor import Monitor
@@ -57,7 +58,8 @@ def run(extent: Extent) -> Tables:
     dict of list of dict
         Tables ``"error against time"`` and ``"time to 1e-3"`` (Figure 1), ``"thresholds"`` (Figure 2 a, b),
         ``"noise"`` (Figure 2 c), ``"blind"`` (recovery without a start), ``"one pass"``, ``"tdt2"`` (coherence on
-        real text), ``"purification"`` and ``"scaling"``.
+        real text), ``"mixtures"`` and ``"ranks"`` (the default on real mixtures, and the peers on request),
+        ``"purification"`` and ``"scaling"``.
     """
     topics, quick = None, extent.quick
     with suppress(MissingDataset):
@@ -73,6 +75,7 @@ def run(extent: Extent) -> Tables:
             "one pass": _one_pass(topics, quick),
             "tdt2": _tdt2(quick),
         }
+    tables |= run_mixtures(extent)
     return tables | {"purification": run_purification(quick=quick), "scaling": run_scaling(extent)}
 
 
@@ -199,7 +202,8 @@ def _noise(topics: Parts | None, quick: bool) -> Rows:
             ("blind, floor", "auto", "auto"),
         ]
         for name, init, floor in runs:
-            model = ANDNMF(len(data.components), init=init, noise_floor=floor, random_state=0).fit(data.X)
+            options = {"init": init, "noise_floor": floor, "refine": None, "random_state": 0}
+            model = ANDNMF(len(data.components), **options).fit(data.X)
             row[name] = total_correlation_error(model.components_, data.components)
         rows.append(row)
     return rows
@@ -213,7 +217,8 @@ def _blind(topics: Parts | None, quick: bool) -> Rows:
             recovered, errors, seconds = [], [], []
             for seed in range(N_SETS):
                 data = _data(kind, topics, random_state=seed)
-                model, time = timed(ANDNMF(len(data.components), init=init, random_state=seed).fit, data.X)
+                k = len(data.components)
+                model, time = timed(ANDNMF(k, init=init, refine=None, random_state=seed).fit, data.X)
                 seconds.append(time)
                 recovered.append(int((part_errors(model.components_, data.components) < RECOVERED).sum()))
                 errors.append(total_correlation_error(model.components_, data.components))

@@ -37,8 +37,8 @@ def bench(
         bool,
         typer.Option(
             "--peers",
-            help="Also measure others: with crowd EBCC, BWA, crowd-kit and snorkel; with graph scikit-learn, Louvain "
-            "and Leiden; with latent implicit.",
+            help="Also measure others: with crowd EBCC, BWA, crowd-kit and snorkel; with parts NMF, SPA and VCA; with "
+            "latent implicit; with graph scikit-learn, Louvain and Leiden.",
         ),
     ] = False,
     large: Annotated[

@@ -24,6 +24,7 @@ from rectifact.cli.tables import (
 from rectifact.cli.terminal import say, show
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError, count
+from rectifact.core.findings import findings_table
 from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import operand
 from rectifact.io.files import check_writable
@@ -33,7 +34,9 @@ from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import count_words, read_documents
 from rectifact.parts.samples import choose_norm
+from rectifact.parts.starts import STARTS
 
+LIKELIHOODS = {"nonnegative": "non-negative least squares", "poisson": "Poisson likelihood"}
 METHODS: dict[str, type[ANDNMF] | type[PurificationNMF]] = {"and": ANDNMF, "purification": PurificationNMF}
 
 
@@ -66,6 +69,29 @@ def parts(
         ),
     ] = None,
     method: Annotated[Literal["and", "purification"], typer.Option(help="Algorithm.")] = "and",
+    init: Annotated[
+        str,
+        typer.Option(help="Where to start: auto, ica, spa, anchor, nndsvd, or a matrix file with one part per row."),
+    ] = "auto",
+    refine: Annotated[
+        Literal["auto", "nonnegative", "poisson", "none"] | None,
+        typer.Option(help="Fit non-negative parts from those of AND, by least squares or by Poisson likelihood."),
+    ] = None,
+    normalize: Annotated[
+        Literal["auto", "l1", "l2", "none"] | None, typer.Option(help="Norm that samples are divided by in the fit.")
+    ] = None,
+    noise_floor: Annotated[
+        float | None, typer.Option(min=0, help="Keep thresholds above this many standard deviations of the noise.")
+    ] = None,
+    background: Annotated[
+        bool,
+        typer.Option("--background", help="Estimate what every sample has, such as an offset, apart from the parts."),
+    ] = False,
+    decode: Annotated[
+        str | None,
+        typer.Option(help="How weights are found: auto, relu, nnls or poisson; with purification, shifted or linear."),
+    ] = None,
+    missing: Annotated[bool, typer.Option("--missing", help="Treat empty cells and NaN as missing entries.")] = False,
     top: Annotated[int, typer.Option(min=1, help="Number of features shown for each part.")] = 10,
     text: Annotated[bool, typer.Option("--text", help="Read the data as text, whatever the file name.")] = False,
     tfidf: Annotated[bool, typer.Option("--tfidf", help="Give rare words more weight.")] = False,
@@ -96,7 +122,10 @@ def parts(
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     words: dict[str, Any] = {"min_documents": min_documents, "max_share": max_share, "max_words": max_words}
     words |= {"stop_words": "english" if stop_words else None, "tfidf": tfidf}
+    chosen = {"refine": refine, "normalize": normalize, "noise_floor": noise_floor}
+    chosen |= {"background": background or None, "missing": np.nan if missing else None}
     model = METHODS[method](n_parts, random_state=seed, checkpoint=checkpoint, resume=resume)
+    model.set_params(**_model_options(method, init, decode, chosen))
     with cluster_of(scheduler, local_cluster):
         matrix = read_chunks(data) if in_chunks else _read(data, text, **words)
         n_samples, n_features = matrix.X.shape
@@ -116,14 +145,44 @@ def parts(
         if not (out or features or weights or as_json):
             show(_top_table(largest, operand(W).total(_column_sums)))
         say_warnings(caught, "parts")
-        explained = 1 - model.reconstruction_err_**2 / squared_norm(X)
+        findings = [] if in_chunks else model.findings(X, halves=False)
+        for found in findings:
+            if found.severity != "note":
+                say(found.on_command_line())
+        explained = 1 - model.reconstruction_err_**2 / squared_norm(np.nan_to_num(X) if missing else X)
     say(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, {count(n_parts, 'part')}: {explained:.1%} of "
         f"the squared norm explained; start {model.resolved_['init']}, {how_it_ended(model)}."
     )
-    summary = {"samples": n_samples, "features": n_features, "parts": n_parts, "explained": float(explained)}
+    if model.resolved_.get("refine"):
+        say(f"Refined by {LIKELIHOODS[model.resolved_['refine']]}.")
+    summary: dict[str, Any] = {"findings": findings_table(findings).to_dict("records")}
+    summary |= {"refine": model.resolved_.get("refine"), "init": model.resolved_["init"]}
+    summary |= {"samples": n_samples, "features": n_features, "parts": n_parts, "explained": float(explained)}
     known = {} if in_chunks else {"X": matrix.X, "samples": samples}
     outcome.write(SavedModel(model, features=names, image_shape=image_shape, **known), summary)
+
+
+def _model_options(method: str, init: str, decode: str | None, chosen: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of the estimator; refuses what the method does not have."""
+    if init not in ("auto", *STARTS):
+        path = Path(init)
+        if not path.suffix:
+            raise InputError(
+                f"--init {init!r} is unknown; choose one of auto, {', '.join(STARTS)}, or name a matrix file."
+            )
+    start = init if init in ("auto", *STARTS) else np.asarray(_dense(read_matrix(Path(init)).X), dtype=float)
+    given = {name: value for name, value in chosen.items() if value is not None}
+    if given and method == "purification":
+        name = next(iter(given)).replace("_", "-")
+        raise InputError(f"--{name} is for --method and.", "Leave it out.")
+    decoders = ("auto", "relu", "nnls", "poisson") if method == "and" else ("shifted", "linear")
+    if decode is not None and decode not in decoders:
+        raise InputError(
+            f"--decode {decode} is unknown for --method {method}.", f"Choose one of {', '.join(decoders)}."
+        )
+    given |= {} if decode is None else {"decode": decode}
+    return {name: None if value == "none" else value for name, value in given.items()} | {"init": start}
 
 
 def _check_files(out: Path | None, features: Path | None) -> None:
@@ -187,9 +246,10 @@ def _largest_features(components: Any, names: Any, top: int, signed: bool) -> pd
 def _top_table(largest: pd.DataFrame, weights: Any) -> Table:
     """A table of the parts for people: their shares of the total weight, and their top features."""
     share = weights / max(weights.sum(), 1e-300)
-    table = Table("part", "share of weight", "top features", title="Parts", title_justify="left")
+    table = Table("part", "share of weight", "top features (weights)", title="Parts", title_justify="left")
     for i, weight in enumerate(share):
-        words = ", ".join(largest.loc[largest["part"] == i + 1, "feature"])
+        own = largest[largest["part"] == i + 1]
+        words = ", ".join(f"{name} ({value:.2g})" for name, value in zip(own["feature"], own["value"], strict=True))
         printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words)
         table.add_row(str(i + 1), f"{weight:.1%}", escape(printable))
     return table

@@ -14,13 +14,16 @@ from rectifact.datasets.loaders import (
     MissingDataset,
     catalogue,
     data_folders,
+    load_breast21,
     load_crowd,
     load_images,
+    load_jasper,
     load_judges,
     load_lastfm,
     load_tdt2,
     load_uci,
 )
+from rectifact.datasets.mixtures import make_neurons, make_signatures, make_spectra
 
 __all__ = [
     "CrowdSet",
@@ -30,8 +33,10 @@ __all__ = [
     "Topics",
     "catalogue",
     "data_folders",
+    "load_breast21",
     "load_crowd",
     "load_images",
+    "load_jasper",
     "load_judges",
     "load_lastfm",
     "load_tdt2",
@@ -39,6 +44,9 @@ __all__ = [
     "make_block_model",
     "make_crowd",
     "make_dots",
+    "make_neurons",
+    "make_signatures",
+    "make_spectra",
     "make_sprites",
     "make_topics",
 ]

@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 from rectifact.core.errors import InputError
 from rectifact.core.validation import check_at_least, check_option
 from rectifact.datasets.crowds import CrowdSet
-from rectifact.datasets.generators import LabelledMatrix
+from rectifact.datasets.generators import LabelledMatrix, Topics
 from rectifact.io.files import reading
 
 CROWDS = (
@@ -52,9 +52,9 @@ def catalogue() -> pd.DataFrame:
     wanted = {name: f"crowd/{name}.labels.csv" for name in CROWDS}
     wanted |= {name: f"judges/{name}.labels.csv" for name in JUDGES}
     wanted |= {name: f"images/{name}.npz" for name in IMAGES}
-    wanted |= {"tdt2": "text/tdt2.npz", "lastfm": "counts/lastfm.csv"} | {
-        name: f"uci/{file}" for name, file in UCI.items()
-    }
+    wanted |= {"jasper": "spectra/jasper.npz", "breast21": "counts/breast21.csv"}
+    wanted |= {"tdt2": "text/tdt2.npz", "lastfm": "counts/lastfm.csv"}
+    wanted |= {name: f"uci/{file}" for name, file in UCI.items()}
     rows = [("anaesthetists", "", "bundled"), ("digits", "", "scikit-learn")]
     for name, relative in sorted(wanted.items()):
         found = next((folder for folder in data_folders() if (folder / relative).is_file()), "")
@@ -191,6 +191,22 @@ def load_lastfm() -> pd.DataFrame:
     """Plays of artists by users of Last.fm (HetRec 2011): columns ``user``, ``artist`` and ``plays``."""
     columns = {"user", "artist", "plays"}
     return _read_csv("counts/lastfm.csv", "a CSV file with the columns user, artist, plays", columns)
+
+
+def load_jasper() -> Topics:
+    """Jasper Ridge, 100 by 100 pixels of 198 bands: published spectra of tree, water, soil and road, and abundances."""
+    arrays = _read_npz("spectra/jasper.npz", ("X", "endmembers", "abundances"))
+    return Topics(arrays["X"].astype(float), arrays["abundances"].astype(float), arrays["endmembers"].astype(float))
+
+
+def load_breast21() -> pd.DataFrame:
+    """Mutation counts of 21 breast cancer genomes: one row per genome, one column for each of 96 kinds of mutation."""
+    frame = _read_csv(
+        "counts/breast21.csv", "counts with one row per kind of mutation and one column per genome", set()
+    )
+    names = frame.select_dtypes(exclude="number").astype(str).agg(" ".join, axis=1)
+    counts = frame.select_dtypes("number")
+    return pd.DataFrame(counts.to_numpy(float).T, index=counts.columns, columns=names if len(names.iloc[0]) else None)
 
 
 def load_uci(name: str) -> pd.DataFrame:

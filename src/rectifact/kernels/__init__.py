@@ -178,6 +178,24 @@ def nmd_newton(
     return likelihoods, steps
 
 
+def poisson_sweep(
+    X: Array, W: Array, H: Array, n_inner: int = 1, n_fixed: int = 0, missing: bool = False
+) -> tuple[Array, Array, Any]:
+    """Weights of a Poisson factorisation, updated; see :func:`rectifact.kernels.reference.poisson_sweep`.
+
+    Examples
+    --------
+    >>> W, counts, loss = poisson_sweep(sp.csr_array([[3.0, 1.0]]), np.ones((1, 1)), np.array([[0.5, 0.5]]))
+    >>> W, counts
+    (array([[4.]]), array([[6., 2.]]))
+    """
+    if not sp.issparse(X):
+        return reference.poisson_sweep(X, W, H, n_inner, n_fixed, missing)
+    from rectifact.kernels import compiled_parts
+
+    return compiled_parts.poisson_sweep(X, W, H, n_inner, n_fixed)
+
+
 def relu_columns(Z: Array, thresholds: Array) -> Array:
     """:func:`rectifact.core.rectify.relu` with a threshold for each column.
 

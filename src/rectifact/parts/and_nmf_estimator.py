@@ -1,31 +1,58 @@
-"""Scikit-learn estimator for AND."""
+"""Scikit-learn estimator for AND; more than 350 lines because its parameters and attributes take 170 to describe."""
 
-from dataclasses import KW_ONLY, dataclass
+import warnings
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, eps, namespace, to_host, to_like
 from rectifact.core.errors import InputError
 from rectifact.core.linalg import frobenius_residual, nnls_gram, pseudo_inverse
-from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
+from rectifact.core.monitor import Monitor, NotConverged, monitor_of, set_fit_report
 from rectifact.core.operand import Operand, operand
-from rectifact.core.rectify import Geometric
+from rectifact.core.rectify import Constant, Geometric
 from rectifact.core.threads import small_products
 from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_context
 from rectifact.io.checkpoint import open_checkpoint
 from rectifact.kernels import relu_columns
 from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, products, stage
 from rectifact.parts.base import PartsTransformer, Start
-from rectifact.parts.samples import Norm, choose_norm, column_maxima, normalized, sample_norms
+from rectifact.parts.fitting import best_refinement, choose_likelihood, completed, scaled_features, weights_with_gaps
+from rectifact.parts.noise import NoiseLaw, noise_law
+from rectifact.parts.refinement import LEAST_SHARE, Refinement, poisson_weights
+from rectifact.parts.samples import (
+    Norm,
+    background_start,
+    choose_norm,
+    column_maxima,
+    column_means,
+    fill_gaps,
+    normalized,
+    sample_norms,
+    smallest_entry,
+    with_gaps,
+    without_background,
+)
+from rectifact.parts.starts import spa_start, subspace
+
+EXACT_FIT = 1e-5
+"""Relative error of AND below which nothing is left to refine."""
+
+DECODERS = {None: "relu", "nonnegative": "nnls", "poisson": "poisson"}
+"""How weights are found by ``decode="auto"`` after each refinement."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Parts before they are scaled; statistics and largest weights of all batches so far, the older ones faded."""
+    """Parts before they are scaled; statistics and largest weights of all batches so far, the older ones faded.
+
+    Samples are divided by their norm to the power ``power``.
+    """
 
     H: Array
     WtX: Array
@@ -34,6 +61,7 @@ class Stream:
     threshold: Threshold
     norm: Norm
     stage: int = 0
+    power: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -41,6 +69,8 @@ class Plan:
     """What a fit or the first batch of a stream decides: norm, samples divided by it, start, thresholds, for users."""
 
     norm: Norm
+    power: float
+    law: NoiseLaw | None
     samples: Operand
     norms: Array | float
     start: Start
@@ -73,13 +103,16 @@ class ANDNMF(PartsTransformer):
         from a given array, which is taken to be nearer.
     threshold_decay : float, default 1.3
         The threshold is divided by this in each iteration. The error follows the threshold. 1.3 is fast; the published
-        1.1 is safer; 1 keeps it constant, and does not converge.
+        1.1 is safer; 1 keeps it constant, which suffices for weights that are 0 or 1 (Theorem 1 of [1]_), and does not
+        lead to the true parts otherwise.
     noise_floor : float or "auto", default "auto"
         Thresholds stay above this many standard deviations of the noise in the weights; ``"auto"`` is 1.5; 0 switches
         it off; about 3 is better for counts.
     normalize : {"auto", "l1", "l2"} or None, default "auto"
-        Norm that samples are divided by during the fit; ``"auto"`` is l1 for data that is non-negative but for noise,
-        and l2 otherwise. Weights are given for the samples as they were.
+        Norm that samples are divided by during AND; ``"auto"`` is l1 for data that is non-negative but for noise, and
+        l2 otherwise, to the power with which the noise of samples grows with their norm: 1 without noise, 0 where all
+        samples have the same noise, so that dark pixels and nearly empty documents count little. Weights are given for
+        the samples as they were.
     unit : {"component", "absolute"}, default "component"
         ``"component"``: thresholds as shares of the largest weight; ``"absolute"``: as published.
     n_inner : int, optional
@@ -89,9 +122,27 @@ class ANDNMF(PartsTransformer):
     compress : bool or "auto", default "auto"
         Whether to work in the leading subspace of the data, of dimension ``n_components``. A stage then costs the same
         for any number of features. ``"auto"`` does if samples have more nonzeros than that and ``n_inner`` is None.
-    decode : {"relu", "nnls"}, default "relu"
-        How ``transform`` finds weights: as during the fit, or by non-negative least squares, which fits noisy samples
-        better and takes longer.
+    decode : {"auto", "relu", "nnls", "poisson"}, default "auto"
+        How ``transform`` finds weights: ``"relu"`` as AND does; ``"nnls"`` by non-negative least squares; ``"poisson"``
+        by Poisson likelihood, for counts. ``"auto"`` takes what suits ``refine``: relu after AND alone.
+    refine : {"auto", "nonnegative", "poisson"} or None, default "auto"
+        Fit from AND's parts with weights and parts that are not negative.
+
+        - ``"nonnegative"``: least squares, for noise that is the same everywhere;
+        - ``"poisson"``: Poisson likelihood (Kullback-Leibler divergence), for counts, and for noise that grows with the
+          signal;
+        - ``"auto"``: the one that suits the measured noise; none for data with negative entries or without noise. With
+          ``init="auto"`` it also tries nearly pure samples as a start, and AND on scaled features for counts;
+        - None: AND alone, as published.
+    refine_iter : int, default 200
+        Most sweeps of this fit. It stops earlier where it converges, and where parts that lie closer around the samples
+        explain them better.
+    background : bool, default False
+        Whether there is something that every sample has, such as a constant offset. It is estimated apart, as
+        ``background_``, instead of bending the parts.
+    missing : None, np.nan or array of shape (n_samples, n_features), default None
+        Which entries of dense samples are missing: none, those that are NaN, or those where a mask is true. In
+        ``transform`` they are NaN; ``inverse_transform`` of the weights fills them.
     forgetting : float, default 0.5
         The statistics of earlier batches are multiplied by this in ``partial_fit``.
     max_iter : int, default 200
@@ -115,6 +166,8 @@ class ANDNMF(PartsTransformer):
     ----------
     components_ : array of shape (n_components, n_features)
         The parts, largest contribution first unless ``init`` gave them an order; zeros where X has a lower rank.
+    background_ : array of shape (n_features,)
+        What every sample has; only with ``background=True``.
     thresholds_ : array of shape (n_components,)
         The least weight that counts, for samples divided by their norm.
     reconstruction_err_ : float
@@ -122,14 +175,18 @@ class ANDNMF(PartsTransformer):
     n_iter_ : int
         Number of iterations, or of batches of a stream.
     converged_ : bool
-        Whether the fit converged.
+        Whether AND converged.
     stop_reason_ : str
-        Why it stopped; ``"stream"`` after ``partial_fit``.
+        Why AND stopped; ``"stream"`` after ``partial_fit``.
     history_ : list of dict
         One row per iteration; the loss is the relative error of the samples divided by their norms.
     resolved_ : dict
-        What was chosen: ``init``, ``threshold``, ``noise_floor``, ``normalize``, ``compress``, ``rank``, ``noise``
-        (standard deviation in one entry of a sample divided by its norm).
+        What was chosen: ``init``, ``threshold``, ``noise_floor``, ``normalize`` and ``norm_power``, ``compress``,
+        ``rank``, ``refine``; and what was measured: ``noise`` (standard deviation in one entry of a sample divided by
+        its norm),
+        ``noise_power`` (0 if the variance is the same everywhere, 1 if it grows like the mean), ``noise_share`` of the
+        squared norm, ``noise_dimensions``, ``noisy_samples`` (share of samples that are mostly noise), and
+        ``refine_loss``, the squared error or divergence that is left as a share of that without parts.
 
     See Also
     --------
@@ -139,7 +196,8 @@ class ANDNMF(PartsTransformer):
     ----------
     .. [1] Y. Li and Y. Liang, "Provable alternating gradient descent for non-negative matrix factorization with strong
        correlations", ICML 2017, Algorithm 1. The paper's settings are ``ANDNMF(k, init=start, threshold=0.1,
-       threshold_decay=1.1, noise_floor=0, normalize=None, unit="absolute", n_inner=50, compress=False)``.
+       threshold_decay=1.1, noise_floor=0, normalize=None, unit="absolute", n_inner=50, compress=False,
+       refine=None, tol=0)``.
 
     Examples
     --------
@@ -163,7 +221,11 @@ class ANDNMF(PartsTransformer):
     n_inner: int | None = None
     step: float | None = None
     compress: bool | Literal["auto"] = "auto"
-    decode: Literal["relu", "nnls"] = "relu"
+    decode: Literal["auto", "relu", "nnls", "poisson"] = "auto"
+    refine: Literal["auto", "nonnegative", "poisson"] | None = "auto"
+    refine_iter: int = 200
+    background: bool = False
+    missing: Any = None
     forgetting: float = 0.5
     max_iter: int = 200
     tol: float = 1e-6
@@ -178,20 +240,31 @@ class ANDNMF(PartsTransformer):
         "n_inner": [Interval(Integral, 1, None, closed="left"), None],
         "step": [Interval(Real, 0, None, closed="neither"), None],
         "compress": ["boolean", StrOptions({"auto"})],
-        "decode": [StrOptions({"relu", "nnls"})],
+        "decode": [StrOptions({"auto", "relu", "nnls", "poisson"})],
+        "refine": [StrOptions({"auto", "nonnegative", "poisson"}), None],
+        "refine_iter": [Interval(Integral, 1, None, closed="left")],
+        "background": ["boolean"],
+        "missing": "no_validation",
         "forgetting": [Interval(Real, 0, 1, closed="both")],
     }
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
         """Find the parts of the samples X (n_samples, n_features): dense, sparse, or a Dask array."""
-        X = operand(check_matrix(self, X))
+        X = operand(check_matrix(self, X, allow_nan=self._allows_gaps))
+        known = with_gaps(X, self.missing) if self._allows_gaps else X  # NaN where an entry is missing
+        X = fill_gaps(known, self.n_components) if self._allows_gaps else X
         self._check_scale(X)
+        if self.background and self.normalize in ("l1", "l2"):
+            what = f"background=True and normalize={self.normalize!r} are mutually exclusive: an offset has one size."
+            raise InputError(what, "Use normalize='auto'.", option=("background", "normalize"))
         if self.step is not None and self.n_inner is None:
             what = f"step={self.step} is the size of n_inner steps, and n_inner is None."
             raise InputError(what, "Give both, or neither.", option=("step", "n_inner"))
         checkpoint = open_checkpoint(self, X.data)
-        plan = self._plan(X, first_batch=False)
+        if self.background:
+            self.background_ = background_start(X)
+        plan = self._plan(self._above_background(X), first_batch=False)
         samples, H, space = plan.samples, plan.start.H, plan.start.space
         compressed = self._compressed(samples, H.shape[0] <= space.rank)
         monitor = monitor_of(self, checkpoint=checkpoint)
@@ -212,15 +285,85 @@ class ANDNMF(PartsTransformer):
         order = _order(H, WtW, plan.start)
         H, WtX, WtW, thresholds = H[order], WtX[order], WtW[order][:, order], found.thresholds[order]
         self.resolved_ = plan.resolved | {"compress": compressed}
-        self._stream = Stream(H, WtX, WtW, largest[order], plan.threshold, plan.norm, monitor.n_iter)
+        threshold, n_iter = plan.threshold, monitor.n_iter
+        self._stream = Stream(H, WtX, WtW, largest[order], threshold, plan.norm, n_iter, plan.power)
         self._set_parts(H, thresholds)
-        self.reconstruction_err_ = float(frobenius_residual(X, self._weights(samples, plan.norms), self.components_))
-        set_fit_report(self, monitor)
+        W = self._refine(X, known, plan, exact=monitor.history[-1]["loss"] < EXACT_FIT)
+        W = self._weights(X) if W is None else W
+        X = operand(completed(known.data, self.inverse_transform(W))) if self._allows_gaps else X
+        self.reconstruction_err_ = self._error(X, W)
+        with warnings.catch_warnings():
+            if self.resolved_["refine"]:  # the refinement makes up for what AND has left
+                warnings.simplefilter("ignore", NotConverged)
+            set_fit_report(self, monitor)
         return self
+
+    def _refine(self, X: Operand, known: Operand, plan: Plan, *, exact: bool) -> Array | None:
+        """Fit the parts again by a likelihood, from AND's and from nearly pure samples, and keep the better fit.
+
+        Returns the weights of the parts in X, None where nothing is refined.
+        """
+        kind = self._likelihood(X, plan, exact)
+        self.resolved_ |= {"refine": kind}
+        if kind is None:
+            return None
+        gaps, background, k, xp = self._allows_gaps, None, self.n_components, namespace(self.components_)
+        raw = kind == "poisson" or self.background or gaps  # least squares otherwise takes weighted samples
+        if self.background:
+            background = self.background_ + LEAST_SHARE * column_means(X)
+        law, starts = plan.law or noise_law(X, k), {self.resolved_["init"]: self.components_}
+        if self.init == "auto" and plan.start.name != "spa":
+            space = plan.start.space if plan.power == 0 else subspace(without_background(X, background), k)
+            starts["spa"] = self._padded(xp.clip(spa_start(space), 0, None))
+        if self.init == "auto" and kind == "poisson" and not self.background:
+            starts["scaled"] = self._from_scaled_features(X, law.entry_power)
+        with small_products(X.shape[0] * X.stored_per_row * k):
+            data, n_iter = known if raw else plan.samples, self.refine_iter
+            name, best = best_refinement(kind, data, starts, law, n_iter=n_iter, background=background, missing=gaps)
+        if name != self.resolved_["init"]:
+            self.thresholds_ = xp.zeros_like(self.thresholds_)
+        size = sample_norms(best.H[:k], self._stream.norm or "l2")
+        H = best.H[:k] / size
+        if not isinstance(self.init, str):
+            order = xp.arange(k, device=H.device)
+        else:
+            order = xp.argsort(-operand(best.W).total(_column_squares)[:k] * xp.sum(best.H[:k] ** 2, axis=1))
+        self.components_, self.thresholds_ = H[order], self.thresholds_[order]
+        self.resolved_ |= {"init": name, "refine_loss": best.loss}
+        if background is not None:
+            self.background_ = best.H[k]
+        norms = 1.0 if raw else plan.norms
+        return best.W[:, :k][:, order] * (size[order, 0] * norms)
+
+    def _from_scaled_features(self, X: Operand, power: float) -> Array:
+        """Parts that AND finds where all features have about the same noise."""
+        scaled, scale = scaled_features(X, power)
+        options = {"refine": None, "missing": None, "checkpoint": None, "resume": False, "verbose": False}
+        with warnings.catch_warnings(action="ignore"):
+            return clone(self).set_params(callbacks=None, **options).fit(scaled.native).components_ * scale
+
+    def _likelihood(self, X: Operand, plan: Plan, exact: bool) -> Refinement | None:
+        """The likelihood that was asked for, or that suits the data."""
+        if self.refine == "poisson" and smallest_entry(X) < 0:
+            what = "refine='poisson' is for non-negative data, and X has negative entries."
+            raise InputError(what, "Use refine='nonnegative', or clip them if they are noise.", option="refine")
+        if self.refine != "auto":
+            return self.refine
+        return None if exact or plan.law is None else choose_likelihood(X, plan.law)
+
+    def _error(self, X: Operand, W: Array) -> float:
+        """Frobenius norm of what weights, parts and background leave over."""
+        H, xp = self.components_, namespace(self.components_)
+        if self.background:
+            W = operand(W).map_rows(_with_ones, columns=H.shape[0] + 1)
+            H = xp.concat([H, self.background_[None, :]])
+        return float(frobenius_residual(X, W, H))
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: None = None) -> Self:
-        """One stage with a further batch of samples; the statistics of earlier batches fade by ``forgetting``.
+        """One stage of AND with a further batch of samples; statistics of earlier batches fade by ``forgetting``.
+
+        A stream is not refined, and its background is that of ``fit`` or of the first batch.
 
         The first batch finds the start, if none is given, and measures the noise: let it have at least ten
         samples per part. After ``fit``, batches go on from the parts and the threshold it has reached.
@@ -228,41 +371,73 @@ class ANDNMF(PartsTransformer):
         if not hasattr(self, "_stream"):
             X = operand(check_matrix(self, X))
             self._check_scale(X)
-            plan = self._plan(X, first_batch=True)
-            samples, stream = plan.samples, Stream(plan.start.H, 0.0, 0.0, 0.0, plan.threshold, plan.norm)
+            if self.background:
+                self.background_ = background_start(X)
+            plan = self._plan(self._above_background(X), first_batch=True)
+            start, threshold, norm = plan.start.H, plan.threshold, plan.norm
+            samples, stream = plan.samples, Stream(start, 0.0, 0.0, 0.0, threshold, norm, power=plan.power)
             self.resolved_ = plan.resolved
         else:
             stream = self._stream
             X = check_matrix(self, X, reset=False)
-            samples, _ = normalized(self._known(X), stream.norm)
+            samples, _ = normalized(self._above_background(self._known(X)), stream.norm, stream.power)
         seen = self.forgetting * stream.largest
         _, levels, WtX, WtW = stage(samples, stream.H, stream.threshold, stream.stage, seen)
         WtX, WtW = self.forgetting * stream.WtX + WtX, self.forgetting * stream.WtW + WtW
         H = descend(stream.H, WtX, WtW, n_inner=self.n_inner, step=self.step)
-        self._stream = Stream(H, WtX, WtW, levels.largest, stream.threshold, stream.norm, stream.stage + 1)
+        self._stream = replace(stream, H=H, WtX=WtX, WtW=WtW, largest=levels.largest, stage=stream.stage + 1)
+        self.resolved_ = self.resolved_ | {"refine": None}
         self._set_parts(H, levels.thresholds)
         self._set_stream_report(self._stream.stage)
         return self
 
     def transform(self, X: Any) -> Any:
-        """Weights (n_samples, n_components) of the parts in each sample."""
+        """Weights (n_samples, n_components) of the parts in each sample; gaps count for nothing."""
         check_is_fitted(self)
-        X = check_matrix(self, X, reset=False)
-        return self._weights(*normalized(self._known(X), self._stream.norm))
+        X = self._known(check_matrix(self, X, reset=False, allow_nan=self._allows_gaps))
+        if not self._allows_gaps:
+            return self._weights(X)
+        samples = with_gaps(X, np.nan).data
+        if self._decoder() == "poisson":
+            background = self.background_ if self.background else None
+            return poisson_weights(samples, self.components_, background, True, 300)
+        return weights_with_gaps(samples, lambda X: self._weights(operand(X)), self.inverse_transform)
+
+    @property
+    def _allows_gaps(self) -> bool:
+        return self.missing is not None
+
+    def _above_background(self, X: Operand) -> Operand:
+        return without_background(X, self.background_) if self.background else X
+
+    def _decoder(self) -> str:
+        return DECODERS[self.resolved_["refine"]] if self.decode == "auto" else self.decode
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Samples (n_samples, n_features) that the weights X (n_samples, n_components) make, background included."""
+        samples = super().inverse_transform(X)
+        return samples + self.background_ if self.background else samples
 
     def _plan(self, X: Operand, *, first_batch: bool) -> Plan:
-        norm = choose_norm(X) if self.normalize == "auto" else self.normalize
-        samples, norms = normalized(X, norm)
+        law = noise_law(X, self.n_components) if "auto" in (self.normalize, self.refine) else None
+        norm, power = (choose_norm(X), 1.0) if self.normalize == "auto" else (self.normalize, 1.0)
+        if self.normalize == "auto" and law is not None:
+            power = 0.0 if self.background else law.row_power
+        samples, norms = normalized(X, norm, power)
         start = self._find_start(X, samples, first_batch=first_batch)
         first = self.threshold
         if first == "auto":
             first = 0.1 if start.name == "given" else 0.5
-        schedule = Geometric(first, self.threshold_decay, floor=max(self.tol, eps(start.H)) if self.tol else 0.0)
+        floor = max(self.tol, eps(start.H)) if self.tol else 0.0
+        schedule = Geometric(first, self.threshold_decay, floor) if self.threshold_decay > 1 else Constant(first)
         multiple = 1.5 if self.noise_floor == "auto" else self.noise_floor
         threshold = Threshold(schedule, unit=self.unit, noise=start.space.noise, multiple=multiple)
         resolved = {"normalize": norm, "init": start.name, "rank": start.space.rank, "threshold": first}
-        resolved |= {"noise_floor": multiple, "noise": start.space.noise}
-        return Plan(norm, samples, norms, start, threshold, resolved)
+        resolved |= {"noise_floor": multiple, "noise": start.space.noise, "norm_power": power, "refine": None}
+        if law is not None:
+            resolved |= {"noise_power": law.entry_power, "noise_dimensions": law.dimensions}
+            resolved |= {"noise_share": law.level, "noisy_samples": law.noisy_rows}
+        return Plan(norm, power, law, samples, norms, start, threshold, resolved)
 
     def _compressed(self, samples: Operand, possible: bool) -> bool:
         """Whether to work in the subspace, which must have room for all parts that are given."""
@@ -283,20 +458,37 @@ class ANDNMF(PartsTransformer):
             raise diverged
         return found
 
-    def _weights(self, samples: Operand, norms: Array | float) -> Array:
-        H = self.components_
-        if self.decode == "nnls":
-            W = operand(samples @ H.T).map_rows(_nnls_rows, to_host(H @ H.T), columns=H.shape[0])
-        else:
-            Z = operand(samples @ pseudo_inverse(H))
-            W = Z.map_rows(relu_columns, self.thresholds_, columns=H.shape[0])
-        return W * norms
+    def _weights(self, X: Operand) -> Array:
+        H, background = self.components_, self.background_ if self.background else None
+        method = self._decoder()
+        if method == "poisson":
+            return X.map_rows(poisson_weights, H, background, columns=H.shape[0])
+        X = self._above_background(X)
+        if method == "nnls":
+            return operand(X @ H.T).map_rows(_nnls_rows, to_host(H @ H.T), columns=H.shape[0])
+        samples, norms = normalized(X, self._stream.norm, self._stream.power)
+        Z = operand(samples @ pseudo_inverse(H))
+        return Z.map_rows(relu_columns, self.thresholds_, columns=H.shape[0]) * norms
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._allows_gaps
+        return tags
 
     def _set_parts(self, H: Array, thresholds: Array) -> None:
         """Parts of norm 1, thresholds to match, and zeros for what the data does not have."""
         size = sample_norms(H, self._stream.norm or "l2")
         self.components_ = self._padded(H / size)
         self.thresholds_ = self._padded(thresholds[:, None] * size)[:, 0]
+
+
+def _column_squares(W: Array) -> Array:
+    return namespace(W).sum(W**2, axis=0)
+
+
+def _with_ones(W: Array) -> Array:
+    xp = namespace(W)
+    return xp.concat([W, xp.ones_like(W[:, :1])], axis=1)
 
 
 def _nnls_rows(cross: Array, gram: Any) -> Array:

@@ -6,17 +6,32 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+import pandas as pd
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, namespace, to_host, to_like
+from rectifact.core.arrays import Array, namespace, to_csr, to_host, to_like
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.estimator import Iterative
+from rectifact.core.findings import Finding, findings_table
 from rectifact.core.operand import Operand, is_chunked, operand
+from rectifact.core.sparse import is_sparse
 from rectifact.core.threads import small_products
-from rectifact.core.validation import RUN_CONSTRAINTS, Interval, StrOptions, check_alike, check_factor, check_generator
+from rectifact.core.validation import (
+    RUN_CONSTRAINTS,
+    Interval,
+    StrOptions,
+    check_alike,
+    check_factor,
+    check_generator,
+    check_matrix,
+)
+from rectifact.parts.diagnosis import constant_sum_error, diagnose
 from rectifact.parts.samples import choose_norm, largest_entry
 from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace
+
+MOST_DIAGNOSED = 20_000
+"""Samples whose weights are looked at for a diagnosis."""
 
 MOST_WORDS = 10_000
 """Features whose co-occurrences are held as a dense matrix, of 0.8 GB."""
@@ -39,7 +54,14 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
         "init": [StrOptions({"auto", *STARTS}), "array-like"],
         **RUN_CONSTRAINTS,
     }
+    _needs_independence: ClassVar[bool] = False
     components_: Array
+    thresholds_: Array
+
+    @property
+    def _allows_gaps(self) -> bool:
+        """Whether NaN stands for a missing entry."""
+        return False
 
     @property
     def _n_features_out(self) -> int:
@@ -120,11 +142,70 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
         check_is_fitted(self)
         return check_factor("A matrix of weights", X, self.components_) @ self.components_
 
+    def diagnose(self, X: Any, *, halves: bool = True) -> pd.DataFrame:
+        """What could be wrong with the parts, and what to do about it, the worst first.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+            The samples that were fitted, or others like them; in memory or a Dask array.
+        halves : bool, default True
+            Whether to fit two halves of the samples as well, to see which parts they share; about as long as a fit.
+
+        Returns
+        -------
+        DataFrame
+            Columns severity (problem, warning or note), finding, detail and remedy.
+        """
+        return findings_table(self.findings(X, halves=halves))
+
+    def findings(self, X: Any, *, halves: bool = True) -> list[Finding]:
+        """The rows of :meth:`diagnose` as objects."""
+        check_is_fitted(self)
+        gaps = self._allows_gaps
+        samples = self._known(check_matrix(self, X, reset=False, allow_nan=gaps))
+        if gaps:
+            xp, W = namespace(samples.data), self.transform(samples.data)
+            samples = operand(xp.where(xp.isnan(samples.data), self.inverse_transform(W), samples.data))
+        n, k = samples.shape[0], self.n_components
+        step = max(1, n // MOST_DIAGNOSED)
+        weights = operand(self.transform(samples.native)).total(_every_row, step, combine=_stack)
+        other = self._halves(samples) if halves and n >= 4 * k and not is_chunked(samples.data) else None
+        return diagnose(
+            weights,
+            np.asarray(to_host(self.components_), dtype=float),
+            sum_error=constant_sum_error(subspace(samples, k).coordinates),
+            nonnegative=choose_norm(samples) == "l1",
+            independent=self._needs_independence,
+            noisy_samples=self.resolved_.get("noisy_samples", 0.0),
+            other_halves=other,
+        )
+
+    def _halves(self, X: Operand) -> tuple[Any, Any]:
+        """Parts of every other sample, and of the rest."""
+        found = []
+        options: dict[str, Any] = {"checkpoint": None, "resume": False, "verbose": False, "callbacks": None}
+        options |= {"missing": None} if self._allows_gaps else {}
+        for first in (0, 1):
+            rows = to_csr(X.data)[first::2] if is_sparse(X.data) else X.data[first::2]
+            with warnings.catch_warnings(action="ignore"):
+                model = clone(self).set_params(**options).fit(rows)
+            found.append(np.asarray(to_host(model.components_), dtype=float))
+        return found[0], found[1]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _every_row(rows: Array, step: int) -> Any:
+    return np.asarray(to_host(rows[::step]), dtype=float)
+
+
+def _stack(one: Any, other: Any) -> Any:
+    return np.concatenate([one, other])
 
 
 def _init_error(what: str, remedy: str) -> InputError:

@@ -90,7 +90,9 @@ def decode_shifted(X: Operand | Array, H: Array, thresholds: Array | float, inve
     return Z.map_rows(shifted_relu, thresholds, columns=H.shape[0])
 
 
-def begin(X: Operand | Array, H: Array, *, threshold: float, inverse: Inverse, balance: bool = False) -> Purifier:
+def begin(
+    X: Operand | Array, H: Array, *, threshold: float, inverse: Inverse, balance: bool = False, unit: str = "component"
+) -> Purifier:
     """Fix thresholds and gain by the first batch of samples; the gain is not finite where weights do not vary.
 
     Parameters
@@ -100,11 +102,12 @@ def begin(X: Operand | Array, H: Array, *, threshold: float, inverse: Inverse, b
     H : array of shape (n_components, n_features)
         Parts to start from.
     threshold : float
-        As a share of the largest weight that each part has in this batch.
+        As a share of the largest weight that each part has in this batch, or as it is with ``unit="absolute"``.
     inverse : callable
         Left inverse of the parts, (n_components, n_features) -> (n_features, n_components).
     balance : bool, default False
         Whether parts are first scaled so that weights have the same second moment (section 6 of [1]).
+    unit : {"component", "absolute"}, default "component"
 
     Returns
     -------
@@ -118,7 +121,7 @@ def begin(X: Operand | Array, H: Array, *, threshold: float, inverse: Inverse, b
     P = inverse(H)
     Z = operand(X @ P)
     largest, squares = Z.evaluate(Z.pending(column_maxima, combine=xp.maximum), Z.pending(_squares))
-    thresholds = threshold * xp.clip(largest, 0, None)
+    thresholds = threshold * (xp.clip(largest, 0, None) if unit == "component" else xp.ones_like(largest))
     C = 2 * cross_covariance(Z.map_rows(shifted_relu, thresholds, columns=H.shape[0]), X)
     own = xp.sort(xp.sum(C * P.T, axis=1))
     middle = own[own.shape[0] // 2]

@@ -1,7 +1,7 @@
 """Scikit-learn estimator for Purification."""
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -18,6 +18,7 @@ from rectifact.core.threads import small_products
 from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_context
 from rectifact.io.checkpoint import open_checkpoint
 from rectifact.parts.base import PartsTransformer
+from rectifact.parts.diagnosis import CONSTANT_SUM, constant_sum_error
 from rectifact.parts.inverses import least_infinity_inverse
 from rectifact.parts.purification import Purifier, begin, decode_shifted, purify, sampling_floor, step_size
 
@@ -42,15 +43,25 @@ class PurificationNMF(PartsTransformer):
     init : {"auto", "ica", "spa", "anchor", "nndsvd"} or array of shape (n_components, n_features), default "auto"
         Where to start, see :class:`ANDNMF`.
     threshold : float, default 0.2
-        Subtracted from decoded weights, as a share of the largest weight that each part has in the first batch.
+        Subtracted from decoded weights (alpha in [1]_), in the unit of ``unit``.
     step : float, default 0.5
-        Size of the steps of ``fit`` and of the first step of a stream, above 0 and at most 1. Later steps of a stream
-        make the parts the mean over all batches, with the start counted as ``1/step - 1`` batches.
+        Size of the steps of ``fit`` and of the first step of a stream (eta in [1]_), above 0 and at most 1.
     inverse : {"pinv", "min-inf"}, default "pinv"
         ``"pinv"``: the pseudo-inverse; ``"min-inf"``: the left inverse that lets the least adversarial noise through,
         one linear program per part and hundreds of times as slow.
     balance : bool, default False
         Whether to begin by scaling the parts so that all weights have the same second moment.
+    unit : {"component", "absolute"}, default "component"
+        ``"component"``: the threshold is a share of the largest weight that each part has in the first batch;
+        ``"absolute"``: the same number for all parts, as published.
+    gain : float or "auto", default "auto"
+        Factor of the covariance (r in [1]_); ``"auto"`` makes it as large as the parts on the first batch.
+    step_decay : bool, default True
+        Whether later steps of a stream shrink so that the parts become the mean over all batches, with the start
+        counted as ``1/step - 1`` batches; False keeps them constant, as published, which follows slow changes.
+    decode : {"shifted", "linear"}, default "shifted"
+        How ``transform`` finds weights: ``"shifted"`` as during the fit, without noise but too small by the threshold;
+        ``"linear"`` by the left inverse alone, which reconstructs samples and lets noise through.
     n_jobs : int, optional
         Linear programs solved in parallel for ``inverse="min-inf"``.
     max_iter : int, default 100
@@ -86,7 +97,8 @@ class PurificationNMF(PartsTransformer):
     history_ : list of dict
         One row per iteration.
     resolved_ : dict
-        What was chosen: ``init``, ``rank``, and ``sampling_floor``, the relative error of a part to expect from this
+        What was chosen: ``init``, ``rank``, ``gain``; ``sum_error``, how far the weights of samples are from a constant
+        sum, as a share of it; and ``sampling_floor``, the relative error of a part to expect from this
         number of samples alone.
 
     See Also
@@ -120,6 +132,10 @@ class PurificationNMF(PartsTransformer):
     inverse: Literal["pinv", "min-inf"] = "pinv"
     balance: bool = False
     _: KW_ONLY
+    unit: Literal["component", "absolute"] = "component"
+    gain: float | Literal["auto"] = "auto"
+    step_decay: bool = True
+    decode: Literal["shifted", "linear"] = "shifted"
     n_jobs: int | None = None
     max_iter: int = 100
     tol: float = 1e-4
@@ -128,10 +144,16 @@ class PurificationNMF(PartsTransformer):
         **PartsTransformer._parameter_constraints,
         "threshold": [Interval(Real, 0, None, closed="left")],
         "step": [Interval(Real, 0, 1, closed="right")],
+        "unit": [StrOptions({"component", "absolute"})],
+        "gain": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "step_decay": ["boolean"],
+        "decode": [StrOptions({"shifted", "linear"})],
         "inverse": [StrOptions({"pinv", "min-inf"})],
         "balance": ["boolean"],
         "n_jobs": [Integral, None],
     }
+
+    _needs_independence: ClassVar[bool] = True
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
@@ -167,15 +189,18 @@ class PurificationNMF(PartsTransformer):
         X = check_matrix(self, X, reset=first)
         X = operand(X) if first else self._known(X)
         state, start = self._begin(X, first_batch=True) if first else (self._state, self.resolved_)
-        state, _ = purify(state, X, eta=step_size(self.step, state.n_steps), inverse=self._inverse)
+        eta = step_size(self.step, state.n_steps) if self.step_decay else self.step
+        state, _ = purify(state, X, eta=eta, inverse=self._inverse)
         self._set_state(state, start, X.shape[0] + (0 if first else self._n_seen))
         self._set_stream_report(state.n_steps)
         return self
 
     def transform(self, X: Any) -> Any:
-        """Weights (n_samples, n_components) of the parts in each sample, shifted by ``thresholds_``."""
+        """Weights (n_samples, n_components) of the parts in each sample, by ``decode``."""
         check_is_fitted(self)
         X = check_matrix(self, X, reset=False)
+        if self.decode == "linear":
+            return self._known(X) @ self._inverse(self.components_)
         return decode_shifted(self._known(X), self.components_, self.thresholds_, self._inverse)
 
     def _inverse(self, H: Array) -> Array:
@@ -186,11 +211,20 @@ class PurificationNMF(PartsTransformer):
         self._check_scale(X)
         start = self._find_start(X, X, first_batch=first_batch)
         with np.errstate(divide="ignore"):
-            state = begin(X, start.H, threshold=self.threshold, inverse=self._inverse, balance=self.balance)
+            state = begin(
+                X, start.H, threshold=self.threshold, inverse=self._inverse, balance=self.balance, unit=self.unit
+            )
+        if self.gain != "auto":
+            state = replace(state, gain=self.gain + 0 * state.thresholds[0])
         if not 0 < float(state.gain) < np.inf:
             what = f"The weights of the parts do not vary between the {X.shape[0]} samples of X."
             raise InputError(what, "Give more, and different ones.")
-        return state, {"init": start.name, "rank": start.space.rank}
+        sum_error = constant_sum_error(start.space.coordinates)
+        if sum_error < CONSTANT_SUM and X.shape[0] >= 100 * self.n_components:  # else it may be chance
+            what = f"The weights of a sample add up to a constant within {sum_error:.1%}, so they are not independent."
+            remedy, command = "Use ANDNMF: Purification finds wrong parts here.", "Use --method and."
+            warnings.warn(FitWarning(what, remedy, command=command), stacklevel=4)
+        return state, {"init": start.name, "rank": start.space.rank, "gain": float(state.gain), "sum_error": sum_error}
 
     def _set_state(self, state: Purifier, chosen: dict[str, Any], n_seen: int) -> None:
         self._state, self._n_seen = state, n_seen

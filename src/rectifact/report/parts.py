@@ -6,11 +6,12 @@ import numpy as np
 from sklearn.utils.extmath import row_norms
 
 from rectifact.models import SavedModel
-from rectifact.report.blocks import Block, Column, Facts, Images, Report, Section, Table
+from rectifact.report.blocks import Block, Column, Facts, Findings, Images, Report, Section, Table
 from rectifact.report.charts import bars, convergence, histogram, image_address
 from rectifact.report.names import as_floats, count, largest_features, sample_names
 
 N_TOP, MOST_SAMPLES, MOST_IMAGES = 12, 10_000, 100
+MOST_ENTRIES_FOR_HALVES = 5_000_000  # of the data: two more fits take seconds then
 
 
 def parts_report(saved: SavedModel) -> Report:
@@ -19,7 +20,7 @@ def parts_report(saved: SavedModel) -> Report:
     n_parts, n_features = model.components_.shape
     sections = [_parts(saved)]
     if saved.X is not None:
-        sections += _weights_and_residuals(saved)
+        sections += [*_weights_and_residuals(saved), _diagnosis(saved)]
     if curve := convergence(model):
         words = (
             "The loss is the relative error within the leading subspace of the data, where the algorithm works. What "
@@ -28,6 +29,13 @@ def parts_report(saved: SavedModel) -> Report:
         sections.append(Section("Convergence", words, curve))
     words = f"{count(n_parts, 'part')} with {count(n_features, 'feature')}, found by {type(model).__name__}."
     return Report("Parts", words, sections)
+
+
+def _diagnosis(saved: SavedModel) -> Section:
+    X = as_floats(saved.X)
+    small = X.shape[0] * X.shape[1] <= MOST_ENTRIES_FOR_HALVES
+    items = [tuple(row) for row in saved.model.diagnose(X, halves=small).itertuples(index=False)]
+    return Section("Diagnosis", "What could be wrong with the parts, and what to do about it.", [Findings(items)])
 
 
 def _parts(saved: SavedModel) -> Section:
@@ -44,14 +52,24 @@ def _parts(saved: SavedModel) -> Section:
     ]
     sizes = np.abs(components).sum(axis=1).tolist()
     rows = list(zip(range(1, len(sizes) + 1), largest_features(saved, N_TOP, ".3g"), sizes, strict=True))
-    words = "Each sample is a sum of parts with non-negative weights. The parts themselves may have negative values."
+    signed = "The parts themselves may have negative values."
+    if likelihood := saved.model.resolved_.get("refine"):
+        signed = f"The parts are non-negative too; they were refined by the likelihood {likelihood!r}."
+    words = f"Each sample is a sum of parts with non-negative weights. {signed}"
     return Section("Parts", words, [*blocks, Table("Largest features", columns, rows)])
 
 
 def _weights_and_residuals(saved: SavedModel) -> list[Section]:
     model, X = saved.model, as_floats(saved.X)
     W = np.asarray(model.transform(X), dtype=float)
-    residual, size = _residuals(X, W, np.asarray(model.components_, dtype=float)), row_norms(X)
+    H = np.asarray(model.components_, dtype=float)
+    if getattr(model, "missing", None) is not None:
+        X = np.where(np.isnan(X), model.inverse_transform(W), X)
+    if getattr(model, "background", False):
+        residual = _residuals(X, np.column_stack([W, np.ones(len(W))]), np.vstack([H, model.background_]))
+    else:
+        residual = _residuals(X, W, H)
+    size = row_norms(X)
     share = W.sum(axis=0) / max(W.sum(), 1e-300)
     explained = 1 - (residual**2).sum() / max((size**2).sum(), 1e-300)
     facts = [

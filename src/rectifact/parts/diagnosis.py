@@ -1,0 +1,222 @@
+"""What can be checked about parts and weights: findings with a remedy.
+
+Every rule about what deserves a word is here, once; the command line and the report only show findings.
+
+References
+----------
+[1] Y. Li and Y. Liang, "Provable alternating gradient descent for non-negative matrix factorization with strong
+correlations", ICML 2017.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from rectifact.core.arrays import Array, namespace
+from rectifact.core.findings import SEVERITIES, Finding
+from rectifact.core.linalg import solve_gram
+from rectifact.core.operand import Operand, operand
+
+CONSTANT_SUM = 0.05  # relative spread of the sum of the weights below which it counts as constant
+NEAR_ZERO = 0.01  # of the largest weight of a part
+RARELY_ABSENT = 0.05  # share of samples without a part below which thresholds have nothing to hold on to
+NEVER_APART = 0.95  # correlation of two weights
+DEPENDENT = 0.3  # correlation of two weights that independence does not allow
+NEXT_TO_NOTHING = 1e-3  # share of the weight
+NEGATIVE = 0.05  # share of the absolute sum of a part
+UNSTABLE = 0.8  # cosine of a part with its partner from other samples
+MANY = 0.5  # share of samples that are mostly noise
+LEAST_LAMBDA = 0.01  # smallest eigenvalue of the second moments, in the units of [1]
+
+
+def constant_sum_error(coordinates: Operand | Array) -> float:
+    """How far samples are from a common plane that misses the origin, as weights with a constant sum have it.
+
+    Regresses one on the coordinates (n_samples, rank) of the samples in their leading subspace; returns the root mean
+    square of what is left: 0 if some linear function is one for all samples, near 1 if there is none.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> shares, others = rng.dirichlet([1, 1, 1], 100), rng.random((100, 3))
+    >>> bool(constant_sum_error(shares) < 1e-6), bool(constant_sum_error(others) > 0.2)
+    (True, True)
+    """
+    Z = operand(coordinates)
+    sums, gram = Z.total(_sums_and_gram)
+    explained = namespace(sums).sum(sums * solve_gram(gram, sums[:, None])[:, 0])
+    return float(max(1 - float(explained) / Z.shape[0], 0.0) ** 0.5)
+
+
+def _sums_and_gram(rows: Array) -> tuple[Array, Array]:
+    return namespace(rows).sum(rows, axis=0), rows.T @ rows
+
+
+def correlation_conditions(W: NDArray[Any]) -> dict[str, float]:
+    r"""Constants of the General Correlation Conditions, Definition 1 of [1], for weights scaled to a maximum of one.
+
+    With D parts and second moments :math:`\Delta = E[xx^T]`: ``r`` is the largest sum of a sample's weights, ``k`` the
+    least number with :math:`\Delta_{ii} \le 2k/D`, ``m`` that with :math:`\Delta_{ij} \le m/D^2`, and ``lambda`` the
+    largest with :math:`\Delta \succeq (k/D) \lambda I`. AND works with small r, k, m and a large lambda.
+
+    Examples
+    --------
+    >>> found = correlation_conditions(np.eye(4))
+    >>> found["r"], found["k"], found["m"], found["lambda"]
+    (1.0, 0.5, 0.0, 2.0)
+    """
+    x = W / np.maximum(W.max(axis=0), 1e-300)
+    n, D = x.shape
+    moments = x.T @ x / n
+    k = D / 2 * float(np.diag(moments).max())
+    apart = moments - np.diag(np.diag(moments))
+    least = float(np.linalg.eigvalsh(moments)[0])
+    lowest = max(least, 0.0) * D / max(k, 1e-300)
+    return {"r": float(x.sum(axis=1).max()), "k": k, "m": D**2 * float(apart.max(initial=0.0)), "lambda": lowest}
+
+
+def diagnose(
+    W: NDArray[Any],
+    H: NDArray[Any],
+    *,
+    sum_error: float,
+    nonnegative: bool,
+    independent: bool,
+    noisy_samples: float = 0.0,
+    other_halves: tuple[NDArray[Any], NDArray[Any]] | None = None,
+) -> list[Finding]:
+    """All findings, the worst first; a single note with the conditions of [1] is good news.
+
+    Parameters
+    ----------
+    W : array of shape (n_samples, n_components)
+        Weights.
+    H : array of shape (n_components, n_features)
+        Parts.
+    sum_error : float
+        See :func:`constant_sum_error`.
+    nonnegative : bool
+        Whether the data is non-negative, but for noise.
+    independent : bool
+        Whether the algorithm needs independent weights, as Purification does.
+    noisy_samples : float, default 0
+        Share of the samples that are mostly noise.
+    other_halves : pair of arrays of shape (n_components, n_features), optional
+        Parts found from two halves of the samples.
+    """
+    findings = [
+        *_sums(sum_error, independent),
+        *_correlations(W, independent),
+        *_absences(W),
+        *_sizes(W, H),
+        *_negative(H, nonnegative),
+        *_noise(noisy_samples),
+        *_halves(other_halves),
+        *_conditions(W),
+    ]
+    return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))
+
+
+def _sums(error: float, independent: bool) -> list[Finding]:
+    if error >= CONSTANT_SUM:
+        return []
+    detail = f"The weights of a sample add up to a constant within {error:.1%}, so they are not independent."
+    if independent:
+        remedy = "Use ANDNMF; Purification needs independent weights, and its parts are wrong here."
+        return [Finding("problem", "weights sum to one", detail, remedy, "Use --method and.")]
+    remedy = "Nothing, if you know that they are shares; a constant background cannot be told apart from the parts."
+    return [Finding("note", "weights sum to one", detail, remedy)]
+
+
+def _correlations(W: NDArray[Any], independent: bool) -> list[Finding]:
+    varies = np.flatnonzero(W.std(axis=0) > 0)
+    if len(varies) < 2:
+        return []
+    between = np.corrcoef(W[:, varies].T)
+    np.fill_diagonal(between, 0.0)
+    i, j = np.unravel_index(np.abs(between).argmax(), between.shape)
+    value = float(between[i, j])
+    pair = f"The weights of parts {varies[i] + 1} and {varies[j] + 1} have a correlation of {value:.2f}."
+    if independent and abs(value) > max(DEPENDENT, 5 / len(W) ** 0.5):
+        remedy = "Use ANDNMF, which allows correlated weights."
+        return [Finding("warning", "weights are not independent", pair, remedy, "Use --method and.")]
+    if value > NEVER_APART:
+        remedy = "Lower n_components by one, or add samples in which only one of them occurs."
+        return [Finding("warning", "parts that always occur together", pair, remedy, "Lower --parts by one.")]
+    return []
+
+
+def _absences(W: NDArray[Any]) -> list[Finding]:
+    absent = (NEAR_ZERO * W.max(axis=0) >= W).mean(axis=0)
+    always = np.flatnonzero((absent < RARELY_ABSENT) & (W.max(axis=0) > 0))
+    if not len(always):
+        return []
+    detail = f"{_parts(always)} present in nearly all samples: at most {absent[always].max():.1%} are without it."
+    remedy = "Check them, or try background=True if one is a constant offset."
+    return [Finding("warning", "parts that are never absent", detail, remedy, "Check them, or try --background.")]
+
+
+def _sizes(W: NDArray[Any], H: NDArray[Any]) -> list[Finding]:
+    sizes = W.sum(axis=0) * np.abs(H).sum(axis=1)
+    tiny = np.flatnonzero(sizes < NEXT_TO_NOTHING * max(sizes.sum(), 1e-300))
+    if not len(tiny):
+        return []
+    detail = f"{_parts(tiny)} less than {NEXT_TO_NOTHING:.1%} of the total weight."
+    return [Finding("warning", "parts that carry almost nothing", detail, "Lower n_components.", "Lower --parts.")]
+
+
+def _negative(H: NDArray[Any], nonnegative: bool) -> list[Finding]:
+    size = np.abs(H).sum()
+    share = float(np.maximum(-H, 0).sum() / size) if size > 0 else 0.0
+    if not nonnegative or share < NEGATIVE:
+        return []
+    detail = f"{share:.0%} of the mass of the parts is negative, though the data is not."
+    remedy = "Use refine='auto', or another number of parts."
+    return [Finding("warning", "negative parts", detail, remedy, "Use --refine auto, or another number of --parts.")]
+
+
+def _noise(noisy: float) -> list[Finding]:
+    if noisy < MANY:
+        return []
+    detail = f"In {noisy:.0%} of the samples, the parts explain less than half of the squared norm."
+    remedy = "Expect little from the weights of single samples; leave out samples that are nearly empty."
+    return [Finding("note", "many samples are mostly noise", detail, remedy)]
+
+
+def _halves(halves: tuple[NDArray[Any], NDArray[Any]] | None) -> list[Finding]:
+    if halves is None:
+        return []
+    both = _unit(np.vstack([_unit(H) for H in halves]) - np.vstack([_unit(H) for H in halves]).mean(axis=0))
+    cosines = both[: len(halves[0])] @ both[len(halves[0]) :].T  # of what tells parts apart: spectra are all alike
+    rows, columns = linear_sum_assignment(-cosines)
+    found = cosines[rows, columns]
+    if found.min() >= UNSTABLE:
+        return []
+    n_unstable = int((found < UNSTABLE).sum())
+    detail = (
+        f"Two halves of the samples share {len(found) - n_unstable} of {len(found)} parts; the least similar pair has "
+        f"a cosine of {found.min():.2f}, without what all parts have in common."
+    )
+    remedy = "Lower n_components, or add samples: parts beyond the true number depend on chance."
+    return [Finding("warning", "parts that two halves do not share", detail, remedy, "Lower --parts, or add samples.")]
+
+
+def _unit(rows: NDArray[Any]) -> NDArray[Any]:
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
+
+
+def _conditions(W: NDArray[Any]) -> list[Finding]:
+    found = correlation_conditions(W)
+    values = ", ".join(f"{name} = {value:.2g}" for name, value in found.items())
+    detail = f"For weights scaled to a maximum of one, the correlation conditions of AND hold with {values}."
+    if found["lambda"] < LEAST_LAMBDA:
+        remedy = "Lower n_components: the weights of some parts are almost a combination of others."
+        return [Finding("warning", "weights are nearly dependent", detail, remedy, "Lower --parts.")]
+    return [Finding("note", "correlation conditions", detail, "Nothing; small r, k, m and a large lambda are good.")]
+
+
+def _parts(numbers: NDArray[Any]) -> str:
+    listed = ", ".join(str(i + 1) for i in numbers[:5]) + (", ..." if len(numbers) > 5 else "")
+    return f"Part {listed} is" if len(numbers) == 1 else f"Parts {listed} are"

@@ -1,0 +1,120 @@
+"""How the noise of samples grows with their size: what decides how samples are weighted, and which likelihood fits."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectifact.core.arrays import Array
+from rectifact.core.operand import Operand
+from rectifact.parts.samples import sample_block
+
+MOST_ROWS, MOST_COLUMNS = 1000, 500
+"""The block of the data from which the noise is measured: rows at equal distances, and the largest columns."""
+
+N_BINS = 20
+"""Levels of the fitted values at which the variance is measured."""
+
+EXACT = 1e-8
+"""Share of the squared norm below which what is left is rounding, not noise."""
+
+
+@dataclass(frozen=True)
+class NoiseLaw:
+    """Noise as a power of size.
+
+    Attributes
+    ----------
+    row_power : float
+        The noise of a row is proportional to its norm to this power, 0 to 1: 0 for the same noise everywhere, about 0.5
+        for counts, 1 for noise in proportion to the signal.
+    entry_power : float
+        The variance of an entry is proportional to its mean to this power: 0 for Gaussian noise, 1 for counts.
+    dimensions : float
+        In how many directions the noise goes: many if it is white, few if it is what a linear mixture cannot describe.
+    level : float
+        Share of the squared norm that is noise; 0 where the data is exact.
+    noisy_rows : float
+        Share of the rows that are noise for the larger part.
+    measured : bool
+        Whether there were enough samples and features to measure it.
+    """
+
+    row_power: float
+    entry_power: float
+    dimensions: float
+    level: float
+    noisy_rows: float
+    measured: bool
+
+
+def noise_law(X: Operand | Array, rank: int) -> NoiseLaw:
+    """Measure the noise on a block of X: what the leading ``rank`` directions of the block leave over.
+
+    Parameters
+    ----------
+    X : Operand or array of shape (n_samples, n_features)
+    rank : int
+        Number of parts.
+
+    Returns
+    -------
+    NoiseLaw
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> mean = rng.gamma(1.0, 100.0, size=(400, 3)) @ rng.random((3, 60))
+    >>> law = noise_law(rng.poisson(mean).astype(float), 3)
+    >>> round(law.row_power, 1), round(law.entry_power)
+    (0.5, 1)
+    """
+    block, norms = sample_block(X, MOST_ROWS, MOST_COLUMNS)
+    squared = float((block**2).sum())
+    if min(block.shape) < 2 * rank or squared == 0:
+        counts = bool((block >= 0).all() and (block == np.round(block)).all())
+        return NoiseLaw(1.0, 1.0 if counts else 0.0, float(min(block.shape)), 1.0, 0.0, False)
+    fitted = _leading(block, rank)
+    rest = block - fitted
+    level = float((rest**2).sum()) / squared
+    if level < EXACT:
+        return NoiseLaw(1.0, 0.0, float(block.shape[1]), 0.0, 0.0, True)
+    left = np.sqrt((rest**2).sum(axis=1))
+    noisy = float((left**2 > 0.5 * (block**2).sum(axis=1))[norms > 0].mean())
+    power = float(np.clip(_slope(norms, left), 0, 1))
+    return NoiseLaw(power, _entry_power(fitted, rest), _dimensions(rest), level, noisy, True)
+
+
+def _leading(block: NDArray[Any], rank: int) -> NDArray[Any]:
+    """The block, projected to its leading directions through the smaller Gram matrix."""
+    tall = block.shape[0] >= block.shape[1]
+    gram = block.T @ block if tall else block @ block.T
+    vectors = np.linalg.eigh(gram).eigenvectors[:, -rank:]
+    return (block @ vectors) @ vectors.T if tall else vectors @ (vectors.T @ block)
+
+
+def _slope(sizes: NDArray[Any], noise: NDArray[Any]) -> float:
+    """Slope of the logarithm of the noise against that of the size; 0 where sizes do not differ."""
+    known = (sizes > 0) & (noise > 0)
+    x, y = np.log(sizes[known]), np.log(noise[known])
+    spread = x.var() if len(x) else 0.0
+    return float(np.mean((x - x.mean()) * (y - y.mean())) / spread) if spread > 1e-4 else 0.0
+
+
+def _entry_power(fitted: NDArray[Any], rest: NDArray[Any]) -> float:
+    """Slope of the logarithm of the variance against that of the mean, over levels of the positive fitted values."""
+    positive = fitted > 0
+    mean, variance = fitted[positive], rest[positive] ** 2
+    if len(mean) < 10 * N_BINS:
+        return 0.0
+    order = np.argsort(mean, kind="stable")
+    levels = [(mean[part].mean(), variance[part].mean()) for part in np.array_split(order, N_BINS)]
+    means, variances = np.array(levels).T
+    return _slope(means, variances)
+
+
+def _dimensions(rest: NDArray[Any]) -> float:
+    """Participation ratio of the variances along the principal directions of the noise."""
+    gram = rest.T @ rest if rest.shape[0] >= rest.shape[1] else rest @ rest.T
+    return float(np.trace(gram) ** 2 / (gram**2).sum())

@@ -1,0 +1,124 @@
+"""Findings about parts: each is made once by data that deserves it, and not by data that does not."""
+
+import numpy as np
+import pytest
+
+from rectifact import ANDNMF, PurificationNMF
+from rectifact.core.errors import FitWarning
+from rectifact.datasets import make_spectra, make_topics
+from rectifact.parts.diagnosis import constant_sum_error, correlation_conditions, diagnose
+
+GOOD = {"sum_error": 0.5, "nonnegative": True, "independent": False}
+
+
+def weights(n=500, k=3, seed=0):
+    rng = np.random.default_rng(seed)
+    return (rng.random((n, k)) < 0.4) * rng.random((n, k))
+
+
+def names(findings):
+    return [found.finding for found in findings]
+
+
+def test_good_data_gets_a_note():
+    assert names(diagnose(weights(), np.eye(3), **GOOD)) == ["correlation conditions"]
+
+
+@pytest.mark.parametrize(
+    ("W", "H", "options", "expected"),
+    [
+        (weights(), np.eye(3), {"sum_error": 0.01}, ("note", "weights sum to one")),
+        (weights(), np.eye(3), {"sum_error": 0.01, "independent": True}, ("problem", "weights sum to one")),
+        (
+            weights()[:, [0, 0, 1]] + 0.001 * weights(seed=1),
+            np.eye(3),
+            {},
+            ("warning", "parts that always occur together"),
+        ),
+        (
+            weights()[:, [0, 0, 1]] + weights(seed=1),
+            np.eye(3),
+            {"independent": True},
+            ("warning", "weights are not independent"),
+        ),
+        (weights() + np.array([0, 0, 1]), np.eye(3), {}, ("warning", "parts that are never absent")),
+        (weights() * [1, 1, 1e-6], np.eye(3), {}, ("warning", "parts that carry almost nothing")),
+        (weights(), np.eye(3) - 0.2, {}, ("warning", "negative parts")),
+        (weights(), np.eye(3), {"noisy_samples": 0.9}, ("note", "many samples are mostly noise")),
+        (
+            weights(),
+            np.eye(3),
+            {"other_halves": (np.eye(3), np.array([[1.0, 0, 0], [0, 1, 0], [1, 1, 0]]))},
+            ("warning", "parts that two halves do not share"),
+        ),
+    ],
+)
+def test_a_finding(W, H, options, expected):
+    found = diagnose(W, H, **(GOOD | options))
+    assert expected in [(one.severity, one.finding) for one in found]
+
+
+def test_conditions_against_their_definition():
+    W = weights()
+    x = W / W.max(axis=0)
+    moments = np.einsum("ni,nj->ij", x, x) / len(x)
+    found = correlation_conditions(W)
+    D, k = 3, found["k"]
+    assert np.diag(moments).max() == pytest.approx(2 * k / D)
+    assert moments[~np.eye(D, dtype=bool)].max() == pytest.approx(found["m"] / D**2)
+    assert np.linalg.eigvalsh(moments - k / D * found["lambda"] * np.eye(D))[0] == pytest.approx(0, abs=1e-12)
+
+
+def test_purification_says_that_weights_sum_to_one():
+    rng = np.random.default_rng(0)
+    X = rng.dirichlet(np.ones(4), 2000) @ rng.random((4, 30))
+    with pytest.warns(FitWarning, match="add up to a constant"):
+        model = PurificationNMF(4, random_state=0).fit(X)
+    table = model.diagnose(X)
+    assert table["severity"][0] == "problem"
+    assert table["finding"][0] == "weights sum to one"
+    assert list(table.columns) == ["severity", "finding", "detail", "remedy"]
+
+
+def test_too_many_parts_are_not_shared_by_halves():
+    data = make_topics("ctm", n_samples=600, n_features=50, n_topics=4)
+    assert "parts that two halves do not share" not in set(
+        ANDNMF(4, random_state=0).fit(data.X).diagnose(data.X)["finding"]
+    )
+    noisy = make_spectra(600, 50, 4, snr=20)
+    assert "parts that two halves do not share" in set(
+        ANDNMF(8, random_state=0).fit(noisy.X).diagnose(noisy.X)["finding"]
+    )
+
+
+def test_constant_sums_survive_scales_and_noise():
+    data = make_spectra(500, 60, 4, snr=30)
+    U, s, _ = np.linalg.svd(data.X, full_matrices=False)
+    assert constant_sum_error((U * s)[:, :4]) < 0.05
+    assert constant_sum_error((U * s)[:, :4] * np.random.default_rng(0).random((500, 1))) > 0.2
+
+
+def test_linear_decoding_reconstructs_and_constant_steps_take_given_constants():
+    rng = np.random.default_rng(0)
+    H = rng.random((3, 20))
+    X = (rng.random((5000, 3)) < 0.3) * rng.random((5000, 3)) @ H
+    model = PurificationNMF(3, decode="linear", random_state=0).fit(X)
+    assert np.linalg.norm(model.inverse_transform(model.transform(X)) - X) < 0.01 * np.linalg.norm(X)
+    stream = PurificationNMF(3, init=H, step=0.1, step_decay=False, gain=2.0, threshold=0.01, unit="absolute")
+    stream.partial_fit(X[:2500])
+    W = np.maximum(X[:2500] @ np.linalg.pinv(H) - 0.01, 0)
+    covariance = (W - W.mean(axis=0)).T @ X[:2500] / 2500
+    np.testing.assert_allclose(stream.components_, 0.9 * H + 0.1 * 2.0 * 2 * covariance, rtol=1e-8)
+    again = stream.components_
+    stream.partial_fit(X[2500:])
+    W = np.maximum(X[2500:] @ np.linalg.pinv(again) - 0.01, 0)
+    covariance = (W - W.mean(axis=0)).T @ X[2500:] / 2500
+    np.testing.assert_allclose(stream.components_, 0.9 * again + 0.1 * 2.0 * 2 * covariance, rtol=1e-8)
+
+
+def test_a_constant_threshold_settles():
+    rng = np.random.default_rng(0)
+    X = (rng.random((800, 4)) < 0.3) @ rng.random((4, 30))
+    model = ANDNMF(4, threshold=0.3, threshold_decay=1, normalize=None, refine=None, random_state=0).fit(X)
+    assert model.converged_
+    assert model.reconstruction_err_ < 1e-6 * np.linalg.norm(X)
