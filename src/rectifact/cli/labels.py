@@ -14,8 +14,8 @@ from rectifact.cli.outcome import Outcome, fitting, how_it_ended, say_warnings
 from rectifact.cli.tables import check_parts_name, check_table_name, write_parts, write_table
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
+from rectifact.core.findings import findings_table
 from rectifact.crowd import DawidSkene, read_answers, read_lazy
-from rectifact.crowd.advice.diagnosis import findings_table
 from rectifact.crowd.advice.planning import LEAST_GAIN, worth_asking
 from rectifact.crowd.advice.summary import Summary, summary_of
 from rectifact.crowd.data.groups import groups_in_column

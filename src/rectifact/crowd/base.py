@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import InputError
+from rectifact.core.findings import Finding
 from rectifact.core.sparse import with_entries
 from rectifact.core.validation import fit_context
-from rectifact.crowd.advice.diagnosis import Finding
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, read_lazy
 from rectifact.crowd.data.read import read_answers

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.estimator import Iterative
+from rectifact.core.findings import Finding, findings_table
 from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
 from rectifact.core.threads import small_loop
 from rectifact.core.validation import (
@@ -28,7 +29,7 @@ from rectifact.core.validation import (
     fit_context,
 )
 from rectifact.crowd.advice.calibration import temperature, tempered
-from rectifact.crowd.advice.diagnosis import Finding, diagnose, diagnose_workers, findings_table
+from rectifact.crowd.advice.diagnosis import diagnose, diagnose_workers
 from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold
 from rectifact.crowd.advice.held_out import HeldOut, held_out_answers
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs

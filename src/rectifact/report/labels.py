@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse.csgraph import connected_components
 
+from rectifact.core.findings import Finding
 from rectifact.crowd import DawidSkene
-from rectifact.crowd.advice.diagnosis import Finding
 from rectifact.crowd.advice.planning import worth_asking
 from rectifact.crowd.advice.summary import summary_of
 from rectifact.crowd.base import Aggregator

@@ -3,18 +3,15 @@
 Every rule about what deserves a word is here, once; the command line and the report only show findings.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import entropy
 
-from rectifact.core.findings import SEVERITIES, Severity
+from rectifact.core.findings import SEVERITIES, Finding
 from rectifact.core.sparse import with_entries
 from rectifact.crowd.advice.dependence import dependent_pairs
 from rectifact.crowd.advice.workers import information
@@ -29,40 +26,6 @@ LEAST_CONTRAST = 0.03  # correlation of two answers to one task on any contrast 
 LEAST_INFORMATION = 0.1  # bits in a worker's answer, or share of the doubt about a task if that is below one bit
 MANY = 0.2  # share of the workers above which a finding about some of them is a warning
 DEPENDENT = 1.05  # design effect worth a word, if it is certain
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong or worth knowing.
-
-    Attributes
-    ----------
-    severity : {"problem", "warning", "note"}
-    finding : str
-        What it is, in a few words.
-    detail : str
-        What was found, as one sentence.
-    remedy : str
-        What to do, in the words of Python.
-    command : str or None
-        The remedy in the words of the command line, where they differ.
-    """
-
-    severity: Severity
-    finding: str
-    detail: str
-    remedy: str
-    command: str | None = None
-
-    def on_command_line(self) -> str:
-        """The finding as the command line shows it."""
-        return f"{self.severity}: {self.finding}. {self.detail} {self.command or self.remedy}"
-
-
-def findings_table(findings: Sequence[Finding]) -> pd.DataFrame:
-    """Table of severity, finding, detail and remedy."""
-    rows = [(found.severity, found.finding, found.detail, found.remedy) for found in findings]
-    return pd.DataFrame(rows, columns=["severity", "finding", "detail", "remedy"])
 
 
 def diagnose(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from rectifact.crowd.advice.diagnosis import Finding
+from rectifact.core.findings import Finding
 
 
 @dataclass(frozen=True)
