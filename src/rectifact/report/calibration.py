@@ -1,6 +1,7 @@
 """The calibration section of a report on labels: each answer is left out, and predicted from the others."""
 
 import numpy as np
+from scipy.stats import binomtest
 
 from rectifact.core.errors import count
 from rectifact.crowd import DawidSkene
@@ -60,11 +61,9 @@ def reliability_chart(model: DawidSkene) -> list[Chart]:
         return []
     confidence, right = probas.max(axis=1), probas.argmax(axis=1) == truth
     groups = np.array_split(np.argsort(confidence, kind="stable"), min(len(truth) // PER_POINT, MOST_POINTS))
-    means = np.array([[confidence[group].mean(), right[group].mean(), len(group)] for group in groups])
-    z = 1.645  # of a 90 % interval, Wilson's
-    middle = (means[:, 1] + z**2 / (2 * means[:, 2])) / (1 + z**2 / means[:, 2])
-    half = z * np.sqrt(means[:, 1] * (1 - means[:, 1]) / means[:, 2] + z**2 / (4 * means[:, 2] ** 2))
-    half = half / (1 + z**2 / means[:, 2])
+    means = np.array([[confidence[group].mean(), right[group].mean()] for group in groups])
+    intervals = [binomtest(int(right[group].sum()), len(group)).proportion_ci(0.9, "wilson") for group in groups]
+    low, high = np.array([(interval.low, interval.high) for interval in intervals]).T
     words = (
         f"{count(len(truth), 'gold label')}: mean confidence {confidence.mean():.1%}, right {right.mean():.1%}. "
         f"Points on the diagonal are calibrated; bars are 90 % intervals. {source}"
@@ -72,7 +71,6 @@ def reliability_chart(model: DawidSkene) -> list[Chart]:
     span = np.array([means[:, 0].min(), 1.0])
     curves = {"share of right labels": (means[:, 0], means[:, 1]), "calibrated": (span, span)}
     chart = lines("Confidence and truth", curves, "confidence of the label", "share of right labels", words)
-    low, high = middle - half, middle + half
     chart.data[0]["error_y"] = {
         "type": "data",
         "symmetric": False,

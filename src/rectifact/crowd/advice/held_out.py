@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import operand
-from rectifact.crowd.em import CrowdModel, Floats, Sums, expected_sums, posteriors_of, vote_shares
+from rectifact.crowd.em import CrowdModel, Floats, posteriors_of
 from rectifact.crowd.fitting import Fitting, Problem
 
 FOLDS = 5
@@ -77,21 +77,19 @@ def _folds(per_task: NDArray[Any]) -> NDArray[np.int64]:
 
 def _refitted(problem: Problem, fitting: Fitting, model: CrowdModel, left_out: NDArray[np.bool_]) -> CrowdModel:
     """The same model without some of the answers."""
-    rows, n_classes = problem.B.data, problem.votes.shape[1]
+    rows = problem.B.data
     kept = np.r_[0, np.cumsum(~left_out)][rows.indptr]
     others = sp.csr_array((rows.data[~left_out], rows.indices[~left_out], kept), shape=rows.shape)
-    votes = np.stack([others[:, k::n_classes].sum(axis=1) for k in range(n_classes)], axis=1)
-    part = Problem(operand(others), vote_shares(votes, problem.known), problem.known)
-    start = expected_sums(
-        others, posteriors_of(others, problem.known, model.log_priors, model.log_confusions), n_classes
-    )
+    part = Problem(operand(others), problem.votes, problem.known)  # no run looks at the votes themselves
+    start = part.sums(posteriors_of(others, problem.known, model.log_priors, model.log_confusions))
     monitor = Monitor(max_iter=REFIT_ITERATIONS, tol=REFIT_TOL)
-    return fitting.run(part, Sums(*start), monitor=monitor)
+    return fitting.run(part, start, monitor=monitor)
 
 
 def _compared(fitted: CrowdModel, rows: Any, task: NDArray[Any], which: NDArray[Any], n_classes: int) -> Any:
     worker, label = np.divmod(rows.indices[which].astype(np.int64), n_classes)
     posteriors = fitted.posteriors[task[which]]
     likelihoods = fitted.confusions[worker, label]
-    expected = np.einsum("akc,ac->ak", fitted.confusions[worker], posteriors)
+    # class by class: a matrix for each answer would not fit where there are many classes
+    expected = sum(fitted.confusions[worker, :, c] * posteriors[:, c, None] for c in range(n_classes))
     return label, rows.data[which].astype(np.float64), posteriors, likelihoods, expected
