@@ -196,6 +196,17 @@ def poisson_sweep(
     return compiled_parts.poisson_sweep(X, W, H, n_inner, n_fixed)
 
 
+def poisson_information(X: Array, W: Array, H: Array) -> Array:
+    """Curvature of the Poisson likelihood; see :func:`rectifact.kernels.reference.poisson_information`.
+
+    Examples
+    --------
+    >>> poisson_information(np.array([[4.0]]), np.array([[4.0]]), np.array([[1.0]]))  # the inverse of the variance
+    array([[0.25]])
+    """
+    return reference.poisson_information(X, W, H)
+
+
 def relu_columns(Z: Array, thresholds: Array) -> Array:
     """:func:`rectifact.core.rectify.relu` with a threshold for each column.
 

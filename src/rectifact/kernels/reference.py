@@ -322,6 +322,26 @@ def _poisson_tile(
     return W, counts, total - xp.sum(logs)
 
 
+def poisson_information(X: Array, W: Array, H: Array) -> Array:
+    r"""How sharply the Poisson likelihood of X determines each weight, the others given: :math:`\sum_j x h^2 / m^2`.
+
+    Parameters are those of :func:`poisson_sweep`; missing entries say nothing. Returns an array of the shape of W.
+    """
+    if is_sparse(X):
+        return _information_tile(X, W, H)
+    height = max(1, TILE // max(X.shape[1], 1))
+    tiles = [_information_tile(X[i : i + height], W[i : i + height], H) for i in range(0, X.shape[0], height)]
+    return namespace(H).concat(tiles)
+
+
+def _information_tile(X: Array, W: Array, H: Array) -> Array:
+    xp, values = namespace(H), entries(X)
+    means = xp.clip(_means(X, W, H), float(xp.finfo(H.dtype).smallest_normal) ** 0.25, None)  # its square is normal
+    curvatures = values / means**2
+    known = xp.where(xp.isnan(curvatures), xp.zeros_like(curvatures), curvatures)
+    return with_entries(X, known) @ (H**2).T
+
+
 def _means(X: Array, W: Array, H: Array) -> Array:
     """``W H`` at the entries of X, at least the smallest normal number."""
     xp = namespace(H)

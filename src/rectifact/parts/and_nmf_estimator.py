@@ -22,9 +22,10 @@ from rectifact.io.checkpoint import open_checkpoint
 from rectifact.kernels import relu_columns
 from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, products, stage
 from rectifact.parts.base import PartsTransformer, Start
+from rectifact.parts.dispersion import dispersion, divided, variance_divisors
 from rectifact.parts.fitting import best_refinement, choose_likelihood, completed, scaled_features, weights_with_gaps
 from rectifact.parts.noise import NoiseLaw, noise_law
-from rectifact.parts.refinement import LEAST_SHARE, Refinement, poisson_weights
+from rectifact.parts.refinement import LEAST_SHARE, Refined, Refinement, poisson_weights
 from rectifact.parts.samples import (
     Norm,
     background_start,
@@ -39,6 +40,9 @@ from rectifact.parts.samples import (
     without_background,
 )
 from rectifact.parts.starts import spa_start, subspace
+
+OVERDISPERSED = 0.1
+"""Share of the variance of a mean count, beyond that of Poisson counts, from which on samples are weighted by it."""
 
 EXACT_FIT = 1e-5
 """Relative error of AND below which nothing is left to refine."""
@@ -320,6 +324,8 @@ class ANDNMF(PartsTransformer):
         with small_products(X.shape[0] * X.stored_per_row * k):
             data, n_iter = known if raw else plan.samples, self.refine_iter
             name, best = best_refinement(kind, data, starts, law, n_iter=n_iter, background=background, missing=gaps)
+        if kind == "poisson" and self.refine == "auto" and not self.background and not law.is_systematic(k):
+            name, best = self._by_variance(X, known, name, best)
         if name != self.resolved_["init"]:
             self.thresholds_ = xp.zeros_like(self.thresholds_)
         size = sample_norms(best.H[:k], self._stream.norm or "l2")
@@ -335,12 +341,29 @@ class ANDNMF(PartsTransformer):
         norms = 1.0 if raw else plan.norms
         return best.W[:, :k][:, order] * (size[order, 0] * norms)
 
+    def _by_variance(self, X: Operand, known: Operand, name: str, best: Refined) -> tuple[str, Refined]:
+        """A fit to samples divided by how much more their counts vary than Poisson counts, where they do."""
+        found = dispersion(known, best.W, best.H)
+        self.resolved_ |= {"dispersion": found.excess}
+        if found.share(float(namespace(best.H).mean(column_means(X)))) < OVERDISPERSED:
+            return name, best
+        rows, columns = variance_divisors(X, found)
+        weighted = divided(known, rows, columns).native
+        init = self.init if isinstance(self.init, str) else to_like(self.init, columns) / columns
+        model = self._quiet(init=init, refine="poisson", decode="auto", missing=np.nan if self._allows_gaps else None)
+        W = operand(model.fit_transform(weighted)).map_rows(_multiplied, along=(rows,), columns=self.n_components)
+        self.thresholds_ = 0 * self.thresholds_  # those of AND were for other samples
+        return model.resolved_["init"], Refined(W, model.components_ * columns, model.resolved_["refine_loss"])
+
+    def _quiet(self, **options: Any) -> Self:
+        """A copy for a fit within the fit."""
+        return clone(self).set_params(checkpoint=None, resume=False, verbose=False, callbacks=None, **options)
+
     def _from_scaled_features(self, X: Operand, power: float) -> Array:
         """Parts that AND finds where all features have about the same noise."""
         scaled, scale = scaled_features(X, power)
-        options = {"refine": None, "missing": None, "checkpoint": None, "resume": False, "verbose": False}
         with warnings.catch_warnings(action="ignore"):
-            return clone(self).set_params(callbacks=None, **options).fit(scaled.native).components_ * scale
+            return self._quiet(refine=None, missing=None).fit(scaled.native).components_ * scale
 
     def _likelihood(self, X: Operand, plan: Plan, exact: bool) -> Refinement | None:
         """The likelihood that was asked for, or that suits the data."""
@@ -484,6 +507,10 @@ class ANDNMF(PartsTransformer):
 
 def _column_squares(W: Array) -> Array:
     return namespace(W).sum(W**2, axis=0)
+
+
+def _multiplied(W: Array, rows: Array) -> Array:
+    return W * rows
 
 
 def _with_ones(W: Array) -> Array:

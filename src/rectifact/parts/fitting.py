@@ -6,7 +6,16 @@ from rectifact.core.arrays import Array, namespace
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand, operand
 from rectifact.parts.noise import NoiseLaw
-from rectifact.parts.refinement import Best, Refined, Refinement, evidence, nonnegative_fit, poisson_fit, refine
+from rectifact.parts.refinement import (
+    Best,
+    Refined,
+    Refinement,
+    evidence,
+    faint_weights_removed,
+    nonnegative_fit,
+    poisson_fit,
+    refine,
+)
 from rectifact.parts.samples import choose_norm, column_means, divide_columns, smallest_entry
 
 COUNT_LIKE = 0.4
@@ -80,6 +89,9 @@ def best_refinement(
     if trials < n_iter:
         monitor, kept = Monitor(n_iter - trials, tol=REFINE_TOL), Best(law, n_fixed, best)
         best = fit(X, best.W, best.H, monitor=monitor, best=kept, n_fixed=n_fixed, missing=missing)
+    if kind == "poisson" and not law.is_systematic(best.H.shape[0] - n_fixed):
+        W, monitor = faint_weights_removed(X, best, law, n_fixed), Monitor(n_iter, tol=REFINE_TOL)
+        best = poisson_fit(X, W, best.H, monitor=monitor, n_fixed=n_fixed, missing=missing, keep_zeros=True)
     return name, best
 
 
