@@ -5,8 +5,8 @@ import pytest
 
 from rectifact import ANDNMF, PurificationNMF
 from rectifact.core.errors import FitWarning
-from rectifact.datasets import make_spectra, make_topics
-from rectifact.parts.diagnosis import constant_sum_error, correlation_conditions, diagnose
+from rectifact.datasets import make_neurons, make_signatures, make_spectra, make_topics
+from rectifact.parts.diagnosis import background_share, constant_sum_error, correlation_conditions, diagnose
 
 GOOD = {"sum_error": 0.5, "nonnegative": True, "independent": False}
 
@@ -122,3 +122,34 @@ def test_a_constant_threshold_settles():
     model = ANDNMF(4, threshold=0.3, threshold_decay=1, normalize=None, refine=None, random_state=0).fit(X)
     assert model.converged_
     assert model.reconstruction_err_ < 1e-6 * np.linalg.norm(X)
+
+
+def planted(seed):
+    """Samples whose parts are often absent, of many kinds, and their number of parts."""
+    rng = np.random.default_rng(seed)
+    made = (
+        lambda: make_signatures(200, random_state=seed),
+        lambda: make_spectra(300, 40, 4, random_state=seed),
+        lambda: make_neurons(300, 5, side=10, background=0, random_state=seed),
+        lambda: make_topics("ctm", n_samples=300, n_features=40, n_topics=5, random_state=seed),
+        lambda: make_topics("dir", n_samples=300, n_features=40, n_topics=5, random_state=seed),
+    )[seed % 5]()
+    sizes = 1.0 if seed % 5 == 0 else rng.gamma(4, 0.25, (len(made.X), 1))
+    return made.X * sizes, len(made.components)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_background_is_seen_where_there_is_one(seed):
+    X, k = planted(seed)
+    assert background_share(X, k) == 0
+    offset = X.mean() * 2 * np.random.default_rng(seed).random(X.shape[1])
+    assert background_share(X + offset, k) > 0.1
+
+
+def test_the_finding_names_the_parameter():
+    frames = make_neurons(300, 4, side=10)
+    finding = "a constant background is likely"
+    table = ANDNMF(4, random_state=0).fit(frames.X).diagnose(frames.X, halves=False).set_index("finding")
+    assert "background=True" in table.loc[finding, "remedy"]
+    apart = ANDNMF(4, background=True, random_state=0).fit(frames.X)
+    assert finding not in set(apart.diagnose(frames.X, halves=False)["finding"])

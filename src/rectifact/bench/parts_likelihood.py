@@ -31,7 +31,7 @@ def run_likelihood(extent: Extent, n_parts: int = 30) -> Rows:
     scale = (X.mean() / n_parts) ** 0.5
     W, H = (scale * (0.1 + rng.random(shape)) for shape in ((X.shape[0], n_parts), (n_parts, X.shape[1])))
     poisson_fit(X[:50], W[:50], H, monitor=Monitor(2, tol=0))  # compiles
-    constant, worst = divergence_terms(X)
+    _, worst = divergence_terms(X)
     peer = NMF(n_parts, init="custom", solver="mu", beta_loss="kullback-leibler", max_iter=N_ITER, tol=0)
     begin = process_time()
     peer.fit_transform(X, W=W.copy(), H=H.copy())

@@ -23,7 +23,14 @@ from rectifact.kernels import relu_columns
 from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, products, stage
 from rectifact.parts.base import PartsTransformer, Start
 from rectifact.parts.dispersion import dispersion, divided, variance_divisors
-from rectifact.parts.fitting import best_refinement, choose_likelihood, completed, scaled_features, weights_with_gaps
+from rectifact.parts.fitting import (
+    best_refinement,
+    choose_likelihood,
+    completed,
+    scaled_features,
+    weights_with_gaps,
+    without_faint_weights,
+)
 from rectifact.parts.noise import NoiseLaw, noise_law
 from rectifact.parts.refinement import LEAST_SHARE, Refined, Refinement, poisson_weights
 from rectifact.parts.samples import (
@@ -324,8 +331,9 @@ class ANDNMF(PartsTransformer):
         with small_products(X.shape[0] * X.stored_per_row * k):
             data, n_iter = known if raw else plan.samples, self.refine_iter
             name, best = best_refinement(kind, data, starts, law, n_iter=n_iter, background=background, missing=gaps)
-        if kind == "poisson" and self.refine == "auto" and not self.background and not law.is_systematic(k):
-            name, best = self._by_variance(X, known, name, best)
+            if kind == "poisson" and not law.is_systematic(k):
+                weighted = self._by_variance(X, known, best)
+                name, best = weighted or (name, self._without_faint_weights(known, best, law))
         if name != self.resolved_["init"]:
             self.thresholds_ = xp.zeros_like(self.thresholds_)
         size = sample_norms(best.H[:k], self._stream.norm or "l2")
@@ -341,12 +349,19 @@ class ANDNMF(PartsTransformer):
         norms = 1.0 if raw else plan.norms
         return best.W[:, :k][:, order] * (size[order, 0] * norms)
 
-    def _by_variance(self, X: Operand, known: Operand, name: str, best: Refined) -> tuple[str, Refined]:
-        """A fit to samples divided by how much more their counts vary than Poisson counts, where they do."""
+    def _without_faint_weights(self, known: Operand, best: Refined, law: NoiseLaw) -> Refined:
+        n_fixed = int(self.background)
+        options = {"n_iter": self.refine_iter, "n_fixed": n_fixed, "missing": self._allows_gaps}
+        return without_faint_weights(known, best, law, **options)
+
+    def _by_variance(self, X: Operand, known: Operand, best: Refined) -> tuple[str, Refined] | None:
+        """A fit to samples divided by how much more their counts vary than Poisson counts; None where they do not."""
+        if self.refine != "auto" or self.background:
+            return None
         found = dispersion(known, best.W, best.H)
         self.resolved_ |= {"dispersion": found.excess}
         if found.share(float(namespace(best.H).mean(column_means(X)))) < OVERDISPERSED:
-            return name, best
+            return None
         rows, columns = variance_divisors(X, found)
         weighted = divided(known, rows, columns).native
         init = self.init if isinstance(self.init, str) else to_like(self.init, columns) / columns

@@ -1,9 +1,9 @@
 """Counts that vary more than Poisson counts: how much more, and samples weighted so that a Poisson likelihood fits.
 
-An entry of mean m has the variance :math:`m + c m^2`, as negative binomial counts have. A Poisson likelihood takes large
-counts for far more exact than they are, and spends parts on their noise. Divided by :math:`1 + c m`, counts have a
-variance equal to their mean again. The divisor is approximated by a number for each row times one for each column, which
-keeps the parts, up to scale, and the zeros of sparse data.
+An entry of mean m has the variance :math:`m + c m^2`, as negative binomial counts have. A Poisson likelihood takes
+large counts for far more exact than they are, and spends parts on their noise. Divided by :math:`1 + c m`, counts have
+a variance equal to their mean again. The divisor is approximated by a number for each row times one for each column,
+which keeps the parts, up to scale, and the zeros of sparse data.
 """
 
 from dataclasses import dataclass

@@ -89,10 +89,15 @@ def best_refinement(
     if trials < n_iter:
         monitor, kept = Monitor(n_iter - trials, tol=REFINE_TOL), Best(law, n_fixed, best)
         best = fit(X, best.W, best.H, monitor=monitor, best=kept, n_fixed=n_fixed, missing=missing)
-    if kind == "poisson" and not law.is_systematic(best.H.shape[0] - n_fixed):
-        W, monitor = faint_weights_removed(X, best, law, n_fixed), Monitor(n_iter, tol=REFINE_TOL)
-        best = poisson_fit(X, W, best.H, monitor=monitor, n_fixed=n_fixed, missing=missing, keep_zeros=True)
     return name, best
+
+
+def without_faint_weights(
+    X: Operand, found: Refined, law: NoiseLaw, *, n_iter: int, n_fixed: int = 0, missing: bool = False
+) -> Refined:
+    """A Poisson fit, fitted again without the weights that its noise explains; the last ``n_fixed`` columns stay."""
+    W, monitor = faint_weights_removed(X, found, law, n_fixed), Monitor(n_iter, tol=REFINE_TOL)
+    return poisson_fit(X, W, found.H, monitor=monitor, n_fixed=n_fixed, missing=missing, keep_zeros=True)
 
 
 def scaled_features(X: Operand, power: float) -> tuple[Operand, Array]:

@@ -14,13 +14,13 @@ from math import inf, log
 from typing import Any, Literal
 
 from rectifact.core.arrays import Array, namespace
-from rectifact.core.linalg import frobenius_residual, pseudo_inverse
+from rectifact.core.linalg import pseudo_inverse
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand, operand
-from rectifact.core.sparse import entries, is_sparse
+from rectifact.core.sparse import entries
 from rectifact.kernels import hals_sweep, poisson_information, poisson_sweep
 from rectifact.parts.noise import NoiseLaw
-from rectifact.parts.samples import log_sums, means_in_gaps
+from rectifact.parts.samples import left_over, log_sums, means_in_gaps
 
 Refinement = Literal["nonnegative", "poisson"]
 
@@ -242,19 +242,11 @@ def faint_weights_removed(X: Operand, found: Refined, law: NoiseLaw, n_fixed: in
     as much more. Each sample keeps its largest weight, and a part without any weight left keeps them all.
     """
     xp, k = namespace(found.H), found.H.shape[0] - n_fixed
-    left, total = X.total(_left_over, found.H, along=(found.W,))
+    left, total = X.total(left_over, found.H, along=(found.W,))
     variance = float(left) / float(total) * X.shape[1] / law.dimensions
     W = X.map_rows(_significant, found.H, variance, n_fixed, along=(found.W,), columns=k + n_fixed)
     kept = operand(W).total(_sums) > 0
     return operand(W).map_rows(_either, xp.astype(kept, found.H.dtype), along=(found.W,), columns=k + n_fixed)
-
-
-def _left_over(rows: Array, W: Array, H: Array) -> tuple[Any, Any]:
-    xp = namespace(H)
-    if is_sparse(rows):
-        return frobenius_residual(rows, W, H) ** 2, xp.sum(entries(rows))
-    known = xp.where(xp.isnan(rows), W @ H, rows)
-    return xp.sum((known - W @ H) ** 2), xp.sum(known)
 
 
 def _significant(rows: Array, W: Array, H: Array, variance: float, n_fixed: int) -> Array:
