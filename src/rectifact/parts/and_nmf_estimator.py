@@ -143,11 +143,13 @@ class ANDNMF(PartsTransformer):
         - ``"poisson"``: Poisson likelihood (Kullback-Leibler divergence), for counts, and for noise that grows with the
           signal;
         - ``"auto"``: the one that suits the measured noise; none for data with negative entries or without noise. With
-          ``init="auto"`` it also tries nearly pure samples as a start, and AND on scaled features for counts;
+          ``init="auto"`` it also tries nearly pure samples as a start, and AND on scaled features for counts. Counts
+          that vary more than Poisson counts are weighted by their variance, measured as ``resolved_["dispersion"]``;
         - None: AND alone, as published.
     refine_iter : int, default 200
         Most sweeps of this fit. It stops earlier where it converges, and where parts that lie closer around the samples
-        explain them better.
+        explain them better. After a Poisson fit, weights that are zero within the noise are set to zero, and the others
+        are fitted again.
     background : bool, default False
         Whether there is something that every sample has, such as a constant offset. It is estimated apart, as
         ``background_``, instead of bending the parts.
@@ -196,8 +198,9 @@ class ANDNMF(PartsTransformer):
         ``rank``, ``refine``; and what was measured: ``noise`` (standard deviation in one entry of a sample divided by
         its norm),
         ``noise_power`` (0 if the variance is the same everywhere, 1 if it grows like the mean), ``noise_share`` of the
-        squared norm, ``noise_dimensions``, ``noisy_samples`` (share of samples that are mostly noise), and
-        ``refine_loss``, the squared error or divergence that is left as a share of that without parts.
+        squared norm, ``noise_dimensions``, ``noisy_samples`` (share of samples that are mostly noise), ``dispersion``
+        of counts (c, if a count with mean m has the variance ``m + c * m**2``), and ``refine_loss``, the squared error
+        or divergence that is left as a share of that without parts.
 
     See Also
     --------
@@ -288,8 +291,8 @@ class ANDNMF(PartsTransformer):
         (WtX, WtW), largest = samples.evaluate(sums, largest)
         if not float(namespace(largest).max(largest)) > 0:
             what = "No weight reaches its threshold: noise_floor={} or the parts given as init leave nothing."
-            remedy, command = "Lower noise_floor, or use init='auto'.", "Lower noise_floor in Python."
-            raise InputError(what.format(self.noise_floor), remedy, option=("noise_floor", "init"), command=command)
+            remedy = "Lower noise_floor, or use init='auto'."
+            raise InputError(what.format(self.noise_floor), remedy, option=("noise_floor", "init"))
         H = found.H
         if compressed:  # back to all features, as the last stage would have done it
             H = descend(H @ space.Vt, WtX, WtW, n_inner=self.n_inner, step=self.step)

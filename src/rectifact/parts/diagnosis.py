@@ -148,7 +148,7 @@ def diagnose(
         *_correlations(W, independent),
         *_absences(W),
         *_sizes(W, H),
-        *_negative(H, nonnegative),
+        *_negative(H, nonnegative, independent),
         *_noise(noisy_samples),
         *_halves(other_halves),
         *_conditions(W),
@@ -207,7 +207,9 @@ def _absences(W: NDArray[Any]) -> list[Finding]:
     always = np.flatnonzero((absent < RARELY_ABSENT) & (W.max(axis=0) > 0))
     if not len(always):
         return []
-    detail = f"{_parts(always)} present in nearly all samples: at most {absent[always].max():.1%} are without it."
+    detail = (
+        f"{_parts(always)} present in nearly all samples: at most {absent[always].max():.1%} have a weight near zero."
+    )
     remedy = "Check them, or try background=True if one is a constant offset."
     return [Finding("warning", "parts that are never absent", detail, remedy, "Check them, or try --background.")]
 
@@ -221,14 +223,15 @@ def _sizes(W: NDArray[Any], H: NDArray[Any]) -> list[Finding]:
     return [Finding("warning", "parts that carry almost nothing", detail, "Lower n_components.", "Lower --parts.")]
 
 
-def _negative(H: NDArray[Any], nonnegative: bool) -> list[Finding]:
+def _negative(H: NDArray[Any], nonnegative: bool, independent: bool) -> list[Finding]:
     size = np.abs(H).sum()
     share = float(np.maximum(-H, 0).sum() / size) if size > 0 else 0.0
     if not nonnegative or share < NEGATIVE:
         return []
     detail = f"{share:.0%} of the mass of the parts is negative, though the data is not."
-    remedy = "Use refine='auto', or another number of parts."
-    return [Finding("warning", "negative parts", detail, remedy, "Use --refine auto, or another number of --parts.")]
+    python, command = ("ANDNMF", "--method and") if independent else ("refine='auto'", "--refine auto")
+    remedy = f"Use {python}, or another number of parts."
+    return [Finding("warning", "negative parts", detail, remedy, f"Use {command}, or another number of --parts.")]
 
 
 def _noise(noisy: float) -> list[Finding]:

@@ -199,7 +199,8 @@ def with_gaps(X: Operand, missing: Any) -> Operand:
     if is_chunked(X.data) or is_sparse(X.data):
         form, remedy = ("a Dask array", "X.compute()") if is_chunked(X.data) else ("sparse", "X.toarray()")
         what = f"missing is for dense samples in memory, and X is {form}."
-        raise InputError(what, f"Use {remedy}, or fill the gaps first.", option="missing")
+        command = "Save them as one .npy file, or fill the gaps first."
+        raise InputError(what, f"Use {remedy}, or fill the gaps first.", option="missing", command=command)
     if isinstance(missing, Real):
         return X
     mask = np.asarray(to_host(missing)) != 0
