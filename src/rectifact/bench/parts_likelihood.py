@@ -2,7 +2,6 @@
 
 import tracemalloc
 from time import process_time
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +10,7 @@ from sklearn.decomposition import NMF
 from rectifact.bench import Extent, Rows
 from rectifact.core.monitor import Monitor
 from rectifact.datasets import MissingDataset, load_tdt2
-from rectifact.parts.refinement import Refined, divergence_terms, poisson_fit
+from rectifact.parts.refinement import Best, Refined, divergence_terms, poisson_fit
 
 N_ITER = 200  # of scikit-learn
 
@@ -55,12 +54,12 @@ def run_likelihood(extent: Extent, n_parts: int = 30) -> Rows:
     ]
 
 
-class Goal:
-    """Stops a fit at a given loss; takes the place of ``Best``."""
+class Goal(Best):
+    """Stops a fit at a given loss."""
 
     def __init__(self, loss: float) -> None:
+        super().__init__(None, 0)
         self.loss, self.n_seen = loss, 0
-        self.found: Any = None
 
     def see(self, fit: Refined) -> None:
         """Look at a further fit."""

@@ -353,9 +353,8 @@ class ANDNMF(PartsTransformer):
         return best.W[:, :k][:, order] * (size[order, 0] * norms)
 
     def _without_faint_weights(self, known: Operand, best: Refined, law: NoiseLaw) -> Refined:
-        n_fixed = int(self.background)
-        options = {"n_iter": self.refine_iter, "n_fixed": n_fixed, "missing": self._allows_gaps}
-        return without_faint_weights(known, best, law, **options)
+        n_fixed, missing = int(self.background), self._allows_gaps
+        return without_faint_weights(known, best, law, n_iter=self.refine_iter, n_fixed=n_fixed, missing=missing)
 
     def _by_variance(self, X: Operand, known: Operand, best: Refined) -> tuple[str, Refined] | None:
         """A fit to samples divided by how much more their counts vary than Poisson counts; None where they do not."""
@@ -367,7 +366,7 @@ class ANDNMF(PartsTransformer):
             return None
         rows, columns = variance_divisors(X, found)
         weighted = divided(known, rows, columns).native
-        init = self.init if isinstance(self.init, str) else to_like(self.init, columns) / columns
+        init = self.init if isinstance(self.init, str) else to_like(np.asarray(to_host(self.init)), columns) / columns
         model = self._quiet(init=init, refine="poisson", decode="auto", missing=np.nan if self._allows_gaps else None)
         W = operand(model.fit_transform(weighted)).map_rows(_multiplied, along=(rows,), columns=self.n_components)
         self.thresholds_ = 0 * self.thresholds_  # those of AND were for other samples
