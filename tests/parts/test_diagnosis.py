@@ -1,6 +1,7 @@
 """Findings about parts: each is made once by data that deserves it, and not by data that does not."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from rectifact import ANDNMF, PurificationNMF
@@ -144,6 +145,12 @@ def test_a_background_is_seen_where_there_is_one(seed):
     assert background_share(X, k) == 0
     offset = X.mean() * 2 * np.random.default_rng(seed).random(X.shape[1])
     assert background_share(X + offset, k) > 0.1
+
+
+def test_a_table_with_names_is_diagnosed_without_a_warning(recwarn):
+    X = pd.DataFrame(make_spectra(100, 12, 3).X).rename(columns="band{}".format)
+    ANDNMF(3, random_state=0).fit(X).diagnose(X)
+    assert not [str(warning.message) for warning in recwarn if "feature names" in str(warning.message)]
 
 
 def test_the_finding_names_the_parameter():

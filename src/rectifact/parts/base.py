@@ -165,8 +165,13 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
     def findings(self, X: Any, *, halves: bool = True) -> list[Finding]:
         """The rows of :meth:`diagnose` as objects."""
         check_is_fitted(self)
+        samples = self._known(check_matrix(self, X, reset=False, allow_nan=self._allows_gaps))
+        with warnings.catch_warnings():  # X was checked above; what follows passes it on without its names
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return self._findings(samples, halves)
+
+    def _findings(self, samples: Operand, halves: bool) -> list[Finding]:
         gaps = self._allows_gaps
-        samples = self._known(check_matrix(self, X, reset=False, allow_nan=gaps))
         if gaps:
             xp, W = namespace(samples.data), self.transform(samples.data)
             samples = operand(xp.where(xp.isnan(samples.data), self.inverse_transform(W), samples.data))
