@@ -623,6 +623,16 @@ def test_remedies_name_options(run, news, mistakes, monkeypatch, sentence, comma
     assert sentence in run(*command.split(), expect=2).err
 
 
+def test_a_background_is_saved_with_the_parts(run, tmp_path):
+    frames = make_neurons(200, 3, side=8)
+    np.save(tmp_path / "frames.npy", frames.X)
+    run("parts", tmp_path / "frames.npy", "-k", 3, "--background", "-o", tmp_path / "parts.npz")
+    with np.load(tmp_path / "parts.npz") as saved:
+        truth = (frames.X - frames.weights @ frames.components).mean(axis=0)
+        assert np.corrcoef(saved["background"], truth)[0, 1] > 0.9
+    assert "a constant background is likely" in run("parts", tmp_path / "frames.npy", "-k", 3).err
+
+
 def test_a_warning_names_an_option(run, mistakes):
     assert "lower -k, or give" in run("parts", mistakes / "small.csv", "-k", 3).err
 
