@@ -86,7 +86,7 @@ ALGORITHMS = {
 
 OTHERS = {
     "crowd": {"base", "dawid_skene", "comparisons", "data", "advice", "device"},
-    "parts": {"base", "and_nmf_estimator", "purification_estimator", "documents", "samples", "diagnosis"},
+    "parts": {"base", "and_nmf_estimator", "purification_estimator", "documents", "samples", "dispersion", "diagnosis"},
     "latent": {"base", "nmd_estimator", "logistic_pca_estimator", "data", "held_out", "choices", "neighbours"},
     "graph": {
         "base",
