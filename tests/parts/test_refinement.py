@@ -293,3 +293,12 @@ def test_jasper_ridge():
     model = ANDNMF(4, random_state=0).fit(jasper.X[::4])
     angles = np.degrees(np.arccos(cosines(model.components_, jasper.components)))
     assert angles.mean() < 12
+
+
+@pytest.mark.parametrize("refine", ["auto", "nonnegative", "poisson"])
+def test_parts_that_were_given_are_refined_in_their_order(refine):
+    data = make_signatures(300, n_signatures=4)
+    model = ANDNMF(4, init=data.components, refine=refine).fit(data.X)
+    assert model.resolved_["refine"] == (refine if refine != "auto" else "poisson")
+    units = [H / np.linalg.norm(H, axis=1, keepdims=True) for H in (np.asarray(model.components_), data.components)]
+    assert (units[0] * units[1]).sum(axis=1).min() > 0.9

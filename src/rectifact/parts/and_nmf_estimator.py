@@ -326,10 +326,11 @@ class ANDNMF(PartsTransformer):
         if self.background:
             background = self.background_ + LEAST_SHARE * column_means(X)
         law, starts = plan.law or noise_law(X, k), {self.resolved_["init"]: self.components_}
-        if self.init == "auto" and plan.start.name != "spa":
+        free = isinstance(self.init, str) and self.init == "auto"
+        if free and plan.start.name != "spa":
             space = plan.start.space if plan.power == 0 else subspace(without_background(X, background), k)
             starts["spa"] = self._padded(xp.clip(spa_start(space), 0, None))
-        if self.init == "auto" and kind == "poisson" and not self.background:
+        if free and kind == "poisson" and not self.background:
             starts["scaled"] = self._from_scaled_features(X, law.entry_power)
         with small_products(X.shape[0] * X.stored_per_row * k):
             data, n_iter = known if raw else plan.samples, self.refine_iter
