@@ -219,9 +219,8 @@ def _about_gold(data: Any, gold: Path | None) -> list[str]:
     """What was done with the gold labels in the file."""
     if data.gold is None:
         return []
-    found = count(len(data.gold[0]), "ground truth")
-    used = "is used as gold" if len(data.gold[0]) == 1 else "are used as gold labels"
-    return [f"{found} in the file {used}." if gold is None else f"{found} in the file left aside, because of --gold."]
+    found = f"{count(len(data.gold[0]), 'ground truth')} in the file {'is' if len(data.gold[0]) == 1 else 'are'}"
+    return [f"{found} used as gold." if gold is None else f"{found} left aside, because of --gold."]
 
 
 def _facts(data: Any, model: DawidSkene, summary: Summary) -> dict[str, Any]:

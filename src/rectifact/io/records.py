@@ -25,7 +25,7 @@ DECODER = json.JSONDecoder()
 
 
 class BadRecord(Exception):
-    """What is wrong with a record, as the end of a sentence, and what to do; the reader of the file says which it is."""
+    """What is wrong with a record, as the end of a sentence, and what to do; who reads the file says which it is."""
 
     def __init__(self, what: str, remedy: str = "Correct it, or leave it out.", command: str | None = None) -> None:
         super().__init__(what, remedy)
@@ -151,8 +151,7 @@ class _Window:
 
     def take(self, character: str) -> None:
         if self.peek() != character:
-            found = f"the file ends before {character!r}" if not self.peek() else f"{character!r} is expected"
-            self.refuse(found, self.at)
+            self.refuse(f"{character!r} is expected" if self.peek() else "the file ends too early", self.at)
         self.at += 1
 
     def value(self) -> Any:
@@ -164,7 +163,8 @@ class _Window:
             except json.JSONDecodeError as error:
                 cut = error.msg.startswith("Unterminated") or error.pos + LONGEST_WORD >= len(self.text)
                 if not (cut and self.more()):
-                    self.refuse(error.msg[:1].lower() + error.msg[1:], min(error.pos, len(self.text)))
+                    reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at").removesuffix(" starting")
+                    self.refuse(reason, min(error.pos, len(self.text)))
             except ValueError as error:  # a number of thousands of digits
                 self.refuse(str(error), self.at)
             except RecursionError:

@@ -11,7 +11,8 @@ from pyarrow import parquet
 from rectifact.core.errors import InputError
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.formats import FORMATS, check_format, recognise
-from rectifact.crowd.data.records import file_records, from_records, read_records
+from rectifact.crowd.data.formats.said import Names
+from rectifact.crowd.data.records import MOST_LOOKED_AT, file_records, from_records, read_records
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, find_columns, read_table
 from rectifact.io.files import reading
 from rectifact.io.records import BadRecord, is_json, json_records
@@ -37,7 +38,7 @@ def read_file(
         raise InputError(
             f"{str(path)!r} is an Inspect log in its binary format.", f"Convert it: inspect log dump {path.name}."
         )
-    container = _container(path, form)
+    container = _container(path, names, form)
     if container == "table" and question is not None:
         raise InputError(
             f"{str(path)!r} is a table, which has columns and no field={question!r}.",
@@ -54,29 +55,28 @@ def read_file(
     return from_records(records, path, names, form=form, question=question, missing=missing, classes=classes)
 
 
-def _container(path: Path, form: str | None) -> str:
+def _container(path: Path, names: Names, form: str | None) -> str:
     """What holds the answers: a table, or records in JSON or in Parquet."""
     if form in TABLE_NAMES:
         return "table"
     if text_suffix(path) == ".parquet":
-        return "parquet" if form not in (None, "records") or _holds_lists(path) else "table"
+        return "parquet" if form not in (None, "records") or _holds_lists(path, names) else "table"
     return "json" if form is not None or is_json(path) else "table"
 
 
-def _holds_lists(path: Path) -> bool:
+def _holds_lists(path: Path, names: Names) -> bool:
     """Whether the answers of a Parquet file are in lists, rather than in columns of their own."""
     with reading(path, "Parquet"):
         schema = parquet.read_schema(path)
         nested = {name for name, kind in zip(schema.names, schema.types, strict=True) if pa.types.is_nested(kind)}
         try:
-            columns = set(find_columns(schema.names, ANY).values())
+            columns = set(find_columns(schema.names, dict(names)).values())
         except InputError:
             columns = nested
         if not nested & columns:
             return False
-        first = next(parquet.ParquetFile(path).iter_batches(1), None)
-    rows = [] if first is None else first.to_pylist()
-    return bool(rows) and recognise(rows[0]) != "records"
+        first = next(parquet.ParquetFile(path).iter_batches(MOST_LOOKED_AT), None)
+    return first is not None and any(recognise(row, names) != "records" for row in first.to_pylist())
 
 
 def read_flat(path: Path) -> pa.Table | pd.DataFrame:

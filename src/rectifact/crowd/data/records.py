@@ -2,9 +2,9 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,9 @@ from rectifact.io.records import BadRecord, json_records, parquet_records
 
 Records = Iterable[tuple[int | None, Any]]
 """Records, each with the line where it begins, if there are lines."""
+
+MOST_LOOKED_AT = 100
+"""Records among which one must show the format, unless they are plain."""
 
 MOST_QUESTIONS = 20
 """Questions that are remembered for a message."""
@@ -148,12 +151,12 @@ def read_records(
 ) -> tuple[str, dict[str, str], Reading]:
     """The format of the records, the fields of plain ones, and what they say."""
     numbered = enumerate(records, start=1)
-    first = next(numbered, None)
-    if first is None:
+    head = _until_recognised(numbered, names, form)
+    if not head:
         raise InputError(f"There are no records in {_file(path)}.", "Check the file.")
-    name, columns, read = _reader(first, path, names, form)
+    name, columns, read = _reader(head, path, names, form)
     found = Reading()
-    for number, (line, record) in chain([first], numbered):
+    for number, (line, record) in chain(head, numbered):
         try:
             for said in read(_object(record)):
                 found.take(said, question)
@@ -167,12 +170,29 @@ def read_records(
     return name, columns, found
 
 
-def _reader(first: Any, path: Path | None, names: Names, form: str | None) -> tuple[str, dict[str, str], Any]:
+def _until_recognised(numbered: Iterator[Any], names: Names, form: str | None) -> list[Any]:
+    """The first records, up to one that shows what they are, because lists may be empty in others."""
+    head = []
+    for item in islice(numbered, MOST_LOOKED_AT):
+        head.append(item)
+        if _shows(item, names, form):
+            break
+    return head
+
+
+def _shows(item: Any, names: Names, form: str | None) -> bool:
+    record = item[1][1]
+    if not isinstance(record, dict):
+        return False
+    return recognise(record, names) != "records" if form is None else FORMATS[form].recognise(record, names)
+
+
+def _reader(head: list[Any], path: Path | None, names: Names, form: str | None) -> tuple[str, dict[str, str], Any]:
     """The format, the fields of plain records, and the function from a record to its answers."""
-    number, (line, record) = first
+    number, (line, record) = head[-1] if _shows(head[-1], names, form) else head[0]
     try:
         record = _object(record)
-        name = recognise(record) if form is None else form
+        name = recognise(record, names) if form is None else form
         refused = [role for role, given in names.items() if given is not None and role not in FORMATS[name].takes]
         if refused:
             what = f"{FORMATS[name].title[:1].upper()}{FORMATS[name].title[1:]} says by itself what is the {refused[0]}"

@@ -22,7 +22,7 @@ class Format(NamedTuple):
     takes : tuple of str
         Which of task, worker and label can be named.
     recognise : callable
-        Whether a record has this shape.
+        Whether a record has this shape, given the names of fields that the user gave.
     reader : callable
         From the first record and the given names to a function that turns a record into answers.
     holds : str
@@ -31,7 +31,7 @@ class Format(NamedTuple):
 
     title: str
     takes: tuple[str, ...]
-    recognise: Callable[[Mapping[str, Any]], bool]
+    recognise: Callable[[Mapping[str, Any], Names], bool]
     reader: Callable[[Mapping[str, Any], Names], Callable[[Mapping[str, Any]], Iterator[Said]]]
     holds: str = "labels"
 
@@ -66,7 +66,7 @@ def check_format(name: str | None) -> None:
         )
 
 
-def recognise(record: Mapping[str, Any]) -> str:
+def recognise(record: Mapping[str, Any], names: Names | None = None) -> str:
     """The name of the first format that recognises the record; plain records are the last.
 
     Examples
@@ -74,4 +74,4 @@ def recognise(record: Mapping[str, Any]) -> str:
     >>> recognise({"_input_hash": 5, "answer": "accept"}), recognise({"task": 1, "worker": "ann", "label": "yes"})
     ('prodigy', 'records')
     """
-    return next(name for name, form in FORMATS.items() if form.recognise(record))
+    return next(name for name, form in FORMATS.items() if form.recognise(record, names or {}))

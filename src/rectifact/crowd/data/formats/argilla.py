@@ -12,7 +12,7 @@ UNNAMED = "suggestion"
 FLAT, ADVICE = ".responses", ".suggestion"
 
 
-def recognise(record: Mapping[str, Any]) -> bool:
+def recognise(record: Mapping[str, Any], names: Names) -> bool:
     """Whether it is a record with fields and responses, or a flattened one."""
     nested = isinstance(record.get("fields"), dict) and isinstance(record.get("responses"), dict | list)
     return nested or bool(_flat_questions(record) or _old_questions(record))

@@ -10,7 +10,7 @@ ALONE = "value"
 """The question that a score answers which is a single value."""
 
 
-def recognise(record: Mapping[str, Any]) -> bool:
+def recognise(record: Mapping[str, Any], names: Names) -> bool:
     """Whether it is a scored sample, or a log without samples."""
     return ("scores" in record and "id" in record and ("epoch" in record or "target" in record)) or _is_log(record)
 

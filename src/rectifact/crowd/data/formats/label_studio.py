@@ -13,7 +13,7 @@ UNNAMED = "prediction"
 """The worker who stands for a model without a version."""
 
 
-def recognise(record: Mapping[str, Any]) -> bool:
+def recognise(record: Mapping[str, Any], names: Names) -> bool:
     """Whether it is a task with annotations or predictions."""
     found = (record.get(name) for name in ("annotations", "predictions"))
     return isinstance(record.get("data"), dict) and any(isinstance(value, list) for value in found)

@@ -12,11 +12,15 @@ Lists = Callable[[Mapping[str, Any]], tuple[list[Any], list[Any]]]
 """From a row to its workers and their labels."""
 
 
-def recognise(record: Mapping[str, Any]) -> bool:
+def recognise(record: Mapping[str, Any], names: Names) -> bool:
     """Whether it has workers and labels in lists, or labels in a list and no worker."""
-    label = _find(record, "label")
-    alone = _find(record, "worker") is None and label is not None and isinstance(record[label], list)
-    return alone or _lists(record, {}) is not None
+    label = _find(record, "label", names.get("label"))
+    alone = _find(record, "worker", names.get("worker")) is None and label is not None and _holds_values(record[label])
+    return alone or _lists(record, names) is not None
+
+
+def _holds_values(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 0 and not isinstance(value[0], dict)
 
 
 def reader(first: Mapping[str, Any], names: Names) -> Callable[[Mapping[str, Any]], Iterator[Said]]:
@@ -50,8 +54,8 @@ def reader(first: Mapping[str, Any], names: Names) -> Callable[[Mapping[str, Any
 def _lists(first: Mapping[str, Any], names: Names) -> Lists | None:
     """Where the workers and labels of a row are, None if they are in no list."""
     beside = _pair(first, names)
-    if beside is not None and isinstance(first[beside[0]], list):
-        return lambda record: _beside(record, *beside)
+    if beside is not None:  # one worker is no list, and has one answer
+        return (lambda record: _beside(record, *beside)) if isinstance(first[beside[0]], list) else None
     for outer, value in first.items():
         inner = value[0] if isinstance(value, list) and value else value
         pair = _pair(inner, names) if isinstance(inner, dict) else None

@@ -7,7 +7,7 @@ from rectifact.crowd.data.formats.said import Names, Said, member, named, only
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns
 
 
-def recognise(record: Mapping[str, Any]) -> bool:
+def recognise(record: Mapping[str, Any], names: Names) -> bool:
     """Any record may be one; whether it has the fields is seen when they are looked for."""
     return True
 

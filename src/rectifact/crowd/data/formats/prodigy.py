@@ -10,7 +10,7 @@ HASHES = ("_input_hash", "_task_hash")
 ANNOTATORS = ("_annotator_id", "_session_id")
 
 
-def recognise(record: Mapping[str, Any]) -> bool:
+def recognise(record: Mapping[str, Any], names: Names) -> bool:
     """Whether it has one of Prodigy's hashes and an answer."""
     return "answer" in record and any(name in record for name in HASHES)
 
