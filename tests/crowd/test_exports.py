@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,28 @@ def test_a_list_of_dicts_is_read_like_its_file():
     assert decoded(read_answers(records)) == decoded(read_answers(EXPORTS / "label_studio.json"))
     with pytest.raises(InputError, match=r"^Record 2 has no 'label'"):
         read_answers([{"task": 1, "worker": 2, "label": 3}, {"task": 1, "worker": 1}])
+
+
+def test_options_for_files_alone():
+    records = json.loads((EXPORTS / "records.json").read_text())
+    assert decoded(read_answers(records, format="records")) == decoded(read_answers(EXPORTS / "answers.csv"))
+    with pytest.raises(InputError, match="format='csv' is unknown here"):
+        read_answers(records, format="csv")
+    with pytest.raises(InputError, match="are for files"):
+        read_answers(table(""), field="quality")
+    wide = [{"task": 1, "ann": "x", "bob": "y"}, {"task": 2, "ann": "x", "bob": "x"}]
+    assert decoded(read_answers(wide, wide=True))[0] == ("1", "ann", "x")
+
+
+def test_the_examples_in_the_guide_are_read():
+    guide = (Path(__file__).parents[2] / "docs" / "crowd.rst").read_text()
+    blocks = re.findall(r"\(``([a-z-]+)``\):.*?code-block:: json\n\n(.*?)\n\n\S", guide, flags=re.DOTALL)
+    assert [name for name, _ in blocks] == ["label-studio", "prodigy", "argilla", "datasets", "inspect", "records"]
+    for name, block in blocks:
+        found = json.loads(block)
+        records = found if isinstance(found, list) else found.get("samples", [found])
+        assert recognise(records[0]) == name
+        assert pairs(records)[0][2] in ("good", "C")
 
 
 def test_ground_truth_is_gold_and_models_are_workers(run, tmp_path):
@@ -236,7 +259,7 @@ def test_malformed_json_is_one_sentence(run, tmp_path, name):
 
 
 def test_options_that_do_not_fit(run, tmp_path):
-    assert "--format xml is unknown. Choose one of csv" in run("labels", "a.json", "--format", "xml", expect=2).err
+    assert "--format xml is unknown here. Choose one of csv" in run("labels", "a.json", "--format", "xml", expect=2).err
     assert "Leave out --worker." in run("labels", EXPORTS / "label_studio.json", "--worker", "x", expect=2).err
     said = run("labels", EXPORTS / "label_studio.json", "--field", "tone", expect=2).err
     assert "has no answers to --field tone; it has 'quality'." in said

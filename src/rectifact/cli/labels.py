@@ -197,8 +197,9 @@ def _tasks(data: Any, path: Path, result: pd.DataFrame, field: str | None, task:
     found = {plain_text(name): (label, confidence) for name, label, confidence in rows}
     for _, record in json_records(path):
         labelled = found.get(plain_text(studio.task_name(record, task)))
-        if labelled is not None:
-            yield studio.pre_annotated(record, *labelled, field)
+        made = None if labelled is None else studio.pre_annotated(record, *labelled, field)
+        if made is not None:
+            yield made
 
 
 def _say(data: Any, model: DawidSkene, summary: Summary, gold: Path | None) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rectifact.core.errors import InputError, InputTypeError
 from rectifact.crowd.data.answers import Answers, check_comparable, encode, make_answers, with_classes
 from rectifact.crowd.data.files import labels_in, read_file, read_flat
+from rectifact.crowd.data.formats import check_format
 from rectifact.crowd.data.gaps import labelled, warn_of_empty
 from rectifact.crowd.data.matrices import from_matrix, from_sparse, to_matrix, whole_numbers
 from rectifact.crowd.data.names import Gold, object_array, plain, refuse_strangers
@@ -121,10 +122,15 @@ def _coded(
         if isinstance(data, Answers):
             return data
     elif isinstance(data, list) and data and isinstance(data[0], dict):
-        listed = ((None, record) for record in data)
-        return from_records(listed, None, names, form=form, question=question, missing=missing, classes=classes)
+        if not wide:
+            check_format(form, files=False)
+            listed = ((None, record) for record in data)
+            return from_records(listed, None, names, form=form, question=question, missing=missing, classes=classes)
+        data = pd.DataFrame(data, dtype=object)
     elif isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
+    elif form is not None or question is not None:
+        raise InputError("format= and field= are for files and lists of records.", "Leave them out.")
     if sp.issparse(data):
         return from_sparse(data, missing, classes)
     if nw.dependencies.is_into_dataframe(data) or isinstance(data, nw.DataFrame):

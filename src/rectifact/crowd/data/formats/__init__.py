@@ -58,12 +58,11 @@ TABLES = ("csv", "tsv", "parquet")
 """Formats of tables, which can be forced too."""
 
 
-def check_format(name: str | None) -> None:
-    """Refuse the name of a format that there is not."""
-    if name is not None and name not in (*TABLES, *FORMATS):
-        raise InputError(
-            f"format={name!r} is unknown.", f"Choose one of {', '.join((*TABLES, *FORMATS))}.", option="format="
-        )
+def check_format(name: str | None, *, files: bool = True) -> None:
+    """Refuse the name of a format that there is not, or that only ``files`` have."""
+    there = (*TABLES, *FORMATS) if files else tuple(FORMATS)
+    if name is not None and name not in there:
+        raise InputError(f"format={name!r} is unknown here.", f"Choose one of {', '.join(there)}.", option="format=")
 
 
 def recognise(record: Mapping[str, Any], names: Names | None = None) -> str:

@@ -96,11 +96,16 @@ def classes_of(said: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def pre_annotated(
     record: Mapping[str, Any], label: Any, confidence: float, field: str | None, version: str = "rectifact"
-) -> dict[str, Any]:
-    """A task to import, with the label as a prediction for the question ``field``, or the first that was answered."""
+) -> dict[str, Any] | None:
+    """A task to import, with the label as a prediction for the question ``field``, or the first that was answered.
+
+    None for a task without an answer, which does not show what its question is called.
+    """
     said = [*objects(record, "annotations"), *objects(record, "predictions")]
     items = (item for part in said for item in classes_of(part) if field in (None, item.get("from_name")))
-    asked = next(items, {})
+    asked = next(items, None)
+    if asked is None:
+        return None
     task = {"id": record["id"]} if "id" in record else {}
     control: dict[str, Any] = {name: asked[name] for name in ("from_name", "to_name", "type") if name in asked}
     return task | {"data": record["data"], "predictions": [_prediction(control, label, confidence, version)]}
