@@ -1,7 +1,6 @@
 """Reads answers from records, numbering tasks, workers and labels on the way, so that no record is kept."""
 
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -74,13 +73,13 @@ class Reading:
     worker: Codes = field(default_factory=Codes)
     label: Codes = field(default_factory=Codes)
     gold: dict[Any, Any] = field(default_factory=dict)
-    questions: Counter[str] = field(default_factory=Counter)
+    questions: dict[str, None] = field(default_factory=dict)
     skipped: int = 0
 
     def take(self, said: Said, question: str | None) -> None:
         """Take in one answer, or gold label, to the ``question``; any, if it is None, but only to one."""
-        if said.question and (said.question in self.questions or len(self.questions) < MOST_QUESTIONS):
-            self.questions[said.question] += 1
+        if said.question and (said.question == question or len(self.questions) < MOST_QUESTIONS):
+            self.questions[said.question] = None
         if said.question and question is None and len(self.questions) > 1:
             raise several_questions(self.questions)
         if question is not None and said.question not in ("", question):
@@ -102,10 +101,10 @@ class Reading:
 
 
 def several_questions(questions: Iterable[str]) -> BadRecord:
-    """Ask which of several questions is meant, because their answers cannot be mixed."""
+    """Ask which of several questions is meant: their answers cannot be mixed."""
     names = listed(object_array(list(questions)))
     return BadRecord(
-        f"answers several questions, {names}, so that one must be chosen",
+        f"shows that the file answers several questions, {names}",
         "Name it: field='...'.",
         "Name it: --field.",
     )

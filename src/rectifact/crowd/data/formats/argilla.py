@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from rectifact.crowd.data.formats.said import Names, Said, member, named, objects, only
+from rectifact.crowd.data.formats.said import Names, Said, member, named, objects, only, optional
 from rectifact.io.records import BadRecord
 
 UNNAMED = "suggestion"
@@ -29,24 +29,25 @@ def reader(first: Mapping[str, Any], names: Names) -> Callable[[Mapping[str, Any
 def _task(record: Mapping[str, Any], key: str | None) -> Any:
     if key is None:
         return named(record.get("id") or record.get("external_id"), "task")
-    parts = (record, *(record.get(name) or {} for name in ("fields", "metadata")))
+    parts = [part for part in (record, record.get("fields"), record.get("metadata")) if isinstance(part, dict)]
     return named(member(next((part for part in parts if key in part), record), key, str, int), "task")
 
 
 def _nested(record: Mapping[str, Any], task: Any) -> Iterator[Said]:
     """Responses by question, or, in version 1, by user."""
-    responses, suggestions = member(record, "responses", dict, list, type(None)), record.get("suggestions")
+    responses, suggestions = optional(record, "responses", dict, list), record.get("suggestions")
     if isinstance(responses, dict):
         for question in responses:
             for response in objects(responses, question):
                 yield _response(task, question, response)
     else:
         for response in objects(record, "responses"):
-            for question, answer in (response.get("values") or {}).items():
-                yield _response(task, question, response | member({question: answer}, question, dict))
+            given = optional(response, "values", dict) or {}
+            for question in given:
+                yield _response(task, question, response | member(given, question, dict))
     if isinstance(suggestions, dict):
         for question in suggestions:
-            yield from _suggestion(task, question, member(suggestions, question, dict, type(None)))
+            yield from _suggestion(task, question, optional(suggestions, question, dict))
     else:
         for suggestion in objects(record, "suggestions"):
             yield from _suggestion(task, suggestion.get("question_name"), suggestion)
@@ -60,7 +61,8 @@ def _response(task: Any, question: str, response: Mapping[str, Any]) -> Said:
 
 def _suggestion(task: Any, question: Any, suggestion: Mapping[str, Any] | None) -> Iterator[Said]:
     if suggestion is not None and suggestion.get("value") is not None:
-        yield Said(task, suggestion.get("agent") or UNNAMED, only(suggestion["value"]), str(question))
+        worker = named(suggestion.get("agent") or UNNAMED, "worker")
+        yield Said(task, worker, only(suggestion["value"]), str(question))
 
 
 def _flat_questions(record: Mapping[str, Any]) -> list[str]:
@@ -74,8 +76,9 @@ def _flat(record: Mapping[str, Any], task: Any) -> Iterator[Said]:
         raise BadRecord("has no responses", "Export all records together.")
     for question in _flat_questions(record):
         key = f"{question}{FLAT}"
-        values, users = (member(record, name, list, type(None)) or [] for name in (key, f"{key}.users"))
-        statuses = record.get(f"{key}.status") or ["submitted"] * len(values)
+        names = (key, f"{key}.users", f"{key}.status")
+        values, users, statuses = (optional(record, name, list) or [] for name in names)
+        statuses = statuses or ["submitted"] * len(values)
         if not len(values) == len(users) == len(statuses):
             raise BadRecord(f"has {len(values)} responses to {question!r}, but {len(users)} users")
         for value, user, status in zip(values, users, statuses, strict=True):
@@ -99,6 +102,6 @@ def _old(record: Mapping[str, Any], task: Any) -> Iterator[Said]:
     for question in _old_questions(record):
         for response in objects(record, question):
             yield _response(task, question, response)
-        about = record.get(f"{question}-suggestion-metadata") or {}
+        about = optional(record, f"{question}-suggestion-metadata", dict) or {}
         advice = {"value": record.get(f"{question}-suggestion"), "agent": about.get("agent")}
         yield from _suggestion(task, question, advice)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from rectifact.core.errors import InputError
-from rectifact.crowd.data.formats.said import Names, Said, member, named, only
+from rectifact.crowd.data.formats.said import Names, Said, member, named, only, optional
 
 ALONE = "value"
 """The question that a score answers which is a single value."""
@@ -34,7 +34,7 @@ def answers(sample: Mapping[str, Any]) -> Iterator[Said]:
     task, epoch = named(sample.get("id"), "task"), sample.get("epoch")
     if epoch not in (None, 1):
         task = f"{task} (epoch {epoch})"
-    scores = member(sample, "scores", dict, type(None)) or {}
+    scores = optional(sample, "scores", dict) or {}
     for scorer in scores:
         value = member(member(scores, scorer, dict), "value", object)
         for question, label in value.items() if isinstance(value, dict) else [(ALONE, value)]:

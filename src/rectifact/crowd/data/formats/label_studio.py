@@ -49,7 +49,8 @@ def answers(record: Mapping[str, Any], field: str | None = None) -> Iterator[Sai
     if sum(not prediction.get("model_version") for prediction in predictions) > 1:
         raise BadRecord("has several predictions without a 'model_version'", "Name the model of each.")
     for prediction in predictions:
-        yield from _results(prediction, task, prediction.get("model_version") or UNNAMED, gold=False)
+        worker = named(prediction.get("model_version") or UNNAMED, "worker")
+        yield from _results(prediction, task, worker, gold=False)
 
 
 def task_name(record: Mapping[str, Any], field: str | None) -> Any:
@@ -91,7 +92,7 @@ def _results(said: Mapping[str, Any], task: Any, worker: Any, gold: bool) -> Ite
 
 def classes_of(said: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The results of an annotation or prediction that give a class."""
-    return [item for item in objects(said, "result") if item.get("type") in VALUES]
+    return [item for item in objects(said, "result") if str(item.get("type")) in VALUES]
 
 
 def pre_annotated(

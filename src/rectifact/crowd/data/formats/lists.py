@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from rectifact.core.errors import InputError
-from rectifact.crowd.data.formats.said import Names, Said, member, named, objects, only
+from rectifact.crowd.data.formats.said import Names, Said, member, named, objects, only, optional
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column
 from rectifact.io.records import BadRecord
 
@@ -71,7 +71,7 @@ def _pair(record: Mapping[str, Any], names: Names) -> tuple[str, str] | None:
 
 
 def _beside(record: Mapping[str, Any], worker: str, label: str) -> tuple[list[Any], list[Any]]:
-    workers, labels = (member(record, name, list, type(None)) or [] for name in (worker, label))
+    workers, labels = (optional(record, name, list) or [] for name in (worker, label))
     return workers, labels
 
 

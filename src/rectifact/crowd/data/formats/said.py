@@ -47,11 +47,14 @@ def member(record: Mapping[str, Any], name: str, *kinds: type) -> Any:
     return value
 
 
+def optional(record: Mapping[str, Any], name: str, *kinds: type) -> Any:
+    """A member that may be missing or null, both None."""
+    return None if record.get(name) is None else member(record, name, *kinds)
+
+
 def objects(record: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     """A member that is a list of objects; empty if it is missing or null."""
-    if record.get(name) is None:
-        return []
-    found: list[dict[str, Any]] = member(record, name, list)
+    found: list[dict[str, Any]] = optional(record, name, list) or []
     for value in found:
         if not isinstance(value, dict):
             raise BadRecord(f"has {reprlib.repr(value)} among its {name!r}, where an object is expected")
