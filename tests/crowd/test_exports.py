@@ -19,7 +19,7 @@ from rectifact import DawidSkene, InputError
 from rectifact.core.errors import FitWarning
 from rectifact.crowd import read_answers
 from rectifact.crowd.data.formats import FORMATS, recognise
-from rectifact.io.records import json_records
+from rectifact.io.records import json_records, parquet_records
 
 EXPORTS = Path(__file__).parent / "exports"
 PEOPLE = ("ann", "bob", "cyd")
@@ -242,15 +242,11 @@ def places(value, path=()):
             yield from places(value[key], (*path, key))
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in FILES if not name.endswith("json")] + ["label_studio.json", "argilla.json"]
-)
+@pytest.mark.parametrize("name", FILES)
 @pytest.mark.filterwarnings("ignore::rectifact.core.errors.FitWarning")
 def test_whatever_is_broken_is_an_error_of_ours(name):
-    path, random = EXPORTS / name, Random(0)
-    whole = (
-        pd.read_parquet(path).to_dict("records") if name.endswith("t") else [value for _, value in json_records(path)]
-    )
+    read, random = parquet_records if name.endswith(".parquet") else json_records, Random(0)
+    whole = [record for _, record in read(EXPORTS / name)]
     for _ in range(60):
         records = json.loads(json.dumps(whole[:8]))
         *path, last = random.choice([path for path in places(records) if path])
