@@ -298,7 +298,7 @@ def test_options_that_do_not_fit(run, tmp_path):
         "Name the column of the labels: --label" in run("labels", EXPORTS / "answers.csv", "--field", "x", expect=2).err
     )
     (tmp_path / "log.eval").write_bytes(b"PK")
-    assert "Convert it: inspect log dump log.eval." in run("labels", tmp_path / "log.eval", expect=2).err
+    assert "Convert it: inspect log dump log.eval > log.json." in run("labels", tmp_path / "log.eval", expect=2).err
     (tmp_path / "answers.txt").write_text("task,worker,label\n")
     assert "should end in .csv" in run("labels", tmp_path / "answers.txt", expect=2).err
 

@@ -36,7 +36,8 @@ def read_file(
     check_format(form)
     if path.suffix == ".eval":
         raise InputError(
-            f"{str(path)!r} is an Inspect log in its binary format.", f"Convert it: inspect log dump {path.name}."
+            f"{str(path)!r} is an Inspect log in its binary format.",
+            f"Convert it: inspect log dump {path.name} > {path.stem}.json.",
         )
     container = _container(path, names, form)
     if container == "table" and question is not None:
