@@ -349,7 +349,7 @@ FILES = {
         "not UTF-8 text. Save it as UTF-8, in Excel",
     ),
     "latin_header.csv": ("tâche,worker,label\n1,a,x\n".encode("cp1252"), "not UTF-8 text. Save it as UTF-8, in Excel"),
-    "answers.xlsx": (b"PK", "should end in .csv, .tsv or .parquet"),
+    "answers.xlsx": (b"PK", "should end in .csv, .tsv, .parquet, .json"),
     "gap.csv": (b"task,worker,label\n1,,x\n1,3,x\n2,2,y\n", "1 answers have no worker, first task='1', label='x'"),
 }
 

@@ -3,23 +3,35 @@
 The table of labels goes to the standard output unless ``-o`` names a file; other files are written only on request.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
 from rectifact.cli import options
 from rectifact.cli.dask_options import check_cluster, cluster_of
 from rectifact.cli.outcome import Outcome, fitting, how_it_ended, say_warnings
-from rectifact.cli.tables import check_parts_name, check_table_name, write_parts, write_table
+from rectifact.cli.tables import (
+    check_json_name,
+    check_parts_name,
+    check_table_name,
+    write_list,
+    write_parts,
+    write_table,
+)
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import findings_table
 from rectifact.crowd import DawidSkene, read_answers, read_lazy
 from rectifact.crowd.advice.planning import LEAST_GAIN, worth_asking
 from rectifact.crowd.advice.summary import Summary, summary_of
+from rectifact.crowd.data.formats import label_studio as studio
 from rectifact.crowd.data.groups import groups_in_column
+from rectifact.crowd.data.names import plain_text
 from rectifact.crowd.data.sources import is_source
+from rectifact.io.records import json_records
 from rectifact.models import SavedModel
 
 MOST_PLANNED = 1000  # rows of a plan, the most useful first
@@ -29,8 +41,9 @@ def labels(
     answers: Annotated[
         list[Path],
         typer.Argument(
-            help="CSV, TSV or Parquet file with one answer per row: task, worker, label. Or partitioned answers, which "
-            "Dask reads: a folder of Parquet files, or several Parquet files."
+            help="CSV, TSV, Parquet, JSON or JSONL file with one answer per row: task, worker, label. Or an export of "
+            "Label Studio, Prodigy or Argilla, or an Inspect log. Or partitioned answers, which Dask reads: a folder "
+            "of Parquet files, or several Parquet files."
         ),
     ],
     out: Annotated[
@@ -38,12 +51,19 @@ def labels(
         typer.Option(
             "--output",
             "-o",
-            help="Write one row per task here: label, confidence, ...; .csv, .tsv, .parquet, or - for standard output. "
+            help="Write one row per task here: label, confidence, ...; .csv, .tsv, .parquet, .jsonl, or - for standard "
+            "output. "
             "For partitioned answers, a name without an extension creates a new folder of Parquet files, written "
             "in parallel.",
         ),
     ] = STDOUT,
     workers: Annotated[Path | None, typer.Option(help="Write one row per worker here: answers, accuracy, ...")] = None,
+    label_studio: Annotated[
+        Path | None,
+        typer.Option(help="Write the labels here as pre-annotated tasks, which Label Studio imports: .json."),
+    ] = None,
+    form: options.Format = None,
+    field: options.Field = None,
     task: Annotated[str | None, typer.Option(help="Name of the column with the task.")] = None,
     worker: Annotated[str | None, typer.Option(help="Name of the column with the worker.")] = None,
     label: Annotated[str | None, typer.Option(help="Name of the column with the label.")] = None,
@@ -86,11 +106,14 @@ def labels(
     outcome = Outcome(report, save, as_json)
     partitioned = len(answers) > 1 or is_source(answers[0])
     _check_outputs(answers, out, [workers, plan], partitioned)
-    outcome.check(out, [*answers, gold, workers, plan, None if groups is None else Path(groups)])
+    if label_studio is not None:
+        check_json_name(label_studio)
+    outcome.check(out, [*answers, gold, workers, plan, label_studio, None if groups is None else Path(groups)])
     parts = "a folder of Parquet files, or several files"
     check_cluster(scheduler, local_cluster, in_parts=partitioned, parts=parts)
     if partitioned:
-        _refuse_partitioned(wide=wide, plan=plan, calibrate=calibrate, report=report, save=save)
+        reading = {"format": form, "field": field, "label-studio": label_studio}
+        _refuse_partitioned(wide=wide, plan=plan, calibrate=calibrate, report=report, save=save, **reading)
     model = DawidSkene(device=device, checkpoint=checkpoint, resume=resume)
     with cluster_of(scheduler, local_cluster):
         with fitting("aggregating", model) as caught:
@@ -99,19 +122,22 @@ def labels(
             if partitioned:
                 data = read_lazy(answers if len(answers) > 1 else answers[0], **columns)
             else:
-                data = read_answers(answers[0], wide=wide, **columns)
+                data = read_answers(answers[0], wide=wide, format=form, field=field, **columns)
+            known = gold if gold is not None or data.gold is None else pd.Series(data.gold[1], index=data.gold[0])
             families = None if groups is None else _groups(groups, answers[0], partitioned or wide, worker)
-            model.fit(data, gold=gold, groups=families)
+            model.fit(data, gold=known, groups=families)
             if calibrate:
-                model.calibrate(gold)
+                model.calibrate(known)
         summary = summary_of(model)
         (write_parts if partitioned else write_table)(summary.result, out)
         if workers is not None:
             write_table(summary.workers, workers)
         if plan is not None:
             _write_plan(model, plan)
+        if label_studio is not None:
+            write_list(_tasks(data, answers[0], summary.result, field, task), label_studio)
         say_warnings(caught, "labels")
-        _say(data, model, summary)
+        _say(data, model, summary, gold)
         outcome.write(SavedModel(model), _facts(data, model, summary))
 
 
@@ -162,8 +188,24 @@ def _write_plan(model: DawidSkene, path: Path) -> None:
     )
 
 
-def _say(data: Any, model: DawidSkene, summary: Summary) -> None:
+def _tasks(data: Any, path: Path, result: pd.DataFrame, field: str | None, task: str | None) -> Iterator[Any]:
+    """Tasks for Label Studio with labels as predictions: those of the export that was read, or new ones."""
+    rows = zip(result["task"].tolist(), result["label"].tolist(), result["confidence"].tolist(), strict=True)
+    if data.source.get("format") != "label-studio":
+        yield from (studio.new_task(*row) for row in rows)
+        return
+    found = {plain_text(name): (label, confidence) for name, label, confidence in rows}
+    for _, record in json_records(path):
+        labelled = found.get(plain_text(studio.task_name(record, task)))
+        made = None if labelled is None else studio.pre_annotated(record, *labelled, field)
+        if made is not None:
+            yield made
+
+
+def _say(data: Any, model: DawidSkene, summary: Summary, gold: Path | None) -> None:
     """What was read, how the fit went and what was found, in sentences."""
+    if data.source:
+        say(" ".join([data.source["sentence"], *_about_gold(data, gold)]))
     say(
         f"{count(len(data), 'answer')} from {count(len(data.workers), 'worker')} on {count(len(data.tasks), 'task')}, "
         f"{count(len(data.classes), 'class')}: {how_it_ended(model)}."
@@ -172,6 +214,14 @@ def _say(data: Any, model: DawidSkene, summary: Summary) -> None:
         say(finding.on_command_line())
     if data.columns and set(data.columns) != set(data.columns.values()):
         say("Columns read: " + ", ".join(f"{role} from {column!r}" for role, column in data.columns.items()) + ".")
+
+
+def _about_gold(data: Any, gold: Path | None) -> list[str]:
+    """What was done with the gold labels in the file."""
+    if data.gold is None:
+        return []
+    found = f"{count(len(data.gold[0]), 'ground truth')} in the file {'is' if len(data.gold[0]) == 1 else 'are'}"
+    return [f"{found} used as gold." if gold is None else f"{found} left aside, because of --gold."]
 
 
 def _facts(data: Any, model: DawidSkene, summary: Summary) -> dict[str, Any]:

@@ -15,6 +15,24 @@ Resume = Annotated[
     bool,
     typer.Option("--resume", help="Continue the fit saved in the --checkpoint folder, or start one if there is none."),
 ]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="What the file of answers holds, where it is not recognised: csv, tsv, parquet, label-studio, prodigy, "
+        "argilla, inspect, datasets or records.",
+    ),
+]
+Field = Annotated[
+    str | None,
+    typer.Option(
+        "--field",
+        metavar="NAME",
+        help="Which question to read from an export that has several: a control tag of Label Studio, a question of "
+        "Argilla, a key of Inspect's scores.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.")]
 Image = Annotated[
     str | None,

@@ -3,6 +3,7 @@
 They are written whole or not at all, single files through ``io.files``. Input tables are read by ``io.tables``.
 """
 
+import json
 import os
 import shutil
 import sys
@@ -32,9 +33,9 @@ def check_different_files(paths: Sequence[Path | None]) -> None:
 def check_table_name(path: Path) -> None:
     """Refuse a name that does not show the format, and a place that cannot be written to."""
     check_writable(path)
-    if path.suffix.lower() not in {".csv", ".tsv", ".parquet"} and path.parent != Path("/dev"):
+    if path.suffix.lower() not in {".csv", ".tsv", ".parquet", ".jsonl"} and path.parent != Path("/dev"):
         raise InputError(
-            f"{str(path)!r} should end in .csv, .tsv or .parquet, so that its format is known.", "Rename it."
+            f"{str(path)!r} should end in .csv, .tsv, .parquet or .jsonl, so that its format is known.", "Rename it."
         )
 
 
@@ -103,7 +104,10 @@ def _write(partitions: Iterator[pd.DataFrame] | list[pd.DataFrame], path: Path) 
             n_rows = _write_parquet(iter(partitions), temporary)
         else:
             with temporary.open("w", encoding="utf-8", newline="") as file:
-                n_rows = _write_text(partitions, file, "\t" if suffix == ".tsv" else ",")
+                if suffix == ".jsonl":
+                    n_rows = _write_lines(partitions, file)
+                else:
+                    n_rows = _write_text(partitions, file, "\t" if suffix == ".tsv" else ",")
     say(f"{count(n_rows, 'row')} -> {path}")
 
 
@@ -113,6 +117,44 @@ def _write_text(partitions: Iterator[pd.DataFrame] | list[pd.DataFrame], file: A
         rows.to_csv(file, index=False, sep=separator, header=i == 0)
         n_rows += len(rows)
     return n_rows
+
+
+def _write_lines(partitions: Iterator[pd.DataFrame] | list[pd.DataFrame], file: Any) -> int:
+    """Write one JSON object per row; what is missing is null."""
+    n_rows = 0
+    for rows in partitions:
+        values = [rows[name].astype(object).where(rows[name].notna(), None).tolist() for name in rows.columns]
+        for row in zip(*values, strict=True):
+            file.write(as_json(dict(zip(rows.columns, row, strict=True))) + "\n")
+        n_rows += len(rows)
+    return n_rows
+
+
+def as_json(value: Any) -> str:
+    """One line of JSON; numbers of numpy are numbers, and whatever JSON does not have is text."""
+    return json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.bool_ | np.integer | np.floating) else str(value)
+
+
+def write_list(values: Iterator[Any], path: Path) -> None:
+    """Write a JSON list of objects, one after the other."""
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        n_values, before = 0, "[\n"
+        for value in values:
+            file.write(before + as_json(value))
+            n_values, before = n_values + 1, ",\n"
+        file.write("\n]\n" if n_values else "[]\n")
+    say(f"{count(n_values, 'task')} -> {path}")
+
+
+def check_json_name(path: Path) -> None:
+    """Refuse a name that does not end in .json, and a place that cannot be written to."""
+    check_writable(path)
+    if path.suffix.lower() != ".json":
+        raise InputError(f"{str(path)!r} should end in .json.", "Rename it.")
 
 
 def _write_parquet(partitions: Iterator[pd.DataFrame], path: Path) -> int:

@@ -189,7 +189,8 @@ class DawidSkene(Aggregator, Iterative):
             Ignored.
         gold : dict, Series, table or path, default None
             Labels that are certain, by task; a table or file has task and label, in columns that are called like those
-            of the answers, or by a usual name; the label also ``truth`` or ``gold``.
+            of the answers, or by a usual name; the label also ``truth`` or ``gold``. Without it, the ground truths of
+            a Label Studio export are used, if ``data`` is one that has some.
         weights : array of shape (n_answers,), default None
             How much each answer counts, in the order of a table's rows that have a label.
         groups : dict, Series, table or path, default None
@@ -208,7 +209,7 @@ class DawidSkene(Aggregator, Iterative):
         if weights is not None:
             answers = answers.weighted(weights)
         _check_size(len(answers.workers), len(answers.classes))
-        self._gold = None if gold is None else read_gold(gold, answers.columns)
+        self._gold = answers.gold if gold is None else read_gold(gold, answers.columns)
         problem = replace(self._problem(answers, device=self.device), groups=self._groups(groups, answers))
         self._gold = of_classes(self._gold, answers.classes)
         checkpoint = open_checkpoint(self, *answers.codes, *(self._gold or ()), *_present(problem.groups))

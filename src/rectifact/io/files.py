@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -102,7 +103,7 @@ def reading(path: Path, expected: str) -> Iterator[None]:
         raise
     except UnicodeError as error:
         raise _not_utf8(path, expected) from error
-    except (OSError, ValueError, KeyError, EOFError, RecursionError, BadZipFile) as error:
+    except (OSError, ValueError, KeyError, EOFError, RecursionError, BadZipFile, zlib.error) as error:
         reason = " ".join(str(error)[:MOST_SAID].split()).rstrip(".")
         if "invalid UTF8" in reason:  # as pyarrow says it
             raise _not_utf8(path, expected) from error

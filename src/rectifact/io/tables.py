@@ -55,7 +55,9 @@ def find_separator(path: Path) -> str:
     return "\t" if text_suffix(path) == ".tsv" else ","
 
 
-def read_table(path: Path, choose: Callable[[list[str]], list[str]] | None = None) -> pa.Table:
+def read_table(
+    path: Path, choose: Callable[[list[str]], list[str]] | None = None, expected: str | None = None
+) -> pa.Table:
     """Read a table from a CSV, TSV or Parquet file.
 
     The fields of text files stay text, and only empty ones are missing. Their first line shows what separates the
@@ -66,6 +68,8 @@ def read_table(path: Path, choose: Callable[[list[str]], list[str]] | None = Non
     path : Path
     choose : callable or None, default None
         Gets the names of the columns of a Parquet file, and returns those to read; all by default.
+    expected : {"CSV", "TSV", "Parquet"} or None, default None
+        The format; None goes by the ending of the name.
 
     Returns
     -------
@@ -76,7 +80,7 @@ def read_table(path: Path, choose: Callable[[list[str]], list[str]] | None = Non
     InputError
         Says what is wrong with the file, and what to do.
     """
-    expected = {".csv": "CSV", ".tsv": "TSV", ".parquet": "Parquet"}.get(text_suffix(path))
+    expected = expected or {".csv": "CSV", ".tsv": "TSV", ".parquet": "Parquet"}.get(text_suffix(path))
     with reading(path, expected or "a table"):
         if path.is_dir():
             raise IsADirectoryError

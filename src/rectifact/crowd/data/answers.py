@@ -40,6 +40,10 @@ class Answers:
         Which columns of a table were read as task, worker and label.
     weight : array of shape (n_answers,) or None
         How much each answer counts; None if all count the same.
+    gold : tuple of two arrays, or None
+        Tasks and their certain labels, where the file of the answers has some.
+    source : dict of str
+        The ``format`` of the records that the answers were read from, and a ``sentence`` about it; empty for tables.
     """
 
     task: Codes
@@ -50,6 +54,8 @@ class Answers:
     classes: NDArray[Any]
     columns: dict[str, str] = field(default_factory=dict)
     weight: NDArray[np.float64] | None = None
+    gold: Gold | None = None
+    source: dict[str, str] = field(default_factory=dict)
 
     def weighted(self, weight: ArrayLike) -> "Answers":
         """The same answers, each counting for its ``weight``."""

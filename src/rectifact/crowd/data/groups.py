@@ -11,8 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, InputError, InputTypeError
+from rectifact.crowd.data.files import read_flat, values_beside_workers
 from rectifact.crowd.data.names import listed, matched, object_array, plain
 from rectifact.crowd.data.tables import find_column, read_table
+from rectifact.io.records import is_json
 
 GROUP_NAMES = ("group", "family", "model", "vendor", "team")
 """Usual names of the column with the group."""
@@ -31,7 +33,7 @@ def read_groups(data: Any, columns: Mapping[str, str] | None = None) -> dict[Any
     """
     if isinstance(data, str | Path):
         try:
-            data = read_table(Path(data))
+            data = read_flat(Path(data))
         except InputError as error:
             raise InputError(f"The groups cannot be read. {error.what}", error.remedy) from error
     if isinstance(data, Mapping):
@@ -51,6 +53,9 @@ def read_groups(data: Any, columns: Mapping[str, str] | None = None) -> dict[Any
 
 def groups_in_column(path: Path, column: str, worker: str | None) -> dict[Any, Any] | None:
     """Group by worker from a ``column`` of the answers' file itself, None if there is no such column."""
+    if is_json(path):
+        found = values_beside_workers(path, column, worker)
+        return None if found is None else _by_worker(*map(object_array, found))
     table = read_table(path)
     if column not in table.column_names:
         return None

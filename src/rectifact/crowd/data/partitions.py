@@ -7,7 +7,7 @@ all in the same partitions.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -49,6 +49,8 @@ class LazyAnswers:
     columns: dict[str, str]
     n_answers: int
     no_tasks: Any
+    gold: ClassVar[None] = None
+    source: ClassVar[dict[str, str]] = {}
 
     def __len__(self) -> int:
         return self.n_answers

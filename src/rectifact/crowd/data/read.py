@@ -1,6 +1,5 @@
 """Reads answers into memory from a file, a table or a matrix, coded as ``Answers``; reads gold labels too."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +12,16 @@ import pyarrow as pa
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rectifact.core.errors import FitWarning, InputError, InputTypeError
+from rectifact.core.errors import InputError, InputTypeError
 from rectifact.crowd.data.answers import Answers, check_comparable, encode, make_answers, with_classes
-from rectifact.crowd.data.matrices import equal, from_matrix, from_sparse, to_matrix, whole_numbers
+from rectifact.crowd.data.files import labels_in, read_file, read_flat
+from rectifact.crowd.data.formats import check_format
+from rectifact.crowd.data.gaps import labelled, warn_of_empty
+from rectifact.crowd.data.matrices import from_matrix, from_sparse, to_matrix, whole_numbers
 from rectifact.crowd.data.names import Gold, object_array, plain, refuse_strangers
+from rectifact.crowd.data.records import from_records
 from rectifact.crowd.data.sources import is_source, refuse_source
-from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long, read_table
+from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long
 
 LEAVE_OUT_WIDE = "It has columns for task, worker and label, so it is long: leave out wide=True."
 
@@ -33,6 +36,8 @@ def read_answers(
     missing: Any = "auto",
     classes: Sequence[Any] | None = None,
     n_classes: int | None = None,
+    format: str | None = None,  # noqa: A002
+    field: str | None = None,
 ) -> Answers:
     """Convert answers in any common format to :class:`Answers`.
 
@@ -43,6 +48,9 @@ def read_answers(
 
         - a pandas, polars or pyarrow table with one answer per row;
         - the path of such a table as CSV, TSV (kept as text, so that ``007`` and ``NA`` survive) or Parquet;
+        - the path of a JSON or JSON Lines file, which is read record by record: an export of Label Studio, Prodigy or
+          Argilla, an Inspect log, rows with lists of answers (also in Parquet, as Hugging Face datasets have them), or
+          records with one answer each; or a list of such records as dicts;
         - with ``wide=True``, a table or file with one row per task and one column per worker;
         - a dense matrix, tasks by workers;
         - a scipy sparse matrix, tasks by workers, whose classes are numbered from 1: 0 means no answer.
@@ -60,10 +68,22 @@ def read_answers(
         All classes, in the desired order, including those that nobody chose.
     n_classes : int, default None
         Number of classes where nobody chose some of them, as in :class:`rectifact.DawidSkene`.
+    format : str, default None
+        What a file holds, where it is not recognised by its name and content: ``"csv"``, ``"tsv"``, ``"parquet"``,
+        ``"label-studio"``, ``"prodigy"``, ``"argilla"``, ``"inspect"``, ``"datasets"`` (rows with lists of answers) or
+        ``"records"``.
+
+        .. versionadded:: 0.2
+    field : str, default None
+        Which question to read from an export that has several: a control tag of Label Studio, a question of Argilla,
+        or a key of Inspect's scores.
+
+        .. versionadded:: 0.2
 
     Returns
     -------
     Answers
+        With ``gold``, if an export of Label Studio has ground truths.
 
     Examples
     --------
@@ -72,13 +92,22 @@ def read_answers(
     >>> len(answers), answers.classes
     (5, array([1, 2]))
     """
-    answers = _coded(data, {"task": task, "worker": worker, "label": label}, wide, missing, classes)
+    names = {"task": task, "worker": worker, "label": label}
+    answers = _coded(data, names, wide, missing, classes, format, field)
     answers = with_classes(answers, n_classes)
     check_comparable(answers)
     return answers
 
 
-def _coded(data: Any, names: dict[str, str | None], wide: bool, missing: Any, classes: Sequence[Any] | None) -> Answers:
+def _coded(
+    data: Any,
+    names: dict[str, str | None],
+    wide: bool,
+    missing: Any,
+    classes: Sequence[Any] | None,
+    form: str | None = None,
+    question: str | None = None,
+) -> Answers:
     if np.ndim(missing) != 0 or (classes is not None and np.ndim(np.asarray(classes, dtype=object)) == 0):
         raise InputTypeError(
             "missing is one value, and classes a list.", "Give what stands for no answer, and a list of all classes."
@@ -88,9 +117,20 @@ def _coded(data: Any, names: dict[str, str | None], wide: bool, missing: Any, cl
     if is_source(data):
         refuse_source(data)
     if isinstance(data, str | Path):
-        data = read_table(Path(data), None if wide else names)
+        options: dict[str, Any] = {"form": form, "question": question, "missing": missing, "classes": classes}
+        data = read_file(Path(data), names, wide=wide, **options)
+        if isinstance(data, Answers):
+            return data
+    elif isinstance(data, list) and data and isinstance(data[0], dict):
+        if not wide:
+            check_format(form, files=False)
+            listed = ((None, record) for record in data)
+            return from_records(listed, None, names, form=form, question=question, missing=missing, classes=classes)
+        data = pd.DataFrame(data, dtype=object)
     elif isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
+    elif form is not None or question is not None:
+        raise InputError("format= and field= are for files and lists of records.", "Leave them out.")
     if sp.issparse(data):
         return from_sparse(data, missing, classes)
     if nw.dependencies.is_into_dataframe(data) or isinstance(data, nw.DataFrame):
@@ -136,7 +176,8 @@ def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
     """
     if isinstance(data, str | Path):
         try:
-            data = read_table(Path(data))
+            found = labels_in(Path(data))
+            data = read_flat(Path(data)) if found is None else found
         except InputError as error:
             raise InputError(f"The gold labels cannot be read. {error.what}", error.remedy) from error
     if isinstance(data, Mapping):
@@ -175,26 +216,6 @@ def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: 
                 command="Drop these rows.",
             )
     return make_answers(codes, values, classes, columns)
-
-
-def labelled(labels: NDArray[Any], missing: Any) -> tuple[NDArray[np.bool_], int]:
-    """Which answers have a label, and how many are empty, without those that ``missing`` takes out."""
-    empty, absent = np.asarray(pd.isna(labels)), np.zeros(len(labels), dtype=bool)
-    if labels.dtype.kind == "O" and empty.any():
-        labels = labels.copy()
-        labels[empty] = [np.nan if gap is pd.NA else gap for gap in labels[empty]]  # pd.NA cannot be compared
-    if not (isinstance(missing, str) and missing == "auto"):
-        absent = equal(labels.astype(object), missing)
-    if labels.dtype.kind not in "biufmM":
-        empty |= equal(labels.astype(object), "")
-    empty &= ~absent
-    return ~(absent | empty), int(empty.sum())
-
-
-def warn_of_empty(n_empty: int, *, stacklevel: int) -> None:
-    """Say how many answers without a label were left out; ``stacklevel`` counts from the caller."""
-    if n_empty:
-        warnings.warn(FitWarning(f"{n_empty} answers without a label were skipped."), stacklevel=stacklevel + 1)
 
 
 def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any] | None) -> Answers:

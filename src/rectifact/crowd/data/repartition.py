@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from rectifact.core.errors import InputError, InputTypeError
 from rectifact.core.operand import operand
 from rectifact.crowd.data.answers import Answers, answer_matrix, encode, make_answers
+from rectifact.crowd.data.gaps import labelled, warn_of_empty
 from rectifact.crowd.data.names import object_array
-from rectifact.crowd.data.read import labelled, warn_of_empty
 from rectifact.crowd.data.sources import Source, open_source
 
 LEAST_ANSWERS = 1 << 19

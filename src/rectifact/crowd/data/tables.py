@@ -14,11 +14,18 @@ from rectifact.io import tables
 COLUMN_NAMES: dict[str, list[str]] = json.loads(Path(__file__).with_name("column_names.json").read_text("utf-8"))
 
 
-def read_table(path: Path, names: dict[str, str | None] | None = None) -> pa.Table:
+def read_table(path: Path, names: dict[str, str | None] | None = None, expected: str | None = None) -> pa.Table:
     """Table in a CSV, TSV or Parquet file; of a Parquet file only the columns of the roles in ``names``, if given."""
-    if names is None:
-        return tables.read_table(path)
-    return tables.read_table(path, lambda found: [find_column(found, role, name) for role, name in names.items()])
+    if expected is None and path.is_file() and tables.text_suffix(path) not in {".csv", ".tsv", ".parquet"}:
+        raise InputError(
+            f"{str(path)!r} should end in .csv, .tsv, .parquet, .json or .jsonl, so that its format is known.",
+            "Rename it, or convert it.",
+        )
+    choose = None
+    if names is not None:
+        wanted = names.items()
+        choose = lambda found: [find_column(found, role, name) for role, name in wanted]  # noqa: E731
+    return tables.read_table(path, choose, expected)
 
 
 def find_column(columns: Sequence[str], role: str, given: str | None) -> str:

@@ -1,0 +1,31 @@
+"""Answers without a label: which they are, and a warning that says how many were left out."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rectifact.core.errors import FitWarning
+from rectifact.crowd.data.matrices import equal
+
+
+def labelled(labels: NDArray[Any], missing: Any) -> tuple[NDArray[np.bool_], int]:
+    """Which answers have a label, and how many are empty, without those that ``missing`` takes out."""
+    empty, absent = np.asarray(pd.isna(labels)), np.zeros(len(labels), dtype=bool)
+    if labels.dtype.kind == "O" and empty.any():
+        labels = labels.copy()
+        labels[empty] = [np.nan if gap is pd.NA else gap for gap in labels[empty]]  # pd.NA cannot be compared
+    if not (isinstance(missing, str) and missing == "auto"):
+        absent = equal(labels.astype(object), missing)
+    if labels.dtype.kind not in "biufmM":
+        empty |= equal(labels.astype(object), "")
+    empty &= ~absent
+    return ~(absent | empty), int(empty.sum())
+
+
+def warn_of_empty(n_empty: int, *, stacklevel: int) -> None:
+    """Say how many answers without a label were left out; ``stacklevel`` counts from the caller."""
+    if n_empty:
+        warnings.warn(FitWarning(f"{n_empty} answers without a label were skipped."), stacklevel=stacklevel + 1)
