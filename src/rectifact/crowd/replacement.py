@@ -28,17 +28,17 @@ class Comparison:
     n_tasks : int
     judge_as_good, person_as_good : float
         Share of tasks where the score is not lower than the other's.
+    t : float
+        How many standard errors the person's lead lies above ``epsilon``; negative if the judge is ahead.
     p_value : float
-        That the judge is worse by ``epsilon`` or more; small if the judge wins.
-    p_worse : float
-        That the judge is not worse by ``epsilon``; small if the judge certainly loses.
+        Of the null hypothesis that the judge is worse by ``epsilon`` or more; small if the judge wins.
     """
 
     n_tasks: int
     judge_as_good: float
     person_as_good: float
+    t: float
     p_value: float
-    p_worse: float
 
 
 def scores(answer: Floats, others: Floats, numeric: bool) -> Floats:
@@ -71,7 +71,7 @@ def compare(judge: Floats, person: int, people: Floats, *, epsilon: float, least
     people : array of shape (n_tasks, n_people)
     epsilon : float
     least : int
-        With fewer tasks, the p-values are NaN.
+        With fewer tasks, there is no test: t and p-value are NaN.
     numeric : bool
         Whether differences of answers count, or only whether they are equal.
 
@@ -79,26 +79,24 @@ def compare(judge: Floats, person: int, people: Floats, *, epsilon: float, least
     -------
     Comparison
     """
-    others = np.delete(people, person, axis=1)
-    kept = ~np.isnan(judge) & ~np.isnan(people[:, person]) & (~np.isnan(others)).any(axis=1)
-    n = int(kept.sum())
+    rows = np.flatnonzero(~np.isnan(judge) & ~np.isnan(people[:, person]))
+    others = np.delete(people[rows], person, axis=1)
+    compared = (~np.isnan(others)).any(axis=1)
+    rows, others, n = rows[compared], others[compared], int(compared.sum())
     if not n:
         return Comparison(0, np.nan, np.nan, np.nan, np.nan)
-    of_judge, of_person = (scores(part[kept], others[kept], numeric) for part in (judge, people[:, person]))
+    of_judge, of_person = (scores(part[rows], others, numeric) for part in (judge, people[:, person]))
     tie = np.isclose(of_judge, of_person, rtol=0, atol=1e-12)
     judge_as_good, person_as_good = (of_judge > of_person) | tie, (of_person > of_judge) | tie
     difference = person_as_good.astype(float) - judge_as_good
-    below, above = _t_test(difference, epsilon) if n >= max(least, 2) else (np.nan, np.nan)
-    return Comparison(n, float(judge_as_good.mean()), float(person_as_good.mean()), below, above)
+    t = _t_statistic(difference, epsilon) if n >= max(least, 2) else np.nan
+    return Comparison(n, float(judge_as_good.mean()), float(person_as_good.mean()), t, float(student.cdf(t, n - 1)))
 
 
-def _t_test(values: Floats, center: float) -> tuple[float, float]:
-    """One-sided p-values for a mean below ``center``, and above it."""
-    gap, error = values.mean() - center, values.std(ddof=1) / np.sqrt(len(values))
-    if error == 0:
-        return float(gap >= 0), float(gap <= 0)
-    below = student.cdf(gap / error, len(values) - 1)
-    return float(below), float(student.sf(gap / error, len(values) - 1))
+def _t_statistic(values: Floats, center: float) -> float:
+    """Distance of the mean from ``center`` in standard errors; infinite if all values are equal, and not ``center``."""
+    gap, error = float(values.mean()) - center, float(values.std(ddof=1)) / np.sqrt(len(values))
+    return gap / error if error > 0 else float(np.copysign(np.inf, gap)) if gap else 0.0
 
 
 def rejected(p_values: Floats, rate: float) -> NDArray[np.bool_]:
@@ -136,21 +134,23 @@ class Verdict:
     ----------
     comparisons : list of Comparison
         One for each person.
-    wins, losses : array of bool
-        For whom the judge is shown not to be worse by ``epsilon``, and for whom to be worse by more than that.
+    wins : array of bool
+        Against whom the judge wins.
     winning_rate : float
-        Share of the people with enough tasks for whom the judge wins.
+        Share of wins among the people with enough tasks.
     advantage : float
         Mean share of tasks where the judge is as good as the person: the average advantage probability.
     decision : {"may replace", "may not replace", "too few tasks to say"}
+    tasks_needed : float
+        With which the judge would pass if all shares stayed the same, where there are too few; else NaN.
     """
 
     comparisons: list[Comparison]
     wins: NDArray[np.bool_]
-    losses: NDArray[np.bool_]
     winning_rate: float
     advantage: float
     decision: str
+    tasks_needed: float
 
 
 def alternative_annotator_test(
@@ -158,18 +158,29 @@ def alternative_annotator_test(
 ) -> Verdict:
     """Test one judge against all people; ``judge`` and ``people`` are as in :func:`compare`.
 
-    A judge that does not pass may fail for lack of tasks. It certainly fails if the opposite test, that it is worse by more
-    than ``epsilon``, is significant for so many people that half of them cannot be won; otherwise there are too few tasks to
-    say. This distinction is ours; what passes is as published.
+    What passes is as published. A judge that does not pass may lack tasks: if it is ahead of half of the people, though not
+    significantly, there are too few tasks to say; otherwise it may not replace people.
     """
-    options = {"epsilon": epsilon, "least": least, "numeric": numeric}
-    comparisons = [compare(judge, person, people, **options) for person in range(people.shape[1])]  # type: ignore[arg-type]
-    p_values, p_worse = (np.array([getattr(one, name) for one in comparisons]) for name in ("p_value", "p_worse"))
-    wins, losses = rejected(p_values, rate), rejected(p_worse, rate)
-    tested = ~np.isnan(p_values)
+    comparisons = [
+        compare(judge, person, people, epsilon=epsilon, least=least, numeric=numeric) for person in range(people.shape[1])
+    ]
+    t, p_values, sizes = (np.array([getattr(one, name) for one in comparisons]) for name in ("t", "p_value", "n_tasks"))
+    wins, tested = rejected(p_values, rate), ~np.isnan(p_values)
     n = int(tested.sum())
     if not n:
-        return Verdict(comparisons, wins, losses, np.nan, np.nan, TOO_FEW)
-    advantage = float(np.mean([one.judge_as_good for one, known in zip(comparisons, tested, strict=True) if known]))
-    decision = MAY if 2 * wins.sum() >= n else MAY_NOT if 2 * (n - losses.sum()) < n else TOO_FEW
-    return Verdict(comparisons, wins, losses, float(wins.sum() / n), advantage, decision)
+        return Verdict(comparisons, wins, np.nan, np.nan, TOO_FEW, np.nan)
+    advantage = float(np.mean([one.judge_as_good for one in comparisons if not np.isnan(one.p_value)]))
+    needed = _tasks_needed(t[tested], sizes[tested], rate)
+    decision = MAY if 2 * wins.sum() >= n else TOO_FEW if np.isfinite(needed) else MAY_NOT
+    return Verdict(
+        comparisons, wins, float(wins.sum() / n), advantage, decision, needed if decision == TOO_FEW else np.nan
+    )
+
+
+def _tasks_needed(t: Floats, sizes: NDArray[np.int64], rate: float) -> float:
+    """Tasks per person with which half of the people would be won, as t grows with their square root; NaN if never."""
+    m = len(t)
+    half = (m + 1) // 2
+    wanted = student.isf(half * rate / (m * (1 / np.arange(1, m + 1)).sum()), np.maximum(sizes - 1, 1))
+    needed = np.sort(sizes[t < 0] * (wanted[t < 0] / t[t < 0]) ** 2)
+    return float(np.ceil(needed[half - 1])) if len(needed) >= half else np.nan

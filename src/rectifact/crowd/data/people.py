@@ -46,6 +46,12 @@ class Panel:
         """Which workers are people."""
         return np.arange(len(self.answers.workers)) >= self.n_judges
 
+    def name(self, worker: int) -> Any:
+        """Name of a worker; a person with the name of a judge is told apart."""
+        names = self.answers.workers
+        same = self.is_person[worker] and names[worker] in names[: self.n_judges]
+        return f"{names[worker]} (person)" if same else names[worker]
+
 
 def read_panel(
     data: Any,

@@ -1,4 +1,4 @@
-"""Judges and people: how far they agree, and whether judges may replace people."""
+"""How far workers agree with each other, and judges with people: tables from answers in any form."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,6 +33,8 @@ MOST_WORKERS = 60
 """Workers in the tables by worker and by pair: those with most answers."""
 
 FIGURES = ["coefficient", "value", "low", "high", "tasks", "note"]
+
+TWO_OF = {"worker": "two workers", "judge": "two judges", "person": "two people"}
 
 NO_PAIR = "no task has two answers"
 NONE_SHARED = "no task in common"
@@ -265,7 +267,7 @@ def _workers(panel: Panel, tallies: dict[str, Tally], bootstrap: Bootstrap) -> I
         among = not panel.has_people or panel.is_person[w]
         others = _without(reference, alone) if among else reference
         found = estimates(between_terms(alone, others, scale), between_figures(scale), bootstrap)
-        name = _name(panel, w), _kind(panel, w), f"other {whom}" if among else whom
+        name = panel.name(w), _kind(panel, w), f"other {whom}" if among else whom
         note = ALL_SAME if found.n_tasks else NONE_SHARED
         yield from ([*name, *row] for row in _rows(between_names(scale), found, note))
 
@@ -281,8 +283,7 @@ def _pairs(panel: Panel, bootstrap: Bootstrap) -> Iterator[list[Any]]:
     for a, b in combinations(busiest, 2):
         found = estimates(between_terms(alone[a], alone[b], scale), between_figures(scale), bootstrap)
         kinds = _kind(panel, a), _kind(panel, b)
-        kind = f"two {kinds[0].replace('person', 'people').removesuffix('s')}s" if kinds[0] == kinds[1] else "judge and person"
-        name = _name(panel, a), _name(panel, b), kind.replace("peoples", "people")
+        name = panel.name(a), panel.name(b), "judge and person" if kinds[0] != kinds[1] else TWO_OF[kinds[0]]
         note = ALL_SAME if found.n_tasks else NONE_SHARED
         yield from ([*name, *row] for row in _rows(between_names(scale), found, note))
 
@@ -295,13 +296,6 @@ def _busiest(panel: Panel) -> list[int]:
 
 def _kind(panel: Panel, worker: int) -> str:
     return "worker" if not panel.has_people else "person" if panel.is_person[worker] else "judge"
-
-
-def _name(panel: Panel, worker: int) -> Any:
-    """Name of a worker; a person with the name of a judge is told apart."""
-    names = panel.answers.workers
-    name = names[worker]
-    return f"{name} (person)" if panel.is_person[worker] and name in names[: panel.n_judges] else name
 
 
 def _rows(
