@@ -24,6 +24,7 @@ def _dashed(*names: str) -> dict[str, str]:
 EVERYWHERE = {"tol": "tol in Python", "missing": "rectifact embed --missing", **_dashed("checkpoint", "resume")}
 NAMES = {
     "labels": _dashed("task", "worker", "label", "wide", "gold", "missing", "device"),
+    "agree": _dashed("task", "worker", "label", "wide", "missing", "level", "classes", "confidence", "epsilon"),
     "parts": {"n_components": "-k", **_dashed("stop_words", "min_documents", "max_share", "max_words")},
     "embed": {"n_components": "-k", **_dashed("link", "objective", "missing", "max_iter")},
     "cluster": {

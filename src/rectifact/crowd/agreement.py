@@ -1,8 +1,9 @@
 r"""Agreement coefficients as functions of sums over tasks, for labels, grades and numbers.
 
-How far two answers agree is a matrix of weights :math:`w_{kl}`, 1 on the diagonal: the identity for labels, Gwet's ordinal
-weights for grades, and :math:`1 - (x_k - x_l)^2 / (x_{\max} - x_{\min})^2` for numbers. It is kept as :math:`w = P C P^T`:
-``points`` :math:`P` has a row for each class, and for numbers only three columns, however many values there are.
+How far two answers agree is a matrix of weights :math:`w_{kl}`, 1 on the diagonal: the identity for labels, Gwet's
+ordinal weights for grades, and :math:`1 - (x_k - x_l)^2 / (x_{\max} - x_{\min})^2` for numbers. It is kept as :math:`w
+= P C P^T`: ``points`` :math:`P` has a row for each class, and for numbers only three columns, however many values
+there are.
 """
 
 from dataclasses import dataclass
@@ -103,14 +104,15 @@ class Tally:
 
     def votes(self, n_classes: int) -> Floats:
         """Number of answers of each class, of shape (n_tasks, n_classes)."""
-        return np.bincount(self.cells, self.counts, len(self.size) * n_classes).reshape(-1, n_classes)
+        votes = np.bincount(self.cells, self.counts, len(self.size) * n_classes)
+        return votes.reshape(-1, n_classes).astype(float)
 
 
 def tally(task: NDArray[np.int64], label: NDArray[np.int64], n_tasks: int, scale: Scale) -> Tally:
     """Count answers: ``label[i]`` is the class of an answer to ``task[i]``."""
     cells, counts = np.unique(task.astype(np.int64) * scale.n_classes + label, return_counts=True)
     row, points = cells // scale.n_classes, scale.points[cells % scale.n_classes] * counts[:, None]
-    sums = np.column_stack([np.bincount(row, column, n_tasks) for column in points.T])
+    sums = np.column_stack([np.bincount(row, column, n_tasks) for column in points.T]).astype(float)
     return Tally(np.bincount(task, minlength=n_tasks).astype(float), sums, cells, counts.astype(float))
 
 
@@ -139,7 +141,7 @@ def within_terms(group: Tally, scale: Scale) -> dict[str, Floats]:
     several, pairs, alike = n > 1, np.maximum(n * (n - 1), 1), likeness(sums, sums, scale)
     terms = {
         "seen": np.ones(len(n)),
-        "several": several,
+        "several": several.astype(float),
         "equal": (equal - n) / pairs,
         "alike": (alike - n) / pairs * several,
         "mean": sums / n[:, None],
@@ -165,23 +167,29 @@ def within_names(scale: Scale) -> list[str]:
     """The coefficients of :func:`within_figures`, in order."""
     weighted = scale.level != "nominal"
     more = ["weighted agreement"] * weighted
-    return ["observed agreement", *more, "Krippendorff's alpha", "Fleiss' kappa", "Gwet's AC2" if weighted else "Gwet's AC1"]
+    return [
+        "observed agreement",
+        *more,
+        "Krippendorff's alpha",
+        "Fleiss' kappa",
+        "Gwet's AC2" if weighted else "Gwet's AC1",
+    ]
 
 
 def within_figures(scale: Scale) -> Figures:
     r"""Observed agreement, Krippendorff's alpha, Fleiss' kappa and Gwet's AC1 or AC2 of one group.
 
-    Observed agreement is the mean over tasks of the share of pairs of answers that agree. Fleiss' kappa [1]_ and Gwet's
-    coefficients [2]_ compare it, weighted for grades and numbers, with agreement by chance :math:`\sum_{kl} w_{kl} p_k p_l`
-    and :math:`\sum_{kl} w_{kl} \sum_k p_k (1 - p_k) / (q (q - 1))`, where :math:`p_k` is the mean over tasks of the share of
-    class :math:`k`; tasks with one answer count in it. Krippendorff's alpha [3]_ is 1 minus observed by expected
-    disagreement among all answers to tasks with two or more.
+    Observed agreement is the mean over tasks of the share of pairs of answers that agree. Fleiss' kappa [1]_ and
+    Gwet's coefficients [2]_ compare it, weighted for grades and numbers, with agreement by chance :math:`\sum_{kl}
+    w_{kl} p_k p_l` and :math:`\sum_{kl} w_{kl} \sum_k p_k (1 - p_k) / (q (q - 1))`, where :math:`p_k` is the mean over
+    tasks of the share of class :math:`k`; tasks with one answer count in it. Krippendorff's alpha [3]_ is 1 minus
+    observed by expected disagreement among all answers to tasks with two or more.
 
     References
     ----------
     .. [1] J. L. Fleiss, "Measuring nominal scale agreement among many raters", Psychological Bulletin 76, 1971.
-    .. [2] K. L. Gwet, "Computing inter-rater reliability and its variance in the presence of high agreement", British J.
-       Math. Statist. Psych. 61, 2008; weights as in his "Handbook of Inter-Rater Reliability", 4th edition, 2014.
+    .. [2] K. L. Gwet, "Computing inter-rater reliability and its variance in the presence of high agreement", British
+       J. Math. Statist. Psych. 61, 2008; weights as in his "Handbook of Inter-Rater Reliability", 4th edition, 2014.
     .. [3] K. Krippendorff, "Computing Krippendorff's alpha-reliability", University of Pennsylvania, 2011.
     """
 
@@ -190,7 +198,9 @@ def within_figures(scale: Scale) -> Figures:
         observed, alike = ratio(sums["equal"][:, 0], several), ratio(sums["alike"][:, 0], several)
         mean = sums["mean"] / np.maximum(seen, 1)
         fleiss = corrected(alike, likeness(mean, mean, scale))
-        shares = mean if scale.level != "interval" else sums["shares"] / np.maximum(seen, 1) if "shares" in sums else None
+        shares = (
+            mean if scale.level != "interval" else sums["shares"] / np.maximum(seen, 1) if "shares" in sums else None
+        )
         gwet = np.full(len(alike), np.nan) if shares is None else corrected(alike, _gwet_chance(shares, scale))
         alpha = (_ordinal_alpha if scale.level == "ordinal" else _alpha)(sums, scale)
         weighted = [alike] * (scale.level != "nominal")
@@ -201,6 +211,8 @@ def within_figures(scale: Scale) -> Figures:
 
 def _gwet_chance(shares: Floats, scale: Scale) -> Floats:
     q = scale.n_classes
+    if q < 2:
+        return np.ones(len(shares))
     return np.asarray(scale.weights.sum() * (shares * (1 - shares)).sum(axis=1) / (q * (q - 1)))
 
 
@@ -240,13 +252,13 @@ def between_names(scale: Scale) -> list[str]:
 def between_figures(scale: Scale) -> Figures:
     r"""Agreement of answers of two groups to the same task, and beyond chance: Cohen's kappa [1]_ for two workers.
 
-    By chance, an answer of one group and one of the other agree by :math:`\sum_{kl} w_{kl} p_k p'_l`, where each task has
-    the same weight, however many answers it has.
+    By chance, an answer of one group and one of the other agree by :math:`\sum_{kl} w_{kl} p_k p'_l`, where each task
+    has the same weight, however many answers it has.
 
     References
     ----------
-    .. [1] J. Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological Measurement 20, 1960;
-       with weights: Psychological Bulletin 70, 1968.
+    .. [1] J. Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological Measurement 20,
+       1960; with weights: Psychological Bulletin 70, 1968.
     """
 
     def figures(sums: dict[str, Floats]) -> Floats:
@@ -268,7 +280,7 @@ def class_terms(votes: Floats, size: Floats) -> Terms:
     several, pairs = n > 1, np.maximum(n * (n - 1), 1)
     return {
         "seen": np.ones(len(n)),
-        "several": several,
+        "several": several.astype(float),
         "share": r / n,
         "given": r * several,
         "again": r * (r - 1) / np.maximum(n - 1, 1) * several,

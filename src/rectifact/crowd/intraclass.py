@@ -1,7 +1,7 @@
 r"""Intraclass correlations of numbers, as functions of sums over tasks.
 
-After P. E. Shrout and J. L. Fleiss, "Intraclass correlations: uses in assessing rater reliability", Psychological Bulletin
-86, 1979. All are for the answer of one worker, not for the mean of several.
+After P. E. Shrout and J. L. Fleiss, "Intraclass correlations: uses in assessing rater reliability", Psychological
+Bulletin 86, 1979. All are for the answer of one worker, not for the mean of several.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def one_way_terms(task: NDArray[np.int64], value: Floats, n_tasks: int) -> Terms
 
 
 def one_way_figures(sums: dict[str, Floats]) -> Floats:
-    """ICC(1,1): the share of the variance that is between tasks, whoever answers; also for unequal numbers of answers."""
+    """ICC(1,1): share of the variance that is between tasks, whoever answers; also for unequal numbers of answers."""
     tasks, n, sizes, total, between, within = (part[:, 0] for part in sums.values())
     typical = ratio(n - ratio(sizes, n), tasks - 1)
     mean_between, mean_within = ratio(between - ratio(total**2, n), tasks - 1), ratio(within, n - tasks)

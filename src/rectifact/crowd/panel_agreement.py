@@ -14,6 +14,7 @@ from rectifact.core.validation import check_at_least, check_generator
 from rectifact.crowd import intraclass
 from rectifact.crowd.agreement import (
     CLASS_NAMES,
+    TINY,
     Level,
     Tally,
     between_figures,
@@ -40,23 +41,27 @@ NO_PAIR = "no task has two answers"
 NONE_SHARED = "no task in common"
 ALL_SAME = "all answers are the same, so that chance alone gives full agreement"
 NEVER_GIVEN = "nobody gave this answer to a task with two answers"
-NO_DISAGREEMENT = "no disagreement was seen, so that the interval has no width"
+NO_DISAGREEMENT = "no disagreement was seen, so that there is no interval"
+NO_VARIATION = "the tasks do not differ enough for an interval"
 INCOMPLETE = "needs two tasks that all workers answered"
 MANY_VALUES = "needs classes; there are more than 100 different values"
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far workers agree, as tables with one row per coefficient: ``value``, the ends ``low`` and ``high`` of its
-    interval, the number of ``tasks`` it is based on, and a ``note`` where it is not defined.
+    """How far workers agree, as tables with one row per coefficient.
+
+    Columns of all tables: ``value``, the ends ``low`` and ``high`` of its interval, the number of ``tasks`` behind it,
+    and a ``note`` where it, or its interval, is not defined.
 
     Attributes
     ----------
     overall : DataFrame
         By group, in the column ``among``: workers; or people, judges, and judges with people.
     classes : DataFrame
-        By group and class: its share of the answers, ``agreement``, how often another worker gives the class too, and the
-        kappa of this class against all others. Empty for more than 100 different numbers.
+        By group and class: its share of the answers, ``agreement``, how often another worker gives the class too, and
+        the kappa of this class against all others; ``tasks`` are those where somebody gave it. Empty for more than 100
+        different numbers.
     workers : DataFrame
         Each worker with all others; or each judge, and each person, with all other people.
     pairs : DataFrame
@@ -109,15 +114,16 @@ def agreement(
 ) -> Agreement:
     """How far workers agree with each other, and judges with people, beyond chance, with intervals.
 
-    Observed agreement, Krippendorff's alpha, Fleiss' kappa and Gwet's AC1 of all answers, and the intraclass correlation of
-    numbers; Cohen's kappa of each pair; each class; each worker. Grades and numbers have weights for near misses:
-    Gwet's ordinal weights for grades, quadratic weights for numbers, and for Krippendorff's alpha the distances that he gives
-    for each level.
+    Observed agreement, Krippendorff's alpha, Fleiss' kappa and Gwet's AC1 of all answers, and the intraclass
+    correlation of numbers; Cohen's kappa of each pair; each class; each worker. Grades and numbers have weights for
+    near misses: Gwet's ordinal weights for grades, quadratic weights for numbers, and for Krippendorff's alpha the
+    distances that he gives for each level.
 
     Parameters
     ----------
     data : table, path or matrix
-        Answers in any form that :func:`rectifact.crowd.read_answers` takes; those of the judges, if there are ``humans``.
+        Answers in any form that :func:`rectifact.crowd.read_answers` takes; those of the judges, if there are
+        ``humans``.
     level : {"nominal", "ordinal", "interval"}, default "nominal"
         Whether answers are labels, ordered grades, or numbers.
     humans : table, path or matrix, default None
@@ -138,10 +144,8 @@ def agreement(
     Agreement
         The tables ``overall``, ``classes``, ``workers`` and ``pairs``.
 
-    Notes
-    -----
-    Tables by worker and by pair have the 60 workers with most answers. The first of several answers of a worker to the same
-    task counts. Values, not intervals, equal those of the packages krippendorff and irrCAC.
+    Notes ----- Tables by worker and by pair have the 60 workers with most answers. The first of several answers of a
+    worker to the same task counts. Values, not intervals, equal those of the packages krippendorff and irrCAC.
 
     Examples
     --------
@@ -164,7 +168,9 @@ def agreement_of(panel: Panel, *, confidence: float, n_resamples: int, random_st
     check_at_least(1, n_resamples=n_resamples)
     if not 0 < confidence < 1:
         raise InputError(
-            f"confidence={confidence} must lie between 0 and 1.", "Give a probability, such as 0.95.", option="confidence"
+            f"confidence={confidence} must lie between 0 and 1.",
+            "Give a probability, such as 0.95.",
+            option="confidence",
         )
     bootstrap = Bootstrap(n_resamples, confidence, check_generator(random_state))
     _check_shared(panel)
@@ -172,7 +178,9 @@ def agreement_of(panel: Panel, *, confidence: float, n_resamples: int, random_st
     if panel.has_people:
         groups = {"people": panel.is_person, "judges": ~panel.is_person}
     tallies = {name: _tally(panel, members) for name, members in groups.items()}
-    overall = [row for name, members in groups.items() for row in _within(panel, name, members, tallies[name], bootstrap)]
+    overall = [
+        row for name, members in groups.items() for row in _within(panel, name, members, tallies[name], bootstrap)
+    ]
     if panel.has_people:
         overall += _between(panel, tallies, bootstrap)
     return Agreement(
@@ -225,9 +233,7 @@ def _intraclass(panel: Panel, members: NDArray[np.bool_], bootstrap: Bootstrap) 
     answers = panel.answers
     theirs, value = members[answers.worker], panel.scale.points[:, 1]
     task, worker, value = answers.task[theirs], answers.worker[theirs], value[answers.label[theirs]]
-    one = estimates(
-        intraclass.one_way_terms(task, value, len(answers.tasks)), intraclass.one_way_figures, bootstrap
-    )
+    one = estimates(intraclass.one_way_terms(task, value, len(answers.tasks)), intraclass.one_way_figures, bootstrap)
     yield from _rows(intraclass.ONE_WAY, one, NO_PAIR if not one.n_tasks else ALL_SAME)
     column = np.cumsum(members) - 1
     m = int(members.sum())
@@ -254,8 +260,9 @@ def _classes(panel: Panel, tallies: dict[str, Tally], bootstrap: Bootstrap) -> I
         votes = group.votes(panel.scale.n_classes)
         for k, name in enumerate(panel.answers.classes.tolist()):
             found = estimates(class_terms(votes[:, k], group.size), class_figures, bootstrap)
-            given = votes[group.size > 1, k].any()
-            yield from ([among, name, *row] for row in _rows(CLASS_NAMES, found, ALL_SAME if given else NEVER_GIVEN))
+            given = int((votes[group.size > 1, k] > 0).sum())
+            for row in _rows(CLASS_NAMES, found, ALL_SAME if given else NEVER_GIVEN):
+                yield [among, name, *row[:4], row[4] if row[0] == "share of answers" else given, row[5]]
 
 
 def _workers(panel: Panel, tallies: dict[str, Tally], bootstrap: Bootstrap) -> Iterator[list[Any]]:
@@ -304,6 +311,6 @@ def _rows(
     """Rows of a table: coefficient, value, low, high, tasks, note."""
     for name, value, low, high in zip(names, found.value, found.low, found.high, strict=True):
         note = "" if np.isfinite(value) else (notes or {}).get(name, undefined)
-        if value == low == high == 1:
-            note = NO_DISAGREEMENT
+        if np.isfinite(value) and not high - low > TINY:
+            note, low, high = NO_DISAGREEMENT if abs(value - 1) < TINY else NO_VARIATION, np.nan, np.nan
         yield [name, float(value), float(low), float(high), found.n_tasks, note]

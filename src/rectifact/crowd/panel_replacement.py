@@ -29,13 +29,13 @@ class Replacement:
     Attributes
     ----------
     judges : DataFrame
-        By judge, the panel's aggregated label last: ``decision``; ``winning_rate``, the share of people against whom the judge
-        wins; ``advantage``, the mean share of tasks where the judge is as good as the person or better; the number of
-        ``people`` who took part in the test, ``wins`` against them, the fewest ``tasks`` behind one of these comparisons,
-        and where they are too few, ``tasks_needed`` per person if all shares stay the same.
+        By judge, the panel's aggregated label last: ``decision``; ``winning_rate``, the share of people against whom
+        the judge wins; ``advantage``, the mean share of tasks where the judge is as good as the person or better; the
+        number of ``people`` who took part in the test, ``wins`` against them, the fewest ``tasks`` behind one of these
+        comparisons, and where they are too few, ``tasks_needed`` per person if all shares stay the same.
     people : DataFrame
-        By judge and person: number of ``tasks``, shares of tasks where one is as good as the other or better, ``p_value``,
-        and the ``outcome``: win, no win, or too few tasks.
+        By judge and person: number of ``tasks``, shares of tasks where one is as good as the other or better,
+        ``p_value``, and the ``outcome``: win, no win, or too few tasks.
     epsilon : float
         What was allowed for the cost of people.
     least : int
@@ -65,21 +65,22 @@ def replacement_test(
 ) -> Replacement:
     """Whether judges may replace people, by the alternative annotator test [1]_.
 
-    Each person is left out in turn, and the judge and that person are compared with the remaining people. A judge wins against
-    a person if it represents the others as well as that person does, or better, after ``epsilon`` was taken off the person;
-    it may replace people if it wins against half of them or more. The last row is the label on which all judges together
-    decide: that of :class:`rectifact.DawidSkene` for labels and grades, the mean for numbers.
+    Each person is left out in turn, and the judge and that person are compared with the remaining people. A judge wins
+    against a person if it represents the others as well as that person does, or better, after ``epsilon`` was taken
+    off the person; it may replace people if it wins against half of them or more. The last row is the label on which
+    all judges together decide: that of :class:`rectifact.DawidSkene` for labels and grades, the mean for numbers.
 
     Parameters
     ----------
     judges, humans : table, path or matrix
-        Answers in any form that :func:`rectifact.crowd.read_answers` takes. Three people or more are best, two are needed.
+        Answers in any form that :func:`rectifact.crowd.read_answers` takes. Three people or more are best, two are
+        needed.
     level : {"nominal", "ordinal", "interval"}, default "nominal"
-        Whether answers are labels, which are equal or not, or grades and numbers, whose root mean squared differences are
-        compared. Grades that are not numbers count from 0 in their order.
+        Whether answers are labels, which are equal or not, or grades and numbers, whose root mean squared differences
+        are compared. Grades that are not numbers count from 0 in their order.
     epsilon : float, default 0.2
-        How much more often than the judge a person must be as good as the other to be worth the cost. The authors advise 0.2
-        for experts, 0.15 for trained people and 0.1 for crowd workers; 0 allows for no cost.
+        How much more often than the judge a person must be as good as the other to be worth the cost. The authors
+        advise 0.2 for experts, 0.15 for trained people and 0.1 for crowd workers; 0 allows for no cost.
     classes : sequence, default None
         All classes in order. Grades that are not numbers need it.
     rate : float, default 0.05
@@ -96,8 +97,8 @@ def replacement_test(
 
     References
     ----------
-    .. [1] N. Calderon, R. Reichart and R. Dror, "The alternative annotator test for LLM-as-a-judge: how to statistically
-       justify replacing human annotators with LLMs", ACL 2025.
+    .. [1] N. Calderon, R. Reichart and R. Dror, "The alternative annotator test for LLM-as-a-judge: how to
+       statistically justify replacing human annotators with LLMs", ACL 2025.
 
     Examples
     --------
@@ -152,9 +153,7 @@ def _check_people(panel: Panel) -> None:
     person = panel.is_person[answers.worker]
     judged = np.bincount(answers.task[~person], minlength=n_tasks) > 0
     if not (judged & (np.bincount(answers.task[person], minlength=n_tasks) > 1)).any():
-        raise InputError(
-            "No task was answered by a judge and by two people.", "Check that both name the tasks alike."
-        )
+        raise InputError("No task was answered by a judge and by two people.", "Check that both name the tasks alike.")
 
 
 def _values(panel: Panel, start: int, stop: int) -> Floats:
@@ -201,21 +200,16 @@ def _person_rows(name: Any, verdict: Verdict, people: list[Any]) -> list[list[An
     return rows
 
 
-def _sentence(row: dict[str, Any], epsilon: float, least: int) -> str:
+def _sentence(row: dict[Any, Any], epsilon: float, least: int) -> str:
+    judge, decision = row["judge"], row["decision"]
+    unsure = f"Too few tasks to say whether {judge} may replace people"
     if not row["people"]:
-        return (
-            f"Too few tasks to say whether {row['judge']} may replace people: no person shares {least} tasks with it and "
-            "another person."
-        )
-    against = f"it wins against {row['wins']} of {count(row['people'], 'person').replace('persons', 'people')}"
+        return f"{unsure}: no person shares {least} tasks with it and another person."
+    people = "1 person" if row["people"] == 1 else f"{row['people']} people"
     details = (
-        f"{against} at epsilon {epsilon:g}, and is as good as the person or better on {row['advantage']:.0%} of the tasks"
+        f"it wins against {row['wins']} of {people} at epsilon {epsilon:g}, and is as good as the person or better on "
+        f"{row['advantage']:.0%} of the tasks"
     )
-    if row["decision"] == MAY:
-        return f"{row['judge']} may replace people: {details}."
-    if row["decision"] == MAY_NOT:
-        return f"{row['judge']} may not replace people: {details}."
-    return (
-        f"Too few tasks to say whether {row['judge']} may replace people: {details}; if this stays so, about "
-        f"{row['tasks_needed']:.0f} tasks per person would show that it may."
-    )
+    if decision in (MAY, MAY_NOT):
+        return f"{judge} {decision} people: {details}."
+    return f"{unsure}: {details}; if this stays so, about {row['tasks_needed']:.0f} tasks per person would show it."

@@ -1,13 +1,13 @@
-r"""The alternative annotator test: may a judge replace people? (Calderon, Reichart and Dror, ACL 2025.)
+r"""The alternative annotator test of Calderon, Reichart and Dror (ACL 2025), on whether a judge may replace people.
 
-Each person is left out in turn, and both the judge and that person are compared with the remaining people, task by task.
-For labels, the score of an answer is the share of the remaining people who gave it; for grades and numbers, minus the root
-mean squared difference from their answers. The judge is as good as the person on a task if their score is not lower, and
-the other way round, so that both are on a tie. With :math:`\rho^f` and :math:`\rho^h` the shares of tasks where the judge,
-and the person, is as good as the other, the null hypothesis :math:`\rho^f \le \rho^h - \varepsilon` is tested by a one-sided
-paired t-test: :math:`\varepsilon` is what people cost more. The Benjamini-Yekutieli procedure allows for several people,
-whose tests depend on each other. The share of people for whom the hypothesis is rejected is the winning rate; the judge
-passes if it is one half or more.
+Each person is left out in turn, and both the judge and that person are compared with the remaining people, task by
+task. For labels, the score of an answer is the share of the remaining people who gave it; for grades and numbers,
+minus the root mean squared difference from their answers. The judge is as good as the person on a task if their score
+is not lower, and the other way round, so that both are on a tie. With :math:`\rho^f` and :math:`\rho^h` the shares of
+tasks where the judge, and the person, is as good as the other, the null hypothesis :math:`\rho^f \le \rho^h -
+\varepsilon` is tested by a one-sided paired t-test: :math:`\varepsilon` is what people cost more. The
+Benjamini-Yekutieli procedure allows for several people, whose tests depend on each other. The share of people for whom
+the hypothesis is rejected is the winning rate; the judge passes if it is one half or more.
 """
 
 from dataclasses import dataclass
@@ -104,8 +104,8 @@ def rejected(p_values: Floats, rate: float) -> NDArray[np.bool_]:
 
     References
     ----------
-    .. [1] Y. Benjamini and D. Yekutieli, "The control of the false discovery rate in multiple testing under dependency",
-       Annals of Statistics 29, 2001.
+    .. [1] Y. Benjamini and D. Yekutieli, "The control of the false discovery rate in multiple testing under
+       dependency", Annals of Statistics 29, 2001.
 
     Examples
     --------
@@ -158,11 +158,12 @@ def alternative_annotator_test(
 ) -> Verdict:
     """Test one judge against all people; ``judge`` and ``people`` are as in :func:`compare`.
 
-    What passes is as published. A judge that does not pass may lack tasks: if it is ahead of half of the people, though not
-    significantly, there are too few tasks to say; otherwise it may not replace people.
+    What passes is as published. A judge that does not pass may lack tasks: if it is ahead of half of the people,
+    though not significantly, there are too few tasks to say; otherwise it may not replace people.
     """
     comparisons = [
-        compare(judge, person, people, epsilon=epsilon, least=least, numeric=numeric) for person in range(people.shape[1])
+        compare(judge, person, people, epsilon=epsilon, least=least, numeric=numeric)
+        for person in range(people.shape[1])
     ]
     t, p_values, sizes = (np.array([getattr(one, name) for one in comparisons]) for name in ("t", "p_value", "n_tasks"))
     wins, tested = rejected(p_values, rate), ~np.isnan(p_values)

@@ -48,8 +48,8 @@ class Estimates:
 def estimates(terms: Terms, figures: Figures, bootstrap: Bootstrap) -> Estimates:
     """Figures of all tasks, and their bias-corrected and accelerated bootstrap intervals over tasks [1]_.
 
-    A bootstrap is too narrow for few tasks, as a variance with the divisor n and quantiles of the normal distribution are;
-    its levels are expanded by what the t distribution asks for [2]_.
+    A bootstrap is too narrow for few tasks, as a variance with the divisor n and quantiles of the normal distribution
+    are; its levels are expanded by what the t distribution asks for [2]_.
 
     Parameters
     ----------
@@ -76,13 +76,13 @@ def estimates(terms: Terms, figures: Figures, bootstrap: Bootstrap) -> Estimates
     >>> found.value.round(2), found.low.round(2), found.high.round(2)
     (array([0.8]), array([0.7]), array([0.87]))
     """
-    columns = {name: np.asarray(part, dtype=float).reshape(len(part), -1) for name, part in terms.items()}
+    columns = {name: part if np.ndim(part) > 1 else np.asarray(part)[:, None] for name, part in terms.items()}
     ends = np.cumsum([part.shape[1] for part in columns.values()])[:-1]
 
     def named(sums: Floats) -> Floats:
         return figures(dict(zip(columns, np.split(sums, ends, axis=1), strict=True)))
 
-    rows = np.hstack(list(columns.values()))
+    rows = np.hstack(list(columns.values())).astype(float)
     n_tasks = len(rows)
     if n_tasks < 2:
         value = named(rows.sum(axis=0, keepdims=True))[0]
