@@ -1,4 +1,4 @@
-"""The alternative annotator test against a slow form, its reference's published results, and judges of known quality."""
+"""The alternative annotator test against a slow form, published results, and judges of known quality."""
 
 from itertools import product
 
@@ -97,7 +97,7 @@ def test_a_judge_better_than_people_passes_and_a_worse_one_fails():
 
 
 def test_epsilon_moves_the_decision():
-    """A judge as good as people passes only with an allowance; one that is at its limit is passed at the nominal rate."""
+    """A judge as good as people passes only with an allowance."""
     same = [planted(0.75, seed=seed) for seed in range(40)]
     passed = [
         np.mean(
@@ -212,7 +212,7 @@ PUBLISHED = {
     ("summaries", "ordinal", 0.2): [0.00] * 6,
     ("advice", "nominal", 0.2): [0.25, 0.00, 0.75, 0.00, 0.75, 0.25],
 }
-"""Winning rates that the authors print in their notebook, for gemini flash and pro, gpt-4o, llama, gpt-4o-mini, mistral."""
+"""Winning rates that the authors of the test print for gemini flash and pro, gpt-4o, llama, gpt-4o-mini and mistral."""
 
 ADVANTAGES = {
     "framing": [0.83, 0.91, 0.92, 0.80, 0.87, 0.80],

@@ -144,8 +144,10 @@ def agreement(
     Agreement
         The tables ``overall``, ``classes``, ``workers`` and ``pairs``.
 
-    Notes ----- Tables by worker and by pair have the 60 workers with most answers. The first of several answers of a
-    worker to the same task counts. Values, not intervals, equal those of the packages krippendorff and irrCAC.
+    Notes
+    -----
+    Tables by worker and by pair have the 60 workers with most answers. The first of several answers of a worker to the
+    same task counts. Values, not intervals, equal those of the packages krippendorff and irrCAC.
 
     Examples
     --------
@@ -154,10 +156,10 @@ def agreement(
     >>> found = agreement(make_crowd(300, 5, 3).answers)
     >>> found.overall[["coefficient", "value", "low", "high"]].round(2)
                 coefficient  value   low  high
-    0    observed agreement   0.60  0.57  0.63
-    1  Krippendorff's alpha   0.40  0.35  0.44
-    2         Fleiss' kappa   0.40  0.35  0.44
-    3            Gwet's AC1   0.40  0.36  0.45
+    0    observed agreement   0.54  0.51  0.56
+    1  Krippendorff's alpha   0.30  0.26  0.34
+    2         Fleiss' kappa   0.30  0.26  0.34
+    3            Gwet's AC1   0.30  0.27  0.35
     """
     panel = read_panel(data, humans, level=level, classes=classes, missing=missing)
     return agreement_of(panel, confidence=confidence, n_resamples=n_resamples, random_state=random_state)

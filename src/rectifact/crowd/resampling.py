@@ -74,7 +74,7 @@ def estimates(terms: Terms, figures: Figures, bootstrap: Bootstrap) -> Estimates
     >>> terms = {"one": np.ones(100), "right": np.repeat([1.0, 0.0], [80, 20])}
     >>> found = estimates(terms, lambda s: s["right"] / s["one"], Bootstrap(1000, 0.95, np.random.default_rng(0)))
     >>> found.value.round(2), found.low.round(2), found.high.round(2)
-    (array([0.8]), array([0.7]), array([0.87]))
+    (array([0.8]), array([0.72]), array([0.88]))
     """
     columns = {name: part if np.ndim(part) > 1 else np.asarray(part)[:, None] for name, part in terms.items()}
     ends = np.cumsum([part.shape[1] for part in columns.values()])[:-1]
