@@ -157,9 +157,9 @@ def agreement(
     >>> found.overall[["coefficient", "value", "low", "high"]].round(2)
                 coefficient  value   low  high
     0    observed agreement   0.54  0.51  0.56
-    1  Krippendorff's alpha   0.30  0.26  0.34
-    2         Fleiss' kappa   0.30  0.26  0.34
-    3            Gwet's AC1   0.30  0.27  0.35
+    1  Krippendorff's alpha   0.30  0.25  0.34
+    2         Fleiss' kappa   0.30  0.25  0.34
+    3            Gwet's AC1   0.30  0.26  0.35
     """
     panel = read_panel(data, humans, level=level, classes=classes, missing=missing)
     return agreement_of(panel, confidence=confidence, n_resamples=n_resamples, random_state=random_state)

@@ -88,12 +88,21 @@ def estimates(terms: Terms, figures: Figures, bootstrap: Bootstrap) -> Estimates
         value = named(rows.sum(axis=0, keepdims=True))[0]
         unknown = np.full_like(value, np.nan)
         return Estimates(value if n_tasks else unknown, unknown, unknown, n_tasks)
-    rows, counts = np.unique(rows, axis=0, return_counts=True)
+    rows, counts = _different(rows)
     total = counts @ rows
     value = named(total[None])[0]
     resampled, left_out = named(_resampled(rows, counts, bootstrap)), named(total - rows)
     low, high = _accelerated(value, resampled, left_out, counts, _expanded(n_tasks, bootstrap.confidence))
     return Estimates(value, low, high, n_tasks)
+
+
+def _different(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """The different rows, and how often each occurs: by a random projection, which sorts faster than the rows do."""
+    key = (rows * np.random.default_rng(0).normal(size=rows.shape[1])).sum(axis=1)
+    _, first, place, counts = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    if not (rows[first[place]] == rows).all():  # two rows with one key; all but impossible
+        return np.unique(rows, axis=0, return_counts=True)
+    return rows[first], counts
 
 
 def _resampled(rows: Floats, counts: NDArray[np.int64], bootstrap: Bootstrap) -> Floats:

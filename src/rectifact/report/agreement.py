@@ -46,7 +46,7 @@ def _decisions(test: Replacement) -> Section:
         ("may replace people", f"{passed} of {len(test.judges)}", "judges, the panel's label included"),
         ("epsilon", f"{test.epsilon:g}", "allowance for the cost of people; --epsilon"),
     ]
-    sentences = Table(
+    decisions = Table(
         "Decisions",
         [
             Column("judge"),
@@ -55,16 +55,16 @@ def _decisions(test: Replacement) -> Section:
             Column("as good or better", "share", "mean share of tasks where the judge is as good as the person"),
             Column("people", "integer", "people with enough tasks"),
             Column("tasks", "integer", "fewest tasks behind a comparison"),
-            Column("in words"),
         ],
         [
             [
                 *(str(row["judge"]), row["decision"], _number(row["winning_rate"]), _number(row["advantage"])),
-                *(int(row["people"]), int(row["tasks"]), sentence),
+                *(int(row["people"]), int(row["tasks"])),
             ]
-            for row, sentence in zip(test.judges.to_dict("records"), test.words(), strict=True)
+            for row in test.judges.to_dict("records")
         ],
     )
+    sentences = Table("In words", [Column("decision")], [[sentence] for sentence in test.words()])
     people = Table(
         "Judge and person",
         [
@@ -88,7 +88,7 @@ def _decisions(test: Replacement) -> Section:
         "win, it must be as good as the person on more tasks than the other way round, after epsilon is taken off the "
         "person's share, by a t-test that allows for several people."
     )
-    return Section("May judges replace people?", words, [Facts(facts), sentences, people])
+    return Section("May judges replace people?", words, [Facts(facts), decisions, sentences, people])
 
 
 def _overview(found: Agreement) -> Section:

@@ -60,7 +60,7 @@ def ranges(
     point["error_y"] = {"type": "data", "symmetric": False, "color": "#8a93a0"}
     point["error_y"] |= {"array": _plain(high - values), "arrayminus": _plain(values - low)}
     layout = _layout("", y, showlegend=False)
-    layout["xaxis"] |= _ticks(places, names)
+    layout["xaxis"] |= _ticks(places, names) | {"tickangle": -35}
     return Chart(title, [point], layout, words)
 
 
