@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import false_discovery_control, ttest_1samp
 
 from rectifact import InputError, replacement_test
-from rectifact.crowd.replacement import alternative_annotator_test, rejected
+from rectifact.crowd.replacement import _tasks_needed, alternative_annotator_test, rejected
 from rectifact.datasets import data_folders
 
 OPTIONS = {"epsilon": 0.2, "rate": 0.05, "least": 30}
@@ -122,6 +122,19 @@ def test_too_few_tasks_to_say():
     verdict = alternative_annotator_test(judge[:20], people[:20], numeric=False, **OPTIONS)
     assert verdict.decision == "too few tasks to say"
     assert np.isnan(verdict.winning_rate)
+
+
+@pytest.mark.parametrize(
+    ("leads", "needed"),
+    [
+        ([2.0, 2.0, 2.0], False),  # behind everybody
+        ([-1.0, 2.0, 2.0], False),  # ahead of one person in three
+        ([-1.0, -1.0, 2.0], True),
+        ([-3.0, -0.5, 2.0], False),  # against the second, a lead that ten times the tasks would not show
+    ],
+)
+def test_more_tasks_help_a_judge_that_is_ahead_of_half_of_the_people(leads, needed):
+    assert np.isfinite(_tasks_needed(np.array(leads), np.full(3, 50), 0.05)) == needed
 
 
 def test_answers_that_never_differ():

@@ -81,7 +81,7 @@ class Agreement:
     def table(self) -> pd.DataFrame:
         """All rows in one table: ``table`` says where they come from, ``first`` and ``second`` whom they are about."""
         parts = {
-            "overall": self.overall.rename(columns={"among": "first"}),
+            "overall": self.overall.rename(columns={"among": "first"}).assign(second=""),
             "class": self.classes.rename(columns={"among": "first", "class": "second"}),
             "worker": self.workers.rename(columns={"worker": "first", "with": "second"}),
             "pair": self.pairs,

@@ -212,4 +212,5 @@ def _sentence(row: dict[Any, Any], epsilon: float, least: int) -> str:
     )
     if decision in (MAY, MAY_NOT):
         return f"{judge} {decision} people: {details}."
-    return f"{unsure}: {details}; if this stays so, about {row['tasks_needed']:.0f} tasks per person would show it."
+    needed = float(f"{row['tasks_needed']:.2g}")
+    return f"{unsure}: {details}; if this stays so, about {needed:.0f} tasks per person would be enough to show it."

@@ -123,6 +123,9 @@ def rejected(p_values: Floats, rate: float) -> NDArray[np.bool_]:
     return wins
 
 
+MOST_MORE, TINY = 10, 1e-12
+"""With so many times the tasks, a judge that would pass then has too few of them; one that would not, fails."""
+
 MAY, MAY_NOT, TOO_FEW = "may replace", "may not replace", "too few tasks to say"
 
 
@@ -159,7 +162,8 @@ def alternative_annotator_test(
     """Test one judge against all people; ``judge`` and ``people`` are as in :func:`compare`.
 
     What passes is as published. A judge that does not pass may lack tasks: if it is ahead of half of the people,
-    though not significantly, there are too few tasks to say; otherwise it may not replace people.
+    though not significantly, and would pass with ten times as many tasks or fewer, there are too few tasks to say;
+    otherwise it may not replace people.
     """
     comparisons = [
         compare(judge, person, people, epsilon=epsilon, least=least, numeric=numeric)
@@ -179,9 +183,13 @@ def alternative_annotator_test(
 
 
 def _tasks_needed(t: Floats, sizes: NDArray[np.int64], rate: float) -> float:
-    """Tasks per person with which half of the people would be won, as t grows with their square root; NaN if never."""
+    """Tasks per person with which half of the people would be won, as t grows with their square root.
+
+    NaN if these are more than ``MOST_MORE`` times as many as there are, or if no number is enough.
+    """
     m = len(t)
     half = (m + 1) // 2
     wanted = student.isf(half * rate / (m * (1 / np.arange(1, m + 1)).sum()), np.maximum(sizes - 1, 1))
-    needed = np.sort(sizes[t < 0] * (wanted[t < 0] / t[t < 0]) ** 2)
+    times = (wanted / np.minimum(t, -TINY)) ** 2
+    needed = np.sort((sizes * times)[times <= MOST_MORE])
     return float(np.ceil(needed[half - 1])) if len(needed) >= half else np.nan
