@@ -77,6 +77,10 @@ ALGORITHMS = {
         "baselines",
         "starts",
         "fitting",
+        "agreement",
+        "intraclass",
+        "replacement",
+        "resampling",
     },
     "parts": {"starts", "and_nmf", "noise", "refinement", "fitting", "purification", "inverses", "baselines"},
     "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "priors", "logistic_pca"},
@@ -85,7 +89,7 @@ ALGORITHMS = {
 """Modules that contain mathematics only."""
 
 OTHERS = {
-    "crowd": {"base", "dawid_skene", "comparisons", "data", "advice", "device"},
+    "crowd": {"base", "dawid_skene", "comparisons", "data", "advice", "device", "panel_agreement", "panel_replacement"},
     "parts": {"base", "and_nmf_estimator", "purification_estimator", "documents", "samples", "dispersion", "diagnosis"},
     "latent": {"base", "nmd_estimator", "logistic_pca_estimator", "data", "held_out", "choices", "neighbours"},
     "graph": {

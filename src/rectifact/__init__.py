@@ -22,6 +22,8 @@ from rectifact.core.errors import InputError
 
 if TYPE_CHECKING:
     from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
+    from rectifact.crowd.panel_agreement import agreement
+    from rectifact.crowd.panel_replacement import replacement_test
     from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
     from rectifact.latent import NMD, LogisticPCA, hide_entries
     from rectifact.models import load_model, save_model
@@ -44,14 +46,18 @@ __all__ = [
     "SymNMF",
     "SymNMFNet",
     "__version__",
+    "agreement",
     "hide_entries",
     "load_model",
+    "replacement_test",
     "save_model",
     "similarity_graph",
 ]
 
 HOMES = {
     "crowd": ("KOS", "DawidSkene", "EigenRatio", "GhoshSVD", "MajorityVote", "MinimaxEntropy"),
+    "crowd.panel_agreement": ("agreement",),
+    "crowd.panel_replacement": ("replacement_test",),
     "graph": ("SymNMF", "SymNMFNet", "similarity_graph"),
     "latent": ("NMD", "LogisticPCA", "hide_entries"),
     "models": ("load_model", "save_model"),

@@ -24,6 +24,7 @@ def _dashed(*names: str) -> dict[str, str]:
 EVERYWHERE = {"tol": "tol in Python", "missing": "rectifact embed --missing", **_dashed("checkpoint", "resume")}
 NAMES = {
     "labels": _dashed("task", "worker", "label", "wide", "gold", "missing", "device", "format", "field"),
+    "agree": _dashed("task", "worker", "label", "wide", "missing", "level", "classes", "confidence", "epsilon"),
     "parts": {
         "n_components": "-k",
         **_dashed("stop_words", "min_documents", "max_share", "max_words", "init", "noise_floor", "normalize"),

@@ -41,6 +41,29 @@ def bars(title: str, names: Sequence[str], values: ArrayLike, y: str, words: str
     return Chart(title, [_bar(places, _plain(values), [escape(name) for name in names])], layout, words)
 
 
+def ranges(
+    title: str,
+    names: Sequence[str],
+    values: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    y: str,
+    words: str,
+    colours: Sequence[int],
+) -> Chart:
+    """One point per name, with its interval; ``colours`` are numbers."""
+    places = range(1, len(names) + 1)
+    values, low, high = (np.asarray(part, dtype=float) for part in (values, low, high))
+    point: dict[str, Any] = {"type": "scatter", "mode": "markers", "x": list(places), "y": _plain(values)}
+    point |= {"hovertext": [escape(name) for name in names], "hoverinfo": "text+y"}
+    point["marker"] = {"size": 8, "color": [PALETTE[colour % len(PALETTE)] for colour in colours]}
+    point["error_y"] = {"type": "data", "symmetric": False, "color": "#8a93a0"}
+    point["error_y"] |= {"array": _plain(high - values), "arrayminus": _plain(values - low)}
+    layout = _layout("", y, showlegend=False)
+    layout["xaxis"] |= _ticks(places, names) | {"tickangle": -35}
+    return Chart(title, [point], layout, words)
+
+
 def lines(title: str, curves: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str, words: str) -> Chart:
     """One line per name, with points."""
     data = [

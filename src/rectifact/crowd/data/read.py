@@ -93,13 +93,13 @@ def read_answers(
     (5, array([1, 2]))
     """
     names = {"task": task, "worker": worker, "label": label}
-    answers = _coded(data, names, wide, missing, classes, format, field)
+    answers = coded(data, names, wide, missing, classes, format, field)
     answers = with_classes(answers, n_classes)
     check_comparable(answers)
     return answers
 
 
-def _coded(
+def coded(
     data: Any,
     names: dict[str, str | None],
     wide: bool,
@@ -161,7 +161,7 @@ def read_more(
     data: Any, classes: NDArray[Any], *, missing: Any = "auto", workers: NDArray[Any] | None = None
 ) -> Answers:
     """Answers that come later, of the same classes; with ``workers``, by these alone and coded like them."""
-    answers = _coded(data, dict.fromkeys(COLUMN_NAMES), False, missing, classes.tolist())
+    answers = coded(data, dict.fromkeys(COLUMN_NAMES), False, missing, classes.tolist())
     if workers is None:
         return answers
     position = pd.Index(workers).get_indexer(pd.Index(answers.workers))

@@ -1,0 +1,203 @@
+"""rectifact agree: how far workers agree, and whether judges may replace people.
+
+Tables for people go to the standard output; ``-o`` writes all figures as one table.
+"""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pandas as pd
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from rectifact.cli import options
+from rectifact.cli.outcome import Outcome, say_warnings
+from rectifact.cli.tables import check_table_name, write_table
+from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
+from rectifact.core.errors import InputError, count
+from rectifact.crowd.data.people import Panel, read_panel
+from rectifact.crowd.panel_agreement import Agreement, agreement_of
+from rectifact.crowd.panel_replacement import Replacement, replacement_of
+
+MOST_SHOWN = 20
+"""Rows of a table on the terminal."""
+
+
+def agree(
+    answers: Annotated[
+        Path, typer.Argument(help="CSV, TSV or Parquet file with one answer per row: task, worker, label.")
+    ],
+    humans: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with the answers of people to the same tasks; those in ANSWERS are then the judges', which are "
+            "compared with people, and tested whether they may replace them."
+        ),
+    ] = None,
+    level: Annotated[
+        Literal["nominal", "ordinal", "interval"],
+        typer.Option(help="Whether answers are labels (nominal), ordered grades (ordinal) or numbers (interval)."),
+    ] = "nominal",
+    classes: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="All classes in order, with commas; for grades that are not numbers."),
+    ] = None,
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            help="With --humans: allowance for the cost of people. Advised: 0.2 for experts, 0.15 for trained people, "
+            "0.1 for crowd workers."
+        ),
+    ] = 0.2,
+    confidence: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.95,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write all figures here, one per row; .csv, .tsv, .parquet, or - for standard output.",
+        ),
+    ] = None,
+    tests: Annotated[
+        Path | None, typer.Option(help="With --humans: write the test of each judge against each person here.")
+    ] = None,
+    task: Annotated[str | None, typer.Option(help="Name of the column with the task.")] = None,
+    worker: Annotated[str | None, typer.Option(help="Name of the column with the worker.")] = None,
+    label: Annotated[str | None, typer.Option(help="Name of the column with the label.")] = None,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="The tables have one row per task and one column per worker.")
+    ] = False,
+    missing: Annotated[
+        str,
+        typer.Option(
+            help="Value that means no answer, besides an empty cell. auto: also -1 with --wide; nan: nothing else."
+        ),
+    ] = "auto",
+    seed: options.Seed = 0,
+    report: options.Report = None,
+    as_json: options.Json = False,
+) -> None:
+    """Measure how far workers agree, and judges with people, and test whether judges may replace people."""
+    _check(answers, humans, out, tests, Outcome(report, save=None, as_json=as_json))
+    order = None if classes is None else [name.strip() for name in classes.split(",")]
+    columns = {"task": task, "worker": worker, "label": label}
+    with progress("comparing"), warnings.catch_warnings(record=True, action="always") as caught:
+        panel = read_panel(answers, humans, level=level, classes=order, columns=columns, wide=wide, missing=missing)
+        found = agreement_of(panel, confidence=confidence, n_resamples=1000, random_state=seed)
+        test = _test(panel, epsilon)
+    if out is not None:
+        write_table(found.table(), out)
+    if tests is not None and test is not None:
+        write_table(test.people, tests)
+    say_warnings(caught, "agree")
+    _say(panel)
+    if as_json:
+        show_plain(json.dumps(_facts(panel, found, test)))
+    elif out != STDOUT:
+        _show(found, test)
+    if report is not None:
+        _write_report(panel, found, test, report)
+
+
+def _check(answers: Path, humans: Path | None, out: Path | None, tests: Path | None, outcome: Outcome) -> None:
+    """Refuse outputs that could not be written after the work."""
+    if tests is not None and humans is None:
+        raise InputError("--tests needs people to test judges against.", "Name a file with --humans.")
+    if tests == STDOUT:
+        raise InputError("Only the figures of -o can go to the standard output.", "Name a file for --tests.")
+    for path in (out, tests):
+        if path is not None and path != STDOUT:
+            check_table_name(path)
+    outcome.check(out, [answers, humans, tests])
+
+
+def _test(panel: Panel, epsilon: float) -> Replacement | None:
+    """The test of the judges; none without people, or with one."""
+    if not panel.has_people:
+        return None
+    if len(panel.answers.workers) - panel.n_judges < 2:
+        warnings.warn("There is one person, and the test of the judges needs two.", stacklevel=1)
+        return None
+    return replacement_of(panel, epsilon=epsilon)
+
+
+def _say(panel: Panel) -> None:
+    answers = panel.answers
+    n_people = len(answers.workers) - panel.n_judges
+    who = count(panel.n_judges, "judge") + f" and {n_people} {'person' if n_people == 1 else 'people'}"
+    who = who if panel.has_people else count(len(answers.workers), "worker")
+    say(f"{count(len(answers), 'answer')} from {who} on {count(len(answers.tasks), 'task')}.")
+
+
+def _show(found: Agreement, test: Replacement | None) -> None:
+    """Tables for people on the standard output."""
+    interval = f"{found.confidence:.0%} interval"
+    show(_table(found.overall, ["among"], f"Agreement, with {interval}"))
+    if len(found.classes):
+        rows = found.classes[found.classes["coefficient"] != "share of answers"]
+        show(_table(rows, ["among", "class"], f"By class, with {interval}"))
+    kappa = "Cohen's kappa"
+    workers = found.workers[found.workers["coefficient"] == kappa].sort_values("value", ascending=False)
+    show(_table(workers, ["worker", "with"], f"By worker, with {interval}"))
+    pairs = found.pairs[found.pairs["coefficient"] == kappa].sort_values("value", ascending=False)
+    show(_table(pairs, ["first", "second"], f"By pair, with {interval}"))
+    if test is not None:
+        show(_judges(test))
+        for sentence in test.words():
+            say(sentence)
+
+
+def _table(rows: pd.DataFrame, names: list[str], title: str) -> Table:
+    """Names, coefficient, value, interval and number of tasks; the note where there is no value."""
+    table = Table(*names, "coefficient", "value", "interval", "tasks", title=title, title_justify="left")
+    for row in rows.head(MOST_SHOWN).to_dict("records"):
+        value = f"{row['value']:.3f}" if pd.notna(row["value"]) else "–"
+        ends = f"{row['low']:.3f} to {row['high']:.3f}" if pd.notna(row["low"]) else row["note"]
+        table.add_row(*(Text(str(row[name])) for name in (*names, "coefficient")), value, ends, str(row["tasks"]))
+    if len(rows) > MOST_SHOWN:
+        table.caption = f"{len(rows) - MOST_SHOWN} more rows with -o."
+    return table
+
+
+def _judges(test: Replacement) -> Table:
+    title = f"May judges replace people? Alternative annotator test, epsilon {test.epsilon:g}"
+    table = Table(
+        "judge", "decision", "winning rate", "as good or better", "p-values", title=title, title_justify="left"
+    )
+    for row in test.judges.to_dict("records"):
+        p_values = test.people.loc[test.people["judge"] == row["judge"], "p_value"]
+        shown = ", ".join("–" if pd.isna(p) else f"{p:.2g}" for p in p_values[:MOST_SHOWN])
+        shares = ("–" if pd.isna(row[name]) else f"{row[name]:.0%}" for name in ("winning_rate", "advantage"))
+        table.add_row(Text(str(row["judge"])), row["decision"], *shares, shown)
+    table.caption = "One p-value per person: " + ", ".join(map(str, test.people["person"].unique()[:MOST_SHOWN]))
+    return table
+
+
+def _facts(panel: Panel, found: Agreement, test: Replacement | None) -> dict[str, Any]:
+    """The same for scripts."""
+
+    def records(table: pd.DataFrame) -> Any:
+        return json.loads(table.to_json(orient="records"))
+
+    facts = {
+        "answers": len(panel.answers),
+        "tasks": len(panel.answers.tasks),
+        "workers": len(panel.answers.workers),
+        "level": found.level,
+        "confidence": found.confidence,
+        "agreement": records(found.overall),
+    }
+    if test is not None:
+        facts |= {"epsilon": test.epsilon, "judges": records(test.judges), "tests": records(test.people)}
+    return facts
+
+
+def _write_report(panel: Panel, found: Agreement, test: Replacement | None, path: Path) -> None:
+    from rectifact.report import write_report
+    from rectifact.report.agreement import agreement_report
+
+    write_report(agreement_report(found, test), path, title="rectifact: agreement")
+    say(f"report -> {path}")

@@ -1,0 +1,187 @@
+"""Judges and people read together: the same tasks and classes, one answer of each worker to a task."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectifact.core.errors import FitWarning, InputError, count
+from rectifact.crowd.agreement import LEVELS, Level, Scale, scale_of
+from rectifact.crowd.data.answers import Answers, encode, make_answers
+from rectifact.crowd.data.names import matched, plain
+from rectifact.crowd.data.read import coded
+from rectifact.crowd.data.tables import COLUMN_NAMES
+
+MOST_CLASSES = {"nominal": 1000, "ordinal": 100}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Answers of judges and, if there are any, of people, who come last among the workers.
+
+    Attributes
+    ----------
+    answers : Answers
+        At most one answer of each worker to each task.
+    n_judges : int
+        The first so many workers are judges; all of them, if nobody was named as a person.
+    scale : Scale
+        What the classes mean.
+    """
+
+    answers: Answers
+    n_judges: int
+    scale: Scale
+
+    @property
+    def has_people(self) -> bool:
+        """Whether some of the workers are people."""
+        return self.n_judges < len(self.answers.workers)
+
+    @property
+    def is_person(self) -> NDArray[np.bool_]:
+        """Which workers are people."""
+        return np.arange(len(self.answers.workers)) >= self.n_judges
+
+    def name(self, worker: int) -> Any:
+        """Name of a worker; a person with the name of a judge is told apart."""
+        names = self.answers.workers
+        same = self.is_person[worker] and names[worker] in names[: self.n_judges]
+        return f"{names[worker]} (person)" if same else names[worker]
+
+
+def read_panel(
+    data: Any,
+    humans: Any = None,
+    *,
+    level: Level = "nominal",
+    classes: Sequence[Any] | None = None,
+    columns: dict[str, str | None] | None = None,
+    wide: bool = False,
+    missing: Any = "auto",
+) -> Panel:
+    """Read answers of judges, and of people, who may use classes and tasks of their own.
+
+    Parameters
+    ----------
+    data, humans : table, path or matrix
+        As in :func:`rectifact.crowd.read_answers`; ``humans`` may be None. One worker or one class is enough here.
+    level : {"nominal", "ordinal", "interval"}
+    classes : sequence or None
+        All classes in their order.
+    columns : dict or None
+        Names of the columns of task, worker and label.
+    wide, missing
+        As in :func:`rectifact.crowd.read_answers`.
+
+    Returns
+    -------
+    Panel
+    """
+    if level not in LEVELS:
+        raise InputError(f"level={level!r} is not known.", f"Choose one of {', '.join(LEVELS)}.", option="level")
+    given: dict[str, str | None] = dict.fromkeys(COLUMN_NAMES) | (columns or {})
+    parts = [coded(part, given, wide, missing, None) for part in (data, humans) if part is not None]
+    if any(part.weight is not None for part in parts):
+        raise InputError("Agreement counts all answers alike.", "Give answers without weights.")
+    if classes is None and all(isinstance(part, Answers) for part in (data, humans) if part is not None):
+        classes = _common_order(parts)
+    elif classes is not None:
+        classes = [_like(name, parts[0].classes) for name in classes]
+    ordered = classes is not None
+    answers = _merged(parts, classes)
+    return Panel(answers, len(parts[0].workers), _scale(answers, level, ordered))
+
+
+def _like(name: Any, known: NDArray[Any]) -> Any:
+    """A class as the answers spell it: a number and its text are the same."""
+    place = int(matched(np.array([name], dtype=object), known)[0])
+    return name if place < 0 else plain(known[place])
+
+
+def _common_order(parts: list[Answers]) -> list[Any] | None:
+    """The order of the classes of answers that were read before, if the first has them all."""
+    first = parts[0].classes
+    known = all((matched(part.classes, first) >= 0).all() for part in parts)
+    return first.tolist() if known else None
+
+
+def _merged(parts: list[Answers], classes: Sequence[Any] | None) -> Answers:
+    """All answers, coded together; the workers of each part are kept apart, whatever their names."""
+    first = parts[0]
+    tasks, labels, workers, start = [], [], [], 0
+    for part in parts:
+        tasks.append(_spelled_like(part.tasks, first.tasks)[part.task])
+        labels.append(_spelled_like(part.classes, first.classes)[part.label])
+        workers.append(part.worker.astype(np.int64) + start)
+        start += len(part.workers)
+    codes, values = {}, {}
+    codes["task"], values["task"] = encode(np.concatenate(tasks), "task")
+    codes["label"], values["label"] = encode(np.concatenate(labels), "label")
+    codes["worker"] = np.concatenate(workers)
+    values["worker"] = np.concatenate([part.workers.astype(object) for part in parts])
+    return _once(make_answers(codes, values, classes, first.columns))
+
+
+def _spelled_like(names: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
+    """Names, those in ``known`` in the spelling they have there."""
+    place = matched(names, known)
+    spelled = names.astype(object)
+    spelled[place >= 0] = known.astype(object)[place[place >= 0]]
+    return spelled
+
+
+def _once(answers: Answers) -> Answers:
+    """The first answer of each worker to each task: a worker's agreement with themselves is another matter."""
+    cell = answers.task.astype(np.int64) * len(answers.workers) + answers.worker
+    kept = np.sort(np.unique(cell, return_index=True)[1])
+    if repeated := len(cell) - len(kept):
+        what = f"{count(repeated, 'repeated answer')} of a worker to the same task {'was' if repeated == 1 else 'were'}"
+        warnings.warn(FitWarning(f"{what} left out."), stacklevel=5)
+    task, worker, label = (codes[kept] for codes in (answers.task, answers.worker, answers.label))
+    return Answers(task, worker, label, answers.tasks, answers.workers, answers.classes, answers.columns)
+
+
+def _scale(answers: Answers, level: Level, ordered: bool) -> Scale:
+    names, most = answers.classes, MOST_CLASSES.get(level)
+    if most is not None and len(names) > most:
+        raise InputError(
+            f"There are {len(names)} classes, and level={level!r} takes at most {most}.",
+            "Name the column with the labels; if they are numbers, use level='interval'.",
+            option=("level",),
+            command="Name the column with the labels; if they are numbers, use --level interval.",
+        )
+    try:
+        values = np.array([float(name) for name in names])
+        numbers = bool(np.isfinite(values).all())
+    except (TypeError, ValueError):
+        numbers = False
+    if level == "interval" and not numbers:
+        raise InputError(
+            f"level='interval' needs numbers; got labels such as {_odd(names)!r}.",
+            "Use level='nominal', or level='ordinal' with classes in order.",
+            option="level",
+            command="Use --level nominal, or --level ordinal with --classes in order.",
+        )
+    if level == "ordinal" and not numbers and not ordered:
+        raise InputError(
+            f"The order of labels such as {_odd(names)!r} is not known.",
+            "List all classes in order: classes=['poor', 'fair', 'good'].",
+            command="List all classes in order: --classes poor,fair,good.",
+        )
+    return scale_of(level, values if numbers else np.arange(len(names), dtype=float))
+
+
+def _odd(names: NDArray[Any]) -> Any:
+    """The first name that is not a finite number."""
+    for name in names.tolist():
+        try:
+            if np.isfinite(float(name)):
+                continue
+        except (TypeError, ValueError):
+            pass
+        return name
+    return plain(names[0])

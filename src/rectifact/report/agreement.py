@@ -1,0 +1,181 @@
+"""Report on agreement: overall, by class and by pair, and whether judges may replace people."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rectifact.crowd.panel_agreement import Agreement
+from rectifact.crowd.panel_replacement import Replacement
+from rectifact.crowd.replacement import MAY
+from rectifact.report.blocks import Block, Chart, Column, Facts, Report, Section, Table
+from rectifact.report.charts import heat_map, ranges
+
+KAPPA = "Cohen's kappa"
+MOST_NAMED = 60
+"""Workers on a chart."""
+
+
+def agreement_report(found: Agreement, test: Replacement | None = None) -> Report:
+    """Sections for the tables of agreement and, where judges were tested, for the decisions.
+
+    Examples
+    --------
+    >>> from rectifact import agreement
+    >>> from rectifact.datasets import make_crowd
+    >>> report = agreement_report(agreement(make_crowd(100, 5, 3).answers))
+    >>> [section.title for section in report.sections]
+    ['Overview', 'Classes', 'Workers', 'Pairs']
+    """
+    sections = [] if test is None else [_decisions(test)]
+    sections.append(_overview(found))
+    if len(found.classes):
+        sections.append(_classes(found))
+    sections += [_workers(found), _pairs(found)]
+    kinds = {"nominal": "labels", "ordinal": "ordered grades", "interval": "numbers"}
+    words = (
+        f"Answers are {kinds[found.level]}. Intervals have a probability of {found.confidence:.0%}: they say what "
+        "other tasks, answered by the same workers, would give."
+    )
+    return Report("Agreement", words, sections)
+
+
+def _decisions(test: Replacement) -> Section:
+    passed = int((test.judges["decision"] == MAY).sum())
+    facts = [
+        ("may replace people", f"{passed} of {len(test.judges)}", "judges, the panel's label included"),
+        ("epsilon", f"{test.epsilon:g}", "allowance for the cost of people; --epsilon"),
+    ]
+    decisions = Table(
+        "Decisions",
+        [
+            Column("judge"),
+            Column("decision"),
+            Column("winning rate", "share", "share of people against whom the judge wins; one half is needed"),
+            Column("as good or better", "share", "mean share of tasks where the judge is as good as the person"),
+            Column("people", "integer", "people with enough tasks"),
+            Column("tasks", "integer", "fewest tasks behind a comparison"),
+        ],
+        [
+            [
+                *(str(row["judge"]), row["decision"], _number(row["winning_rate"]), _number(row["advantage"])),
+                *(int(row["people"]), int(row["tasks"])),
+            ]
+            for row in test.judges.to_dict("records")
+        ],
+    )
+    sentences = Table("In words", [Column("decision")], [[sentence] for sentence in test.words()])
+    people = Table(
+        "Judge and person",
+        [
+            Column("judge"),
+            Column("person"),
+            Column("tasks", "integer"),
+            Column("judge as good", "share", "share of tasks where the judge is as close to the others as the person"),
+            Column("person as good", "share", "share of tasks where the person is as close to the others as the judge"),
+            Column("p-value", "number", "small if the judge wins"),
+            Column("outcome"),
+        ],
+        [
+            [str(judge), str(person), int(tasks), _number(one), _number(other), _number(p), outcome]
+            for judge, person, tasks, one, other, p, outcome in test.people.itertuples(index=False, name=None)
+        ],
+        note=f"People need {test.least} tasks with the judge and another person.",
+    )
+    words = (
+        "The alternative annotator test leaves out each person in turn, and asks who is closer to the remaining "
+        "people: the judge, or that person. A judge may replace people if it wins against half of them or more. To "
+        "win, it must be as good as the person on more tasks than the other way round, after epsilon is taken off the "
+        "person's share, by a t-test that allows for several people."
+    )
+    return Section("May judges replace people?", words, [Facts(facts), decisions, sentences, people])
+
+
+def _overview(found: Agreement) -> Section:
+    words = (
+        "Observed agreement is the share of pairs of answers to the same task that are equal. The other coefficients "
+        "correct it for agreement by chance: 1 is full agreement, 0 is what chance gives. Kappa and alpha are low "
+        "where nearly all answers are the same; Gwet's coefficient is not."
+    )
+    return Section("Overview", words, [_table("Agreement", found.overall, {"among": "among"})])
+
+
+def _classes(found: Agreement) -> Section:
+    words = (
+        "Agreement is how often another worker gives the same class, after one has given it. Kappa compares the class "
+        "with all others together."
+    )
+    return Section("Classes", words, [_table("By class", found.classes, {"among": "among", "class": "class"})])
+
+
+def _workers(found: Agreement) -> Section:
+    rows = found.workers[found.workers["coefficient"] == KAPPA].sort_values("value", ascending=False, kind="stable")
+    rows = rows[rows["value"].notna()].head(MOST_NAMED)
+    with_people = (found.workers["kind"] != "worker").any()
+    whom = "people" if with_people else "all others"
+    blocks: list[Block] = []
+    if len(rows):
+        kinds = rows["kind"].tolist()
+        names = [
+            f"{name} ({kind})" if with_people else str(name) for name, kind in zip(rows["worker"], kinds, strict=True)
+        ]
+        best, last = rows.iloc[0], rows.iloc[-1]
+        text = f"From {best['value']:.2f} ({best['worker']}) to {last['value']:.2f} ({last['worker']})."
+        colours = [1 if kind == "person" else 0 for kind in kinds]
+        title = f"{KAPPA} of each worker with {whom}"
+        blocks.append(ranges(title, names, rows["value"], rows["low"], rows["high"], "kappa", text, colours))
+    columns = {"worker": "worker", "kind": "kind", "with": "with"}
+    words = (
+        "Each judge is compared with all people, and each person with all other people."
+        if with_people
+        else "Each worker is compared with all others."
+    )
+    return Section("Workers", words, [*blocks, _table("By worker", found.workers, columns)])
+
+
+def _pairs(found: Agreement) -> Section:
+    matrix = found.matrix(KAPPA)
+    kappas = found.pairs[found.pairs["coefficient"] == KAPPA].dropna(subset="value")
+    blocks: list[Block] = []
+    if len(kappas):
+        best, last = (kappas.iloc[place(kappas["value"].to_numpy())] for place in (np.argmax, np.argmin))
+        text = (
+            f"Highest for {best['first']} and {best['second']} ({best['value']:.2f}), lowest for {last['first']} and "
+            f"{last['second']} ({last['value']:.2f})."
+        )
+        blocks.append(_heat(matrix, text))
+    columns = {"first": "first", "second": "second", "kind": "kind"}
+    words = "Workers with a high kappa and the same errors may be copies of each other: see rectifact labels."
+    return Section("Pairs", words, [*blocks, _table("By pair", found.pairs, columns)])
+
+
+def _heat(matrix: pd.DataFrame, words: str) -> Chart:
+    names = [str(name) for name in matrix.index]
+    chart = heat_map("Cohen's kappa by pair", matrix.to_numpy(), "worker", names, words)
+    chart.data[0].update(zmin=min(0.0, float(matrix.min().min())), zmax=1.0)
+    return chart
+
+
+def _table(title: str, rows: pd.DataFrame, names: dict[str, str]) -> Table:
+    columns = [Column(shown) for shown in names.values()]
+    columns += [Column("coefficient"), Column("value", "number")]
+    columns += [
+        Column("low", "number", "lower end of the interval"),
+        Column("high", "number", "upper end of the interval"),
+    ]
+    columns += [Column("tasks", "integer"), Column("note")]
+    cells = [
+        [
+            *(str(row[name]) for name in names),
+            row["coefficient"],
+            *(_number(row[name]) for name in ("value", "low", "high")),
+            int(row["tasks"]),
+            row["note"],
+        ]
+        for row in rows.to_dict("records")
+    ]
+    return Table(title, columns, cells)
+
+
+def _number(value: Any) -> float | None:
+    return None if pd.isna(value) else float(f"{value:.4g}")
