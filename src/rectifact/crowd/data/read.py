@@ -108,6 +108,7 @@ def coded(
     form: str | None = None,
     question: str | None = None,
 ) -> Answers:
+    """Answers in any common format; one worker or one class is enough, other than for :func:`read_answers`."""
     if np.ndim(missing) != 0 or (classes is not None and np.ndim(np.asarray(classes, dtype=object)) == 0):
         raise InputTypeError(
             "missing is one value, and classes a list.", "Give what stands for no answer, and a list of all classes."
