@@ -148,6 +148,7 @@ class NMD(LatentTransformer):
         "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "n_jobs": [Integral, None],
     }
+    _once: ClassVar[dict[str, Any]] = {"prior": None, "n_init": 1, "_prior": None}  # version 0.1 had no priors
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
@@ -168,7 +169,7 @@ class NMD(LatentTransformer):
             )
 
         solve = self._published if self.solver == "em" else self._sweeps
-        self._unit, self._link = facts.unit, link
+        self._unit = facts.unit
         self.resolved_: dict[str, Any] = {"link": link}
         self.components_, log_sigma, self._prior, served = solve(data, link, facts, monitor)
         self.scale_ = self._unit * exp(log_sigma)
@@ -294,6 +295,10 @@ class NMD(LatentTransformer):
             model = em_nmd(X.data.toarray(), self.n_components, link, monitor=served)
         self.resolved_["prior"] = None
         return canonical(model), float(model.log_sigma), None, served
+
+    @property
+    def _link(self) -> str:
+        return str(self.resolved_["link"])
 
     def _model(self) -> tuple[Array, float, str, int, Gaussian | None]:
         """Arguments of :func:`rectifact.latent.nmd.embed`; sigma and the prior are in the units of the fit."""
