@@ -357,7 +357,9 @@ def test_other_models_of_another_version_are_refused_in_one_sentence(tmp_path):
     path = tmp_path / "model.rfx"
     save_model(SymNMF(2, n_init=1).fit(np.eye(4)), path)
     without(path, "normalize")
-    assert refusal(path).endswith("its SymNMF is of another version and lacks, or has, normalize; fit and save it again.")
+    assert refusal(path).endswith(
+        "its SymNMF is of another version and lacks, or has, normalize; fit and save it again."
+    )
 
 
 def test_data_of_nothing_but_zeros_comes_back(genuine, tmp_path):
