@@ -13,8 +13,8 @@ from rectifact.latent.model import LatentModel
 from rectifact.latent.nmd import Expectation, expected, log_likelihoods, nmd, nmd_with_priors
 from rectifact.latent.starts import shaken, svd_start
 
-TRIAL, WARM_UPS = 20, (20, 10, 0)
-"""Sweeps of each fit in the trial that chooses a prior, and of the fits without priors that may come before."""
+TRIAL = 20
+"""Sweeps of each fit in the trial that chooses a prior; 0, 10 or 20 without priors may come before."""
 
 PATIENCE = 10
 """Sweeps that must gain next to nothing, or a plateau would be taken for the top."""
@@ -57,18 +57,20 @@ def choose_prior(
     binary, losses = link == "binary", _minus_log_likelihoods if link == "binary" else _squared_errors
     options = options | {"expect": Expectation(link)}
 
-    def climb(start: LatentModel) -> LatentModel:
-        return nmd(trial.X, start, monitor=Monitor(TRIAL, tol=0), **options)
+    def climb(start: LatentModel, sweeps: int = TRIAL) -> LatentModel:
+        return nmd(trial.X, start, monitor=Monitor(sweeps, tol=0), **options)
 
-    start, scores = svd_start(trial.X, rank, link, seed=seed), {}
+    warm, scores = {0: svd_start(trial.X, rank, link, seed=seed)}, {}
+    if binary or not auto:
+        warm[10] = climb(warm[0], 10)
+        warm[20] = climb(warm[10], 10)
     if auto and not (binary and gaps):
-        free, kind = climb(start), "wide" if binary else "rows"
+        free, kind = (warm[20], "wide") if binary else (climb(warm[0]), "rows")
         if not gaps and _explains(free, trial, binary):
             return kind, 0
         scores[kind, 0] = trial.loss(losses, climb(free) if binary else free)  # as many sweeps as the longest below
-    for warm_up in WARM_UPS if binary or not auto else (0,):
-        monitor = Monitor(TRIAL, tol=0)
-        model, _ = nmd_with_priors(trial.X, start, monitor=monitor, warm_up=warm_up, **options)
+    for warm_up, start in reversed(warm.items()):
+        model, _ = nmd_with_priors(trial.X, start, monitor=Monitor(TRIAL, tol=0), **options)
         scores["factors", warm_up] = trial.loss(losses, model)
     return min(scores, key=lambda choice: scores[choice])
 
