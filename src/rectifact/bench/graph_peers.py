@@ -151,6 +151,32 @@ def communities(extent: Extent, published: dict[str, tuple[Any, Any]]) -> Rows:
     return rows
 
 
+def messy_graphs() -> Rows:
+    """SymNMF on graphs with components that are no community: nodes in no cluster should say so.
+
+    Five cliques of six nodes for three clusters, and 180 nodes in three blocks with 20 isolated ones or with 40 paths
+    of four. The NMI is that of the blocks' nodes, or of the nodes in clusters where all are alike.
+    """
+    blocks = make_block_model(180, 3, degree=16, mixing=0.1)
+    path = sp.diags_array([np.ones(3), np.ones(3)], offsets=[-1, 1])
+    cliques, alone = [np.ones((6, 6)) - np.eye(6)] * 5, sp.csr_array((20, 20))
+    graphs = {
+        "five cliques of 6, 3 clusters": (sp.block_diag(cliques), np.repeat(np.arange(5), 6)),
+        "three blocks of 60, 20 isolated nodes": (sp.block_diag([blocks.adjacency, alone]), blocks.labels),
+        "three blocks of 60, 40 paths of 4": (sp.block_diag([blocks.adjacency, *[path] * 40]), blocks.labels),
+    }
+    rows: Rows = []
+    for name, (X, truth) in graphs.items():
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            labels = symnmf(_csr(sp.csr_array(X)), 3)
+        inside = labels[: len(truth)]
+        kept = inside >= 0 if len(truth) == len(labels) else slice(None)
+        figures = {"nmi": nmi(truth[kept], inside[kept]), "in_no_cluster": int((labels < 0).sum())}
+        rows.append({"data": name, "nodes": X.shape[0], **figures, "warned": bool(said)})
+    return rows
+
+
 def _measured(name: str, graphs: list[Graph], methods: tuple[str, ...] = tuple(METHODS)) -> Rows:
     """Means over graphs."""
     rows: Rows = []
