@@ -16,7 +16,6 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
@@ -25,13 +24,12 @@ from sklearn.cluster import SpectralClustering
 from rectifact.bench import Extent, Rows
 from rectifact.bench.measure import timed
 from rectifact.core.errors import InputError
-from rectifact.datasets import Graph, MissingDataset, data_folders, make_block_model
-from rectifact.graph import SymNMF, from_edges
+from rectifact.datasets import Graph, MissingDataset, load_email, make_block_model
+from rectifact.graph import SymNMF
 from rectifact.metrics import nmi
 
 MIXING, N_GRAPHS = (0.1, 0.2, 0.3, 0.4, 0.5), 10
 LARGE_NODES, LARGE_BLOCKS, LARGE_MIXING = 50_000, 100, (0.2, 0.4)
-EMAIL = ("graphs/email.edges.csv", "graphs/email.labels.csv")
 
 
 def check_peers() -> None:
@@ -41,20 +39,6 @@ def check_peers() -> None:
         raise InputError(
             f"The peers are not installed: {', '.join(missing)}.", "Install them: pip install 'rectifact[bench]'."
         )
-
-
-def email() -> Graph:
-    """E-mails inside an institute [1], as edges between people, and the department of each.
-
-    The edges are in ``graphs/email.edges.csv`` (source, target) and the departments in ``graphs/email.labels.csv``
-    (node, department) of the data folder.
-    """
-    folder = next((folder for folder in data_folders() if all((folder / name).is_file() for name in EMAIL)), None)
-    if folder is None:
-        raise MissingDataset("This set is not on this machine.", f"Put {' and '.join(EMAIL)} into the data folder.")
-    edges, departments = (pd.read_csv(folder / name) for name in EMAIL)
-    adjacency, nodes = from_edges(edges["source"], edges["target"])
-    return Graph(adjacency, departments.set_index("node")["department"].loc[nodes].to_numpy())
 
 
 def _connected(graph: Graph) -> Graph:
@@ -139,7 +123,7 @@ def communities(extent: Extent, published: dict[str, tuple[Any, Any]]) -> Rows:
     if extent.quick:
         return rows + _measured("LFR, mixing 0.3", [lfr(0.3, 0)])
     with suppress(MissingDataset):
-        everybody = email()
+        everybody = load_email()
         rows += _measured("e-mail, 986 connected people", [_connected(everybody)])
         rows += _measured("e-mail, all 1005 people", [everybody])
     for mixing in MIXING:
