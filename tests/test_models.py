@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 import rectifact
-from rectifact import ANDNMF, NMD, DawidSkene, InputError, PurificationNMF, SymNMF, load_model, save_model
+from rectifact import ANDNMF, NMD, DawidSkene, InputError, LogisticPCA, PurificationNMF, SymNMF, load_model, save_model
 from rectifact.datasets import load_crowd, make_block_model, make_dots, make_topics
 from rectifact.io import archive as archives
 from rectifact.models import ESTIMATORS, load_saved
@@ -327,6 +327,39 @@ def test_sizes_are_checked_before_unpacking(genuine, tmp_path, monkeypatch):
     assert "unpacks to more than" in refusal(packed(path, genuine | {"zeros": b"\0" * 10**6}))
     with pytest.raises(InputError, match="Leave the data out"):
         save_model(SymNMF(2, n_init=1).fit(np.eye(4)), path, X=np.zeros((500, 500)))
+
+
+def without(path, *names):
+    """Take some fields out of a saved model."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    root = json.loads(members["model.json"])
+    for name in names:
+        del root["value"]["fields"]["model"]["fields"][name]
+    packed(path, members | {"model.json": json.dumps(root)})
+
+
+@pytest.mark.parametrize(("kind", "lacks"), [(NMD, ("prior", "n_init")), (LogisticPCA, ("prior", "missing"))])
+def test_embeddings_of_version_0_1_had_no_prior_and_still_work(tmp_path, kind, lacks):
+    X = make_dots(size=16, grid=8).X
+    model = kind(3, prior=None, max_iter=20).fit(X)
+    path = tmp_path / "model.rfx"
+    save_model(model, path)
+    without(path, *lacks, "_prior")
+    again = load_model(path)
+    assert again.prior is None
+    assert_array_equal(again.transform(X), model.transform(X))
+    assert again.score(X) == model.score(X)
+    assert again.fit(X).resolved_["prior"] is None
+
+
+def test_other_models_of_another_version_are_refused_in_one_sentence(tmp_path):
+    path = tmp_path / "model.rfx"
+    save_model(SymNMF(2, n_init=1).fit(np.eye(4)), path)
+    without(path, "normalize")
+    assert refusal(path).endswith(
+        "its SymNMF is of another version and lacks, or has, normalize; fit and save it again."
+    )
 
 
 def test_data_of_nothing_but_zeros_comes_back(genuine, tmp_path):

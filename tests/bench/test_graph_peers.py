@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from rectifact import InputError
 from rectifact.bench import Extent, graph_peers
@@ -24,11 +23,11 @@ def test_lfr_graphs_have_what_was_asked():
     assert 0.25 < outside < 0.5
 
 
-def test_email(load_or_skip):
-    graph = load_or_skip(graph_peers.email)
-    assert graph.adjacency.shape == (1005, 1005)
-    assert len(np.unique(graph.labels)) == 42
-    assert np.bincount(connected_components(graph.adjacency)[1]).max() == 986
+def test_messy_graphs_keep_their_blocks_and_say_what_is_left_out():
+    rows = graph_peers.messy_graphs()
+    assert [row["nmi"] for row in rows] == [1.0] * 3
+    assert [row["in_no_cluster"] for row in rows] == [12, 20, 160]
+    assert all(row["warned"] for row in rows)
 
 
 def test_all_methods_find_planted_blocks():

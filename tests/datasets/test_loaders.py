@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
+from scipy.sparse.csgraph import connected_components
 
 from rectifact.core.errors import InputError
 from rectifact.datasets import (
     MissingDataset,
     catalogue,
     load_crowd,
+    load_email,
     load_images,
     load_judges,
     load_lastfm,
@@ -101,6 +103,17 @@ def test_text_and_tables(load_or_skip):
     assert set(credit["label"]) == {"+", "-"}
 
 
+def test_email(load_or_skip):
+    graph = load_or_skip(load_email)
+    assert graph.adjacency.shape == (1005, 1005)
+    assert (graph.adjacency != graph.adjacency.T).nnz == 0
+    assert len(np.unique(graph.labels)) == 42
+    half = 2 * (25_571 - 642) + 642  # edges each way, and loops
+    assert graph.adjacency.sum() == half
+    assert set(graph.adjacency.data) == {1.0, 2.0}
+    assert np.bincount(connected_components(graph.adjacency)[1]).max() == 986
+
+
 @pytest.fixture
 def nowhere(tmp_path, monkeypatch):
     monkeypatch.setenv("RECTIFACT_DATA", str(tmp_path / "data"))
@@ -116,6 +129,7 @@ def nowhere(tmp_path, monkeypatch):
         (lambda: load_images("orl"), "images/orl.npz"),
         (load_tdt2, "text/tdt2.npz"),
         (load_lastfm, "counts/lastfm.csv"),
+        (load_email, "graphs/email.edges.csv"),
         (lambda: load_uci("car"), "uci/car.csv"),
     ],
 )
@@ -124,7 +138,7 @@ def test_a_missing_set_says_which_file_goes_where(nowhere, load, file):
         load()
     assert str(nowhere / "data" / file) in str(caught.value)
     assert "RECTIFACT_DATA" in str(caught.value)
-    assert (catalogue()["found"] == "").sum() == 25
+    assert (catalogue()["found"] == "").sum() == 26
 
 
 def test_the_given_folder_comes_before_the_cache(nowhere):

@@ -14,7 +14,7 @@ from rectifact.datasets import make_dots
 from rectifact.kernels import nmd_newton, nmd_sweep
 from rectifact.kernels.penalty import Penalty
 from rectifact.latent.data import with_missing
-from rectifact.latent.held_out import best_of
+from rectifact.latent.held_out import begin_trial
 from rectifact.latent.nmd import Expectation, nmd_with_priors
 from rectifact.latent.priors import Gaussian, learn
 from rectifact.latent.starts import svd_start
@@ -142,26 +142,44 @@ def test_a_rank_that_is_too_large_does_no_harm():
 
 
 def test_exact_data_is_explained_exactly():
-    X = make_dots(size=24, grid=16).X
-    model = NMD(5).fit(X)
-    assert model.resolved_["prior"] == "factors"
-    assert np.abs(model.inverse_transform(model.embedding_) - X.toarray()).max() < 0.1
+    X = make_dots(size=32, grid=32).X
+    model = NMD(5, random_state=0).fit(X)
+    assert model.resolved_["prior"] == "wide"
+    assert np.abs(model.inverse_transform(model.embedding_) - X.toarray()).max() < 1e-3
+    norms = np.linalg.norm(model.embedding_, axis=1)
+    assert norms.max() < 20 * np.median(norms)
 
 
 def test_a_trial_hides_other_entries_than_the_user():
     X = planted_bits()
     mask = hide_entries(X, 0.1, random_state=0)
-    seen = []
+    trial = begin_trial(with_missing(operand(sp.csr_array(X)), mask), 2, 0)
+    assert len(trial.truth) > 0.8 * 0.05 * X.size
+    assert_allclose(trial.truth, X[trial.rows, trial.columns])
+    assert np.isnan(trial.X.data.toarray()[trial.rows, trial.columns]).all()
+    model = svd_start(trial.X, 2, "binary")
+    theta = (model.A @ model.B)[trial.rows, trial.columns]
+    assert_allclose(
+        trial.loss(lambda x, theta, sigma: x - theta * sigma, model), np.mean(trial.truth - theta * model.sigma)
+    )
+    assert begin_trial(operand(X[:10]), 2, 0) is None
 
-    def losses(x, theta, sigma):
-        seen.append(len(x))
-        return -theta
 
-    def fit(X):
-        return svd_start(X, 2, "binary")
+def test_noisy_and_incomplete_bits_have_priors_on_both_factors():
+    X, dots = planted_bits(), make_dots(size=16, grid=16).X
+    assert NMD(5).fit(X).resolved_["prior"] == "factors"
+    assert NMD(5, missing=hide_entries(dots, random_state=0), max_iter=20).fit(dots).resolved_["prior"] == "factors"
 
-    assert best_of(with_missing(operand(sp.csr_array(X)), mask), [fit], losses, 2, 0) == 0
-    assert seen[0] > 0.8 * 0.05 * X.size
+
+def test_a_wide_prior_keeps_rows_near_and_what_they_reproduce():
+    rng = np.random.default_rng(0)
+    X = 1.0 * (rng.standard_normal((300, 4)) @ rng.standard_normal((4, 80)) > 2)  # some rows are separable
+    none, wide, rows = (NMD(4, prior=prior, random_state=0).fit(X) for prior in (None, "wide", "rows"))
+    error = {m.prior: root_mean_squared_error(X, m.inverse_transform(m.embedding_)) for m in (none, wide, rows)}
+    assert error["wide"] < 1.01 * error[None] < error["rows"]
+    ratio = {m.prior: np.linalg.norm(m.embedding_, axis=1) for m in (none, wide)}
+    ratio = {prior: norms.max() / np.median(norms) for prior, norms in ratio.items()}
+    assert ratio["wide"] < 50 < ratio[None]
 
 
 def test_the_choice_follows_the_data():

@@ -73,7 +73,8 @@ LIMITS: dict[str, Limit] = {
     **dict.fromkeys(("abundance_rmse",), SHARE_DOWN),
     **dict.fromkeys(("angle",), PERCENT_DOWN),
     # latent
-    **dict.fromkeys(("rmse", "rmse_NMD"), EXACT_DOWN),
+    **dict.fromkeys(("rmse", "rmse_NMD", "rmse_default"), EXACT_DOWN),
+    **dict.fromkeys(("recall", "regression", "neighbours"), SHARE_UP),
     "log_likelihood": EXACT_UP,
     # graph, and the text data of parts
     **dict.fromkeys(("accuracy", "nmi", "purity"), SHARE_UP),
@@ -93,7 +94,7 @@ PARAMETERS = {
     *("nodes", "starts"),  # graph
 }
 # Columns of text that were measured, and so do not identify a row
-TEXT_RESULTS = {"recovered"}
+TEXT_RESULTS = {"prior", "recovered"}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
@@ -25,13 +24,12 @@ from sklearn.cluster import SpectralClustering
 from rectifact.bench import Extent, Rows
 from rectifact.bench.measure import timed
 from rectifact.core.errors import InputError
-from rectifact.datasets import Graph, MissingDataset, data_folders, make_block_model
-from rectifact.graph import SymNMF, from_edges
+from rectifact.datasets import Graph, MissingDataset, load_email, make_block_model
+from rectifact.graph import SymNMF
 from rectifact.metrics import nmi
 
 MIXING, N_GRAPHS = (0.1, 0.2, 0.3, 0.4, 0.5), 10
 LARGE_NODES, LARGE_BLOCKS, LARGE_MIXING = 50_000, 100, (0.2, 0.4)
-EMAIL = ("graphs/email.edges.csv", "graphs/email.labels.csv")
 
 
 def check_peers() -> None:
@@ -41,20 +39,6 @@ def check_peers() -> None:
         raise InputError(
             f"The peers are not installed: {', '.join(missing)}.", "Install them: pip install 'rectifact[bench]'."
         )
-
-
-def email() -> Graph:
-    """E-mails inside an institute [1], as edges between people, and the department of each.
-
-    The edges are in ``graphs/email.edges.csv`` (source, target) and the departments in ``graphs/email.labels.csv``
-    (node, department) of the data folder.
-    """
-    folder = next((folder for folder in data_folders() if all((folder / name).is_file() for name in EMAIL)), None)
-    if folder is None:
-        raise MissingDataset("This set is not on this machine.", f"Put {' and '.join(EMAIL)} into the data folder.")
-    edges, departments = (pd.read_csv(folder / name) for name in EMAIL)
-    adjacency, nodes = from_edges(edges["source"], edges["target"])
-    return Graph(adjacency, departments.set_index("node")["department"].loc[nodes].to_numpy())
 
 
 def _connected(graph: Graph) -> Graph:
@@ -139,7 +123,7 @@ def communities(extent: Extent, published: dict[str, tuple[Any, Any]]) -> Rows:
     if extent.quick:
         return rows + _measured("LFR, mixing 0.3", [lfr(0.3, 0)])
     with suppress(MissingDataset):
-        everybody = email()
+        everybody = load_email()
         rows += _measured("e-mail, 986 connected people", [_connected(everybody)])
         rows += _measured("e-mail, all 1005 people", [everybody])
     for mixing in MIXING:
@@ -148,6 +132,32 @@ def communities(extent: Extent, published: dict[str, tuple[Any, Any]]) -> Rows:
         graph = make_block_model(LARGE_NODES, LARGE_BLOCKS, mixing=mixing)
         name = f"{LARGE_NODES:,} nodes, {LARGE_BLOCKS} blocks, mixing {mixing}"
         rows += _measured(name, [graph], ("SymNMF", "leidenalg Leiden"))
+    return rows
+
+
+def messy_graphs() -> Rows:
+    """SymNMF on graphs with components that are no community: nodes in no cluster should say so.
+
+    Five cliques of six nodes for three clusters, and 180 nodes in three blocks with 20 isolated ones or with 40 paths
+    of four. The NMI is that of the blocks' nodes, or of the nodes in clusters where all are alike.
+    """
+    blocks = make_block_model(180, 3, degree=16, mixing=0.1)
+    path = sp.diags_array([np.ones(3), np.ones(3)], offsets=[-1, 1])
+    cliques, alone = [np.ones((6, 6)) - np.eye(6)] * 5, sp.csr_array((20, 20))
+    graphs = {
+        "five cliques of 6, 3 clusters": (sp.block_diag(cliques), np.repeat(np.arange(5), 6)),
+        "three blocks of 60, 20 isolated nodes": (sp.block_diag([blocks.adjacency, alone]), blocks.labels),
+        "three blocks of 60, 40 paths of 4": (sp.block_diag([blocks.adjacency, *[path] * 40]), blocks.labels),
+    }
+    rows: Rows = []
+    for name, (X, truth) in graphs.items():
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            labels = symnmf(_csr(sp.csr_array(X)), 3)
+        inside = labels[: len(truth)]
+        kept = inside >= 0 if len(truth) == len(labels) else slice(None)
+        figures = {"nmi": nmi(truth[kept], inside[kept]), "in_no_cluster": int((labels < 0).sum())}
+        rows.append({"data": name, "nodes": X.shape[0], **figures, "warned": bool(said)})
     return rows
 
 

@@ -20,7 +20,7 @@ from rectifact.bench.latent_peers import (
     three_block_nmd,
 )
 from rectifact.bench.latent_scaling import run_scaling
-from rectifact.bench.latent_use import run_use
+from rectifact.bench.latent_use import norm_ratio, run_use
 from rectifact.bench.measure import at_hand, one_thread, timed
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import operand
@@ -90,7 +90,8 @@ def _rmse_against_rank(large: bool, quick: bool) -> Rows:
                 "rmse_default": root_mean_squared_error(default.inverse_transform(default.embedding_), dense),
                 "rmse_SVD": root_mean_squared_error(svd, dense),
             }
-            rows.append({"data": name, "rank": rank, **errors, "sweeps": sweeps, "seconds": seconds})
+            chosen = {"prior": default.resolved_["prior"], "norm_ratio": norm_ratio(default.embedding_)}
+            rows.append({"data": name, "rank": rank, **errors, **chosen, "sweeps": sweeps, "seconds": seconds})
     return rows
 
 

@@ -110,6 +110,13 @@ def one_thread() -> Iterator[None]:
         yield
 
 
+PACKAGES = (
+    *("rectifact", "numpy", "scipy", "scikit-learn", "numba", "pandas", "torch"),
+    *("crowd-kit", "snorkel", "implicit", "networkx", "igraph", "leidenalg"),
+)
+"""Those whose versions a result tells."""
+
+
 def environment() -> dict[str, Any]:
     """Date, revision, versions, machine and threads, by which a result can be judged later.
 
@@ -120,7 +127,7 @@ def environment() -> dict[str, Any]:
     """
     commit = revision(Path(__file__).parent)
     versions = {}
-    for package in ("rectifact", "numpy", "scipy", "scikit-learn", "numba", "pandas", "crowd-kit", "snorkel", "torch"):
+    for package in PACKAGES:
         with suppress(PackageNotFoundError):
             versions[package] = version(package)
     return {

@@ -42,8 +42,10 @@ def embed(
     link: Annotated[Literal["auto", "relu", "binary"], typer.Option(help="Kind of data; auto detects it.")] = "auto",
     objective: Annotated[Literal["likelihood", "latent"], typer.Option(help="Objective to optimise.")] = "likelihood",
     prior: Annotated[
-        Literal["auto", "factors", "rows", "none"],
-        typer.Option(help="Gaussian prior on both factors, on the rows only, or none; auto tries what predicts best."),
+        Literal["auto", "factors", "rows", "wide", "none"],
+        typer.Option(
+            help="Gaussian prior on both factors, on the rows only (learnt, or wide), or none; auto decides by a trial."
+        ),
     ] = "auto",
     missing: Annotated[bool, typer.Option("--missing", help="Treat empty cells and NaN as missing entries.")] = False,
     max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of sweeps over the data.")] = 300,

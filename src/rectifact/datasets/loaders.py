@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 from rectifact.core.errors import InputError
 from rectifact.core.validation import check_at_least, check_option
 from rectifact.datasets.crowds import CrowdSet
-from rectifact.datasets.generators import LabelledMatrix, Topics
+from rectifact.datasets.generators import Graph, LabelledMatrix, Topics
 from rectifact.io.files import reading
 
 CROWDS = (
@@ -54,6 +54,7 @@ def catalogue() -> pd.DataFrame:
     wanted |= {name: f"images/{name}.npz" for name in IMAGES}
     wanted |= {"jasper": "spectra/jasper.npz", "breast21": "counts/breast21.csv"}
     wanted |= {"tdt2": "text/tdt2.npz", "lastfm": "counts/lastfm.csv"}
+    wanted |= {"email": "graphs/email.edges.csv"}
     wanted |= {name: f"uci/{file}" for name, file in UCI.items()}
     rows = [("anaesthetists", "", "bundled"), ("digits", "", "scikit-learn")]
     for name, relative in sorted(wanted.items()):
@@ -191,6 +192,21 @@ def load_lastfm() -> pd.DataFrame:
     """Plays of artists by users of Last.fm (HetRec 2011): columns ``user``, ``artist`` and ``plays``."""
     columns = {"user", "artist", "plays"}
     return _read_csv("counts/lastfm.csv", "a CSV file with the columns user, artist, plays", columns)
+
+
+def load_email() -> Graph:
+    """E-mails inside a research institute (SNAP, email-Eu-core): people who wrote to each other, and departments.
+
+    An edge has the weight 1, or 2 where both wrote; e-mails to oneself are loops of weight 1.
+    """
+    edges = _read_csv("graphs/email.edges.csv", "a CSV file with the columns source, target", {"source", "target"})
+    people = _read_csv(
+        "graphs/email.labels.csv", "a CSV file with the columns node, department", {"node", "department"}
+    )
+    places = pd.Index(people["node"])
+    source, target = (places.get_indexer(edges[end]) for end in ("source", "target"))
+    half = sp.coo_array((np.where(source == target, 0.5, 1.0), (source, target)), shape=(len(people), len(people)))
+    return Graph(sp.csr_array(half + half.T), people["department"].to_numpy())
 
 
 def load_jasper() -> Topics:

@@ -98,11 +98,9 @@ def from_networkx(graph: Any) -> tuple[sp.csr_array, list[Any]]:
     """
     nodes = list(graph.nodes)
     place = {node: i for i, node in enumerate(nodes)}
-    edges = [(place[u], place[v], data.get("weight", 1.0)) for u, v, data in graph.edges(data=True)]
-    if not edges:
-        raise InputError("The graph has no edges: there is nothing to cluster.", "Add edges first.")
-    source, target, weight = zip(*edges, strict=True)
-    return _adjacency(np.array(source), np.array(target), weight, len(nodes)), nodes
+    edges = [(place[u], place[v]) for u, v in graph.edges()]
+    weight = [data.get("weight", 1.0) for _, _, data in graph.edges(data=True)]
+    return _from_places(edges, weight, len(nodes)), nodes
 
 
 def from_igraph(graph: Any) -> tuple[sp.csr_array, Any]:
@@ -119,13 +117,18 @@ def from_igraph(graph: Any) -> tuple[sp.csr_array, Any]:
     nodes : array of shape (n_nodes,) or list
         Values of the attribute ``name`` where nodes have it, otherwise their numbers.
     """
-    edges = np.asarray(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    if not len(edges):
-        raise InputError("The graph has no edges: there is nothing to cluster.", "Add edges first.")
     weight = graph.es["weight"] if "weight" in graph.es.attributes() else None
     n = graph.vcount()
     nodes = list(graph.vs["name"]) if "name" in graph.vs.attributes() else np.arange(n)
-    return _adjacency(edges[:, 0], edges[:, 1], weight, n), nodes
+    return _from_places(graph.get_edgelist(), weight, n), nodes
+
+
+def _from_places(edges: list[tuple[int, int]], weight: Any, n_nodes: int) -> sp.csr_array:
+    """Symmetric matrix of the edges of a graph object, between the places of its nodes."""
+    if not edges:
+        raise InputError("The graph has no edges: there is nothing to cluster.", "Add edges first.")
+    source, target = np.asarray(edges, dtype=np.int64).T
+    return _adjacency(source, target, weight, n_nodes)
 
 
 def _adjacency(source: NDArray[Any], target: NDArray[Any], weight: Any, n_nodes: int) -> sp.csr_array:

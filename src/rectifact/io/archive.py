@@ -229,13 +229,15 @@ def _make(kind: type, fields: dict[str, Any]) -> Any:
     """An object with these fields.
 
     A record has all of its own fields and no others. An estimator has all its parameters, and fitted attributes that
-    hide none of its methods and properties.
+    hide none of its methods and properties; what a file of an older version lacks is in its class, as ``_once``.
     """
     data = not issubclass(kind, BaseEstimator)
+    fields = getattr(kind, "_once", {}) | fields
     needed = {field.name for field in dataclasses.fields(kind)} if data else set(inspect.signature(kind).parameters)
     extra = {name for name in fields.keys() - needed if data or hasattr(kind, name)}
     if wrong := sorted((needed - fields.keys()) | extra):
-        raise ValueError(f"{kind.__name__} lacks, or cannot have, {', '.join(wrong)}")
+        names = ", ".join(wrong)
+        raise ValueError(f"its {kind.__name__} is of another version and lacks, or has, {names}; fit and save it again")
     made: Any = object.__new__(kind)
     made.__dict__.update(fields)
     return made

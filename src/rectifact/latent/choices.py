@@ -1,18 +1,20 @@
 """What NMD finds out by trying: which prior, how long to go without it, and which of several climbs."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
+
+import numpy as np
+from scipy.special import entr
 
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand
-from rectifact.latent.held_out import best_of
+from rectifact.latent.held_out import Trial, begin_trial
 from rectifact.latent.model import LatentModel
 from rectifact.latent.nmd import Expectation, expected, log_likelihoods, nmd, nmd_with_priors
 from rectifact.latent.starts import shaken, svd_start
 
-TRIAL, WARM_UPS = 20, (20, 10, 0)
-"""Sweeps of each fit in the trial that chooses a prior, and of the fits without priors that may come before."""
+TRIAL = 20
+"""Sweeps of each fit in the trial that chooses a prior; 0, 10 or 20 without priors may come before."""
 
 PATIENCE = 10
 """Sweeps that must gain next to nothing, or a plateau would be taken for the top."""
@@ -20,17 +22,20 @@ PATIENCE = 10
 NEARLY_EXACT = 0.1
 """Share of the squares that is left unexplained where components need no prior."""
 
+NEARLY_CERTAIN = 0.25
+"""The same for zeros and ones: log-loss of hidden entries, as a share of that of a constant."""
+
 MOST_RESTARTED, RESTARTS = 4096, 12
 """Entries up to which several climbs cost next to nothing, and their number."""
 
 
 def choose_prior(
-    X: Operand, rank: int, link: str, rows_too: bool, *, gaps: bool, seed: int, options: dict[str, Any]
+    X: Operand, rank: int, link: str, auto: bool, *, gaps: bool, seed: int, options: dict[str, Any]
 ) -> tuple[str, int]:
     """The kind of prior and the number of sweeps before it that predict hidden entries best.
 
-    Where no entry is missing, and the components explain nearly everything without a prior on them, as in clean images,
-    they have none.
+    Where no entry is missing, and components without a prior explain nearly everything, as in clean images, they have
+    none.
 
     Parameters
     ----------
@@ -38,31 +43,44 @@ def choose_prior(
     rank : int
     link : {"relu", "binary"}
         Probabilities of binary data are judged by their log-likelihood, other predictions by their squared error.
-    rows_too : bool
-        Whether a prior on the rows alone is a choice: for data that is not binary, or too small for a trial.
+    auto : bool
+        Whether components without a prior are a choice.
     gaps : bool
         Whether entries are missing, so that predictions matter more than how well the data is reproduced.
     seed : int
     options : dict
         Further arguments of :func:`rectifact.latent.nmd.nmd`.
     """
+    trial = begin_trial(X, rank, seed)
+    if trial is None:
+        return "rows" if auto else "factors", 0
+    binary, losses = link == "binary", _minus_log_likelihoods if link == "binary" else _squared_errors
     options = options | {"expect": Expectation(link)}
 
-    def fitted(X: Operand, prior: str, warm_up: int) -> LatentModel:
-        start, monitor = svd_start(X, rank, link, seed=seed), Monitor(TRIAL, tol=0)
-        if prior == "rows":
-            return nmd(X, start, monitor=monitor, **options)
-        return nmd_with_priors(X, start, monitor=monitor, warm_up=warm_up, **options)[0]
+    def climb(start: LatentModel, sweeps: int = TRIAL) -> LatentModel:
+        return nmd(trial.X, start, monitor=Monitor(sweeps, tol=0), **options)
 
-    choices = [("factors", warm_up) for warm_up in WARM_UPS]
-    if rows_too and link == "relu":
-        choices = [("rows", 0), ("factors", 0)]
-    fits = [partial(fitted, prior=prior, warm_up=warm_up) for prior, warm_up in choices]
-    if link == "binary":
-        found = best_of(X, fits, _minus_log_likelihoods, rank, seed)
-    else:
-        found = best_of(X, fits, _squared_errors, rank, seed, 0.0 if gaps else NEARLY_EXACT)
-    return choices[found] if found is not None else ("rows" if rows_too else "factors", 0)
+    warm, scores = {0: svd_start(trial.X, rank, link, seed=seed)}, {}
+    if binary or not auto:
+        warm[10] = climb(warm[0], 10)
+        warm[20] = climb(warm[10], 10)
+    if auto and not (binary and gaps):
+        free, kind = (warm[20], "wide") if binary else (climb(warm[0]), "rows")
+        if not gaps and _explains(free, trial, binary):
+            return kind, 0
+        scores[kind, 0] = trial.loss(losses, climb(free) if binary else free)  # as many sweeps as the longest below
+    for warm_up, start in reversed(warm.items()):
+        model, _ = nmd_with_priors(trial.X, start, monitor=Monitor(TRIAL, tol=0), **options)
+        scores["factors", warm_up] = trial.loss(losses, model)
+    return min(scores, key=lambda choice: scores[choice])
+
+
+def _explains(model: LatentModel, trial: Trial, binary: bool) -> bool:
+    """Whether a model leaves next to nothing unexplained."""
+    if not binary:
+        return bool(float(model.sigma) ** 2 <= NEARLY_EXACT * np.mean(trial.truth[trial.truth > 0] ** 2))
+    ones = trial.truth.mean()
+    return trial.loss(_minus_log_likelihoods, model) <= NEARLY_CERTAIN * float(entr(ones) + entr(1 - ones))
 
 
 def best_climb(

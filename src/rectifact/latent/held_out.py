@@ -1,6 +1,7 @@
 """Held-out entries: hide some, predict them, and choose what predicts them best."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ MOST_ENTRIES, LEAST_ROWS = 1 << 22, 1000
 LEAST_ENTRIES = 2000
 """Fewer entries cannot tell which model is better."""
 
-Fit = Callable[[Operand], LatentModel]
+Losses = Callable[[NDArray[np.float64], NDArray[np.float64], float], Any]
 
 
 def hide_entries(X: Any, share: float = SHARE, *, random_state: Any = None) -> sp.csr_array:
@@ -88,28 +89,34 @@ def theta_at(A: Array, B: Array, rows: NDArray[Any], columns: NDArray[Any]) -> N
     return np.asarray(np.einsum("ir,ir->i", A[rows], B.T[columns]))
 
 
-def best_of(
-    X: Operand, fits: Sequence[Fit], losses: Callable[..., Any], rank: int, seed: int, exact: float = 0.0
-) -> int | None:
-    """Which of several short fits predicts hidden entries best: the one with the least mean loss.
+@dataclass(frozen=True)
+class Trial:
+    """Data of which some entries are hidden, to compare models on them.
 
-    Parameters
+    Attributes
     ----------
     X : Operand
-        A sample of its rows is taken into memory where it is large.
-    fits : sequence of callables
-        Each takes an operand with NaN where an entry is hidden.
-    losses : callable
-        Loss of each entry, from its value, its Theta and sigma.
-    rank : int
-    seed : int
-    exact : float, default 0
-        The first fit is taken as it is if its noise is at most this share of the squares of positive entries.
+        The data, or a sample of its rows, with NaN where an entry is hidden.
+    rows, columns : arrays of shape (n_hidden,)
+    truth : array of shape (n_hidden,)
+        The hidden entries.
+    """
 
-    Returns
-    -------
-    int or None
-        None where the data is too small to tell.
+    X: Operand
+    rows: NDArray[Any]
+    columns: NDArray[Any]
+    truth: NDArray[np.float64]
+
+    def loss(self, losses: Losses, model: LatentModel) -> float:
+        """Mean over the hidden entries of ``losses``, which sees their values, their Theta and sigma."""
+        theta = theta_at(model.A, model.B, self.rows, self.columns)
+        return float(np.mean(losses(self.truth, theta, float(model.sigma))))
+
+
+def begin_trial(X: Operand, rank: int, seed: int) -> Trial | None:
+    """Hide some entries of X, a sample of whose rows is taken into memory where it is large.
+
+    None where the data is too small to tell which model is better.
     """
     n, d = X.shape
     wanted = max(LEAST_ROWS, MOST_ENTRIES // d)
@@ -128,16 +135,7 @@ def best_of(
     rows, columns = mask.nonzero()
     truth = entries_at(data, rows, columns)
     known = ~np.isnan(truth)
-    if not known.any():
-        return None
-    errors: list[float] = []
-    for fit in fits:
-        model = fit(hidden)
-        if exact and not errors and float(model.sigma) ** 2 <= exact * np.mean(truth[truth > 0] ** 2):
-            return 0
-        theta = theta_at(model.A, model.B, rows, columns)
-        errors.append(float(np.mean(losses(truth[known], theta[known], float(model.sigma)))))
-    return int(np.argmin(errors))
+    return Trial(hidden, rows[known], columns[known], truth[known]) if known.any() else None
 
 
 def _whole(X: Array) -> list[Array]:

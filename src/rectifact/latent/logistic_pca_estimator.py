@@ -117,6 +117,7 @@ class LogisticPCA(LatentTransformer):
         "missing": "no_validation",
         "prior": [StrOptions({"auto", "factors"}), None],
     }
+    _once: ClassVar[dict[str, Any]] = {"missing": None, "prior": None, "_prior": None}  # version 0.1 had neither
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:

@@ -55,13 +55,14 @@ class NMD(LatentTransformer):
     objective : {"likelihood", "latent"}, default "likelihood"
         The likelihood with Gaussian noise before the ReLU, or the squared distance between Theta and the nearest matrix
         that agrees with the data (equation 2.9 of [1]_), for ``link="relu"`` only.
-    prior : {"auto", "factors", "rows"} or None, default "auto"
+    prior : {"auto", "factors", "rows", "wide"} or None, default "auto"
         Gaussian priors, whose means and covariances are learnt from the fit. ``"factors"`` has one on the rows of the
         embedding and one on the columns of the components: dimensions that the data does not support vanish, so a
-        rank that is too large does no harm. ``"rows"`` has one on the rows only, for the most likely components.
-        ``"auto"`` is ``"factors"`` for binary data, and otherwise the one of the two that predicts held-out entries
-        better in a short trial. None is the published model, maximum likelihood throughout; ``objective="latent"``
-        and ``solver="em"`` imply it.
+        rank that is too large does no harm. ``"rows"`` has one on the rows only, for the most likely components, and
+        ``"wide"`` one on the rows that is so wide that it only keeps them from running away. ``"auto"`` decides by a
+        short trial on held-out entries: clean data without gaps gets ``"wide"`` if it is binary and ``"rows"``
+        otherwise; noisy binary data gets ``"factors"``, other data what predicts those entries better. None is the
+        published model, maximum likelihood throughout; ``objective="latent"`` and ``solver="em"`` imply it.
     missing : None, np.nan or array of shape (n_samples, n_features), default None
         Which entries are missing: none, those that are NaN, or those where a mask, dense or sparse, is true. A mask
         applies to ``fit`` only.
@@ -69,9 +70,8 @@ class NMD(LatentTransformer):
         ``"sweep"`` is accelerated generalised EM over row tiles, and never holds a dense matrix of the size of X;
         ``"em"`` is the published algorithm, which does.
     n_init : int or "auto", default "auto"
-        Number of climbs for ``prior="rows"`` and None, of which the most likely is kept: one from the SVD, the others
-        from starts with noise. ``"auto"`` takes 8 for up to 4096 entries, and 1 otherwise. With ``"factors"`` there is
-        one.
+        Number of climbs, of which the most likely is kept: one from the SVD, the others from starts with noise.
+        ``"auto"`` takes 12 for up to 4096 entries, and 1 otherwise. With ``prior="factors"`` there is one.
     n_jobs : int or None, default -1
         Number of threads; -1 uses all cores.
     max_iter : int, default 300
@@ -131,7 +131,7 @@ class NMD(LatentTransformer):
     objective: Literal["likelihood", "latent"] = "likelihood"
     missing: Any = None
     _: KW_ONLY
-    prior: Literal["auto", "factors", "rows"] | None = "auto"
+    prior: Literal["auto", "factors", "rows", "wide"] | None = "auto"
     solver: Literal["sweep", "em"] = "sweep"
     n_init: int | Literal["auto"] = "auto"
     n_jobs: int | None = -1
@@ -143,11 +143,12 @@ class NMD(LatentTransformer):
         "link": [StrOptions({"auto", "relu", "binary"})],
         "objective": [StrOptions({"likelihood", "latent"})],
         "missing": "no_validation",
-        "prior": [StrOptions({"auto", "factors", "rows"}), None],
+        "prior": [StrOptions({"auto", "factors", "rows", "wide"}), None],
         "solver": [StrOptions({"sweep", "em"})],
         "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "n_jobs": [Integral, None],
     }
+    _once: ClassVar[dict[str, Any]] = {"prior": None, "n_init": 1, "_prior": None}  # version 0.1 had no priors
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
@@ -168,7 +169,7 @@ class NMD(LatentTransformer):
             )
 
         solve = self._published if self.solver == "em" else self._sweeps
-        self._unit, self._link = facts.unit, link
+        self._unit = facts.unit
         self.resolved_: dict[str, Any] = {"link": link}
         self.components_, log_sigma, self._prior, served = solve(data, link, facts, monitor)
         self.scale_ = self._unit * exp(log_sigma)
@@ -244,8 +245,8 @@ class NMD(LatentTransformer):
                 rows, posterior = priors.rows, priors.posterior
             else:
                 model, served = best_climb(X, start, monitor, self.n_init, seed=seed, options=options)
-            if prior == "rows":
-                rows, posterior = row_prior(X, model, nmd_curvatures, link)
+            if prior in ("rows", "wide"):
+                rows, posterior = row_prior(X, model, nmd_curvatures, link, wide=prior == "wide")
             B = canonical(model)
         self.resolved_["prior"] = prior
         if prior is None:
@@ -257,14 +258,14 @@ class NMD(LatentTransformer):
     def _choose_prior(self, X: Operand, link: str, seed: int, options: dict[str, Any]) -> tuple[str | None, int]:
         """The kind of prior, and how many sweeps come before it."""
         if self.objective == "latent":
-            if self.prior in ("factors", "rows"):
+            if self.prior not in ("auto", None):
                 raise InputError(
                     f"objective='latent' has no noise that prior={self.prior!r} could be weighed against.",
                     "Use objective='likelihood', or prior=None.",
                     option=("prior", "objective"),
                 )
             return None, 0
-        if self.prior in ("rows", None):
+        if self.prior in ("rows", "wide", None):
             return self.prior, 0
         gaps, auto = self.missing is not None, self.prior == "auto"
         return choose_prior(X, self.n_components, link, auto, gaps=gaps, seed=seed, options=options)
@@ -273,7 +274,7 @@ class NMD(LatentTransformer):
         self, X: Operand, link: str, facts: Statistics, monitor: Callable[..., Monitor]
     ) -> tuple[Array, float, None, Monitor]:
         """Components and log sigma by the published algorithm, which has no prior."""
-        if self.prior in ("factors", "rows"):
+        if self.prior not in ("auto", None):
             raise InputError(
                 f"solver='em' is the published algorithm, which has no prior={self.prior!r}.",
                 "Use solver='sweep', or prior=None.",
@@ -294,6 +295,10 @@ class NMD(LatentTransformer):
             model = em_nmd(X.data.toarray(), self.n_components, link, monitor=served)
         self.resolved_["prior"] = None
         return canonical(model), float(model.log_sigma), None, served
+
+    @property
+    def _link(self) -> str:
+        return str(self.resolved_["link"])
 
     def _model(self) -> tuple[Array, float, str, int, Gaussian | None]:
         """Arguments of :func:`rectifact.latent.nmd.embed`; sigma and the prior are in the units of the fit."""

@@ -31,6 +31,9 @@ REPEATS = 3
 MOST_GROWTH, MOST_DECAY = 20.0, 0.2
 """Factors by which an update may change a variance."""
 
+WIDE = 1e4
+"""Factor of the covariance of a wide prior: a hundred standard deviations where one was learnt."""
+
 
 @dataclass(frozen=True)
 class Gaussian:
@@ -134,8 +137,13 @@ def _updated(B: Matrix, gram: Matrix, total: Matrix, weights: Matrix, noise: flo
     return Priors(Gaussian(m, S), Gaussian(k, T), V, weights, n)
 
 
-def row_prior(X: Operand, model: LatentModel, curvatures: Curvatures, link: str) -> tuple[Gaussian, Matrix]:
-    """Prior of the rows alone, for components that stay as they are, and the posterior covariance of a row."""
+def row_prior(
+    X: Operand, model: LatentModel, curvatures: Curvatures, link: str, wide: bool = False
+) -> tuple[Gaussian, Matrix]:
+    """Prior of the rows alone, for components that stay as they are, and the posterior covariance of a row.
+
+    A ``wide`` one leaves rows to the data, and only keeps those that the components separate from running away.
+    """
     sums = X.total(curvatures, model.B, model.sigma, link, along=(model.A,))
     weights, gram, total = (np.asarray(to_host(part), dtype=np.float64) for part in sums)
     B, n = np.asarray(to_host(model.B), dtype=np.float64), X.shape[0]
@@ -146,6 +154,9 @@ def row_prior(X: Operand, model: LatentModel, curvatures: Curvatures, link: str)
     for _ in range(100):
         V = _mean_inverse(B @ B.T / float(model.sigma) ** 2, S, weight)
         S = _safe(found + V)
+    if wide:
+        S = WIDE * S
+        V = _mean_inverse(B @ B.T / float(model.sigma) ** 2, S, weight)
     return Gaussian(m, S), V
 
 

@@ -88,7 +88,7 @@ def _prior(resolved: dict[str, Any]) -> tuple[str, str]:
     """Which prior the model has, and what it does."""
     if resolved.get("prior") is None:
         return "none", "maximum likelihood"
-    what = {"factors": "on rows and columns", "rows": "on rows"}[resolved["prior"]]
+    what = {"factors": "on rows and columns", "rows": "on rows", "wide": "on rows, wide"}[resolved["prior"]]
     return resolved["prior"], f"Gaussian, {what}; it decides {resolved['shrinkage']:.0%} of the embedding"
 
 

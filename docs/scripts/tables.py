@@ -1,0 +1,257 @@
+"""Write tables in the documentation and README.md from the stored results docs/benchmarks/{crowd,latent,graph}.json.
+
+Run it from the root of the repository after ``rectifact bench FAMILY --peers -o docs/benchmarks/FAMILY.json -o
+docs/benchmarks/FAMILY.md``. It replaces the lines between two comments, ``begin NAME`` and ``end NAME``.
+"""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from rectifact.bench.crowd_field import CROWDS, JUDGES
+from rectifact.bench.results import read_result
+
+FIVE = ("bluebird", "dog52", "dog", "rte", "trec")
+SHORT = {"crowd-kit DawidSkene": "crowd-kit DS", "crowd-kit GLAD": "GLAD", "crowd-kit MACE": "MACE"}
+STRONGEST = ("EBCC", "BWA")
+README = {"majority vote": "majority vote", "MV-EM": "Dawid-Skene EM", "one-coin EM": "one-coin EM"}
+README |= {"crowd-kit DawidSkene": "crowd-kit 1.4"}
+
+
+def csv_table(title: str, rows: list[list[str]]) -> str:
+    """Rows, the first of them a header, as a csv-table of reStructuredText."""
+    lines = [", ".join(f'"{cell}"' for cell in row) for row in rows]
+    return "\n".join([f".. csv-table:: {title}", "   :header-rows: 1", "", *(f"   {line}" for line in lines)])
+
+
+def methods_table(rows: pd.DataFrame) -> str:
+    """The paper's methods on its sets, the published figure in brackets."""
+    lines = [["method", *FIVE, "time, trec"]]
+    for method, found in rows.groupby("method", sort=False):
+        by_set = found.set_index("set")
+        cells = []
+        for name in FIVE:
+            row = by_set.loc[name] if name in by_set.index else {"error_%": float("nan"), "paper_%": float("nan")}
+            paper = "" if pd.isna(row["paper_%"]) else f" ({row['paper_%']:.2f})"
+            cells.append("–" if pd.isna(row["error_%"]) else f"{row['error_%']:.2f}{paper}")
+        lines.append([method, *cells, f"{1000 * by_set.loc['trec', 'seconds']:.0f} ms"])
+    return csv_table("Methods on five published data sets", lines)
+
+
+def errors_table(error: pd.DataFrame) -> str:
+    """Errors by set; means and worst losses where a method ran on every set."""
+    columns = list(error.columns)
+    lines = [["data set", *(SHORT.get(name, name) for name in columns)]]
+    for group, sets in {"crowds": list(CROWDS), "judges": list(JUDGES)}.items():
+        lines += [[name, *(figure(error.loc[name, column]) for column in columns)] for name in sets]
+        some = error.loc[sets]
+        lines.append([f"mean, {group}", *(figure(some[column].mean(skipna=False)) for column in columns)])
+        lines.append([f"worst loss, {group}", *(figure(loss) for loss in worst_loss(some))])
+    return csv_table("Error in percent: the default and the rules of the field", lines)
+
+
+def worst_loss(error: pd.DataFrame) -> pd.Series:
+    """How far each error exceeds, on its worst set, the lowest of all; NaN where a method did not run on every set."""
+    return error.sub(error.min(axis=1), axis=0).max(skipna=False)
+
+
+def means_table(means: pd.DataFrame) -> str:
+    """Log-loss, calibration error and time."""
+    parts = [means[means["sets"] == group].set_index("method") for group in ("crowds", "judges")]
+    measures = ("log-loss", "calibration error", "seconds in all")
+    lines = [["method", *(f"{measure}, {group}" for group in ("crowds", "judges") for measure in measures)]]
+    for method in means["method"].unique():
+        cells = []
+        for part in parts:
+            has = method in part.index
+            row = part.loc[method] if has else None
+            cells += [f"{row['log_loss']:.3f}", f"{row['calibration_error']:.3f}"] if has else ["", ""]
+            cells += [f"{row['seconds']:.2f}"] if has else [""]
+        lines.append([method, *cells])
+    return csv_table("How honest the probabilities are: means over the sets, and time", lines)
+
+
+def figure(value: float) -> str:
+    """A figure with two digits, a dash where there is none."""
+    return "–" if pd.isna(value) else f"{value:.2f}"
+
+
+def readme_table(error: pd.DataFrame) -> str:
+    """A row for each set, with the stronger of two published rules, and the lowest error in bold."""
+    strongest = error[list(STRONGEST)].mean().idxmin()
+    columns = README | {strongest: strongest, "auto": "rectifact"}
+    error = error[list(columns)]
+    lines = [["", *columns.values()], ["---"] * (len(columns) + 1)]
+    for group, sets in {"crowds": list(CROWDS), "LLM judges": list(JUDGES)}.items():
+        some = error.loc[sets]
+        lines += [markdown_row(name, some.loc[name]) for name in sets]
+        lines.append(markdown_row(f"*mean, {group}*", some.mean()))
+        lines.append(markdown_row(f"*worst loss, {group}*", worst_loss(some)))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("| --- ", "|---").replace("|--- |", "|---|")
+
+
+def markdown_row(name: str, figures: pd.Series) -> list[str]:
+    cells = [f"{value:.2f}" for value in figures]
+    least = min(cells, key=float)
+    return [name, *(f"**{cell}**" if cell == least else cell for cell in cells)]
+
+
+def replace(path: Path, name: str, text: str) -> None:
+    """Put ``text`` between the comments ``begin name`` and ``end name``."""
+    before = path.read_text(encoding="utf-8")
+    between = re.compile(rf"(begin {name}(?: -->)?\n\n).*?(\n\n(?:\.\. |<!-- )end {name})", re.DOTALL)
+    if not between.search(before):
+        raise SystemExit(f"{path} has no comments 'begin {name}' and 'end {name}'.")
+    path.write_text(between.sub(lambda found: found[1] + text + found[2], before), encoding="utf-8")
+
+
+def share(value: float) -> str:
+    """A share with three digits, nothing where there is none."""
+    return "" if pd.isna(value) else f"{value:.3f}"
+
+
+def short(value: float) -> str:
+    """Two or three significant digits."""
+    return "" if pd.isna(value) else f"{value:.3g}" if value >= 1e-3 else f"{value:.0e}"
+
+
+def rmse_table(rows: pd.DataFrame) -> str:
+    """Reconstruction without a prior, by default and by SVD."""
+    lines = [["data", "rank", "NMD, prior=None", "NMD, default", "its prior", "longest row / median", "SVD"]]
+    for row in rows.itertuples():
+        errors = short(row.rmse_NMD), short(row.rmse_default)
+        lines.append([row.data, str(row.rank), *errors, row.prior, short(row.norm_ratio), short(row.rmse_SVD)])
+    return csv_table("RMSE of the data that was fitted", lines)
+
+
+def held_out_table(rows: pd.DataFrame) -> str:
+    """Log-loss of hidden entries by rank."""
+    ranks = sorted(rows["rank"].unique())
+    lines = [["method", *(f"rank {rank}" for rank in ranks)]]
+    for method, found in rows.groupby("method", sort=False):
+        by_rank = found.set_index("rank")["log_loss"]
+        lines.append([method, *(share(by_rank[rank]) for rank in ranks)])
+    return csv_table(
+        "Planted zeros and ones of rank 5, 300 x 120, a tenth hidden: their log-loss, mean of five sets", lines
+    )
+
+
+def recall_table(rows: pd.DataFrame) -> str:
+    """Recall at 20 and seconds by rank."""
+    ranks = sorted(rows["rank"].unique())
+    lines = [["method", *(f"rank {rank}" for rank in ranks), *(f"s, rank {rank}" for rank in ranks)]]
+    for method, found in rows.groupby("method", sort=False):
+        by_rank = found.set_index("rank")
+        recalls, times = by_rank["recall"], by_rank["seconds"]
+        lines.append([method, *(share(recalls[rank]) for rank in ranks), *(short(times[rank]) for rank in ranks)])
+    scores = rows[rows["method"] == "NMD"].set_index("rank")["held_out_score"]
+    lines.append(["NMD, score of held-out entries", *(f"{scores[rank]:.4f}" for rank in ranks), *[""] * len(ranks)])
+    return csv_table("Last.fm: share of the hidden plays among the 20 best artists, and seconds", lines)
+
+
+def accuracy_table(rows: pd.DataFrame) -> str:
+    """Accuracy of classifiers on the embedding of new rows."""
+    lines = [
+        ["data", "rank", "embedding", "logistic regression", "neighbours", "RMSE", "prior", "longest row / median"]
+    ]
+    for row in rows.itertuples():
+        prior = "" if pd.isna(row.prior) else row.prior
+        accuracies = share(row.regression), share(row.neighbours)
+        lines.append([row.data, str(row.rank), row.method, *accuracies, short(row.rmse), prior, short(row.norm_ratio)])
+    return csv_table("Accuracy on the embedding of new rows", lines)
+
+
+METHODS = {
+    "SymNMF": "SymNMF",
+    "scikit-learn spectral, kmeans": "spectral, k-means",
+    "scikit-learn spectral, cluster_qr": "spectral, cluster_qr",
+    "networkx Louvain": "Louvain",
+    "leidenalg Leiden": "Leiden",
+}
+
+
+def communities_table(rows: pd.DataFrame) -> str:
+    """NMI, seconds and number of communities."""
+    nmi, seconds, clusters = (
+        rows.pivot(index="data", columns="method", values=v) for v in ("nmi", "seconds", "clusters")
+    )
+    timed = ["SymNMF", "scikit-learn spectral, kmeans", "networkx Louvain", "leidenalg Leiden"]
+    lines = [["graph", *METHODS.values(), *(f"{METHODS[name]}, s" for name in timed), "communities, SymNMF", "Leiden"]]
+    for name in rows["data"].unique():
+        cells = [share(nmi.loc[name, method]) for method in METHODS]
+        cells += [short(seconds.loc[name, method]) for method in timed]
+        cells += [short(clusters.loc[name, method]) for method in ("SymNMF", "leidenalg Leiden")]
+        lines.append([name, *cells])
+    return csv_table("NMI with the true classes (mean of ten LFR graphs each), seconds, number of communities", lines)
+
+
+def nmi_table(rows: pd.DataFrame) -> str:
+    """NMI alone."""
+    nmi = rows.pivot(index="data", columns="method", values="nmi")
+    lines = [["graph", *METHODS.values()]]
+    lines += [[name, *(share(nmi.loc[name, method]) for method in METHODS)] for name in rows["data"].unique()]
+    return csv_table("NMI with the true classes", lines)
+
+
+def messy_table(rows: pd.DataFrame) -> str:
+    """Components that are no community."""
+    lines = [["graph", "nodes", "NMI", "nodes in no cluster", "said so"]]
+    for row in rows.itertuples():
+        lines.append([row.data, str(row.nodes), share(row.nmi), str(row.in_no_cluster), "yes" if row.warned else "no"])
+    return csv_table("SymNMF(3) on graphs with more components than clusters", lines)
+
+
+def readme_others(recall: pd.DataFrame, communities: pd.DataFrame) -> str:
+    """A few figures on embeddings and communities, the best in bold."""
+    best = recall.groupby("method")["recall"].max()
+    names = {"rectifact": "NMD", "truncated SVD": "truncated SVD", "implicit ALS": "ALS"}
+    figures = {label: best[best.index.str.contains(name)].max() for label, name in names.items()}
+    lines = [markdown_shares("Last.fm, recall at 20, best rank", figures)]
+    nmi = communities.pivot(index="data", columns="method", values="nmi")
+    spectral = nmi[[name for name in nmi.columns if "spectral" in name]].max(axis=1)
+    for name in README_GRAPHS:
+        row = {"rectifact": nmi.loc[name, "SymNMF"], "spectral clustering": spectral[name]}
+        row |= {"Louvain": nmi.loc[name, "networkx Louvain"], "Leiden": nmi.loc[name, "leidenalg Leiden"]}
+        lines.append(markdown_shares(f"{name}, NMI", row))
+    return "\n".join(lines)
+
+
+README_GRAPHS = ("e-mail, 986 connected people", "LFR, mixing 0.4", "LFR, mixing 0.5", "COIL-20", "TDT2")
+
+
+def markdown_shares(what: str, figures: dict[str, float]) -> str:
+    cells = {name: f"{value:.3f}" for name, value in figures.items()}
+    most = max(cells.values())
+    return f"- {what}: " + ", ".join(f"{name} {f'**{x}**' if x == most else x}" for name, x in cells.items())
+
+
+def stored(root: Path, family: str) -> dict[str, pd.DataFrame]:
+    """The tables of a stored result."""
+    found = read_result(root / f"docs/benchmarks/{family}.json")["tables"][family]
+    return {name: pd.DataFrame(rows) for name, rows in found.items()}
+
+
+def tables(root: Path) -> list[tuple[str, str, str]]:
+    """File, name and text of each table."""
+    crowd, latent, graph = (stored(root, family) for family in ("crowd", "latent", "graph"))
+    error = crowd["auto"].set_index("set").astype(float)
+    return [
+        ("docs/benchmarks.rst", "methods", methods_table(crowd["methods"])),
+        ("docs/benchmarks.rst", "errors", errors_table(error)),
+        ("docs/benchmarks.rst", "means", means_table(crowd["means"])),
+        ("README.md", "errors", readme_table(error)),
+        ("docs/benchmarks.rst", "reconstruction", rmse_table(latent["rmse against rank"])),
+        ("docs/benchmarks.rst", "held-out", held_out_table(latent["held-out entries"])),
+        ("docs/comparison.rst", "recall", recall_table(latent["recommendation"])),
+        ("docs/comparison.rst", "accuracy", accuracy_table(latent["classification"])),
+        ("docs/benchmarks.rst", "communities", communities_table(graph["communities"])),
+        ("docs/benchmarks.rst", "messy", messy_table(graph["messy graphs"])),
+        ("docs/comparison.rst", "communities", nmi_table(graph["communities"])),
+        ("README.md", "others", readme_others(latent["recommendation"], graph["communities"])),
+    ]
+
+
+if __name__ == "__main__":
+    for file, name, text in tables(Path()):
+        replace(Path(file), name, text)
