@@ -97,7 +97,7 @@ def to_csr(to_xp: Callable[[Any], Any]) -> Callable[[Any], Any]:
             import torch
 
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "Sparse CSR tensor support")
+                warnings.filterwarnings("ignore", "Sparse CSR tensor support|Sparse invariant checks")
                 return torch.sparse_csr_tensor(
                     parts[2], parts[1], parts[0], size=csr.shape, check_invariants=csr.nnz > 0
                 )  # torch's own check fails on a matrix without entries
