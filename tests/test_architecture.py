@@ -10,7 +10,7 @@ import pytest
 import rectifact
 
 ROOT = Path(rectifact.__file__).parent
-ORDER = ["core", "io", "kernels", "metrics", "datasets", "families", "models", "report", "bench", "cli"]
+ORDER = ["core", "io", "kernels", "metrics", "datasets", "families", "selection", "models", "report", "bench", "cli"]
 FAMILIES = {"crowd", "parts", "latent", "graph"}
 EXTRAS = ("torch", "cupy", "dask", "distributed", "jinja2", "plotly", "matplotlib", "crowdkit", "polars", "sphinx")
 HEAVY = ("numpy", "pandas", "sklearn", "scipy", "pyarrow", "numba")
@@ -86,8 +86,17 @@ ALGORITHMS = {
 
 OTHERS = {
     "crowd": {"base", "dawid_skene", "comparisons", "data", "advice", "device"},
-    "parts": {"base", "and_nmf_estimator", "purification_estimator", "documents", "samples", "diagnosis"},
-    "latent": {"base", "nmd_estimator", "logistic_pca_estimator", "data", "held_out", "choices", "neighbours"},
+    "parts": {"base", "and_nmf_estimator", "purification_estimator", "documents", "samples", "diagnosis", "how_many"},
+    "latent": {
+        "base",
+        "nmd_estimator",
+        "logistic_pca_estimator",
+        "data",
+        "held_out",
+        "choices",
+        "neighbours",
+        "how_many",
+    },
     "graph": {
         "base",
         "symnmf_estimator",
@@ -95,6 +104,7 @@ OTHERS = {
         "components",
         "edges",
         "gold",
+        "how_many",
         "knn",
         "similarities",
         "tensors",

@@ -11,7 +11,7 @@ latent    embed      report.embedding      the few dimensions of sparse data
 graph     cluster    report.clusters       communities in graphs
 ========  =========  ====================  ====================================
 
-The layers, lowest first: core, io, kernels, metrics, datasets, the families, models, report, bench, cli. Each imports
+The layers, lowest first: core, io, kernels, metrics, datasets, the families, selection, models, report, bench, cli. Each imports
 only from those before it.
 """
 
@@ -59,6 +59,7 @@ HOMES = {
     "datasets": (),
     "metrics": (),
     "report": (),
+    "selection": (),
 }
 """Modules that are imported when they, or one of the names in them, are first used."""
 
