@@ -88,13 +88,23 @@ class GraphTrial:
         labels = np.asarray(to_host(model.labels_))
         return np.min([matched_overlaps(labels, found, k) for found in (one, other)], axis=0)
 
+    def resampled(self, model: Any, rng: np.random.Generator) -> NDArray[Any]:
+        """Whether a node belongs to each community of ``model``, in a graph of edges drawn again."""
+        k = model.n_clusters
+        labels = self._fit(drawn_edges(self._graph, rng), k)
+        order = partners(np.asarray(to_host(model.labels_)), labels, k)
+        return np.asarray(labels[:, None] == order, dtype=float)
+
+    def _fit(self, graph: sp.csr_array, k: int) -> NDArray[Any]:
+        with warnings.catch_warnings(action="ignore"):
+            model = clone(self._estimator).set_params(n_clusters=k).fit(graph)
+        return np.asarray(to_host(model.labels_))
+
     def _labels_of(self, sample: int, k: int) -> NDArray[Any]:
         if k == 1:
             return np.zeros(self._graph.shape[0], dtype=int)
         if (sample, k) not in self._labels:
-            with warnings.catch_warnings(action="ignore"):
-                model = clone(self._estimator).set_params(n_clusters=k).fit(self._samples[sample][0])
-            self._labels[sample, k] = np.asarray(to_host(model.labels_))
+            self._labels[sample, k] = self._fit(self._samples[sample][0], k)
         return self._labels[sample, k]
 
 
@@ -130,6 +140,15 @@ def hide_edges(
     return sp.csr_array(rest + rest.T), hidden
 
 
+def drawn_edges(graph: sp.csr_array, rng: np.random.Generator) -> sp.csr_array:
+    """As many edges drawn from those of the graph, each as often as chance has it."""
+    edges = sp.coo_array(sp.triu(graph, 1))
+    times = np.bincount(rng.integers(len(edges.data), size=len(edges.data)), minlength=len(edges.data))
+    drawn = sp.csr_array((edges.data * times, edges.coords), shape=graph.shape)
+    drawn.eliminate_zeros()
+    return sp.csr_array(drawn + drawn.T)
+
+
 def edge_gains(graph: sp.csr_array, labels: NDArray[Any], hidden: sp.coo_array) -> NDArray[Any]:
     """Log-likelihood of each hidden edge under the block model with degrees [1], above that by degrees alone.
 
@@ -152,7 +171,7 @@ def edge_gains(graph: sp.csr_array, labels: NDArray[Any], hidden: sp.coo_array) 
     --------
     >>> graph = sp.csr_array(sp.block_diag([np.ones((4, 4)) - np.eye(4)] * 2))
     >>> edge_gains(graph, np.repeat([0, 1], 4), sp.coo_array(([1.0, 1.0], ([0, 0], [1, 5])), shape=(8, 8))).round(2)
-    array([ 0.65, -2.08])
+    array([ 0.62, -1.95])
     """
     labels = np.where(labels < 0, labels.max() + 1, labels)
     groups = sp.csr_array((np.ones(len(labels)), (np.arange(len(labels)), labels)))
@@ -183,16 +202,22 @@ def outstanding_eigenvalues(graph: sp.csr_array, most: int) -> int:
 
 
 def matched_overlaps(one: NDArray[Any], other: NDArray[Any], k: int) -> NDArray[Any]:
-    """Common nodes of each community and its partner over all nodes of both.
+    """Common nodes of each community and its partner, over all nodes of both.
 
     Examples
     --------
     >>> matched_overlaps(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 1]), 2).round(2)
     array([0.67, 0.5 ])
     """
+    return np.asarray(_overlaps(one, other, k)[np.arange(k), partners(one, other, k)])
+
+
+def partners(one: NDArray[Any], other: NDArray[Any], k: int) -> NDArray[Any]:
+    """For each community of ``one`` the community of ``other`` that it is matched with."""
+    return np.asarray(linear_sum_assignment(-_overlaps(one, other, k))[1])
+
+
+def _overlaps(one: NDArray[Any], other: NDArray[Any], k: int) -> NDArray[Any]:
     inside, also = (labels[:, None] == np.arange(k) for labels in (one, other))
     common = inside.T.astype(float) @ also
-    total = inside.sum(axis=0)[:, None] + also.sum(axis=0) - common
-    overlap = common / np.maximum(total, 1)
-    rows, columns = linear_sum_assignment(-overlap)
-    return overlap[rows, columns][np.argsort(rows)]
+    return np.asarray(common / np.maximum(inside.sum(axis=0)[:, None] + also.sum(axis=0) - common, 1))

@@ -7,6 +7,7 @@ Applied Statistics 3(2), 2009.
 """
 
 import warnings
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,22 +63,27 @@ class PartsTrial:
     measure = "share of the squares of held-out features that the samples' other features predict"
 
     def __init__(self, estimator: PartsTransformer, X: Any, rng: np.random.Generator) -> None:
-        if not isinstance(estimator.init, str):
-            raise InputError("init gives parts, and so their number.", "Use init='auto' to choose it.", option="init")
         gaps = estimator._allows_gaps
-        self._estimator, self._X = estimator, X
+        self._estimator = estimator
         samples = operand(check_matrix(clone(estimator), X, allow_nan=gaps))
-        if gaps:
-            samples = fill_gaps(with_gaps(samples, estimator.missing), 1)
-        block = _even_noise(sample_block(samples, MOST_ROWS, MOST_COLUMNS)[0])
-        self.most = max(1, min(MOST, samples.shape[0] // SAMPLES_PER_PART, block.shape[1] - 1))
-        self._gains = predicted_shares(block, self.most, rng)
-        self._half = rng.permutation(samples.shape[0]) % 2 == 0
+        self._known = with_gaps(samples, estimator.missing) if gaps else samples
+        samples = fill_gaps(self._known, 1) if gaps else samples
+        n, d = samples.shape
+        self.most = max(1, min(MOST, n // SAMPLES_PER_PART, d - 1, MOST_COLUMNS - 1))
+        self._samples, self._rng = samples, rng
+        self._half = rng.permutation(n) % 2 == 0
         self._found: dict[int, tuple[Any, Any]] = {}
         self.recurrence: dict[int, NDArray[Any]] = {}
 
+    @cached_property
+    def _gains(self) -> NDArray[Any]:
+        block = _even_noise(sample_block(self._samples, MOST_ROWS, MOST_COLUMNS)[0])
+        return predicted_shares(block, self.most, self._rng)
+
     def start(self, lowest: int) -> int:
         """The number of directions that predict best."""
+        if not isinstance(self._estimator.init, str):
+            raise InputError("init gives parts, and so their number.", "Use init='auto' to choose it.", option="init")
         return max(1, int(self._gains.mean(axis=0).argmax()))
 
     def scores(self, k: int) -> NDArray[Any]:
@@ -101,21 +107,29 @@ class PartsTrial:
         H = np.asarray(to_host(model.components_), dtype=float)
         return _cosines_of(one[partners(H, one)], other[partners(H, other)])
 
+    def resampled(self, model: Any, rng: np.random.Generator) -> NDArray[Any]:
+        """The parts of samples drawn again, from those of ``model``, in its order and of the same size."""
+        n = self._samples.shape[0]
+        kind = {"refine": model.resolved_["refine"]} if hasattr(model, "refine") else {}
+        H = self._fit(rng.integers(n, size=n), {"init": model.components_, **kind})
+        size, wanted = (np.abs(parts).sum(axis=1, keepdims=True) for parts in (H, np.asarray(model.components_)))
+        return np.asarray(H * wanted / np.maximum(size, 1e-300))
+
     def _halves(self, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
         if k not in self._found:
-            X = operand(check_matrix(clone(self._estimator), self._X, allow_nan=self._estimator._allows_gaps))
-            missing = getattr(self._estimator, "missing", None)
-            options: dict[str, Any] = {"n_components": k, "checkpoint": None, "resume": False, "callbacks": None}
-            found = []
-            for half in (self._half, ~self._half):
-                rows = X.where(X.split(half))[0]
-                if missing is not None:
-                    options["missing"] = missing[half] if np.ndim(missing) == 2 else missing
-                with warnings.catch_warnings(action="ignore"):
-                    model = clone(self._estimator).set_params(**options).fit(rows.native)
-                found.append(np.asarray(to_host(model.components_), dtype=float))
-            self._found[k] = found[0], found[1]
+            one, other = (self._fit(half, {"n_components": k}) for half in (self._half, ~self._half))
+            self._found[k] = one, other
         return self._found[k]
+
+    def _fit(self, rows: NDArray[Any], options: dict[str, Any]) -> NDArray[Any]:
+        """Parts of some samples."""
+        if getattr(self._estimator, "missing", None) is not None:
+            options |= {"missing": np.nan}
+        X = self._known.where(self._known.split(rows))[0] if rows.dtype == bool else operand(self._known.data[rows])
+        quiet: dict[str, Any] = {"checkpoint": None, "resume": False, "callbacks": None, "verbose": False}
+        with warnings.catch_warnings(action="ignore"):
+            model = clone(self._estimator).set_params(**quiet, **options).fit(X.native)
+        return np.asarray(to_host(model.components_), dtype=float)
 
 
 def _even_noise(block: NDArray[Any]) -> NDArray[Any]:
@@ -193,8 +207,7 @@ def _gains(
 
 def partners(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
     """For each part of ``one`` the part of ``other`` that it is matched with."""
-    rows, columns = linear_sum_assignment(-_all_cosines(one, other))
-    return columns[np.argsort(rows)]
+    return np.asarray(linear_sum_assignment(-_all_cosines(one, other))[1])
 
 
 def matched_cosines(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
