@@ -114,7 +114,9 @@ def select(
         ended, supported = "The search was ended early. ", curve.smallest()
         best = supported
         warnings.warn(FitWarning(ended.strip(), f"Going on with the best so far, {best}."), stacklevel=2)
-    model = clone(estimator).set_params(**{trial.parameter: best}).fit(X)
+    if saved is not None and not ended:
+        saved.finish()
+    model = _fitted(estimator, X, trial.parameter, best)
     model.stability_ = trial.stability(best, model)
     reason = ended + _reason(trial, curve, best, supported, model.stability_)
     if best == 1 and len(numbers) > 1:
@@ -158,7 +160,7 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int, stability: ND
     one, several = trial.what
     if best == 1 and supported > 1:
         return f"No stable structure: {supported} {several} would predict best, but resampled data has other ones."
-    if best == 1 and 1 in curve.scores:
+    if best == 1 and len(curve.scores) > 1:
         return f"No stable structure: more than one {one} does not predict held-out data better."
     if best < supported:
         return f"{best} is the most for which nine of ten {several} recur in both halves; {supported} predict better."
@@ -173,6 +175,15 @@ def _table(curve: Curve, trial: Trial, best: int, model: Any) -> pd.DataFrame:
         row = {"k": k, "score": float(curve.scores[k].mean()), "standard_error": curve.error(k, top)}
         rows.append(row | {"stability": float(np.mean(stability)), "seconds": curve.seconds[k]})
     return pd.DataFrame(rows)
+
+
+def _fitted(estimator: Any, X: Any, parameter: str, best: int) -> Any:
+    """The model with the best number; its state has a folder of its own, as a resumed search may choose another."""
+    model = clone(estimator).set_params(**{parameter: best})
+    if estimator.checkpoint is None:
+        return model.fit(X)
+    model.set_params(checkpoint=Path(estimator.checkpoint) / f"{parameter}-{best}").fit(X)
+    return model.set_params(checkpoint=estimator.checkpoint)
 
 
 def _checkpoint(estimator: Any, trial: Trial, X: Any) -> RunFile | None:

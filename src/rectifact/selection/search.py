@@ -68,7 +68,8 @@ class Curve:
     def try_out(self, *ks: int) -> None:
         """Score these numbers, several at a time."""
         new = [k for k in dict.fromkeys(ks) if k not in self.scores]
-        found = Parallel(min(self._jobs, max(len(new), 1)), prefer="threads")(delayed(self._timed)(k) for k in new)
+        jobs = Parallel(min(self._jobs, max(len(new), 1)), prefer="threads", return_as="generator")
+        found = jobs(delayed(self._timed)(k) for k in new)  # kept one by one: an interrupt loses only what is running
         for k, (score, seconds) in zip(new, found, strict=True):
             self._keep(k, score, seconds)
 
