@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import entropy
 
+from rectifact.core.errors import count
 from rectifact.core.findings import SEVERITIES, Finding
 from rectifact.core.sparse import with_entries
 from rectifact.crowd.advice.dependence import dependent_pairs
@@ -23,6 +24,7 @@ RARE = 0.02  # share of a class below which its confusions can hardly be learnt
 FEW_ANSWERS = 5  # of a worker
 FEW_TASKS = 5  # of a class, expected; with fewer nothing can be said about how it is confused
 LEAST_CONTRAST = 0.03  # correlation of two answers to one task on any contrast of classes
+LARGEST_DOUBT = 0.1  # upper limit of such a correlation below which it is known well enough to be called none
 LEAST_INFORMATION = 0.1  # bits in a worker's answer, or share of the doubt about a task if that is below one bit
 MANY = 0.2  # share of the workers above which a finding about some of them is a warning
 DEPENDENT = 1.05  # design effect worth a word, if it is certain
@@ -46,12 +48,13 @@ def diagnose(
         Whether its confidence was lowered afterwards.
     """
     B, answered = answers.one_hot(), answers.answered()
+    beside = _unconfirmed(B, model)
     findings = [
         *_graph(answered, answers.workers),
         *_amounts(answered, answers.workers),
         *_spellings(answers.classes),
-        *_classes(B, answers.classes, model),
-        *_conditioning(B, answers.classes, model),
+        *_classes(B, answers.classes, model, beside),
+        *_conditioning(B, answers.classes, model, beside),
         *_chance(answers.given, answers.classes, model),
         *diagnose_workers(answers.workers, model),
         *_dependence(effect, trusting, calibrated),
@@ -148,10 +151,13 @@ def _spellings(classes: NDArray[Any]) -> list[Finding]:
     ]
 
 
-def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
+def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel, beside: dict[int, int]) -> list[Finding]:
+    """Classes without answers, without support or with few tasks; ``beside`` is what :func:`_unconfirmed` found."""
     chosen = np.asarray(B.sum(axis=0), dtype=float).reshape(-1, len(classes)).sum(axis=0)
     findings = []
-    absent, rare = chosen == 0, (chosen > 0) & (model.posteriors.mean(axis=0) < RARE)
+    expected = model.posteriors.sum(axis=0)
+    absent, rare = chosen == 0, (chosen > 0) & (expected < RARE * len(model.posteriors))
+    rare[list(beside)] = False
     if absent.any():
         findings.append(
             Finding(
@@ -159,6 +165,21 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
                 "classes that nobody chose",
                 f"No answer names {listed(classes[absent])}.",
                 "Nothing can be said about them; check the instructions, or drop them.",
+            )
+        )
+    if beside:
+        named = "; ".join(
+            f"{listed(classes[[c]])} ({count(round(chosen[c]), 'answer')}, {expected[c]:.1f} tasks expected, "
+            f"most often beside {listed(classes[[other]])})"
+            for c, other in list(beside.items())[:NAMED]
+        )
+        more = f"; and {len(beside) - NAMED} more" if len(beside) > NAMED else ""
+        findings.append(
+            Finding(
+                "warning",
+                "classes that the answers do not support",
+                f"Where one worker chooses such a class, others do not confirm it: {named}{more}.",
+                "Merge each with the class beside it, drop it, or sharpen the instructions.",
             )
         )
     if rare.any():
@@ -175,10 +196,54 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
     return findings
 
 
-def _conditioning(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
-    """How well two answers to one task agree on each contrast of classes: the spectrum of all co-occurrences."""
+def _unconfirmed(B: sp.csr_array, model: CrowdModel) -> dict[int, int]:
+    """Classes with few tasks that two workers do not agree on more often than by chance, and the class beside each.
+
+    A class that workers use at random in place of another, such as a second name for it, has next to no tasks, or has
+    answers that are as common beside answers of the other class as beside each other.
+    """
+    n_classes = len(model.priors)
+    votes = np.asarray(B @ np.tile(np.eye(n_classes), (B.shape[1] // n_classes, 1)))
+    expected, columns, found = model.posteriors.sum(axis=0), B.tocsc(), {}
+    few = (votes.sum(axis=0) > 0) & (expected < max(FEW_TASKS, RARE * len(votes)))
+    for c in np.flatnonzero(few).tolist():
+        together = votes.T @ votes[:, c]
+        together[c] = -1
+        other = int(together.argmax())
+        if together[other] > 0:
+            agreement, error = _agreement(columns[:, c::n_classes], columns[:, other::n_classes])
+            certain = agreement < LEAST_CONTRAST and agreement + 2 * error < LARGEST_DOUBT
+            if certain or expected[c] < 1:
+                found[c] = other
+    return found
+
+
+def _agreement(one: sp.csc_array, other: sp.csc_array) -> tuple[float, float]:
+    """How far answers of two workers to one task, among two classes, are correlated, and the standard error of that.
+
+    The share of the first class beside itself, less its share beside the other class. ``one`` and ``other`` hold the
+    answers (n_tasks, n_workers) of each class; the error comes from the influence of each task.
+    """
+    n, m = (np.asarray(given.sum(axis=1), dtype=float).ravel() for given in (one, other))
+    same, mixed, rest = (
+        total - np.asarray(alone.sum(axis=1), dtype=float).ravel()  # a worker does not confirm themselves
+        for total, alone in ((n * n, one * one), (n * m, one * other), (m * m, other * other))
+    )
+    beside_one, beside_other = max((same + mixed).sum(), 1e-300), max((mixed + rest).sum(), 1e-300)
+    share, share_beside_other = same.sum() / beside_one, mixed.sum() / beside_other
+    influence = (same - share * (same + mixed)) / beside_one
+    influence -= (mixed - share_beside_other * (mixed + rest)) / beside_other
+    return float(share - share_beside_other), float(np.sqrt(np.sum(influence**2)))
+
+
+def _conditioning(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel, beside: dict[int, int]) -> list[Finding]:
+    """How well two answers to one task agree on each contrast of classes: the spectrum of all co-occurrences.
+
+    Classes that are reported as unsupported are left out.
+    """
     ones = with_entries(B, np.ones(B.nnz))
     known = model.posteriors.sum(axis=0) >= FEW_TASKS
+    known[list(beside)] = False
     classes = classes[known]
     votes = ones @ np.tile(np.eye(len(known))[:, known], (B.shape[1] // len(known), 1))
     together = votes.T @ votes - np.diag(votes.sum(axis=0))  # pairs of different answers
