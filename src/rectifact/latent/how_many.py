@@ -1,6 +1,7 @@
 """How many dimensions: the number that predicts hidden entries best."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -73,10 +74,11 @@ class LatentTrial:
         """Numbers whose score costs nothing more."""
         return list(self._scores)
 
-    def stable(self, k: int) -> bool:
-        """Whether halves of the samples span the same dimensions, by more than chance."""
+    def recurring(self, k: int, ks: Sequence[int]) -> int:
+        """The number of dimensions that halves of the samples have in common, by more than chance, up to ``k``."""
         self.recurrence[k] = self.stability(k)
-        return k == 1 or bool(self.recurrence[k].min() >= RECURS)
+        common = int(np.sum(self.recurrence[k] >= RECURS))
+        return max((number for number in ks if number <= common), default=1)
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """Cosine between each dimension and what the halves of the samples span, the lower of the two."""
