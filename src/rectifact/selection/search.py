@@ -144,11 +144,11 @@ def _beside(known: list[int], best: int, ks: Sequence[int]) -> int | None:
         return min(len(ks) - 1, best + max(1, best // 2))
     if place == 0 and best > 0:
         return best // 2
-    above = known[place + 1] if place + 1 < len(known) else best
-    if above - best > _close(ks[best]):
-        return (above + best) // 2
     below = known[place - 1] if place else best
-    return (below + best) // 2 if best - below > _close(ks[best]) else None
+    if best - below > _close(ks[best]):
+        return (below + best) // 2
+    above = known[place + 1] if place + 1 < len(known) else best
+    return (above + best) // 2 if above - best > _close(ks[best]) else None
 
 
 def _far(known: list[int], best: int, ks: Sequence[int]) -> int | None:
