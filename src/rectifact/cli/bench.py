@@ -46,7 +46,10 @@ def bench(
         bool, typer.Option("--large", help="Also measure on large data, which takes minutes and 12 GB of memory.")
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Measure only some rows of the tables, in about a minute per family.")
+        bool,
+        typer.Option(
+            "--quick", help="Measure only some rows of the tables, in about a minute per family; peers take longer."
+        ),
     ] = False,
     out: Annotated[
         list[Path] | None,

@@ -36,6 +36,7 @@ from rectifact.parts.documents import count_words, read_documents
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
 
+NEGLIGIBLE = 1e-6  # of the largest value of a part: not shown
 LIKELIHOODS = {"nonnegative": "non-negative least squares", "poisson": "Poisson likelihood"}
 METHODS: dict[str, type[ANDNMF] | type[PurificationNMF]] = {"and": ANDNMF, "purification": PurificationNMF}
 
@@ -55,7 +56,8 @@ def parts(
         typer.Option(
             "--output",
             "-o",
-            help="Save parts, weights and names here: .npz. For a matrix in chunks, use --weights for the weights.",
+            help="Save parts, weights and names here, and the background: .npz. For a matrix in chunks, use --weights "
+            "for the weights.",
         ),
     ] = None,
     features: Annotated[
@@ -137,6 +139,7 @@ def parts(
         largest = _largest_features(np.asarray(model.components_), names, top, _signed(model, X))
         if out is not None:
             known = {} if in_chunks else {"weights": W, "samples": samples}
+            known |= {"background": model.background_} if background else {}
             save_arrays(out, {"components": model.components_, "features": names} | known)
         if features is not None:
             write_table(largest, features)
@@ -240,7 +243,8 @@ def _largest_features(components: Any, names: Any, top: int, signed: bool) -> pd
             "value": np.take_along_axis(components, order, axis=1).ravel(),
         }
     )
-    return table[np.take_along_axis(size, order, axis=1).ravel() > 0]
+    shown = np.take_along_axis(size, order, axis=1)
+    return table[(shown > NEGLIGIBLE * shown[:, :1]).ravel()]
 
 
 def _top_table(largest: pd.DataFrame, weights: Any) -> Table:
