@@ -86,7 +86,16 @@ ALGORITHMS = {
 
 OTHERS = {
     "crowd": {"base", "dawid_skene", "comparisons", "data", "advice", "device"},
-    "parts": {"base", "and_nmf_estimator", "purification_estimator", "documents", "samples", "diagnosis", "how_many"},
+    "parts": {
+        "base",
+        "and_nmf_estimator",
+        "purification_estimator",
+        "documents",
+        "samples",
+        "dispersion",
+        "diagnosis",
+        "how_many",
+    },
     "latent": {
         "base",
         "nmd_estimator",

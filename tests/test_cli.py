@@ -595,6 +595,8 @@ def mistakes(tmp_path):
     (tmp_path / "minus.csv").write_text("a,b\n1,2\n3,-1\n")
     (tmp_path / "same.txt").write_text("red\nred\n")
     (tmp_path / "signs.csv").write_text("task,a,b\n1,1,-1\n2,-1,1\n")
+    (tmp_path / "folder").mkdir()
+    np.save(tmp_path / "folder" / "rows.npy", np.ones((4, 3)))
     return tmp_path
 
 
@@ -607,7 +609,10 @@ def mistakes(tmp_path):
         ("Relax one option: --max-share 1.", "parts same.txt -k 1"),
         ("--max-share 2.0 must be above 0", "parts news.txt -k 1 --max-share 2"),
         ("; --missing takes it as missing", "embed hole.csv -k 1 -o e.csv"),
-        ("; rectifact embed --missing takes it as missing", "parts hole.csv -k 1"),
+        ("; --missing takes it as missing", "parts hole.csv -k 1"),
+        ("rectifact: --missing is for dense samples", "parts folder -k 1 --missing"),
+        ("Save them as one .npy file, or fill the gaps first.", "parts folder -k 1 --missing"),
+        ("--background and --normalize l1 are mutually exclusive", "parts small.csv -k 1 --background --normalize l1"),
         ("Set them to 0 if they are noise", "embed minus.csv -k 1 -o e.csv"),
         ("Say which: --missing nan if -1 is a label, --missing -1 if it", "labels signs.csv --wide"),
         ("Name it: --task.", "labels small.csv"),
@@ -616,6 +621,16 @@ def mistakes(tmp_path):
 def test_remedies_name_options(run, news, mistakes, monkeypatch, sentence, command):
     monkeypatch.chdir(mistakes)
     assert sentence in run(*command.split(), expect=2).err
+
+
+def test_a_background_is_saved_with_the_parts(run, tmp_path):
+    frames = make_neurons(200, 3, side=8)
+    np.save(tmp_path / "frames.npy", frames.X)
+    run("parts", tmp_path / "frames.npy", "-k", 3, "--background", "-o", tmp_path / "parts.npz")
+    with np.load(tmp_path / "parts.npz") as saved:
+        truth = (frames.X - frames.weights @ frames.components).mean(axis=0)
+        assert np.corrcoef(saved["background"], truth)[0, 1] > 0.9
+    assert "a constant background is likely" in run("parts", tmp_path / "frames.npy", "-k", 3).err
 
 
 def test_a_warning_names_an_option(run, mistakes):

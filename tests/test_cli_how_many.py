@@ -23,7 +23,8 @@ def data(tmp_path_factory):
     """Mixtures of 4 parts, a graph of 3 communities, and a matrix of rank 2 behind its zeros."""
     folder, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
     np.save(folder / "parts.npy", make_topics(n_samples=240, n_features=12, n_topics=4, noise=0.002).X)
-    np.save(folder / "rank.npy", np.maximum(rng.standard_normal((60, 2)) @ rng.standard_normal((2, 12)), 0))
+    noise = 0.05 * rng.standard_normal((120, 20))
+    np.save(folder / "rank.npy", np.maximum(rng.standard_normal((120, 2)) @ rng.standard_normal((2, 20)) + noise, 0))
     edges = sp.coo_array(sp.triu(make_block_model(90, 3, degree=14, mixing=0.1).adjacency, 1))
     pd.DataFrame({"source": edges.coords[0], "target": edges.coords[1]}).to_csv(folder / "edges.csv", index=False)
     return folder
@@ -122,7 +123,7 @@ def test_dimensions_from_a_range(run, data, tmp_path):
     assert "Stability of the dimensions: 0.9" in said.err or "Stability of the dimensions: 1.00" in said.err
     with np.load(out) as arrays:
         assert arrays["stability"].shape == (2,)
-        assert arrays["embedding"].shape == (60, 2)
+        assert arrays["embedding"].shape == (120, 2)
     fixed = run("embed", data / "rank.npy", "-k", 2, "-o", out, "--max-iter", 60, "--stability", "--json")
     assert len(summary_of(fixed)["stability"]) == 2
 

@@ -49,9 +49,10 @@ def test_one_script_four_ways(way: str, library: str, on_a_laptop: str, tmp_path
         assert said(way, tmp_path) == result
 
 
-def test_the_tables_on_labels_are_those_of_the_stored_result() -> None:
-    path = ROOT / "docs" / "scripts" / "crowd_tables.py"
-    spec = importlib.util.spec_from_file_location("crowd_tables", path)
+@pytest.mark.parametrize("name", ["crowd_tables", "parts_tables"])
+def test_the_tables_are_those_of_the_stored_result(name: str) -> None:
+    path = ROOT / "docs" / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     for file, name, text in script.tables(ROOT):

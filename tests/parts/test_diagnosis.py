@@ -1,12 +1,13 @@
 """Findings about parts: each is made once by data that deserves it, and not by data that does not."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from rectifact import ANDNMF, PurificationNMF
 from rectifact.core.errors import FitWarning
-from rectifact.datasets import make_spectra, make_topics
-from rectifact.parts.diagnosis import constant_sum_error, correlation_conditions, diagnose
+from rectifact.datasets import make_neurons, make_signatures, make_spectra, make_topics
+from rectifact.parts.diagnosis import background_share, constant_sum_error, correlation_conditions, diagnose
 
 GOOD = {"sum_error": 0.5, "nonnegative": True, "independent": False}
 
@@ -122,3 +123,40 @@ def test_a_constant_threshold_settles():
     model = ANDNMF(4, threshold=0.3, threshold_decay=1, normalize=None, refine=None, random_state=0).fit(X)
     assert model.converged_
     assert model.reconstruction_err_ < 1e-6 * np.linalg.norm(X)
+
+
+def planted(seed):
+    """Samples whose parts are often absent, of many kinds, and their number of parts."""
+    rng = np.random.default_rng(seed)
+    made = (
+        lambda: make_signatures(200, random_state=seed),
+        lambda: make_spectra(300, 40, 4, random_state=seed),
+        lambda: make_neurons(300, 5, side=10, background=0, random_state=seed),
+        lambda: make_topics("ctm", n_samples=300, n_features=40, n_topics=5, random_state=seed),
+        lambda: make_topics("dir", n_samples=300, n_features=40, n_topics=5, random_state=seed),
+    )[seed % 5]()
+    sizes = 1.0 if seed % 5 == 0 else rng.gamma(4, 0.25, (len(made.X), 1))
+    return made.X * sizes, len(made.components)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_background_is_seen_where_there_is_one(seed):
+    X, k = planted(seed)
+    assert background_share(X, k) == 0
+    offset = X.mean() * 2 * np.random.default_rng(seed).random(X.shape[1])
+    assert background_share(X + offset, k) > 0.1
+
+
+def test_a_table_with_names_is_diagnosed_without_a_warning(recwarn):
+    X = pd.DataFrame(make_spectra(100, 12, 3).X).rename(columns="band{}".format)
+    ANDNMF(3, random_state=0).fit(X).diagnose(X)
+    assert not [str(warning.message) for warning in recwarn if "feature names" in str(warning.message)]
+
+
+def test_the_finding_names_the_parameter():
+    frames = make_neurons(300, 4, side=10)
+    finding = "a constant background is likely"
+    table = ANDNMF(4, random_state=0).fit(frames.X).diagnose(frames.X, halves=False).set_index("finding")
+    assert "background=True" in table.loc[finding, "remedy"]
+    apart = ANDNMF(4, background=True, random_state=0).fit(frames.X)
+    assert finding not in set(apart.diagnose(frames.X, halves=False)["finding"])

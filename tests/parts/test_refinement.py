@@ -1,5 +1,7 @@
 """Refinement: against dense forms written from the formulas, on planted data, and on Jasper Ridge."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,10 +12,20 @@ from sklearn.decomposition import non_negative_factorization
 from rectifact import ANDNMF
 from rectifact.core.errors import InputError
 from rectifact.core.monitor import Monitor
+from rectifact.core.operand import operand
 from rectifact.datasets import MissingDataset, load_jasper, make_neurons, make_signatures, make_spectra, make_topics
-from rectifact.kernels import poisson_sweep, reference
+from rectifact.kernels import poisson_information, poisson_sweep, reference_parts
+from rectifact.parts.dispersion import Dispersion, dispersion, divided, variance_divisors
 from rectifact.parts.noise import noise_law
-from rectifact.parts.refinement import divergence_terms, nonnegative_fit, poisson_fit, poisson_weights, refine
+from rectifact.parts.refinement import (
+    Refined,
+    divergence_terms,
+    faint_weights_removed,
+    nonnegative_fit,
+    poisson_fit,
+    poisson_weights,
+    refine,
+)
 
 
 def cosines(found, truth):
@@ -53,7 +65,7 @@ def test_a_sweep_is_a_multiplicative_update(counts, form, n_fixed):
 def test_the_plain_form_of_a_sparse_sweep_is_the_compiled_one(counts):
     X, W, H = counts
     for one, other in zip(
-        poisson_sweep(sp.csr_array(X), W, H, 3), reference.poisson_sweep(sp.csr_array(X), W, H, 3), strict=True
+        poisson_sweep(sp.csr_array(X), W, H, 3), reference_parts.poisson_sweep(sp.csr_array(X), W, H, 3), strict=True
     ):
         assert_allclose(one, other, rtol=1e-12)
 
@@ -139,14 +151,84 @@ def test_signatures_are_found_where_and_alone_fails(seed):
     assert_allclose(same.transform(sp.csr_array(data.X)), model.transform(data.X), rtol=1e-2, atol=1)
 
 
-def test_torch_and_dask_refine_alike():
+@pytest.mark.parametrize("dispersion", [0, 0.5])
+def test_torch_and_dask_refine_alike(dispersion):
     torch, da = pytest.importorskip("torch"), pytest.importorskip("dask.array")
-    X = make_signatures(200, random_state=1).X
-    host = ANDNMF(8, refine="poisson", random_state=0).fit(X)
+    X = make_signatures(200, dispersion=dispersion, random_state=1).X
+    host = ANDNMF(8, random_state=0).fit(X)
+    assert host.resolved_["refine"] == "poisson"
     for form in (torch.asarray, lambda X: da.from_array(X, chunks=(70, -1))):
-        model = ANDNMF(8, refine="poisson", random_state=0).fit(form(X))
+        model = ANDNMF(8, random_state=0).fit(form(X))
         assert_allclose(np.asarray(model.components_), host.components_, atol=1e-4)
         assert_allclose(np.asarray(model.transform(form(X))), host.transform(X), rtol=1e-2, atol=1)
+
+
+def test_information_is_the_curvature_of_the_likelihood(counts):
+    X, W, H = counts
+    truth = np.array([[(X[i] * H[k] ** 2 / (W[i] @ H) ** 2).sum() for k in range(3)] for i in range(len(X))])
+    assert_allclose(poisson_information(X, W, H), truth)
+    assert_allclose(poisson_information(sp.csr_array(X), W, H), truth)
+    gaps = np.where(np.arange(X.size).reshape(X.shape) % 7 == 0, np.nan, X)
+    assert_allclose(poisson_information(gaps, W, H), poisson_information(np.nan_to_num(gaps), W, H))
+
+
+def test_weights_within_the_noise_become_zero():
+    """Most of the weights that are truly zero go, few of the others do, and the parts get closer."""
+    data = make_signatures(300, random_state=3)
+    law, X = noise_law(data.X, 8), operand(data.X)
+    likely = refine("poisson", data.X, data.components + 1e-4, monitor=Monitor(200, tol=1e-5))
+    W = faint_weights_removed(X, likely, law)
+    absent = data.weights == 0
+    assert (likely.W[absent] > 0).all()
+    assert (W[absent] == 0).mean() > 0.7
+    assert (W[data.weights > 20] == 0).mean() < 0.05
+    found = poisson_fit(data.X, W, likely.H, monitor=Monitor(200, tol=1e-5), keep_zeros=True)
+    assert ((found.W == 0) == (W == 0)).all()
+    angles = [np.degrees(np.arccos(cosines(H, data.components))).mean() for H in (likely.H, found.H)]
+    assert angles[1] < 0.7 * angles[0]
+
+
+def test_no_sample_and_no_part_loses_everything():
+    law = replace(noise_law(make_signatures(100).X, 8), dimensions=1e-9)  # nothing is certain
+    X = np.array([[4.0, 0.0], [3.0, 3.0], [0.1, 2.0]])
+    fit = Refined(np.array([[4.0, 0.1], [6.0, 0.2], [2.0, 0.1]]), np.full((2, 2), 0.5), 0.1)
+    W = faint_weights_removed(operand(X), fit, law)
+    assert_allclose(W, fit.W)  # the first part keeps the largest weights, the second has none that is certain
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_counts_are_weighted_by_their_variance(seed):
+    """A Poisson likelihood alone gives up a flat signature for the noise of large counts."""
+    data = make_signatures(300, dispersion=0.5, random_state=seed)
+    model = ANDNMF(8, random_state=0).fit(data.X)
+    assert cosines(model.components_, data.components).mean() > 0.97
+    assert cosines(ANDNMF(8, refine="poisson", random_state=0).fit(data.X).components_, data.components).mean() < 0.93
+    assert abs(model.resolved_["dispersion"] - 0.5) < 0.1
+    in_other_units = ANDNMF(8, random_state=0).fit(0.3 * data.X)
+    assert_allclose(in_other_units.components_, model.components_, atol=1e-4)
+
+
+def test_dispersion_against_its_definition():
+    rng = np.random.default_rng(0)
+    W, H = rng.gamma(1.0, 100.0, (300, 3)), rng.random((3, 50))
+    for excess in (0.0, 0.1, 1.0):
+        means = W @ H * (rng.gamma(1 / excess, excess, (300, 50)) if excess else 1.0)
+        X = rng.poisson(means).astype(float)
+        assert dispersion(X, W, H).excess == pytest.approx(excess, abs=0.1 * excess + 0.01)
+        assert dispersion(sp.csr_array(X), W, H) == dispersion(X, W, H)
+    assert dispersion(X + 0.3 * rng.random(X.shape), W, H).excess == 0  # no counts
+    rows, columns = variance_divisors(operand(X), Dispersion(1.0, 1.0))
+    assert_allclose(rows[:, 0], 1 + X.mean(axis=1))
+    assert_allclose(columns, 1 + X.mean(axis=0))
+    assert_allclose(divided(operand(sp.csr_array(X)), rows, columns).native.toarray(), X / rows / columns)
+
+
+def test_gaps_in_dispersed_counts():
+    data = make_signatures(300, dispersion=0.5, random_state=4)
+    X = np.where(np.random.default_rng(0).random(data.X.shape) < 0.1, np.nan, data.X)
+    model = ANDNMF(8, missing=np.nan, random_state=0).fit(X)
+    assert model.resolved_["dispersion"] > 0.3
+    assert cosines(model.components_, data.components).mean() > 0.96
 
 
 def test_a_background_does_not_bend_the_parts():
@@ -211,3 +293,12 @@ def test_jasper_ridge():
     model = ANDNMF(4, random_state=0).fit(jasper.X[::4])
     angles = np.degrees(np.arccos(cosines(model.components_, jasper.components)))
     assert angles.mean() < 12
+
+
+@pytest.mark.parametrize("refine", ["auto", "nonnegative", "poisson"])
+def test_parts_that_were_given_are_refined_in_their_order(refine):
+    data = make_signatures(300, n_signatures=4)
+    model = ANDNMF(4, init=data.components, refine=refine).fit(data.X)
+    assert model.resolved_["refine"] == (refine if refine != "auto" else "poisson")
+    units = [H / np.linalg.norm(H, axis=1, keepdims=True) for H in (np.asarray(model.components_), data.components)]
+    assert (units[0] * units[1]).sum(axis=1).min() > 0.9

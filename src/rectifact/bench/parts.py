@@ -15,8 +15,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from rectifact.bench import Extent, Rows, Tables
 from rectifact.bench.measure import one_thread, timed
+from rectifact.bench.parts_likelihood import run_likelihood
 from rectifact.bench.parts_peers import run_mixtures
-from rectifact.bench.parts_purification import run_purification
+from rectifact.bench.parts_purification import run_checks, run_purification
 from rectifact.bench.parts_scaling import run_scaling
 from rectifact.core.monitor import Monitor
 from rectifact.core.rectify import Constant, Geometric, Schedule
@@ -59,7 +60,8 @@ def run(extent: Extent) -> Tables:
         Tables ``"error against time"`` and ``"time to 1e-3"`` (Figure 1), ``"thresholds"`` (Figure 2 a, b),
         ``"noise"`` (Figure 2 c), ``"blind"`` (recovery without a start), ``"one pass"``, ``"tdt2"`` (coherence on
         real text), ``"mixtures"`` and ``"ranks"`` (the default on real mixtures, and the peers on request),
-        ``"purification"`` and ``"scaling"``.
+        ``"likelihood"`` (time of a Poisson fit, next to the peer), ``"purification"``, ``"purification checks"`` and
+        ``"scaling"``.
     """
     topics, quick = None, extent.quick
     with suppress(MissingDataset):
@@ -75,8 +77,9 @@ def run(extent: Extent) -> Tables:
             "one pass": _one_pass(topics, quick),
             "tdt2": _tdt2(quick),
         }
-    tables |= run_mixtures(extent)
-    return tables | {"purification": run_purification(quick=quick), "scaling": run_scaling(extent)}
+    tables |= run_mixtures(extent) | {"likelihood": run_likelihood(extent)}
+    tables |= {"purification": run_purification(quick=quick), "purification checks": run_checks()}
+    return tables | {"scaling": run_scaling(extent)}
 
 
 def _data(kind: Any, topics: Parts | None, **options: Any) -> Topics:
@@ -254,7 +257,8 @@ def _tdt2(quick: bool, n_parts: int = 30) -> Rows:
     for form, X in (("counts", counts), ("tf-idf", weighted)):
         models = {
             "ANDNMF": ANDNMF(n_parts, random_state=0),
-            "ANDNMF, noise_floor=3": ANDNMF(n_parts, noise_floor=3, random_state=0),
+            "ANDNMF, refine=None": ANDNMF(n_parts, refine=None, random_state=0),
+            "ANDNMF, refine=None, noise_floor=3": ANDNMF(n_parts, refine=None, noise_floor=3, random_state=0),
             "scikit-learn NMF": NMF(n_parts, init="nndsvd", max_iter=400, random_state=0),
         }
         for name, model in list(models.items())[: 1 if quick else None]:

@@ -1,5 +1,6 @@
 """Purification under adversarial and unbiased noise: the setting of Li, Liang and Risteski (2016)."""
 
+import warnings
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -77,3 +78,19 @@ def run_purification(*, quick: bool) -> Rows:
             row[f"{weights} weights"] = largest_error(model.components_, parts)
         rows.append(row)
     return rows
+
+
+def run_checks() -> Rows:
+    """Weights that sum to one, which Purification cannot handle and has to say so; and its linear decoding."""
+    rng = np.random.default_rng(0)
+    X = rng.dirichlet(np.ones(4), 2000) @ rng.random((4, 30))
+    with warnings.catch_warnings(action="ignore"):
+        table = PurificationNMF(4, random_state=0).fit(X).diagnose(X, halves=False)
+    worst = table.iloc[0]
+    X = (rng.random((5000, 3)) < 0.3) * rng.random((5000, 3)) @ rng.random((3, 20))
+    model = PurificationNMF(3, decode="linear", random_state=0).fit(X)
+    error = np.linalg.norm(model.inverse_transform(model.transform(X)) - X) / np.linalg.norm(X)
+    return [
+        {"data": "Dirichlet(1) weights", "severity": worst["severity"], "finding": worst["finding"]},
+        {"data": "planted, no noise", "decode": "linear", "relative_error": float(error)},
+    ]

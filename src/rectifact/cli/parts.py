@@ -37,6 +37,7 @@ from rectifact.parts.documents import count_words, read_documents
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
 
+NEGLIGIBLE = 1e-6  # of the largest value of a part: not shown
 LIKELIHOODS = {"nonnegative": "non-negative least squares", "poisson": "Poisson likelihood"}
 METHODS: dict[str, type[ANDNMF] | type[PurificationNMF]] = {"and": ANDNMF, "purification": PurificationNMF}
 
@@ -61,8 +62,8 @@ def parts(
         typer.Option(
             "--output",
             "-o",
-            help="Save parts, weights and names here, with stability and bands if they are measured: .npz. For a "
-            "matrix in chunks, use --weights for the weights.",
+            help="Save parts, weights and names here, with the background, and with stability and bands if they are "
+            "measured: .npz. For a matrix in chunks, use --weights for the weights.",
         ),
     ] = None,
     features: Annotated[
@@ -166,6 +167,7 @@ def parts(
         found.say_choice()
         if out is not None:
             known = {} if in_chunks else {"weights": W, "samples": samples}
+            known |= {"background": model.background_} if background else {}
             save_arrays(out, {"components": model.components_, "features": names} | known | found.arrays)
         if features is not None:
             write_table(largest, features)
@@ -278,7 +280,8 @@ def _largest_features(components: Any, names: Any, top: int, signed: bool, measu
             table[name] = np.take_along_axis(measured[name], order, axis=1).ravel()
     if "stability" in measured:
         table["stability"] = measured["stability"][part.ravel()]
-    return table[np.take_along_axis(size, order, axis=1).ravel() > 0]
+    shown = np.take_along_axis(size, order, axis=1)
+    return table[(shown > NEGLIGIBLE * shown[:, :1]).ravel()]
 
 
 def _top_table(largest: pd.DataFrame, weights: Any, stability: Any) -> Table:

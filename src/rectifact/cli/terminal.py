@@ -25,7 +25,11 @@ def _dashed(*names: str) -> dict[str, str]:
 EVERYWHERE = {"tol": "tol in Python", "missing": "rectifact embed --missing", **_dashed("checkpoint", "resume")}
 NAMES = {
     "labels": _dashed("task", "worker", "label", "wide", "gold", "missing", "device"),
-    "parts": {"n_components": "-k", **_dashed("stop_words", "min_documents", "max_share", "max_words")},
+    "parts": {
+        "n_components": "-k",
+        **_dashed("stop_words", "min_documents", "max_share", "max_words", "init", "noise_floor", "normalize"),
+        **_dashed("refine", "background", "decode", "missing"),
+    },
     "embed": {"n_components": "-k", **_dashed("link", "objective", "missing", "max_iter")},
     "cluster": {
         "n_clusters": "-k",

@@ -36,7 +36,7 @@ RUN_CONSTRAINTS: dict[str, Any] = {
 
 NOT_FINITE = (
     "NaN or infinity in X",
-    "Fill it in, for example with SimpleImputer, or drop the row; NMD(missing=np.nan) takes it as missing.",
+    "Fill it in, for example with SimpleImputer, or drop the row; missing=np.nan of NMD or ANDNMF takes it as missing.",
     "Fill it in, or drop the row; missing=True takes it as missing.",
 )
 NEGATIVE = (

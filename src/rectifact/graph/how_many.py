@@ -10,6 +10,7 @@ References
 """
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -76,9 +77,9 @@ class GraphTrial:
         """Numbers whose score costs nothing more."""
         return sorted({k for _, k in self._labels})
 
-    def stable(self, k: int) -> bool:
-        """Hidden edges decide alone: their likelihood falls as soon as communities follow noise."""
-        return True
+    def recurring(self, k: int, ks: Sequence[int]) -> int:
+        """``k``: hidden edges decide alone, as their likelihood falls as soon as communities follow noise."""
+        return k
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """Overlap (Jaccard) of each community in two samples of the edges, in the order of ``model``."""

@@ -20,7 +20,7 @@ from rectifact.core.arrays import Array, is_host, namespace
 from rectifact.core.operand import Operand
 from rectifact.core.rectify import relu
 from rectifact.core.sparse import dense_rows
-from rectifact.kernels import reference
+from rectifact.kernels import reference, reference_parts
 from rectifact.kernels.penalty import Penalty
 
 MOST_FUSED_RANK = 128
@@ -181,7 +181,7 @@ def nmd_newton(
 def poisson_sweep(
     X: Array, W: Array, H: Array, n_inner: int = 1, n_fixed: int = 0, missing: bool = False
 ) -> tuple[Array, Array, Any]:
-    """Weights of a Poisson factorisation, updated; see :func:`rectifact.kernels.reference.poisson_sweep`.
+    """Weights of a Poisson factorisation, updated; see :func:`rectifact.kernels.reference_parts.poisson_sweep`.
 
     Examples
     --------
@@ -190,10 +190,21 @@ def poisson_sweep(
     (array([[4.]]), array([[6., 2.]]))
     """
     if not sp.issparse(X):
-        return reference.poisson_sweep(X, W, H, n_inner, n_fixed, missing)
+        return reference_parts.poisson_sweep(X, W, H, n_inner, n_fixed, missing)
     from rectifact.kernels import compiled_parts
 
     return compiled_parts.poisson_sweep(X, W, H, n_inner, n_fixed)
+
+
+def poisson_information(X: Array, W: Array, H: Array) -> Array:
+    """Curvature of the Poisson likelihood; see :func:`rectifact.kernels.reference_parts.poisson_information`.
+
+    Examples
+    --------
+    >>> poisson_information(np.array([[4.0]]), np.array([[4.0]]), np.array([[1.0]]))  # the inverse of the variance
+    array([[0.25]])
+    """
+    return reference_parts.poisson_information(X, W, H)
 
 
 def relu_columns(Z: Array, thresholds: Array) -> Array:

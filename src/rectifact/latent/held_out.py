@@ -112,8 +112,12 @@ def best_of(
         None where the data is too small to tell.
     """
     n, d = X.shape
+    wanted = max(LEAST_ROWS, MOST_ENTRIES // d)
     rng = np.random.default_rng((seed, n, d))  # not the sequence of a mask that a user drew with the same seed
-    data = in_memory(X, rng)
+    chosen = np.zeros(n, dtype=bool)
+    chosen[rng.permutation(n)[:wanted]] = True
+    parts = X.total(_picked, along=(X.split(chosen),)) if wanted < n else X.total(_whole)
+    data = parts[0] if len(parts) == 1 else sp.vstack(parts, format="csr")
     if min(data.shape) < rank or data.shape[0] * d < LEAST_ENTRIES:
         return None
     mask = hide_entries(data, min(SHARE, MOST_HIDDEN / (data.shape[0] * d)), random_state=rng)
@@ -134,16 +138,6 @@ def best_of(
         theta = theta_at(model.A, model.B, rows, columns)
         errors.append(float(np.mean(losses(truth[known], theta[known], float(model.sigma)))))
     return int(np.argmin(errors))
-
-
-def in_memory(X: Operand, rng: np.random.Generator) -> Array:
-    """X, or a random sample of its rows where it is large."""
-    n, d = X.shape
-    wanted = max(LEAST_ROWS, MOST_ENTRIES // d)
-    chosen = np.zeros(n, dtype=bool)
-    chosen[rng.permutation(n)[:wanted]] = True
-    parts = X.total(_picked, along=(X.split(chosen),)) if wanted < n else X.total(_whole)
-    return parts[0] if len(parts) == 1 else sp.vstack(parts, format="csr")
 
 
 def _whole(X: Array) -> list[Array]:

@@ -1,6 +1,7 @@
 """How many dimensions: the number that predicts hidden entries best."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from rectifact.core.arrays import to_host
 from rectifact.core.operand import is_chunked, operand
 from rectifact.core.sparse import native
 from rectifact.latent.base import LatentTransformer
-from rectifact.latent.held_out import hide_entries, in_memory
+from rectifact.latent.held_out import LEAST_ROWS, MOST_ENTRIES, hide_entries
 
 FIRST, MOST = 16, 64
 """Dimensions of the first fit, whose prior tells how many the data supports, and the most that are tried."""
@@ -44,7 +45,7 @@ class LatentTrial:
     measure = "log-likelihood of a hidden entry"
 
     def __init__(self, estimator: LatentTransformer, X: Any, rng: np.random.Generator) -> None:
-        X = in_memory(operand(X), rng) if is_chunked(X) else X
+        X = _some_rows(X, rng) if is_chunked(X) else X
         self._X, self._estimator = X, estimator
         n, d = X.shape
         self._mask = hide_entries(X, min(SHARE, MOST_HIDDEN / (n * d)), random_state=rng)
@@ -73,10 +74,11 @@ class LatentTrial:
         """Numbers whose score costs nothing more."""
         return list(self._scores)
 
-    def stable(self, k: int) -> bool:
-        """Whether halves of the samples span the same dimensions, by more than chance."""
+    def recurring(self, k: int, ks: Sequence[int]) -> int:
+        """The number of dimensions that halves of the samples have in common, by more than chance, up to ``k``."""
         self.recurrence[k] = self.stability(k)
-        return k == 1 or bool(self.recurrence[k].min() >= RECURS)
+        common = int(np.sum(self.recurrence[k] >= RECURS))
+        return max((number for number in ks if number <= common), default=1)
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """Cosine between each dimension and what the halves of the samples span, the lower of the two."""
@@ -106,3 +108,9 @@ class LatentTrial:
         if np.ndim(missing) != 2:
             return self._mask
         return sp.csr_array(to_host(missing)).astype(bool) + self._mask
+
+
+def _some_rows(X: Any, rng: np.random.Generator) -> Any:
+    """Rows of a Dask array, in memory: all of them, or a random sample where there are many."""
+    n, d = X.shape
+    return X[np.sort(rng.permutation(n)[: max(LEAST_ROWS, MOST_ENTRIES // d)])].compute()

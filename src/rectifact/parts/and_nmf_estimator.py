@@ -22,9 +22,17 @@ from rectifact.io.checkpoint import open_checkpoint
 from rectifact.kernels import relu_columns
 from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, products, stage
 from rectifact.parts.base import PartsTransformer, Start
-from rectifact.parts.fitting import best_refinement, choose_likelihood, completed, scaled_features, weights_with_gaps
+from rectifact.parts.dispersion import dispersion, divided, variance_divisors
+from rectifact.parts.fitting import (
+    best_refinement,
+    choose_likelihood,
+    completed,
+    scaled_features,
+    weights_with_gaps,
+    without_faint_weights,
+)
 from rectifact.parts.noise import NoiseLaw, noise_law
-from rectifact.parts.refinement import LEAST_SHARE, Refinement, poisson_weights
+from rectifact.parts.refinement import LEAST_SHARE, Refined, Refinement, poisson_weights
 from rectifact.parts.samples import (
     Norm,
     background_start,
@@ -39,6 +47,9 @@ from rectifact.parts.samples import (
     without_background,
 )
 from rectifact.parts.starts import spa_start, subspace
+
+OVERDISPERSED = 0.1
+"""Share of the variance of a mean count, beyond that of Poisson counts, from which on samples are weighted by it."""
 
 EXACT_FIT = 1e-5
 """Relative error of AND below which nothing is left to refine."""
@@ -132,11 +143,13 @@ class ANDNMF(PartsTransformer):
         - ``"poisson"``: Poisson likelihood (Kullback-Leibler divergence), for counts, and for noise that grows with the
           signal;
         - ``"auto"``: the one that suits the measured noise; none for data with negative entries or without noise. With
-          ``init="auto"`` it also tries nearly pure samples as a start, and AND on scaled features for counts;
+          ``init="auto"`` it also tries nearly pure samples as a start, and AND on scaled features for counts. Counts
+          that vary more than Poisson counts are weighted by their variance, measured as ``resolved_["dispersion"]``;
         - None: AND alone, as published.
     refine_iter : int, default 200
         Most sweeps of this fit. It stops earlier where it converges, and where parts that lie closer around the samples
-        explain them better.
+        explain them better. After a Poisson fit, weights that are zero within the noise are set to zero, and the others
+        are fitted again.
     background : bool, default False
         Whether there is something that every sample has, such as a constant offset. It is estimated apart, as
         ``background_``, instead of bending the parts.
@@ -185,8 +198,9 @@ class ANDNMF(PartsTransformer):
         ``rank``, ``refine``; and what was measured: ``noise`` (standard deviation in one entry of a sample divided by
         its norm),
         ``noise_power`` (0 if the variance is the same everywhere, 1 if it grows like the mean), ``noise_share`` of the
-        squared norm, ``noise_dimensions``, ``noisy_samples`` (share of samples that are mostly noise), and
-        ``refine_loss``, the squared error or divergence that is left as a share of that without parts.
+        squared norm, ``noise_dimensions``, ``noisy_samples`` (share of samples that are mostly noise), ``dispersion``
+        of counts (c, if a count with mean m has the variance ``m + c * m**2``), and ``refine_loss``, the squared error
+        or divergence that is left as a share of that without parts.
 
     See Also
     --------
@@ -277,8 +291,8 @@ class ANDNMF(PartsTransformer):
         (WtX, WtW), largest = samples.evaluate(sums, largest)
         if not float(namespace(largest).max(largest)) > 0:
             what = "No weight reaches its threshold: noise_floor={} or the parts given as init leave nothing."
-            remedy, command = "Lower noise_floor, or use init='auto'.", "Lower noise_floor in Python."
-            raise InputError(what.format(self.noise_floor), remedy, option=("noise_floor", "init"), command=command)
+            remedy = "Lower noise_floor, or use init='auto'."
+            raise InputError(what.format(self.noise_floor), remedy, option=("noise_floor", "init"))
         H = found.H
         if compressed:  # back to all features, as the last stage would have done it
             H = descend(H @ space.Vt, WtX, WtW, n_inner=self.n_inner, step=self.step)
@@ -312,14 +326,18 @@ class ANDNMF(PartsTransformer):
         if self.background:
             background = self.background_ + LEAST_SHARE * column_means(X)
         law, starts = plan.law or noise_law(X, k), {self.resolved_["init"]: self.components_}
-        if self.init == "auto" and plan.start.name != "spa":
+        free = isinstance(self.init, str) and self.init == "auto"
+        if free and plan.start.name != "spa":
             space = plan.start.space if plan.power == 0 else subspace(without_background(X, background), k)
             starts["spa"] = self._padded(xp.clip(spa_start(space), 0, None))
-        if self.init == "auto" and kind == "poisson" and not self.background:
+        if free and kind == "poisson" and not self.background:
             starts["scaled"] = self._from_scaled_features(X, law.entry_power)
         with small_products(X.shape[0] * X.stored_per_row * k):
             data, n_iter = known if raw else plan.samples, self.refine_iter
             name, best = best_refinement(kind, data, starts, law, n_iter=n_iter, background=background, missing=gaps)
+            if kind == "poisson" and not law.is_systematic(k):
+                weighted = self._by_variance(X, known, best)
+                name, best = weighted or (name, self._without_faint_weights(known, best, law))
         if name != self.resolved_["init"]:
             self.thresholds_ = xp.zeros_like(self.thresholds_)
         size = sample_norms(best.H[:k], self._stream.norm or "l2")
@@ -335,12 +353,35 @@ class ANDNMF(PartsTransformer):
         norms = 1.0 if raw else plan.norms
         return best.W[:, :k][:, order] * (size[order, 0] * norms)
 
+    def _without_faint_weights(self, known: Operand, best: Refined, law: NoiseLaw) -> Refined:
+        n_fixed, missing = int(self.background), self._allows_gaps
+        return without_faint_weights(known, best, law, n_iter=self.refine_iter, n_fixed=n_fixed, missing=missing)
+
+    def _by_variance(self, X: Operand, known: Operand, best: Refined) -> tuple[str, Refined] | None:
+        """A fit to samples divided by how much more their counts vary than Poisson counts; None where they do not."""
+        if self.refine != "auto" or self.background:
+            return None
+        found = dispersion(known, best.W, best.H)
+        self.resolved_ |= {"dispersion": found.excess}
+        if found.share(float(namespace(best.H).mean(column_means(X)))) < OVERDISPERSED:
+            return None
+        rows, columns = variance_divisors(X, found)
+        weighted = divided(known, rows, columns).native
+        init = self.init if isinstance(self.init, str) else to_like(np.asarray(to_host(self.init)), columns) / columns
+        model = self._quiet(init=init, refine="poisson", decode="auto", missing=np.nan if self._allows_gaps else None)
+        W = operand(model.fit_transform(weighted)).map_rows(_multiplied, along=(rows,), columns=self.n_components)
+        self.thresholds_ = 0 * self.thresholds_  # those of AND were for other samples
+        return model.resolved_["init"], Refined(W, model.components_ * columns, model.resolved_["refine_loss"])
+
+    def _quiet(self, **options: Any) -> Self:
+        """A copy for a fit within the fit."""
+        return clone(self).set_params(checkpoint=None, resume=False, verbose=False, callbacks=None, **options)
+
     def _from_scaled_features(self, X: Operand, power: float) -> Array:
         """Parts that AND finds where all features have about the same noise."""
         scaled, scale = scaled_features(X, power)
-        options = {"refine": None, "missing": None, "checkpoint": None, "resume": False, "verbose": False}
         with warnings.catch_warnings(action="ignore"):
-            return clone(self).set_params(callbacks=None, **options).fit(scaled.native).components_ * scale
+            return self._quiet(refine=None, missing=None).fit(scaled.native).components_ * scale
 
     def _likelihood(self, X: Operand, plan: Plan, exact: bool) -> Refinement | None:
         """The likelihood that was asked for, or that suits the data."""
@@ -484,6 +525,10 @@ class ANDNMF(PartsTransformer):
 
 def _column_squares(W: Array) -> Array:
     return namespace(W).sum(W**2, axis=0)
+
+
+def _multiplied(W: Array, rows: Array) -> Array:
+    return W * rows
 
 
 def _with_ones(W: Array) -> Array:

@@ -26,12 +26,15 @@ from rectifact.core.validation import (
     check_generator,
     check_matrix,
 )
-from rectifact.parts.diagnosis import constant_sum_error, diagnose
-from rectifact.parts.samples import choose_norm, largest_entry
+from rectifact.parts.diagnosis import background_share, constant_sum_error, diagnose
+from rectifact.parts.samples import choose_norm, largest_entry, sample_block
 from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace
 
 MOST_DIAGNOSED = 20_000
 """Samples whose weights are looked at for a diagnosis."""
+
+DIAGNOSED_BLOCK = 1000, 500
+"""Samples and features in which a background is looked for."""
 
 MOST_WORDS = 10_000
 """Features whose co-occurrences are held as a dense matrix, of 0.8 GB."""
@@ -162,14 +165,20 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
     def findings(self, X: Any, *, halves: bool = True) -> list[Finding]:
         """The rows of :meth:`diagnose` as objects."""
         check_is_fitted(self)
+        samples = self._known(check_matrix(self, X, reset=False, allow_nan=self._allows_gaps))
+        with warnings.catch_warnings():  # X was checked above; what follows passes it on without its names
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return self._findings(samples, halves)
+
+    def _findings(self, samples: Operand, halves: bool) -> list[Finding]:
         gaps = self._allows_gaps
-        samples = self._known(check_matrix(self, X, reset=False, allow_nan=gaps))
         if gaps:
             xp, W = namespace(samples.data), self.transform(samples.data)
             samples = operand(xp.where(xp.isnan(samples.data), self.inverse_transform(W), samples.data))
         n, k = samples.shape[0], self.n_components
         step = max(1, n // MOST_DIAGNOSED)
         weights = operand(self.transform(samples.native)).total(_every_row, step, combine=_stack)
+        block, _ = sample_block(samples, *DIAGNOSED_BLOCK)
         other = self._halves(samples) if halves and n >= 4 * k and not is_chunked(samples.data) else None
         return diagnose(
             weights,
@@ -178,6 +187,7 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
             nonnegative=choose_norm(samples) == "l1",
             independent=self._needs_independence,
             noisy_samples=self.resolved_.get("noisy_samples", 0.0),
+            background=0.0 if getattr(self, "background", False) else background_share(block, k),
             other_halves=other,
         )
 

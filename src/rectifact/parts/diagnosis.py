@@ -20,6 +20,7 @@ from rectifact.core.linalg import solve_gram
 from rectifact.core.operand import Operand, operand
 
 CONSTANT_SUM = 0.05  # relative spread of the sum of the weights below which it counts as constant
+ROUNDING = 1e-10  # of the squared norm
 NEAR_ZERO = 0.01  # of the largest weight of a part
 RARELY_ABSENT = 0.05  # share of samples without a part below which thresholds have nothing to hold on to
 NEVER_APART = 0.95  # correlation of two weights
@@ -28,6 +29,8 @@ NEXT_TO_NOTHING = 1e-3  # share of the weight
 NEGATIVE = 0.05  # share of the absolute sum of a part
 UNSTABLE = 0.8  # cosine of a part with its partner from other samples
 MANY = 0.5  # share of samples that are mostly noise
+LIKE_A_CONSTANT = 0.75  # share of what one more part would explain that a constant explains as well
+LEAST_BACKGROUND = 0.05  # share of the data that nearly every sample has
 LEAST_LAMBDA = 0.01  # smallest eigenvalue of the second moments, in the units of [1]
 
 
@@ -52,6 +55,36 @@ def constant_sum_error(coordinates: Operand | Array) -> float:
 
 def _sums_and_gram(rows: Array) -> tuple[Array, Array]:
     return namespace(rows).sum(rows, axis=0), rows.T @ rows
+
+
+def background_share(block: NDArray[Any], n_components: int) -> float:
+    """Share of the data that looks like a constant background next to ``n_components`` parts; 0 without a sign of one.
+
+    There is one if a constant, added to as many directions as there are parts, explains nearly all that a further
+    direction would, and if nearly every sample has that much of each feature. ``block`` are dense samples.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = (rng.random((200, 3)) < 0.4) * rng.random((200, 3)) @ rng.random((3, 20))
+    >>> background_share(X, 3), bool(background_share(X + rng.random(20), 3) > 0.2)
+    (0.0, True)
+    """
+    if min(block.shape) <= n_components:
+        return 0.0
+    plain, centred = _squared_singular_values(block), _squared_singular_values(block - block.mean(axis=0))
+    further = float(plain[n_components])
+    constant = float(plain[n_components:].sum() - centred[n_components:].sum())
+    if further <= ROUNDING * plain[0] or constant < LIKE_A_CONSTANT * further:
+        return 0.0
+    lowest = np.maximum(np.quantile(block, 0.05, axis=0), 0)
+    share = float(lowest.sum() / max(np.abs(block).mean(axis=0).sum(), 1e-300))
+    return share if share >= LEAST_BACKGROUND else 0.0
+
+
+def _squared_singular_values(block: NDArray[Any]) -> NDArray[Any]:
+    gram = block.T @ block if block.shape[0] >= block.shape[1] else block @ block.T
+    return np.asarray(np.linalg.eigvalsh(gram)[::-1])
 
 
 def correlation_conditions(W: NDArray[Any]) -> dict[str, float]:
@@ -85,6 +118,7 @@ def diagnose(
     nonnegative: bool,
     independent: bool,
     noisy_samples: float = 0.0,
+    background: float = 0.0,
     other_halves: tuple[NDArray[Any], NDArray[Any]] | None = None,
 ) -> list[Finding]:
     """All findings, the worst first; a single note with the conditions of [1] is good news.
@@ -103,15 +137,18 @@ def diagnose(
         Whether the algorithm needs independent weights, as Purification does.
     noisy_samples : float, default 0
         Share of the samples that are mostly noise.
+    background : float, default 0
+        See :func:`background_share`.
     other_halves : pair of arrays of shape (n_components, n_features), optional
         Parts found from two halves of the samples.
     """
     findings = [
         *_sums(sum_error, independent),
+        *_background(background, independent),
         *_correlations(W, independent),
         *_absences(W),
         *_sizes(W, H),
-        *_negative(H, nonnegative),
+        *_negative(H, nonnegative, independent),
         *_noise(noisy_samples),
         *_halves(other_halves),
         *_conditions(W),
@@ -128,6 +165,23 @@ def _sums(error: float, independent: bool) -> list[Finding]:
         return [Finding("problem", "weights sum to one", detail, remedy, "Use --method and.")]
     remedy = "Nothing, if you know that they are shares; a constant background cannot be told apart from the parts."
     return [Finding("note", "weights sum to one", detail, remedy)]
+
+
+def _background(share: float, independent: bool) -> list[Finding]:
+    if not share:
+        return []
+    detail = (
+        f"A constant explains what the parts leave over, and nearly every sample has about {share:.0%} of the mean."
+    )
+    remedy, command = (
+        "Use background=True; if weights are shares that sum to one, add a part instead.",
+        "Use --background",
+    )
+    if independent:
+        remedy = "Subtract it from the samples, or use ANDNMF with background=True."
+        command = "Use --method and --background"
+    command += ", or another number of --parts if weights are shares that sum to one."
+    return [Finding("warning", "a constant background is likely", detail, remedy, command)]
 
 
 def _correlations(W: NDArray[Any], independent: bool) -> list[Finding]:
@@ -153,7 +207,9 @@ def _absences(W: NDArray[Any]) -> list[Finding]:
     always = np.flatnonzero((absent < RARELY_ABSENT) & (W.max(axis=0) > 0))
     if not len(always):
         return []
-    detail = f"{_parts(always)} present in nearly all samples: at most {absent[always].max():.1%} are without it."
+    detail = (
+        f"{_parts(always)} present in nearly all samples: at most {absent[always].max():.1%} have a weight near zero."
+    )
     remedy = "Check them, or try background=True if one is a constant offset."
     return [Finding("warning", "parts that are never absent", detail, remedy, "Check them, or try --background.")]
 
@@ -167,14 +223,15 @@ def _sizes(W: NDArray[Any], H: NDArray[Any]) -> list[Finding]:
     return [Finding("warning", "parts that carry almost nothing", detail, "Lower n_components.", "Lower --parts.")]
 
 
-def _negative(H: NDArray[Any], nonnegative: bool) -> list[Finding]:
+def _negative(H: NDArray[Any], nonnegative: bool, independent: bool) -> list[Finding]:
     size = np.abs(H).sum()
     share = float(np.maximum(-H, 0).sum() / size) if size > 0 else 0.0
     if not nonnegative or share < NEGATIVE:
         return []
     detail = f"{share:.0%} of the mass of the parts is negative, though the data is not."
-    remedy = "Use refine='auto', or another number of parts."
-    return [Finding("warning", "negative parts", detail, remedy, "Use --refine auto, or another number of --parts.")]
+    python, command = ("ANDNMF", "--method and") if independent else ("refine='auto'", "--refine auto")
+    remedy = f"Use {python}, or another number of parts."
+    return [Finding("warning", "negative parts", detail, remedy, f"Use {command}, or another number of --parts.")]
 
 
 def _noise(noisy: float) -> list[Finding]:

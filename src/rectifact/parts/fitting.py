@@ -6,7 +6,16 @@ from rectifact.core.arrays import Array, namespace
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand, operand
 from rectifact.parts.noise import NoiseLaw
-from rectifact.parts.refinement import Best, Refined, Refinement, evidence, nonnegative_fit, poisson_fit, refine
+from rectifact.parts.refinement import (
+    Best,
+    Refined,
+    Refinement,
+    evidence,
+    faint_weights_removed,
+    nonnegative_fit,
+    poisson_fit,
+    refine,
+)
 from rectifact.parts.samples import choose_norm, column_means, divide_columns, smallest_entry
 
 COUNT_LIKE = 0.4
@@ -81,6 +90,14 @@ def best_refinement(
         monitor, kept = Monitor(n_iter - trials, tol=REFINE_TOL), Best(law, n_fixed, best)
         best = fit(X, best.W, best.H, monitor=monitor, best=kept, n_fixed=n_fixed, missing=missing)
     return name, best
+
+
+def without_faint_weights(
+    X: Operand, found: Refined, law: NoiseLaw, *, n_iter: int, n_fixed: int = 0, missing: bool = False
+) -> Refined:
+    """A Poisson fit, fitted again without the weights that its noise explains; the last ``n_fixed`` columns stay."""
+    W, monitor = faint_weights_removed(X, found, law, n_fixed), Monitor(n_iter, tol=REFINE_TOL)
+    return poisson_fit(X, W, found.H, monitor=monitor, n_fixed=n_fixed, missing=missing, keep_zeros=True)
 
 
 def scaled_features(X: Operand, power: float) -> tuple[Operand, Array]:

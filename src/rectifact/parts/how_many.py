@@ -7,6 +7,7 @@ Applied Statistics 3(2), 2009.
 """
 
 import warnings
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -40,8 +41,8 @@ RANK_OF_NOISE = 16
 EXACT = 1e-10
 """Share of the largest eigenvalue below which there is only rounding."""
 
-RECURS, MOST_OF = 0.8, 0.9
-"""Cosine from which on a part counts as found again, and the share of the parts that must be."""
+RECURS = 0.9
+"""Mean cosine between the parts of two halves from which on they count as the same."""
 
 SAMPLES_PER_PART = 4
 """Samples of both halves together below which a part cannot be found again."""
@@ -94,10 +95,19 @@ class PartsTrial:
         """Numbers whose score costs nothing more."""
         return list(range(1, self._gains.shape[1]))
 
-    def stable(self, k: int) -> bool:
-        """Whether both halves of the samples have the parts, but for at most one in ten."""
+    def recurring(self, k: int, ks: Sequence[int]) -> int:
+        """The largest number up to ``k``, of ``ks``, whose parts both halves of the samples have; by bisection."""
+        if self._recurs(k):
+            return k
+        low, high = 1, k
+        while between := [k for k in ks if low < k < high]:
+            middle = min(between, key=lambda k: abs(k - (low * high) ** 0.5))
+            low, high = (middle, high) if self._recurs(middle) else (low, middle)
+        return low
+
+    def _recurs(self, k: int) -> bool:
         self.recurrence[k] = self.stability(k)
-        return k == 1 or bool(np.mean(self.recurrence[k] >= RECURS) >= MOST_OF)
+        return k == 1 or bool(self.recurrence[k].mean() >= RECURS)
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """Cosine of each part in the two halves, without what all parts have in common; in the order of ``model``."""

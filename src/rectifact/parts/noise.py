@@ -48,6 +48,10 @@ class NoiseLaw:
     noisy_rows: float
     measured: bool
 
+    def is_systematic(self, n_components: int) -> bool:
+        """Whether what is left goes in fewer directions than there are parts: mixtures are not quite linear then."""
+        return self.dimensions < n_components
+
 
 def noise_law(X: Operand | Array, rank: int) -> NoiseLaw:
     """Measure the noise on a block of X: what the leading ``rank`` directions of the block leave over.

@@ -18,9 +18,9 @@ from rectifact.core.linalg import pseudo_inverse
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand, operand
 from rectifact.core.sparse import entries
-from rectifact.kernels import hals_sweep, poisson_sweep
+from rectifact.kernels import hals_sweep, poisson_information, poisson_sweep
 from rectifact.parts.noise import NoiseLaw
-from rectifact.parts.samples import log_sums, means_in_gaps
+from rectifact.parts.samples import left_over, log_sums, means_in_gaps
 
 Refinement = Literal["nonnegative", "poisson"]
 
@@ -32,6 +32,9 @@ PATIENCE = 10
 
 TINY = 1e-6
 """Weights below this share of the largest of their sample are what is left of a zero."""
+
+FAINT = 1.5
+"""Weights within this many standard errors of zero count as zero."""
 
 MOST_AHEAD, CLOSER = 0.95, 0.9
 """Largest power of the last change that is applied again, and the factor by which its distance from 1 shrinks."""
@@ -120,14 +123,16 @@ def poisson_fit(
     best: "Best | None" = None,
     n_fixed: int = 0,
     missing: bool = False,
+    keep_zeros: bool = False,
 ) -> Refined:
     r"""Poisson likelihood, that is the Kullback-Leibler divergence, by multiplicative updates [2], accelerated.
 
     The last change of every entry, a factor, is applied again with a power that grows from 0.3 to 0.95, which keeps all
     entries positive. Where the loss rises, the run goes back to the last sweep and the power is halved.
 
-    Parameters and result are those of :func:`nonnegative_fit`, for X without negative entries. The loss of the monitor
-    is the divergence :math:`\sum x \log(x / m) - x + m`, divided by that of the best fit by one part.
+    Parameters and result are those of :func:`nonnegative_fit`, for X without negative entries. Zeros in the weights to
+    start from become small positive numbers, unless ``keep_zeros`` says that they stay. The loss of the monitor is the
+    divergence :math:`\sum x \log(x / m) - x + m`, divided by that of the best fit by one part.
 
     Examples
     --------
@@ -139,7 +144,7 @@ def poisson_fit(
     """
     X, k, best = operand(X), H.shape[0], best or Best(None, n_fixed)
     constant, worst = divergence_terms(X)
-    W = operand(W).map_rows(_positive_rows, n_fixed, columns=k)
+    W = W if keep_zeros else operand(W).map_rows(_positive_rows, n_fixed, columns=k)
     H = _positive_rows(H, 0)
     at, last = (W, H), (W, H)
     share, lowest = 1 - 0.7, inf
@@ -168,7 +173,7 @@ def _ahead(new: Array, old: Array, share: float) -> Array:
     xp = namespace(new)
     least = float(xp.finfo(new.dtype).smallest_normal) ** 0.5
     factor = xp.clip(new / xp.clip(old, least, None), 0.2, 5.0)
-    return xp.clip(new * factor**share, least, None)
+    return xp.where(new > 0, xp.clip(new * factor**share, least, None), new)
 
 
 def _positive_rows(factor: Array, n_fixed: int) -> Array:
@@ -226,6 +231,37 @@ def refine(
     W = X.map_rows(_first_weights, parts, n_fixed, columns=parts.shape[0])
     fit = nonnegative_fit if kind == "nonnegative" else poisson_fit
     return fit(X, W, parts, monitor=monitor, best=Best(law, n_fixed), n_fixed=n_fixed, missing=missing)
+
+
+def faint_weights_removed(X: Operand, found: Refined, law: NoiseLaw, n_fixed: int = 0) -> Array:
+    """Weights of a Poisson fit, zero where they are within :data:`FAINT` standard errors of zero.
+
+    A likelihood gives a part that is absent from a sample a small weight, as the noise has it, and that bends the part:
+    the parts of mixtures are only determined by the samples they are absent from. The variance of the noise is that of
+    counts, in units of what the fit leaves over; noise that goes in fewer directions than there are features counts for
+    as much more. Each sample keeps its largest weight, and a part without any weight left keeps them all.
+    """
+    xp, k = namespace(found.H), found.H.shape[0] - n_fixed
+    left, total = X.total(left_over, found.H, along=(found.W,))
+    variance = float(left) / float(total) * X.shape[1] / law.dimensions
+    W = X.map_rows(_significant, found.H, variance, n_fixed, along=(found.W,), columns=k + n_fixed)
+    kept = operand(W).total(_sums) > 0
+    return operand(W).map_rows(_either, xp.astype(kept, found.H.dtype), along=(found.W,), columns=k + n_fixed)
+
+
+def _significant(rows: Array, W: Array, H: Array, variance: float, n_fixed: int) -> Array:
+    xp, n_free = namespace(H), H.shape[0] - n_fixed
+    free, information = W[:, :n_free], poisson_information(rows, W, H)[:, :n_free]
+    certain = (free**2 * information >= FAINT**2 * variance) | (free == xp.max(free, axis=1, keepdims=True))
+    return xp.concat([xp.where(certain, free, xp.zeros_like(free)), W[:, n_free:]], axis=1)
+
+
+def _sums(W: Array) -> Array:
+    return namespace(W).sum(W, axis=0)
+
+
+def _either(W: Array, before: Array, kept: Array) -> Array:
+    return namespace(W).where(kept > 0, W, before)
 
 
 def _with_background(H: Array, background: Array | None) -> Array:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.arrays import Array, device, namespace, to_csr, to_host, to_like
 from rectifact.core.errors import InputError
+from rectifact.core.linalg import frobenius_residual
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import divide_rows, entries, is_sparse, with_entries
 from rectifact.parts.starts import subspace
@@ -198,7 +199,8 @@ def with_gaps(X: Operand, missing: Any) -> Operand:
     if is_chunked(X.data) or is_sparse(X.data):
         form, remedy = ("a Dask array", "X.compute()") if is_chunked(X.data) else ("sparse", "X.toarray()")
         what = f"missing is for dense samples in memory, and X is {form}."
-        raise InputError(what, f"Use {remedy}, or fill the gaps first.", option="missing")
+        command = "Save them as one .npy file, or fill the gaps first."
+        raise InputError(what, f"Use {remedy}, or fill the gaps first.", option="missing", command=command)
     if isinstance(missing, Real):
         return X
     mask = np.asarray(to_host(missing)) != 0
@@ -280,6 +282,24 @@ def means_in_gaps(rows: Array) -> Array:
     sums = xp.sum(xp.where(known, rows, xp.zeros_like(rows)), axis=0)
     means = sums / xp.clip(xp.sum(xp.astype(known, rows.dtype), axis=0), 1, None)
     return xp.where(known, rows, means + xp.zeros_like(rows))
+
+
+def left_over(rows: Array, W: Array, H: Array) -> tuple[Any, Any]:
+    """Squared norm of what a fit ``W @ H`` leaves over of the entries that are not missing, and the sum of the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> left, total = left_over(np.array([[3.0, np.nan]]), np.ones((1, 1)), np.ones((1, 2)))
+    >>> float(left), float(total)
+    (4.0, 4.0)
+    """
+    xp = namespace(H)
+    if is_sparse(rows):
+        return frobenius_residual(rows, W, H) ** 2, xp.sum(entries(rows))
+    fitted = W @ H
+    known = xp.where(xp.isnan(rows), fitted, rows)
+    return xp.sum((known - fitted) ** 2), xp.sum(known)
 
 
 def log_sums(rows: Array) -> tuple[Any, Any, Any, Any]:

@@ -33,7 +33,7 @@ def largest_features(saved: SavedModel, most: int, form: str) -> list[str]:
     names = _or_numbers(given, components.shape[1])
     order = np.argsort(-np.abs(components), axis=1, kind="stable")[:, :most]
     return [
-        ", ".join(f"{names[j]} ({row[j]:{form}})" for j in top if row[j] != 0)
+        ", ".join(f"{names[j]} ({row[j]:{form}})" for j in top if abs(row[j]) > 1e-6 * abs(row[top[0]]))
         for row, top in zip(components, order, strict=True)
     ]
 

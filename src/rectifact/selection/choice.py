@@ -14,7 +14,7 @@ from sklearn.base import clone
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.validation import check_generator
 from rectifact.io.checkpoint import RunFile, open_checkpoint
-from rectifact.selection.search import Curve, Trial, climb, most_stable
+from rectifact.selection.search import Curve, Trial, climb
 from rectifact.selection.trust import trial_of
 
 MOST = 1000
@@ -107,7 +107,7 @@ def select(
         best = climb(curve, start, numbers)
         curve.add_free(numbers)
         supported = best = curve.smallest()
-        best = most_stable(trial, numbers, best)
+        best = trial.recurring(best, numbers)
     except (KeyboardInterrupt, _Ended):
         if not curve.scores:
             raise
@@ -163,7 +163,7 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int, stability: ND
     if best == 1 and len(curve.scores) > 1:
         return f"No stable structure: more than one {one} does not predict held-out data better."
     if best < supported:
-        return f"{best} is the most for which nine of ten {several} recur in both halves; {supported} predict better."
+        return f"{best} is the largest number whose {several} recur in both halves; {supported} predict better."
     last = "; no larger number was tried" if best == max(curve.scores) else ""
     return f"{best} is the smallest number within one standard error of the best score on held-out data{last}."
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from rectifact.io.checkpoint import RunFile
 
-RESOLUTION = 0.05
+RESOLUTION = 0.1
 """Numbers that differ by less than this share are not told apart."""
 
-MOST_TRIED = 14
+MOST_TRIED = 12
 """Numbers that are tried at most, other than those that cost nothing."""
 
 FAR = 1.5
@@ -35,7 +35,7 @@ class Trial(Protocol):
     most: int
     """The largest number that the data could support."""
     recurrence: dict[int, NDArray[Any]]
-    """Stability, where :meth:`stable` was asked."""
+    """Stability, where it was measured on the way."""
 
     def start(self, lowest: int) -> int:
         """Where to begin; numbers below ``lowest`` are not asked for. May lower ``most``."""
@@ -46,8 +46,8 @@ class Trial(Protocol):
     def free(self) -> list[int]:
         """Numbers whose scores are there already."""
 
-    def stable(self, k: int) -> bool:
-        """Whether resampled data leads to the same parts."""
+    def recurring(self, k: int, ks: Sequence[int]) -> int:
+        """The largest number up to ``k``, of ``ks``, that resampled data has in common; 1 if there is none."""
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """How far each of the ``k`` is found again in resampled data, from 0 to 1; in the order of ``model``."""
@@ -114,7 +114,8 @@ class Curve:
 def climb(curve: Curve, start: int, ks: Sequence[int]) -> int:
     """Try numbers around the best so far until its neighbours are known; the smallest that is not worse than the best.
 
-    Steps double on the way up and down and are then halved. The score is taken to have one peak, or a plateau.
+    Steps are half of the best so far on the way up and down, and are then halved. The score is taken to have one peak,
+    or a plateau.
 
     Parameters
     ----------
@@ -141,14 +142,14 @@ def _beside(known: list[int], best: int, ks: Sequence[int]) -> int | None:
     """Place of the next number to try beside the best; None if both neighbours are close."""
     place = known.index(best)
     if place == len(known) - 1 and best < len(ks) - 1:
-        return min(len(ks) - 1, best + _step(known[place - 1 : place + 1]))
+        return min(len(ks) - 1, best + max(1, best // 2))
     if place == 0 and best > 0:
-        return max(0, best - _step(known[:2]))
-    above = known[place + 1] if place + 1 < len(known) else best
-    if above - best > _close(ks[best]):
-        return (above + best) // 2
+        return best // 2
     below = known[place - 1] if place else best
-    return (below + best) // 2 if best - below > _close(ks[best]) else None
+    if best - below > _close(ks[best]):
+        return (below + best) // 2
+    above = known[place + 1] if place + 1 < len(known) else best
+    return (above + best) // 2 if above - best > _close(ks[best]) else None
 
 
 def _far(known: list[int], best: int, ks: Sequence[int]) -> int | None:
@@ -161,23 +162,8 @@ def _far(known: list[int], best: int, ks: Sequence[int]) -> int | None:
     return None
 
 
-def _step(pair: list[int]) -> int:
-    return max(1, 2 * (pair[-1] - pair[0]))
-
-
 def _close(k: int) -> int:
     return max(1, int(RESOLUTION * k))
-
-
-def most_stable(trial: Trial, ks: Sequence[int], limit: int) -> int:
-    """The largest number up to ``limit`` whose parts recur, by bisection; 1 if there is none."""
-    if trial.stable(limit):
-        return limit
-    low, high = 1, limit
-    while (between := [k for k in ks if low < k < high]) and high - low > _close(low):
-        middle = min(between, key=lambda k: abs(k - (low * high) ** 0.5))
-        low, high = (middle, high) if trial.stable(middle) else (low, middle)
-    return low
 
 
 def _write(saved: RunFile, curve: Curve) -> None:
