@@ -240,7 +240,7 @@ ODD = {
                 {"_": "csr", "data": "a0", "indices": "a1", "indptr": "a2", "shape": None},
                 {"_": "object", "class": ["SymNMF"], "fields": {}},
                 {"_": "object", "class": "SymNMF", "fields": []},
-                {"_": "object", "class": "SavedModel", "fields": {"X": 1}},
+                {"_": "object", "class": "SavedModel", "fields": {"model": 1}},
                 [{"_": "array", "name": "a0"}, {"_": "array", "name": "a0"}],
             ]
         )

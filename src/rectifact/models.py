@@ -1,6 +1,6 @@
 """Saves and loads fitted models, as arrays and JSON; nothing is pickled, so files from elsewhere are safe to open."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ class SavedModel:
     features: Any = None
     samples: Any = None
     image_shape: tuple[int, int] | None = None
-    selection: Selection | None = None
+    selection: Selection | None = field(default=None, metadata={"since": "0.2"})
 
 
 CLASSES: dict[str, type] = {kind.__name__: kind for kind in (*ESTIMATORS, *INSIDE, SavedModel)}

@@ -14,8 +14,8 @@ from rectifact import KOS, DawidSkene, InputError, MajorityVote
 from rectifact.crowd import read_answers
 from rectifact.crowd.advice import held_out
 from rectifact.crowd.advice.calibration import temperature, tempered
-from rectifact.crowd.advice.diagnosis import _agreement
 from rectifact.crowd.advice.held_out import FOLDS, _folds
+from rectifact.crowd.advice.support import agreement
 from rectifact.crowd.advice.workers import expected_gain, information, spammer_score
 from rectifact.datasets import load_crowd, make_crowd
 from rectifact.metrics import log_loss
@@ -501,8 +501,8 @@ def test_agreement_is_that_of_pairs_of_different_workers(rng):
         for _ in range(one[c] * two[d])
     ]
     share = [np.mean([d == 0 for c, d in pairs if c == beside]) for beside in (0, 1)]
-    agreement, error = _agreement(*(sp.csc_array(given[:, :, c].astype(float)) for c in (0, 1)))
-    assert_allclose(agreement, share[0] - share[1])
+    found, error = agreement(*(sp.csc_array(given[:, :, c].astype(float)) for c in (0, 1)))
+    assert_allclose(found, share[0] - share[1])
     drawn = [rng.integers(40, size=40) for _ in range(400)]
-    again = [_agreement(*(sp.csc_array(given[rows, :, c].astype(float)) for c in (0, 1)))[0] for rows in drawn]
+    again = [agreement(*(sp.csc_array(given[rows, :, c].astype(float)) for c in (0, 1)))[0] for rows in drawn]
     assert_allclose(error, np.std(again), rtol=0.2)

@@ -228,18 +228,19 @@ def array_header(file: Any, member: str) -> tuple[tuple[int, ...], np.dtype[Any]
 def _make(kind: type, fields: dict[str, Any]) -> Any:
     """An object with these fields.
 
-    A record has its own fields and no others; one that is newer than the file has its default. An estimator has all
-    its parameters, and fitted attributes that hide none of its methods and properties.
+    A record has all of its own fields and no others, but those that say ``since`` in their metadata may be missing, as
+    older files do not have them. An estimator has all its parameters, and fitted attributes that hide none of its
+    methods and properties.
     """
     data = not issubclass(kind, BaseEstimator)
-    known = {field.name: field.default for field in dataclasses.fields(kind)} if data else {}
-    defaults = {name: value for name, value in known.items() if value is not dataclasses.MISSING}
-    names = set(known if data else inspect.signature(kind).parameters)
-    extra = {name for name in fields.keys() - names if data or hasattr(kind, name)}
-    if wrong := sorted((names - fields.keys() - defaults.keys()) | extra):
+    own = dataclasses.fields(kind) if data else ()
+    later = {field.name: field.default for field in own if "since" in field.metadata}
+    needed = {field.name for field in own} if data else set(inspect.signature(kind).parameters)
+    extra = {name for name in fields.keys() - needed if data or hasattr(kind, name)}
+    if wrong := sorted((needed - fields.keys() - later.keys()) | extra):
         raise ValueError(f"{kind.__name__} lacks, or cannot have, {', '.join(wrong)}")
     made: Any = object.__new__(kind)
-    made.__dict__.update(defaults | fields)
+    made.__dict__.update(later | fields)
     return made
 
 

@@ -15,6 +15,7 @@ from rectifact.core.errors import count
 from rectifact.core.findings import SEVERITIES, Finding
 from rectifact.core.sparse import with_entries
 from rectifact.crowd.advice.dependence import dependent_pairs
+from rectifact.crowd.advice.support import unconfirmed
 from rectifact.crowd.advice.workers import information
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import NAMED, listed
@@ -24,7 +25,6 @@ RARE = 0.02  # share of a class below which its confusions can hardly be learnt
 FEW_ANSWERS = 5  # of a worker
 FEW_TASKS = 5  # of a class, expected; with fewer nothing can be said about how it is confused
 LEAST_CONTRAST = 0.03  # correlation of two answers to one task on any contrast of classes
-LARGEST_DOUBT = 0.1  # upper limit of such a correlation below which it is known well enough to be called none
 LEAST_INFORMATION = 0.1  # bits in a worker's answer, or share of the doubt about a task if that is below one bit
 MANY = 0.2  # share of the workers above which a finding about some of them is a warning
 DEPENDENT = 1.05  # design effect worth a word, if it is certain
@@ -48,7 +48,7 @@ def diagnose(
         Whether its confidence was lowered afterwards.
     """
     B, answered = answers.one_hot(), answers.answered()
-    beside = _unconfirmed(B, model)
+    beside = unconfirmed(B, model, _few_tasks(model), least=LEAST_CONTRAST)
     findings = [
         *_graph(answered, answers.workers),
         *_amounts(answered, answers.workers),
@@ -152,7 +152,7 @@ def _spellings(classes: NDArray[Any]) -> list[Finding]:
 
 
 def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel, beside: dict[int, int]) -> list[Finding]:
-    """Classes without answers, without support or with few tasks; ``beside`` is what :func:`_unconfirmed` found."""
+    """Classes without answers, without support or with few tasks; ``beside`` is what :func:`unconfirmed` found."""
     chosen = np.asarray(B.sum(axis=0), dtype=float).reshape(-1, len(classes)).sum(axis=0)
     findings = []
     expected = model.posteriors.sum(axis=0)
@@ -196,44 +196,9 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel, beside: 
     return findings
 
 
-def _unconfirmed(B: sp.csr_array, model: CrowdModel) -> dict[int, int]:
-    """Classes with few tasks that two workers do not agree on more often than by chance, and the class beside each.
-
-    A class that workers use at random in place of another, such as a second name for it, has next to no tasks, or has
-    answers that are as common beside answers of the other class as beside each other.
-    """
-    n_classes = len(model.priors)
-    votes = np.asarray(B @ np.tile(np.eye(n_classes), (B.shape[1] // n_classes, 1)))
-    expected, columns, found = model.posteriors.sum(axis=0), B.tocsc(), {}
-    few = (votes.sum(axis=0) > 0) & (expected < max(FEW_TASKS, RARE * len(votes)))
-    for c in np.flatnonzero(few).tolist():
-        together = votes.T @ votes[:, c]
-        together[c] = -1
-        other = int(together.argmax())
-        if together[other] > 0:
-            agreement, error = _agreement(columns[:, c::n_classes], columns[:, other::n_classes])
-            certain = agreement < LEAST_CONTRAST and agreement + 2 * error < LARGEST_DOUBT
-            if certain or expected[c] < 1:
-                found[c] = other
-    return found
-
-
-def _agreement(one: sp.csc_array, other: sp.csc_array) -> tuple[float, float]:
-    """How far answers of two workers to one task, among two classes, are correlated, and the standard error of that.
-
-    The share of the first class beside itself, less its share beside the other class. ``one`` and ``other`` hold the
-    answers (n_tasks, n_workers) of each class; the error comes from the influence of each task.
-    """
-    n, m = (np.asarray(given.sum(axis=1), dtype=float).ravel() for given in (one, other))
-    same, mixed, rest = (
-        total - np.asarray(alone.sum(axis=1), dtype=float).ravel()  # a worker does not confirm themselves
-        for total, alone in ((n * n, one * one), (n * m, one * other), (m * m, other * other))
-    )
-    beside_one, beside_other = max((same + mixed).sum(), 1e-300), max((mixed + rest).sum(), 1e-300)
-    share, share_beside_other = same.sum() / beside_one, mixed.sum() / beside_other
-    influence = (same - share * (same + mixed)) / beside_one
-    influence -= (mixed - share_beside_other * (mixed + rest)) / beside_other
-    return float(share - share_beside_other), float(np.sqrt(np.sum(influence**2)))
+def _few_tasks(model: CrowdModel) -> NDArray[np.bool_]:
+    """Classes of which too few tasks are expected for a look at how they are confused."""
+    return np.asarray(model.posteriors.sum(axis=0) < max(FEW_TASKS, RARE * len(model.posteriors)))
 
 
 def _conditioning(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel, beside: dict[int, int]) -> list[Finding]:
