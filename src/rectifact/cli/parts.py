@@ -186,6 +186,8 @@ def parts(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, {count(n_parts, 'part')}: {explained:.1%} of "
         f"the squared norm explained; start {model.resolved_['init']}, {how_it_ended(model)}."
     )
+    if out or features or weights or as_json:
+        found.say_stability("parts")
     if model.resolved_.get("refine"):
         say(f"Refined by {LIKELIHOODS[model.resolved_['refine']]}.")
     summary: dict[str, Any] = {"findings": findings_table(findings).to_dict("records")}

@@ -9,8 +9,8 @@ from rectifact.report.blocks import Block, Column, Section, Table
 from rectifact.report.charts import lines, scores
 from rectifact.selection import Selection
 
-WIDE = 20
-"""Largest number from which on the axis of a chart is logarithmic."""
+WIDE, TICKS = 20, (1, 2, 5, 10, 20, 50, 100, 200, 500)
+"""Largest number from which on the axis of a chart is logarithmic, and what is written at such an axis."""
 
 
 def how_many(selection: Selection | None) -> list[Section]:
@@ -24,7 +24,7 @@ def how_many(selection: Selection | None) -> list[Section]:
     words += "Bars show one standard error of the difference from the highest."
     chart = scores("Score by number", k, score, error, best, "number", "score", words)
     if k.max() >= WIDE:
-        chart.layout["xaxis"]["type"] = "log"
+        chart.layout["xaxis"] |= {"type": "log", "tickmode": "array", "tickvals": [*TICKS]}
     blocks: list[Block] = [chart]
     known = np.isfinite(stability)
     if known.sum() > 1:
@@ -39,7 +39,8 @@ def how_many(selection: Selection | None) -> list[Section]:
         Column("seconds", "number"),
         Column("choice"),
     ]
-    values = table[[name for name in TABLE if name != "k"]].map(lambda value: float(f"{value:.4g}")).round(4)
+    values = table[[name for name in TABLE if name != "k"]].map(lambda value: float(f"{value:.4g}"))
+    values = values.round({"stability": 3, "seconds": 2})
     rows = [[int(n), *row, "chosen" if n == best else ""] for n, row in zip(k, values.to_numpy().tolist(), strict=True)]
     note = f"Score: {selection.measure}."
     return [Section("How many?", selection.reason, [*blocks, Table("Numbers that were tried", columns, rows, note)])]
