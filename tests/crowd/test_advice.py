@@ -483,6 +483,14 @@ def test_honest_classes_are_supported():
         assert "classes that the answers do not support" not in findings(answers), seed
 
 
+def test_a_rare_class_is_not_one_without_support():
+    about = {"rare classes", "classes that the answers do not support"}
+    for seed in range(5):
+        for kind in ({"n_tasks": 3000}, {"n_tasks": 500, "labels_per_task": 3}):  # of the latter nothing is certain
+            rare = make_crowd(n_classes=4, prior=[0.87, 0.08, 0.04, 0.01], random_state=seed, **kind).answers
+            assert about & findings(rare) == {"rare classes"}, seed
+
+
 @pytest.mark.parametrize("name", ["anaesthetists", "bluebird", "dog", "face", "weather", "rte", "adult", "fact"])
 def test_no_false_alarm_about_the_classes_of_real_crowds(load_or_skip, name):
     assert "classes that the answers do not support" not in findings(load_or_skip(load_crowd, name).answers)
