@@ -10,7 +10,7 @@ import pytest
 import rectifact
 
 ROOT = Path(rectifact.__file__).parent
-ORDER = ["core", "io", "kernels", "metrics", "datasets", "families", "models", "report", "bench", "cli"]
+ORDER = ["core", "io", "kernels", "metrics", "datasets", "families", "selection", "models", "report", "bench", "cli"]
 FAMILIES = {"crowd", "parts", "latent", "graph"}
 EXTRAS = ("torch", "cupy", "dask", "distributed", "jinja2", "plotly", "matplotlib", "crowdkit", "polars", "sphinx")
 HEAVY = ("numpy", "pandas", "sklearn", "scipy", "pyarrow", "numba")
@@ -90,8 +90,26 @@ ALGORITHMS = {
 
 OTHERS = {
     "crowd": {"base", "dawid_skene", "comparisons", "data", "advice", "device", "panel_agreement", "panel_replacement"},
-    "parts": {"base", "and_nmf_estimator", "purification_estimator", "documents", "samples", "dispersion", "diagnosis"},
-    "latent": {"base", "nmd_estimator", "logistic_pca_estimator", "data", "held_out", "choices", "neighbours"},
+    "parts": {
+        "base",
+        "and_nmf_estimator",
+        "purification_estimator",
+        "documents",
+        "samples",
+        "dispersion",
+        "diagnosis",
+        "how_many",
+    },
+    "latent": {
+        "base",
+        "nmd_estimator",
+        "logistic_pca_estimator",
+        "data",
+        "held_out",
+        "choices",
+        "neighbours",
+        "how_many",
+    },
     "graph": {
         "base",
         "symnmf_estimator",
@@ -99,6 +117,7 @@ OTHERS = {
         "components",
         "edges",
         "gold",
+        "how_many",
         "knn",
         "similarities",
         "tensors",

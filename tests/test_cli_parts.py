@@ -291,3 +291,14 @@ def test_hidden_files_empty_files_and_large_ones(mixtures, tmp_path):
         matrix = read_chunks(tmp_path / "tables")
     assert matrix.X.chunks[0] == (80, 80, 80, 60)
     assert_array_equal(matrix.X.compute(), mixtures)
+
+
+def test_the_number_of_parts_of_a_matrix_in_chunks(run, tmp_path):
+    X = make_topics(n_samples=200, n_features=8, n_topics=3, noise=0.002).X
+    (tmp_path / "chunks").mkdir()
+    for i, rows in enumerate(np.array_split(X, 2)):
+        np.save(tmp_path / "chunks" / f"{i}.npy", rows)
+    found = json.loads(run("parts", tmp_path / "chunks", "-k", "2-4", "-o", tmp_path / "p.npz", "--json").out)
+    assert found["selection"]["best"] == found["parts"] == len(found["stability"]) == 3
+    said = run("parts", tmp_path / "chunks", "-k", 4, "--bootstrap", 5, expect=2).err
+    assert said == "rectifact: --bootstrap needs a matrix in memory, and this one is in chunks. Use --stability.\n"

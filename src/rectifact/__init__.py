@@ -11,8 +11,8 @@ latent    embed      report.embedding      the few dimensions of sparse data
 graph     cluster    report.clusters       communities in graphs
 ========  =========  ====================  ====================================
 
-The layers, lowest first: core, io, kernels, metrics, datasets, the families, models, report, bench, cli. Each imports
-only from those before it.
+The layers, lowest first: core, io, kernels, metrics, datasets, the families, selection, models, report, bench, cli.
+Each imports only from those before it.
 """
 
 from importlib import import_module
@@ -65,6 +65,7 @@ HOMES = {
     "datasets": (),
     "metrics": (),
     "report": (),
+    "selection": (),
 }
 """Modules that are imported when they, or one of the names in them, are first used."""
 

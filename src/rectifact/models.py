@@ -1,12 +1,13 @@
 """Saves and loads fitted models, as arrays and JSON; nothing is pickled, so files from elsewhere are safe to open."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import array_api_compat
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
@@ -29,6 +30,7 @@ from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.and_nmf import Threshold
 from rectifact.parts.and_nmf_estimator import Stream
 from rectifact.parts.purification import Purifier
+from rectifact.selection import Selection
 
 ESTIMATORS: tuple[type, ...] = (
     *(DawidSkene, MajorityVote, MinimaxEntropy, KOS, GhoshSVD, EigenRatio),
@@ -56,6 +58,10 @@ ADDRESSES = {"checkpoint": None, "resume": False}
 """Parameters that name a place on this machine, and what is saved in their place."""
 
 
+TABLE = ("k", "score", "standard_error", "stability", "seconds")
+"""Columns of the table of a selection."""
+
+
 @dataclass(frozen=True)
 class SavedModel:
     """A fitted model and, as far as they were saved, the data it was fitted on.
@@ -70,6 +76,8 @@ class SavedModel:
         Names of the rows of ``X``.
     image_shape : tuple of int, or None
         Height and width, if the samples are images.
+    selection : Selection, or None
+        How the number of parts, dimensions or clusters was chosen.
     """
 
     model: Any
@@ -77,6 +85,7 @@ class SavedModel:
     features: Any = None
     samples: Any = None
     image_shape: tuple[int, int] | None = None
+    selection: Selection | None = field(default=None, metadata={"since": "0.2"})
 
 
 CLASSES: dict[str, type] = {kind.__name__: kind for kind in (*ESTIMATORS, *INSIDE, SavedModel)}
@@ -90,6 +99,7 @@ def save_model(
     features: Any = None,
     samples: Any = None,
     image_shape: tuple[int, int] | None = None,
+    selection: Selection | None = None,
 ) -> None:
     """Save a fitted model in one file, by convention ``.rfx``.
 
@@ -107,6 +117,8 @@ def save_model(
     samples : array of str of shape (n_samples,), optional
     image_shape : tuple of int, optional
         Height and width, if the samples are images.
+    selection : Selection, optional
+        How the number of parts, dimensions or clusters was chosen, for the report.
 
     Examples
     --------
@@ -129,7 +141,8 @@ def save_model(
             "Write model.result() to Parquet and keep model.worker_report(), or fit answers in one table.",
         )
     X = None if is_chunked(X) else _as_array(X)
-    saved = SavedModel(_bare(model), X, _as_array(features), _as_array(samples), image_shape)
+    choice: Any = None if selection is None else _choice(selection)
+    saved = SavedModel(_bare(model), X, _as_array(features), _as_array(samples), image_shape, choice)
     _check_image_shape(saved)
     write_archive(Path(path), saved, CLASSES)
 
@@ -158,7 +171,27 @@ def load_saved(path: str | Path) -> SavedModel:
     except NotFittedError as error:
         raise InputError(f"{str(path)!r} holds a model that is not fitted.", "Fit and save it again.") from error
     _check_image_shape(saved)
-    return saved
+    return saved if saved.selection is None else replace(saved, selection=_selection(saved, Path(path)))
+
+
+def _choice(selection: Selection) -> dict[str, Any]:
+    """A selection as it is stored: without the model, which is there already, and with columns as arrays."""
+    table = {name: selection.table[name].to_numpy(dtype=float) for name in TABLE}
+    return {"table": table} | {name: getattr(selection, name) for name in ("best", "reason", "measure")}
+
+
+def _selection(saved: SavedModel, path: Path) -> Selection:
+    """The selection that :func:`_choice` stored; a made-up file may hold anything."""
+    stored: Any = saved.selection
+    try:
+        table = pd.DataFrame({name: np.asarray(stored["table"][name], dtype=float) for name in TABLE})
+        table = table.astype({"k": int})
+        best, reason, measure = int(stored["best"]), str(stored["reason"]), str(stored["measure"])
+        if best not in set(table["k"]):
+            raise ValueError("the chosen number is not in the table")
+    except (KeyError, TypeError, ValueError) as error:
+        raise no_model(path) from error
+    return Selection(table, best, reason, saved.model, measure)
 
 
 def _bare(model: BaseEstimator) -> BaseEstimator:

@@ -1,10 +1,12 @@
 """What users ask beside labels: workers, plans, diagnosis, calibration, updates, gold, weights, prediction."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
 
@@ -13,6 +15,7 @@ from rectifact.crowd import read_answers
 from rectifact.crowd.advice import held_out
 from rectifact.crowd.advice.calibration import temperature, tempered
 from rectifact.crowd.advice.held_out import FOLDS, _folds
+from rectifact.crowd.advice.support import agreement
 from rectifact.crowd.advice.workers import expected_gain, information, spammer_score
 from rectifact.datasets import load_crowd, make_crowd
 from rectifact.metrics import log_loss
@@ -439,3 +442,75 @@ def test_nothing_before_fit(crowd):
             getattr(DawidSkene(), call)()
     with pytest.raises(NotFittedError):
         DawidSkene().predict(crowd.answers)
+
+
+def split_class(share, seed, n_tasks=1500, n_classes=3):
+    """A crowd in which class 0 has a second name, which every worker uses at random with this probability."""
+    answers = make_crowd(n_tasks, 20, n_classes, random_state=seed).answers
+    renamed = (answers["label"] == 0) & (np.random.default_rng(seed).random(len(answers)) < share)
+    return answers.assign(label=np.where(renamed, n_classes, answers["label"]))
+
+
+@pytest.mark.parametrize("share", [0.5, 0.3, 0.1])
+def test_a_class_split_at_random_is_reported(share):
+    about = ("classes that look alike", "classes that the answers do not support")
+    for seed in range(4):
+        table = DawidSkene().fit(split_class(share, seed)).diagnose().set_index("finding")
+        named = [table.loc[name, "detail"] for name in about if name in table.index]
+        assert len(named) == 1, (share, seed)  # one of them, not both
+        assert re.search(r"\b0, 3 apart|: 3 \(.*beside 0\)|: 0 \(.*beside 3\)", named[0]), named
+        assert "rare classes" not in table.index
+
+
+def test_a_class_that_no_task_has_is_reported():
+    answers = make_crowd(600, 10, 3, random_state=3).answers
+    rare = answers.assign(label=answers["label"].astype(str))
+    rare.loc[[5, 500], "label"] = "odd"
+    row = DawidSkene().fit(rare).diagnose().set_index("finding").loc["classes that the answers do not support"]
+    assert row["severity"] == "warning"
+    assert re.search(r"confirm it: 'odd' \(2 answers, 0\.\d tasks expected, most often beside '\d'\)\.$", row["detail"])
+
+
+def test_honest_classes_are_supported():
+    """No false alarm in twenty crowds of all kinds: few and many classes, weak workers, spammers, a rare class."""
+    for seed in range(20):
+        n_classes = 2 + seed % 4
+        sizes = np.r_[np.ones(n_classes - 1), 0.2 if seed % 3 else 1.0]
+        kind = {"labels_per_task": 3 + seed % 3, "accuracy": (0.65 if n_classes < 3 else 0.45, 0.9)}
+        answers = make_crowd(
+            500, 20, n_classes, n_spammers=seed % 4, prior=sizes / sizes.sum(), random_state=seed, **kind
+        ).answers
+        assert "classes that the answers do not support" not in findings(answers), seed
+
+
+def test_a_rare_class_is_not_one_without_support():
+    about = {"rare classes", "classes that the answers do not support"}
+    for seed in range(5):
+        for kind in ({"n_tasks": 3000}, {"n_tasks": 500, "labels_per_task": 3}):  # of the latter nothing is certain
+            rare = make_crowd(n_classes=4, prior=[0.87, 0.08, 0.04, 0.01], random_state=seed, **kind).answers
+            assert about & findings(rare) == {"rare classes"}, seed
+
+
+@pytest.mark.parametrize("name", ["anaesthetists", "bluebird", "dog", "face", "weather", "rte", "adult", "fact"])
+def test_no_false_alarm_about_the_classes_of_real_crowds(load_or_skip, name):
+    assert "classes that the answers do not support" not in findings(load_or_skip(load_crowd, name).answers)
+
+
+def test_agreement_is_that_of_pairs_of_different_workers(rng):
+    given = rng.integers(0, 3, size=(40, 6, 2)) * (rng.random((40, 6, 2)) < 0.4)
+    pairs = [
+        (c, d)
+        for task in given
+        for v, one in enumerate(task)
+        for w, two in enumerate(task)
+        if v != w
+        for c in (0, 1)
+        for d in (0, 1)
+        for _ in range(one[c] * two[d])
+    ]
+    share = [np.mean([d == 0 for c, d in pairs if c == beside]) for beside in (0, 1)]
+    found, error = agreement(*(sp.csc_array(given[:, :, c].astype(float)) for c in (0, 1)))
+    assert_allclose(found, share[0] - share[1])
+    drawn = [rng.integers(40, size=40) for _ in range(400)]
+    again = [agreement(*(sp.csc_array(given[rows, :, c].astype(float)) for c in (0, 1)))[0] for rows in drawn]
+    assert_allclose(error, np.std(again), rtol=0.2)

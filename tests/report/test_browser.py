@@ -14,6 +14,7 @@ from rectifact.datasets import load_crowd, make_block_model, make_topics
 from rectifact.models import SavedModel
 from rectifact.report import report_of, write_report
 from rectifact.report.blocks import Findings, Report, Section
+from rectifact.selection import select
 
 pytest.importorskip("jinja2")
 pytest.importorskip("plotly")
@@ -233,3 +234,29 @@ def test_large_tables_are_sorted_and_paged(browser, tmp_path):
     assert shown == sorted(shown)
     assert "page 1 of 800" in page.inner_text("#table1-3-1 [role=status]")
     page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_chosen_number_is_marked(browser, tmp_path, scheme):
+    X = make_topics(n_samples=240, n_features=12, n_topics=4, noise=0.002).X
+    found = select(ANDNMF(1, random_state=0), X, random_state=0)
+    write_report(report_of(SavedModel(found.estimator, X, selection=found)), tmp_path / "r.html")
+    page = browser.new_page(color_scheme=scheme)
+    wrong = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto((tmp_path / "r.html").as_uri())
+    page.wait_for_selector("html[data-ready=yes]")
+    chart = page.locator("section:has(h3:text('How many?')) .chart").first
+    chart.scroll_into_view_if_needed()
+    assert chart.locator(".scatterlayer .errorbars path.yerror").count() > 0
+    ring = chart.locator(".scatterlayer .trace").nth(1).locator(".points path")
+    assert ring.count() == 1
+    point = chart.locator(".scatterlayer .trace").nth(0).locator(".points path").nth(3)  # k = 4
+    centres = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in map(bounds, (ring, point))]
+    np.testing.assert_allclose(*centres, atol=1.5)
+    page.close()
+    assert wrong == []
+
+
+def bounds(place):
+    return place.bounding_box()

@@ -32,8 +32,10 @@ from rectifact.report import embedding, render, report_of, write_report
 from rectifact.report.blocks import Chart, Facts, Findings, Images, Matrices, Report, Section, Table
 from rectifact.report.calibration import agreement_chart, reliability_chart
 from rectifact.report.drawing import draw
+from rectifact.report.how_many import how_many
 from rectifact.report.html import check_report_possible
 from rectifact.report.parts import _residuals
+from rectifact.selection import Selection, assess, select
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 pytest.importorskip("jinja2")
@@ -382,3 +384,51 @@ def test_mistakes_are_explained(tmp_path):
         report_of(object())
     with pytest.raises(InputError, match="there is no folder"):
         write_report([], tmp_path / "none" / "report.html")
+
+
+def test_how_many_shows_the_curve_the_choice_and_the_reason():
+    X = make_topics(n_samples=240, n_features=12, n_topics=4, noise=0.002).X
+    found = select(ANDNMF(1, random_state=0), X, random_state=0)
+    report = report_of(SavedModel(found.estimator, X, image_shape=(3, 4), selection=found))
+    (section,) = [section for section in report.sections if section.title == "How many?"]
+    assert section.words == found.reason
+    curve, ring = section.blocks[0].data
+    assert curve["x"] == found.table["k"].tolist()
+    assert_allclose(curve["error_y"]["array"], found.table["standard_error"], rtol=1e-4)
+    assert (ring["x"], ring["y"]) == ([4], [curve["y"][3]])
+    table = section.blocks[-1]
+    assert [row[0] for row in table.rows if row[-1] == "chosen"] == [4]
+    assert found.measure in table.note
+    parts, images = blocks_of(report, Table)[0], blocks_of(report, Images)[0]
+    assert parts.columns[-1].name == "stability"
+    assert_allclose([row[-1] for row in parts.rows], found.estimator.stability_, atol=1e-3)
+    assert images.items[0][0] == f"part 1, stability {found.estimator.stability_[0]:.2f}"
+    page = render([report], "Parts")
+    assert "How many?" in page
+
+
+def test_stability_stands_next_to_each_dimension_and_cluster():
+    rng = np.random.default_rng(0)
+    X = np.maximum(rng.standard_normal((120, 2)) @ rng.standard_normal((2, 20)), 0)
+    graph = make_block_model(90, 3, degree=14, mixing=0.1).adjacency
+    for model, data in (
+        (NMD(2, max_iter=60).fit(X), X),
+        (SymNMF(3, affinity="precomputed", random_state=0).fit(graph), graph),
+    ):
+        tables = blocks_of(report_of(model), Table)
+        assert not any(column.name == "stability" for table in tables for column in table.columns)
+        assess(model, data, random_state=0)
+        (table,) = [table for table in blocks_of(report_of(model), Table) if table.columns[-1].name == "stability"]
+        assert_allclose([row[-1] for row in table.rows], model.stability_, atol=1e-3)
+
+
+def test_a_stability_that_is_known_for_several_numbers_has_its_curve():
+    table = pd.DataFrame({"k": [1, 2, 30], "score": [0.0, 2.0, 2.5], "standard_error": [1.0, 0.6, 0.0]})
+    table = table.assign(stability=[np.nan, 0.9, 0.4], seconds=1.0)
+    (section,) = how_many(Selection(table, 2, "Because.", None, "share"))
+    scored, stable, listed = section.blocks
+    assert scored.words.startswith("30 has the highest score; 2 is chosen.")
+    assert scored.layout["xaxis"]["type"] == "log"
+    assert stable.data[0]["y"] == [0.9, 0.4]
+    assert listed.rows[1:] == [[2, 2.0, 0.6, 0.9, 1.0, "chosen"], [30, 2.5, 0.0, 0.4, 1.0, ""]]
+    assert np.isnan(listed.rows[0][3])  # shown as a dash

@@ -31,14 +31,15 @@ PLOTS = {
 
 def bench(
     family: Annotated[
-        str, typer.Argument(help="What to measure: crowd, parts, latent, graph, all (these four), cuda or dask.")
+        str,
+        typer.Argument(help="What to measure: crowd, parts, latent, graph, all (these four), selection, cuda or dask."),
     ],
     peers: Annotated[
         bool,
         typer.Option(
             "--peers",
             help="Also measure others: with crowd EBCC, BWA, crowd-kit and snorkel; with parts NMF, SPA and VCA; with "
-            "latent implicit; with graph scikit-learn, Louvain and Leiden.",
+            "latent implicit; with graph scikit-learn, Louvain and Leiden; with selection consensus NMF.",
         ),
     ] = False,
     large: Annotated[
@@ -157,5 +158,5 @@ def _run(family: str, extent: Extent) -> Tables:
 
 Run = Callable[[Extent], Tables]
 FAMILIES: dict[str, Run] = {name: partial(_run, name) for name in ("crowd", "parts", "latent", "graph")}
-ELSEWHERE: dict[str, Run] = {name: partial(_run, name) for name in ("cuda", "dask")}
-"""What is measured on other machines than the families, and is not part of all."""
+ELSEWHERE: dict[str, Run] = {name: partial(_run, name) for name in ("selection", "cuda", "dask")}
+"""What is not part of all: what takes long, and what is measured on other machines."""

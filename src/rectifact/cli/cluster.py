@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import typer
 
 from rectifact.cli import options
+from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.outcome import Outcome, fitting, how_it_ended, say_warnings
 from rectifact.cli.tables import check_table_name, samples_table, write_table
 from rectifact.cli.terminal import STDOUT, say
@@ -26,7 +27,14 @@ def cluster(
             help="Matrix with points in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Leave it out if you use --graph."
         ),
     ] = None,
-    n_clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, help="Number of clusters or communities.")] = 8,
+    numbers: Annotated[
+        str,
+        typer.Option(
+            "--clusters",
+            "-k",
+            help="Number of clusters or communities: a number, a range to choose from such as 2-30, or auto to choose.",
+        ),
+    ] = "auto",
     graph: Annotated[
         Path | None,
         typer.Option(help="Edges instead of points: a table with two columns of nodes and optionally one of weights."),
@@ -36,8 +44,8 @@ def cluster(
         typer.Option(
             "--output",
             "-o",
-            help="Write one row per node or point here: cluster, memberships; .csv, .tsv, .parquet, or - for standard "
-            "output.",
+            help="Write one row per node or point here: cluster, its stability if it is measured, memberships; .csv, "
+            ".tsv, .parquet, or - for standard output.",
         ),
     ] = STDOUT,
     metric: Annotated[Literal["euclidean", "cosine"], typer.Option(help="Distance between points.")] = "euclidean",
@@ -69,6 +77,15 @@ def cluster(
         typer.Option(help="Where the fit starts: eigenvectors, ten random starts, or all of them."),
     ] = "auto",
     n_jobs: Annotated[int, typer.Option("--jobs", help="Number of starts run in parallel; -1 uses all cores.")] = 1,
+    stability: options.Stability = False,
+    bootstrap: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Cluster this many graphs whose edges are drawn again, such as 20, for the share of them in which a "
+            "node belongs to each cluster, and measure stability.",
+        ),
+    ] = 0,
     seed: options.Seed = 0,
     checkpoint: options.Checkpoint = None,
     resume: options.Resume = False,
@@ -77,6 +94,7 @@ def cluster(
     as_json: options.Json = False,
 ) -> None:
     """Find communities in a graph, or clusters of points, and how strongly each node or point belongs to each."""
+    how_many = check_numbers(numbers)
     if (data is None) == (graph is None):
         raise InputError("Give either a file of points, or a file of edges with --graph.")
     if graph is not None and (n_neighbors is not None or metric != "euclidean"):
@@ -89,26 +107,41 @@ def cluster(
     outcome.check(out, [data, graph])
     X, names = _edges(graph) if graph is not None else _points(Path(str(data)))
     affinity: Literal["knn", "precomputed"] = "knn" if graph is None else "precomputed"
-    model = SymNMF(n_clusters, affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
+    model = SymNMF(first_of(how_many), affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
     model.set_params(init=init, normalize="auto" if normalize is None else normalize, min_component=min_component)
     model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume)
     with fitting("clustering", model) as caught:
-        model.fit(X)
-    table = samples_table(model.membership_, names, "membership")
-    table.insert(1, "cluster", np.where(model.labels_ >= 0, model.labels_ + 1, -1))
-    write_table(table, out)
+        found = fit_chosen(model, X, how_many, seed)
+    found = with_trust(found, X, stability=stability, bootstrap=bootstrap, seed=seed)
+    model = found.model
+    found.say_choice()
+    write_table(_node_table(found, names), out)
     say_warnings(caught, "cluster")
     labelled = model.labels_[model.labels_ >= 0]
-    n_edges, sizes = model.affinity_matrix_.nnz // 2, np.bincount(labelled, minlength=n_clusters).tolist()
+    n_edges, sizes = model.affinity_matrix_.nnz // 2, np.bincount(labelled, minlength=model.n_clusters).tolist()
     say(
-        f"{count(len(names), 'node')}, {count(n_edges, 'edge')}, {count(n_clusters, 'cluster')} of "
+        f"{count(len(names), 'node')}, {count(n_edges, 'edge')}, {count(model.n_clusters, 'cluster')} of "
         f"{', '.join(map(str, sizes))}; modularity {model.modularity_:.3f}, relative error "
         f"{model.relative_error_:.4f} from start {model.resolved_['start']}, {how_it_ended(model)}."
     )
-    summary = {"nodes": len(names), "edges": n_edges, "clusters": n_clusters, "sizes": sizes}
+    found.say_stability("clusters")
+    summary = {"nodes": len(names), "edges": n_edges, "clusters": model.n_clusters, "sizes": sizes}
     summary |= {"in_no_cluster": len(names) - len(labelled), "normalized": model.resolved_["normalize"]}
     summary |= {"modularity": model.modularity_, "relative_error": model.relative_error_}
-    outcome.write(SavedModel(model, samples=np.asarray(names)), summary)
+    outcome.write(SavedModel(model, samples=np.asarray(names), selection=found.selection), summary | found.summary)
+
+
+def _node_table(found: Found, names: Any) -> pd.DataFrame:
+    """One row per node: its cluster, its memberships and, if they were measured, stability and shares of resamples."""
+    labels = found.model.labels_
+    table = samples_table(found.model.membership_, names, "membership")
+    table.insert(1, "cluster", np.where(labels >= 0, labels + 1, -1))
+    if found.stability is not None:
+        table.insert(2, "stability", np.where(labels >= 0, found.stability[labels], np.nan))
+    if found.trust is not None and found.trust.membership is not None:
+        for k, share in enumerate(found.trust.membership.T, 1):
+            table[f"share{k}"] = share
+    return table
 
 
 def _points(path: Path) -> tuple[Any, Any]:

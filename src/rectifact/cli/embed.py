@@ -8,6 +8,7 @@ import typer
 
 from rectifact.cli import options
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
+from rectifact.cli.how_many import check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
 from rectifact.cli.tables import check_outputs, save_arrays, write_samples, write_table
 from rectifact.cli.terminal import say
@@ -28,17 +29,25 @@ def embed(
             "(scipy.sparse.save_npz) or all .parquet."
         ),
     ],
-    n_dimensions: Annotated[int, typer.Option("--dimensions", "-k", min=1, help="Number of dimensions.")],
     out: Annotated[
         Path,
         typer.Option(
             "--output",
             "-o",
-            help="Save the embedding and the components here: .npz. Or only the embedding, as a table: .csv, .tsv, "
-            ".parquet. For a matrix in chunks, name a table, or give a name without an extension to create a new "
-            "folder of Parquet files, written in parallel; use --save to keep the components.",
+            help="Save the embedding and the components here, with stability if it is measured: .npz. Or only the "
+            "embedding, as a table: .csv, .tsv, .parquet. For a matrix in chunks, name a table, or give a name without "
+            "an extension to create a new folder of Parquet files, written in parallel; use --save to keep the "
+            "components.",
         ),
     ],
+    numbers: Annotated[
+        str,
+        typer.Option(
+            "--dimensions",
+            "-k",
+            help="Number of dimensions: a number, a range to choose from such as 2-30, or auto to choose.",
+        ),
+    ] = "auto",
     link: Annotated[Literal["auto", "relu", "binary"], typer.Option(help="Kind of data; auto detects it.")] = "auto",
     objective: Annotated[Literal["likelihood", "latent"], typer.Option(help="Objective to optimise.")] = "likelihood",
     prior: Annotated[
@@ -63,6 +72,7 @@ def embed(
         typer.Option(help="Text file with the names of the columns, one per line, for matrices without names."),
     ] = None,
     row_names: Annotated[Path | None, typer.Option(help="Likewise, the names of the rows.")] = None,
+    stability: options.Stability = False,
     image: options.Image = None,
     checkpoint: options.Checkpoint = None,
     resume: options.Resume = False,
@@ -73,6 +83,7 @@ def embed(
     as_json: options.Json = False,
 ) -> None:
     """Describe sparse non-negative or binary data with a few dimensions, far fewer than SVD needs."""
+    how_many = check_numbers(numbers)
     in_chunks = holds_chunks(data)
     outcome = Outcome(report, save, as_json)
     _check_out(data, out, save, in_chunks)
@@ -81,7 +92,7 @@ def embed(
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     hole = np.nan if missing else None
     run: dict[str, Any] = {"max_iter": max_iter, "checkpoint": checkpoint, "resume": resume}
-    model = NMD(n_dimensions, link, objective, hole, prior=None if prior == "none" else prior, **run)
+    model = NMD(first_of(how_many), link, objective, hole, prior=None if prior == "none" else prior, **run)
     with cluster_of(scheduler, local_cluster):
         matrix = read_chunks(data) if data.is_dir() else read_matrix(data)
         n_samples, n_features = matrix.X.shape
@@ -89,12 +100,17 @@ def embed(
         rows = read_names(row_names, n_samples, "row") if row_names else matrix.rows
         columns = read_names(names, n_features, "column") if names else matrix.columns
         with fitting("embedding", model) as caught:
-            model.fit(matrix.X)
+            chosen = fit_chosen(model, matrix.X, how_many)
+        chosen = with_trust(chosen, matrix.X, stability=stability)
+        chosen.say_choice()
+        model = chosen.model
         samples, features = numbered(rows, n_samples), numbered(columns, n_features)
         found = model.resolved_["link"]
         if out.suffix.lower() == ".npz":
             arrays = {"embedding": model.embedding_, "components": model.components_, "scale": np.array(model.scale_)}
-            save_arrays(out, arrays | {"samples": samples, "features": features, "link": np.array(found)})
+            save_arrays(
+                out, arrays | {"samples": samples, "features": features, "link": np.array(found)} | chosen.arrays
+            )
         else:
             write_samples(model.embedding_, samples, "dimension", out)
         if suggestions is not None and recommend:
@@ -102,14 +118,16 @@ def embed(
     say_warnings(caught, "embed")
     say(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {found}: "
-        f"{count(n_dimensions, 'dimension')}, {how_it_ended(model, 'sweep')}."
+        f"{count(model.n_components, 'dimension')}, {how_it_ended(model, 'sweep')}."
     )
+    chosen.say_stability("dimensions")
     if suggestions is not None:
         say(f"recommendations -> {suggestions}")
-    summary = {"samples": n_samples, "features": n_features, "dimensions": n_dimensions, "scale": float(model.scale_)}
-    summary |= {key: value for key, value in model.resolved_.items() if key != "link"}
-    known = {} if in_chunks else {"X": matrix.X, "samples": samples}
-    outcome.write(SavedModel(model, features=features, image_shape=image_shape, **known), summary | {"link": found})
+    summary = {"samples": n_samples, "features": n_features, "dimensions": model.n_components}
+    summary |= {"scale": float(model.scale_)} | {key: value for key, value in model.resolved_.items() if key != "link"}
+    summary |= {"link": found} | chosen.summary
+    known = {"selection": chosen.selection} | ({} if in_chunks else {"X": matrix.X, "samples": samples})
+    outcome.write(SavedModel(model, features=features, image_shape=image_shape, **known), summary)
 
 
 def _check_recommend(out: Path, in_chunks: bool) -> Path:

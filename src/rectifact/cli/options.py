@@ -34,6 +34,14 @@ Field = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.")]
+Stability = Annotated[
+    bool,
+    typer.Option(
+        "--stability",
+        help="Measure how far each is found again in resampled data, 1 if it is the same, at the cost of two fits of "
+        "part of the data; -k auto does so anyway.",
+    ),
+]
 Image = Annotated[
     str | None,
     typer.Option(

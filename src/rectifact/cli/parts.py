@@ -13,6 +13,7 @@ from rich.table import Table
 
 from rectifact.cli import options
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
+from rectifact.cli.how_many import check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
 from rectifact.cli.tables import (
     check_outputs,
@@ -50,18 +51,27 @@ def parts(
             "which Dask reads in chunks: all .npy, all .npz (scipy.sparse.save_npz) or all .parquet."
         ),
     ],
-    n_parts: Annotated[int, typer.Option("--parts", "-k", min=1, help="Number of parts.")],
+    numbers: Annotated[
+        str,
+        typer.Option(
+            "--parts", "-k", help="Number of parts: a number, a range to choose from such as 2-30, or auto to choose."
+        ),
+    ] = "auto",
     out: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="Save parts, weights and names here, and the background: .npz. For a matrix in chunks, use --weights "
-            "for the weights.",
+            help="Save parts, weights and names here, with the background, and with stability and bands if they are "
+            "measured: .npz. For a matrix in chunks, use --weights for the weights.",
         ),
     ] = None,
     features: Annotated[
-        Path | None, typer.Option(help="Write the top features of each part here, one feature per row.")
+        Path | None,
+        typer.Option(
+            help="Write the top features of each part here, one feature per row, with the stability of the part and "
+            "the band of the value if they are measured."
+        ),
     ] = None,
     weights: Annotated[
         Path | None,
@@ -105,6 +115,15 @@ def parts(
         float, typer.Option(help="Drop words that occur in a larger share of the documents than this.")
     ] = 0.5,
     max_words: Annotated[int, typer.Option(min=1, help="Keep at most this many words, the most frequent.")] = 20_000,
+    stability: options.Stability = False,
+    bootstrap: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Fit this many resamples, such as 20, for bands that hold nine tenths of their parts, and measure "
+            "stability.",
+        ),
+    ] = 0,
     seed: options.Seed = 0,
     image: options.Image = None,
     checkpoint: options.Checkpoint = None,
@@ -116,18 +135,23 @@ def parts(
     as_json: options.Json = False,
 ) -> None:
     """Find the parts that samples are mixtures of, such as topics in texts or substances in spectra."""
+    how_many = check_numbers(numbers)
     outcome = Outcome(report, save, as_json)
     in_chunks = not text and holds_chunks(data)
     _check_files(out, features)
     check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)
     outcome.check(out, [data, features, weights])
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
+    if bootstrap and in_chunks:
+        raise InputError("--bootstrap needs a matrix in memory, and this one is in chunks.", "Use --stability.")
     words: dict[str, Any] = {"min_documents": min_documents, "max_share": max_share, "max_words": max_words}
     words |= {"stop_words": "english" if stop_words else None, "tfidf": tfidf}
     chosen = {"refine": refine, "normalize": normalize, "noise_floor": noise_floor}
     chosen |= {"background": background or None, "missing": np.nan if missing else None}
-    model = METHODS[method](n_parts, random_state=seed, checkpoint=checkpoint, resume=resume)
+    model = METHODS[method](first_of(how_many), random_state=seed, checkpoint=checkpoint, resume=resume)
     model.set_params(**_model_options(method, init, decode, chosen))
+    if how_many == "auto" and not isinstance(model.init, str):
+        how_many = model.n_components = np.shape(model.init)[0]
     with cluster_of(scheduler, local_cluster):
         matrix = read_chunks(data) if in_chunks else _read(data, text, **words)
         n_samples, n_features = matrix.X.shape
@@ -135,35 +159,42 @@ def parts(
         samples, names = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
         with fitting("finding parts", model) as caught:
             X = _dense_chunks(matrix.X) if in_chunks else matrix.X
-            W = model.fit(X).transform(X)
-        largest = _largest_features(np.asarray(model.components_), names, top, _signed(model, X))
+            found = fit_chosen(model, X, how_many, seed)
+            model = found.model
+            W = model.transform(X)
+        found = with_trust(found, X, stability=stability, bootstrap=bootstrap, seed=seed)
+        largest = _largest_features(np.asarray(model.components_), names, top, _signed(model, X), found.arrays)
+        found.say_choice()
         if out is not None:
             known = {} if in_chunks else {"weights": W, "samples": samples}
             known |= {"background": model.background_} if background else {}
-            save_arrays(out, {"components": model.components_, "features": names} | known)
+            save_arrays(out, {"components": model.components_, "features": names} | known | found.arrays)
         if features is not None:
             write_table(largest, features)
         if weights is not None:
             write_samples(W, samples, "part", weights)
         if not (out or features or weights or as_json):
-            show(_top_table(largest, operand(W).total(_column_sums)))
+            show(_top_table(largest, operand(W).total(_column_sums), found.stability))
         say_warnings(caught, "parts")
         findings = [] if in_chunks else model.findings(X, halves=False)
-        for found in findings:
-            if found.severity != "note":
-                say(found.on_command_line())
+        for finding in findings:
+            if finding.severity != "note":
+                say(finding.on_command_line())
         explained = 1 - model.reconstruction_err_**2 / squared_norm(np.nan_to_num(X) if missing else X)
+    n_parts = len(model.components_)
     say(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, {count(n_parts, 'part')}: {explained:.1%} of "
         f"the squared norm explained; start {model.resolved_['init']}, {how_it_ended(model)}."
     )
+    if out or features or weights or as_json:
+        found.say_stability("parts")
     if model.resolved_.get("refine"):
         say(f"Refined by {LIKELIHOODS[model.resolved_['refine']]}.")
     summary: dict[str, Any] = {"findings": findings_table(findings).to_dict("records")}
     summary |= {"refine": model.resolved_.get("refine"), "init": model.resolved_["init"]}
     summary |= {"samples": n_samples, "features": n_features, "parts": n_parts, "explained": float(explained)}
-    known = {} if in_chunks else {"X": matrix.X, "samples": samples}
-    outcome.write(SavedModel(model, features=names, image_shape=image_shape, **known), summary)
+    known = {"selection": found.selection} | ({} if in_chunks else {"X": matrix.X, "samples": samples})
+    outcome.write(SavedModel(model, features=names, image_shape=image_shape, **known), summary | found.summary)
 
 
 def _model_options(method: str, init: str, decode: str | None, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -230,8 +261,11 @@ def _signed(model: ANDNMF | PurificationNMF, X: Array) -> bool:
     return bool((model.resolved_.get("normalize") or choose_norm(X)) == "l2")
 
 
-def _largest_features(components: Any, names: Any, top: int, signed: bool) -> pd.DataFrame:
-    """A table of part, rank, feature and value, with at most ``top`` rows per part; by size if parts are signed."""
+def _largest_features(components: Any, names: Any, top: int, signed: bool, measured: dict[str, Any]) -> pd.DataFrame:
+    """A table of part, rank, feature and value, with at most ``top`` rows per part; by size if parts are signed.
+
+    If they were measured, the band of the value and the stability of the part as well.
+    """
     size = np.abs(components) if signed else components
     order = np.argsort(-size, axis=1, kind="stable")[:, :top]
     part, rank = np.indices(order.shape)
@@ -243,17 +277,24 @@ def _largest_features(components: Any, names: Any, top: int, signed: bool) -> pd
             "value": np.take_along_axis(components, order, axis=1).ravel(),
         }
     )
+    for name in ("lower", "upper"):
+        if name in measured:
+            table[name] = np.take_along_axis(measured[name], order, axis=1).ravel()
+    if "stability" in measured:
+        table["stability"] = measured["stability"][part.ravel()]
     shown = np.take_along_axis(size, order, axis=1)
     return table[(shown > NEGLIGIBLE * shown[:, :1]).ravel()]
 
 
-def _top_table(largest: pd.DataFrame, weights: Any) -> Table:
-    """A table of the parts for people: their shares of the total weight, and their top features."""
+def _top_table(largest: pd.DataFrame, weights: Any, stability: Any) -> Table:
+    """A table of the parts for people: their shares of the total weight, stability if known, and top features."""
     share = weights / max(weights.sum(), 1e-300)
-    table = Table("part", "share of weight", "top features (weights)", title="Parts", title_justify="left")
+    measured = [] if stability is None else ["stability"]
+    table = Table("part", "share of weight", *measured, "top features (weights)", title="Parts", title_justify="left")
     for i, weight in enumerate(share):
         own = largest[largest["part"] == i + 1]
         words = ", ".join(f"{name} ({value:.2g})" for name, value in zip(own["feature"], own["value"], strict=True))
         printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words)
-        table.add_row(str(i + 1), f"{weight:.1%}", escape(printable))
+        figures = [f"{stability[i]:.2f}"] if measured else []
+        table.add_row(str(i + 1), f"{weight:.1%}", *figures, escape(printable))
     return table

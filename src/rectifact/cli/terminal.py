@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
 
 from rectifact.core.errors import InputError, Message
 from rectifact.core.monitor import Callback
@@ -63,11 +64,19 @@ def progress(what: str, max_iter: int | None = None) -> Iterator[Callback]:
         bar = bars.add_task(what, total=max_iter, rate="")
 
         def advance(row: dict[str, float]) -> None:
+            if "k" in row:  # a number that was tried
+                bars.update(bar, description=f"{what}: tried {row['k']:.0f}, score {row['score']:.4g}")
+                return
             rate = f"{row['iter'] / max(row['seconds'], 1e-9):.3g}/s"
             description = f"{what}: iteration {row['iter']:.0f}"
             bars.update(bar, completed=row["iter"], description=description, rate=rate)
 
         yield advance
+
+
+def say_table(table: Table) -> None:
+    """Print a table for people on stderr."""
+    messages.print(table)
 
 
 def show_plain(text: str) -> None:

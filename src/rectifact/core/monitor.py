@@ -262,7 +262,11 @@ _NOT_CONVERGED = {
 
 
 def set_fit_report(estimator: Any, monitor: Monitor) -> None:
-    """Set ``n_iter_``, ``history_``, ``converged_`` and ``stop_reason_``; warn if the run did not converge."""
+    """Set ``n_iter_``, ``history_``, ``converged_`` and ``stop_reason_``; warn if the run did not converge.
+
+    The ``stability_`` of an earlier fit is removed.
+    """
+    vars(estimator).pop("stability_", None)
     estimator.n_iter_ = monitor.n_iter
     estimator.history_ = monitor.history
     estimator.converged_ = monitor.converged

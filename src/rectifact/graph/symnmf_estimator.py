@@ -92,7 +92,8 @@ class SymNMF(GraphClusterer):
         Community of each node, the column of U that is largest; -1 for nodes in no community, which have no edges to
         others or are in a component that is too small. A warning says how many.
     membership_ : array of shape (n_samples, n_clusters)
-        Rows of U that sum to one; zeros for nodes in no community.
+        Rows of U that sum to one; zeros for nodes in no community. Shares, not probabilities: labels are right more
+        often than they say.
     components_ : array of shape (n_samples, n_clusters)
         U.
     affinity_matrix_ : array or sparse array of shape (n_samples, n_samples)

@@ -99,7 +99,8 @@ class SymNMFNet(GraphClusterer):
     labels_ : array of shape (n_samples,)
         Community of each node, the column of U that is largest; -1 for nodes in no community.
     membership_ : array of shape (n_samples, n_clusters)
-        Rows of U that sum to one; zeros for nodes in no community.
+        Rows of U that sum to one; zeros for nodes in no community. Shares, not probabilities: labels are right more
+        often than they say.
     components_ : array of shape (n_samples, n_clusters)
         U.
     affinity_matrix_ : array or sparse array of shape (n_samples, n_samples)

@@ -225,15 +225,22 @@ def array_header(file: Any, member: str) -> tuple[tuple[int, ...], np.dtype[Any]
     return shape, dtype
 
 
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
 def _make(kind: type, fields: dict[str, Any]) -> Any:
     """An object with these fields.
 
-    A record has all of its own fields and no others. An estimator has all its parameters, and fitted attributes that
-    hide none of its methods and properties; what a file of an older version lacks is in its class, as ``_once``.
+    A record has all of its own fields and no others, but those that say ``since`` in their metadata may be missing, as
+    older files do not have them. An estimator has all its parameters, and fitted attributes that hide none of its
+    methods and properties; what a file of an older version lacks is in its class, as ``_once``.
     """
     data = not issubclass(kind, BaseEstimator)
-    fields = getattr(kind, "_once", {}) | fields
-    needed = {field.name for field in dataclasses.fields(kind)} if data else set(inspect.signature(kind).parameters)
+    own = dataclasses.fields(kind) if data else ()
+    later = {field.name: _default(field) for field in own if "since" in field.metadata}
+    fields = getattr(kind, "_once", {}) | later | fields
+    needed = {field.name for field in own} if data else set(inspect.signature(kind).parameters)
     extra = {name for name in fields.keys() - needed if data or hasattr(kind, name)}
     if wrong := sorted((needed - fields.keys()) | extra):
         names = ", ".join(wrong)

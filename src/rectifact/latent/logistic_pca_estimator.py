@@ -4,6 +4,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, expit, namespace, to_host
@@ -165,14 +166,18 @@ class LogisticPCA(LatentTransformer):
         check_is_fitted(self)
         X = self._known(X)
         if held_out is not None:
-            rows, columns = check_held_out(held_out, X.shape)
-            x = entries_at(X.data, rows, columns)
-            theta = theta_at(self._embed(with_missing(X, held_out)), self.components_, rows, columns)
-            return float(np.mean(log_likelihoods(x, theta)[~np.isnan(x)]))
+            return float(np.mean(self._held_out_likelihoods(X, held_out)))
         known = X.total(statistics).known
         if not known:
             raise InputError("All entries of X are missing: there is nothing to score.", "Check the file or the mask.")
         return float(X.total(log_likelihood, self.components_, along=(self._embed(X),))) / known
+
+    def _held_out_likelihoods(self, X: Operand, mask: Any) -> NDArray[np.float64]:
+        """Log-likelihood of each hidden entry that is known, in nats."""
+        rows, columns = check_held_out(mask, X.shape)
+        x = entries_at(X.data, rows, columns)
+        theta = theta_at(self._embed(with_missing(X, mask)), self.components_, rows, columns)
+        return np.asarray(log_likelihoods(x, theta)[~np.isnan(x)])
 
     def _checked(self, X: Any, reset: bool = False) -> Operand:
         return check_binary(self, X, reset=reset, missing=self.missing is not None)

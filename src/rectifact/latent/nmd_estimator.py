@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, is_host, namespace, to_host
@@ -198,22 +199,23 @@ class NMD(LatentTransformer):
         check_is_fitted(self)
         X = self._known(X)
         if held_out is not None:
-            return self._held_out_score(X, held_out)
+            return float(np.mean(self._held_out_likelihoods(X, held_out)))
         likelihood, facts = X.total(_likelihood_and_facts, *self._model())
         if not facts.known:
             raise InputError("All entries of X are missing: there is nothing to score.", "Check the file or the mask.")
         seen = facts.positive if self._link == "relu" else 0
         return float((likelihood - seen * log(self._unit)) / facts.known)
 
-    def _held_out_score(self, X: Operand, mask: Any) -> float:
+    def _held_out_likelihoods(self, X: Operand, mask: Any) -> NDArray[np.float64]:
+        """Log-likelihood of each hidden entry that is known, in nats."""
         rows, columns = check_held_out(mask, X.shape)
         hidden = with_missing(X, mask)
         A = hidden.map_rows(_embedding, *self._model(), columns=self.n_components, dtype=self.components_.dtype)
         x = entries_at(X.data, rows, columns)
         theta = theta_at(A, self.components_, rows, columns)
-        found = log_likelihoods(x, theta, self.scale_ / self._unit, self._link)[~np.isnan(x)]
-        seen = np.mean(x[~np.isnan(x)] > 0) if self._link == "relu" else 0.0
-        return float(np.mean(found) - seen * log(self._unit))
+        found = log_likelihoods(x, theta, self.scale_ / self._unit, self._link)
+        seen = (x > 0) * log(self._unit) if self._link == "relu" else 0.0  # a density is in units of the data
+        return np.asarray(found - seen)[~np.isnan(x)]
 
     def _checked(self, X: Any, reset: bool = False) -> Operand:
         return check_nonnegative(self, X, reset=reset, missing=self.missing is not None)

@@ -4,6 +4,7 @@ import base64
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from itertools import pairwise
 from typing import Any
@@ -74,6 +75,19 @@ def lines(title: str, curves: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str,
     layout = _layout(x, y, showlegend=len(data) > 1)
     layout["yaxis"]["exponentformat"] = "power"
     return Chart(title, data, layout, words)
+
+
+def scores(
+    title: str, xs: ArrayLike, ys: ArrayLike, errors: ArrayLike, chosen: int, x: str, y: str, words: str
+) -> Chart:
+    """A line through scores with their standard errors, and a ring around the chosen one."""
+    chart = lines(title, {y: (xs, ys)}, x, y, words)
+    chart.data[0]["error_y"] = {"type": "data", "array": _plain(errors), "thickness": 1.5, "width": 4}
+    ring: dict[str, Any] = {"type": "scatter", "mode": "markers", "name": "chosen", "hoverinfo": "skip"}
+    place = int(np.flatnonzero(np.asarray(xs) == chosen)[0])
+    ring |= {"x": [chosen], "y": _plain([np.asarray(ys)[place]])}
+    ring["marker"] = {"size": 16, "symbol": "circle-open", "color": PALETTE[1], "line": {"width": 3}}
+    return replace(chart, data=[*chart.data, ring], layout=chart.layout | {"showlegend": True})
 
 
 def convergence(model: Any) -> list[Chart]:

@@ -13,6 +13,7 @@ from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Column, Facts, Findings, Report, Section, Table
 from rectifact.report.charts import PALETTE, bars, convergence, ending, heat_map, histogram, network
 from rectifact.report.drawing import draw
+from rectifact.report.how_many import how_many, with_stability
 from rectifact.report.names import count, sample_names
 
 MOST_NODES, CELLS = 20_000, 120
@@ -27,7 +28,8 @@ def clusters_report(saved: SavedModel) -> Report:
         f"{count(n, 'node')} and {count(edges, 'edge')} in {count(model.n_clusters, 'cluster')}, found by "
         f"{type(model).__name__}."
     )
-    sections = [_overview(saved), _network(saved), _members(saved), _matrix(saved), _objective(saved)]
+    sections = [_overview(saved), *how_many(saved.selection), _network(saved), _members(saved), _matrix(saved)]
+    sections.append(_objective(saved))
     return Report("Clusters", words, sections)
 
 
@@ -75,8 +77,9 @@ def _overview(saved: SavedModel) -> Section:
     ]
     shares = table[["coverage", "conductance", "modularity"]].to_numpy().round(6)
     rows = [[k + 1, int(sizes[k]), *map(float, shares[k])] for k in range(len(sizes))]
+    quality = Table("Quality of clusters", *with_stability(model, columns, rows))
     words = "A cluster is a group of nodes that are densely connected to each other."
-    return Section("Overview", words, [Facts(facts), *findings, chart, Table("Quality of clusters", columns, rows)])
+    return Section("Overview", words, [Facts(facts), *findings, chart, quality])
 
 
 def _network(saved: SavedModel) -> Section:

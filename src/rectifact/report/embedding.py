@@ -15,6 +15,7 @@ from rectifact.metrics import root_mean_squared_error
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Chart, Column, Facts, Images, Report, Section, Table
 from rectifact.report.charts import convergence, image_address, lines, scatter
+from rectifact.report.how_many import how_many, with_stability
 from rectifact.report.names import as_floats, count, largest_features, sample_names
 
 MOST_ENTRIES, N_IMAGES, N_TOP, SWEEPS = 4_000_000, 10, 10, 60
@@ -29,7 +30,7 @@ def embedding_report(saved: SavedModel) -> Report:
             "Fit a sample of the rows.",
         )
     sections = [] if saved.X is None else [_quality(saved)]
-    sections += [_map(saved), _dimensions(saved)]
+    sections += [*how_many(saved.selection), _map(saved), _dimensions(saved)]
     if curve := convergence(model):
         sections.append(Section("Convergence", "The loss is the negative objective per entry.", curve))
     n, k = model.embedding_.shape
@@ -147,4 +148,4 @@ def _dimensions(saved: SavedModel) -> Section:
     spread = np.asarray(saved.model.embedding_, dtype=float).std(axis=0).tolist()
     rows = list(zip(range(1, len(spread) + 1), largest_features(saved, N_TOP, "+.3g"), spread, strict=True))
     words = "The most important dimension comes first. Rotated dimensions would explain the data equally well."
-    return Section("Dimensions", words, [Table("Dimensions", columns, rows)])
+    return Section("Dimensions", words, [Table("Dimensions", *with_stability(saved.model, columns, rows))])

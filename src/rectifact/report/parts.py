@@ -8,6 +8,7 @@ from sklearn.utils.extmath import row_norms
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Column, Facts, Findings, Images, Report, Section, Table
 from rectifact.report.charts import bars, convergence, histogram, image_address
+from rectifact.report.how_many import how_many, with_stability
 from rectifact.report.names import as_floats, count, largest_features, sample_names
 
 N_TOP, MOST_SAMPLES, MOST_IMAGES = 12, 10_000, 100
@@ -18,7 +19,7 @@ def parts_report(saved: SavedModel) -> Report:
     """Sections for ANDNMF and PurificationNMF; weights and residuals if the data was saved."""
     model = saved.model
     n_parts, n_features = model.components_.shape
-    sections = [_parts(saved)]
+    sections = [_parts(saved), *how_many(saved.selection)]
     if saved.X is not None:
         sections += [*_weights_and_residuals(saved), _diagnosis(saved)]
     if curve := convergence(model):
@@ -43,7 +44,9 @@ def _parts(saved: SavedModel) -> Section:
     blocks: list[Block] = []
     if saved.image_shape is not None:
         shown = enumerate(components[:MOST_IMAGES], 1)
-        images = [(f"part {i}", image_address(part, saved.image_shape)) for i, part in shown]
+        stability = getattr(saved.model, "stability_", None)
+        known = [""] * len(components) if stability is None else [f", stability {value:.2f}" for value in stability]
+        images = [(f"part {i}{known[i - 1]}", image_address(part, saved.image_shape)) for i, part in shown]
         blocks.append(Images("Parts as images", images))
     columns = [
         Column("part", "integer"),
@@ -52,11 +55,12 @@ def _parts(saved: SavedModel) -> Section:
     ]
     sizes = np.abs(components).sum(axis=1).tolist()
     rows = list(zip(range(1, len(sizes) + 1), largest_features(saved, N_TOP, ".3g"), sizes, strict=True))
+    table = Table("Largest features", *with_stability(saved.model, columns, rows))
     signed = "The parts themselves may have negative values."
     if likelihood := saved.model.resolved_.get("refine"):
         signed = f"The parts are non-negative too; they were refined by the likelihood {likelihood!r}."
     words = f"Each sample is a sum of parts with non-negative weights. {signed}"
-    return Section("Parts", words, [*blocks, Table("Largest features", columns, rows)])
+    return Section("Parts", words, [*blocks, table])
 
 
 def _weights_and_residuals(saved: SavedModel) -> list[Section]:

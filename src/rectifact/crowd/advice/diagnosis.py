@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import entropy
 
+from rectifact.core.errors import count
 from rectifact.core.findings import SEVERITIES, Finding
 from rectifact.core.sparse import with_entries
 from rectifact.crowd.advice.dependence import dependent_pairs
+from rectifact.crowd.advice.support import unconfirmed
 from rectifact.crowd.advice.workers import information
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import NAMED, listed
@@ -46,12 +48,13 @@ def diagnose(
         Whether its confidence was lowered afterwards.
     """
     B, answered = answers.one_hot(), answers.answered()
+    beside = unconfirmed(B, model, _few_tasks(model), least=LEAST_CONTRAST)
     findings = [
         *_graph(answered, answers.workers),
         *_amounts(answered, answers.workers),
         *_spellings(answers.classes),
-        *_classes(B, answers.classes, model),
-        *_conditioning(B, answers.classes, model),
+        *_classes(B, answers.classes, model, beside),
+        *_conditioning(B, answers.classes, model, beside),
         *_chance(answers.given, answers.classes, model),
         *diagnose_workers(answers.workers, model),
         *_dependence(effect, trusting, calibrated),
@@ -148,10 +151,13 @@ def _spellings(classes: NDArray[Any]) -> list[Finding]:
     ]
 
 
-def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
+def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel, beside: dict[int, int]) -> list[Finding]:
+    """Classes without answers, without support or with few tasks; ``beside`` is what :func:`unconfirmed` found."""
     chosen = np.asarray(B.sum(axis=0), dtype=float).reshape(-1, len(classes)).sum(axis=0)
     findings = []
-    absent, rare = chosen == 0, (chosen > 0) & (model.posteriors.mean(axis=0) < RARE)
+    expected = model.posteriors.sum(axis=0)
+    absent, rare = chosen == 0, (chosen > 0) & (expected < RARE * len(model.posteriors))
+    rare[list(beside)] = False
     if absent.any():
         findings.append(
             Finding(
@@ -159,6 +165,21 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
                 "classes that nobody chose",
                 f"No answer names {listed(classes[absent])}.",
                 "Nothing can be said about them; check the instructions, or drop them.",
+            )
+        )
+    if beside:
+        named = "; ".join(
+            f"{listed(classes[[c]])} ({count(round(chosen[c]), 'answer')}, {expected[c]:.1f} tasks expected, "
+            f"most often beside {listed(classes[[other]])})"
+            for c, other in list(beside.items())[:NAMED]
+        )
+        more = f"; and {len(beside) - NAMED} more" if len(beside) > NAMED else ""
+        findings.append(
+            Finding(
+                "warning",
+                "classes that the answers do not support",
+                f"Where one worker chooses such a class, others do not confirm it: {named}{more}.",
+                "Merge each with the class beside it, drop it, or sharpen the instructions.",
             )
         )
     if rare.any():
@@ -175,10 +196,19 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[
     return findings
 
 
-def _conditioning(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
-    """How well two answers to one task agree on each contrast of classes: the spectrum of all co-occurrences."""
+def _few_tasks(model: CrowdModel) -> NDArray[np.bool_]:
+    """Classes of which too few tasks are expected for a look at how they are confused."""
+    return np.asarray(model.posteriors.sum(axis=0) < max(FEW_TASKS, RARE * len(model.posteriors)))
+
+
+def _conditioning(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel, beside: dict[int, int]) -> list[Finding]:
+    """How well two answers to one task agree on each contrast of classes: the spectrum of all co-occurrences.
+
+    Classes that are reported as unsupported are left out.
+    """
     ones = with_entries(B, np.ones(B.nnz))
     known = model.posteriors.sum(axis=0) >= FEW_TASKS
+    known[list(beside)] = False
     classes = classes[known]
     votes = ones @ np.tile(np.eye(len(known))[:, known], (B.shape[1] // len(known), 1))
     together = votes.T @ votes - np.diag(votes.sum(axis=0))  # pairs of different answers

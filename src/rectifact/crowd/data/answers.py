@@ -54,8 +54,8 @@ class Answers:
     classes: NDArray[Any]
     columns: dict[str, str] = field(default_factory=dict)
     weight: NDArray[np.float64] | None = None
-    gold: Gold | None = None
-    source: dict[str, str] = field(default_factory=dict)
+    gold: Gold | None = field(default=None, metadata={"since": "0.2"})
+    source: dict[str, str] = field(default_factory=dict, metadata={"since": "0.2"})
 
     def weighted(self, weight: ArrayLike) -> "Answers":
         """The same answers, each counting for its ``weight``."""

@@ -1,0 +1,157 @@
+"""How many parts, dimensions or clusters: ``-k`` as a number, a range or auto, and how far each can be trusted."""
+
+import re
+import signal
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table
+
+from rectifact.cli.terminal import progress, say, say_table
+from rectifact.core.errors import InputError, count
+from rectifact.core.monitor import Row
+from rectifact.models import TABLE
+from rectifact.selection import Assessment, Selection, assess, select
+from rectifact.selection.choice import MOST
+
+MOST_ROWS = 15
+"""Rows of the table on the terminal, those around the choice."""
+
+
+def check_numbers(text: str) -> int | range | str:
+    """What ``-k`` says: a number, a range of numbers to choose from, or ``"auto"``.
+
+    Examples
+    --------
+    >>> check_numbers("8"), check_numbers("2-30"), check_numbers("auto")
+    (8, range(2, 31), 'auto')
+    """
+    if text == "auto":
+        return text
+    found = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", text.strip())
+    if found is None:
+        raise InputError(f"-k {text!r} is neither a number, nor a range such as 2-30, nor auto.", "Give one of them.")
+    low, high = int(found[1]), int(found[2] or found[1])
+    if low < 1:
+        raise InputError(f"-k {text} begins below 1.", "Give 1 or more.")
+    if high < low:
+        raise InputError(f"-k {text} ends before it begins.", f"Give {high}-{low}.")
+    return range(low, min(high, max(low, MOST)) + 1) if found[2] else low
+
+
+def first_of(numbers: int | range | str) -> int:
+    """A number to make the estimator with; that of a range or of auto is chosen later."""
+    return numbers if isinstance(numbers, int) else 1
+
+
+@dataclass(frozen=True)
+class Found:
+    """A fitted model, how its number was chosen, and how far it can be trusted, as far as that was asked for."""
+
+    model: Any
+    selection: Selection | None = None
+    trust: Assessment | None = None
+
+    @property
+    def stability(self) -> NDArray[Any] | None:
+        """One figure per part, dimension or cluster."""
+        return getattr(self.model, "stability_", None)
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Stability and bands, for an archive of arrays."""
+        known = {"stability": self.stability}
+        if self.trust is not None:
+            known |= {"lower": self.trust.lower, "upper": self.trust.upper}
+        return {name: array for name, array in known.items() if array is not None}
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The same and the choice in plain values, for ``--json``."""
+        known: dict[str, Any] = {}
+        if self.stability is not None:
+            known["stability"] = [round(float(value), 4) for value in self.stability]
+        if self.selection is not None:
+            table = self.selection.table.astype(object).where(self.selection.table.notna(), None)
+            known["selection"] = {"table": table.to_dict("records"), "best": self.selection.best}
+            known["selection"] |= {"reason": self.selection.reason, "measure": self.selection.measure}
+        return known
+
+    def say_choice(self) -> None:
+        """Show the numbers that were tried, and why one was chosen."""
+        if self.selection is not None:
+            say_table(choice_table(self.selection))
+            say(self.selection.reason)
+
+    def say_stability(self, what: str) -> None:
+        """Show the stability of each, if it is known."""
+        if self.stability is not None:
+            say(f"Stability of the {what}: {', '.join(f'{value:.2f}' for value in self.stability)}.")
+
+
+def fit_chosen(model: Any, X: Any, numbers: int | range | str, seed: int = 0) -> Found:
+    """Fit the model, with the number given or with the best one, within :func:`rectifact.cli.outcome.fitting`."""
+    if isinstance(numbers, int):
+        return Found(model.fit(X))
+    with _one_interrupt_ends_the_search() as tried, warnings.catch_warnings(record=True, action="always") as caught:
+        selection = select(model, X, numbers, random_state=seed, callbacks=[*(model.callbacks or ()), tried.append])
+    for warning in caught:  # the reason says the same
+        if str(getattr(warning.message, "what", warning.message)) not in selection.reason:
+            warnings.warn(warning.message, stacklevel=2)
+    return Found(selection.estimator, selection)
+
+
+def with_trust(found: Found, X: Any, *, stability: bool, bootstrap: int = 0, seed: int = 0) -> Found:
+    """Measure how far each part, dimension or cluster can be trusted, if that was asked for and is not known."""
+    if not bootstrap and (not stability or found.stability is not None):
+        return found
+    with progress(f"fitting {count(bootstrap, 'resample')}" if bootstrap else "measuring stability"):
+        trust = assess(found.model, X, bootstrap=bootstrap, random_state=seed)
+    return Found(found.model, found.selection, trust)
+
+
+def choice_table(selection: Selection) -> Table:
+    """The numbers around the choice, which is marked, for people."""
+    table = selection.table
+    place = int(np.flatnonzero(table["k"] == selection.best)[0])
+    first = max(0, min(place - MOST_ROWS // 2, len(table) - MOST_ROWS))
+    shown = Table("k", "score", "standard error", "stability", "seconds", title="How many?", title_justify="left")
+    for column in shown.columns:
+        column.justify = "right"
+    for k, score, error, stability, seconds in table[list(TABLE)].to_numpy()[first : first + MOST_ROWS]:
+        mark = "> " if k == selection.best else ""
+        known = f"{stability:.2f}" if np.isfinite(stability) else ""
+        cells = f"{mark}{k:.0f}", f"{score:.5g}", f"{error:.1g}", known, f"{seconds:.2f}"
+        shown.add_row(*cells, style="bold" if mark else None)
+    left_out = len(table) - min(len(table), MOST_ROWS)
+    shown.caption = f"Score: {selection.measure}." + (f" {left_out} more not shown." if left_out else "")
+    shown.caption_justify = "left"
+    return shown
+
+
+@contextmanager
+def _one_interrupt_ends_the_search() -> Iterator[list[Row]]:
+    """Say on Ctrl-C that the best number so far is taken; the next one ends the command. Gives the list of trials."""
+    tried: list[Row] = []
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield tried
+        return
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if tried:
+            say("The search ends here, with the best number so far. Press Ctrl-C again to stop altogether.")
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield tried
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

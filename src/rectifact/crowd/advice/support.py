@@ -1,0 +1,58 @@
+"""Whether the answers support a class at all, or workers use it at random in place of another."""
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rectifact.crowd.em import CrowdModel
+
+LARGEST_DOUBT = 0.1  # a correlation is known well enough to be called none if it is certain to be below this
+
+
+def unconfirmed(B: sp.csr_array, model: CrowdModel, few: NDArray[np.bool_], *, least: float) -> dict[int, int]:
+    """Classes on which two workers do not agree more often than by chance, and the class most often beside each.
+
+    A class that workers use at random in place of another, such as a second name for it, has next to no tasks, or has
+    answers that are as common beside answers of the other class as beside each other.
+
+    Parameters
+    ----------
+    B : csr_array of shape (n_tasks, n_workers * n_classes)
+        Answers.
+    model : CrowdModel
+        Fitted to them.
+    few : array of bool of shape (n_classes,)
+        Classes to look at, those with few tasks.
+    least : float
+        Correlation from which on two answers to one task agree.
+    """
+    n_classes = len(model.priors)
+    votes = np.asarray(B @ np.tile(np.eye(n_classes), (B.shape[1] // n_classes, 1)))
+    expected, columns, found = model.posteriors.sum(axis=0), B.tocsc(), {}
+    for c in np.flatnonzero(few & (votes.sum(axis=0) > 0)).tolist():
+        together = votes.T @ votes[:, c]
+        together[c] = -1
+        other = int(together.argmax())
+        if together[other] > 0:
+            value, error = agreement(columns[:, c::n_classes], columns[:, other::n_classes])
+            if expected[c] < 1 or (value < least and value + 2 * error < LARGEST_DOUBT):
+                found[c] = other
+    return found
+
+
+def agreement(one: sp.csc_array, other: sp.csc_array) -> tuple[float, float]:
+    """How far answers of two workers to one task, among two classes, are correlated, and the standard error of that.
+
+    The share of the first class beside itself, less its share beside the other class. ``one`` and ``other`` hold the
+    answers (n_tasks, n_workers) of each class; the error comes from the influence of each task.
+    """
+    n, m = (np.asarray(given.sum(axis=1), dtype=float).ravel() for given in (one, other))
+    same, mixed, rest = (
+        total - np.asarray(alone.sum(axis=1), dtype=float).ravel()  # a worker does not confirm themselves
+        for total, alone in ((n * n, one * one), (n * m, one * other), (m * m, other * other))
+    )
+    beside_one, beside_other = max((same + mixed).sum(), 1e-300), max((mixed + rest).sum(), 1e-300)
+    share, share_beside_other = same.sum() / beside_one, mixed.sum() / beside_other
+    influence = (same - share * (same + mixed)) / beside_one
+    influence -= (mixed - share_beside_other * (mixed + rest)) / beside_other
+    return float(share - share_beside_other), float(np.sqrt(np.sum(influence**2)))

@@ -1,0 +1,224 @@
+"""How many communities: the number that predicts hidden edges best.
+
+Modularity cannot decide: it has a resolution limit, and it is positive on random graphs. The likelihood of edges that
+the fit has not seen falls as soon as communities follow noise.
+
+References
+----------
+[1] B. Karrer and M. E. J. Newman, "Stochastic blockmodels and community structure in networks", Physical Review E 83,
+2011.
+"""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import clone
+
+from rectifact.core.arrays import to_host
+from rectifact.graph.base import GraphClusterer
+from rectifact.graph.normalisation import inverse_roots
+from rectifact.graph.similarities import Similarities
+from rectifact.graph.spectral import leading_eigenvectors
+
+SHARE, MOST_HIDDEN = 0.1, 100_000
+"""Share of the edges that are hidden, and the most."""
+
+FIRST, MOST, NODES_PER_CLUSTER = 32, 256, 4
+"""Eigenvalues looked at first and at most, and the fewest nodes per community."""
+
+SHIFT = 0.25
+"""Mean degrees added to all degrees, so that nodes with few edges have no eigenvalues of their own."""
+
+WEIGHT = 1.0
+"""Edges between two communities that are taken for granted, as many as degrees alone let expect."""
+
+
+class GraphTrial:
+    """What is known about each number of communities.
+
+    Parameters
+    ----------
+    estimator : GraphClusterer
+    X : graph or points
+        Whatever the estimator takes.
+    rng : Generator
+        Draws the hidden edges.
+    """
+
+    parameter = "n_clusters"
+    what = ("community", "communities")
+    measure = "log-likelihood of a hidden edge, above that of a random graph with the same degrees"
+
+    def __init__(self, estimator: GraphClusterer, X: Any, rng: np.random.Generator) -> None:
+        options: dict[str, Any] = {"affinity": "precomputed", "checkpoint": None, "resume": False, "callbacks": None}
+        self._estimator = clone(estimator).set_params(**options)
+        self._graph = _adjacency(clone(estimator).set_params(n_clusters=1), X)
+        n = self._graph.shape[0]
+        self.most = max(1, min(MOST, n // NODES_PER_CLUSTER))
+        self._samples = [hide_edges(self._graph, rng) for _ in range(2)]
+        self.recurrence: dict[int, NDArray[Any]] = {}
+        self._labels: dict[tuple[int, int], NDArray[Any]] = {}
+
+    def start(self, lowest: int) -> int:
+        """Eigenvalues of the graph that stand out from those of its noise."""
+        return min(self.most, outstanding_eigenvalues(self._graph, self.most))
+
+    def scores(self, k: int) -> NDArray[Any]:
+        """Log-likelihood of each hidden edge, weighted by its weight over the mean."""
+        graph, hidden = self._samples[0]
+        return edge_gains(graph, self._labels_of(0, k), hidden)
+
+    def free(self) -> list[int]:
+        """Numbers whose score costs nothing more."""
+        return sorted({k for _, k in self._labels})
+
+    def recurring(self, k: int, ks: Sequence[int]) -> int:
+        """``k``: hidden edges decide alone, as their likelihood falls as soon as communities follow noise."""
+        return k
+
+    def stability(self, k: int, model: Any = None) -> NDArray[Any]:
+        """Overlap (Jaccard) of each community in two samples of the edges, in the order of ``model``."""
+        one, other = self._labels_of(0, k), self._labels_of(1, k)
+        if model is None:
+            return matched_overlaps(one, other, k)
+        labels = np.asarray(to_host(model.labels_))
+        return np.min([matched_overlaps(labels, found, k) for found in (one, other)], axis=0)
+
+    def resampled(self, model: Any, rng: np.random.Generator) -> NDArray[Any]:
+        """Whether a node belongs to each community of ``model``, in a graph of edges drawn again."""
+        k = model.n_clusters
+        labels = self._fit(drawn_edges(self._graph, rng), k)
+        order = partners(np.asarray(to_host(model.labels_)), labels, k)
+        return np.asarray(labels[:, None] == order, dtype=float)
+
+    def _fit(self, graph: sp.csr_array, k: int) -> NDArray[Any]:
+        with warnings.catch_warnings(action="ignore"):
+            model = clone(self._estimator).set_params(n_clusters=k).fit(graph)
+        return np.asarray(to_host(model.labels_))
+
+    def _labels_of(self, sample: int, k: int) -> NDArray[Any]:
+        if k == 1:
+            return np.zeros(self._graph.shape[0], dtype=int)
+        if (sample, k) not in self._labels:
+            self._labels[sample, k] = self._fit(self._samples[sample][0], k)
+        return self._labels[sample, k]
+
+
+def _adjacency(estimator: GraphClusterer, X: Any) -> sp.csr_array:
+    """The graph on the host, before its normalisation, without loops."""
+    graph = estimator._graph(X)
+    S = graph.S.scaled(1 / inverse_roots(graph.degrees)) if graph.normalized else graph.S
+    A = sp.csr_array(to_host(S.operand.gather(S.operand.data))).astype(float)
+    A.setdiag(0)
+    A.eliminate_zeros()
+    return A
+
+
+def hide_edges(
+    graph: sp.csr_array, rng: np.random.Generator, share: float = SHARE
+) -> tuple[sp.csr_array, sp.coo_array]:
+    """The graph without some of its edges, and these edges, each once.
+
+    Examples
+    --------
+    >>> ring = sp.csr_array(np.roll(np.eye(20), 1, axis=1) + np.roll(np.eye(20), -1, axis=1))
+    >>> rest, hidden = hide_edges(ring, np.random.default_rng(0))
+    >>> int(rest.sum() / 2 + hidden.sum())
+    20
+    """
+    edges = sp.coo_array(sp.triu(graph, 1))
+    count = len(edges.data)
+    chosen = np.zeros(count, dtype=bool)
+    chosen[rng.permutation(count)[: max(1, round(min(share, MOST_HIDDEN / max(count, 1)) * count))]] = True
+    i, j = edges.coords
+    hidden = sp.coo_array((edges.data[chosen], (i[chosen], j[chosen])), shape=graph.shape)
+    rest = sp.csr_array((edges.data[~chosen], (i[~chosen], j[~chosen])), shape=graph.shape)
+    return sp.csr_array(rest + rest.T), hidden
+
+
+def drawn_edges(graph: sp.csr_array, rng: np.random.Generator) -> sp.csr_array:
+    """As many edges drawn from those of the graph, each as often as chance has it."""
+    edges = sp.coo_array(sp.triu(graph, 1))
+    times = np.bincount(rng.integers(len(edges.data), size=len(edges.data)), minlength=len(edges.data))
+    drawn = sp.csr_array((edges.data * times, edges.coords), shape=graph.shape)
+    drawn.eliminate_zeros()
+    return sp.csr_array(drawn + drawn.T)
+
+
+def edge_gains(graph: sp.csr_array, labels: NDArray[Any], hidden: sp.coo_array) -> NDArray[Any]:
+    """Log-likelihood of each hidden edge under the block model with degrees [1], above that by degrees alone.
+
+    With ``e`` the weight between two communities in the graph, ``d`` their degrees and ``m`` the total, an edge
+    between them has the gain ``log(e m / (d d'))``; nodes without a community have one of their own.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n_nodes, n_nodes)
+    labels : array of shape (n_nodes,)
+        -1 for nodes without a community.
+    hidden : coo_array of shape (n_nodes, n_nodes)
+
+    Returns
+    -------
+    array of shape (n_hidden,)
+        Each weighted by the weight of the edge over the mean weight.
+
+    Examples
+    --------
+    >>> graph = sp.csr_array(sp.block_diag([np.ones((4, 4)) - np.eye(4)] * 2))
+    >>> edge_gains(graph, np.repeat([0, 1], 4), sp.coo_array(([1.0, 1.0], ([0, 0], [1, 5])), shape=(8, 8))).round(2)
+    array([ 0.62, -1.95])
+    """
+    labels = np.where(labels < 0, labels.max() + 1, labels)
+    groups = sp.csr_array((np.ones(len(labels)), (np.arange(len(labels)), labels)))
+    between = (groups.T @ graph @ groups).toarray()
+    degrees = between.sum(axis=0)
+    expected = np.outer(degrees, degrees) / max(degrees.sum(), 1e-300)
+    unit = WEIGHT * float(np.mean(hidden.data))
+    gains = np.log((between + unit) / (expected + unit))
+    i, j = hidden.coords
+    return gains[labels[i], labels[j]] * (hidden.data / np.mean(hidden.data))
+
+
+def outstanding_eigenvalues(graph: sp.csr_array, most: int) -> int:
+    """Number of eigenvalues above the noise: those of noise lie around zero, so the lowest shows how high they reach.
+
+    Of the graph divided by the roots of its degrees, each raised by a share of their mean.
+    """
+    degrees = np.asarray(graph.sum(axis=1)).ravel()
+    roots = 1 / np.sqrt(degrees + SHIFT * max(float(degrees.mean()), 1e-300))
+    S = sp.csr_array(graph * roots[:, None] * roots)
+    lowest = float(leading_eigenvectors(Similarities(sp.csr_array(-S)), 1)[0][0])
+    rank = min(FIRST, most)
+    while True:
+        above = int(np.sum(leading_eigenvectors(Similarities(S), rank)[0] > lowest))
+        if above < rank or rank == most:
+            return max(above, 1)
+        rank = min(2 * rank, most)
+
+
+def matched_overlaps(one: NDArray[Any], other: NDArray[Any], k: int) -> NDArray[Any]:
+    """Common nodes of each community and its partner, over all nodes of both.
+
+    Examples
+    --------
+    >>> matched_overlaps(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 1]), 2).round(2)
+    array([0.67, 0.5 ])
+    """
+    return np.asarray(_overlaps(one, other, k)[np.arange(k), partners(one, other, k)])
+
+
+def partners(one: NDArray[Any], other: NDArray[Any], k: int) -> NDArray[Any]:
+    """For each community of ``one`` the community of ``other`` that it is matched with."""
+    return np.asarray(linear_sum_assignment(-_overlaps(one, other, k))[1])
+
+
+def _overlaps(one: NDArray[Any], other: NDArray[Any], k: int) -> NDArray[Any]:
+    inside, also = (labels[:, None] == np.arange(k) for labels in (one, other))
+    common = inside.T.astype(float) @ also
+    return np.asarray(common / np.maximum(inside.sum(axis=0)[:, None] + also.sum(axis=0) - common, 1))

@@ -1,0 +1,116 @@
+"""How many dimensions: the number that predicts hidden entries best."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rectifact.core.arrays import to_host
+from rectifact.core.operand import is_chunked, operand
+from rectifact.core.sparse import native
+from rectifact.latent.base import LatentTransformer
+from rectifact.latent.held_out import LEAST_ROWS, MOST_ENTRIES, hide_entries
+
+FIRST, MOST = 16, 64
+"""Dimensions of the first fit, whose prior tells how many the data supports, and the most that are tried."""
+
+SHARE, MOST_HIDDEN = 0.1, 200_000
+"""Share of the entries that are hidden, and the most."""
+
+RECURS = 0.5
+"""Cosine from which on a dimension of one half of the samples is one of the other half too."""
+
+SUPPORTED = 0.1
+"""Size of a dimension of the first fit, relative to the largest, from which on the data may support it."""
+
+
+class LatentTrial:
+    """What is known about each number of dimensions.
+
+    Parameters
+    ----------
+    estimator : LatentTransformer
+    X : matrix of shape (n_samples, n_features)
+        Of a Dask array, a sample of rows is taken into memory.
+    rng : Generator
+        Draws the hidden entries and the halves of the samples.
+    """
+
+    parameter = "n_components"
+    what = ("dimension", "dimensions")
+    measure = "log-likelihood of a hidden entry"
+
+    def __init__(self, estimator: LatentTransformer, X: Any, rng: np.random.Generator) -> None:
+        X = _some_rows(X, rng) if is_chunked(X) else X
+        self._X, self._estimator = X, estimator
+        n, d = X.shape
+        self._mask = hide_entries(X, min(SHARE, MOST_HIDDEN / (n * d)), random_state=rng)
+        self._half = rng.permutation(n) % 2 == 0
+        self.most = max(1, min(MOST, n // 2, d - 1))
+        self._scores: dict[int, NDArray[Any]] = {}
+        self._sizes: NDArray[Any] = np.zeros(0)
+        self.recurrence: dict[int, NDArray[Any]] = {}
+        self._spans: dict[int, list[NDArray[Any]]] = {}
+
+    def start(self, lowest: int) -> int:
+        """Dimensions that a fit with more of them supports."""
+        first = min(max(FIRST, lowest), self.most)
+        self.scores(first)
+        return max(1, int(np.sum(self._sizes >= SUPPORTED * self._sizes.max(initial=0.0))))
+
+    def scores(self, k: int) -> NDArray[Any]:
+        """Log-likelihood of each hidden entry."""
+        if k not in self._scores:
+            model = self._fit(self._X, k, self._hidden())
+            self._scores[k] = model._held_out_likelihoods(model._known(self._X), self._mask)
+            self._sizes = np.sort(np.linalg.norm(np.asarray(to_host(model.embedding_)), axis=0))[::-1]
+        return self._scores[k]
+
+    def free(self) -> list[int]:
+        """Numbers whose score costs nothing more."""
+        return list(self._scores)
+
+    def recurring(self, k: int, ks: Sequence[int]) -> int:
+        """The number of dimensions that halves of the samples have in common, by more than chance, up to ``k``."""
+        self.recurrence[k] = self.stability(k)
+        common = int(np.sum(self.recurrence[k] >= RECURS))
+        return max((number for number in ks if number <= common), default=1)
+
+    def stability(self, k: int, model: Any = None) -> NDArray[Any]:
+        """Cosine between each dimension and what the halves of the samples span, the lower of the two."""
+        if k not in self._spans:
+            self._spans[k] = [self._of_half(k, half) for half in (self._half, ~self._half)]
+        spans = self._spans[k]
+        if model is None:
+            return np.linalg.svd(spans[0] @ spans[1].T, compute_uv=False)
+        B = np.asarray(to_host(model.components_), dtype=float)
+        return np.min([np.linalg.norm(B @ span.T, axis=1) for span in spans], axis=0)
+
+    def _of_half(self, k: int, half: NDArray[Any]) -> NDArray[Any]:
+        X, missing = self._X, self._estimator.missing
+        missing = missing[half] if np.ndim(missing) == 2 else missing
+        rows = native(operand(X).where(half)[0].data) if hasattr(X, "dtype") else X[half]
+        return np.asarray(to_host(self._fit(rows, k, missing).components_), dtype=float)
+
+    def _fit(self, X: Any, k: int, missing: Any) -> Any:
+        options: dict[str, Any] = {"n_components": k, "missing": missing, "checkpoint": None, "resume": False}
+        if self._estimator.prior == "auto" and getattr(self._estimator, "objective", "") != "latent":
+            options["prior"] = "factors"  # the choice between priors, which may change with k, would bend the curve
+        with warnings.catch_warnings(action="ignore"):
+            return clone(self._estimator).set_params(callbacks=None, **options).fit(X)
+
+    def _hidden(self) -> Any:
+        missing = self._estimator.missing
+        if np.ndim(missing) != 2:
+            return self._mask
+        return sp.csr_array(to_host(missing)).astype(bool) + self._mask
+
+
+def _some_rows(X: Any, rng: np.random.Generator) -> Any:
+    """Rows of a Dask array, in memory: all of them, or a random sample where there are many."""
+    n, d = X.shape
+    return X[np.sort(rng.permutation(n)[: max(LEAST_ROWS, MOST_ENTRIES // d)])].compute()

@@ -1,0 +1,251 @@
+"""How many parts: held-out features say how many directions the data has, and halves of the samples which parts recur.
+
+References
+----------
+[1] A. B. Owen and P. O. Perry, "Bi-cross-validation of the SVD and the nonnegative matrix factorization", Annals of
+Applied Statistics 3(2), 2009.
+"""
+
+import warnings
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import clone
+
+from rectifact.core.arrays import to_host
+from rectifact.core.errors import InputError
+from rectifact.core.operand import operand
+from rectifact.core.validation import check_matrix
+from rectifact.parts.base import PartsTransformer
+from rectifact.parts.fitting import scaled_features
+from rectifact.parts.noise import noise_law
+from rectifact.parts.samples import choose_norm, fill_gaps, normalized, sample_block, with_gaps
+
+MOST = 64
+"""Directions looked at."""
+
+FOLDS = 4
+"""Groups of features, each predicted from the others."""
+
+MOST_ROWS, MOST_COLUMNS = 2000, 2000
+"""Samples, at equal distances, and features, the largest, in which directions are looked for."""
+
+RANK_OF_NOISE = 16
+"""Directions that are not noise, for the purpose of measuring how the noise grows with the mean."""
+
+EXACT = 1e-10
+"""Share of the largest eigenvalue below which there is only rounding."""
+
+RECURS = 0.9
+"""Mean cosine between the parts of two halves from which on they count as the same."""
+
+SAMPLES_PER_PART = 4
+"""Samples of both halves together below which a part cannot be found again."""
+
+
+class PartsTrial:
+    """What is known about each number of parts.
+
+    Parameters
+    ----------
+    estimator : PartsTransformer
+    X : matrix of shape (n_samples, n_features)
+    rng : Generator
+        Draws the halves of the samples and the groups of features.
+    """
+
+    parameter = "n_components"
+    what = ("part", "parts")
+    measure = "share of the squares of held-out features that the samples' other features predict"
+
+    def __init__(self, estimator: PartsTransformer, X: Any, rng: np.random.Generator) -> None:
+        gaps = estimator._allows_gaps
+        self._estimator = estimator
+        samples = operand(check_matrix(clone(estimator), X, allow_nan=gaps))
+        self._known = with_gaps(samples, estimator.missing) if gaps else samples
+        samples = fill_gaps(self._known, 1) if gaps else samples
+        n, d = samples.shape
+        self.most = max(1, min(MOST, n // SAMPLES_PER_PART, d - 1, MOST_COLUMNS - 1))
+        self._samples, self._rng = samples, rng
+        self._half = rng.permutation(n) % 2 == 0
+        self._found: dict[int, tuple[Any, Any]] = {}
+        self.recurrence: dict[int, NDArray[Any]] = {}
+
+    @cached_property
+    def _gains(self) -> NDArray[Any]:
+        block = _even_noise(sample_block(self._samples, MOST_ROWS, MOST_COLUMNS)[0])
+        return predicted_shares(block, self.most, self._rng)
+
+    def start(self, lowest: int) -> int:
+        """The number of directions that predict best."""
+        if not isinstance(self._estimator.init, str):
+            raise InputError("init gives parts, and so their number.", "Use init='auto' to choose it.", option="init")
+        return max(1, int(self._gains.mean(axis=0).argmax()))
+
+    def scores(self, k: int) -> NDArray[Any]:
+        """Share of the squares of each sample that ``k`` directions predict, relative to the mean sample."""
+        return self._gains[:, k]
+
+    def free(self) -> list[int]:
+        """Numbers whose score costs nothing more."""
+        return list(range(1, self._gains.shape[1]))
+
+    def recurring(self, k: int, ks: Sequence[int]) -> int:
+        """The largest number up to ``k``, of ``ks``, whose parts both halves of the samples have; by bisection."""
+        if self._recurs(k):
+            return k
+        low, high = 1, k
+        while between := [k for k in ks if low < k < high]:
+            middle = min(between, key=lambda k: abs(k - (low * high) ** 0.5))
+            low, high = (middle, high) if self._recurs(middle) else (low, middle)
+        return low
+
+    def _recurs(self, k: int) -> bool:
+        self.recurrence[k] = self.stability(k)
+        return k == 1 or bool(self.recurrence[k].mean() >= RECURS)
+
+    def stability(self, k: int, model: Any = None) -> NDArray[Any]:
+        """Cosine of each part in the two halves, without what all parts have in common; in the order of ``model``."""
+        one, other = self._halves(k)
+        if model is None:
+            return matched_cosines(one, other)
+        H = np.asarray(to_host(model.components_), dtype=float)
+        return _cosines_of(one[partners(H, one)], other[partners(H, other)])
+
+    def resampled(self, model: Any, rng: np.random.Generator) -> NDArray[Any]:
+        """The parts of samples drawn again, from those of ``model``, in its order and of the same size."""
+        n = self._samples.shape[0]
+        kind = {"refine": model.resolved_["refine"]} if hasattr(model, "refine") else {}
+        H = self._fit(rng.integers(n, size=n), {"init": model.components_, **kind})
+        size, wanted = (np.abs(parts).sum(axis=1, keepdims=True) for parts in (H, np.asarray(model.components_)))
+        return np.asarray(H * wanted / np.maximum(size, 1e-300))
+
+    def _halves(self, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        if k not in self._found:
+            one, other = (self._fit(half, {"n_components": k}) for half in (self._half, ~self._half))
+            self._found[k] = one, other
+        return self._found[k]
+
+    def _fit(self, rows: NDArray[Any], options: dict[str, Any]) -> NDArray[Any]:
+        """Parts of some samples."""
+        if getattr(self._estimator, "missing", None) is not None:
+            options |= {"missing": np.nan}
+        X = self._known.where(self._known.split(rows))[0] if rows.dtype == bool else operand(self._known.data[rows])
+        quiet: dict[str, Any] = {"checkpoint": None, "resume": False, "callbacks": None, "verbose": False}
+        with warnings.catch_warnings(action="ignore"):
+            model = clone(self._estimator).set_params(**quiet, **options).fit(X.native)
+        return np.asarray(to_host(model.components_), dtype=float)
+
+
+def _even_noise(block: NDArray[Any]) -> NDArray[Any]:
+    """Samples and features divided so that all entries have about the same noise: counts by the roots of their means.
+
+    Noise that is larger in some entries would be taken for something that several samples share.
+    """
+    X, norm = operand(block), choose_norm(block)
+    law = noise_law(X, max(1, min(RANK_OF_NOISE, min(block.shape) // 4)))
+    samples, _ = normalized(X, norm, law.row_power)
+    scaled = scaled_features(samples, law.entry_power)[0] if norm == "l1" else samples
+    return np.asarray(scaled.data)
+
+
+def predicted_shares(X: NDArray[Any], rank: int, rng: np.random.Generator) -> NDArray[Any]:
+    """How much of each sample its leading directions predict in features they have not seen: bi-cross-validation [1].
+
+    The directions come from the other half of the samples. Each group of features is then predicted from the features
+    outside it, by regression on the first k directions.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    rank : int
+        Most directions.
+    rng : Generator
+        Draws the halves and the groups.
+
+    Returns
+    -------
+    array of shape (n_samples, rank + 1)
+        Reduction of the squared error by the first k directions, over the mean squared norm of a sample; zeros for
+        k = 0.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((100, 3)) @ rng.random((3, 20)) + 0.01 * rng.standard_normal((100, 20))
+    >>> int(predicted_shares(X, 6, rng).mean(axis=0).argmax())
+    3
+    """
+    half, fold = (rng.permutation(size) % parts for size, parts in zip(X.shape, (2, FOLDS), strict=True))
+    gains = np.zeros((len(X), rank + 1))
+    for own in (0, 1):
+        V, rows = _directions(X[half != own], rank), X[half == own]
+        for group in range(FOLDS):
+            hidden = fold == group
+            gains[half == own] += _gains(rows[:, ~hidden], V[:, ~hidden], rows[:, hidden], V[:, hidden], rank)
+    return gains / max(float(np.mean(np.sum(X**2, axis=1))), 1e-300)
+
+
+def _directions(X: NDArray[Any], rank: int) -> NDArray[Any]:
+    """Leading right singular vectors (rank, n_features), fewer where X has a lower rank."""
+    wide = X.shape[0] < X.shape[1]
+    size = min(X.shape)
+    values, vectors = eigh(X @ X.T if wide else X.T @ X, subset_by_index=(max(0, size - rank), size - 1))
+    kept = values > EXACT * max(values[-1], 0.0)
+    vectors = vectors[:, kept][:, ::-1]
+    return (vectors.T @ X) / np.sqrt(values[kept][::-1])[:, None] if wide else vectors.T
+
+
+def _gains(
+    seen: NDArray[Any], V_seen: NDArray[Any], hidden: NDArray[Any], V_hidden: NDArray[Any], rank: int
+) -> NDArray[Any]:
+    """Reduction of the squared error of hidden features, by sample and number of directions."""
+    gains = np.zeros((len(seen), rank + 1))
+    from_seen, with_hidden = seen @ V_seen.T, hidden @ V_hidden.T
+    gram_seen, gram_hidden = V_seen @ V_seen.T, V_hidden @ V_hidden.T
+    for k in range(1, len(V_seen) + 1):
+        W = np.linalg.lstsq(gram_seen[:k, :k], from_seen[:, :k].T, rcond=EXACT)[0].T
+        gains[:, k] = np.sum(W * (2 * with_hidden[:, :k] - W @ gram_hidden[:k, :k]), axis=1)
+    gains[:, len(V_seen) + 1 :] = gains[:, [len(V_seen)]]  # there are no further directions
+    return gains
+
+
+def partners(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """For each part of ``one`` the part of ``other`` that it is matched with."""
+    return np.asarray(linear_sum_assignment(-_all_cosines(one, other))[1])
+
+
+def matched_cosines(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Cosines of matched parts of two fits, without what all parts have in common, 0 for parts of zeros.
+
+    Spectra are all alike: what tells parts apart is what is left without their mean.
+
+    Examples
+    --------
+    >>> H = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> matched_cosines(H, 2 * H[::-1]).round(3)
+    array([1., 1., 1.])
+    """
+    return _cosines_of(one, other[partners(one, other)])
+
+
+def _cosines_of(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    return np.diagonal(_all_cosines(one, other)).copy()
+
+
+def _all_cosines(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    both = _unit(np.concatenate([one, other]))
+    empty = ~both.any(axis=1)
+    if len(one) > 1:
+        both = _unit(both - both[~empty].mean(axis=0)) if not empty.all() else both
+    both[empty] = 0
+    return both[: len(one)] @ both[len(one) :].T
+
+
+def _unit(rows: NDArray[Any]) -> NDArray[Any]:
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)

@@ -1,0 +1,55 @@
+"""How the number of parts, dimensions or clusters was chosen, and how far each of them can be trusted."""
+
+from typing import Any
+
+import numpy as np
+
+from rectifact.models import TABLE
+from rectifact.report.blocks import Block, Column, Section, Table
+from rectifact.report.charts import lines, scores
+from rectifact.selection import Selection
+
+WIDE, TICKS = 20, (1, 2, 5, 10, 20, 50, 100, 200, 500)
+"""Largest number from which on the axis of a chart is logarithmic, and what is written at such an axis."""
+
+
+def how_many(selection: Selection | None) -> list[Section]:
+    """The curve with the choice marked, and its table; no section if the number was given."""
+    if selection is None:
+        return []
+    table, best = selection.table, selection.best
+    k, score, error, stability = (table[name].to_numpy() for name in ("k", "score", "standard_error", "stability"))
+    top = k[int(np.argmax(score))]
+    words = f"{top} has the highest score{', and is' if top == best else f'; {best} is'} chosen. "
+    words += "Bars show one standard error of the difference from the highest."
+    chart = scores("Score by number", k, score, error, best, "number", "score", words)
+    if k.max() >= WIDE:
+        chart.layout["xaxis"] |= {"type": "log", "tickmode": "array", "tickvals": [*TICKS]}
+    blocks: list[Block] = [chart]
+    known = np.isfinite(stability)
+    if known.sum() > 1:
+        curve = {"stability": (k[known], stability[known])}
+        words = f"Mean over all of them, where it was measured; {stability[k == best][0]:.2f} for {best}."
+        blocks.append(lines("Stability by number", curve, "number", "stability", words))
+    columns = [
+        Column("number", "integer"),
+        Column("score", "number", selection.measure),
+        Column("standard error", "number", "of the difference from the highest score"),
+        Column("stability", "number", "mean over all of them; 1 if resampled data leads to the same"),
+        Column("seconds", "number"),
+        Column("choice"),
+    ]
+    values = table[[name for name in TABLE if name != "k"]].map(lambda value: float(f"{value:.4g}"))
+    values = values.round({"stability": 3, "seconds": 2})
+    rows = [[int(n), *row, "chosen" if n == best else ""] for n, row in zip(k, values.to_numpy().tolist(), strict=True)]
+    note = f"Score: {selection.measure}."
+    return [Section("How many?", selection.reason, [*blocks, Table("Numbers that were tried", columns, rows, note)])]
+
+
+def with_stability(model: Any, columns: list[Column], rows: list[Any]) -> tuple[list[Column], list[Any]]:
+    """A table with one row per part, dimension or cluster, and their stability as a further column if it is known."""
+    stability = getattr(model, "stability_", None)
+    if stability is None:
+        return columns, rows
+    new = Column("stability", "number", "how far it is found again in resampled data; 1 if it is the same")
+    return [*columns, new], [[*row, round(float(value), 3)] for row, value in zip(rows, stability, strict=True)]

@@ -1,0 +1,195 @@
+"""How many parts, dimensions or communities, chosen from the data."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.validation import check_generator
+from rectifact.io.checkpoint import RunFile, open_checkpoint
+from rectifact.selection.search import Curve, Trial, climb
+from rectifact.selection.trust import trial_of
+
+MOST = 1000
+"""No number from here on is tried by itself."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A number, why it was chosen, and the model with it.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row per number that was tried: ``k``; ``score``, the mean over held-out data, larger is better;
+        ``standard_error`` of the difference between this score and the best one; ``stability``, the mean over the
+        parts, NaN where it was not measured; and ``seconds``.
+    best : int
+        1 if there is no stable structure.
+    reason : str
+        One sentence.
+    estimator : estimator
+        Fitted to all data with ``best``. Its attribute ``stability_`` has one figure per part, dimension or community.
+    measure : str
+        What the score is.
+    """
+
+    table: pd.DataFrame
+    best: int
+    reason: str
+    estimator: Any
+    measure: str
+
+
+def select(
+    estimator: Any,
+    X: Any,
+    ks: Sequence[int] | str = "auto",
+    *,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    callbacks: Sequence[Callable[[dict[str, float]], Any]] = (),
+) -> Selection:
+    """Choose the number of parts, dimensions or communities, and fit the estimator with it.
+
+    Each family is judged by what it has not seen. Parts: features of half of the samples, predicted from their other
+    features and from directions of the other half (bi-cross-validation), as long as both halves have the same parts.
+    Dimensions: hidden entries. Communities: hidden edges. The smallest number within one standard error of the best
+    score is taken. Numbers far from the best are not tried.
+
+    Parameters
+    ----------
+    estimator : ANDNMF, PurificationNMF, NMD, LogisticPCA, SymNMF or SymNMFNet
+        Its number of components or clusters does not matter. With ``checkpoint``, scores are saved in that folder, and
+        with ``resume=True`` they are taken from there.
+    X : array, sparse array, Dask array or graph
+        What the estimator takes.
+    ks : sequence of int or "auto", default "auto"
+        Numbers to choose from.
+    n_jobs : int or None, default None
+        Numbers to try at the same time; each needs the memory of one fit.
+    random_state : int, Generator, RandomState or None, default None
+        Seed of what is held out.
+    callbacks : sequence of callables, default ()
+        Each is called with ``k``, ``score`` and ``seconds`` of each number that was tried; a true value ends the
+        search, as does Ctrl-C: the best number so far is taken.
+
+    Returns
+    -------
+    Selection
+
+    Examples
+    --------
+    >>> from rectifact import ANDNMF
+    >>> from rectifact.datasets import make_topics
+    >>> from rectifact.selection import select
+    >>> X = make_topics(n_samples=400, n_features=60, n_topics=4).X
+    >>> found = select(ANDNMF(1), X, random_state=0)
+    >>> found.best
+    4
+    """
+    trial = trial_of(estimator, X, check_generator(random_state))
+    wanted = _wanted(ks)
+    start = trial.start(wanted[0])
+    numbers = _possible(wanted, trial)
+    saved = _checkpoint(estimator, trial, X)
+    stop = _Stop(callbacks)
+    curve = Curve(trial, n_jobs, stop, saved)
+    ended = ""
+    try:
+        best = climb(curve, start, numbers)
+        curve.add_free(numbers)
+        supported = best = curve.smallest()
+        best = trial.recurring(best, numbers)
+    except (KeyboardInterrupt, _Ended):
+        if not curve.scores:
+            raise
+        ended, supported = "The search was ended early. ", curve.smallest()
+        best = supported
+        warnings.warn(FitWarning(ended.strip(), f"Going on with the best so far, {best}."), stacklevel=2)
+    if saved is not None and not ended:
+        saved.finish()
+    model = _fitted(estimator, X, trial.parameter, best)
+    model.stability_ = trial.stability(best, model)
+    reason = ended + _reason(trial, curve, best, supported, model.stability_)
+    if best == 1 and len(numbers) > 1:
+        warnings.warn(FitWarning(reason, ""), stacklevel=2)
+    return Selection(_table(curve, trial, best, model), best, reason, model, trial.measure)
+
+
+class _Ended(Exception):
+    """A callback has ended the search."""
+
+
+@dataclass(frozen=True)
+class _Stop:
+    callbacks: Sequence[Callable[[dict[str, float]], Any]]
+
+    def __call__(self, row: dict[str, float]) -> None:
+        if any([callback(row) for callback in self.callbacks]):
+            raise _Ended
+
+
+def _wanted(ks: Sequence[int] | str) -> Sequence[int]:
+    if isinstance(ks, str):
+        if ks != "auto":
+            raise InputError(f"ks={ks!r} is neither 'auto' nor a sequence of numbers.", option="ks")
+        return range(1, MOST)
+    numbers = sorted({int(k) for k in ks})
+    if not numbers or numbers[0] < 1:
+        raise InputError("ks must hold numbers from 1 on.", option="ks")
+    return numbers
+
+
+def _possible(wanted: Sequence[int], trial: Trial) -> list[int]:
+    numbers = [k for k in wanted if k <= trial.most]
+    if not numbers:
+        what = f"The data is too small for {wanted[0]} {trial.what[1]}: at most {trial.most} can be judged."
+        raise InputError(what, "Give smaller numbers, or more data.", option="ks")
+    return numbers
+
+
+def _reason(trial: Trial, curve: Curve, best: int, supported: int, stability: NDArray[Any]) -> str:
+    one, several = trial.what
+    if best == 1 and supported > 1:
+        return f"No stable structure: {supported} {several} would predict best, but resampled data has other ones."
+    if best == 1 and len(curve.scores) > 1:
+        return f"No stable structure: more than one {one} does not predict held-out data better."
+    if best < supported:
+        return f"{best} is the largest number whose {several} recur in both halves; {supported} predict better."
+    last = "; no larger number was tried" if best == max(curve.scores) else ""
+    return f"{best} is the smallest number within one standard error of the best score on held-out data{last}."
+
+
+def _table(curve: Curve, trial: Trial, best: int, model: Any) -> pd.DataFrame:
+    top, rows = curve.top(), []
+    for k in sorted(curve.scores):
+        stability = model.stability_ if k == best else trial.recurrence.get(k, np.nan)
+        row = {"k": k, "score": float(curve.scores[k].mean()), "standard_error": curve.error(k, top)}
+        rows.append(row | {"stability": float(np.mean(stability)), "seconds": curve.seconds[k]})
+    return pd.DataFrame(rows)
+
+
+def _fitted(estimator: Any, X: Any, parameter: str, best: int) -> Any:
+    """The model with the best number; its state has a folder of its own, as a resumed search may choose another."""
+    model = clone(estimator).set_params(**{parameter: best})
+    if estimator.checkpoint is None:
+        return model.fit(X)
+    model.set_params(checkpoint=Path(estimator.checkpoint) / f"{parameter}-{best}").fit(X)
+    return model.set_params(checkpoint=estimator.checkpoint)
+
+
+def _checkpoint(estimator: Any, trial: Trial, X: Any) -> RunFile | None:
+    if estimator.checkpoint is None:
+        return None
+    folder = Path(estimator.checkpoint) / "numbers"
+    search = clone(estimator).set_params(checkpoint=folder, **{trial.parameter: 1})
+    opened = open_checkpoint(search, X)
+    return opened.run("scores") if opened is not None else None

@@ -1,0 +1,176 @@
+"""The search for the best number: which numbers are tried, and which of them is taken."""
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+
+from rectifact.io.checkpoint import RunFile
+
+RESOLUTION = 0.1
+"""Numbers that differ by less than this share are not told apart."""
+
+MOST_TRIED = 12
+"""Numbers that are tried at most, other than those that cost nothing."""
+
+FAR = 1.5
+"""How far above and below the best, as a factor, another number is tried."""
+
+NEGLIGIBLE = 1e-3
+"""Share of the gain over one part, dimension or community below which a larger number gains nothing."""
+
+
+class Trial(Protocol):
+    """What a family tells about each number, on data that the fit has not seen."""
+
+    parameter: str
+    """The parameter of the estimator that is chosen."""
+    what: tuple[str, str]
+    """One of them, and several."""
+    measure: str
+    """What a score is."""
+    most: int
+    """The largest number that the data could support."""
+    recurrence: dict[int, NDArray[Any]]
+    """Stability, where it was measured on the way."""
+
+    def start(self, lowest: int) -> int:
+        """Where to begin; numbers below ``lowest`` are not asked for. May lower ``most``."""
+
+    def scores(self, k: int) -> NDArray[Any]:
+        """Score of each held-out sample, entry or edge, the same ones for each k."""
+
+    def free(self) -> list[int]:
+        """Numbers whose scores are there already."""
+
+    def recurring(self, k: int, ks: Sequence[int]) -> int:
+        """The largest number up to ``k``, of ``ks``, that resampled data has in common; 1 if there is none."""
+
+    def stability(self, k: int, model: Any = None) -> NDArray[Any]:
+        """How far each of the ``k`` is found again in resampled data, from 0 to 1; in the order of ``model``."""
+
+
+class Curve:
+    """Scores of the numbers tried so far."""
+
+    def __init__(
+        self, trial: Trial, n_jobs: int | None, report: Callable[[dict[str, float]], Any], saved: RunFile | None
+    ) -> None:
+        self._trial, self._jobs, self._report, self._saved = trial, effective_n_jobs(n_jobs), report, saved
+        self.scores: dict[int, NDArray[Any]] = {}
+        self.seconds: dict[int, float] = {}
+        for k, (score, seconds) in (_read(saved) if saved is not None else {}).items():
+            self.scores[k], self.seconds[k] = score, seconds
+
+    def try_out(self, *ks: int) -> None:
+        """Score these numbers, several at a time."""
+        new = [k for k in dict.fromkeys(ks) if k not in self.scores]
+        jobs = Parallel(min(self._jobs, max(len(new), 1)), prefer="threads", return_as="generator")
+        found = jobs(delayed(self._timed)(k) for k in new)  # kept one by one: an interrupt loses only what is running
+        for k, (score, seconds) in zip(new, found, strict=True):
+            self._keep(k, score, seconds)
+
+    def add_free(self, ks: Sequence[int]) -> None:
+        """Take in scores that cost nothing."""
+        for k in self._trial.free():
+            if k in ks and k not in self.scores:
+                self._keep(k, *self._timed(k), report=False)
+
+    def _timed(self, k: int) -> tuple[NDArray[Any], float]:
+        begun = perf_counter()
+        return self._trial.scores(k), perf_counter() - begun
+
+    def _keep(self, k: int, score: NDArray[Any], seconds: float, report: bool = True) -> None:
+        self.scores[k], self.seconds[k] = score, seconds
+        if self._saved is not None:
+            _write(self._saved, self)
+        if report:
+            self._report({"k": k, "score": float(score.mean()), "seconds": seconds})
+
+    def top(self) -> int:
+        """The number of the highest mean score."""
+        return max(sorted(self.scores), key=lambda k: self.scores[k].mean())
+
+    def error(self, k: int, other: int) -> float:
+        """Standard error of the difference between two mean scores."""
+        difference = self.scores[other] - self.scores[k]
+        return float(difference.std() / max(len(difference), 1) ** 0.5)
+
+    def not_worse(self, k: int) -> bool:
+        """Whether the score of k lies within one standard error of the highest."""
+        top = self.top()
+        lost = float(np.mean(self.scores[top] - self.scores[k]))
+        gained = float(np.mean(self.scores[top] - self.scores[min(self.scores)]))  # 1 is always tried
+        return lost <= max(self.error(k, top), NEGLIGIBLE * gained)
+
+    def smallest(self) -> int:
+        """The smallest number that is not worse than the best."""
+        return min(k for k in self.scores if self.not_worse(k))
+
+
+def climb(curve: Curve, start: int, ks: Sequence[int]) -> int:
+    """Try numbers around the best so far until its neighbours are known; the smallest that is not worse than the best.
+
+    Steps are half of the best so far on the way up and down, and are then halved. The score is taken to have one peak,
+    or a plateau.
+
+    Parameters
+    ----------
+    curve : Curve
+    start : int
+    ks : sequence of int
+        Numbers to choose from, ascending.
+    """
+    ks = sorted({1, *ks})
+    at = {k: i for i, k in enumerate(ks)}
+    first = min(range(len(ks)), key=lambda i: abs(ks[i] - start))
+    curve.try_out(1, *(ks[i] for i in (first - 1, first, first + 1) if 0 <= i < len(ks)))
+    while len(curve.scores) < MOST_TRIED:
+        known, best = sorted(at[k] for k in curve.scores if k in at), at[curve.smallest()]
+        new = _beside(known, best, ks)
+        new = _far(known, best, ks) if new is None else new
+        if new is None:
+            break
+        curve.try_out(ks[new])
+    return curve.smallest()
+
+
+def _beside(known: list[int], best: int, ks: Sequence[int]) -> int | None:
+    """Place of the next number to try beside the best; None if both neighbours are close."""
+    place = known.index(best)
+    if place == len(known) - 1 and best < len(ks) - 1:
+        return min(len(ks) - 1, best + max(1, best // 2))
+    if place == 0 and best > 0:
+        return best // 2
+    below = known[place - 1] if place else best
+    if best - below > _close(ks[best]):
+        return (below + best) // 2
+    above = known[place + 1] if place + 1 < len(known) else best
+    return (above + best) // 2 if above - best > _close(ks[best]) else None
+
+
+def _far(known: list[int], best: int, ks: Sequence[int]) -> int | None:
+    """Place well above or below the best, as a dent in the curve must not end the search; None if both are known."""
+    for factor in (FAR, 1 / FAR):
+        place = min(range(len(ks)), key=lambda i: abs(ks[i] - factor * ks[best]))
+        low, high = sorted((best + (place - best) / 2, best + 2 * (place - best)))
+        if place not in known and not any(low <= i <= high for i in known):
+            return place
+    return None
+
+
+def _close(k: int) -> int:
+    return max(1, int(RESOLUTION * k))
+
+
+def _write(saved: RunFile, curve: Curve) -> None:
+    state = {str(k): (score, curve.seconds[k]) for k, score in curve.scores.items()}
+    saved.write(len(state), 0, [], state, at_once=True)
+
+
+def _read(saved: RunFile) -> dict[int, tuple[NDArray[Any], float]]:
+    rows = (saved.read(None) or {"state": {}})["state"]
+    return {int(k): (np.asarray(score), float(seconds)) for k, (score, seconds) in rows.items()}

@@ -1,0 +1,108 @@
+"""The trial of each family, and how far what an estimator has found can be trusted."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rectifact.core.errors import InputError
+from rectifact.core.validation import check_generator
+from rectifact.graph.base import GraphClusterer
+from rectifact.graph.how_many import GraphTrial
+from rectifact.latent.base import LatentTransformer
+from rectifact.latent.how_many import LatentTrial
+from rectifact.parts.base import PartsTransformer
+from rectifact.parts.how_many import PartsTrial
+from rectifact.selection.search import Trial
+
+INTERVAL = (0.05, 0.95)
+"""Quantiles of resampled parts between which a band lies."""
+
+TRIALS: tuple[tuple[type, type], ...] = (
+    (PartsTransformer, PartsTrial),
+    (LatentTransformer, LatentTrial),
+    (GraphClusterer, GraphTrial),
+)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """How far what was found can be trusted.
+
+    Attributes
+    ----------
+    stability : array of shape (k,)
+        How far each part, dimension or community is found again in resampled data, 1 if it is the same.
+    lower, upper : array of shape (n_components, n_features), or None
+        Band that holds nine tenths of the parts of resampled samples, entry by entry; only with ``bootstrap``.
+    membership : array of shape (n_nodes, n_clusters), or None
+        Share of resampled graphs in which a node belongs to a community; only with ``bootstrap``.
+    """
+
+    stability: NDArray[Any]
+    lower: NDArray[Any] | None = None
+    upper: NDArray[Any] | None = None
+    membership: NDArray[Any] | None = None
+
+
+def assess(estimator: Any, X: Any, *, bootstrap: int = 0, random_state: Any = None) -> Assessment:
+    """Find out how far each part, dimension or community of a fitted estimator can be trusted, and set ``stability_``.
+
+    Parts and dimensions are compared with those of two halves of the samples, communities with those of two samples of
+    the edges. A part that chance has made is not found again.
+
+    Parameters
+    ----------
+    estimator : ANDNMF, PurificationNMF, NMD, LogisticPCA, SymNMF or SymNMFNet
+        Fitted.
+    X : array, sparse array, Dask array or graph
+        What it was fitted to.
+    bootstrap : int, default 0
+        Number of further fits: to samples drawn again for the bands of parts, to edges drawn again for the memberships
+        of nodes. 20 give an impression, 100 a figure. For data in memory.
+    random_state : int, Generator, RandomState or None, default None
+        Seed of what is drawn.
+
+    Returns
+    -------
+    Assessment
+
+    Examples
+    --------
+    >>> from rectifact import ANDNMF
+    >>> from rectifact.datasets import make_topics
+    >>> from rectifact.selection import assess
+    >>> X = make_topics(n_samples=400, n_features=60, n_topics=4, noise=0.001).X
+    >>> for k in (4, 5):                                     # right, and one too many
+    ...     found = assess(ANDNMF(k, random_state=0).fit(X), X, random_state=0)
+    ...     print(int((found.stability > 0.9).sum()), "of", k, "are found again")
+    4 of 4 are found again
+    4 of 5 are found again
+    """
+    check_is_fitted(estimator)
+    rng = check_generator(random_state)
+    trial = trial_of(estimator, X, rng)
+    estimator.stability_ = stability = trial.stability(getattr(estimator, trial.parameter), estimator)
+    if not bootstrap:
+        return Assessment(stability)
+    if isinstance(trial, PartsTrial):
+        lower, upper = np.quantile([trial.resampled(estimator, rng) for _ in range(bootstrap)], INTERVAL, axis=0)
+        return Assessment(stability, lower, upper)
+    if isinstance(trial, GraphTrial):
+        shares = np.mean([trial.resampled(estimator, rng) for _ in range(bootstrap)], axis=0)
+        return Assessment(stability, membership=shares)
+    what = "bootstrap is for parts and communities: dimensions can be turned, and have no bands."
+    raise InputError(what, "Leave it out.", option="bootstrap")
+
+
+def trial_of(estimator: Any, X: Any, rng: np.random.Generator) -> Trial:
+    """What the family of the estimator knows about each number, on this data."""
+    for kind, trial in TRIALS:
+        if isinstance(estimator, kind):
+            return trial(estimator, X, rng)
+    raise InputError(
+        f"{type(estimator).__name__} has no number to choose.",
+        "Give ANDNMF, PurificationNMF, NMD, LogisticPCA, SymNMF or SymNMFNet.",
+    )

@@ -1,0 +1,245 @@
+"""``-k auto``, ``-k 2-30``, ``--stability`` and ``--bootstrap`` of the commands parts, embed and cluster."""
+
+import json
+import os
+import signal
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from rectifact import ANDNMF, InputError, SymNMF, load_model, save_model
+from rectifact.cli.how_many import MOST_ROWS, check_numbers, choice_table
+from rectifact.datasets import make_block_model, make_topics
+from rectifact.graph.how_many import GraphTrial
+from rectifact.models import load_saved
+from rectifact.selection import Selection, assess, select
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Mixtures of 4 parts, a graph of 3 communities, and a matrix of rank 2 behind its zeros."""
+    folder, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
+    np.save(folder / "parts.npy", make_topics(n_samples=240, n_features=12, n_topics=4, noise=0.002).X)
+    noise = 0.05 * rng.standard_normal((120, 20))
+    np.save(folder / "rank.npy", np.maximum(rng.standard_normal((120, 2)) @ rng.standard_normal((2, 20)) + noise, 0))
+    edges = sp.coo_array(sp.triu(make_block_model(90, 3, degree=14, mixing=0.1).adjacency, 1))
+    pd.DataFrame({"source": edges.coords[0], "target": edges.coords[1]}).to_csv(folder / "edges.csv", index=False)
+    return folder
+
+
+def summary_of(said):
+    """What ``--json`` printed; NaN, which is not JSON, is refused."""
+    return json.loads(said.out, parse_constant=pytest.fail)
+
+
+@pytest.mark.parametrize("command", ["parts", "embed", "cluster"])
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("abc", "-k 'abc' is neither a number, nor a range such as 2-30, nor auto. Give one of them."),
+        ("2-", "-k '2-' is neither a number, nor a range such as 2-30, nor auto. Give one of them."),
+        ("5-2", "-k 5-2 ends before it begins. Give 2-5."),
+        ("0", "-k 0 begins below 1. Give 1 or more."),
+        ("0-4", "-k 0-4 begins below 1. Give 1 or more."),
+    ],
+)
+def test_mistakes_are_one_sentence(run, data, tmp_path, command, given, sentence):
+    assert run(command, data / "parts.npy", "-k", given, "-o", tmp_path / "o.npz", expect=2).err == (
+        f"rectifact: {sentence}\n"
+    )
+
+
+def test_a_range_beyond_all_data_costs_nothing():
+    assert check_numbers("2-999999999") == range(2, 1001)
+    assert check_numbers("5000-6000") == range(5000, 5001)
+
+
+def test_parts_without_a_number(run, data, tmp_path):
+    out, features, model = tmp_path / "parts.npz", tmp_path / "features.csv", tmp_path / "m.rfx"
+    said = run("parts", data / "parts.npy", "-o", out, "--features", features, "--top", 3, "--save", model, "--json")
+    found = summary_of(said)
+    assert found["parts"] == found["selection"]["best"] == 4
+    assert {"k": 4, "stability": found["selection"]["table"][3]["stability"]}.items() <= (
+        found["selection"]["table"][3].items()
+    )
+    assert found["selection"]["table"][0]["stability"] is None
+    assert found["selection"]["reason"] in said.err
+    assert "> 4 │" in said.err
+    assert min(found["stability"]) > 0.9
+    with np.load(out) as arrays:
+        np.testing.assert_allclose(arrays["stability"], found["stability"], atol=1e-4)
+    table = pd.read_csv(features)
+    assert list(table.columns) == ["part", "rank", "feature", "value", "stability"]
+    np.testing.assert_allclose(table.groupby("part")["stability"].first(), found["stability"], atol=1e-4)
+    saved = load_saved(model)
+    np.testing.assert_allclose(saved.model.stability_, found["stability"], atol=1e-4)
+    assert (saved.selection.best, saved.selection.reason) == (4, found["selection"]["reason"])
+    shown = run("parts", data / "parts.npy", "-k", "2-6")
+    assert "stability" in shown.out  # in the table of the parts
+    assert "4 parts" in shown.err
+
+
+def test_at_most_fifteen_rows_are_shown():
+    k = np.arange(1, 65)
+    table = pd.DataFrame({"k": k, "score": k / 64, "standard_error": 0.1, "stability": np.nan, "seconds": 0.0})
+    for best, first in ((1, 1), (30, 23), (64, 50)):
+        shown = choice_table(Selection(table, best, "", None, "share"))
+        cells = list(shown.columns[0].cells)
+        assert len(cells) == MOST_ROWS
+        assert (cells[0].removeprefix("> "), cells.count(f"> {best}")) == (str(first), 1)
+        assert "49 more not shown" in shown.caption
+
+
+def test_bands_of_parts_with_a_number_given(run, data, tmp_path):
+    out, features = tmp_path / "parts.npz", tmp_path / "features.csv"
+    files = "-o", out, "--features", features
+    found = summary_of(run("parts", data / "parts.npy", "-k", 4, "--bootstrap", 8, *files, "--json"))
+    assert "selection" not in found
+    with np.load(out) as arrays:
+        lower, H, upper = arrays["lower"], arrays["components"], arrays["upper"]
+    assert (lower <= upper).all()
+    assert np.mean((lower - 0.01 <= H) & (upper + 0.01 >= H)) > 0.9
+    table = pd.read_csv(features)
+    assert list(table.columns) == ["part", "rank", "feature", "value", "lower", "upper", "stability"]
+    i, j = table["part"] - 1, table["feature"] - 1
+    np.testing.assert_allclose(table[["lower", "upper"]], np.c_[lower[i, j], upper[i, j]])
+    assert "stability" not in summary_of(run("parts", data / "parts.npy", "-k", 4, "-o", out, "--json"))
+
+
+def test_parts_that_are_given_have_their_number(run, data, tmp_path):
+    np.save(tmp_path / "start.npy", make_topics(n_samples=240, n_features=12, n_topics=4, noise=0.002).components[:3])
+    assert ", 3 parts:" in run("parts", data / "parts.npy", "--init", tmp_path / "start.npy").err
+
+
+def test_dimensions_from_a_range(run, data, tmp_path):
+    out = tmp_path / "e.npz"
+    said = run("embed", data / "rank.npy", "-k", "2-5", "-o", out, "--max-iter", 60, "--json")
+    found = summary_of(said)
+    assert found["dimensions"] == found["selection"]["best"] == 2
+    assert max(row["k"] for row in found["selection"]["table"]) <= 5
+    assert "Stability of the dimensions: 0.9" in said.err or "Stability of the dimensions: 1.00" in said.err
+    with np.load(out) as arrays:
+        assert arrays["stability"].shape == (2,)
+        assert arrays["embedding"].shape == (120, 2)
+    fixed = run("embed", data / "rank.npy", "-k", 2, "-o", out, "--max-iter", 60, "--stability", "--json")
+    assert len(summary_of(fixed)["stability"]) == 2
+
+
+def test_clusters_without_a_number(run, data, tmp_path):
+    out = tmp_path / "c.csv"
+    said = run("cluster", "--graph", data / "edges.csv", "-o", out, "--bootstrap", 5, "--json")
+    found = summary_of(said)
+    assert found["clusters"] == found["selection"]["best"] == 3
+    table = pd.read_csv(out)
+    assert list(table.columns) == [
+        *("sample", "cluster", "stability", "membership1", "membership2", "membership3", "share1", "share2", "share3")
+    ]
+    np.testing.assert_allclose(table["stability"], np.array(found["stability"])[table["cluster"] - 1], atol=1e-4)
+    shares = table[["share1", "share2", "share3"]].to_numpy()
+    assert (shares.argmax(axis=1) + 1 == table["cluster"]).mean() > 0.95
+    assert set(np.unique(shares * 5).round(6)) <= set(range(6))
+
+
+def test_nodes_in_no_cluster_have_no_stability(run, data, tmp_path):
+    edges = pd.read_csv(data / "edges.csv")
+    lonely = pd.DataFrame({"source": [200], "target": [201]})
+    pd.concat([edges, lonely]).to_csv(tmp_path / "edges.csv", index=False)
+    run("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "--stability", "-o", tmp_path / "c.csv")
+    table = pd.read_csv(tmp_path / "c.csv").set_index("sample")
+    assert table.loc[[200, 201], "stability"].isna().all()
+    assert table.drop([200, 201])["stability"].notna().all()
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Function that sends an interrupt, as Ctrl-C does, when a number is tried for the n-th time."""
+    scores = GraphTrial.scores
+
+    def at(*places):
+        seen = []
+
+        def counting(self, k):
+            seen.append(k)
+            if len(seen) in places:
+                os.kill(os.getpid(), signal.SIGINT)
+            return scores(self, k)
+
+        monkeypatch.setattr(GraphTrial, "scores", counting)
+
+    return at
+
+
+def test_an_interrupt_goes_on_with_the_best_so_far(run, data, tmp_path, interrupted):
+    command = "cluster", "--graph", data / "edges.csv", "--checkpoint", tmp_path / "state", "-o", tmp_path / "c.csv"
+    interrupted(3)
+    said = run(*command, "--json")
+    found = summary_of(said)
+    assert "The search ends here, with the best number so far. Press Ctrl-C again" in said.err
+    assert len(found["selection"]["table"]) == 2
+    assert found["selection"]["reason"].startswith("The search was ended early.")
+    assert said.err.count("ended early") == 1
+    interrupted()
+    assert "Give --resume" in run(*command, expect=2).err
+    again = summary_of(run(*command, "--resume", "--json"))
+    assert again["selection"]["best"] == 3
+    assert len(again["selection"]["table"]) > 2
+    assert summary_of(run(*command, "--json"))["clusters"] == 3  # the search has ended, so another one can begin
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupt_with_nothing_to_go_on_with_ends_the_command(run, data, tmp_path, interrupted):
+    interrupted(1)
+    said = run("cluster", "--graph", data / "edges.csv", "-o", tmp_path / "c.csv", expect=130)
+    assert "The search ends here" not in said.err
+    assert not (tmp_path / "c.csv").exists()
+
+
+def test_the_second_interrupt_ends_the_command(run, data, tmp_path, interrupted, monkeypatch):
+    interrupted(3)
+
+    def fit(self, X, y=None):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    original = SymNMF.fit
+    monkeypatch.setattr(SymNMF, "fit", lambda self, X: original(self, X) if self.callbacks is None else fit(self, X))
+    said = run("cluster", "--graph", data / "edges.csv", "-o", tmp_path / "c.csv", expect=130)
+    assert "The search ends here" in said.err
+    assert not (tmp_path / "c.csv").exists()
+
+
+def test_a_saved_choice_comes_back_and_older_models_have_none(data, tmp_path):
+    X = np.load(data / "parts.npy")
+    found = select(ANDNMF(1, random_state=0), X, range(2, 6), random_state=0)
+    save_model(found.estimator, tmp_path / "m.rfx", selection=found)
+    saved = load_saved(tmp_path / "m.rfx")
+    pd.testing.assert_frame_equal(saved.selection.table, found.table)
+    assert saved.selection.estimator is saved.model
+    np.testing.assert_array_equal(saved.model.stability_, found.estimator.stability_)
+    changed(tmp_path / "m.rfx", tmp_path / "old.rfx", lambda fields: fields.pop("selection"))
+    assert load_saved(tmp_path / "old.rfx").selection is None
+    assert load_model(tmp_path / "old.rfx").n_components == 4
+    for crafted in (5, {"_": "dict", "pairs": []}, {"_": "dict", "pairs": [["table", 1]]}):
+        changed(tmp_path / "m.rfx", tmp_path / "bad.rfx", lambda fields, value=crafted: fields.update(selection=value))
+        with pytest.raises(InputError, match="does not hold a model"):
+            load_saved(tmp_path / "bad.rfx")
+
+
+def changed(source, target, change):
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        tree = json.loads(old.read("model.json"))
+        change(tree["value"]["fields"])
+        kept = [name for name in old.namelist() if name != "model.json"]
+        new.writestr("model.json", json.dumps(tree))
+        for name in kept:
+            new.writestr(name, old.read(name))
+
+
+def test_a_new_fit_forgets_the_stability_of_the_last(data):
+    X = np.load(data / "parts.npy")
+    model = ANDNMF(4, random_state=0).fit(X)
+    assess(model, X, random_state=0)
+    assert len(model.stability_) == 4
+    assert not hasattr(model.set_params(n_components=3).fit(X), "stability_")

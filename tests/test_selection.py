@@ -1,0 +1,308 @@
+"""The number that is chosen, why, and how far what was found can be trusted."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from rectifact import ANDNMF, NMD, DawidSkene, InputError, LogisticPCA, PurificationNMF, SymNMF
+from rectifact.core.errors import FitWarning
+from rectifact.datasets import make_block_model, make_signatures, make_spectra, make_topics
+from rectifact.graph.how_many import drawn_edges, edge_gains, hide_edges, matched_overlaps
+from rectifact.metrics import part_errors
+from rectifact.parts.how_many import FOLDS, matched_cosines, predicted_shares
+from rectifact.selection import assess, select
+from rectifact.selection.search import MOST_TRIED, Curve, climb
+
+
+def relu(rank: int, seed: int = 0, *, binary: bool = False) -> Any:
+    rng = np.random.default_rng(seed)
+    theta = rng.standard_normal((200, rank)) @ rng.standard_normal((rank, 60)) / rank**0.5
+    theta += 0.1 * rng.standard_normal(theta.shape)
+    return (theta > 0) * 1.0 if binary else np.maximum(theta, 0)
+
+
+def blocks(k: int = 6) -> sp.csr_array:
+    return make_block_model(400, k, mixing=0.2).adjacency
+
+
+PLANTED = {
+    "topics": (ANDNMF(1, random_state=0), make_topics(n_samples=400, n_features=60, n_topics=6).X, 6),
+    "signed": (ANDNMF(1, random_state=0), make_topics("neg-dir", n_samples=400, n_features=60, n_topics=6).X, 6),
+    "counts": (ANDNMF(1, random_state=0), make_signatures(200, n_signatures=4).X, 4),
+    "relu": (NMD(1, n_jobs=1, random_state=0), relu(4), 4),
+    "binary": (NMD(1, n_jobs=1, random_state=0), relu(3, binary=True), 3),
+    "logistic": (LogisticPCA(1, random_state=0), relu(2, binary=True), 2),
+    "graph": (SymNMF(1, affinity="precomputed", random_state=0), blocks(), 6),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_the_planted_number_is_found(name: str) -> None:
+    estimator, X, k = PLANTED[name]
+    found = select(estimator, X, random_state=0)
+    assert found.best == k, found.table
+    assert str(k) in found.reason
+    assert found.estimator.get_params()[("n_clusters" if name == "graph" else "n_components")] == k
+    assert found.estimator.stability_.shape == (k,)
+    assert found.estimator.stability_.min() > 0.8
+    assert list(found.table.columns) == ["k", "score", "standard_error", "stability", "seconds"]
+    row = found.table.set_index("k").loc[k]
+    assert row["stability"] == pytest.approx(found.estimator.stability_.mean())
+    assert np.isclose(found.table["score"].max(), row["score"], atol=max(row["standard_error"], 1e-3))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "X"),
+    [
+        (ANDNMF(1), np.random.default_rng(0).poisson(np.outer(np.arange(1, 201) / 50, np.arange(1, 41) / 10)) * 1.0),
+        (NMD(1, n_jobs=1), np.random.default_rng(0).permuted(relu(4), axis=0)),
+        (SymNMF(1, affinity="precomputed"), make_block_model(400, 1).adjacency),
+    ],
+    ids=["parts", "latent", "graph"],
+)
+def test_data_without_structure_is_said_to_have_none(estimator: Any, X: Any) -> None:
+    with pytest.warns(FitWarning, match="No stable structure"):
+        found = select(estimator, X, random_state=0)
+    assert found.best == 1
+    assert found.reason.startswith("No stable structure")
+
+
+def test_bi_cross_validation_equals_a_regression_for_each_sample() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((30, 3)) @ rng.random((3, 12)) + 0.1 * rng.random((30, 12))
+    found = predicted_shares(X, 5, np.random.default_rng(1))
+    draws = np.random.default_rng(1)
+    half, fold = draws.permutation(30) % 2, draws.permutation(12) % FOLDS
+    for i in (0, 7, 29):
+        V = np.linalg.svd(X[half != half[i]])[2]
+        for k in range(1, 6):
+            reduction = 0.0
+            for group in range(FOLDS):
+                seen, hidden = fold != group, fold == group
+                weights = np.linalg.lstsq(V[:k, seen].T, X[i, seen], rcond=None)[0]
+                reduction += np.sum(X[i, hidden] ** 2) - np.sum((X[i, hidden] - weights @ V[:k, hidden]) ** 2)
+            assert found[i, k] == pytest.approx(reduction / np.mean(np.sum(X**2, axis=1)))
+    assert (found[:, 0] == 0).all()
+
+
+def test_gains_of_edges_equal_a_loop_over_them() -> None:
+    graph, labels = blocks(3), np.random.default_rng(0).integers(-1, 3, size=400)
+    rest, hidden = hide_edges(graph, np.random.default_rng(0))
+    found = edge_gains(rest, labels, hidden)
+    dense, total = rest.toarray(), rest.sum()
+    for e in range(0, len(hidden.data), 50):
+        one, other = (labels == labels[place[e]] for place in hidden.coords)
+        between = dense[np.ix_(one, other)].sum() + 1
+        expected = dense[one].sum() * dense[other].sum() / total + 1
+        assert found[e] == pytest.approx(np.log(between / expected))
+
+
+def test_hidden_edges_are_those_that_are_left_out() -> None:
+    graph = blocks()
+    rest, hidden = hide_edges(graph, np.random.default_rng(0), share=0.2)
+    assert (rest != rest.T).nnz == 0
+    assert ((rest + hidden + hidden.T) != graph).nnz == 0
+    assert len(hidden.data) == round(0.2 * graph.nnz / 2)
+    drawn = drawn_edges(graph, np.random.default_rng(0))
+    assert drawn.sum() == graph.sum()
+    assert ((drawn > 0) > (graph > 0)).nnz == 0
+
+
+def test_parts_of_zeros_are_not_found_again() -> None:
+    H = np.eye(4, 6)
+    H[3] = 0
+    assert matched_cosines(H, H[[2, 0, 1, 3]]).round(6).tolist() == [1, 1, 1, 0]
+    assert matched_overlaps(np.array([0, 0, 1]), np.array([2, 2, 0]), 3).tolist() == [1, 1, 0]
+
+
+class Peak:
+    """Scores with a known shape, of 200 held-out samples."""
+
+    parameter, what, measure, most = "k", ("one", "several"), "score", 200
+
+    def __init__(self, best: int, *, plateau: bool = False) -> None:
+        self.best, self.plateau, self.tried = best, plateau, 0
+        self.noise = np.random.default_rng(0).standard_normal(200)
+        self.recurrence: dict[int, Any] = {}
+
+    def scores(self, k: int) -> Any:
+        self.tried += 1
+        distance = max(self.best - k, 0) if self.plateau else abs(self.best - k)
+        return self.noise - distance / 10 + 1e-9 * k * self.noise
+
+    def free(self) -> list[int]:
+        return []
+
+
+@pytest.mark.parametrize("plateau", [False, True])
+@pytest.mark.parametrize("start", [1, 12, 40])
+@pytest.mark.parametrize("best", [2, 12, 19])
+def test_the_search_finds_a_peak_or_the_beginning_of_a_plateau(best: int, start: int, plateau: bool) -> None:
+    trial = Peak(best, plateau=plateau)
+    curve = Curve(trial, None, lambda row: None, None)  # type: ignore[arg-type]
+    assert abs(climb(curve, start, range(1, 41)) - best) <= best // 10
+    assert trial.tried <= MOST_TRIED
+
+
+def test_only_the_numbers_that_were_asked_for_are_chosen() -> None:
+    estimator, X, _ = PLANTED["relu"]
+    with warnings.catch_warnings(action="ignore"):
+        found = select(estimator, X, [2, 3, 7], random_state=0)
+    assert found.best in (2, 3, 7)
+    assert set(found.table["k"]) <= {1, 2, 3, 7, 16}
+
+
+@pytest.mark.parametrize(
+    ("estimator", "X", "ks", "message"),
+    [
+        (ANDNMF(1), np.ones((20, 5)), [30], "too small for 30 parts"),
+        (ANDNMF(1), np.ones((20, 5)), [], "numbers from 1 on"),
+        (ANDNMF(1), np.ones((20, 5)), [0, 2], "numbers from 1 on"),
+        (ANDNMF(1), np.ones((20, 5)), "many", "neither 'auto' nor"),
+        (ANDNMF(2, init=np.ones((2, 5))), np.ones((20, 5)), "auto", "init gives parts"),
+        (DawidSkene(), np.ones((20, 5)), "auto", "DawidSkene has no number to choose"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused(estimator: Any, X: Any, ks: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        select(estimator, X, ks)
+
+
+@pytest.mark.parametrize("stop", ["callback", "Ctrl-C"])
+def test_a_search_that_is_ended_goes_on_with_the_best_so_far(stop: str) -> None:
+    rows: list[dict[str, float]] = []
+
+    def callback(row: dict[str, float]) -> bool:
+        rows.append(row)
+        if len(rows) == 3 and stop == "Ctrl-C":
+            raise KeyboardInterrupt
+        return len(rows) == 3
+
+    estimator, X, _ = PLANTED["relu"]
+    with pytest.warns(FitWarning, match="ended early"):
+        found = select(estimator, X, random_state=0, callbacks=[callback])
+    assert len(rows) == 3
+    assert found.best in found.table["k"].to_numpy()
+    assert found.reason.startswith("The search was ended early.")
+    assert found.estimator.embedding_.shape == (200, found.best)
+
+
+def test_a_search_is_resumed_where_it_was_killed(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(Exception):
+        pass
+
+    tried: list[float] = []
+
+    def callback(row: dict[str, float]) -> None:
+        tried.append(row["k"])
+        if len(tried) == 3:
+            raise Killed
+
+    estimator, X, k = PLANTED["relu"]
+    estimator = NMD(1, n_jobs=1, random_state=0, checkpoint=tmp_path / "state")
+    with pytest.raises(Killed):
+        select(estimator, X, random_state=0, callbacks=[callback])
+    first, again = set(tried), []
+    resumed = estimator.set_params(resume=True)
+    found = select(resumed, X, random_state=0, callbacks=[lambda row: again.append(row["k"])])
+    assert found.best == k
+    assert first.isdisjoint(again)
+    with pytest.raises(InputError, match="other data"):
+        select(resumed, X[:100], random_state=0)
+
+
+def test_two_jobs_choose_as_one_does() -> None:
+    estimator, X, _ = PLANTED["graph"]
+    one, two = (select(estimator, X, random_state=0, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert one.best == two.best
+    np.testing.assert_allclose(one.table["score"], two.table["score"])
+
+
+def test_sparse_samples_choose_as_dense_ones_do() -> None:
+    estimator, X, k = PLANTED["counts"]
+    assert select(estimator, sp.csr_array(X), random_state=0).best == k
+
+
+def test_chunks_choose_as_one_array_does() -> None:
+    da = pytest.importorskip("dask.array")
+    for name in ("topics", "relu"):
+        estimator, X, k = PLANTED[name]
+        found = select(estimator, da.from_array(X, chunks=(100, X.shape[1])), random_state=0)
+        assert found.best == k
+
+
+@pytest.mark.parametrize("name", ["topics", "relu", "graph"])
+def test_tensors_choose_as_arrays_do(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    estimator, X, k = PLANTED[name]
+    tensor = torch.from_numpy(np.asarray(X.toarray() if sp.issparse(X) else X))
+    assert select(estimator, tensor, random_state=0).best == k
+
+
+def test_gaps_do_not_prevent_a_choice() -> None:
+    _, X, k = PLANTED["topics"]
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.02, np.nan, X)
+    assert abs(select(ANDNMF(1, missing=np.nan, random_state=0), X, range(2, 12), random_state=0).best - k) <= 1
+    _, X, k = PLANTED["relu"]
+    hidden = np.random.default_rng(0).random(X.shape) < 0.1
+    for missing, data in ((np.nan, np.where(hidden, np.nan, X)), (hidden, X)):
+        assert select(NMD(1, n_jobs=1, missing=missing, random_state=0), data, random_state=0).best == k
+
+
+def test_points_and_streams_are_taken_too() -> None:
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.standard_normal((60, 2)) + 8 * centre for centre in np.eye(3, 2) * [[1], [1], [1]]])
+    assert 2 <= select(SymNMF(1, random_state=0), points, range(2, 9), random_state=0).best <= 8
+    weights = rng.random((400, 3)) * (rng.random((400, 3)) < 0.4)
+    X = weights @ rng.random((3, 30)) + 0.001 * rng.random((400, 30))
+    with warnings.catch_warnings(action="ignore"):  # that 400 samples are few for Purification
+        assert select(PurificationNMF(1, random_state=0), X, random_state=0).best == 3
+
+
+def test_stability_tells_the_parts_that_chance_has_made() -> None:
+    data = make_spectra(400, 60, 4, random_state=1)
+    model = ANDNMF(6, random_state=0).fit(data.X)  # two too many
+    found = assess(model, data.X, random_state=0)
+    assert (found.stability == model.stability_).all()
+    right = part_errors(data.components, model.components_) < 0.1
+    assert right.sum() == 4
+    assert found.stability[right].min() > 0.9
+    assert found.stability[~right].max() < 0.5
+
+
+def test_bands_hold_most_of_the_true_parts() -> None:
+    data = make_signatures(300, n_signatures=3)
+    model = ANDNMF(3, random_state=0).fit(data.X)
+    found = assess(model, data.X, bootstrap=20, random_state=0)
+    assert found.lower is not None
+    assert found.upper is not None
+    truth = data.components / data.components.sum(axis=1, keepdims=True)
+    order = (model.components_ @ truth.T).argmax(axis=1)
+    inside = (found.lower - 1e-4 <= truth[order]) & (truth[order] <= found.upper + 1e-4)
+    assert sorted(order) == [0, 1, 2]
+    assert 0.7 < inside.mean() < 1
+    assert (found.upper - found.lower).mean() < 0.01
+
+
+def test_memberships_from_edges_drawn_again_know_the_nodes_between_communities() -> None:
+    graph = make_block_model(300, 3, mixing=0.5)
+    model = SymNMF(3, affinity="precomputed", random_state=0).fit(graph.adjacency)
+    found = assess(model, graph.adjacency, bootstrap=10, random_state=0)
+    assert found.membership is not None
+    assert found.membership.shape == (300, 3)
+    assert (found.membership.sum(axis=1) <= 1 + 1e-9).all()
+    sure = found.membership.max(axis=1) > 0.9
+    right = np.array([np.bincount(graph.labels[model.labels_ == k]).argmax() for k in range(3)])[model.labels_]
+    wrong = right != graph.labels
+    assert wrong[sure].mean() < wrong[~sure].mean()
+
+
+def test_dimensions_have_no_bands() -> None:
+    _, X, k = PLANTED["relu"]
+    model = NMD(k, n_jobs=1, random_state=0).fit(X)
+    assert assess(model, X, random_state=0).stability.shape == (k,)
+    with pytest.raises(InputError, match="bootstrap is for parts"):
+        assess(model, X, bootstrap=5)
