@@ -23,6 +23,7 @@ from rectifact.core.errors import InputError
 if TYPE_CHECKING:
     from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
     from rectifact.crowd.panel_agreement import agreement
+    from rectifact.crowd.panel_rates import rate
     from rectifact.crowd.panel_replacement import alternative_annotator_test
     from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
     from rectifact.latent import NMD, LogisticPCA, hide_entries
@@ -50,6 +51,7 @@ __all__ = [
     "alternative_annotator_test",
     "hide_entries",
     "load_model",
+    "rate",
     "save_model",
     "similarity_graph",
 ]
@@ -57,6 +59,7 @@ __all__ = [
 HOMES = {
     "crowd": ("KOS", "DawidSkene", "EigenRatio", "GhoshSVD", "MajorityVote", "MinimaxEntropy"),
     "crowd.panel_agreement": ("agreement",),
+    "crowd.panel_rates": ("rate",),
     "crowd.panel_replacement": ("alternative_annotator_test",),
     "graph": ("SymNMF", "SymNMFNet", "similarity_graph"),
     "latent": ("NMD", "LogisticPCA", "hide_entries"),
