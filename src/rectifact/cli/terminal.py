@@ -25,6 +25,8 @@ EVERYWHERE = {"tol": "tol in Python", "missing": "rectifact embed --missing", **
 NAMES = {
     "labels": _dashed("task", "worker", "label", "wide", "gold", "missing", "device"),
     "agree": _dashed("task", "worker", "label", "wide", "missing", "level", "classes", "confidence", "epsilon"),
+    "rate": _dashed("task", "worker", "label", "wide", "missing", "positive", "by", "gold_weights", "half_width")
+    | _dashed("confidence"),
     "parts": {"n_components": "-k", **_dashed("stop_words", "min_documents", "max_share", "max_words")},
     "embed": {"n_components": "-k", **_dashed("link", "objective", "missing", "max_iter")},
     "cluster": {

@@ -22,6 +22,7 @@ from rectifact.crowd.prediction_powered import (
     difference,
     labels_for,
     labels_for_difference,
+    wilson,
 )
 
 MOST_GROUPS = 10
@@ -33,7 +34,16 @@ RATE_COLUMNS = [
 ]
 DIFFERENCE_COLUMNS = [
     *("first", "second", "difference", "low", "high", "p_value"),
-    *("human_difference", "human_low", "human_high", "human_p_value", "judge_difference", "labels", "labels_needed"),
+    *(
+        "human_difference",
+        "human_low",
+        "human_high",
+        "human_p_value",
+        "judge_difference",
+        "tasks",
+        "labels",
+        "labels_needed",
+    ),
 ]
 
 
@@ -95,7 +105,7 @@ class Rates:
         said += [_difference_words(row, self.confidence) for row in self.differences.to_dict("records")]
         if self.half_width is not None:
             rows = [*self.rates.to_dict("records"), *self.differences.to_dict("records")]
-            said += [_needed_words(row, self.half_width) for row in rows]
+            said += [_needed_words(row, self.half_width, self.confidence) for row in rows]
         return said
 
 
@@ -227,16 +237,17 @@ def _ends(one: Share, z: float) -> tuple[float, float]:
 
 def _difference_row(first: Any, second: Any, found: dict[Any, Shares], half_width: float | None, z: float) -> list[Any]:
     one, other = found[first], found[second]
-    n_labels, naive = one.people.n_labels + other.people.n_labels, other.judges - one.judges
+    n_tasks, n_labels = (sum(getattr(part.people, of) for part in (one, other)) for of in ("n_tasks", "n_labels"))
+    naive = other.judges - one.judges
     if not (one.people.n_labels and other.people.n_labels):
-        return [first, second, *[np.nan] * 8, naive, n_labels, np.nan]
+        return [first, second, *[np.nan] * 8, naive, n_tasks, n_labels, np.nan]
     figures = []
     for a, b in ((one.corrected, other.corrected), (one.people, other.people)):
         gap = difference(a, b, z)
         figures += [gap.value, gap.low, gap.high, gap.p_value]
     pair = one.corrected, other.corrected
     needed = np.nan if half_width is None else labels_for_difference(*pair, half_width, z)
-    return [first, second, *figures, naive, n_labels, needed]
+    return [first, second, *figures, naive, n_tasks, n_labels, needed]
 
 
 def _rate_words(row: dict[Any, Any], what: str, confidence: float) -> str:
@@ -260,12 +271,15 @@ def _difference_words(row: dict[Any, Any], confidence: float) -> str:
     return f"{pair}: {value} points ({interval}): {verdict}."
 
 
-def _needed_words(row: dict[Any, Any], half_width: float) -> str:
+def _needed_words(row: dict[Any, Any], half_width: float, confidence: float) -> str:
     who = row["group"] if "group" in row else f"{row['second']} minus {row['first']}"
     needed = row["labels_needed"]
     goal = f"{who}: an interval of {100 * half_width:g} points to both sides"
     if np.isnan(needed):
         return f"{goal} needs labels of people first."
+    if np.isinf(needed) and "group" in row:
+        low, high = wilson(row["rate"], row["tasks"], deviations(confidence))
+        return f"{goal} needs more tasks: labels of all {row['tasks']} tasks would give {50 * (high - low):.1f} points."
     if np.isinf(needed):
         return f"{goal} needs more tasks: labels of all of them would not be enough."
     more = int(needed) - row["labels"]

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, InputError, InputTypeError, count
-from rectifact.crowd.data.answers import Answers
+from rectifact.crowd.data.answers import Answers, sort_classes
 from rectifact.crowd.data.groups import groups_in_column, read_groups
 from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain
 from rectifact.crowd.data.read import read_gold
@@ -141,7 +141,7 @@ def _by_task(table: Any, column: str, columns: Mapping[str, str]) -> dict[Any, A
 
 
 def task_groups(by: Any, data: Any, answers: Answers) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Number of the group of each task, -1 for none, and the names of the groups in order of appearance.
+    """Number of the group of each task, -1 for none, and the names of the groups, sorted.
 
     Parameters
     ----------
@@ -167,9 +167,18 @@ def task_groups(by: Any, data: Any, answers: Answers) -> tuple[NDArray[np.int64]
         raise InputError("No task that was answered has a group.", "Check that both name the tasks alike.")
     named = np.full(len(answers.tasks), None, dtype=object)
     named[place[place >= 0]] = object_array(list(groups.values()))[place >= 0]
-    numbers, names = pd.factorize(named)
+    names = object_array(sort_classes(list(dict.fromkeys(groups.values()))))
+    numbers = pd.Index(names).get_indexer(pd.Index(named))
+    numbers, names = _present(numbers.astype(np.int64), names)
     if (numbers < 0).any():
         n_lost = int((numbers < 0).sum())
         what = f"{count(n_lost, 'task')} without a group {'is' if n_lost == 1 else 'are'} in none of the groups."
         warnings.warn(FitWarning(what), stacklevel=4)
-    return numbers.astype(np.int64), np.asarray(names)
+    return numbers, names
+
+
+def _present(numbers: NDArray[np.int64], names: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The groups that have a task, numbered again."""
+    used, again = np.unique(numbers, return_inverse=True)
+    start = int((used < 0).sum())
+    return again - start, names[used[start:]]
