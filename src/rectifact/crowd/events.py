@@ -74,15 +74,15 @@ class Event:
 
     def shares(self, members: Members) -> "Shares":
         """Shares of some tasks."""
-        some, rest = members & (self.known >= 0), members & (self.known < 0)
+        some = members & (self.known >= 0)
         naive = float(self.votes[members].mean())
         if not some.any():
             nothing = Share(np.nan, np.nan, 0, int(members.sum()), np.nan, 0.0)
             return Shares(nothing, nothing, naive)
-        truth, predicted, others = self.known[some].astype(float), self.predicted[some], self.predicted[rest]
+        truth, predicted, everywhere = self.known[some].astype(float), self.predicted[some], self.predicted[members]
         weights = None if self.weights is None else self.weights[some]
-        alone = share(truth, 0 * predicted, 0 * others, weights)
-        return Shares(share(truth, predicted, others, weights), alone, naive)
+        alone = share(truth, 0 * predicted, 0 * everywhere, weights)
+        return Shares(share(truth, predicted, everywhere, weights), alone, naive)
 
 
 @dataclass(frozen=True)

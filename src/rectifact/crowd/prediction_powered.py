@@ -109,14 +109,15 @@ def wilson(value: float, n: float, z: float) -> tuple[float, float]:
     return min(max(float(centre - half), 0.0), value), max(min(float(centre + half), 1.0), value)
 
 
-def share(truth: Floats, predicted: Floats, others: Floats, weights: Floats | None = None) -> Share:
+def share(truth: Floats, predicted: Floats, everywhere: Floats, weights: Floats | None = None) -> Share:
     r"""Share from labels and predictions, by prediction-powered inference with power tuning [1]_.
 
-    With labels :math:`y_i` and predictions :math:`f_i` of n tasks, and predictions :math:`g_j` of N others, the
-    estimate :math:`\bar y + \lambda (\bar g - \bar f)` has the variance
-    :math:`\mathrm{var}(y - \lambda f) / n + \lambda^2 \mathrm{var}(g) / N`. It is least for
-    :math:`\lambda = \mathrm{cov}(y, f) / (\mathrm{var} f + \mathrm{var}(g) n / N)`. That value is used, between 0 and
-    1; 0 where predictions would not make the interval shorter.
+    With labels :math:`y_i` and predictions :math:`f_i` of n tasks, and predictions :math:`g_j` of all N tasks, the
+    estimate is :math:`\bar y + \lambda (\bar g - \bar f)`. Its variance is least for
+    :math:`\lambda = \mathrm{cov}(y, f) / \mathrm{var} f`, where it is
+    :math:`\mathrm{var}(y - \lambda f) / n + \lambda^2 \mathrm{var}(g) / N`. That value is used, between 0 and 1; 0
+    where predictions would not make the interval shorter. The authors take the mean of the N - n tasks without a label
+    in place of all; their :math:`\lambda` is smaller by the factor 1 - n / N, and the estimate is the same.
 
     Parameters
     ----------
@@ -124,8 +125,8 @@ def share(truth: Floats, predicted: Floats, others: Floats, weights: Floats | No
         1 for tasks of the class, 0 for others.
     predicted : array of shape (n_labels,)
         Their predictions, made without their labels.
-    others : array of shape (n_others,)
-        Predictions for tasks without a label.
+    everywhere : array of shape (n_tasks,)
+        Predictions for all tasks, those with a label among them.
     weights : array of shape (n_labels,), default None
         Inverse of the probability that the task was chosen for a label, up to a factor; None if all had the same.
 
@@ -148,24 +149,23 @@ def share(truth: Floats, predicted: Floats, others: Floats, weights: Floats | No
     >>> rng = np.random.default_rng(0)
     >>> true = rng.random(2000) < 0.3
     >>> predicted = np.where(rng.random(2000) < 0.9, true, ~true).astype(float)
-    >>> found = share(true[:200].astype(float), predicted[:200], predicted[200:])
+    >>> found = share(true[:200].astype(float), predicted[:200], predicted)
     >>> round(found.value, 2), round(found.worth)
-    (0.28, 406)
+    (0.28, 405)
     """
-    n, m = len(truth), len(others)
+    n, n_tasks = len(truth), len(everywhere)
     w = np.full(n, 1 / n) if weights is None else weights / weights.sum()
     mean = float(w @ truth)
     spread = _variance(truth, w)
     alone = mean * (1 - mean) / spread if spread > 0 else 1 / float(w @ w)
-    by_labels = Share(mean, alone, n, n + m, alone, 0.0)
-    if n < LEAST_LABELS or not m or spread == 0:
+    by_labels = Share(mean, alone, n, n_tasks, alone, 0.0)
+    tuning = _tuning(truth, predicted, w)
+    if n < LEAST_LABELS or tuning == 0:
         return by_labels
-    tuning = _tuning(truth, predicted, others, w)
-    guard = GUARD * float(w @ w) / (n - 2)
-    left = _variance(truth - tuning * predicted, w) * (n - 1) / (n - 2) + guard + tuning**2 * others.var() / m
-    if tuning == 0 or left >= spread:
+    left = _left(truth - tuning * predicted, tuning * predicted, w, n_tasks) + tuning**2 * everywhere.var() / n_tasks
+    if left >= spread:
         return by_labels
-    value = mean + tuning * (others.mean() - float(w @ predicted))
+    value = mean + tuning * float(everywhere.mean() - w @ predicted)
     return replace(by_labels, value=float(np.clip(value, 0, 1)), worth=alone * spread / left, tuning=tuning)
 
 
@@ -174,11 +174,18 @@ def _variance(values: Floats, w: Floats) -> float:
     return float(w**2 @ (values - w @ values) ** 2)
 
 
-def _tuning(truth: Floats, predicted: Floats, others: Floats, w: Floats) -> float:
+def _tuning(truth: Floats, predicted: Floats, w: Floats) -> float:
     """How far to use predictions, so that the variance is least."""
     y, f = truth - w @ truth, predicted - w @ predicted
-    common, own = float(w**2 @ (y * f)), float(w**2 @ f**2 + others.var() / len(others))
+    common, own = float(w**2 @ (y * f)), float(w**2 @ f**2)
     return float(np.clip(common / own, 0, 1)) if own > 1e-15 else 0.0
+
+
+def _left(errors: Floats, predicted: Floats, w: Floats, n_tasks: int) -> float:
+    """Variance due to the errors of predictions, which vary with the predictions where these do not fit best."""
+    n = len(w)
+    common = float(w @ ((errors - w @ errors) * (predicted - w @ predicted)))
+    return (_variance(errors, w) * n + GUARD * float(w @ w)) / (n - 2) + 2 * common / n_tasks
 
 
 def difference(first: Share, second: Share, z: float) -> Difference:
