@@ -254,10 +254,10 @@ def _rate_words(row: dict[Any, Any], what: str, confidence: float) -> str:
     who = "all tasks" if row["group"] == EVERYTHING else str(row["group"])
     if not row["labels"]:
         return f"{who}: no person has labelled one of these tasks; judges alone say {row['judge_rate']:.1%}."
+    people = f"{row['human_rate']:.1%} ({row['human_low']:.1%} to {row['human_high']:.1%})"
     return (
-        f"{who}: {row['rate']:.1%} {what} ({confidence:.0%} interval {row['low']:.1%} to {row['high']:.1%}); people "
-        f"alone {row['human_rate']:.1%} ({row['human_low']:.1%} to {row['human_high']:.1%}), judges alone "
-        f"{row['judge_rate']:.1%}."
+        f"{who}: share of {what} {row['rate']:.1%} ({confidence:.0%} interval {row['low']:.1%} to {row['high']:.1%}); "
+        f"people alone {people}, judges alone {row['judge_rate']:.1%}."
     )
 
 
