@@ -138,6 +138,7 @@ def test_the_report_begins_with_a_chart_of_the_rates(panel):
 
 def test_the_report_has_groups_without_labels(panel):
     groups = {task: "old" if task in set(panel[1]["task"]) else "new" for task in range(300)}
-    with pytest.warns(UserWarning, match="Fewer than 10 gold labels in 'new'"):
+    few, unequal = "Fewer than 10 gold labels in 'new'", "100% of the tasks in 'old' and 0% of those in 'new'"
+    with pytest.warns(UserWarning, match=few), pytest.warns(UserWarning, match=unequal):
         report = rates_report(rate(*panel, positive="pass", by=groups))
     assert "no person has labelled one of these tasks" in render([report], "rectifact")

@@ -239,15 +239,27 @@ def test_groups_from_a_column_a_table_and_a_dict(tmp_path):
     assert table["value"].iloc[3] == row["difference"]
 
 
+def test_groups_that_were_labelled_unequally_are_reported():
+    answers, _, truth = panel(2000, shares=(0.3, 0.8))
+    gold = pd.concat([truth[:300:2], truth[1::2]])
+    match = "People labelled 100% of the tasks in 'v2' and 15% of those in 'v1', so that the row for all tasks leans"
+    with pytest.warns(UserWarning, match=match):
+        found = rate(answers, gold, "pass", by="version").rates
+    right = rate(answers, gold, "pass", gold_weights=pd.Series(np.where(np.arange(2000) % 2, 1.0, 1 / 0.15))).rates
+    assert abs(right["rate"].iloc[0] - (truth == "pass").mean()) < 0.06 < found["human_rate"].iloc[0] - 0.55
+    assert_allclose(found["rate"].iloc[1:], [0.3, 0.8], atol=0.06)
+
+
 def test_groups_with_few_labels_or_none():
     answers, gold, _ = panel()
     gold = gold[(gold.index % 2 == 0) | (gold.index < 10)]
-    with pytest.warns(UserWarning, match="Fewer than 10 gold labels in 'v2', so people alone decide there"):
+    unequal, few = "People labelled 26% .* and 0% of", "Fewer than 10 gold labels in 'v2', so people alone decide there"
+    with pytest.warns(UserWarning, match=unequal), pytest.warns(UserWarning, match=few):
         found = rate(answers, gold, "pass", by="version")
     last = found.rates.iloc[2]
     assert (last["rate"], last["low"], last["tuning"]) == (last["human_rate"], last["human_low"], 0)
     none = gold[gold.index % 2 == 0]
-    with pytest.warns(UserWarning, match="Fewer than 10"):
+    with pytest.warns(UserWarning, match="and 0% of"), pytest.warns(UserWarning, match="Fewer than 10"):
         found = rate(answers, none, "pass", by="version", half_width=0.02)
     assert np.isnan(found.rates["rate"].iloc[2])
     assert found.rates["labels"].tolist() == [len(none), len(none), 0]

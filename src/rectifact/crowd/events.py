@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
+from scipy.stats import chi2_contingency
 
 from rectifact.core.errors import FitWarning, count
 from rectifact.crowd.advice.gold import cross_fitted
@@ -119,7 +120,7 @@ def warn_of_few(event: Event, by_group: Mapping[Any, Members]) -> None:
 
 
 def warn_if_selected(event: Event, members: Mapping[Any, Members]) -> None:
-    """Say where judges think differently of the tasks with labels than of the others, by more than chance."""
+    """Say where judges think differently of the tasks with labels than of all, by more than chance."""
     views = {
         "the probability that judges give to the class": event.posterior,
         "the confidence of the judges": np.abs(event.posterior - 0.5) + 0.5,
@@ -129,25 +130,44 @@ def warn_if_selected(event: Event, members: Mapping[Any, Members]) -> None:
         for name, some in members.items()
         for view, values in views.items()
     ]
-    p_value, labelled, others, view, name = min(surprises)
+    p_value, labelled, everywhere, view, name = min(surprises)
     if p_value * len(surprises) < SURPRISING:
         where = "" if name == EVERYTHING else f" in {plain(name)!r}"
         what = (
             f"The tasks with gold labels do not look like a random sample{where}: {view} is {labelled:.2f} in the mean "
-            f"of these tasks, and {others:.2f} in that of the others."
+            f"of these tasks, and {everywhere:.2f} in that of all."
         )
         remedy = "Label tasks drawn at random, or give gold_weights."
         warnings.warn(FitWarning(what, remedy, option="gold_weights"), stacklevel=4)
 
 
+def warn_if_unequal(event: Event, by_group: Mapping[Any, Members]) -> bool:
+    """Say where people labelled a larger share of one group than of another, which matters for all tasks together."""
+    if len(by_group) < 2 or event.weights is not None:
+        return False
+    labelled = event.known >= 0
+    table = np.array([[(some & labelled).sum(), (some & ~labelled).sum()] for some in by_group.values()])
+    if not table.sum(axis=0).all() or chi2_contingency(table).pvalue >= SURPRISING:
+        return False
+    shares = table[:, 0] / table.sum(axis=1)
+    least, most = (repr(plain(list(by_group)[int(place)])) for place in (shares.argmin(), shares.argmax()))
+    what = (
+        f"People labelled {shares.max():.0%} of the tasks in {most} and {shares.min():.0%} of those in {least}, so "
+        "that the row for all tasks leans to the former."
+    )
+    remedy = "Groups and differences are not affected; give gold_weights to correct the row for all tasks."
+    warnings.warn(FitWarning(what, remedy, option="gold_weights"), stacklevel=4)
+    return True
+
+
 def _surprise(event: Event, members: Members, values: Floats) -> tuple[float, float, float]:
-    """Probability of such a difference by chance, and the means of tasks with labels and of the others."""
-    some, rest = members & (event.known >= 0), members & (event.known < 0)
-    if min(some.sum(), rest.sum()) < LEAST_LABELS:
+    """Probability of such a difference by chance, and the means of the tasks with labels and of all."""
+    some = members & (event.known >= 0)
+    if min(some.sum(), (members & ~some).sum()) < LEAST_LABELS:
         return 1.0, np.nan, np.nan
     w = np.ones(int(some.sum())) if event.weights is None else event.weights[some]
     w = w / w.sum()
-    labelled, others = float(w @ values[some]), float(values[rest].mean())
-    spread = float(values[members].var() * (w @ w + 1 / rest.sum()))
-    p_value = 2 * ndtr(-abs(labelled - others) / np.sqrt(spread)) if spread > 0 else 1.0
-    return float(p_value), labelled, others
+    labelled, everywhere = float(w @ values[some]), float(values[members].mean())
+    spread = float(values[members].var() * (w @ w - 1 / members.sum()))
+    p_value = 2 * ndtr(-abs(labelled - everywhere) / np.sqrt(spread)) if spread > 0 else 1.0
+    return float(p_value), labelled, everywhere

@@ -15,7 +15,16 @@ from rectifact.crowd.data.humans import positive_labels, task_groups
 from rectifact.crowd.data.names import plain
 from rectifact.crowd.data.read import _coded
 from rectifact.crowd.data.tables import COLUMN_NAMES
-from rectifact.crowd.events import EVERYTHING, Judged, Shares, event_of, judge, warn_if_selected, warn_of_few
+from rectifact.crowd.events import (
+    EVERYTHING,
+    Judged,
+    Shares,
+    event_of,
+    judge,
+    warn_if_selected,
+    warn_if_unequal,
+    warn_of_few,
+)
 from rectifact.crowd.prediction_powered import (
     Share,
     deviations,
@@ -203,7 +212,8 @@ def rates_of(
     everything = np.ones(len(known), dtype=bool)
     by_group = {} if groups is None else {plain(name): groups[0] == g for g, name in enumerate(groups[1])}
     warn_of_few(event, by_group)
-    warn_if_selected(event, {EVERYTHING: everything} | by_group)
+    unequal = warn_if_unequal(event, by_group)
+    warn_if_selected(event, by_group if unequal else {EVERYTHING: everything} | by_group)
     z = deviations(confidence)
     found = {name: event.shares(members) for name, members in by_group.items()}
     rows = [_rate_row(EVERYTHING, event.shares(everything), half_width, z)]
