@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 LEAST_LABELS = 10
 """Labels from which on predictions are used at all."""
 
-GUARD = 0.5
+GUARD = 1 / 3
 """Squared error added to those of the predictions, which are not perfect where they happen to fit all labels."""
 
 FARTHEST = 40.0
@@ -151,7 +151,7 @@ def share(truth: Floats, predicted: Floats, everywhere: Floats, weights: Floats 
     >>> predicted = np.where(rng.random(2000) < 0.9, true, ~true).astype(float)
     >>> found = share(true[:200].astype(float), predicted[:200], predicted)
     >>> round(found.value, 2), round(found.worth)
-    (0.28, 405)
+    (0.28, 408)
     """
     n, n_tasks = len(truth), len(everywhere)
     w = np.full(n, 1 / n) if weights is None else weights / weights.sum()
@@ -166,7 +166,7 @@ def share(truth: Floats, predicted: Floats, everywhere: Floats, weights: Floats 
     if left >= spread:
         return by_labels
     value = mean + tuning * float(everywhere.mean() - w @ predicted)
-    return replace(by_labels, value=float(np.clip(value, 0, 1)), worth=alone * spread / left, tuning=tuning)
+    return replace(by_labels, value=float(np.clip(value, 0, 1)), worth=float(alone * spread / left), tuning=tuning)
 
 
 def _variance(values: Floats, w: Floats) -> float:
