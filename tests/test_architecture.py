@@ -81,6 +81,7 @@ ALGORITHMS = {
         "intraclass",
         "replacement",
         "resampling",
+        "prediction_powered",
     },
     "parts": {"starts", "and_nmf", "noise", "refinement", "fitting", "purification", "inverses", "baselines"},
     "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "priors", "logistic_pca"},
@@ -89,7 +90,18 @@ ALGORITHMS = {
 """Modules that contain mathematics only."""
 
 OTHERS = {
-    "crowd": {"base", "dawid_skene", "comparisons", "data", "advice", "device", "panel_agreement", "panel_replacement"},
+    "crowd": {
+        "base",
+        "dawid_skene",
+        "comparisons",
+        "data",
+        "advice",
+        "device",
+        "events",
+        "panel_agreement",
+        "panel_rates",
+        "panel_replacement",
+    },
     "parts": {
         "base",
         "and_nmf_estimator",

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rectifact import agreement, replacement_test
+from rectifact import agreement, alternative_annotator_test
 from rectifact.datasets import make_crowd
 from rectifact.report import render
 from rectifact.report.agreement import agreement_report
@@ -41,7 +41,7 @@ def test_judges_are_tested_against_people(run, files, panel, tmp_path):
     said = run("agree", files[0], "--humans", files[1], "-o", out, "--tests", tests, "--report", page, "--epsilon", 0.1)
     assert "judges with people" in said.out
     assert "May judges replace people?" in said.out
-    expected = replacement_test(*panel, epsilon=0.1)
+    expected = alternative_annotator_test(*panel, epsilon=0.1)
     assert all(sentence in said.err for sentence in expected.words())
     table = pd.read_csv(out)
     np.testing.assert_allclose(table["value"], agreement(panel[0], humans=panel[1]).table()["value"])
@@ -121,7 +121,7 @@ def test_no_common_task(run, files, panel):
 
 
 def test_the_report_has_a_heat_map_and_decisions(panel):
-    report = agreement_report(agreement(panel[0], humans=panel[1]), replacement_test(*panel))
+    report = agreement_report(agreement(panel[0], humans=panel[1]), alternative_annotator_test(*panel))
     titles = [section.title for section in report.sections]
     assert titles == ["May judges replace people?", "Overview", "Classes", "Workers", "Pairs"]
     pairs = report.sections[-1].blocks[0]
@@ -134,5 +134,7 @@ def test_the_report_has_a_heat_map_and_decisions(panel):
 
 def test_names_in_the_report_are_escaped(panel):
     odd = panel[0].assign(worker=panel[0]["worker"].replace("gpt", "<script>alert(1)</script>"))
-    page = render([agreement_report(agreement(odd, humans=panel[1]), replacement_test(odd, panel[1]))], "rectifact")
+    page = render(
+        [agreement_report(agreement(odd, humans=panel[1]), alternative_annotator_test(odd, panel[1]))], "rectifact"
+    )
     assert "<script>alert" not in page

@@ -23,7 +23,8 @@ from rectifact.core.errors import InputError
 if TYPE_CHECKING:
     from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
     from rectifact.crowd.panel_agreement import agreement
-    from rectifact.crowd.panel_replacement import replacement_test
+    from rectifact.crowd.panel_rates import rate
+    from rectifact.crowd.panel_replacement import alternative_annotator_test
     from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
     from rectifact.latent import NMD, LogisticPCA, hide_entries
     from rectifact.models import load_model, save_model
@@ -47,9 +48,10 @@ __all__ = [
     "SymNMFNet",
     "__version__",
     "agreement",
+    "alternative_annotator_test",
     "hide_entries",
     "load_model",
-    "replacement_test",
+    "rate",
     "save_model",
     "similarity_graph",
 ]
@@ -57,7 +59,8 @@ __all__ = [
 HOMES = {
     "crowd": ("KOS", "DawidSkene", "EigenRatio", "GhoshSVD", "MajorityVote", "MinimaxEntropy"),
     "crowd.panel_agreement": ("agreement",),
-    "crowd.panel_replacement": ("replacement_test",),
+    "crowd.panel_rates": ("rate",),
+    "crowd.panel_replacement": ("alternative_annotator_test",),
     "graph": ("SymNMF", "SymNMFNet", "similarity_graph"),
     "latent": ("NMD", "LogisticPCA", "hide_entries"),
     "models": ("load_model", "save_model"),

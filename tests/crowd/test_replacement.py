@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import false_discovery_control, ttest_1samp
 
-from rectifact import InputError, replacement_test
-from rectifact.crowd.replacement import _tasks_needed, alternative_annotator_test, rejected
+from rectifact import InputError, alternative_annotator_test
+from rectifact.crowd.replacement import _tasks_needed, rejected, verdict_on
 from rectifact.datasets import data_folders
 
 OPTIONS = {"epsilon": 0.2, "rate": 0.05, "least": 30}
@@ -65,7 +65,7 @@ def test_the_test_is_that_of_its_description(numeric, seed):
     judge, people = planted(0.7, gaps=0.3, n_classes=5, seed=seed)
     judge[:5] = np.nan
     for epsilon in (0.0, 0.1, 0.2):
-        verdict = alternative_annotator_test(judge, people, numeric=numeric, **OPTIONS | {"epsilon": epsilon})
+        verdict = verdict_on(judge, people, numeric=numeric, **OPTIONS | {"epsilon": epsilon})
         p_values, wins, rate, advantage = slow_test(judge, people, epsilon, 0.05, numeric)
         assert_allclose([one.p_value for one in verdict.comparisons], p_values, rtol=1e-10)
         assert verdict.wins.tolist() == wins.tolist()
@@ -82,9 +82,7 @@ def test_the_procedure_of_benjamini_and_yekutieli(rng):
 
 def test_a_judge_better_than_people_passes_and_a_worse_one_fails():
     decisions = {
-        quality: [
-            alternative_annotator_test(*planted(quality, seed=seed), numeric=False, **OPTIONS) for seed in range(40)
-        ]
+        quality: [verdict_on(*planted(quality, seed=seed), numeric=False, **OPTIONS) for seed in range(40)]
         for quality in (0.95, 0.75, 0.35)
     }
     passed = {quality: np.mean([v.decision == "may replace" for v in all_]) for quality, all_ in decisions.items()}
@@ -100,9 +98,7 @@ def test_epsilon_moves_the_decision():
     """A judge as good as people passes only with an allowance."""
     same = [planted(0.75, seed=seed) for seed in range(40)]
     passed = [
-        np.mean(
-            [alternative_annotator_test(*one, numeric=False, **OPTIONS | {"epsilon": e}).winning_rate for one in same]
-        )
+        np.mean([verdict_on(*one, numeric=False, **OPTIONS | {"epsilon": e}).winning_rate for one in same])
         for e in (0.0, 0.1, 0.2, 0.3)
     ]
     assert passed == sorted(passed)
@@ -111,15 +107,13 @@ def test_epsilon_moves_the_decision():
 
 def test_too_few_tasks_to_say():
     judge, people = planted(0.75, n=40)
-    verdict = alternative_annotator_test(judge, people, numeric=False, **OPTIONS | {"epsilon": 0.1})
+    verdict = verdict_on(judge, people, numeric=False, **OPTIONS | {"epsilon": 0.1})
     assert verdict.decision == "too few tasks to say"
     assert verdict.tasks_needed > 40
     n = int(verdict.tasks_needed / 40) + 2
-    more = alternative_annotator_test(
-        np.tile(judge, n), np.tile(people, (n, 1)), numeric=False, **OPTIONS | {"epsilon": 0.1}
-    )
+    more = verdict_on(np.tile(judge, n), np.tile(people, (n, 1)), numeric=False, **OPTIONS | {"epsilon": 0.1})
     assert more.decision == "may replace"
-    verdict = alternative_annotator_test(judge[:20], people[:20], numeric=False, **OPTIONS)
+    verdict = verdict_on(judge[:20], people[:20], numeric=False, **OPTIONS)
     assert verdict.decision == "too few tasks to say"
     assert np.isnan(verdict.winning_rate)
 
@@ -139,11 +133,11 @@ def test_more_tasks_help_a_judge_that_is_ahead_of_half_of_the_people(leads, need
 
 def test_answers_that_never_differ():
     answers = np.ones((40, 4))
-    verdict = alternative_annotator_test(answers[:, 0], answers[:, 1:], numeric=False, **OPTIONS)
+    verdict = verdict_on(answers[:, 0], answers[:, 1:], numeric=False, **OPTIONS)
     assert verdict.decision == "may replace"  # all agree: the judge is worth what people are, and costs less
-    verdict = alternative_annotator_test(answers[:, 0], answers[:, 1:], numeric=False, **OPTIONS | {"epsilon": 0.0})
+    verdict = verdict_on(answers[:, 0], answers[:, 1:], numeric=False, **OPTIONS | {"epsilon": 0.0})
     assert [one.p_value for one in verdict.comparisons] == [0.5] * 3
-    verdict = alternative_annotator_test(0 * answers[:, 0], answers[:, 1:], numeric=False, **OPTIONS)
+    verdict = verdict_on(0 * answers[:, 0], answers[:, 1:], numeric=False, **OPTIONS)
     assert verdict.decision == "may not replace"
     assert [one.p_value for one in verdict.comparisons] == [1] * 3
 
@@ -152,7 +146,7 @@ def test_judges_people_and_the_panel():
     good, people = planted(0.9, n_people=3)
     bad, middling = (planted(quality, n_people=3)[0] for quality in (0.35, 0.7))
     judges = long(np.column_stack([good, bad, middling]), "judge")
-    test = replacement_test(judges, long(people, "person"), epsilon=0.1)
+    test = alternative_annotator_test(judges, long(people, "person"), epsilon=0.1)
     assert test.judges["judge"].tolist() == ["judge 0", "judge 1", "judge 2", "panel (all judges)"]
     decisions = test.judges.set_index("judge")["decision"]
     assert decisions["judge 0"] == "may replace"
@@ -173,8 +167,8 @@ def test_the_panel_of_numbers_is_the_mean_of_the_judges(rng):
         )
         for values, names in ((judges, "abc"), (people, "xyz"))
     )
-    test = replacement_test(*tables, "interval", epsilon=0.0)
-    verdict = alternative_annotator_test(judges.mean(axis=1), people, numeric=True, **OPTIONS | {"epsilon": 0.0})
+    test = alternative_annotator_test(*tables, "interval", epsilon=0.0)
+    verdict = verdict_on(judges.mean(axis=1), people, numeric=True, **OPTIONS | {"epsilon": 0.0})
     assert_allclose(test.judges["advantage"].iloc[-1], verdict.advantage)
     assert test.judges["advantage"].iloc[-1] > test.judges["advantage"].iloc[:3].max()
 
@@ -182,12 +176,12 @@ def test_the_panel_of_numbers_is_the_mean_of_the_judges(rng):
 def test_people_with_few_tasks_are_left_out():
     judge, people = planted(0.9)
     people[20:, 3] = np.nan
-    test = replacement_test(long(judge[:, None], "judge"), long(people, "person"))
+    test = alternative_annotator_test(long(judge[:, None], "judge"), long(people, "person"))
     assert test.judges["people"].tolist() == [3]
     last = test.people.iloc[-1]
     assert (last["tasks"], last["outcome"]) == (20, "too few tasks")
     assert np.isnan(last["p_value"])
-    none = replacement_test(long(judge[:25, None], "judge"), long(people[:25], "person"))
+    none = alternative_annotator_test(long(judge[:25, None], "judge"), long(people[:25], "person"))
     assert none.judges["decision"].tolist() == ["too few tasks to say"]
     assert "no person shares 30 tasks" in none.words()[0]
 
@@ -216,7 +210,7 @@ def test_mistakes_are_explained_in_a_sentence(change, options, message):
     people[0] = [1, np.nan, np.nan, np.nan]
     people[1] = [np.nan, 1, np.nan, np.nan]
     with pytest.raises(InputError, match=message):
-        replacement_test(long(judge[:, None], "judge"), change(long(people, "person")), **options)
+        alternative_annotator_test(long(judge[:, None], "judge"), change(long(people, "person")), **options)
 
 
 PUBLISHED = {
@@ -242,7 +236,7 @@ def test_published_winning_rates(name, level, epsilon):
     if file is None:
         pytest.skip(f"{name}.labels.csv is missing")
     judges = pd.read_csv(file)
-    test = replacement_test(judges, file.with_name(f"{name}.humans.csv"), level, epsilon=epsilon)
+    test = alternative_annotator_test(judges, file.with_name(f"{name}.humans.csv"), level, epsilon=epsilon)
     six = test.judges.iloc[:6]
     assert six["winning_rate"].tolist() == PUBLISHED[name, level, epsilon]
     assert_allclose(six["advantage"], ADVANTAGES[name], atol=0.005 + 1e-9)

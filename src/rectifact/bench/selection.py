@@ -24,9 +24,17 @@ from sklearn.decomposition import NMF
 from sklearn.metrics import silhouette_score
 
 from rectifact.bench import Extent, Rows, Tables
-from rectifact.bench.graph_peers import email, lfr
+from rectifact.bench.graph_peers import lfr
 from rectifact.bench.measure import one_thread, timed
-from rectifact.datasets import MissingDataset, load_tdt2, make_block_model, make_signatures, make_spectra, make_topics
+from rectifact.datasets import (
+    MissingDataset,
+    load_email,
+    load_tdt2,
+    make_block_model,
+    make_signatures,
+    make_spectra,
+    make_topics,
+)
 from rectifact.graph import SymNMF
 from rectifact.latent import NMD
 from rectifact.metrics import nmi, part_errors
@@ -220,7 +228,7 @@ def _real_sets() -> Iterator[tuple[str, str, Any, str]]:
         yield "TDT2, 10 largest topics, counts", "parts", sp.csr_array(chosen[:, chosen.sum(axis=0) > 0]), "8 to 14"
     yield "digits", "latent", load_digits().data, "8 to 40"
     with suppress(MissingDataset):
-        yield "e-mail, 42 departments", "graph", email().adjacency, "25 to 60"
+        yield "e-mail, 42 departments", "graph", load_email().adjacency, "25 to 60"
 
 
 def cost(extent: Extent) -> Rows:

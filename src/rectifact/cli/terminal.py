@@ -26,6 +26,8 @@ EVERYWHERE = {"tol": "tol in Python", "missing": "rectifact embed --missing", **
 NAMES = {
     "labels": _dashed("task", "worker", "label", "wide", "gold", "missing", "device", "format", "field"),
     "agree": _dashed("task", "worker", "label", "wide", "missing", "level", "classes", "confidence", "epsilon"),
+    "rate": _dashed("task", "worker", "label", "wide", "missing", "positive", "by", "gold_weights", "half_width")
+    | _dashed("confidence"),
     "parts": {
         "n_components": "-k",
         **_dashed("stop_words", "min_documents", "max_share", "max_words", "init", "noise_floor", "normalize"),

@@ -13,7 +13,7 @@ from rectifact.crowd.agreement import Level
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.people import Panel, read_panel
 from rectifact.crowd.dawid_skene import DawidSkene
-from rectifact.crowd.replacement import MAY, MAY_NOT, Floats, Verdict, alternative_annotator_test
+from rectifact.crowd.replacement import MAY, MAY_NOT, Floats, Verdict, verdict_on
 
 TOGETHER = "panel (all judges)"
 """Name of the aggregated label in the tables."""
@@ -52,7 +52,7 @@ class Replacement:
         return [_sentence(row, self.epsilon, self.least) for row in self.judges.to_dict("records")]
 
 
-def replacement_test(
+def alternative_annotator_test(
     judges: Any,
     humans: Any,
     level: Level = "nominal",
@@ -102,11 +102,11 @@ def replacement_test(
 
     Examples
     --------
-    >>> from rectifact import replacement_test
+    >>> from rectifact import alternative_annotator_test
     >>> from rectifact.datasets import make_crowd
     >>> answers = make_crowd(200, 5, 2, labels_per_task=5, accuracy=(0.8, 0.8)).answers
     >>> is_judge = answers["worker"] < 2
-    >>> test = replacement_test(answers[is_judge], answers[~is_judge], epsilon=0.2)
+    >>> test = alternative_annotator_test(answers[is_judge], answers[~is_judge], epsilon=0.2)
     >>> test.judges[["judge", "decision", "winning_rate"]]
                     judge     decision  winning_rate
     0                   0  may replace           1.0
@@ -132,9 +132,7 @@ def replacement_of(panel: Panel, *, epsilon: float, rate: float = 0.05, min_task
         answers[TOGETHER] = _together(panel, of_judges)
     options: dict[str, Any] = {"epsilon": epsilon, "rate": rate, "least": min_tasks}
     numeric = panel.scale.level != "nominal"
-    verdicts = {
-        name: alternative_annotator_test(values, people, numeric=numeric, **options) for name, values in answers.items()
-    }
+    verdicts = {name: verdict_on(values, people, numeric=numeric, **options) for name, values in answers.items()}
     names = [panel.name(w) for w in range(panel.n_judges, len(panel.answers.workers))]
     by_judge = [_judge_row(name, verdict) for name, verdict in verdicts.items()]
     by_person = [row for name, verdict in verdicts.items() for row in _person_rows(name, verdict, names)]

@@ -156,9 +156,7 @@ class Verdict:
     tasks_needed: float
 
 
-def alternative_annotator_test(
-    judge: Floats, people: Floats, *, epsilon: float, rate: float, least: int, numeric: bool
-) -> Verdict:
+def verdict_on(judge: Floats, people: Floats, *, epsilon: float, rate: float, least: int, numeric: bool) -> Verdict:
     """Test one judge against all people; ``judge`` and ``people`` are as in :func:`compare`.
 
     What passes is as published. A judge that does not pass may lack tasks: if it is ahead of half of the people,

@@ -247,7 +247,7 @@ def make_answers(
     if not len(codes["label"]):
         raise InputError("There are no answers in this data.", "Check the file, or what stands for a missing answer.")
     seen = values["label"].tolist()
-    ordered = _sort_classes(seen) if classes is None else list(classes)
+    ordered = sort_classes(seen) if classes is None else list(classes)
     try:
         position = {value: i for i, value in enumerate(ordered)}
     except TypeError as error:
@@ -264,7 +264,7 @@ def make_answers(
     return Answers(codes["task"], codes["worker"], label, values["task"], values["worker"], kept, columns)
 
 
-def _sort_classes(seen: list[Any]) -> list[Any]:
+def sort_classes(seen: list[Any]) -> list[Any]:
     """Numbers, and text that reads as numbers, by value; what has no order of its own by type and text."""
     try:
         if np.isfinite([float(value) for value in seen]).all():

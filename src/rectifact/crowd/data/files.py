@@ -124,13 +124,13 @@ def labels_in(path: Path) -> Any:
     return labels_by_task
 
 
-def values_beside_workers(path: Path, column: str, worker: str | None) -> Any:
-    """Workers and the values of another ``column``, record by record; None if there is no such column."""
+def values_beside(path: Path, column: str, role: str, named: str | None) -> Any:
+    """Workers or tasks and the values of another ``column``, record by record; None if there is no such column."""
     pairs: dict[tuple[Any, Any], None] = {}
     name = None
     for _, record in json_records(path):
         if not isinstance(record, dict) or (name is None and (recognise(record) != "records" or column not in record)):
             return None
-        name = name or find_column(list(record), "worker", worker)
+        name = name or find_column(list(record), role, named)
         pairs[record.get(name), record.get(column)] = None
     return tuple(map(list, zip(*pairs, strict=True))) if pairs else None

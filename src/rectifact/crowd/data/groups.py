@@ -1,4 +1,4 @@
-"""Groups of workers who may err alike, from a dict, a table, a file, or a column of the answers."""
+"""Groups of workers who may err alike, or of tasks to compare: a dict, a table, a file, or a column of the answers."""
 
 import warnings
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, InputError, InputTypeError
-from rectifact.crowd.data.files import read_flat, values_beside_workers
+from rectifact.crowd.data.files import read_flat, values_beside
 from rectifact.crowd.data.names import listed, matched, object_array, plain
 from rectifact.crowd.data.tables import find_column, read_table
 from rectifact.io.records import is_json
@@ -20,10 +20,10 @@ GROUP_NAMES = ("group", "family", "model", "vendor", "team")
 """Usual names of the column with the group."""
 
 
-def read_groups(data: Any, columns: Mapping[str, str] | None = None) -> dict[Any, Any]:
-    """Group by worker: from a dict or Series by worker, or a table or file with both.
+def read_groups(data: Any, columns: Mapping[str, str] | None = None, role: str = "worker") -> dict[Any, Any]:
+    """Group by worker, or by task: from a dict or Series, or a table or file with both.
 
-    ``columns`` are those that the answers were read from: the column of the workers may have the same name.
+    ``columns`` are those that the answers were read from: the column of the ``role`` may have the same name.
 
     Examples
     --------
@@ -39,48 +39,58 @@ def read_groups(data: Any, columns: Mapping[str, str] | None = None) -> dict[Any
     if isinstance(data, Mapping):
         data = pd.Series(data, dtype=object)
     if isinstance(data, pd.Series):
-        return _by_worker(data.index.to_numpy(), data.to_numpy())
+        return _by_name(data.index.to_numpy(), data.to_numpy(), role)
     if nw.dependencies.is_into_dataframe(data):
         frame = nw.from_native(data, eager_only=True)
-        own = (columns or {}).get("worker")
-        worker = find_column(frame.columns, "worker", own if own in frame.columns else None)
-        group = _group_column([name for name in frame.columns if name != worker])
-        return _by_worker(*(frame.get_column(name).to_numpy() for name in (worker, group)))
+        own = (columns or {}).get(role)
+        name = find_column(frame.columns, role, own if own in frame.columns else None)
+        group = _group_column([other for other in frame.columns if other != name], role)
+        names, groups = (frame.get_column(column).to_numpy() for column in (name, group))
+        return _by_name(names, groups, role)
     raise InputTypeError(
-        f"groups is a dict or Series by worker, a table, or a file; got {type(data).__name__}.", "Give one of these."
+        f"groups is a dict or Series by {role}, a table, or a file; got {type(data).__name__}.", "Give one of these."
     )
 
 
-def groups_in_column(path: Path, column: str, worker: str | None) -> dict[Any, Any] | None:
-    """Group by worker from a ``column`` of the answers' file itself, None if there is no such column."""
-    if is_json(path):
-        found = values_beside_workers(path, column, worker)
-        return None if found is None else _by_worker(*map(object_array, found))
-    table = read_table(path)
-    if column not in table.column_names:
+def groups_in_column(data: Any, column: str, name: str | None, role: str = "worker") -> dict[Any, Any] | None:
+    """Group by worker, or by task, from a ``column`` of the answers themselves, None if there is no such column.
+
+    Parameters
+    ----------
+    data : path or table
+    column : str
+    name : str or None
+        The column of the workers or tasks; None to find it.
+    role : {"worker", "task"}
+    """
+    if isinstance(data, Path) and is_json(data):
+        found = values_beside(data, column, role, name)
+        return None if found is None else _by_name(*map(object_array, found), role)
+    frame = nw.from_native(read_table(data) if isinstance(data, Path) else data, eager_only=True)
+    if column not in frame.columns:
         return None
-    workers = table.column(find_column(table.column_names, "worker", worker))
-    return _by_worker(*(part.to_numpy(zero_copy_only=False) for part in (workers, table.column(column))))
+    names = frame.get_column(find_column(frame.columns, role, name))
+    return _by_name(names.to_numpy(), frame.get_column(column).to_numpy(), role)
 
 
-def _group_column(others: list[str]) -> str:
+def _group_column(others: list[str], role: str) -> str:
     named = [name for name in others if str(name).lower() in GROUP_NAMES]
     if len(named) == 1 or len(others) == 1:
         return (named or others)[0]
-    raise InputError(f"No column for the group of a worker among {others}.", "Call it 'group'.")
+    raise InputError(f"No column for the group of a {role} among {others}.", "Call it 'group'.")
 
 
-def _by_worker(workers: NDArray[Any], groups: NDArray[Any]) -> dict[Any, Any]:
-    """A dict without workers who have no group; a worker is in one group only."""
-    table = pd.DataFrame({"worker": workers, "group": groups}, dtype=object)
-    empty = table["group"].isna() | (table["group"] == "") | table["worker"].isna()
+def _by_name(names: NDArray[Any], groups: NDArray[Any], role: str) -> dict[Any, Any]:
+    """A dict without workers or tasks that have no group; each is in one group only."""
+    table = pd.DataFrame({"name": names, "group": groups}, dtype=object)
+    empty = table["group"].isna() | (table["group"] == "") | table["name"].isna()
     table = table[~empty].drop_duplicates()
-    twice = table["worker"].duplicated()
+    twice = table["name"].duplicated()
     if twice.any():
-        worker = table.loc[twice, "worker"].iloc[0]
-        found = table.loc[table["worker"] == worker, "group"].to_numpy()
-        raise InputError(f"The worker {plain(worker)!r} is in several groups, {listed(found)}.", "Keep one of them.")
-    return dict(zip(table["worker"].tolist(), table["group"].tolist(), strict=True))
+        name = table.loc[twice, "name"].iloc[0]
+        found = table.loc[table["name"] == name, "group"].to_numpy()
+        raise InputError(f"The {role} {plain(name)!r} is in several groups, {listed(found)}.", "Keep one of them.")
+    return dict(zip(table["name"].tolist(), table["group"].tolist(), strict=True))
 
 
 def group_numbers(groups: Mapping[Any, Any], workers: NDArray[Any]) -> NDArray[np.int64]:

@@ -1,0 +1,208 @@
+"""rectifact rate: the share of a class, and differences between groups, from answers of judges and labels of people.
+
+Tables for people go to the standard output; ``-o`` writes all figures as one table.
+"""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from rectifact.cli import options
+from rectifact.cli.outcome import Outcome, say_warnings
+from rectifact.cli.tables import check_table_name, write_table
+from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
+from rectifact.core.errors import InputError, count
+from rectifact.crowd.data.humans import task_groups
+from rectifact.crowd.data.read import coded
+from rectifact.crowd.events import judge
+from rectifact.crowd.panel_rates import Rates, rates_of
+
+MOST_SHOWN = 20
+"""Rows of a table on the terminal."""
+
+
+def rate(
+    answers: Annotated[
+        Path, typer.Argument(help="CSV, TSV or Parquet file with one answer of a judge per row: task, worker, label.")
+    ],
+    gold: Annotated[
+        Path,
+        typer.Option(
+            help="File with labels of people for some of the tasks, with columns task and label. Several labels of a "
+            "task become their consensus."
+        ),
+    ],
+    positive: Annotated[
+        list[str], typer.Option(help="Class whose share is estimated; repeat it for several, which count together.")
+    ],
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN|FILE",
+            help="Groups of tasks to compare, such as versions: a column of ANSWERS, or a file with columns task and "
+            "group.",
+        ),
+    ] = None,
+    gold_weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN|FILE",
+            help="Where tasks for --gold were not drawn with equal probability, 1 divided by that probability: a "
+            "column of the --gold file, or a file with columns task and weight.",
+        ),
+    ] = None,
+    half_width: Annotated[
+        float | None,
+        typer.Option(help="Say how many more labels of people would make intervals as short as this to both sides."),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.95,
+    out: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write all figures here: .csv, .tsv, .parquet, or - for standard output."),
+    ] = None,
+    task: Annotated[str | None, typer.Option(help="Name of the column with the task.")] = None,
+    worker: Annotated[str | None, typer.Option(help="Name of the column with the worker.")] = None,
+    label: Annotated[str | None, typer.Option(help="Name of the column with the label.")] = None,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="ANSWERS has one row per task and one column per worker.")
+    ] = False,
+    missing: Annotated[
+        str,
+        typer.Option(
+            help="Value that means no answer, besides an empty cell. auto: also -1 with --wide; nan: nothing else."
+        ),
+    ] = "auto",
+    report: options.Report = None,
+    as_json: options.Json = False,
+) -> None:
+    """Estimate the share of a class, and differences between groups, from judges and a few labels of people."""
+    _check(answers, gold, [by, gold_weights], out, Outcome(report, save=None, as_json=as_json))
+    columns = {"task": task, "worker": worker, "label": label}
+    with progress("judging"), warnings.catch_warnings(record=True, action="always") as caught:
+        data = coded(answers, columns, wide, missing, None)
+        groups = None if by is None else task_groups(by, None if wide else answers, data)
+        found = rates_of(
+            judge(data),
+            gold,
+            positive,
+            groups=groups,
+            gold_weights=gold_weights,
+            confidence=confidence,
+            half_width=half_width,
+        )
+    if out is not None:
+        write_table(found.table(), out)
+    say_warnings(caught, "rate")
+    who = f"{count(len(data), 'answer')} from {count(len(data.workers), 'judge')} on {count(len(data.tasks), 'task')}"
+    say(f"{who}, {count(int(found.rates['labels'].iloc[0]), 'label')} of people.")
+    if as_json:
+        show_plain(json.dumps(_facts(data, found)))
+    elif out != STDOUT:
+        _show(found)
+    if report is not None:
+        _write_report(found, report)
+
+
+def _check(answers: Path, gold: Path, named: list[str | None], out: Path | None, outcome: Outcome) -> None:
+    """Refuse outputs that could not be written after the work."""
+    if out is not None and out != STDOUT:
+        check_table_name(out)
+    files = [Path(name) for name in named if name is not None and Path(name).is_file()]
+    outputs = [path for path in (out, outcome.report) if path is not None]
+    if any(path.resolve() == file.resolve() for path in outputs for file in files):
+        raise InputError("One file is named twice, and would be overwritten.", "Choose another name for the output.")
+    outcome.check(out, [answers, gold])
+
+
+def _show(found: Rates) -> None:
+    """Tables for people on the standard output, and the result in sentences."""
+    what = " or ".join(map(str, found.positive))
+    show(_rates(found, f"Share of {what}, with {found.confidence:.0%} interval"))
+    if len(found.differences):
+        show(_differences(found, f"Differences in points, with {found.confidence:.0%} interval"))
+    for sentence in found.words()[: 2 * MOST_SHOWN]:
+        say(sentence)
+
+
+def _rates(found: Rates, title: str) -> Table:
+    columns = ["group", "rate", "interval", "people alone", "interval", "judges alone", "tasks", "labels", "worth"]
+    table = Table(*columns, *_needed_column(found), title=title, title_justify="left")
+    for row in found.rates.head(MOST_SHOWN).to_dict("records"):
+        corrected = _cells(row, "rate", "low", "high", "{:.1%}")
+        people = _cells(row, "human_rate", "human_low", "human_high", "{:.1%}")
+        worth = "–" if np.isnan(row["worth"]) else f"{row['worth']:.0f}"
+        numbers = f"{row['judge_rate']:.1%}", str(row["tasks"]), str(row["labels"]), worth
+        table.add_row(Text(str(row["group"])), *corrected, *people, *numbers, *_needed(row, found))
+    table.caption = "worth: labels of people that would be as precise without judges."
+    if len(found.rates) > MOST_SHOWN:
+        table.caption += f" {len(found.rates) - MOST_SHOWN} more rows with -o."
+    return table
+
+
+def _differences(found: Rates, title: str) -> Table:
+    columns = ["difference", "points", "interval", "p-value", "people alone", "interval", "p-value", "judges alone"]
+    table = Table(*columns, "labels", *_needed_column(found), title=title, title_justify="left")
+    points = found.differences.copy()
+    for of in ("", "human_", "judge_"):
+        names = [f"{of}difference", f"{of}low", f"{of}high"]
+        points[[name for name in names if name in points]] *= 100
+    for row in points.head(MOST_SHOWN).to_dict("records"):
+        cells: list[Any] = [Text(f"{row['second']} minus {row['first']}")]
+        for of in ("", "human_"):
+            cells += _cells(row, f"{of}difference", f"{of}low", f"{of}high", "{:+.1f}")
+            cells.append("–" if np.isnan(row[f"{of}p_value"]) else f"{row[f'{of}p_value']:.2g}")
+        table.add_row(*cells, f"{row['judge_difference']:+.1f}", str(row["labels"]), *_needed(row, found))
+    if len(points) > MOST_SHOWN:
+        table.caption = f"{len(points) - MOST_SHOWN} more rows with -o."
+    return table
+
+
+def _cells(row: dict[Any, Any], value: str, low: str, high: str, form: str) -> list[str]:
+    if np.isnan(row[value]):
+        return ["–", "–"]
+    return [form.format(row[value]), f"{form.format(row[low])} to {form.format(row[high])}"]
+
+
+def _needed_column(found: Rates) -> list[str]:
+    return [] if found.half_width is None else [f"more labels for ±{100 * found.half_width:g} points"]
+
+
+def _needed(row: dict[Any, Any], found: Rates) -> list[str]:
+    if found.half_width is None:
+        return []
+    if not np.isfinite(row["labels_needed"]):
+        return ["needs more tasks" if np.isinf(row["labels_needed"]) else "–"]
+    return [str(max(int(row["labels_needed"]) - row["labels"], 0))]
+
+
+def _facts(data: Any, found: Rates) -> dict[str, Any]:
+    """The same for scripts; a figure that is not defined is null."""
+
+    def records(table: pd.DataFrame) -> Any:
+        return json.loads(table.to_json(orient="records"))
+
+    return {
+        "answers": len(data),
+        "tasks": len(data.tasks),
+        "judges": len(data.workers),
+        "positive": list(map(str, found.positive)),
+        "confidence": found.confidence,
+        "half_width": found.half_width,
+        "rates": records(found.rates),
+        "differences": records(found.differences),
+    }
+
+
+def _write_report(found: Rates, path: Path) -> None:
+    from rectifact.report import write_report
+    from rectifact.report.rates import rates_report
+
+    write_report(rates_report(found), path, title="rectifact: rates")
+    say(f"report -> {path}")

@@ -1,0 +1,184 @@
+"""Labels of people for some tasks: their consensus, weights where tasks were not drawn at random, groups of tasks."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rectifact.core.errors import FitWarning, InputError, InputTypeError, count
+from rectifact.crowd.data.answers import Answers, sort_classes
+from rectifact.crowd.data.groups import groups_in_column, read_groups
+from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain
+from rectifact.crowd.data.read import read_gold
+from rectifact.crowd.data.tables import find_gold_column, read_table
+
+WEIGHT_NAMES = ("weight", "weights", "gold_weight", "inverse_probability")
+"""Usual names of the column with the weights."""
+
+
+def consensus(gold: Gold) -> Gold:
+    """The most frequent label of each task; tasks on which people tie are left out, and empty labels too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tasks, labels = consensus((np.array(["a", "a", "a", "b"]), np.array(["yes", "no", "yes", "no"])))
+    >>> tasks.tolist(), labels.tolist()
+    (['a', 'b'], ['yes', 'no'])
+    """
+    table = pd.DataFrame({"task": gold[0], "label": gold[1]}, dtype=object)
+    table = table[~(table.isna().any(axis=1) | (table["label"] == ""))]
+    votes = table.groupby(["task", "label"], sort=False).size()
+    top = votes[votes == votes.groupby("task").transform("max")].reset_index("label")["label"]
+    tied = top.index.duplicated(keep=False)
+    if tied.any():
+        n_tied = top.index[tied].nunique()
+        what = f"{count(n_tied, 'task')} on which people tie {'was' if n_tied == 1 else 'were'} left out."
+        warnings.warn(FitWarning(what), stacklevel=4)
+    top = top[~tied]
+    return object_array(top.index.tolist()), object_array(top.tolist())
+
+
+def positive_labels(gold: Any, answers: Answers, positive: Sequence[Any]) -> NDArray[np.int64]:
+    """1 for a task whose label is among the ``positive`` ones, 0 for another label, -1 for none.
+
+    Labels may be of classes that no worker has. Labels of tasks that nobody answered are left out.
+    """
+    tasks, labels = consensus(read_gold(gold, answers.columns))
+    place = matched(tasks, answers.tasks)
+    found = place >= 0
+    if not found.any():
+        what = "There are no gold labels." if not len(tasks) else "No task with a gold label was answered."
+        raise InputError(what, "Give labels of some of the tasks, which are named as in the answers.")
+    if not found.all():
+        n_lost = int((~found).sum())
+        what = (
+            f"{count(n_lost, 'gold label')} of tasks that nobody answered {'was' if n_lost == 1 else 'were'} left out."
+        )
+        warnings.warn(FitWarning(what), stacklevel=4)
+    _check_positive(positive, answers.classes, labels)
+    known = np.full(len(answers.tasks), -1, dtype=np.int64)
+    known[place[found]] = matched(labels[found], object_array(list(positive))) >= 0
+    return known
+
+
+def _check_positive(positive: Sequence[Any], classes: NDArray[Any], labels: NDArray[Any]) -> None:
+    """Refuse classes that nobody has used, and all classes at once."""
+    if not len(positive):
+        raise InputError("positive names no class.", "Name the class whose share you want.", option="positive")
+    for name in positive:
+        if matched(object_array([name]), classes)[0] < 0 and matched(object_array([name]), pd.unique(labels))[0] < 0:
+            raise InputError(
+                f"positive={plain(name)!r} is not among the classes {listed(classes)}.",
+                "Check the spelling.",
+                option="positive",
+            )
+    given = object_array(list(positive))
+    if (matched(classes, given) >= 0).all() and (matched(labels, given) >= 0).all():
+        raise InputError("positive names all classes, whose share is 1.", "Leave some out.", option="positive")
+
+
+def gold_weights(weights: Any, gold: Any, answers: Answers, known: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Weight of each task with a label, 0 for others: from a dict, Series, table or file, or a column of the labels."""
+    pairs = _weights_by_task(weights, gold, answers.columns)
+    place = matched(object_array(list(pairs)), answers.tasks)
+    found = np.zeros(len(answers.tasks))
+    try:
+        values = np.array([float(value) for value in pairs.values()])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"Weights must be numbers: {error}.", "Give one number for each task.") from error
+    found[place[place >= 0]] = values[place >= 0]
+    bad = np.flatnonzero((known >= 0) & ~((found > 0) & np.isfinite(found)))
+    if bad.size:
+        raise InputError(
+            f"{count(bad.size, 'task')} with a gold label {'has' if bad.size == 1 else 'have'} no positive weight, "
+            f"first {plain(answers.tasks[bad[0]])!r}.",
+            "Give 1 divided by the probability with which the task was chosen.",
+        )
+    return np.where(known >= 0, found, 0.0)
+
+
+def _weights_by_task(weights: Any, gold: Any, columns: Mapping[str, str]) -> dict[Any, Any]:
+    if isinstance(weights, str):
+        table = _frame(gold)
+        if table is not None and weights in table.columns:
+            return _by_task(table, weights, columns)
+        if not Path(weights).is_file():
+            what = f"gold_weights={weights!r} is neither a column of the gold labels nor a file."
+            raise InputError(what, "Check the spelling.", option="gold_weights")
+    if isinstance(weights, Mapping):
+        return dict(weights)
+    if isinstance(weights, pd.Series):
+        return dict(zip(weights.index.tolist(), weights.tolist(), strict=True))
+    table = _frame(weights)
+    if table is None:
+        what = f"gold_weights is a dict or Series by task, a table, or a file; got {type(weights).__name__}."
+        raise InputTypeError(what, "Give one of these.", option="gold_weights")
+    task = find_gold_column(table.columns, "task", columns.get("task"))
+    others = [name for name in table.columns if name != task]
+    named = [name for name in others if str(name).lower() in WEIGHT_NAMES]
+    if len(named) != 1 and len(others) != 1:
+        raise InputError(f"No column for the weight of a task among {others}.", "Call it 'weight'.")
+    return _by_task(table, (named or others)[0], columns)
+
+
+def _frame(data: Any) -> Any:
+    """A table, or the one in a file; None for anything else."""
+    if isinstance(data, str | Path):
+        data = read_table(Path(data))
+    is_table = nw.dependencies.is_into_dataframe(data) or isinstance(data, nw.DataFrame)
+    return nw.from_native(data, eager_only=True, pass_through=True) if is_table else None
+
+
+def _by_task(table: Any, column: str, columns: Mapping[str, str]) -> dict[Any, Any]:
+    task = find_gold_column(table.columns, "task", columns.get("task"))
+    return dict(zip(*(table.get_column(name).to_list() for name in (task, column)), strict=True))
+
+
+def task_groups(by: Any, data: Any, answers: Answers) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Number of the group of each task, -1 for none, and the names of the groups, sorted.
+
+    Parameters
+    ----------
+    by : str, dict, Series, table or path
+        A column of the answers' table or file; or group by task.
+    data : any
+        The answers as they were given.
+    answers : Answers
+        The same as they were read.
+    """
+    groups = None
+    if isinstance(by, str):
+        source = Path(data) if isinstance(data, str | Path) else data
+        if isinstance(source, Path) or nw.dependencies.is_into_dataframe(source):
+            groups = groups_in_column(source, by, answers.columns.get("task"), "task")
+        if groups is None and not Path(by).is_file():
+            what = f"by={by!r} is neither a column of the answers nor a file."
+            raise InputError(what, "Check the spelling.", option="by=")
+    if groups is None:
+        groups = read_groups(by, answers.columns, "task")
+    place = matched(object_array(list(groups)), answers.tasks)
+    if not (place >= 0).any():
+        raise InputError("No task that was answered has a group.", "Check that both name the tasks alike.")
+    named = np.full(len(answers.tasks), None, dtype=object)
+    named[place[place >= 0]] = object_array(list(groups.values()))[place >= 0]
+    names = object_array(sort_classes(list(dict.fromkeys(groups.values()))))
+    numbers = pd.Index(names).get_indexer(pd.Index(named))
+    numbers, names = _present(numbers.astype(np.int64), names)
+    if (numbers < 0).any():
+        n_lost = int((numbers < 0).sum())
+        what = f"{count(n_lost, 'task')} without a group {'is' if n_lost == 1 else 'are'} in none of the groups."
+        warnings.warn(FitWarning(what), stacklevel=4)
+    return numbers, names
+
+
+def _present(numbers: NDArray[np.int64], names: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The groups that have a task, numbered again."""
+    used, again = np.unique(numbers, return_inverse=True)
+    start = int((used < 0).sum())
+    return again - start, names[used[start:]]

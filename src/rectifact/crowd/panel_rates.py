@@ -1,0 +1,296 @@
+"""The share of a class, and differences between groups: tables from answers of judges and a few labels of people."""
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rectifact.core.errors import InputError
+from rectifact.crowd.data.answers import Answers
+from rectifact.crowd.data.humans import gold_weights as read_weights
+from rectifact.crowd.data.humans import positive_labels, task_groups
+from rectifact.crowd.data.names import plain
+from rectifact.crowd.data.read import coded
+from rectifact.crowd.data.tables import COLUMN_NAMES
+from rectifact.crowd.events import (
+    EVERYTHING,
+    Judged,
+    Shares,
+    event_of,
+    judge,
+    warn_if_selected,
+    warn_if_unequal,
+    warn_of_few,
+)
+from rectifact.crowd.prediction_powered import (
+    Share,
+    deviations,
+    difference,
+    labels_for,
+    labels_for_difference,
+    wilson,
+)
+
+MOST_GROUPS = 10
+"""Groups of which all pairs are compared; of more, each is compared with the first."""
+
+RATE_COLUMNS = [
+    *("group", "rate", "low", "high", "human_rate", "human_low", "human_high", "judge_rate"),
+    *("tasks", "labels", "worth", "tuning", "labels_needed"),
+]
+DIFFERENCE_COLUMNS = [
+    *("first", "second", "difference", "low", "high", "p_value"),
+    *(
+        "human_difference",
+        "human_low",
+        "human_high",
+        "human_p_value",
+        "judge_difference",
+        "tasks",
+        "labels",
+        "labels_needed",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The share of a class, for all tasks and by group, and the differences between groups.
+
+    Attributes
+    ----------
+    rates : DataFrame
+        One row for all tasks, and one per ``group``: the corrected ``rate`` with its interval from ``low`` to ``high``;
+        the rate by the labels of people alone with theirs (``human_rate``, ``human_low``, ``human_high``);
+        ``judge_rate``, the mean share of positive answers of judges, uncorrected; numbers of ``tasks`` and human
+        ``labels``; ``worth``, the number of human labels that would be as precise without judges; ``tuning``, how far
+        judges were used, from 0 to 1; and where a half-width was asked for, ``labels_needed``, the labels in all that
+        reach it, infinite where labels of all tasks would not.
+    differences : DataFrame
+        The ``second`` group minus the ``first``, with intervals and p-values, corrected and by people alone.
+    positive : tuple
+        The classes whose share it is.
+    confidence : float
+        Probability of the intervals.
+    half_width : float or None
+        The half-width that ``labels_needed`` are for.
+    """
+
+    rates: pd.DataFrame
+    differences: pd.DataFrame
+    positive: tuple[Any, ...]
+    confidence: float
+    half_width: float | None
+
+    def table(self) -> pd.DataFrame:
+        """Rates and differences in one table: ``second`` is empty in the rows of rates."""
+        rates = self.rates.rename(columns={"group": "first", "rate": "value", "human_rate": "human_value"})
+        rates = rates.rename(columns={"judge_rate": "judge_value"}).assign(kind="rate", second="")
+        names = {f"{of}difference": f"{of}value" for of in ("", "human_", "judge_")}
+        columns = [
+            "kind",
+            "first",
+            "second",
+            "value",
+            "low",
+            "high",
+            "p_value",
+            "human_value",
+            "human_low",
+            "human_high",
+        ]
+        columns += ["human_p_value", "judge_value", "tasks", "labels", "worth", "tuning", "labels_needed"]
+        differences = self.differences.rename(columns=names).assign(kind="difference")
+        parts = [part.reindex(columns=columns) for part in (rates, differences) if len(part)]
+        return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
+
+    def words(self) -> list[str]:
+        """The result in sentences."""
+        what = " or ".join(str(plain(name)) for name in self.positive)
+        said = [_rate_words(row, what, self.confidence) for row in self.rates.to_dict("records")]
+        said += [_difference_words(row, self.confidence) for row in self.differences.to_dict("records")]
+        if self.half_width is not None:
+            rows = [*self.rates.to_dict("records"), *self.differences.to_dict("records")]
+            said += [_needed_words(row, self.half_width, self.confidence) for row in rows]
+        return said
+
+
+def rate(
+    data: Any,
+    gold: Any,
+    positive: Any,
+    *,
+    by: Any = None,
+    gold_weights: Any = None,
+    confidence: float = 0.95,
+    half_width: float | None = None,
+    missing: Any = "auto",
+) -> Rates:
+    """The share of a class, and differences between groups, from answers of judges and a few labels of people.
+
+    The labels of people decide; judges make the interval shorter. What the judges say together, the probabilities of
+    :class:`rectifact.DawidSkene`, is calibrated by the labels in folds, so that no label takes part in the prediction
+    that it corrects, and enters by prediction-powered inference with power tuning [1]_ [2]_.
+
+    Parameters
+    ----------
+    data : table, path or matrix
+        Answers of judges in any form that :func:`rectifact.crowd.read_answers` takes; one judge is enough.
+    gold : dict, Series, table or path
+        Labels of people for some of the tasks, drawn at random. Several labels of a task become their consensus, and
+        tasks on which people tie are left out.
+    positive : label or list of labels
+        The class, or classes, whose share is estimated.
+    by : str, dict, Series, table or path, default None
+        Groups of tasks to compare: a column of ``data``, or group by task.
+    gold_weights : str, dict, Series, table or path, default None
+        Where tasks for ``gold`` were not drawn with equal probability, 1 divided by that probability, up to a factor:
+        a column of ``gold``, or weight by task.
+    confidence : float, default 0.95
+        Probability that an interval is meant to have.
+    half_width : float, default None
+        If given, ``labels_needed`` says how many human labels would make the intervals as short as this to both sides.
+    missing : any, default "auto"
+        What stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`.
+
+    Returns
+    -------
+    Rates
+        The tables ``rates`` and ``differences``, and both in words.
+
+    Notes
+    -----
+    Intervals are for the tasks that these are a random sample of, so that all labels do not make them vanish. A warning
+    says where labels look selected: where judges say something else about the tasks with labels than about the others.
+
+    References
+    ----------
+    .. [1] A. N. Angelopoulos, J. C. Duchi and T. Zrnic, "PPI++: efficient prediction-powered inference", 2023.
+    .. [2] T. Zrnic and E. J. Candès, "Cross-prediction-powered inference", PNAS 121, 2024.
+
+    Examples
+    --------
+    >>> from rectifact import rate
+    >>> from rectifact.datasets import make_crowd
+    >>> crowd = make_crowd(2000, 5, 2, labels_per_task=5, accuracy=(0.6, 0.8), random_state=0)
+    >>> found = rate(crowd.answers, crowd.truth[:200], positive=1)
+    >>> found.rates[["rate", "low", "high", "human_rate", "human_low", "human_high", "labels", "worth"]].round(2)
+       rate   low  high  human_rate  human_low  human_high  labels   worth
+    0  0.54  0.48  0.59        0.54       0.47        0.61     200  310.69
+    """
+    if isinstance(data, Answers) and data.weight is not None:
+        raise InputError("Rates count all answers alike.", "Give answers without weights.")
+    judged = judge(coded(data, dict.fromkeys(COLUMN_NAMES), False, missing, None))
+    options = {"gold_weights": gold_weights, "confidence": confidence, "half_width": half_width}
+    return rates_of(judged, gold, positive, groups=_groups(by, data, judged.answers), **options)
+
+
+def _groups(by: Any, data: Any, answers: Answers) -> tuple[NDArray[np.int64], NDArray[Any]] | None:
+    return None if by is None else task_groups(by, data, answers)
+
+
+def rates_of(
+    judged: Judged,
+    gold: Any,
+    positive: Any,
+    *,
+    groups: tuple[NDArray[np.int64], NDArray[Any]] | None = None,
+    gold_weights: Any = None,
+    confidence: float = 0.95,
+    half_width: float | None = None,
+) -> Rates:
+    """Rates from answers that have been read and judged; ``groups`` are numbers of tasks' groups, and their names."""
+    _check_options(confidence, half_width)
+    names = tuple(positive) if isinstance(positive, list | tuple | set | np.ndarray) else (positive,)
+    answers = judged.answers
+    known = positive_labels(gold, answers, names)
+    weights = None if gold_weights is None else read_weights(gold_weights, gold, answers, known)
+    event = event_of(judged, names, known, weights)
+    everything = np.ones(len(known), dtype=bool)
+    by_group = {} if groups is None else {plain(name): groups[0] == g for g, name in enumerate(groups[1])}
+    warn_of_few(event, by_group)
+    unequal = warn_if_unequal(event, by_group)
+    warn_if_selected(event, by_group if unequal else {EVERYTHING: everything} | by_group)
+    z = deviations(confidence)
+    found = {name: event.shares(members) for name, members in by_group.items()}
+    rows = [_rate_row(EVERYTHING, event.shares(everything), half_width, z)]
+    rows += [_rate_row(name, shares, half_width, z) for name, shares in found.items()]
+    pairs = [_difference_row(*pair, found, half_width, z) for pair in _pairs(list(found))]
+    tables = pd.DataFrame(rows, columns=RATE_COLUMNS), pd.DataFrame(pairs, columns=DIFFERENCE_COLUMNS)
+    return Rates(*tables, names, confidence, half_width)
+
+
+def _check_options(confidence: float, half_width: float | None) -> None:
+    for name, value in {"confidence": confidence, "half_width": half_width}.items():
+        if value is not None and not 0 < value < 1:
+            example = "a probability, such as 0.95" if name == "confidence" else "a share, such as 0.02"
+            raise InputError(f"{name}={value} must lie between 0 and 1.", f"Give {example}.", option=name)
+
+
+def _pairs(names: list[Any]) -> list[tuple[Any, Any]]:
+    return list(combinations(names, 2)) if len(names) <= MOST_GROUPS else [(names[0], name) for name in names[1:]]
+
+
+def _rate_row(name: Any, found: Shares, half_width: float | None, z: float) -> list[Any]:
+    one, people = found.corrected, found.people
+    needed = np.nan if half_width is None or not one.n_labels else labels_for(one, half_width, z)
+    figures = [one.value, *_ends(one, z), people.value, *_ends(people, z), found.judges]
+    return [name, *figures, one.n_tasks, one.n_labels, one.worth, one.tuning, needed]
+
+
+def _ends(one: Share, z: float) -> tuple[float, float]:
+    return one.interval(z) if one.n_labels else (np.nan, np.nan)
+
+
+def _difference_row(first: Any, second: Any, found: dict[Any, Shares], half_width: float | None, z: float) -> list[Any]:
+    one, other = found[first], found[second]
+    n_tasks, n_labels = (sum(getattr(part.people, of) for part in (one, other)) for of in ("n_tasks", "n_labels"))
+    naive = other.judges - one.judges
+    if not (one.people.n_labels and other.people.n_labels):
+        return [first, second, *[np.nan] * 8, naive, n_tasks, n_labels, np.nan]
+    figures = []
+    for a, b in ((one.corrected, other.corrected), (one.people, other.people)):
+        gap = difference(a, b, z)
+        figures += [gap.value, gap.low, gap.high, gap.p_value]
+    pair = one.corrected, other.corrected
+    needed = np.nan if half_width is None else labels_for_difference(*pair, half_width, z)
+    return [first, second, *figures, naive, n_tasks, n_labels, needed]
+
+
+def _rate_words(row: dict[Any, Any], what: str, confidence: float) -> str:
+    who = "all tasks" if row["group"] == EVERYTHING else str(row["group"])
+    if not row["labels"]:
+        return f"{who}: no person has labelled one of these tasks; judges alone say {row['judge_rate']:.1%}."
+    people = f"{row['human_rate']:.1%} ({row['human_low']:.1%} to {row['human_high']:.1%})"
+    return (
+        f"{who}: share of {what} {row['rate']:.1%} ({confidence:.0%} interval {row['low']:.1%} to {row['high']:.1%}); "
+        f"people alone {people}, judges alone {row['judge_rate']:.1%}."
+    )
+
+
+def _difference_words(row: dict[Any, Any], confidence: float) -> str:
+    pair = f"{row['second']} minus {row['first']}"
+    if np.isnan(row["difference"]):
+        return f"{pair}: needs labels of people in both groups."
+    value, low, high = (f"{100 * row[name]:+.1f}" for name in ("difference", "low", "high"))
+    verdict = "a difference" if row["p_value"] < 1 - confidence else "not more than chance explains"
+    interval = f"{confidence:.0%} interval {low} to {high}, p = {row['p_value']:.2g}"
+    return f"{pair}: {value} points ({interval}): {verdict}."
+
+
+def _needed_words(row: dict[Any, Any], half_width: float, confidence: float) -> str:
+    who = row["group"] if "group" in row else f"{row['second']} minus {row['first']}"
+    needed = row["labels_needed"]
+    goal = f"{who}: an interval of {100 * half_width:g} points to both sides"
+    if np.isnan(needed):
+        return f"{goal} needs labels of people first."
+    if np.isinf(needed) and "group" in row:
+        low, high = wilson(row["rate"], row["tasks"], deviations(confidence))
+        return f"{goal} needs more tasks: labels of all {row['tasks']} tasks would give {50 * (high - low):.1f} points."
+    if np.isinf(needed):
+        return f"{goal} needs more tasks: labels of all of them would not be enough."
+    more = int(needed) - row["labels"]
+    return f"{goal} needs about {max(more, 0)} more labels." if more > 0 else f"{goal} is reached."

@@ -1,0 +1,256 @@
+"""Shares from a few true labels and many predictions: prediction-powered inference with power tuning.
+
+Labels of some tasks say what the share is, but not precisely. Predictions for all tasks are many, but may be wrong.
+The labels decide; predictions only take out of their mean what chance has put into it by drawing these tasks and not
+others.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
+
+Floats = NDArray[np.float64]
+
+LEAST_LABELS = 10
+"""Labels from which on predictions are used at all."""
+
+GUARD = 1 / 3
+"""Squared error added to those of the predictions, which are not perfect where they happen to fit all labels."""
+
+FARTHEST = 40.0
+"""Standard deviations beyond which a p-value is zero."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share with its precision.
+
+    Attributes
+    ----------
+    value : float
+        Between 0 and 1.
+    worth : float
+        Number of labels, drawn at random and without predictions, that would be as precise.
+    n_labels : int
+        Labels that there are.
+    n_tasks : int
+        Tasks with a label or a prediction.
+    alone : float
+        Number of labels, drawn at random, that these labels would be worth without predictions: fewer than
+        ``n_labels`` where their weights differ.
+    tuning : float
+        How far predictions are used, from 0 to 1.
+    """
+
+    value: float
+    worth: float
+    n_labels: int
+    n_tasks: int
+    alone: float
+    tuning: float
+
+    def interval(self, deviations: float) -> tuple[float, float]:
+        """Ends of the interval that reaches so many standard deviations, by Wilson's formula."""
+        return wilson(self.value, self.worth, deviations)
+
+    def half_width(self, deviations: float) -> float:
+        """Half the length of that interval."""
+        low, high = self.interval(deviations)
+        return (high - low) / 2
+
+    def with_labels(self, n_labels: int) -> "Share":
+        """The same share from another number of labels, if all else stays as it is.
+
+        More labels lower the part of the variance that predictions do not explain; the rest has all tasks behind it.
+        """
+        if not self.n_labels:
+            return self
+        per_label = self.alone / self.n_labels
+        explained, most = 0.0, self.n_tasks * per_label
+        if self.worth > self.alone and most > self.alone:
+            explained = min((1 / self.alone - 1 / self.worth) / (1 / self.alone - 1 / most), 1.0)
+        alone = n_labels * per_label
+        worth = 1 / ((1 - explained) / alone + explained / most)
+        return replace(self, worth=worth, n_labels=n_labels, alone=alone)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The second of two shares minus the first, with its interval, and the p-value of no difference."""
+
+    value: float
+    low: float
+    high: float
+    p_value: float
+
+
+def deviations(confidence: float) -> float:
+    """Standard deviations to both sides that have this probability."""
+    return float(ndtri((1 + confidence) / 2))
+
+
+def wilson(value: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's score interval for a share ``value`` of ``n``, which need not be whole, ``z`` standard deviations wide.
+
+    Examples
+    --------
+    >>> low, high = wilson(0.0, 50, 1.96)
+    >>> round(low, 3), round(high, 3)
+    (0.0, 0.071)
+    """
+    if not n > 0:
+        return 0.0, 1.0
+    centre = (value + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)
+    return min(max(float(centre - half), 0.0), value), max(min(float(centre + half), 1.0), value)
+
+
+def share(truth: Floats, predicted: Floats, everywhere: Floats, weights: Floats | None = None) -> Share:
+    r"""Share from labels and predictions, by prediction-powered inference with power tuning [1]_.
+
+    With labels :math:`y_i` and predictions :math:`f_i` of n tasks, and predictions :math:`g_j` of all N tasks, the
+    estimate is :math:`\bar y + \lambda (\bar g - \bar f)`. Its variance is least for
+    :math:`\lambda = \mathrm{cov}(y, f) / \mathrm{var} f`, where it is
+    :math:`\mathrm{var}(y - \lambda f) / n + \lambda^2 \mathrm{var}(g) / N`. That value is used, between 0 and 1; 0
+    where predictions would not make the interval shorter. The authors take the mean of the N - n tasks without a label
+    in place of all; their :math:`\lambda` is smaller by the factor 1 - n / N, and the estimate is the same.
+
+    Parameters
+    ----------
+    truth : array of shape (n_labels,)
+        1 for tasks of the class, 0 for others.
+    predicted : array of shape (n_labels,)
+        Their predictions, made without their labels.
+    everywhere : array of shape (n_tasks,)
+        Predictions for all tasks, those with a label among them.
+    weights : array of shape (n_labels,), default None
+        Inverse of the probability that the task was chosen for a label, up to a factor; None if all had the same.
+
+    Returns
+    -------
+    Share
+
+    Notes
+    -----
+    The interval is Wilson's, for the number of labels that would be as precise. It stays between 0 and 1, and is that
+    of the labels alone if all of them say the same.
+
+    References
+    ----------
+    .. [1] A. N. Angelopoulos, J. C. Duchi and T. Zrnic, "PPI++: efficient prediction-powered inference", 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> true = rng.random(2000) < 0.3
+    >>> predicted = np.where(rng.random(2000) < 0.9, true, ~true).astype(float)
+    >>> found = share(true[:200].astype(float), predicted[:200], predicted)
+    >>> round(found.value, 2), round(found.worth)
+    (0.28, 408)
+    """
+    n, n_tasks = len(truth), len(everywhere)
+    w = np.full(n, 1 / n) if weights is None else weights / weights.sum()
+    mean = float(w @ truth)
+    spread = _variance(truth, w)
+    alone = mean * (1 - mean) / spread if spread > 0 else 1 / float(w @ w)
+    by_labels = Share(mean, alone, n, n_tasks, alone, 0.0)
+    tuning = _tuning(truth, predicted, w)
+    if n < LEAST_LABELS or tuning == 0:
+        return by_labels
+    left = _left(truth - tuning * predicted, tuning * predicted, w, n_tasks) + tuning**2 * everywhere.var() / n_tasks
+    if left >= spread:
+        return by_labels
+    value = mean + tuning * float(everywhere.mean() - w @ predicted)
+    return replace(by_labels, value=float(np.clip(value, 0, 1)), worth=float(alone * spread / left), tuning=tuning)
+
+
+def _variance(values: Floats, w: Floats) -> float:
+    """Variance of a weighted mean; that of a plain mean, divided by n where all weights are the same."""
+    return float(w**2 @ (values - w @ values) ** 2)
+
+
+def _tuning(truth: Floats, predicted: Floats, w: Floats) -> float:
+    """How far to use predictions, so that the variance is least."""
+    y, f = truth - w @ truth, predicted - w @ predicted
+    common, own = float(w**2 @ (y * f)), float(w**2 @ f**2)
+    return float(np.clip(common / own, 0, 1)) if own > 1e-15 else 0.0
+
+
+def _left(errors: Floats, predicted: Floats, w: Floats, n_tasks: int) -> float:
+    """Variance due to the errors of predictions, which vary with the predictions where these do not fit best."""
+    n = len(w)
+    common = float(w @ ((errors - w @ errors) * (predicted - w @ predicted)))
+    return (_variance(errors, w) * n + GUARD * float(w @ w)) / (n - 2) + 2 * common / n_tasks
+
+
+def difference(first: Share, second: Share, z: float) -> Difference:
+    """The second share minus the first, for different tasks.
+
+    The interval combines the two intervals, each to its own side, as Newcombe's does [1]_. The p-value belongs to the
+    interval: it is below 1 minus the probability of the interval if and only if 0 is outside.
+
+    References
+    ----------
+    .. [1] R. G. Newcombe, "Interval estimation for the difference between independent proportions", Statistics in
+       Medicine 17, 1998.
+
+    Examples
+    --------
+    >>> one, other = (Share(value, 100, 100, 100, 100, 0) for value in (0.5, 0.7))
+    >>> found = difference(one, other, deviations(0.95))
+    >>> round(found.low, 3), round(found.high, 3), round(found.p_value, 4)
+    (0.064, 0.326, 0.0038)
+    """
+    value = second.value - first.value
+    low, high = value - _reach(second, first, z), value + _reach(first, second, z)
+    upper, lower = (second, first) if value > 0 else (first, second)
+    at_zero = _deviations_to(abs(value), upper, lower)
+    return Difference(value, max(low, -1.0), min(high, 1.0), float(2 * ndtr(-at_zero)))
+
+
+def _reach(upper: Share, lower: Share, z: float) -> float:
+    """How far the interval of ``upper - lower`` reaches down."""
+    return float(np.hypot(upper.value - upper.interval(z)[0], lower.interval(z)[1] - lower.value))
+
+
+def _deviations_to(value: float, upper: Share, lower: Share) -> float:
+    """How many standard deviations wide the interval of ``upper - lower = value`` is where it just contains 0."""
+    if value <= 0:
+        return 0.0
+    if _reach(upper, lower, FARTHEST) <= value:
+        return FARTHEST
+    return float(brentq(lambda z: _reach(upper, lower, z) - value, 0.0, FARTHEST))
+
+
+def labels_for(found: Share, half_width: float, z: float) -> float:
+    """Labels with which the interval of a share has this half-width; infinite where all tasks are not enough."""
+    return _fewest(found.n_tasks, lambda n: found.with_labels(n).half_width(z) <= half_width)
+
+
+def labels_for_difference(first: Share, second: Share, half_width: float, z: float) -> float:
+    """Labels in both groups together, in the ratio that there is, for a half-width of the difference."""
+    labelled = first.n_labels + second.n_labels
+    most = int(min(one.n_tasks * labelled / max(one.n_labels, 1) for one in (first, second)))
+
+    def reached(n: int) -> bool:
+        one, other = (part.with_labels(max(1, round(n * part.n_labels / labelled))) for part in (first, second))
+        found = difference(one, other, z)
+        return (found.high - found.low) / 2 <= half_width
+
+    return _fewest(most, reached)
+
+
+def _fewest(most: int, reached: Callable[[int], bool]) -> float:
+    """Smallest number of labels, up to ``most``, with which something is ``reached``."""
+    if most < 1 or not reached(most):
+        return np.inf
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return float(high)

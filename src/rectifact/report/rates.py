@@ -1,0 +1,160 @@
+"""Report on rates: corrected shares with their intervals, differences between groups, and labels that are needed."""
+
+from typing import Any
+
+import pandas as pd
+
+from rectifact.crowd.panel_rates import Rates
+from rectifact.report.blocks import Block, Column, Facts, Report, Section, Table
+from rectifact.report.charts import ranges
+
+MOST_NAMED = 20
+"""Groups on a chart."""
+
+
+def rates_report(found: Rates) -> Report:
+    """Sections for the rates and, where there are groups, for their differences.
+
+    Examples
+    --------
+    >>> from rectifact import rate
+    >>> from rectifact.datasets import make_crowd
+    >>> crowd = make_crowd(300, 5, 2, random_state=0)
+    >>> report = rates_report(rate(crowd.answers, crowd.truth[:60], positive=1))
+    >>> [section.title for section in report.sections]
+    ['Rates']
+    """
+    sections = [_rates(found)]
+    if len(found.differences):
+        sections.append(_differences(found))
+    words = (
+        f"Share of {_named(found)}. Labels of people decide; judges make the interval shorter. Intervals have a "
+        f"probability of {found.confidence:.0%}: they say what other tasks of the same kind would give."
+    )
+    return Report("Rates", words, sections)
+
+
+def _named(found: Rates) -> str:
+    return " or ".join(map(str, found.positive))
+
+
+def _rates(found: Rates) -> Section:
+    whole = found.rates.iloc[0]
+    facts = [
+        (f"share of {_named(found)}", f"{whole['rate']:.1%}", f"{whole['low']:.1%} to {whole['high']:.1%}"),
+        ("judges alone", f"{whole['judge_rate']:.1%}", "mean share of their answers, not corrected"),
+        ("labels of people", f"{whole['labels']}", f"worth {whole['worth']:.0f} without judges"),
+    ]
+    sentences = Table("In words", [Column("result")], [[sentence] for sentence in found.words()])
+    words = (
+        "The corrected rate, with the rate by people alone beside it. Judges alone have no interval: how far they are "
+        "wrong is only known from labels of people."
+    )
+    blocks: list[Block] = [Facts(facts), _chart(found), sentences, _rate_table(found)]
+    return Section("Rates", words, blocks)
+
+
+def _chart(found: Rates) -> Block:
+    """Three points for each group: corrected, people alone, judges alone."""
+    names, points, colours = [], [], []
+    for row in found.rates.head(MOST_NAMED).to_dict("records"):
+        alone = row["judge_rate"]
+        names += [str(row["group"]), f"{row['group']}: people", f"{row['group']}: judges"]
+        points += [
+            (row["rate"], row["low"], row["high"]),
+            (row["human_rate"], row["human_low"], row["human_high"]),
+            (alone, alone, alone),
+        ]
+        colours += [0, 1, 5]
+    values, low, high = zip(*points, strict=True)
+    whole = found.rates.iloc[0]
+    text = (
+        f"{whole['group']}: {whole['rate']:.1%} corrected, {whole['human_rate']:.1%} by people alone, "
+        f"{whole['judge_rate']:.1%} by judges alone."
+    )
+    chart = ranges(f"Share of {_named(found)}", names, values, low, high, "share", text, colours)
+    chart.layout["yaxis"]["tickformat"] = ".0%"
+    return chart
+
+
+def _rate_table(found: Rates) -> Table:
+    columns = [
+        Column("group"),
+        Column("rate", "share", "corrected"),
+        Column("low", "share", "lower end of the interval"),
+        Column("high", "share", "upper end of the interval"),
+        Column("people", "share", "by labels of people alone"),
+        Column("people low", "share"),
+        Column("people high", "share"),
+        Column("judges", "share", "mean share of the judges' answers"),
+        Column("tasks", "integer"),
+        Column("labels", "integer", "labels of people"),
+        Column("worth", "integer", "labels of people that would be as precise without judges"),
+        *_needed_column(found),
+    ]
+    shares = ("rate", "low", "high", "human_rate", "human_low", "human_high", "judge_rate")
+    rows = [
+        [
+            *(str(row["group"]), *(_number(row[name]) for name in shares), int(row["tasks"]), int(row["labels"])),
+            *(None if pd.isna(row["worth"]) else round(row["worth"]), *_needed(row, found)),
+        ]
+        for row in found.rates.to_dict("records")
+    ]
+    return Table("Rates", columns, rows)
+
+
+def _differences(found: Rates) -> Section:
+    rows = found.differences.to_dict("records")
+    columns = [
+        Column("first"),
+        Column("second"),
+        Column("difference", "share", "second minus first"),
+        Column("low", "share", "lower end of the interval"),
+        Column("high", "share", "upper end of the interval"),
+        Column("p-value", "number", "small if there is a difference"),
+        Column("people", "share", "difference by labels of people alone"),
+        Column("people p-value", "number"),
+        Column("judges", "share", "difference by judges alone"),
+        Column("labels", "integer", "labels of people in both groups"),
+        *_needed_column(found),
+    ]
+    names = "difference", "low", "high", "p_value", "human_difference", "human_p_value", "judge_difference"
+    cells = [
+        [
+            *(str(row["first"]), str(row["second"]), *(_number(row[name]) for name in names), int(row["labels"])),
+            *_needed(row, found),
+        ]
+        for row in rows
+    ]
+    blocks: list[Block] = [Table("Differences", columns, cells)]
+    known = [row for row in rows if not pd.isna(row["difference"])][:MOST_NAMED]
+    if known:
+        titles = [f"{row['second']} minus {row['first']}" for row in known]
+        values, low, high = ([row[name] for row in known] for name in ("difference", "low", "high"))
+        text = f"{titles[0]}: {100 * values[0]:+.1f} points, {100 * low[0]:+.1f} to {100 * high[0]:+.1f}."
+        chart = ranges("Differences", titles, values, low, high, "difference", text, [0] * len(known))
+        chart.layout["yaxis"]["tickformat"] = "+.0%"
+        blocks.insert(0, chart)
+    words = (
+        "An interval without 0 shows a difference. With many groups, some p-values below 0.05 occur by chance: divide "
+        "0.05 by the number of comparisons."
+    )
+    return Section("Differences", words, blocks)
+
+
+def _needed_column(found: Rates) -> list[Column]:
+    if found.half_width is None:
+        return []
+    meaning = f"more labels of people for {100 * found.half_width:g} points to both sides; empty if tasks are too few"
+    return [Column("more labels", "integer", meaning)]
+
+
+def _needed(row: dict[Any, Any], found: Rates) -> list[int | None]:
+    if found.half_width is None:
+        return []
+    needed = row["labels_needed"]
+    return [max(int(needed) - int(row["labels"]), 0) if pd.notna(needed) and needed != float("inf") else None]
+
+
+def _number(value: Any) -> float | None:
+    return None if pd.isna(value) else float(f"{value:.4g}")
