@@ -65,7 +65,7 @@ def groups_in_column(data: Any, column: str, name: str | None, role: str = "work
     """
     if isinstance(data, Path) and is_json(data):
         found = values_beside(data, column, role, name)
-        return None if found is None else _by_name(*map(object_array, found), role)
+        return None if found is None else _by_name(object_array(found[0]), object_array(found[1]), role)
     frame = nw.from_native(read_table(data) if isinstance(data, Path) else data, eager_only=True)
     if column not in frame.columns:
         return None
