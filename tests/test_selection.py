@@ -121,7 +121,7 @@ def test_parts_of_zeros_are_not_found_again() -> None:
 class Peak:
     """Scores with a known shape, of 200 held-out samples."""
 
-    parameter, what, measure, most = "k", ("one", "several"), "score", 200
+    parameter, what, measure, most, negligible = "k", ("one", "several"), "score", 200, 1e-3
 
     def __init__(self, best: int, *, plateau: bool = False) -> None:
         self.best, self.plateau, self.tried = best, plateau, 0

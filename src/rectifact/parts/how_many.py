@@ -29,7 +29,7 @@ from rectifact.parts.samples import choose_norm, fill_gaps, normalized, sample_b
 MOST = 64
 """Directions looked at."""
 
-FOLDS = 4
+FOLDS = 8
 """Groups of features, each predicted from the others."""
 
 MOST_ROWS, MOST_COLUMNS = 2000, 2000
@@ -61,6 +61,7 @@ class PartsTrial:
 
     parameter = "n_components"
     what = ("part", "parts")
+    negligible = 1e-06  # a faint part may have a small share of the squares
     measure = "share of the squares of held-out features that the samples' other features predict"
 
     def __init__(self, estimator: PartsTransformer, X: Any, rng: np.random.Generator) -> None:
