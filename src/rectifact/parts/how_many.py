@@ -123,7 +123,7 @@ class PartsTrial:
         n = self._samples.shape[0]
         kind = {"refine": model.resolved_["refine"]} if hasattr(model, "refine") else {}
         H = self._fit(rng.integers(n, size=n), {"init": model.components_, **kind})
-        size, wanted = (np.abs(parts).sum(axis=1, keepdims=True) for parts in (H, np.asarray(model.components_)))
+        size, wanted = (np.abs(parts).sum(axis=1, keepdims=True) for parts in (H, to_host(model.components_)))
         return np.asarray(H * wanted / np.maximum(size, 1e-300))
 
     def _halves(self, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
