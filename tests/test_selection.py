@@ -72,6 +72,13 @@ def test_data_without_structure_is_said_to_have_none(estimator: Any, X: Any) -> 
     assert found.reason.startswith("No stable structure")
 
 
+def test_one_is_not_chosen_where_it_was_not_asked_for() -> None:
+    X = np.random.default_rng(0).poisson(2.0, (200, 30)) * 1.0
+    with pytest.warns(FitWarning, match="No stable structure.* 3 is the smallest number that was asked for"):
+        found = select(ANDNMF(1), X, range(3, 9), random_state=0)
+    assert found.best == 3
+
+
 def test_bi_cross_validation_equals_a_regression_for_each_sample() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((30, 3)) @ rng.random((3, 12)) + 0.1 * rng.random((30, 12))

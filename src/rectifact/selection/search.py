@@ -37,7 +37,7 @@ class Trial(Protocol):
     """Stability, where it was measured on the way."""
 
     def start(self, lowest: int) -> int:
-        """Where to begin; numbers below ``lowest`` are not asked for. May lower ``most``."""
+        """Where to begin; numbers below ``lowest`` are not asked for."""
 
     def scores(self, k: int) -> NDArray[Any]:
         """Score of each held-out sample, entry or edge, the same ones for each k."""
