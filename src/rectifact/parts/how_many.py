@@ -41,8 +41,11 @@ RANK_OF_NOISE = 16
 EXACT = 1e-10
 """Share of the largest eigenvalue below which there is only rounding."""
 
-RECURS = 0.9
+RECURS = 0.85
 """Mean cosine between the parts of two halves from which on they count as the same."""
+
+STEP = 1.5
+"""Factor between numbers of parts that are tried on the way down."""
 
 SAMPLES_PER_PART = 4
 """Samples of both halves together below which a part cannot be found again."""
@@ -97,12 +100,16 @@ class PartsTrial:
         return list(range(1, self._gains.shape[1]))
 
     def recurring(self, k: int, ks: Sequence[int]) -> int:
-        """The largest number up to ``k``, of ``ks``, whose parts both halves of the samples have; by bisection."""
-        if self._recurs(k):
-            return k
-        low, high = 1, k
-        while between := [k for k in ks if low < k < high]:
-            middle = min(between, key=lambda k: abs(k - (low * high) ** 0.5))
+        """The largest number up to ``k``, of ``ks``, whose parts both halves of the samples have.
+
+        From ``k`` downwards in large steps, and then between the last two: smaller numbers need not be stable, as
+        those that merge parts at random.
+        """
+        low, high = k, k
+        while low > 1 and not self._recurs(low):
+            low, high = max((number for number in ks if number <= low / STEP), default=1), low
+        while between := [number for number in ks if low < number < high]:
+            middle = between[len(between) // 2]
             low, high = (middle, high) if self._recurs(middle) else (low, middle)
         return low
 
