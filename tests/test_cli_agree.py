@@ -94,7 +94,7 @@ def test_one_person_is_compared_but_not_tested(run, files, panel):
         (["--tests", "t.csv"], "--tests needs people to test judges against."),
         (["--humans", "humans.csv", "--tests", "-"], "Name a file for --tests."),
         (["--humans", "none.csv"], "none.csv"),
-        (["-o", "out.txt"], "should end in .csv, .tsv or .parquet"),
+        (["-o", "out.txt"], "should end in .csv, .tsv, .parquet or .jsonl"),
         (["-o", "answers.csv"], "One file is named twice"),
         (["--report", "page.pdf"], "should end in .html"),
         (["-o", "-", "--json"], "standard output holds the summary"),

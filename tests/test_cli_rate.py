@@ -108,7 +108,7 @@ def test_selected_labels_are_mentioned(run, files, panel):
         (["--positive", "pass", "--gold-weights", "no"], "--gold-weights no is neither a column of the gold labels"),
         (["--positive", "pass", "--half-width", "2"], "--half-width 2.0 must lie between 0 and 1."),
         (["--positive", "pass", "--confidence", "95"], "--confidence 95.0 must lie between 0 and 1."),
-        (["--positive", "pass", "-o", "out.txt"], "should end in .csv, .tsv or .parquet"),
+        (["--positive", "pass", "-o", "out.txt"], "should end in .csv, .tsv, .parquet or .jsonl"),
         (["--positive", "pass", "-o", "answers.csv"], "One file is named twice"),
         (["--positive", "pass", "--report", "page.pdf"], "should end in .html"),
         (["--positive", "pass", "-o", "-", "--json"], "standard output holds the summary"),

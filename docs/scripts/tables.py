@@ -1,4 +1,4 @@
-"""Write tables in the documentation and README.md from the stored results docs/benchmarks/{crowd,latent,graph}.json.
+"""Write tables in the documentation and README.md from the stored results in docs/benchmarks.
 
 Run it from the root of the repository after ``rectifact bench FAMILY --peers -o docs/benchmarks/FAMILY.json -o
 docs/benchmarks/FAMILY.md``. It replaces the lines between two comments, ``begin NAME`` and ``end NAME``.
@@ -226,6 +226,47 @@ def markdown_shares(what: str, figures: dict[str, float]) -> str:
     return f"- {what}: " + ", ".join(f"{name} {f'**{x}**' if x == most else x}" for name, x in cells.items())
 
 
+def planted_table(rows: pd.DataFrame) -> str:
+    """How often the right number is chosen."""
+    lines = [["data", "right number", "right", "close", "chosen"]]
+    for row in rows.itertuples():
+        lines.append([row.data, row.k, f"{row.right} of {row.draws}", f"{row.close} of {row.draws}", row.chosen])
+    return csv_table("Planted numbers; close: off by one, or by a tenth for graphs", lines)
+
+
+def structureless_table(rows: pd.DataFrame) -> str:
+    """How often there is nothing to find, and the answer is one."""
+    lines = [["data", "for", "answer: one"]]
+    lines += [[row.data, row.family, f"{row.none} of {row.draws}"] for row in rows.itertuples()]
+    return csv_table("Data without structure", lines)
+
+
+def choice_table(real: pd.DataFrame, cost: pd.DataFrame) -> str:
+    """What is chosen on real data, and what a choice from 20 numbers costs."""
+    lines = [["data", "chosen", "expected", "cost of a choice from 2 to 21, in fits"]]
+    chosen, expected = (real.set_index("data")[name] for name in ("chosen", "expected"))
+    for row in cost.itertuples():
+        known = [str(chosen[row.data]), expected[row.data]] if row.data in chosen.index else [str(row.chosen), ""]
+        lines.append([row.data, *known, f"{row.fits:.1f}"])
+    return csv_table("Real data, and cost: one fit is the mean over the 20 numbers", lines)
+
+
+def trust_table(rows: pd.DataFrame) -> str:
+    """Whether stability tells good parts from bad ones."""
+    lines = [["data", "parts", "rank correlation of stability and closeness", "without fits with too few parts"]]
+    for row in rows.itertuples():
+        lines.append([row.data, str(row.parts), f"{row.rank_correlation:.2f}", f"{row.without_too_few:.2f}"])
+    return csv_table("Fits with two parts too few, the right number, and two too many", lines)
+
+
+def consensus_table(rows: pd.DataFrame) -> str:
+    """Consensus NMF next to select."""
+    lines = [["data, 5 parts", "method", "right", "chosen", "seconds"]]
+    for row in rows.itertuples():
+        lines.append([row.data, row.method, f"{row.right} of {row.draws}", row.chosen, short(row.seconds)])
+    return csv_table("A choice from 2 to 10", lines)
+
+
 def stored(root: Path, family: str) -> dict[str, pd.DataFrame]:
     """The tables of a stored result."""
     found = read_result(root / f"docs/benchmarks/{family}.json")["tables"][family]
@@ -234,7 +275,7 @@ def stored(root: Path, family: str) -> dict[str, pd.DataFrame]:
 
 def tables(root: Path) -> list[tuple[str, str, str]]:
     """File, name and text of each table."""
-    crowd, latent, graph = (stored(root, family) for family in ("crowd", "latent", "graph"))
+    crowd, latent, graph, selection = (stored(root, name) for name in ("crowd", "latent", "graph", "selection"))
     error = crowd["auto"].set_index("set").astype(float)
     return [
         ("docs/benchmarks.rst", "methods", methods_table(crowd["methods"])),
@@ -248,6 +289,11 @@ def tables(root: Path) -> list[tuple[str, str, str]]:
         ("docs/benchmarks.rst", "communities", communities_table(graph["communities"])),
         ("docs/benchmarks.rst", "messy", messy_table(graph["messy graphs"])),
         ("docs/comparison.rst", "communities", nmi_table(graph["communities"])),
+        ("docs/how_many.rst", "planted", planted_table(selection["planted"])),
+        ("docs/how_many.rst", "structureless", structureless_table(selection["without structure"])),
+        ("docs/how_many.rst", "choice", choice_table(selection["real"], selection["cost"])),
+        ("docs/how_many.rst", "trust", trust_table(selection["stability and error"])),
+        ("docs/how_many.rst", "consensus", consensus_table(selection["consensus NMF"])),
         ("README.md", "others", readme_others(latent["recommendation"], graph["communities"])),
     ]
 

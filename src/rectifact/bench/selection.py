@@ -259,17 +259,18 @@ def trust(extent: Extent) -> Rows:
     for name, draw in {**PLANTED["parts"], "topics, dir, with noise": _noisy_topics}.items():
         if name in ("topics, dir", "topics, neg-dir"):
             continue  # exact data has exact parts, and nothing else
-        stability: list[float] = []
-        errors: list[float] = []
+        found: list[tuple[float, float, bool]] = []
         for seed in _seeds(extent):
             data = draw(8, seed)
+            truth: Any = data.parts
             for k in (data.k - 2, data.k, data.k + 2):
                 model = ANDNMF(k, random_state=0).fit(data.X)
-                stability += assess(model, data.X, random_state=seed).stability.tolist()
-                errors += part_errors(
-                    data.parts if data.parts is not None else [], np.asarray(model.components_)
-                ).tolist()
-        rows.append({"data": name, "parts": len(errors), "rank_correlation": float(-spearmanr(stability, errors)[0])})
+                stability = assess(model, data.X, random_state=seed).stability
+                errors = part_errors(truth, np.asarray(model.components_))
+                found += [(a, b, k < data.k) for a, b in zip(stability.tolist(), errors.tolist(), strict=True)]
+        stable, wrong, few = np.array(found).T
+        row = {"data": name, "parts": len(found), "rank_correlation": -spearmanr(stable, wrong)[0]}
+        rows.append(row | {"without_too_few": -spearmanr(stable[few == 0], wrong[few == 0])[0]})
     return rows
 
 

@@ -52,6 +52,7 @@ class GraphTrial:
 
     parameter = "n_clusters"
     what = ("community", "communities")
+    negligible = 0.001
     measure = "log-likelihood of a hidden edge, above that of a random graph with the same degrees"
 
     def __init__(self, estimator: GraphClusterer, X: Any, rng: np.random.Generator) -> None:

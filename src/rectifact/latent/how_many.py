@@ -42,6 +42,7 @@ class LatentTrial:
 
     parameter = "n_components"
     what = ("dimension", "dimensions")
+    negligible = 0.005  # dimensions that the prior shrinks still gain a trace
     measure = "log-likelihood of a hidden entry"
 
     def __init__(self, estimator: LatentTransformer, X: Any, rng: np.random.Generator) -> None:

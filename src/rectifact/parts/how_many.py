@@ -29,7 +29,7 @@ from rectifact.parts.samples import choose_norm, fill_gaps, normalized, sample_b
 MOST = 64
 """Directions looked at."""
 
-FOLDS = 4
+FOLDS = 8
 """Groups of features, each predicted from the others."""
 
 MOST_ROWS, MOST_COLUMNS = 2000, 2000
@@ -41,8 +41,11 @@ RANK_OF_NOISE = 16
 EXACT = 1e-10
 """Share of the largest eigenvalue below which there is only rounding."""
 
-RECURS = 0.9
+RECURS = 0.85
 """Mean cosine between the parts of two halves from which on they count as the same."""
+
+STEP = 1.5
+"""Factor between numbers of parts that are tried on the way down."""
 
 SAMPLES_PER_PART = 4
 """Samples of both halves together below which a part cannot be found again."""
@@ -61,6 +64,7 @@ class PartsTrial:
 
     parameter = "n_components"
     what = ("part", "parts")
+    negligible = 1e-06  # a faint part may have a small share of the squares
     measure = "share of the squares of held-out features that the samples' other features predict"
 
     def __init__(self, estimator: PartsTransformer, X: Any, rng: np.random.Generator) -> None:
@@ -96,12 +100,16 @@ class PartsTrial:
         return list(range(1, self._gains.shape[1]))
 
     def recurring(self, k: int, ks: Sequence[int]) -> int:
-        """The largest number up to ``k``, of ``ks``, whose parts both halves of the samples have; by bisection."""
-        if self._recurs(k):
-            return k
-        low, high = 1, k
-        while between := [k for k in ks if low < k < high]:
-            middle = min(between, key=lambda k: abs(k - (low * high) ** 0.5))
+        """The largest number up to ``k``, of ``ks``, whose parts both halves of the samples have.
+
+        From ``k`` downwards in large steps, and then between the last two: smaller numbers need not be stable, as
+        those that merge parts at random.
+        """
+        low, high = k, k
+        while low > 1 and not self._recurs(low):
+            low, high = max((number for number in ks if number <= low / STEP), default=1), low
+        while between := [number for number in ks if low < number < high]:
+            middle = between[len(between) // 2]
             low, high = (middle, high) if self._recurs(middle) else (low, middle)
         return low
 
@@ -122,7 +130,7 @@ class PartsTrial:
         n = self._samples.shape[0]
         kind = {"refine": model.resolved_["refine"]} if hasattr(model, "refine") else {}
         H = self._fit(rng.integers(n, size=n), {"init": model.components_, **kind})
-        size, wanted = (np.abs(parts).sum(axis=1, keepdims=True) for parts in (H, np.asarray(model.components_)))
+        size, wanted = (np.abs(parts).sum(axis=1, keepdims=True) for parts in (H, to_host(model.components_)))
         return np.asarray(H * wanted / np.maximum(size, 1e-300))
 
     def _halves(self, k: int) -> tuple[NDArray[Any], NDArray[Any]]:

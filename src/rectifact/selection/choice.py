@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rectifact.core.errors import FitWarning, InputError
@@ -16,6 +15,9 @@ from rectifact.core.validation import check_generator
 from rectifact.io.checkpoint import RunFile, open_checkpoint
 from rectifact.selection.search import Curve, Trial, climb
 from rectifact.selection.trust import trial_of
+
+NOTHING = "No stable structure"
+"""How the reason begins where one part, dimension or community is enough."""
 
 MOST = 1000
 """No number from here on is tried by itself."""
@@ -32,7 +34,7 @@ class Selection:
         ``standard_error`` of the difference between this score and the best one; ``stability``, the mean over the
         parts, NaN where it was not measured; and ``seconds``.
     best : int
-        1 if there is no stable structure.
+        1 if there is no stable structure, or the smallest number that was asked for.
     reason : str
         One sentence.
     estimator : estimator
@@ -116,10 +118,13 @@ def select(
         warnings.warn(FitWarning(ended.strip(), f"Going on with the best so far, {best}."), stacklevel=2)
     if saved is not None and not ended:
         saved.finish()
+    reason = ended + _reason(trial, curve, best, supported)
+    if best not in numbers:  # one, which was not asked for
+        best = numbers[0]
+        reason += f" {best} is the smallest number that was asked for."
     model = _fitted(estimator, X, trial.parameter, best)
     model.stability_ = trial.stability(best, model)
-    reason = ended + _reason(trial, curve, best, supported, model.stability_)
-    if best == 1 and len(numbers) > 1:
+    if reason.startswith(NOTHING):
         warnings.warn(FitWarning(reason, ""), stacklevel=2)
     return Selection(_table(curve, trial, best, model), best, reason, model, trial.measure)
 
@@ -156,12 +161,12 @@ def _possible(wanted: Sequence[int], trial: Trial) -> list[int]:
     return numbers
 
 
-def _reason(trial: Trial, curve: Curve, best: int, supported: int, stability: NDArray[Any]) -> str:
+def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
     one, several = trial.what
     if best == 1 and supported > 1:
-        return f"No stable structure: {supported} {several} would predict best, but resampled data has other ones."
+        return f"{NOTHING}: {supported} {several} would predict best, but resampled data has other ones."
     if best == 1 and len(curve.scores) > 1:
-        return f"No stable structure: more than one {one} does not predict held-out data better."
+        return f"{NOTHING}: more than one {one} does not predict held-out data better."
     if best < supported:
         return f"{best} is the largest number whose {several} recur in both halves; {supported} predict better."
     last = "; no larger number was tried" if best == max(curve.scores) else ""

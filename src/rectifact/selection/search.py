@@ -19,9 +19,6 @@ MOST_TRIED = 12
 FAR = 1.5
 """How far above and below the best, as a factor, another number is tried."""
 
-NEGLIGIBLE = 1e-3
-"""Share of the gain over one part, dimension or community below which a larger number gains nothing."""
-
 
 class Trial(Protocol):
     """What a family tells about each number, on data that the fit has not seen."""
@@ -32,13 +29,15 @@ class Trial(Protocol):
     """One of them, and several."""
     measure: str
     """What a score is."""
+    negligible: float
+    """Share of the gain over a single one below which a larger number gains nothing, whatever the standard error."""
     most: int
     """The largest number that the data could support."""
     recurrence: dict[int, NDArray[Any]]
     """Stability, where it was measured on the way."""
 
     def start(self, lowest: int) -> int:
-        """Where to begin; numbers below ``lowest`` are not asked for. May lower ``most``."""
+        """Where to begin; numbers below ``lowest`` are not asked for."""
 
     def scores(self, k: int) -> NDArray[Any]:
         """Score of each held-out sample, entry or edge, the same ones for each k."""
@@ -104,7 +103,7 @@ class Curve:
         top = self.top()
         lost = float(np.mean(self.scores[top] - self.scores[k]))
         gained = float(np.mean(self.scores[top] - self.scores[min(self.scores)]))  # 1 is always tried
-        return lost <= max(self.error(k, top), NEGLIGIBLE * gained)
+        return lost <= max(self.error(k, top), self._trial.negligible * gained)
 
     def smallest(self) -> int:
         """The smallest number that is not worse than the best."""
