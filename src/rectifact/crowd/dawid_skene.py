@@ -152,6 +152,7 @@ class DawidSkene(Aggregator, Iterative):
     pair_weights: Literal["count", "equal"] = "count"
     missing: Any = "auto"
     device: str = "cpu"
+    ordinal: bool = False
     max_iter: int = 500
     tol: float = 1e-6
 
@@ -164,6 +165,7 @@ class DawidSkene(Aggregator, Iterative):
         "pair_weights": [StrOptions({"count", "equal"})],
         "missing": "no_validation",
         "device": [str],
+        "ordinal": ["boolean"],
         **RUN_CONSTRAINTS,
     }
 
@@ -221,7 +223,8 @@ class DawidSkene(Aggregator, Iterative):
         return nullcontext() if isinstance(answers, LazyAnswers) else small_loop(len(answers) * len(answers.classes))
 
     def _fit(self, answers: Any, problem: Problem, checkpoint: Any) -> Self:
-        fitting, resolved = Fitting(self.model, self.smoothing), {"columns": answers.columns}
+        fitting = Fitting(self.model, self.smoothing, ordinal=self.ordinal)
+        resolved = {"columns": answers.columns}
         if self.model == "auto" and self.refine is not None:
             problem, fitting = count_copies_once(problem, fitting)
         starts = self._starts(problem)

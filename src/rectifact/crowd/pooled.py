@@ -49,6 +49,13 @@ LEARN_AFTER = 20
 LEARN_EVERY = 5
 """Iterations."""
 
+HELD = 10.0
+"""Pseudo-tasks for each task that hold the shares of ordered grades near those of the answers: with errors that fall
+off with distance, its neighbours could explain all answers to tasks of a middle grade, and EM would empty it."""
+
+DECAYS = np.linspace(0.02, 1, 50)
+"""Of wrong answers to ordered grades with their distance from the true one; at 1, all are alike."""
+
 MOST_WORKERS = 1000
 """From whom the strength is learnt; more would not change it."""
 
@@ -87,6 +94,7 @@ def pooled_em(
     learn: bool = True,
     known: Any = None,
     background: Sums = NOTHING,
+    ordinal: bool = False,
 ) -> PooledFit:
     r"""EM for the posterior mode, with pseudo-answers that the crowd has taught.
 
@@ -123,6 +131,9 @@ def pooled_em(
         The class of a task where it is certain, -1 elsewhere.
     background : Sums, default nothing
         Of other tasks, which stay as they are.
+    ordinal : bool, default False
+        Whether classes are grades in order: wrong answers of the pseudo-answers then fall off with their distance from
+        the true grade, see :func:`wrong_answers`.
 
     Examples
     --------
@@ -139,21 +150,22 @@ def pooled_em(
     xp, (n_classes, n_states) = namespace(start.counts), start.counts.shape[1:]
     weights = to_like(weights, start.counts)[:, None, None]
     shares = xp.ones_like(weights) if shares is None else to_like(shares, start.counts)[:, None, None]
-    prior = pooled_prior(background.counts + weights * start.counts, strength, shares)
+    prior = pooled_prior(background.counts + weights * start.counts, strength, shares, ordinal)
     first = LEARN_AFTER if strength == FIRST_STRENGTH else LEARN_EVERY
+    pseudo_tasks = _pseudo_tasks(start, background, ordinal)
     counts, classes, prior, strength, settled = monitor.resume((*start, prior, strength, int(not learn)))
     for t in monitor:
         weighed = background.counts + weights * counts
         if learn and t >= first and t % LEARN_EVERY == 0 and monitor.due:
-            new = learn_strength(*(to_host(part) for part in (weighed, shares)))
+            new = learn_strength(*(to_host(part) for part in (weighed, shares)), ordinal)
             settled, strength = int(strength == new), new
-            prior = pooled_prior(weighed, strength, shares)
-        tasks = background.classes + classes + 1 / n_states
+            prior = pooled_prior(weighed, strength, shares, ordinal)
+        tasks = background.classes + classes + pseudo_tasks
         priors, total = tasks / tasks.sum(), weighed + prior
         confusions = total / xp.sum(total, axis=1, keepdims=True)
         logs = xp.log(priors), xp.log(confusions)
         posteriors, (counts, classes), evidence = log_e_step(B, logs[0], weights * logs[1], known)
-        objective = evidence + (prior * logs[1]).sum() + logs[0].sum() / n_states
+        objective = evidence + (prior * logs[1]).sum() + (pseudo_tasks * logs[0]).sum()
         monitor.record(lambda: -objective, bool(settled), state=lambda: (counts, classes, prior, strength, settled))
     likelihood = log_likelihood(B, priors, confusions, known)
     by_classes = by_class(total, n_classes)
@@ -172,10 +184,23 @@ def pooled_em(
     return PooledFit(model, posteriors, bare, strength)
 
 
-def pooled_prior(counts: Any, strength: Strength, shares: Any = 1.0) -> Any:
+def _pseudo_tasks(start: Sums, background: Sums, ordinal: bool) -> Any:
+    """Tasks in each state that are added to those expected: one in all, or HELD for each task, as grades are given."""
+    xp, (_, n_classes, n_states) = namespace(start.counts), start.counts.shape
+    even = xp.ones_like(start.classes) / n_states
+    if not ordinal:
+        return even
+    given = xp.sum(background.counts + start.counts, axis=(0, 2))
+    n_tasks = (background.classes + start.classes).sum()
+    by_state = (given[:, None] / given.sum() * even.reshape(n_classes, -1)).reshape(-1) * n_classes
+    return even + HELD * n_tasks * by_state
+
+
+def pooled_prior(counts: Any, strength: Strength, shares: Any = 1.0, ordinal: bool = False) -> Any:
     """Pseudo-answers of each worker: a matrix of one coin, as accurate as worker and crowd have been so far.
 
     Workers who are a part of one source (``shares``, of shape (n_workers, 1, 1)) have a part of its pseudo-answers.
+    With ``ordinal``, wrong answers fall off with their distance from the true class.
 
     Examples
     --------
@@ -186,7 +211,39 @@ def pooled_prior(counts: Any, strength: Strength, shares: Any = 1.0) -> Any:
     array([[7.9, 2.1],
            [2.1, 7.9]])
     """
-    return strength.matrix * shares * _coins_by_state(counts / shares, _crowd_accuracy(counts), strength.accuracy)
+    wrong = wrong_answers(to_host(counts)) if ordinal else None
+    matrices = _coins_by_state(counts / shares, _crowd_accuracy(counts), strength.accuracy, wrong)
+    return strength.matrix * shares * matrices
+
+
+def wrong_answers(counts: Floats) -> Floats:
+    r"""How the wrong answers to tasks of a class divide among the other classes, of shape (n_classes, n_classes).
+
+    Their shares fall off as :math:`\rho^{|k - c|}` with the distance from the true class c, where :math:`\rho`, at most
+    1, makes the expected answers of the whole crowd most probable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts = np.array([[[8.0, 4, 1], [4, 8, 4], [1, 4, 8]]])
+    >>> wrong_answers(counts).round(2)
+    array([[0.  , 0.5 , 0.2 ],
+           [0.8 , 0.  , 0.8 ],
+           [0.2 , 0.5 , 0.  ]])
+    """
+    n_classes = counts.shape[1]
+    given = by_class(counts, n_classes).sum(axis=0)
+    away = np.abs(np.subtract.outer(np.arange(n_classes), np.arange(n_classes)))
+    wrong = away > 0
+
+    def divided(decay: float) -> Floats:
+        weights = np.where(wrong, decay**away, 0.0)
+        return weights / weights.sum(axis=0)
+
+    def evidence(decay: float) -> float:
+        return float(given[wrong] @ np.log(divided(decay)[wrong]))
+
+    return divided(max(DECAYS[::-1], key=evidence))
 
 
 def _crowd_accuracy(counts: Any) -> Any:
@@ -194,12 +251,20 @@ def _crowd_accuracy(counts: Any) -> Any:
     return (right.sum() + 1) / (total.sum() + 2)
 
 
-def _coins_by_state(counts: Any, crowd: Any, strength: float) -> Any:
-    """Matrices of one coin, the same for all subtypes of a class."""
-    n_classes = counts.shape[1]
-    matrices = coins(_accuracies(counts, crowd, strength), n_classes)
+def _coins_by_state(counts: Any, crowd: Any, strength: float, wrong: Floats | None = None) -> Any:
+    """Matrices of one coin, the same for all subtypes of a class; ``wrong`` says how wrong answers divide."""
+    n_classes, right = counts.shape[1], _accuracies(counts, crowd, strength)
+    matrices = coins(right, n_classes)
+    if wrong is not None:
+        matrices = _uneven(matrices, to_like(wrong, counts))
     each = namespace(counts).ones_like(counts[0, 0]).reshape(n_classes, -1)
     return (matrices[..., None] * each).reshape(counts.shape)
+
+
+def _uneven(matrices: Any, wrong: Any) -> Any:
+    """Matrices of one coin with the wrong answers divided otherwise."""
+    n_classes = len(wrong)
+    return namespace(matrices).where(wrong > 0, (n_classes - 1) * matrices * wrong, matrices)
 
 
 def _accuracies(counts: Any, crowd: Any, strength: float) -> Any:
@@ -213,12 +278,12 @@ def _right_answers(counts: Any) -> tuple[Any, Any]:
     return xp.linalg.trace(by_class(counts, counts.shape[1])), xp.sum(counts, axis=(1, 2))
 
 
-def learn_strength(counts: Floats, shares: Any = 1.0) -> Strength:
+def learn_strength(counts: Floats, shares: Any = 1.0, ordinal: bool = False) -> Strength:
     """The strength of the prior under which the expected answers are most probable, of doubling values.
 
     Right answers are binomial with a beta prior; the answers in a column are multinomial with a Dirichlet prior. Both
     parameters are integrated out. Workers who are a part of one source (``shares``, of shape (n_workers, 1, 1)) count
-    for that part.
+    for that part. With ``ordinal``, wrong answers fall off with their distance from the true class.
 
     Examples
     --------
@@ -233,6 +298,7 @@ def learn_strength(counts: Floats, shares: Any = 1.0) -> Strength:
     some = slice(None, None, -(-len(counts) // MOST_WORKERS))
     counts, part = counts[some], np.broadcast_to(shares, (len(counts), 1, 1))[some]
     n_classes, crowd = counts.shape[1], _crowd_accuracy(counts)
+    divided = wrong_answers(counts) if ordinal else None
     counts, once = counts / part, part[:, 0, 0]
     right, total = _right_answers(counts)
     wrong = np.maximum(total - right, 0)
@@ -241,7 +307,7 @@ def learn_strength(counts: Floats, shares: Any = 1.0) -> Strength:
         return once @ (betaln(s * crowd + right, s * (1 - crowd) + wrong) - betaln(s * crowd, s * (1 - crowd)))
 
     accuracy = _best(_doubling(1.0, MOST_ACCURACY), of_accuracies)
-    shape, met = _coins_by_state(counts, crowd, accuracy), counts.sum(axis=1)
+    shape, met = _coins_by_state(counts, crowd, accuracy, divided), counts.sum(axis=1)
 
     def of_matrices(a: float) -> Any:
         columns = gammaln(a) - gammaln(a + met) + (gammaln(a * shape + counts) - gammaln(a * shape)).sum(axis=1)
