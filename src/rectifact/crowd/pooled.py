@@ -132,8 +132,8 @@ def pooled_em(
     background : Sums, default nothing
         Of other tasks, which stay as they are.
     ordinal : bool, default False
-        Whether classes are grades in order: wrong answers of the pseudo-answers then fall off with their distance from
-        the true grade, see :func:`wrong_answers`.
+        Whether classes are grades in order. Wrong pseudo-answers then fall off with their distance from the true grade,
+        see :func:`wrong_answers`, and pseudo-tasks hold the shares of the grades near those of the answers.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def pooled_em(
     shares = xp.ones_like(weights) if shares is None else to_like(shares, start.counts)[:, None, None]
     prior = pooled_prior(background.counts + weights * start.counts, strength, shares, ordinal)
     first = LEARN_AFTER if strength == FIRST_STRENGTH else LEARN_EVERY
-    pseudo_tasks = _pseudo_tasks(start, background, ordinal)
+    held = _held_tasks(start, background) if ordinal else 0.0
     counts, classes, prior, strength, settled = monitor.resume((*start, prior, strength, int(not learn)))
     for t in monitor:
         weighed = background.counts + weights * counts
@@ -160,12 +160,12 @@ def pooled_em(
             new = learn_strength(*(to_host(part) for part in (weighed, shares)), ordinal)
             settled, strength = int(strength == new), new
             prior = pooled_prior(weighed, strength, shares, ordinal)
-        tasks = background.classes + classes + pseudo_tasks
+        tasks = background.classes + classes + 1 / n_states + held
         priors, total = tasks / tasks.sum(), weighed + prior
         confusions = total / xp.sum(total, axis=1, keepdims=True)
         logs = xp.log(priors), xp.log(confusions)
         posteriors, (counts, classes), evidence = log_e_step(B, logs[0], weights * logs[1], known)
-        objective = evidence + (prior * logs[1]).sum() + (pseudo_tasks * logs[0]).sum()
+        objective = evidence + (prior * logs[1]).sum() + logs[0].sum() / n_states + (held * logs[0]).sum()
         monitor.record(lambda: -objective, bool(settled), state=lambda: (counts, classes, prior, strength, settled))
     likelihood = log_likelihood(B, priors, confusions, known)
     by_classes = by_class(total, n_classes)
@@ -184,16 +184,13 @@ def pooled_em(
     return PooledFit(model, posteriors, bare, strength)
 
 
-def _pseudo_tasks(start: Sums, background: Sums, ordinal: bool) -> Any:
-    """Tasks in each state that are added to those expected: one in all, or HELD for each task, as grades are given."""
+def _held_tasks(start: Sums, background: Sums) -> Any:
+    """Pseudo-tasks in each state, in the shares of the grades among all answers."""
     xp, (_, n_classes, n_states) = namespace(start.counts), start.counts.shape
-    even = xp.ones_like(start.classes) / n_states
-    if not ordinal:
-        return even
     given = xp.sum(background.counts + start.counts, axis=(0, 2))
     n_tasks = (background.classes + start.classes).sum()
-    by_state = (given[:, None] / given.sum() * even.reshape(n_classes, -1)).reshape(-1) * n_classes
-    return even + HELD * n_tasks * by_state
+    each = xp.ones_like(start.classes).reshape(n_classes, -1) * (n_classes / n_states)
+    return HELD * n_tasks * (given[:, None] / given.sum() * each).reshape(-1)
 
 
 def pooled_prior(counts: Any, strength: Strength, shares: Any = 1.0, ordinal: bool = False) -> Any:
@@ -227,9 +224,9 @@ def wrong_answers(counts: Floats) -> Floats:
     >>> import numpy as np
     >>> counts = np.array([[[8.0, 4, 1], [4, 8, 4], [1, 4, 8]]])
     >>> wrong_answers(counts).round(2)
-    array([[0.  , 0.5 , 0.2 ],
-           [0.8 , 0.  , 0.8 ],
-           [0.2 , 0.5 , 0.  ]])
+    array([[0.  , 0.5 , 0.21],
+           [0.79, 0.  , 0.79],
+           [0.21, 0.5 , 0.  ]])
     """
     n_classes = counts.shape[1]
     given = by_class(counts, n_classes).sum(axis=0)
