@@ -30,7 +30,7 @@ from rectifact.core.validation import (
 )
 from rectifact.crowd.advice.calibration import temperature, tempered
 from rectifact.crowd.advice.diagnosis import diagnose, diagnose_workers
-from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold
+from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold, learn_grades
 from rectifact.crowd.advice.held_out import HeldOut, held_out_answers
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs
 from rectifact.crowd.advice.workers import doubts, worker_table
@@ -505,6 +505,7 @@ class DawidSkene(Aggregator, Iterative):
             probabilities can be believed and, from 30 labels on, which classes the workers prefer or take for others,
             so that labels may change too. The tasks themselves get their true labels. ``calibration_`` says which form
             the calibration has, and the calibration error to expect on other tasks, from labels that were held out.
+            With ``ordinal``, they also teach by how much grades are too low or too high.
 
             .. versionadded:: 0.2
 
@@ -550,7 +551,7 @@ class DawidSkene(Aggregator, Iterative):
             warnings.warn(FitWarning(what, f"Give at least {LEAST_BY_CLASS}."), stacklevel=3)
         posteriors = _predicted(answers.matrix().data, None, *self._model.judging)
         self.__dict__.pop("temperature_", None)
-        self.calibration_ = learn_from_gold(posteriors[some], truth[some])
+        self.calibration_ = (learn_grades if self.ordinal else learn_from_gold)(posteriors[some], truth[some])
         probas, fitted = self.calibration_.map(posteriors), answers.known(self._gold)
         for certain in (truth, fitted):
             if certain is not None:
