@@ -2,19 +2,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize_scalar
 
 from rectifact import DawidSkene, load_model, save_model
 from rectifact.core.errors import InputError
 from rectifact.crowd import read_answers
 from rectifact.crowd.advice.gold import learn_grades, tilted
-from rectifact.crowd.em import by_class
 from rectifact.crowd.grades import expected_grades, grade_intervals, grade_values, quantile_grades
-from rectifact.crowd.pooled import Strength, pooled_prior, wrong_answers
+from rectifact.crowd.pooled import Strength, graded, pooled_prior
 from rectifact.datasets import load_judges
 
 
-def graded(seed, n_tasks=200, n_workers=6, n_grades=5, per_task=6):
+def panel_of(seed, n_tasks=200, n_workers=6, n_grades=5, per_task=6):
     """Grades of workers who are strict or lenient and more or less careful, and the true ones."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(n_grades, size=n_tasks)
@@ -34,7 +32,7 @@ def distance(found, truth):
 def test_planted_grades_are_nearer_than_without_their_order(size):
     nominal, ordinal, middle = [], [], []
     for seed in range(5):
-        answers, truth = graded(seed, **size)
+        answers, truth = panel_of(seed, **size)
         plain, model = DawidSkene().fit(answers), DawidSkene(ordinal=True).fit(answers)
         nominal.append([distance(plain.labels_, truth), distance(expected_grades(plain.probas_, np.arange(5)), truth)])
         ordinal.append([distance(model.labels_, truth), distance(model.expected_grades_, truth)])
@@ -43,32 +41,28 @@ def test_planted_grades_are_nearer_than_without_their_order(size):
     assert min(middle) > 0.1  # no grade is emptied by its neighbours
 
 
-def test_wrong_answers_fall_off_as_the_likeliest_decay_says(rng):
-    counts = rng.gamma(1, size=(7, 4, 8)) * 20 ** -np.abs(np.subtract.outer(np.arange(4), np.arange(4).repeat(2)) / 2)
-    given, away = by_class(counts, 4).sum(axis=0), np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
-
-    def loss(decay):
-        total = 0.0
-        for c in range(4):
-            others = [k for k in range(4) if k != c]
-            norm = sum(decay ** away[k, c] for k in others)
-            total -= sum(given[k, c] * np.log(decay ** away[k, c] / norm) for k in others)
-        return total
-
-    decay = minimize_scalar(loss, bounds=(0.01, 1), method="bounded").x
-    found = wrong_answers(counts)
+@pytest.mark.parametrize(("right", "n_grades"), [(0.5, 3), (0.8, 5), (0.4, 4)])
+def test_errors_fall_off_with_distance_and_stop_at_the_ends(right, n_grades):
+    found = graded(np.array([right]), n_grades)[0]
     assert_allclose(found.sum(axis=0), 1)
-    assert found[2, 0] / found[1, 0] == pytest.approx(decay, abs=0.011)
-    assert found[3, 1] / found[0, 1] == pytest.approx(decay, abs=0.011)
-    prior = pooled_prior(counts, Strength(10.0, 5.0), ordinal=True)
+    assert np.trace(found) / n_grades == pytest.approx(right)
+    far, decay = 400, found[0, 1] / found[0, 0]
+    errors = decay ** np.abs(np.arange(-far, far + 1.0))
+    for c in range(n_grades):
+        answers = np.clip(c + np.arange(-far, far + 1), 0, n_grades - 1)
+        assert_allclose(found[:, c], np.bincount(answers, errors / errors.sum()), rtol=1e-8)
+
+
+def test_pseudo_answers_are_as_right_as_those_of_a_coin(rng):
+    counts = rng.gamma(1, size=(7, 4, 8)) + 5 * np.eye(4).repeat(2, axis=1)
+    plain, prior = (pooled_prior(counts, Strength(10.0, 5.0), ordinal=order) for order in (False, True))
     assert_allclose(prior.sum(axis=1), 10)
-    assert_allclose(prior[:, 2, 0] / prior[:, 1, 0], found[2, 0] / found[1, 0])
-    plain = pooled_prior(counts, Strength(10.0, 5.0))
-    assert_allclose(prior[:, 0, 0], plain[:, 0, 0])  # right answers are what they were
+    assert_allclose(np.trace(prior[:, :, ::2].T), np.trace(plain[:, :, ::2].T), rtol=1e-2)
+    assert (prior[:, 1, 0] > prior[:, 3, 0]).all()
 
 
 def test_two_grades_have_no_distances(rng):
-    counts = rng.gamma(1, size=(5, 2, 2))
+    counts = rng.gamma(1, size=(5, 2, 2)) + 5 * np.eye(2)
     assert_allclose(pooled_prior(counts, Strength(8, 8), ordinal=True), pooled_prior(counts, Strength(8, 8)))
 
 
@@ -91,7 +85,7 @@ def test_values_of_grades():
 
 
 def test_results_of_ordered_grades(tmp_path):
-    answers, _ = graded(1, n_tasks=80)
+    answers, _ = panel_of(1, n_tasks=80)
     names = np.array(["awful", "poor", "fair", "good", "best"])
     named = read_answers(answers.assign(label=names[answers["label"]]), classes=list(names))
     model = DawidSkene(ordinal=True).fit(named)
@@ -114,16 +108,16 @@ def test_results_of_ordered_grades(tmp_path):
 
 
 def test_a_file_of_an_older_version_has_no_order(tmp_path, monkeypatch):
-    model = DawidSkene().fit(graded(1, n_tasks=30)[0])
-    del model.ordinal
-    model.__dict__.pop("ordinal", None)
+    model = DawidSkene().fit(panel_of(1, n_tasks=30)[0])
+    monkeypatch.setattr(DawidSkene, "ordinal", False, raising=False)
+    model.__dict__.pop("ordinal")
     save_model(model, tmp_path / "model.rfx")
     assert load_model(tmp_path / "model.rfx").ordinal is False
 
 
 def test_partitioned_grades():
     dd = pytest.importorskip("dask.dataframe")
-    answers, _ = graded(2, n_tasks=60)
+    answers, _ = panel_of(2, n_tasks=60)
     model = DawidSkene(ordinal=True).fit(answers)
     lazy = DawidSkene(ordinal=True).fit(dd.from_pandas(answers, npartitions=3))
     table = lazy.result().compute().sort_values("task", ignore_index=True)
@@ -136,7 +130,7 @@ def test_partitioned_grades():
 @pytest.mark.parametrize("options", [{"model": "full"}, {"refine": None}])
 def test_order_needs_the_default_model(options):
     with pytest.raises(InputError, match="ordinal=True is for model='auto'"):
-        DawidSkene(ordinal=True, **options).fit(graded(0, n_tasks=10)[0])
+        DawidSkene(ordinal=True, **options).fit(panel_of(0, n_tasks=10)[0])
 
 
 def test_tilted_probabilities_have_the_expected_grade(rng):
@@ -149,7 +143,7 @@ def test_tilted_probabilities_have_the_expected_grade(rng):
 
 
 def test_gold_labels_put_strict_judges_right():
-    answers, truth = graded(3, n_tasks=400)
+    answers, truth = panel_of(3, n_tasks=400)
     lower = answers.assign(label=np.maximum(answers["label"] - 1, 0))
     model = DawidSkene(ordinal=True).fit(lower)
     before = distance(model.expected_grades_[100:], truth[100:])

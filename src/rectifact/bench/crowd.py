@@ -76,8 +76,8 @@ def run(extent: Extent) -> Tables:
     -------
     dict : ``"methods"``, rows by set and method with error, the paper's figure, and the time, also as a ratio to
         MV-EM's in the same run; ``"field"``, rows by set and method with error, log-loss, calibration error and time,
-        over all crowds and panels; ``"auto"``, their errors with a column for each method; ``"means"``; ``"grades"``, mean
-        absolute errors of ordered grades; ``"scaling"``
+        over all crowds and panels; ``"auto"``, their errors with a column for each method; ``"means"``; ``"grades"``,
+        mean absolute errors of ordered grades; ``"scaling"``
     """
     if extent.peers:
         check_installed()

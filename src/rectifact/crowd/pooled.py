@@ -53,8 +53,8 @@ HELD = 10.0
 """Pseudo-tasks for each task that hold the shares of ordered grades near those of the answers: with errors that fall
 off with distance, its neighbours could explain all answers to tasks of a middle grade, and EM would empty it."""
 
-DECAYS = np.linspace(0.02, 1, 50)
-"""Of wrong answers to ordered grades with their distance from the true one; at 1, all are alike."""
+MOST_DECAY = 0.75
+"""From one grade to the next: workers who err more would be expected to answer with the ends of the scale alone."""
 
 MOST_WORKERS = 1000
 """From whom the strength is learnt; more would not change it."""
@@ -133,7 +133,7 @@ def pooled_em(
         Of other tasks, which stay as they are.
     ordinal : bool, default False
         Whether classes are grades in order. Wrong pseudo-answers then fall off with their distance from the true grade,
-        see :func:`wrong_answers`, and pseudo-tasks hold the shares of the grades near those of the answers.
+        see :func:`graded`, and pseudo-tasks hold the shares of the grades near those of the answers.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def pooled_prior(counts: Any, strength: Strength, shares: Any = 1.0, ordinal: bo
     """Pseudo-answers of each worker: a matrix of one coin, as accurate as worker and crowd have been so far.
 
     Workers who are a part of one source (``shares``, of shape (n_workers, 1, 1)) have a part of its pseudo-answers.
-    With ``ordinal``, wrong answers fall off with their distance from the true class.
+    With ``ordinal``, errors fall off with the distance from the true class.
 
     Examples
     --------
@@ -208,39 +208,31 @@ def pooled_prior(counts: Any, strength: Strength, shares: Any = 1.0, ordinal: bo
     array([[7.9, 2.1],
            [2.1, 7.9]])
     """
-    wrong = wrong_answers(to_host(counts)) if ordinal else None
-    matrices = _coins_by_state(counts / shares, _crowd_accuracy(counts), strength.accuracy, wrong)
+    matrices = _shapes_by_state(counts / shares, _crowd_accuracy(counts), strength.accuracy, ordinal)
     return strength.matrix * shares * matrices
 
 
-def wrong_answers(counts: Floats) -> Floats:
-    r"""How the wrong answers to tasks of a class divide among the other classes, of shape (n_classes, n_classes).
+def graded(right: Any, n_grades: int) -> Any:
+    r"""Confusion matrices of workers whose errors fall off with the distance from the true grade.
 
-    Their shares fall off as :math:`\rho^{|k - c|}` with the distance from the true class c, where :math:`\rho`, at most
-    1, makes the expected answers of the whole crowd most probable.
+    An answer is the true grade c plus an error of d grades with a probability in proportion to :math:`\rho^{|d|}`, and
+    the end of the scale where it would lie beyond. Over all grades alike such answers are right with probability p for
+
+    .. math:: \rho = \frac{K (1 - p)}{K p + K - 2}.
 
     Examples
     --------
     >>> import numpy as np
-    >>> counts = np.array([[[8.0, 4, 1], [4, 8, 4], [1, 4, 8]]])
-    >>> wrong_answers(counts).round(2)
-    array([[0.  , 0.5 , 0.21],
-           [0.79, 0.  , 0.79],
-           [0.21, 0.5 , 0.  ]])
+    >>> graded(np.array([0.6]), 3).round(2)
+    array([[[0.7 , 0.3 , 0.13],
+            [0.17, 0.4 , 0.17],
+            [0.13, 0.3 , 0.7 ]]])
     """
-    n_classes = counts.shape[1]
-    given = by_class(counts, n_classes).sum(axis=0)
-    away = np.abs(np.subtract.outer(np.arange(n_classes), np.arange(n_classes)))
-    wrong = away > 0
-
-    def divided(decay: float) -> Floats:
-        weights = np.where(wrong, decay**away, 0.0)
-        return weights / weights.sum(axis=0)
-
-    def evidence(decay: float) -> float:
-        return float(given[wrong] @ np.log(divided(decay)[wrong]))
-
-    return divided(max(DECAYS[::-1], key=evidence))
+    xp, places = namespace(right), np.arange(n_grades)
+    decay = xp.clip(n_grades * (1 - right) / (n_grades * right + n_grades - 2), 0.0, MOST_DECAY)[:, None, None]
+    away = to_like(np.abs(np.subtract.outer(places, places)), right)
+    ends = to_like((places % (n_grades - 1) == 0).astype(float), right)[:, None]
+    return decay**away * (ends + (1 - ends) * (1 - decay)) / (1 + decay)
 
 
 def _crowd_accuracy(counts: Any) -> Any:
@@ -248,20 +240,12 @@ def _crowd_accuracy(counts: Any) -> Any:
     return (right.sum() + 1) / (total.sum() + 2)
 
 
-def _coins_by_state(counts: Any, crowd: Any, strength: float, wrong: Floats | None = None) -> Any:
-    """Matrices of one coin, the same for all subtypes of a class; ``wrong`` says how wrong answers divide."""
+def _shapes_by_state(counts: Any, crowd: Any, strength: float, ordinal: bool) -> Any:
+    """Matrices of one coin, or of ordered grades, the same for all subtypes of a class."""
     n_classes, right = counts.shape[1], _accuracies(counts, crowd, strength)
-    matrices = coins(right, n_classes)
-    if wrong is not None:
-        matrices = _uneven(matrices, to_like(wrong, counts))
+    matrices = graded(right, n_classes) if ordinal else coins(right, n_classes)
     each = namespace(counts).ones_like(counts[0, 0]).reshape(n_classes, -1)
     return (matrices[..., None] * each).reshape(counts.shape)
-
-
-def _uneven(matrices: Any, wrong: Any) -> Any:
-    """Matrices of one coin with the wrong answers divided otherwise."""
-    n_classes = len(wrong)
-    return namespace(matrices).where(wrong > 0, (n_classes - 1) * matrices * wrong, matrices)
 
 
 def _accuracies(counts: Any, crowd: Any, strength: float) -> Any:
@@ -280,7 +264,7 @@ def learn_strength(counts: Floats, shares: Any = 1.0, ordinal: bool = False) -> 
 
     Right answers are binomial with a beta prior; the answers in a column are multinomial with a Dirichlet prior. Both
     parameters are integrated out. Workers who are a part of one source (``shares``, of shape (n_workers, 1, 1)) count
-    for that part. With ``ordinal``, wrong answers fall off with their distance from the true class.
+    for that part. With ``ordinal``, errors fall off with the distance from the true class.
 
     Examples
     --------
@@ -295,7 +279,6 @@ def learn_strength(counts: Floats, shares: Any = 1.0, ordinal: bool = False) -> 
     some = slice(None, None, -(-len(counts) // MOST_WORKERS))
     counts, part = counts[some], np.broadcast_to(shares, (len(counts), 1, 1))[some]
     n_classes, crowd = counts.shape[1], _crowd_accuracy(counts)
-    divided = wrong_answers(counts) if ordinal else None
     counts, once = counts / part, part[:, 0, 0]
     right, total = _right_answers(counts)
     wrong = np.maximum(total - right, 0)
@@ -304,7 +287,7 @@ def learn_strength(counts: Floats, shares: Any = 1.0, ordinal: bool = False) -> 
         return once @ (betaln(s * crowd + right, s * (1 - crowd) + wrong) - betaln(s * crowd, s * (1 - crowd)))
 
     accuracy = _best(_doubling(1.0, MOST_ACCURACY), of_accuracies)
-    shape, met = _coins_by_state(counts, crowd, accuracy, divided), counts.sum(axis=1)
+    shape, met = _shapes_by_state(counts, crowd, accuracy, ordinal), counts.sum(axis=1)
 
     def of_matrices(a: float) -> Any:
         columns = gammaln(a) - gammaln(a + met) + (gammaln(a * shape + counts) - gammaln(a * shape)).sum(axis=1)
