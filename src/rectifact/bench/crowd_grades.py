@@ -36,8 +36,8 @@ def run_grades(extent: Extent) -> Rows:
     The first rows are over all tasks; those with gold labels are over the tasks without one, and means over draws.
     """
     rows: Rows = []
-    for name, panel in at_hand(PANELS):
-        errors = grade_errors(*panel, draws=QUICK_DRAWS if extent.quick else DRAWS)
+    for name, (crowd, people) in at_hand(PANELS):
+        errors = grade_errors(crowd, people, draws=QUICK_DRAWS if extent.quick else DRAWS)
         for method, (label, expected) in errors.items():
             rows.append({"set": name, "method": method, "label": round(label, 4), "expected": round(expected, 4)})
     return rows
@@ -66,5 +66,5 @@ def _grades(model: DawidSkene) -> pd.DataFrame:
 
 def _errors(table: pd.DataFrame, people: "pd.Series[Any]") -> tuple[float, float]:
     known = people.index.intersection(table.index)
-    label, expected = (mean_absolute_error(table.loc[known, name], people.loc[known]) for name in table)
-    return label, expected
+    found, truth = table.loc[known], people.loc[known]
+    return mean_absolute_error(truth, found["label"]), mean_absolute_error(truth, found["expected"])

@@ -157,7 +157,7 @@ def pooled_em(
     for t in monitor:
         weighed = background.counts + weights * counts
         if learn and t >= first and t % LEARN_EVERY == 0 and monitor.due:
-            new = learn_strength(*(to_host(part) for part in (weighed, shares)), ordinal=ordinal)
+            new = learn_strength(to_host(weighed), to_host(shares), ordinal)
             settled, strength = int(strength == new), new
             prior = pooled_prior(weighed, strength, shares, ordinal)
         tasks = background.classes + classes + 1 / n_states + held
