@@ -69,6 +69,7 @@ ALGORITHMS = {
     "crowd": {
         "em",
         "pooled",
+        "grades",
         "dependence",
         "cooccurrence",
         "imputation",

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from importlib.util import find_spec
+from io import StringIO
 
 import numpy as np
 import pandas as pd
@@ -765,3 +766,18 @@ def test_options_of_parts_reach_the_model_and_findings_the_summary(tmp_path, run
     assert "Choose one of shifted, linear" in said.err
     said = run("parts", tmp_path / "frames.npy", "-k", "3", "--init", "nowhere", expect=2)
     assert "choose one of auto" in said.err
+
+
+def test_ordered_grades(run, tmp_path):
+    path = tmp_path / "grades.csv"
+    rows = [
+        f"{task},{worker},{['poor', 'fair', 'good'][(task + (worker == task % 4)) % 3]}"
+        for task in range(12)
+        for worker in range(4)
+    ]
+    path.write_text("\n".join(["task,worker,label", *rows]))
+    table = pd.read_csv(StringIO(run("labels", path, "--ordinal", "--classes", "poor,fair,good,best").out))
+    assert list(table)[-3:] == ["expected", "low", "high"]
+    assert table["expected"].between(1, 4).all()
+    assert "not among the classes" in run("labels", path, "--classes", "poor,fair", expect=2).err
+    assert "listed twice" in run("labels", path, "--classes", "poor,poor", expect=2).err

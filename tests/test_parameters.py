@@ -103,6 +103,7 @@ CHANGES: dict[type, dict[str, Any]] = {
         "n_classes": 6,
         "smoothing": Change(2.0, model="full"),
         "pair_weights": Change("equal", identify="robust", refine=None, data=binary),
+        "ordinal": True,
         "missing": MISSING,
         "random_state": Change(1, identify="spectral", refine=None),
         **LOOP,

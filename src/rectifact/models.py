@@ -17,7 +17,7 @@ from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
 from rectifact.core.rectify import Constant, Geometric
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
-from rectifact.crowd.advice.gold import GoldCalibration, GoldMap, MixedMap
+from rectifact.crowd.advice.gold import GoldCalibration, GoldMap, GradeMap, MixedMap
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.em import CrowdModel
 from rectifact.crowd.fitting import Fitting
@@ -44,6 +44,7 @@ INSIDE: tuple[type, ...] = (
     GoldCalibration,
     GoldMap,
     MixedMap,
+    GradeMap,
     Gaussian,
     Stream,
     Threshold,

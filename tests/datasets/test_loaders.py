@@ -65,6 +65,10 @@ def test_the_truth_of_a_panel_is_what_most_people_say(nowhere):
     panel = load_judges("stars")
     assert panel.truth.to_dict() == {"a": 1, "c": 7, "d": 5}  # people tie on b
     assert panel.answers["label"].tolist() == [1, 2, 2]
+    mean = load_judges("stars", truth="mean").truth
+    assert mean.round(2).to_dict() == {"a": 1.33, "b": 2.0, "c": 7.0, "d": 3.8}
+    with pytest.raises(InputError, match="'advice' have no mean"):
+        load_judges("advice", truth="mean")
 
 
 def test_dog_as_in_paper_1(load_or_skip):

@@ -87,6 +87,18 @@ def labels(
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Calibrate the probabilities; with --gold, using those labels.")
     ] = False,
+    ordinal: Annotated[
+        bool,
+        typer.Option(
+            "--ordinal",
+            help="The labels are grades in order: label with the median grade, and add the columns expected (the "
+            "expected grade), low and high (a 90 % interval).",
+        ),
+    ] = False,
+    classes: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="All classes in order, with commas; for grades that are not numbers."),
+    ] = None,
     missing: Annotated[
         str,
         typer.Option(
@@ -112,9 +124,9 @@ def labels(
     parts = "a folder of Parquet files, or several files"
     check_cluster(scheduler, local_cluster, in_parts=partitioned, parts=parts)
     if partitioned:
-        reading = {"format": form, "field": field, "label-studio": label_studio}
+        reading = {"format": form, "field": field, "label-studio": label_studio, "classes": classes}
         _refuse_partitioned(wide=wide, plan=plan, calibrate=calibrate, report=report, save=save, **reading)
-    model = DawidSkene(device=device, checkpoint=checkpoint, resume=resume)
+    model = DawidSkene(device=device, ordinal=ordinal, checkpoint=checkpoint, resume=resume)
     with cluster_of(scheduler, local_cluster):
         with fitting("aggregating", model) as caught:
             columns: dict[str, Any] = {"task": task, "worker": worker, "label": label, "missing": missing}
@@ -123,6 +135,7 @@ def labels(
                 data = read_lazy(answers if len(answers) > 1 else answers[0], **columns)
             else:
                 data = read_answers(answers[0], wide=wide, format=form, field=field, **columns)
+                data = data if classes is None else data.ordered(classes.split(","))
             known = gold if gold is not None or data.gold is None else pd.Series(data.gold[1], index=data.gold[0])
             families = None if groups is None else _groups(groups, answers[0], partitioned or wide, worker)
             model.fit(data, gold=known, groups=families)

@@ -30,7 +30,7 @@ from rectifact.core.validation import (
 )
 from rectifact.crowd.advice.calibration import temperature, tempered
 from rectifact.crowd.advice.diagnosis import diagnose, diagnose_workers
-from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold
+from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold, learn_grades
 from rectifact.crowd.advice.held_out import HeldOut, held_out_answers
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs
 from rectifact.crowd.advice.workers import doubts, worker_table
@@ -94,6 +94,13 @@ class DawidSkene(Aggregator, Iterative):
     device : str, default "cpu"
         Where the fit runs, ``"cpu"`` or ``"cuda"``, the latter in single precision: answers are coded on the host and
         copied once, results come back to the host.
+    ordinal : bool, default False
+        Whether the classes are grades in order, by number, or as ``read_answers(data, classes=[...])`` lists them.
+        Workers are then expected to miss by little more often than by much, which is learnt from the whole crowd; the
+        label is the median of the posterior, which has the least expected distance from the true grade; and there are
+        the expected grade and an interval. Only for ``model="auto"`` with ``refine="em"``.
+
+        .. versionadded:: 0.2
     max_iter : int, default 500
         Most iterations.
     tol : float, default 1e-6
@@ -113,9 +120,20 @@ class DawidSkene(Aggregator, Iterative):
     Attributes
     ----------
     labels_ : array of shape (n_tasks,)
-        In the order of ``tasks_``. A tie goes to the class that comes first in ``classes_``.
+        In the order of ``tasks_``. A tie goes to the class that comes first in ``classes_``. With ``ordinal``, the
+        median grade.
     probas_ : array of shape (n_tasks, n_classes)
         In the order of ``tasks_``, with columns in the order of ``classes_``.
+    expected_grades_ : array of shape (n_tasks,)
+        With ``ordinal``: the mean of the classes, weighted by ``probas_``. Classes that are not numbers, or not listed
+        in order, count as 1, 2, 3 and so on.
+
+        .. versionadded:: 0.2
+    grade_intervals_ : array of shape (n_tasks, 2)
+        With ``ordinal``: the lowest and the highest class of an interval that holds the true grade with a probability
+        of at least 90 %, at most 5 % on either side.
+
+        .. versionadded:: 0.2
     priors_ : array of shape (n_classes,)
     confusions_ : array of shape (n_workers, n_classes observed, n_classes true)
     log_likelihood_ : float
@@ -152,9 +170,11 @@ class DawidSkene(Aggregator, Iterative):
     pair_weights: Literal["count", "equal"] = "count"
     missing: Any = "auto"
     device: str = "cpu"
+    ordinal: bool = False
     max_iter: int = 500
     tol: float = 1e-6
 
+    _once: ClassVar[dict[str, Any]] = {"ordinal": False}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "identify": [StrOptions({"auto", *METHODS})],
         "refine": [StrOptions({"em"}), None],
@@ -164,6 +184,7 @@ class DawidSkene(Aggregator, Iterative):
         "pair_weights": [StrOptions({"count", "equal"})],
         "missing": "no_validation",
         "device": [str],
+        "ordinal": ["boolean"],
         **RUN_CONSTRAINTS,
     }
 
@@ -205,6 +226,7 @@ class DawidSkene(Aggregator, Iterative):
         self
         """
         check_device(self.device)
+        self._check_ordinal()
         answers = self._read(data)
         if weights is not None:
             answers = answers.weighted(weights)
@@ -216,12 +238,30 @@ class DawidSkene(Aggregator, Iterative):
         with self._few_threads(answers):
             return self._fit(answers, problem, checkpoint)
 
+    def result(self) -> Any:
+        """Table by task: label, confidence (its probability), entropy (in bits) and number of answers.
+
+        With ``ordinal`` also ``expected``, the expected grade, and ``low`` and ``high``, the ends of a 90 % interval. A
+        pandas table; after a fit to partitioned answers, a Dask dataframe whose rows are in another order.
+        """
+        check_is_fitted(self)
+        return self._answers.result(self.probas_, self.ordinal)
+
+    def _set_probas(self, posteriors: Any) -> None:
+        self.probas_, self.labels_ = posteriors, self._answers.labels(posteriors, self.ordinal)
+        if self.ordinal:
+            self.expected_grades_, self.grade_intervals_ = self._answers.grades(posteriors)
+        else:
+            for name in ("expected_grades_", "grade_intervals_"):  # of an earlier fit
+                self.__dict__.pop(name, None)
+
     def _few_threads(self, answers: Any) -> Any:
         """Products with the answers of a small crowd are small: threads would wait for each other."""
         return nullcontext() if isinstance(answers, LazyAnswers) else small_loop(len(answers) * len(answers.classes))
 
     def _fit(self, answers: Any, problem: Problem, checkpoint: Any) -> Self:
-        fitting, resolved = Fitting(self.model, self.smoothing), {"columns": answers.columns}
+        fitting = Fitting(self.model, self.smoothing, ordinal=self.ordinal)
+        resolved = {"columns": answers.columns}
         if self.model == "auto" and self.refine is not None:
             problem, fitting = count_copies_once(problem, fitting)
         starts = self._starts(problem)
@@ -247,6 +287,12 @@ class DawidSkene(Aggregator, Iterative):
         self._set_model(answers, fitted)
         set_fit_report(self, monitor)
         return self
+
+    def _check_ordinal(self) -> None:
+        if self.ordinal and (self.model != "auto" or self.refine is None):
+            raise InputError(
+                "ordinal=True is for model='auto' with refine='em'.", "Leave model and refine as they are by default."
+            )
 
     def _groups(self, groups: Any, answers: Any) -> NDArray[np.int64] | None:
         """Number of the group of each worker, -1 for none."""
@@ -320,7 +366,7 @@ class DawidSkene(Aggregator, Iterative):
         For partitioned answers a Dask series with the tasks as its index.
         """
         answers, probas = self._predict(data)
-        return answers.by_task(answers.labels(probas))
+        return answers.by_task(answers.labels(probas, self.ordinal))
 
     def _predict(self, data: Any) -> tuple[Any, Any]:
         check_is_fitted(self)
@@ -459,6 +505,7 @@ class DawidSkene(Aggregator, Iterative):
             probabilities can be believed and, from 30 labels on, which classes the workers prefer or take for others,
             so that labels may change too. The tasks themselves get their true labels. ``calibration_`` says which form
             the calibration has, and the calibration error to expect on other tasks, from labels that were held out.
+            With ``ordinal``, they also teach by how much grades are too low or too high.
 
             .. versionadded:: 0.2
 
@@ -504,7 +551,7 @@ class DawidSkene(Aggregator, Iterative):
             warnings.warn(FitWarning(what, f"Give at least {LEAST_BY_CLASS}."), stacklevel=3)
         posteriors = _predicted(answers.matrix().data, None, *self._model.judging)
         self.__dict__.pop("temperature_", None)
-        self.calibration_ = learn_from_gold(posteriors[some], truth[some])
+        self.calibration_ = (learn_grades if self.ordinal else learn_from_gold)(posteriors[some], truth[some])
         probas, fitted = self.calibration_.map(posteriors), answers.known(self._gold)
         for certain in (truth, fitted):
             if certain is not None:

@@ -10,7 +10,7 @@ per task is a tall array beside it; a run needs only its sums over all tasks.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,6 +68,8 @@ class CrowdModel:
         What an answer counts in the vote; None if all count the same.
     retreat : float
         The share of the vote in the posteriors, see :func:`retreated`.
+    ordinal : bool
+        Whether classes are grades in order.
     """
 
     priors: Floats
@@ -80,11 +82,12 @@ class CrowdModel:
     objective: float
     vote_weights: Floats | None = None
     retreat: float = 0.0
+    ordinal: bool = field(default=False, metadata={"since": "0.2"})
 
     @property
     def judging(self) -> tuple[Any, ...]:
         """What :func:`judged` needs to know to judge tasks."""
-        return self.log_priors, self.log_confusions, self.vote_weights, self.retreat
+        return self.log_priors, self.log_confusions, self.vote_weights, self.retreat, self.ordinal
 
     def on_host(self) -> "CrowdModel":
         """The same model in numpy arrays of double precision."""
@@ -196,7 +199,13 @@ def posteriors_of(rows: Any, known: Any, log_priors: Any, log_confusions: Any) -
 
 
 def judged(
-    rows: Any, known: Any, log_priors: Any, log_confusions: Any, vote_weights: Floats | None, retreat: float
+    rows: Any,
+    known: Any,
+    log_priors: Any,
+    log_confusions: Any,
+    vote_weights: Floats | None,
+    retreat: float,
+    ordinal: bool = False,
 ) -> Any:
     """Posterior of the class of each task in some rows of the answers, as far as they are trusted."""
     n_classes = log_confusions.shape[1]
@@ -204,11 +213,13 @@ def judged(
     if not retreat:
         return posteriors
     weights = np.ones(len(log_confusions)) if vote_weights is None else vote_weights
-    return retreated(posteriors, rows @ np.kron(weights[:, None], np.eye(n_classes)), known, retreat)
+    return retreated(posteriors, rows @ np.kron(weights[:, None], np.eye(n_classes)), known, retreat, ordinal)
 
 
-def retreated(posteriors: Floats, votes: Floats, known: Any, retreat: float) -> Floats:
+def retreated(posteriors: Floats, votes: Floats, known: Any, retreat: float, ordinal: bool = False) -> Floats:
     """Posteriors mixed with the shares of the votes, one vote for all classes together added; known classes stay.
+
+    For ordered grades the added vote is that of the posteriors: one for all grades would draw to the middle.
 
     Examples
     --------
@@ -216,7 +227,8 @@ def retreated(posteriors: Floats, votes: Floats, known: Any, retreat: float) -> 
     >>> retreated(np.array([[0.9, 0.1]]), np.array([[1.5, 1.5]]), None, 0.5)
     array([[0.7, 0.3]])
     """
-    shares = (votes + 1 / votes.shape[1]) / (votes.sum(axis=1, keepdims=True) + 1)
+    added = posteriors if ordinal else 1 / votes.shape[1]
+    shares = (votes + added) / (votes.sum(axis=1, keepdims=True) + 1)
     mixed = (1 - retreat) * posteriors + retreat * shares
     return mixed if known is None else np.where((known >= 0)[:, None], posteriors, mixed)
 

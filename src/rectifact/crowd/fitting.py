@@ -7,7 +7,7 @@ posteriors lean on the vote.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -52,6 +52,9 @@ SUBTYPE_TRIAL = 20
 EARLY_RETREAT = 2.5, 0.65
 """The weight of the vote is the share of the variance that independent answers would not have. Up to the second number,
 it is as many times as large."""
+
+ORDINAL_RETREAT = 5.0, 1.0
+"""The same for ordered grades: a task that lies between two grades is answered with both, which only the vote shows."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,8 @@ class Fitting:
         Design effect of the answers.
     retreat : float
         Weight of the vote in the posteriors.
+    ordinal : bool
+        Whether classes are grades in order.
     """
 
     model: str
@@ -157,6 +162,7 @@ class Fitting:
     n_subtypes: int = 1
     dispersion: float = 1.0
     retreat: float = 0.0
+    ordinal: bool = field(default=False, metadata={"since": "0.2"})
 
     def run(self, problem: Problem, start: Sums, *, monitor: Monitor, background: Sums = NOTHING) -> CrowdModel:
         """Fit from the sums ``start``, with what was decided."""
@@ -190,6 +196,7 @@ class Fitting:
             learn=learn,
             known=known,
             background=background,
+            ordinal=self.ordinal,
         )
         return fitted if problem.device == "cpu" else fitted.on_host()
 
@@ -210,7 +217,7 @@ class Fitting:
         """The same model with posteriors that lean on the vote."""
         if not self.retreat or self.vote_weights is None:
             return model
-        model = replace(model, vote_weights=self.shares(problem.n_workers), retreat=self.retreat)
+        model = replace(model, vote_weights=self.shares(problem.n_workers), retreat=self.retreat, ordinal=self.ordinal)
         columns = problem.votes.shape[1]
         posteriors = problem.B.map_rows(
             judged, *model.judging, along=(problem.known,), columns=columns, dtype=np.float64
@@ -311,12 +318,12 @@ def decide(problem: Problem, fitting: Fitting, start: Start, *, monitors: Monito
     fitted = fitting.pooled(problem, begun, monitor=trial)
     seen = problem.unweighted(fitted)
     each = design_effects(problem.B, seen, fitted.confusions, counted, fitting.families).workers
-    return replace(fitting, weights=counted / each, retreat=_retreat(effects.overall)), begun
+    return replace(fitting, weights=counted / each, retreat=_retreat(effects.overall, fitting.ordinal)), begun
 
 
-def _retreat(effect: float) -> float:
+def _retreat(effect: float, ordinal: bool = False) -> float:
     """Weight of the vote, given the design effect of the answers."""
-    (times, most), share = EARLY_RETREAT, 1 - 1 / effect
+    (times, most), share = ORDINAL_RETREAT if ordinal else EARLY_RETREAT, 1 - 1 / effect
     return max(min(times * share, most), share)
 
 

@@ -49,6 +49,13 @@ LEARN_AFTER = 20
 LEARN_EVERY = 5
 """Iterations."""
 
+HELD = 10.0
+"""Pseudo-tasks for each task that hold the shares of ordered grades near those of the answers: with errors that fall
+off with distance, its neighbours could explain all answers to tasks of a middle grade, and EM would empty it."""
+
+MOST_DECAY = 0.75
+"""From one grade to the next: workers who err more would be expected to answer with the ends of the scale alone."""
+
 MOST_WORKERS = 1000
 """From whom the strength is learnt; more would not change it."""
 
@@ -87,6 +94,7 @@ def pooled_em(
     learn: bool = True,
     known: Any = None,
     background: Sums = NOTHING,
+    ordinal: bool = False,
 ) -> PooledFit:
     r"""EM for the posterior mode, with pseudo-answers that the crowd has taught.
 
@@ -123,6 +131,9 @@ def pooled_em(
         The class of a task where it is certain, -1 elsewhere.
     background : Sums, default nothing
         Of other tasks, which stay as they are.
+    ordinal : bool, default False
+        Whether classes are grades in order. Wrong pseudo-answers then fall off with their distance from the true grade,
+        see :func:`graded`, and pseudo-tasks hold the shares of the grades near those of the answers.
 
     Examples
     --------
@@ -139,21 +150,22 @@ def pooled_em(
     xp, (n_classes, n_states) = namespace(start.counts), start.counts.shape[1:]
     weights = to_like(weights, start.counts)[:, None, None]
     shares = xp.ones_like(weights) if shares is None else to_like(shares, start.counts)[:, None, None]
-    prior = pooled_prior(background.counts + weights * start.counts, strength, shares)
+    prior = pooled_prior(background.counts + weights * start.counts, strength, shares, ordinal)
     first = LEARN_AFTER if strength == FIRST_STRENGTH else LEARN_EVERY
+    held = _held_tasks(start, background) if ordinal else 0.0
     counts, classes, prior, strength, settled = monitor.resume((*start, prior, strength, int(not learn)))
     for t in monitor:
         weighed = background.counts + weights * counts
         if learn and t >= first and t % LEARN_EVERY == 0 and monitor.due:
-            new = learn_strength(*(to_host(part) for part in (weighed, shares)))
+            new = learn_strength(to_host(weighed), to_host(shares), ordinal)
             settled, strength = int(strength == new), new
-            prior = pooled_prior(weighed, strength, shares)
-        tasks = background.classes + classes + 1 / n_states
+            prior = pooled_prior(weighed, strength, shares, ordinal)
+        tasks = background.classes + classes + 1 / n_states + held
         priors, total = tasks / tasks.sum(), weighed + prior
         confusions = total / xp.sum(total, axis=1, keepdims=True)
         logs = xp.log(priors), xp.log(confusions)
         posteriors, (counts, classes), evidence = log_e_step(B, logs[0], weights * logs[1], known)
-        objective = evidence + (prior * logs[1]).sum() + logs[0].sum() / n_states
+        objective = evidence + (prior * logs[1]).sum() + logs[0].sum() / n_states + (held * logs[0]).sum()
         monitor.record(lambda: -objective, bool(settled), state=lambda: (counts, classes, prior, strength, settled))
     likelihood = log_likelihood(B, priors, confusions, known)
     by_classes = by_class(total, n_classes)
@@ -172,10 +184,20 @@ def pooled_em(
     return PooledFit(model, posteriors, bare, strength)
 
 
-def pooled_prior(counts: Any, strength: Strength, shares: Any = 1.0) -> Any:
+def _held_tasks(start: Sums, background: Sums) -> Any:
+    """Pseudo-tasks in each state, in the shares of the grades among all answers."""
+    xp, (_, n_classes, n_states) = namespace(start.counts), start.counts.shape
+    given = xp.sum(background.counts + start.counts, axis=(0, 2))
+    n_tasks = (background.classes + start.classes).sum()
+    each = xp.ones_like(start.classes).reshape(n_classes, -1) * (n_classes / n_states)
+    return HELD * n_tasks * (given[:, None] / given.sum() * each).reshape(-1)
+
+
+def pooled_prior(counts: Any, strength: Strength, shares: Any = 1.0, ordinal: bool = False) -> Any:
     """Pseudo-answers of each worker: a matrix of one coin, as accurate as worker and crowd have been so far.
 
     Workers who are a part of one source (``shares``, of shape (n_workers, 1, 1)) have a part of its pseudo-answers.
+    With ``ordinal``, errors fall off with the distance from the true class.
 
     Examples
     --------
@@ -186,7 +208,31 @@ def pooled_prior(counts: Any, strength: Strength, shares: Any = 1.0) -> Any:
     array([[7.9, 2.1],
            [2.1, 7.9]])
     """
-    return strength.matrix * shares * _coins_by_state(counts / shares, _crowd_accuracy(counts), strength.accuracy)
+    matrices = _shapes_by_state(counts / shares, _crowd_accuracy(counts), strength.accuracy, ordinal)
+    return strength.matrix * shares * matrices
+
+
+def graded(right: Any, n_grades: int) -> Any:
+    r"""Confusion matrices of workers whose errors fall off with the distance from the true grade.
+
+    An answer is the true grade c plus an error of d grades with a probability in proportion to :math:`\rho^{|d|}`, and
+    the end of the scale where it would lie beyond. Over all grades alike such answers are right with probability p for
+
+    .. math:: \rho = \frac{K (1 - p)}{K p + K - 2}.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> graded(np.array([0.6]), 3).round(2)
+    array([[[0.7 , 0.3 , 0.13],
+            [0.17, 0.4 , 0.17],
+            [0.13, 0.3 , 0.7 ]]])
+    """
+    xp, places = namespace(right), np.arange(n_grades)
+    decay = xp.clip(n_grades * (1 - right) / (n_grades * right + n_grades - 2), 0.0, MOST_DECAY)[:, None, None]
+    away = to_like(np.abs(np.subtract.outer(places, places)), right)
+    ends = to_like((places % (n_grades - 1) == 0).astype(float), right)[:, None]
+    return decay**away * (ends + (1 - ends) * (1 - decay)) / (1 + decay)
 
 
 def _crowd_accuracy(counts: Any) -> Any:
@@ -194,10 +240,10 @@ def _crowd_accuracy(counts: Any) -> Any:
     return (right.sum() + 1) / (total.sum() + 2)
 
 
-def _coins_by_state(counts: Any, crowd: Any, strength: float) -> Any:
-    """Matrices of one coin, the same for all subtypes of a class."""
-    n_classes = counts.shape[1]
-    matrices = coins(_accuracies(counts, crowd, strength), n_classes)
+def _shapes_by_state(counts: Any, crowd: Any, strength: float, ordinal: bool) -> Any:
+    """Matrices of one coin, or of ordered grades, the same for all subtypes of a class."""
+    n_classes, right = counts.shape[1], _accuracies(counts, crowd, strength)
+    matrices = graded(right, n_classes) if ordinal else coins(right, n_classes)
     each = namespace(counts).ones_like(counts[0, 0]).reshape(n_classes, -1)
     return (matrices[..., None] * each).reshape(counts.shape)
 
@@ -213,12 +259,12 @@ def _right_answers(counts: Any) -> tuple[Any, Any]:
     return xp.linalg.trace(by_class(counts, counts.shape[1])), xp.sum(counts, axis=(1, 2))
 
 
-def learn_strength(counts: Floats, shares: Any = 1.0) -> Strength:
+def learn_strength(counts: Floats, shares: Any = 1.0, ordinal: bool = False) -> Strength:
     """The strength of the prior under which the expected answers are most probable, of doubling values.
 
     Right answers are binomial with a beta prior; the answers in a column are multinomial with a Dirichlet prior. Both
     parameters are integrated out. Workers who are a part of one source (``shares``, of shape (n_workers, 1, 1)) count
-    for that part.
+    for that part. With ``ordinal``, errors fall off with the distance from the true class.
 
     Examples
     --------
@@ -241,7 +287,7 @@ def learn_strength(counts: Floats, shares: Any = 1.0) -> Strength:
         return once @ (betaln(s * crowd + right, s * (1 - crowd) + wrong) - betaln(s * crowd, s * (1 - crowd)))
 
     accuracy = _best(_doubling(1.0, MOST_ACCURACY), of_accuracies)
-    shape, met = _coins_by_state(counts, crowd, accuracy), counts.sum(axis=1)
+    shape, met = _shapes_by_state(counts, crowd, accuracy, ordinal), counts.sum(axis=1)
 
     def of_matrices(a: float) -> Any:
         columns = gammaln(a) - gammaln(a + met) + (gammaln(a * shape + counts) - gammaln(a * shape)).sum(axis=1)

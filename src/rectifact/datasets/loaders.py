@@ -33,6 +33,7 @@ CROWDS = (
     "zencrowd-us",
 )
 JUDGES = ("advice", "framing", "relevance33", "stars", "summaries")
+GRADED = ("relevance33", "stars", "summaries")
 IMAGES = {"orl": (112, 92), "coil20": (32, 32), "mnist": (28, 28)}
 UCI = {"car": "car.csv", "credit": "credit.data"}
 
@@ -96,7 +97,7 @@ def load_crowd(name: str, *, workers: int | Literal["all"] = "all") -> CrowdSet:
     return CrowdSet(_busiest(answers, workers), _read_truth(f"crowd/{name}.truth.csv"))
 
 
-def load_judges(name: str) -> CrowdSet:
+def load_judges(name: str, *, truth: Literal["most frequent", "mean"] = "most frequent") -> CrowdSet:
     """Answers of a panel of LLM judges, and what people say.
 
     Parameters
@@ -104,11 +105,14 @@ def load_judges(name: str) -> CrowdSet:
     name : {"advice", "framing", "relevance33", "stars", "summaries"}
         All are read from your files. ``"relevance33"`` has 33 judges who grade the relevance of documents from 0 to 3,
         and the grade of one person as the truth. The others have six judges, and several people for each task.
+    truth : {"most frequent", "mean"}, default "most frequent"
+        What the truth is where there are several people: their most frequent answer, or the mean of their grades, for
+        ``"stars"`` and ``"summaries"``.
 
     Returns
     -------
     CrowdSet
-        Where there are several people, the truth is their most frequent answer; tasks on which they tie have none.
+        Tasks on which people tie for the most frequent answer have no truth.
         People may use classes that no judge uses.
 
     Examples
@@ -118,10 +122,14 @@ def load_judges(name: str) -> CrowdSet:
     (6, 619)
     """
     check_option("name", name, JUDGES)
+    check_option("truth", truth, ("most frequent", "mean"))
+    if truth == "mean" and name not in GRADED:
+        raise InputError(f"The answers of {name!r} have no mean: they are not grades.", "Use truth='most frequent'.")
     answers = _read_answers(f"judges/{name}.labels.csv")
     if name == "relevance33":
         return CrowdSet(answers, _read_truth("judges/relevance33.truth.csv"))
-    return CrowdSet(answers, _consensus(_read_answers(f"judges/{name}.humans.csv")))
+    people = _read_answers(f"judges/{name}.humans.csv")
+    return CrowdSet(answers, people.groupby("task")["label"].mean() if truth == "mean" else _consensus(people))
 
 
 def _consensus(answers: pd.DataFrame) -> "pd.Series[Any]":

@@ -44,7 +44,8 @@ def _overview(model: Aggregator, result: pd.DataFrame) -> Section:
     votes, given = model._answers.votes(), result["answers"].to_numpy()
     several = given > 1
     unanimous = several & ((votes > 0).sum(axis=1) == 1)
-    changed = votes[np.arange(len(votes)), model.probas_.argmax(axis=1)] < votes.max(axis=1)
+    chosen = pd.Index(model.classes_).get_indexer(pd.Index(model.labels_))
+    changed = votes[np.arange(len(votes)), chosen] < votes.max(axis=1)
     facts = [
         ("tasks", f"{len(model.tasks_):,}", ""),
         ("workers", f"{len(model.workers_):,}", ""),
@@ -55,7 +56,7 @@ def _overview(model: Aggregator, result: pd.DataFrame) -> Section:
         ("uncertain", f"{(result['entropy'] > 0.5).sum():,}", "tasks with an entropy above 0.5 bits"),
     ]
     classes = _texts(model.classes_)
-    found = np.bincount(model.probas_.argmax(axis=1), minlength=len(classes)) / len(model.tasks_)
+    found = np.bincount(chosen, minlength=len(classes)) / len(model.tasks_)
     shares = bars("Labels found", classes, found, "share of tasks", _listing(classes, found))
     confidence = histogram("Confidence", result["confidence"], "confidence", span=(0, 1))
     words = (

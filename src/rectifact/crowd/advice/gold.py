@@ -3,7 +3,7 @@
 There are three forms of such a map: one only raises or lowers all confidence; one also makes classes likelier or less
 likely; one may also exchange classes, for judges who say something else than people do. Probabilities are averaged over
 the forms, each as far as labels that were held out bear it out. Inferred labels change only by a form that is clearly
-better than the simpler ones.
+better than the simpler ones. Of ordered grades, the expected grade is put right by a line as well.
 """
 
 from collections.abc import Iterator
@@ -23,6 +23,13 @@ LEAST_GOLD = 10
 
 LEAST_BY_CLASS = 30
 """Labels to calibrate classes with."""
+
+LINE_RIDGE = 10.0
+"""Labels that it takes before the line for expected grades follows them more than it keeps the grades as they are."""
+
+MOST_TILT = 30.0
+HALVINGS = 45
+"""Of the range of tilts."""
 
 FOLDS = 10
 BOOTSTRAPS = 200
@@ -78,14 +85,65 @@ def _mixed(each: list[Floats], shares: Floats, decides: int) -> Floats:
 
 
 @dataclass(frozen=True)
+class GradeMap:
+    """Probabilities of ordered grades by ``base``, tilted until the expected grade is on a line.
+
+    With e the expected grade of the posteriors, counted from the middle of the scale, it becomes ``e + level + slope *
+    e``, but stays on the scale.
+    """
+
+    base: MixedMap
+    level: float
+    slope: float
+
+    def __call__(self, posteriors: Floats) -> Floats:
+        """Calibrated probabilities."""
+        return self.moved(self.base(posteriors), posteriors)
+
+    def moved(self, probas: Floats, posteriors: Floats) -> Floats:
+        """Calibrated probabilities, tilted to the line of the posteriors."""
+        e = posteriors @ _places(posteriors)
+        return tilted(probas, e + self.level + self.slope * e)
+
+
+def tilted(posteriors: Floats, expected: Floats) -> Floats:
+    """Probabilities in proportion to ``p exp(t k)`` for grade k, with the t that gives them the ``expected`` grade.
+
+    Grades are counted from the middle of the scale. Of all probabilities with that expected grade, these differ least
+    from the given ones in relative entropy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tilted(np.array([[0.25, 0.5, 0.25]]), np.array([0.5])).round(2)
+    array([[0.06, 0.38, 0.56]])
+    """
+    places, p = _places(posteriors), np.maximum(posteriors, 1e-6)
+    end = places[-1] - 1e-3
+    wanted, low, high = np.clip(expected, -end, end), np.full(len(p), -MOST_TILT), np.full(len(p), MOST_TILT)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        found = softmax(np.log(p) + middle[:, None] * places, axis=1)
+        below = found @ places < wanted
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return found
+
+
+def _places(posteriors: Floats) -> Floats:
+    """Grades as whole steps from the middle of the scale."""
+    n_grades = posteriors.shape[1]
+    return np.arange(n_grades) - (n_grades - 1) / 2
+
+
+@dataclass(frozen=True)
 class GoldCalibration:
     """What was learnt from true labels.
 
     Attributes
     ----------
-    map : MixedMap
-    form : {"confidence", "classes", "confusion"}
-        The form that decides about labels: the first never changes one.
+    map : MixedMap or GradeMap
+    form : {"confidence", "classes", "confusion", "grades"}
+        The form that decides about labels: the first never changes one, the last is for ordered grades.
     n_gold : int
         True labels that were used.
     truth : array of shape (n_gold,)
@@ -96,7 +154,7 @@ class GoldCalibration:
         Calibration error to expect, with a 90 % interval, from labels that were held out.
     """
 
-    map: MixedMap
+    map: MixedMap | GradeMap
     form: str
     n_gold: int
     truth: NDArray[Any]
@@ -131,19 +189,48 @@ def learn_from_gold(posteriors: Floats, truth: NDArray[Any]) -> GoldCalibration:
         if _clearly_better(tried[number], tried[decides], truth):
             decides = number
     shares = softmax([-_losses(part, truth).sum() for part in tried])
-    held_out = _mixed(tried, shares, decides)
+    found = MixedMap(tuple(_learn(posteriors, truth, form) for form in forms), shares, decides)
+    return _assessed(found, forms[decides], truth, _mixed(tried, shares, decides))
+
+
+def learn_grades(posteriors: Floats, truth: NDArray[Any]) -> GoldCalibration:
+    """The map for probabilities of ordered grades: as :func:`learn_from_gold`, with the expected grades put right.
+
+    Below ``LEAST_BY_CLASS`` labels, they stay as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> answers = np.random.default_rng(0).dirichlet(np.ones(4), size=200)
+    >>> low = np.minimum(answers.argmax(axis=1) + 1, 3)  # judges who are a grade too strict
+    >>> found = learn_grades(answers, low)
+    >>> found.form, bool(found.map.level > 0.5)
+    ('grades', True)
+    """
+    found = learn_from_gold(posteriors, truth)
+    if len(truth) < LEAST_BY_CLASS:
+        return found
+    held_out = np.empty_like(posteriors)
+    for fold, others in _folds(len(truth)):
+        taught = _line(found.map, posteriors[others], truth[others])
+        held_out[fold] = taught.moved(found.held_out[fold], posteriors[fold])
+    return _assessed(_line(found.map, posteriors, truth), "grades", truth, held_out)
+
+
+def _line(base: Any, posteriors: Floats, truth: NDArray[Any]) -> GradeMap:
+    """The line for the expected grade by least squares, held back by a ridge."""
+    places = _places(posteriors)
+    e = posteriors @ places
+    A = np.stack([np.ones_like(e), e], axis=1)
+    level, slope = np.linalg.solve(A.T @ A + LINE_RIDGE * np.eye(2), A.T @ (places[truth] - e))
+    return GradeMap(base, float(level), float(slope))
+
+
+def _assessed(found: Any, form: str, truth: NDArray[Any], held_out: Floats) -> GoldCalibration:
     errors = [calibration_error(held_out[some], truth[some]) for some in _resamples(len(truth))]
     low, high = np.quantile(errors, [0.05, 0.95])
-    return GoldCalibration(
-        MixedMap(tuple(_learn(posteriors, truth, form) for form in forms), shares, decides),
-        forms[decides],
-        len(truth),
-        truth,
-        held_out,
-        calibration_error(held_out, truth),
-        float(low),
-        float(high),
-    )
+    error = calibration_error(held_out, truth)
+    return GoldCalibration(found, form, len(truth), truth, held_out, error, float(low), float(high))
 
 
 def cross_fitted(posteriors: Floats, known: NDArray[np.int64]) -> Floats:

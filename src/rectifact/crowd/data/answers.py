@@ -14,6 +14,7 @@ from rectifact.core.errors import InputError, InputTypeError
 from rectifact.core.operand import Operand, operand
 from rectifact.crowd.data.names import Gold, check_gold, matched, object_array, plain, plain_text
 from rectifact.crowd.em import Floats, vote_shares
+from rectifact.crowd.grades import chosen, expected_grades, grade_intervals
 
 Codes = NDArray[Any]
 """Integers that number tasks, workers or classes."""
@@ -84,6 +85,20 @@ class Answers:
             )
         return replace(self, label=position[self.label], classes=np.asarray(classes))
 
+    def ordered(self, names: Sequence[str]) -> "Answers":
+        """The same answers, with the classes in the order of their names as text; names that nobody chose are added."""
+        seen = {plain_text(value): value for value in self.classes.tolist()}
+        wanted = [name.strip() for name in names]
+        if len(set(wanted)) < len(wanted):
+            raise InputError(f"A class is listed twice among {wanted}.", "List each once.", option="classes")
+        classes = [seen.get(name, name) for name in wanted]
+        try:
+            return self.recoded(np.array(classes, dtype=self.classes.dtype))
+        except ValueError as error:
+            if isinstance(error, InputError):
+                raise
+            return self.recoded(object_array(classes))
+
     def __len__(self) -> int:
         return len(self.label)
 
@@ -124,13 +139,18 @@ class Answers:
         """Shares of the votes of each task."""
         return vote_shares(self.votes(), known)
 
-    def labels(self, probas: Floats) -> NDArray[Any]:
-        """The likeliest class of each task."""
-        return self.classes[probas.argmax(axis=1)]
+    def labels(self, probas: Floats, ordinal: bool = False) -> NDArray[Any]:
+        """The likeliest class of each task, or the median of ordered grades."""
+        return self.classes[chosen(probas, ordinal)]
 
-    def result(self, probas: Floats) -> pd.DataFrame:
-        """Table by task: label, confidence, entropy and number of answers."""
-        return result_table(self.tasks, self.classes, probas, np.bincount(self.task, minlength=len(self.tasks)))
+    def grades(self, probas: Floats) -> tuple[Floats, NDArray[Any]]:
+        """Expected grade of each task, and the interval."""
+        return expected_grades(probas, self.classes), grade_intervals(probas, self.classes)
+
+    def result(self, probas: Floats, ordinal: bool = False) -> pd.DataFrame:
+        """Table by task: label, confidence, entropy and number of answers; of ordered grades, more."""
+        given = np.bincount(self.task, minlength=len(self.tasks))
+        return result_table(self.tasks, self.classes, probas, given, ordinal)
 
     def by_task(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values in the order of the tasks: as they are."""
@@ -213,16 +233,23 @@ def merge_answers(old: Answers, more: Answers) -> tuple[Answers, NDArray[np.bool
 
 
 def result_table(
-    tasks: Any, classes: NDArray[Any], probas: Floats, n_answers: NDArray[np.integer[Any]]
+    tasks: Any, classes: NDArray[Any], probas: Floats, n_answers: NDArray[np.integer[Any]], ordinal: bool = False
 ) -> pd.DataFrame:
-    """Table by task: label, confidence (its probability), entropy (in bits) and number of answers."""
+    """Table by task: label, confidence (its probability), entropy (in bits) and number of answers.
+
+    Of ordered grades also the expected one, and the ends of an interval.
+    """
+    codes = chosen(probas, ordinal)
     table = {
         "task": tasks,
-        "label": classes[probas.argmax(axis=1)],
-        "confidence": probas.max(axis=1),
+        "label": classes[codes],
+        "confidence": np.take_along_axis(probas, codes[:, None], axis=1)[:, 0],
         "entropy": entr(probas).sum(axis=1) / np.log(2),
         "answers": n_answers,
     }
+    if ordinal:
+        low, high = grade_intervals(probas, classes).T
+        table |= {"expected": expected_grades(probas, classes), "low": low, "high": high}
     return pd.DataFrame(table)
 
 

@@ -6,7 +6,7 @@ all in the same partitions.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from rectifact.crowd.data.repartition import Partition, box, joined, move, order
 from rectifact.crowd.data.sources import is_source
 from rectifact.crowd.data.tables import COLUMN_NAMES
 from rectifact.crowd.em import Floats, vote_shares
+from rectifact.crowd.grades import chosen, expected_grades, grade_intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +97,19 @@ class LazyAnswers:
         n_classes = len(self.classes)
         return self.matrix().map_rows(_shares, n_classes, along=(known,), columns=n_classes, dtype=np.float64)
 
-    def labels(self, probas: Any) -> Any:
-        """The likeliest class of each task, a Dask array."""
-        return self.matrix().map_rows(_likeliest, self.classes, along=(probas,), dtype=self.classes.dtype)
+    def labels(self, probas: Any, ordinal: bool = False) -> Any:
+        """The likeliest class of each task, or the median of ordered grades, a Dask array."""
+        return self.matrix().map_rows(_label_of, self.classes, ordinal, along=(probas,), dtype=self.classes.dtype)
 
-    def result(self, probas: Any) -> Any:
-        """Dask dataframe by task: label, confidence, entropy and number of answers."""
-        return self._frame(_result_of, probas)
+    def grades(self, probas: Any) -> tuple[Any, Any]:
+        """Expected grade of each task, and the interval, as Dask arrays."""
+        expected = self.matrix().map_rows(_expected_of, self.classes, along=(probas,), dtype=np.float64)
+        kept: dict[str, Any] = {"columns": 2, "dtype": self.classes.dtype}
+        return expected, self.matrix().map_rows(_interval_of, self.classes, along=(probas,), **kept)
+
+    def result(self, probas: Any, ordinal: bool = False) -> Any:
+        """Dask dataframe by task: label, confidence, entropy and number of answers; of ordered grades, more."""
+        return self._frame(partial(_result_of, ordinal=ordinal), probas)
 
     def by_task(self, values: Any) -> Any:
         """Dask dataframe with a column for each class, or series of labels, with the tasks as its index."""
@@ -261,13 +268,21 @@ def _shares(rows: sp.csr_array, known: Any, n_classes: int) -> Floats:
     return vote_shares(votes.reshape(-1, n_classes).astype(np.float64), known)
 
 
-def _likeliest(rows: Any, probas: Floats, classes: NDArray[Any]) -> NDArray[Any]:
-    return classes[probas.argmax(axis=1)]
+def _label_of(rows: Any, probas: Floats, classes: NDArray[Any], ordinal: bool) -> NDArray[Any]:
+    return classes[chosen(probas, ordinal)]
 
 
-def _result_of(boxed: NDArray[Any], probas: Floats, classes: NDArray[Any]) -> pd.DataFrame:
+def _expected_of(rows: Any, probas: Floats, classes: NDArray[Any]) -> Floats:
+    return expected_grades(probas, classes)
+
+
+def _interval_of(rows: Any, probas: Floats, classes: NDArray[Any]) -> NDArray[Any]:
+    return grade_intervals(probas, classes)
+
+
+def _result_of(boxed: NDArray[Any], probas: Floats, classes: NDArray[Any], ordinal: bool) -> pd.DataFrame:
     B, tasks = boxed.item()
-    return result_table(tasks, classes, probas, np.diff(B.indptr).astype(np.int64))
+    return result_table(tasks, classes, probas, np.diff(B.indptr).astype(np.int64), ordinal)
 
 
 def _table_of(boxed: NDArray[Any], values: NDArray[Any], classes: NDArray[Any]) -> pd.DataFrame | pd.Series:
