@@ -1,0 +1,375 @@
+"""Plans in money: which answers to buy from whom, until the expected error is low enough or the money is spent.
+
+The error to expect of a task is the probability that its label is wrong, one minus its largest probability. What an
+answer is worth is how far it is expected to lower that, one step ahead, divided by its price. An answer that could not
+change the label by itself still prepares the next one, so a part of the gain in a smoother measure is added, the error
+of a label that is drawn from the probabilities.
+
+Answers to come are unknown, so every task is followed through several *worlds*: in each, answers are drawn from the
+model, and the probabilities are updated by them.
+"""
+
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rectifact.crowd.em import CrowdModel, Floats
+
+WORLDS = 32
+"""In which a plan follows a task."""
+
+TILE = 1 << 22
+"""Numbers worked on at once."""
+
+PREPARES = 0.25
+"""Part of the gain in the smoother measure that is added."""
+
+LEAST_DROP = 1e-9
+"""Expected errors that an answer must prevent."""
+
+MOST_ROWS = 2000
+"""Tasks, in all worlds together, from which the curve of expected errors is drawn."""
+
+MOST_PER_ANSWER = 10
+"""Tasks that a plan compares for each answer in it, where there are many: the most uncertain ones."""
+
+AT_ONCE = 0.1
+"""Answers per task that are bought in one step of the curve."""
+
+
+@dataclass(frozen=True)
+class Market:
+    """Who can be asked what.
+
+    Attributes
+    ----------
+    workers : array of shape (n_workers,)
+        Numbers of those who can be asked.
+    confusions : array of shape (n_workers, n_classes answered, n_classes true)
+        Of their answers, as far as these are independent, see :func:`weakened`.
+    costs : array of shape (n_workers,)
+        Price of one answer.
+    open : array of shape (n_tasks, n_workers)
+        Whether the worker can be asked about the task.
+    kin : array of shape (n_workers,)
+        Number of the family: once one of them has answered a task, no other is asked.
+    """
+
+    workers: NDArray[np.int64]
+    confusions: Floats
+    costs: Floats
+    open: NDArray[np.bool_]
+    kin: NDArray[np.int64]
+
+
+def weakened(confusions: Floats, priors: Floats, independence: Floats) -> Floats:
+    """Confusion matrices of workers whose answers tell something new only with probability ``independence``.
+
+    Otherwise, an answer is drawn from those that the worker usually gives, whatever the task.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weakened(np.eye(2)[None], np.array([0.5, 0.5]), np.array([0.5]))
+    array([[[0.75, 0.25],
+            [0.25, 0.75]]])
+    """
+    share = independence[:, None, None]
+    return share * confusions + (1 - share) * (confusions @ priors)[:, :, None]
+
+
+def look_ahead(posteriors: Floats, confusions: Floats) -> tuple[Floats, Floats]:
+    """By how much an answer of each worker is expected to lower the error of each task, and the smoother measure.
+
+    Parameters
+    ----------
+    posteriors : array of shape (n_tasks, n_classes)
+    confusions : array of shape (n_workers, n_classes answered, n_classes true)
+
+    Returns
+    -------
+    error, smooth : array of shape (n_tasks, n_workers)
+        Drops of the probability that the likeliest class is wrong, and of the probability that a class is wrong that
+        is drawn from the probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> error, _ = look_ahead(np.array([[0.6, 0.4], [0.9, 0.1]]), np.array([[[0.8, 0.2], [0.2, 0.8]]]))
+    >>> error.round(2)  # one such answer could not change the label of the second task
+    array([[0.2],
+           [0. ]])
+    """
+    joint = confusions[None] * posteriors[:, None, None, :]
+    chance = joint.sum(axis=3)
+    error = joint.max(axis=3).sum(axis=2) - posteriors.max(axis=1)[:, None]
+    squares = (joint**2).sum(axis=3) / np.maximum(chance, 1e-300)
+    smooth = squares.sum(axis=2) - (posteriors**2).sum(axis=1)[:, None]
+    return np.maximum(error, 0), np.maximum(smooth, 0)
+
+
+def expected_error(posteriors: Floats) -> float:
+    """The share of labels that are expected to be wrong."""
+    return float(1 - posteriors.max(axis=1).mean()) if len(posteriors) else 0.0
+
+
+def drops(worlds: Floats, confusions: Floats) -> tuple[Floats, Floats]:
+    """The expected drop of the error by an answer of each worker, and the same with what it prepares.
+
+    ``worlds`` has the shape (n_tasks, n_worlds, n_classes); the results, means over worlds, (n_tasks, n_workers).
+    """
+    n_tasks, n_worlds, n_classes = worlds.shape
+    rows = max(1, TILE // max(1, n_worlds * confusions.size))
+    parts = [
+        [
+            part.reshape(-1, n_worlds, len(confusions)).mean(axis=1)
+            for part in look_ahead(worlds[i : i + rows].reshape(-1, n_classes), confusions)
+        ]
+        for i in range(0, n_tasks, rows)
+    ]
+    error, smooth = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return error, error + PREPARES * smooth
+
+
+def answered(worlds: Floats, confusions: Floats, rng: np.random.Generator) -> Floats:
+    """Probabilities after one answer, drawn in each world: ``worlds`` (n, n_classes), ``confusions`` (n, k, c)."""
+    chance = np.cumsum(np.einsum("nkc,nc->nk", confusions, worlds), axis=1)
+    drawn = (rng.random(len(worlds))[:, None] * chance[:, -1:] > chance[:, :-1]).sum(axis=1)
+    after = confusions[np.arange(len(worlds)), drawn] * worlds
+    return after / after.sum(axis=1, keepdims=True)
+
+
+def market_of(
+    given: sp.csr_array,
+    can_be_asked: NDArray[np.bool_],
+    model: CrowdModel,
+    *,
+    costs: Floats,
+    independence: Floats,
+    kin: NDArray[np.int64],
+) -> Market:
+    """Who can be asked what: nobody twice, and nobody whose family has answered the task.
+
+    Parameters
+    ----------
+    given : sparse array of shape (n_tasks, n_workers)
+        Number of answers so far.
+    can_be_asked : array of shape (n_tasks, n_workers) or (n_workers,)
+    model : CrowdModel
+        Fitted to them.
+    costs : array of shape (n_workers,)
+        Prices.
+    independence : array of shape (n_workers,)
+        What an answer is worth beside an independent one.
+    kin : array of shape (n_workers,)
+        Number of the family in which one tells the same as the other; a number of their own for all others.
+    """
+    done = given.toarray() > 0
+    members = kin[:, None] == np.unique(kin)
+    by_family = (done @ members) > 0
+    is_open = can_be_asked & ~by_family[:, members.argmax(axis=1)]
+    some = np.flatnonzero(is_open.any(axis=0))
+    confusions = weakened(model.confusions[some], model.priors, independence[some])
+    return Market(some, confusions, costs[some], is_open[:, some], kin[some])
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """Answers to buy, in order.
+
+    Attributes
+    ----------
+    tasks, workers : array of shape (n_answers,)
+        Numbers.
+    costs : array of shape (n_answers,)
+        Prices.
+    drops : array of shape (n_answers,)
+        By how much the sum of the errors is expected to fall.
+    """
+
+    tasks: NDArray[np.int64]
+    workers: NDArray[np.int64]
+    costs: Floats
+    drops: Floats
+
+
+def buy(posteriors: Floats, market: Market, *, n: int, budget: float, excess: float, seed: int = 0) -> Purchase:
+    """Answers that lower the error most for the money, one after the other.
+
+    Parameters
+    ----------
+    posteriors : array of shape (n_tasks, n_classes)
+    market : Market
+    n : int
+        Most answers.
+    budget : float
+        Most money.
+    excess : float
+        Expected wrong labels that are too many; the plan ends when it has prevented them.
+    seed : int, default 0
+        Of the answers that are drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> expert, amateur = np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([[0.7, 0.3], [0.3, 0.7]])
+    >>> both, prices = np.stack([expert, amateur]), np.array([10.0, 1.0])
+    >>> market = Market(np.arange(2), both, prices, np.ones((2, 2), bool), np.arange(2))
+    >>> plan = buy(np.array([[0.5, 0.5], [0.99, 0.01]]), market, n=2, budget=12, excess=np.inf)
+    >>> plan.tasks.tolist(), plan.workers.tolist(), plan.costs.tolist()  # the cheap one first
+    ([0, 0], [1, 0], [1.0, 10.0])
+    """
+    rng = np.random.default_rng(seed)
+    worlds = np.repeat(posteriors[:, None], WORLDS, axis=1)
+    is_open, left = market.open.copy(), budget
+    rows: list[tuple[float, ...]] = []
+    gains, values = drops(worlds[:, :1], market.confusions)
+    offers = ((t, _offer(values[t], is_open[t], market, left)) for t in range(len(worlds)))
+    heap = [(-offer[0], t, offer[1]) for t, offer in offers if offer]
+    heapify(heap)
+    while heap and len(rows) < n and excess > 0:
+        _, t, m = heappop(heap)
+        if market.costs[m] <= left:
+            rows.append((t, m, market.costs[m], gains[t, m]))
+            left, excess = left - market.costs[m], excess - gains[t, m]
+            is_open[t] &= market.kin != market.kin[m]
+            worlds[t] = answered(worlds[t], market.confusions[np.full(WORLDS, m)], rng)
+            gains[t : t + 1], values[t : t + 1] = drops(worlds[t : t + 1], market.confusions)
+        if offer := _offer(values[t], is_open[t], market, left):
+            heappush(heap, (-offer[0], t, offer[1]))
+    table = np.array(rows, dtype=float).reshape(-1, 4)
+    return Purchase(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2], table[:, 3])
+
+
+def _offer(values: Floats, is_open: NDArray[np.bool_], market: Market, left: float) -> tuple[float, int] | None:
+    """The worker whose answer is worth most for the money, and how much; None if there is nobody."""
+    worth = np.where(is_open & (market.costs <= left) & (values > LEAST_DROP), values / market.costs, -1.0)
+    best = int(worth.argmax())
+    return None if worth[best] < 0 else (float(worth[best]), best)
+
+
+def candidates(posteriors: Floats, n: int) -> NDArray[np.int64]:
+    """The most uncertain tasks, many more than the ``n`` answers of a plan."""
+    doubt = 1 - (posteriors**2).sum(axis=1)
+    return np.sort(np.argsort(-doubt, kind="stable")[: max(MOST_PER_ANSWER * n, MOST_ROWS)])
+
+
+def sample(n_tasks: int, seed: int = 0) -> NDArray[np.int64]:
+    """Tasks for a curve: some of many, or all of them several times."""
+    if n_tasks > MOST_ROWS:
+        return np.sort(np.random.default_rng(seed).choice(n_tasks, MOST_ROWS, replace=False))
+    return np.tile(np.arange(n_tasks), -(-MOST_ROWS // n_tasks))
+
+
+@dataclass(frozen=True)
+class Needed:
+    """How many answers it takes, at least, until labels are as good as wanted.
+
+    Attributes
+    ----------
+    target : float
+        The error that is wanted: the share of labels that are wrong.
+    answers : int or None
+        Answers to buy; None if the workers who can be asked cannot reach the target.
+    cost : float or None
+        Their price.
+    curve : DataFrame
+        ``answers`` bought, their ``cost``, and the ``error`` to expect then.
+    """
+
+    target: float
+    answers: int | None
+    cost: float | None
+    curve: pd.DataFrame
+
+    def words(self) -> str:
+        """The result in a sentence."""
+        now, last = self.curve["error"].iloc[0], self.curve.iloc[-1]
+        if self.answers is None:
+            return (
+                f"The workers who can be asked cannot reach an expected error of {self.target:.1%}: it is {now:.1%} "
+                f"now, and {last['error']:.1%} after {last['answers']:,.0f} more answers for {last['cost']:,.2f}."
+            )
+        if self.answers == 0:
+            return f"The expected error is {now:.1%} already; {self.target:.1%} is wanted."
+        return (
+            f"About {self.answers:,} more answers for {self.cost:,.2f} are needed to bring the expected error from "
+            f"{now:.1%} to {self.target:.1%}."
+        )
+
+
+def foresee(posteriors: Floats, market: Market, *, target: float, seed: int = 0) -> pd.DataFrame:
+    """The expected error against answers bought per task, if every answer is bought knowing those before it.
+
+    In each step, some answers are bought where they are worth most, drawn from the model and taken into account, until
+    the error is at the target or nobody is left to ask.
+
+    Parameters
+    ----------
+    posteriors : array of shape (n_tasks, n_classes)
+        Of a :func:`sample` of tasks.
+    market : Market
+        For these tasks.
+    target : float
+        Error at which to stop.
+    seed : int, default 0
+        Of the answers that are drawn.
+
+    Returns
+    -------
+    DataFrame
+        ``answers`` bought per task, their ``cost``, and the ``error`` to expect then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> confusions = np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1))  # three workers who are right in four of five cases
+    >>> market = Market(np.arange(3), confusions, np.ones(3), np.ones((2000, 3), bool), np.arange(3))
+    >>> curve = foresee(np.full((2000, 2), 0.5), market, target=0.0)
+    >>> curve.iloc[[0, 10, -1]].round(2).to_numpy().tolist()  # answers per task, cost, error
+    [[0.0, 0.0, 0.5], [1.0, 1.0, 0.2], [3.0, 3.0, 0.1]]
+    """
+    rng, every, now, is_open = (
+        np.random.default_rng(seed),
+        np.arange(len(posteriors)),
+        posteriors.copy(),
+        market.open.copy(),
+    )
+    _, values = drops(now[:, None], market.confusions)
+    curve, bought, spent = [(0.0, 0.0, expected_error(now))], 0, 0.0
+    while curve[-1][2] > target:
+        worth = np.where(is_open & (values > LEAST_DROP), values / market.costs, -1.0)
+        best = worth.argmax(axis=1)
+        order = np.argsort(-worth[every, best], kind="stable")[: max(1, int(AT_ONCE * len(now)))]
+        some = order[worth[order, best[order]] > 0]
+        if not len(some):
+            break
+        asked = best[some]
+        now[some] = answered(now[some], market.confusions[asked], rng)
+        is_open[some] &= market.kin != market.kin[asked][:, None]
+        _, values[some] = drops(now[some][:, None], market.confusions)
+        bought, spent = bought + len(some), spent + float(market.costs[asked].sum())
+        curve.append((bought / len(now), spent / len(now), expected_error(now)))
+    return pd.DataFrame(curve, columns=["answers", "cost", "error"])
+
+
+def needed(curve: pd.DataFrame, target: float) -> Needed:
+    """Where a curve meets the target, between two of its points."""
+    error = curve["error"].to_numpy()
+    reached = np.flatnonzero(error <= target)
+    if not len(reached):
+        return Needed(target, None, None, curve)
+    i = int(reached[0])
+    if i == 0:
+        return Needed(target, 0, 0.0, curve)
+    part = (error[i - 1] - target) / max(error[i - 1] - error[i], 1e-300)
+    answers, cost = (float(values[i - 1] + part * (values[i] - values[i - 1])) for values in _columns(curve))
+    return Needed(target, int(np.ceil(answers)), cost, curve)
+
+
+def _columns(curve: pd.DataFrame) -> list[Floats]:
+    return [curve[name].to_numpy() for name in ("answers", "cost")]
