@@ -17,6 +17,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rectifact.crowd.advice.workers import information
 from rectifact.crowd.em import CrowdModel, Floats
 
 WORLDS = 32
@@ -36,6 +37,9 @@ MOST_ROWS = 2000
 
 MOST_PER_ANSWER = 10
 """Tasks that a plan compares for each answer in it, where there are many: the most uncertain ones."""
+
+MOST_ASKED = 1000
+"""Workers who are compared."""
 
 AT_ONCE = 0.1
 """Answers per task that are bought in one step of the curve."""
@@ -168,13 +172,24 @@ def market_of(
     kin : array of shape (n_workers,)
         Number of the family in which one tells the same as the other; a number of their own for all others.
     """
-    done = given.toarray() > 0
-    members = kin[:, None] == np.unique(kin)
-    by_family = (done @ members) > 0
-    is_open = can_be_asked & ~by_family[:, members.argmax(axis=1)]
-    some = np.flatnonzero(is_open.any(axis=0))
+    some = _worth_asking(can_be_asked.reshape(-1, len(kin)).any(axis=0), model, costs, independence)
+    family, number = np.unique(kin, return_inverse=True)
+    one_hot = sp.csr_array((np.ones(len(kin)), (np.arange(len(kin)), number)), shape=(len(kin), len(family)))
+    closed = (given.astype(bool).astype(float) @ one_hot)[:, number[some]].toarray() > 0
+    is_open = can_be_asked[..., some] & ~closed
     confusions = weakened(model.confusions[some], model.priors, independence[some])
-    return Market(some, confusions, costs[some], is_open[:, some], kin[some])
+    return Market(some, confusions, costs[some], is_open, kin[some])
+
+
+def _worth_asking(
+    can_be_asked: NDArray[np.bool_], model: CrowdModel, costs: Floats, independence: Floats
+) -> NDArray[np.int64]:
+    """Numbers of workers who can be asked; of very many, those whose answers tell most for the money."""
+    some = np.flatnonzero(can_be_asked)
+    if len(some) <= MOST_ASKED:
+        return some
+    worth = information(model.priors, model.confusions[some]) * independence[some] / costs[some]
+    return np.sort(some[np.argsort(-worth, kind="stable")[:MOST_ASKED]])
 
 
 @dataclass(frozen=True)
