@@ -8,7 +8,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rectifact import DawidSkene, InputError
-from rectifact.crowd.advice.budget import Market, buy, expected_error, foresee, look_ahead, needed, weakened
+from rectifact.crowd.advice.budget import Market, buy, expected_error, look_ahead, weakened
+from rectifact.crowd.advice.foresight import foresee, needed
 from rectifact.crowd.data.prices import can_be_asked, read_costs
 from rectifact.datasets import make_crowd
 

@@ -24,8 +24,10 @@ from rectifact.cli.tables import (
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import findings_table
+from rectifact.core.validation import check_positive
 from rectifact.crowd import DawidSkene, read_answers, read_lazy
-from rectifact.crowd.advice.budget import Needed, expected_error
+from rectifact.crowd.advice.budget import expected_error
+from rectifact.crowd.advice.foresight import Needed
 from rectifact.crowd.advice.planning import LEAST_GAIN, worth_asking
 from rectifact.crowd.advice.summary import Summary, summary_of
 from rectifact.crowd.data.formats import label_studio as studio
@@ -125,6 +127,7 @@ def labels(
     _check_outputs(answers, out, [workers, plan], partitioned)
     if label_studio is not None:
         check_json_name(label_studio)
+    check_positive(budget=budget, target=target)
     if plan is None and budget is not None:
         raise InputError("--budget is for a plan.", "Name its file: --plan plan.csv.")
     others = [None if name is None else Path(name) for name in (groups, costs)]
@@ -148,13 +151,13 @@ def labels(
             model.fit(data, gold=known, groups=families)
             if calibrate:
                 model.calibrate(known)
+            needed = None if target is None and costs is None else _needed(model, target, costs)
         summary = summary_of(model)
         (write_parts if partitioned else write_table)(summary.result, out)
         if workers is not None:
             write_table(summary.workers, workers)
         if plan is not None:
             _write_plan(model, plan, costs, budget, target)
-        needed = None if target is None and costs is None else _needed(model, target, costs)
         if label_studio is not None:
             write_list(_tasks(data, answers[0], summary.result, field, task), label_studio)
         say_warnings(caught, "labels")
@@ -224,10 +227,10 @@ def _error(model: DawidSkene) -> float:
     return expected_error(model.probas_)
 
 
-def _needed(model: DawidSkene, target: float | None, costs: Path | None) -> Needed | None:
+def _needed(model: DawidSkene, target: float | None, costs: Path | None) -> Needed:
     """Answers needed for the target or, for the report alone, for half the error."""
-    wanted = _error(model) / 2 if target is None else target
-    return model.labels_needed(wanted, costs=costs) if wanted != 0 else None
+    wanted = max(_error(model) / 2, 1e-6) if target is None else target
+    return model.labels_needed(wanted, costs=costs)
 
 
 def _promised(needed: Needed | None) -> dict[str, Any]:

@@ -29,19 +29,10 @@ from rectifact.core.validation import (
     check_positive,
     fit_context,
 )
-from rectifact.crowd.advice.budget import (
-    Market,
-    Needed,
-    buy,
-    candidates,
-    expected_error,
-    foresee,
-    market_of,
-    needed,
-    sample,
-)
+from rectifact.crowd.advice.budget import Market, buy, candidates, expected_error, market_of
 from rectifact.crowd.advice.calibration import temperature, tempered
 from rectifact.crowd.advice.diagnosis import diagnose, diagnose_workers
+from rectifact.crowd.advice.foresight import Needed, foresee, needed, sample
 from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold
 from rectifact.crowd.advice.held_out import HeldOut, held_out_answers
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rectifact.core.errors import InputError
-from rectifact.crowd.advice.budget import Needed
+from rectifact.crowd.advice.foresight import Needed
 from rectifact.crowd.base import Aggregator
 from rectifact.graph import SymNMF, SymNMFNet
 from rectifact.latent import NMD, LogisticPCA

@@ -8,7 +8,8 @@ from scipy.sparse.csgraph import connected_components
 
 from rectifact.core.findings import Finding
 from rectifact.crowd import DawidSkene
-from rectifact.crowd.advice.budget import Needed, expected_error
+from rectifact.crowd.advice.budget import expected_error
+from rectifact.crowd.advice.foresight import Needed
 from rectifact.crowd.advice.planning import worth_asking
 from rectifact.crowd.advice.summary import summary_of
 from rectifact.crowd.base import Aggregator
