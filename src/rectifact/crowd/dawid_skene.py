@@ -457,8 +457,10 @@ class DawidSkene(Aggregator, Iterative):
         Notes
         -----
         Errors are expected from ``probas_``. Call ``calibrate`` first, with true labels of about a hundred tasks if
-        there are any: what is promised is only as good as the confidence. Buy a part of the plan, fit again, and ask
-        for the next part: answers that have come in tell where more are needed.
+        there are any: what is promised is only as good as the confidence. After ``calibrate(gold)``, tasks with a true
+        label are asked about like all others, so that they go on telling how far the confidence can be believed; give
+        ``workers`` as a table without them to save that. Buy a part of the plan, fit again, and ask for the next part:
+        answers that have come in tell where more are needed.
 
         Examples
         --------
@@ -485,11 +487,12 @@ class DawidSkene(Aggregator, Iterative):
 
     def _purchase(self, n: int, costs: Any, budget: Any, target_error: Any, workers: Any) -> pd.DataFrame:
         check_positive(budget=budget, target_error=target_error)
-        some, error, n_tasks = candidates(self.probas_, n), expected_error(self.probas_), len(self.tasks_)
+        probas, n_tasks = self._open_probas(), len(self.tasks_)
+        some, error = candidates(probas, n), expected_error(probas)
         market = self._market(some, costs, workers)
         money = np.inf if budget is None else float(budget)
         excess = np.inf if target_error is None else n_tasks * (error - target_error)
-        plan = buy(self.probas_[some], market, n=n, budget=money, excess=excess)
+        plan = buy(probas[some], market, n=n, budget=money, excess=excess)
         return pd.DataFrame(
             {
                 "task": self.tasks_[some[plan.tasks]],
@@ -500,6 +503,15 @@ class DawidSkene(Aggregator, Iterative):
                 "error": error - np.cumsum(plan.drops) / n_tasks,
             }
         )
+
+    def _open_probas(self) -> Any:
+        """Probabilities by the answers alone where true labels calibrate them.
+
+        Tasks with such a label are asked about like all others, else they would no longer tell about these.
+        """
+        if not hasattr(self, "calibration_"):
+            return self.probas_
+        return _predicted(self._answers.matrix().data, self._calibrated, *self._model.judging)
 
     def _market(self, some: NDArray[np.int64], costs: Any, workers: Any) -> Market:
         """Who can be asked about some tasks, and at which price."""
@@ -545,7 +557,7 @@ class DawidSkene(Aggregator, Iterative):
         check_positive(target=target)
         self._in_memory("labels_needed()")
         some, n_tasks = sample(len(self.tasks_)), len(self.tasks_)
-        curve = foresee(self.probas_[some], self._market(some, costs, workers), target=target)
+        curve = foresee(self._open_probas()[some], self._market(some, costs, workers), target=target)
         return needed(curve.assign(answers=n_tasks * curve["answers"], cost=n_tasks * curve["cost"]), target)
 
     def diagnose(self) -> pd.DataFrame:
