@@ -43,12 +43,13 @@ def run_budget(names: list[str], *, gold: bool = False, quick: bool = False) -> 
         part; ``promised_%``, the error to expect by the probabilities at the end. With ``gold``, the last two are by
         probabilities calibrated with 100 true labels, on the other tasks.
     """
-    rows = []
+    rows: Rows = []
     for name, crowd in at_hand({name: SETS[name] for name in names}):
         with warnings.catch_warnings(action="ignore"):
             found = pd.DataFrame([replay(_drawn(crowd, seed), seed, gold=gold) for seed in range(2 if quick else 20)])
         spread = {"sd_planned": found["planned_%"].std(), "sd_gap": (found["promised_%"] - found["planned_%"]).std()}
-        rows.append({"set": name, "replays": len(found)} | (found.mean().to_dict() | spread))
+        means = {column: float(found[column].mean()) for column in found}
+        rows.append({"set": name, "replays": len(found), **means, **spread})
     return rows
 
 

@@ -168,7 +168,7 @@ def market_of(
     kin : array of shape (n_workers,)
         Number of the family in which one tells the same as the other; a number of their own for all others.
     """
-    some = _worth_asking(can_be_asked.reshape(-1, len(kin)).any(axis=0), model, costs, independence)
+    some = _worth_asking(np.atleast_2d(can_be_asked).max(axis=0), model, costs, independence)
     family, number = np.unique(kin, return_inverse=True)
     one_hot = sp.csr_array((np.ones(len(kin)), (np.arange(len(kin)), number)), shape=(len(kin), len(family)))
     closed = (given.astype(bool).astype(float) @ one_hot)[:, number[some]].toarray() > 0
