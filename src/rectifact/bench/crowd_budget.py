@@ -48,7 +48,7 @@ def run_budget(names: list[str], *, gold: bool = False, quick: bool = False) -> 
         with warnings.catch_warnings(action="ignore"):
             found = pd.DataFrame([replay(_drawn(crowd, seed), seed, gold=gold) for seed in range(2 if quick else 20)])
         spread = {"sd_planned": found["planned_%"].std(), "sd_gap": (found["promised_%"] - found["planned_%"]).std()}
-        means = {column: float(found[column].mean()) for column in found}
+        means = {str(column): float(found[column].mean()) for column in found}
         rows.append({"set": name, "replays": len(found), **means, **spread})
     return rows
 
