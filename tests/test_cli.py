@@ -100,6 +100,31 @@ def test_gold_plan_and_calibration(run, answers, tmp_path):
     assert "Only the labels" in run("labels", answers, "--workers", "-", expect=2).err
 
 
+def test_a_plan_in_money(run, tmp_path):
+    path, plan, costs, page = (tmp_path / name for name in ("a.csv", "plan.csv", "costs.csv", "report.html"))
+    make_crowd(120, 8, 2, labels_per_task=3, random_state=2).answers.to_csv(path, index=False)
+    costs.write_text("worker,cost\n0,2\n1,0.5\n2,0.5\n3,1\n")
+    out = "-o", tmp_path / "truth.csv"
+    said = run("labels", path, "--plan", plan, "--costs", costs, "--budget", "10", "--report", page, *out)
+    table = pd.read_csv(plan)
+    assert list(table.columns) == ["task", "worker", "cost", "gain", "spent", "error"]
+    assert 9 < table["spent"].iloc[-1] <= 10
+    assert set(table["worker"]) <= {0, 1, 2, 3}
+    assert f"The plan buys {len(table)} answers for {table['spent'].iloc[-1]:.2f}" in said.err
+    assert "Expected error against answers bought" in page.read_text()
+    said = run("labels", path, "--target", "0.5", "--json", *out)
+    assert json.loads(said.out)["needed"] == {"target": 0.5, "answers": 0, "cost": 0.0}
+    assert "already" in said.err
+    assert "--budget is for a plan" in run("labels", path, "--budget", "10", *out, expect=2).err
+    assert "must be a positive number" in run("labels", path, "--target", "-1", *out, expect=2).err
+    costs.write_text("worker,cost\nnobody,2\n")
+    (tmp_path / "truth.csv").unlink()
+    assert "who gave no answer" in run("labels", path, "--plan", plan, "--costs", costs, *out, expect=2).err
+    costs.write_text("worker,cost\n1,none\n")
+    assert "not a positive number" in run("labels", path, "--plan", plan, "--costs", costs, *out, expect=2).err
+    assert not (tmp_path / "truth.csv").exists()
+
+
 def test_a_plan_of_no_task(run, tmp_path):
     path, plan = tmp_path / "a.csv", tmp_path / "plan.csv"
     crowd = make_crowd(40, 12, 2, labels_per_task=12, accuracy=(0.98, 0.99)).answers

@@ -24,7 +24,10 @@ from rectifact.cli.tables import (
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import findings_table
+from rectifact.core.validation import check_positive
 from rectifact.crowd import DawidSkene, read_answers, read_lazy
+from rectifact.crowd.advice.budget import expected_error
+from rectifact.crowd.advice.foresight import Needed
 from rectifact.crowd.advice.planning import LEAST_GAIN, worth_asking
 from rectifact.crowd.advice.summary import Summary, summary_of
 from rectifact.crowd.data.formats import label_studio as studio
@@ -35,6 +38,7 @@ from rectifact.io.records import json_records
 from rectifact.models import SavedModel
 
 MOST_PLANNED = 1000  # rows of a plan, the most useful first
+MOST_BOUGHT = 20_000  # answers of a plan in money
 
 
 def labels(
@@ -84,6 +88,21 @@ def labels(
     plan: Annotated[
         Path | None, typer.Option(help="Write a plan here: what to label next and whom to ask, for at most 1000 tasks.")
     ] = None,
+    costs: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with columns worker and cost, the price of one answer: --plan then says which answers to buy "
+            "from whom. Workers without a price are not asked."
+        ),
+    ] = None,
+    budget: Annotated[float | None, typer.Option(help="Most money that --plan may spend; see --costs.")] = None,
+    target: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of wrong labels that is good enough, such as 0.05: --plan ends where no more are expected, and "
+            "you are told how many answers that takes."
+        ),
+    ] = None,
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Calibrate the probabilities; with --gold, using those labels.")
     ] = False,
@@ -120,11 +139,16 @@ def labels(
     _check_outputs(answers, out, [workers, plan], partitioned)
     if label_studio is not None:
         check_json_name(label_studio)
-    outcome.check(out, [*answers, gold, workers, plan, label_studio, None if groups is None else Path(groups)])
+    check_positive(budget=budget, target=target)
+    if plan is None and budget is not None:
+        raise InputError("--budget is for a plan.", "Name its file: --plan plan.csv.")
+    others = [None if name is None else Path(name) for name in (groups, costs)]
+    outcome.check(out, [*answers, gold, workers, plan, label_studio, *others])
     parts = "a folder of Parquet files, or several files"
     check_cluster(scheduler, local_cluster, in_parts=partitioned, parts=parts)
     if partitioned:
         reading = {"format": form, "field": field, "label-studio": label_studio, "classes": classes}
+        reading |= {"costs": costs, "target": target}
         _refuse_partitioned(wide=wide, plan=plan, calibrate=calibrate, report=report, save=save, **reading)
     model = DawidSkene(device=device, ordinal=ordinal, checkpoint=checkpoint, resume=resume)
     with cluster_of(scheduler, local_cluster):
@@ -141,17 +165,20 @@ def labels(
             model.fit(data, gold=known, groups=families)
             if calibrate:
                 model.calibrate(known)
+            needed = None if target is None and costs is None else _needed(model, target, costs)
         summary = summary_of(model)
         (write_parts if partitioned else write_table)(summary.result, out)
         if workers is not None:
             write_table(summary.workers, workers)
         if plan is not None:
-            _write_plan(model, plan)
+            _write_plan(model, plan, costs, budget, target)
         if label_studio is not None:
             write_list(_tasks(data, answers[0], summary.result, field, task), label_studio)
         say_warnings(caught, "labels")
         _say(data, model, summary, gold)
-        outcome.write(SavedModel(model), _facts(data, model, summary))
+        if needed is not None and target is not None:
+            say(needed.words())
+        outcome.write(SavedModel(model), _facts(data, model, summary) | _promised(needed), needed=needed)
 
 
 def _groups(groups: str, answers: Path, without_column: bool, worker: str | None) -> Any:
@@ -192,13 +219,38 @@ def _refuse_partitioned(**options: Any) -> None:
         )
 
 
-def _write_plan(model: DawidSkene, path: Path) -> None:
+def _write_plan(model: DawidSkene, path: Path, costs: Path | None, budget: float | None, target: float | None) -> None:
+    if (costs, budget, target) != (None, None, None):
+        bought = model.next_labels(MOST_BOUGHT, costs=costs, budget=budget, target_error=target)
+        write_table(bought, path)
+        spent, error = (bought["spent"].iloc[-1], bought["error"].iloc[-1]) if len(bought) else (0.0, _error(model))
+        say(
+            f"The plan buys {count(len(bought), 'answer')} for {spent:,.2f}, after which {error:.1%} of the labels are "
+            f"expected to be wrong ({_error(model):.1%} now)."
+        )
+        return
     table = worth_asking(model.next_labels(min(len(model.tasks_), MOST_PLANNED)))
     write_table(table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names)))), path)
     say(
         f"The plan has {len(table)} of {len(model.tasks_)} tasks: those where one more answer is expected to provide "
         f"{LEAST_GAIN} bits or more, up to a limit of {MOST_PLANNED} tasks."
     )
+
+
+def _error(model: DawidSkene) -> float:
+    return expected_error(model.probas_)
+
+
+def _needed(model: DawidSkene, target: float | None, costs: Path | None) -> Needed:
+    """Answers needed for the target or, for the report alone, for half the error."""
+    wanted = max(_error(model) / 2, 1e-6) if target is None else target
+    return model.labels_needed(wanted, costs=costs)
+
+
+def _promised(needed: Needed | None) -> dict[str, Any]:
+    if needed is None:
+        return {}
+    return {"needed": {"target": needed.target, "answers": needed.answers, "cost": needed.cost}}
 
 
 def _tasks(data: Any, path: Path, result: pd.DataFrame, field: str | None, task: str | None) -> Iterator[Any]:

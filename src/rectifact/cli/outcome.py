@@ -80,11 +80,11 @@ class Outcome:
             check_report_possible(self.report)
         check_different_files([out, self.report, self.save, *others])
 
-    def write(self, saved: SavedModel, summary: dict[str, Any]) -> None:
-        """Write whatever was asked for; ``summary`` holds plain values."""
+    def write(self, saved: SavedModel, summary: dict[str, Any], **more: Any) -> None:
+        """Write whatever was asked for; ``summary`` holds plain values, ``more`` is for the report."""
         try:
             if self.report is not None:
-                write_page(saved, self.report)
+                write_page(saved, self.report, **more)
         finally:  # a report that fails must not lose the model, nor the other way round
             if self.save is not None:
                 save_model(**vars(saved), path=self.save)
@@ -95,11 +95,11 @@ class Outcome:
             show_plain(json.dumps(summary | run))
 
 
-def write_page(saved: SavedModel, path: Path) -> None:
-    """Write the report of a model."""
+def write_page(saved: SavedModel, path: Path, **more: Any) -> None:
+    """Write the report of a model; ``more`` as in ``report_of``."""
     from rectifact.report import report_of, write_report
 
-    report = report_of(saved)
+    report = report_of(saved, **more)
     write_report(report, path, title=f"rectifact: {report.title.lower()}")
     say(f"report -> {path}")
 

@@ -67,6 +67,13 @@ def check_at_least(least: int, **values: Any) -> None:
             raise InputError(f"{name}={value!r} must be a whole number of at least {least}.", option=f"{name}=")
 
 
+def check_positive(**values: Any) -> None:
+    """Refuse a value that is given and is not a positive number."""
+    for name, value in values.items():
+        if value is not None and not (isinstance(value, Real) and 0 < float(value) < float("inf")):
+            raise InputError(f"{name}={value!r} must be a positive number.", option=f"{name}=")
+
+
 def check_matrix(
     estimator: Any,
     X: Any,

@@ -225,6 +225,25 @@ def find_families(B: Operand, votes: Any, vote_sums: Sums, groups: NDArray[np.in
     return Families(1 / (1 + links), _components(one[alike > 0.5], other[alike > 0.5], groups, n_workers))
 
 
+def same_source(members: NDArray[np.int64], vote_weights: Floats, n_workers: int) -> NDArray[np.int64]:
+    """Number of a family for workers of whom one tells the same as the other; a number of their own for all others.
+
+    In a family that was given, workers may differ: they are linked by more than half if one tells the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> same_source(np.array([0, 0, -1, 1, 1]), np.array([0.5, 0.5, 1, 0.9, 0.9]), 6).tolist()
+    [6, 6, 2, 3, 4, 5]
+    """
+    sizes = np.array([(members == number).sum() for number in members])
+    links = (1 / vote_weights - 1) / np.maximum(sizes - 1, 1)
+    numbers = np.arange(n_workers)
+    known = len(members)
+    numbers[:known] = np.where((members >= 0) & (links > 0.5), n_workers + members, numbers[:known])
+    return numbers
+
+
 def _pairs(rows: Any, posteriors: Floats, confusions: Floats, stride: int) -> tuple[Any, ...]:
     """By pair of workers: common tasks, products of their residuals there, and squares of the one's and the other's."""
     n_workers, n_classes, n_states = confusions.shape

@@ -3,6 +3,7 @@
 from typing import Any
 
 from rectifact.core.errors import InputError
+from rectifact.crowd.advice.foresight import Needed
 from rectifact.crowd.base import Aggregator
 from rectifact.graph import SymNMF, SymNMFNet
 from rectifact.latent import NMD, LogisticPCA
@@ -15,13 +16,17 @@ from rectifact.report.labels import labels_report
 from rectifact.report.parts import parts_report
 
 
-def report_of(model: Any) -> Report:
+def report_of(model: Any, *, needed: Needed | None = None) -> Report:
     """Report on a fitted model.
 
     Parameters
     ----------
     model : estimator or SavedModel
         A fitted estimator, or a :class:`rectifact.models.SavedModel` that has its data and names as well.
+
+    needed : Needed, default None
+        Answers that are needed, from :meth:`rectifact.DawidSkene.labels_needed`, to show in the report on labels
+        instead of those that would halve the error, all at the same price.
 
     Returns
     -------
@@ -37,7 +42,7 @@ def report_of(model: Any) -> Report:
     """
     saved = model if isinstance(model, SavedModel) else SavedModel(model)
     if isinstance(saved.model, Aggregator):
-        return labels_report(saved.model)
+        return labels_report(saved.model, needed)
     if isinstance(saved.model, ANDNMF | PurificationNMF):
         return parts_report(saved)
     if isinstance(saved.model, NMD | LogisticPCA):

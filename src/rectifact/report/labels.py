@@ -8,25 +8,31 @@ from scipy.sparse.csgraph import connected_components
 
 from rectifact.core.findings import Finding
 from rectifact.crowd import DawidSkene
+from rectifact.crowd.advice.budget import expected_error
+from rectifact.crowd.advice.foresight import Needed
 from rectifact.crowd.advice.planning import worth_asking
 from rectifact.crowd.advice.summary import summary_of
 from rectifact.crowd.base import Aggregator
 from rectifact.report.blocks import Block, Column, Facts, Findings, Matrices, Report, Section, Table
 from rectifact.report.calibration import calibration_section
-from rectifact.report.charts import bars, heat_map, histogram
+from rectifact.report.charts import bars, heat_map, histogram, lines
 from rectifact.report.names import count
 
 MOST_TASKS, MOST_WORKERS, MOST_MATRICES, MOST_PLANNED, MOST_ON_MAP = 20_000, 20_000, 60, 200, 60
+LEAST_ERROR = 1e-6
+"""Share of wrong labels from which on it is said how to lower it."""
+
 MOST_CLASSES = 12
 """Classes of a confusion matrix; more make unreadable tables."""
 
 
-def labels_report(model: Aggregator) -> Report:
+def labels_report(model: Aggregator, needed: Needed | None = None) -> Report:
     """Sections for any aggregator; confusion matrices, calibration, diagnosis and plans for those that have them."""
     summary = summary_of(model)
     sections = [_overview(model, summary.result), _workers(model, summary.workers), _tasks(model, summary.result)]
     if isinstance(model, DawidSkene):
-        sections += [calibration_section(model), _diagnosis(summary.findings), _worker_graph(model), _next(model)]
+        sections += [calibration_section(model), _diagnosis(summary.findings), _worker_graph(model)]
+        sections.append(_next(model, needed))
     else:
         sections.append(_worker_graph(model))
     words = (
@@ -170,7 +176,7 @@ def _diagnosis(findings: list[Finding]) -> Section:
     return Section("Diagnosis", "What could be wrong with the answers, and what to do about it.", [Findings(items)])
 
 
-def _next(model: DawidSkene) -> Section:
+def _next(model: DawidSkene, needed: Needed | None) -> Section:
     plan = worth_asking(model.next_labels(min(MOST_PLANNED, len(model.tasks_))))
     columns_of_plan = (plan[name].tolist() for name in ("task", "gain", "entropy", "workers"))
     rows = [
@@ -184,7 +190,22 @@ def _next(model: DawidSkene) -> Section:
         Column("ask", "text", "workers whose answers would provide most"),
     ]
     words = "The tasks where one more answer is expected to help most, and whom to ask."
-    return Section("What to label next", words, [Table("Next labels", columns, rows)])
+    blocks: list[Block] = [Table("Next labels", columns, rows), *_curve(model, needed)]
+    return Section("What to label next", words, blocks)
+
+
+def _curve(model: DawidSkene, needed: Needed | None) -> list[Block]:
+    """The expected error against answers bought; none where no answers can be bought."""
+    error = expected_error(model.probas_)
+    if needed is None and error > LEAST_ERROR:
+        needed = model.labels_needed(error / 2)
+    if needed is None or len(needed.curve) < 2:
+        return []
+    curves = {"expected error": (needed.curve["answers"], needed.curve["error"])}
+    words = f"{needed.words()} Errors are expected from the probabilities: calibrate these first."
+    chart = lines("Expected error against answers bought", curves, "more answers", "share of wrong labels", words)
+    chart.layout["yaxis"] |= {"tickformat": ".1%", "rangemode": "tozero"}
+    return [chart]
 
 
 def _worker_graph(model: Aggregator) -> Section:
