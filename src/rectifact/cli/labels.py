@@ -147,7 +147,7 @@ def labels(
     parts = "a folder of Parquet files, or several files"
     check_cluster(scheduler, local_cluster, in_parts=partitioned, parts=parts)
     if partitioned:
-        reading = {"format": form, "field": field, "label-studio": label_studio, "classes": classes}
+        reading: dict[str, Any] = {"format": form, "field": field, "label-studio": label_studio, "classes": classes}
         reading |= {"costs": costs, "target": target}
         _refuse_partitioned(wide=wide, plan=plan, calibrate=calibrate, report=report, save=save, **reading)
     model = DawidSkene(device=device, ordinal=ordinal, checkpoint=checkpoint, resume=resume)
