@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
-from rich.text import Text
 
 from rectifact.bench import Extent, Tables
 from rectifact.bench.check import compare
 from rectifact.bench.plots import check_plot, plot_error_against_time, plot_rmse_against_rank
-from rectifact.bench.results import check_result_name, columns_of, plain, read_result, save_result, short
+from rectifact.bench.results import check_result_name, plain, read_result, save_result
+from rectifact.cli.bench_paper import bench_paper, rows_table
 from rectifact.cli.tables import check_different_files
 from rectifact.cli.terminal import progress, say, show
 from rectifact.core.errors import InputError, count
@@ -32,8 +30,14 @@ PLOTS = {
 def bench(
     family: Annotated[
         str,
-        typer.Argument(help="What to measure: crowd, parts, latent, graph, all (these four), selection, cuda or dask."),
+        typer.Argument(
+            help="What to measure: crowd, parts, latent, graph, all (these four), selection, cuda or dask; or paper."
+        ),
     ],
+    name: Annotated[
+        str | None,
+        typer.Argument(help="After paper, which one: crowd, and, purification, nmd or symnmf-net."),
+    ] = None,
     peers: Annotated[
         bool,
         typer.Option(
@@ -63,11 +67,28 @@ def bench(
         Path | None, typer.Option(help="Compare with this stored .json result; exit with code 1 if a figure is worse.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="With parts or latent: save a plot here: .svg, .png or .pdf.")
+        Path | None,
+        typer.Option(
+            help="With parts or latent: save a plot here: .svg, .png or .pdf. With paper: save the figure here: .svg."
+        ),
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="With paper: only this table, such as 1.")] = None,
+    figure: Annotated[str | None, typer.Option(help="With paper: only this figure, such as 4.1.")] = None,
+    item: Annotated[
+        str | None, typer.Option(help="With paper: only this, such as 'theorem 1'; an unknown name lists them all.")
     ] = None,
 ) -> None:
     """Measure errors and times on the published data sets, and show them next to the papers' figures."""
-    check_option("family", family, (*FAMILIES, *ELSEWHERE, "all"))
+    check_option("family", family, (*FAMILIES, *ELSEWHERE, "all", "paper"))
+    chosen = {"--table": table, "--figure": figure, "--item": item}
+    if family == "paper":
+        refused = {"--peers": peers, "--large": large, "--check": check is not None}
+        _refuse(refused, "not for paper")
+        bench_paper(name, chosen, quick=quick, outputs=list(out or ()), plot=plot)
+        return
+    _refuse({option: value is not None for option, value in chosen.items()}, "only for paper")
+    if name is not None:
+        raise InputError(f"{name!r} has no meaning after {family!r}.", "Leave it out.")
     families = tuple(FAMILIES) if family == "all" else (family,)
     outputs = list(out or ())
     if large and quick:
@@ -90,6 +111,12 @@ def bench(
         draw(tables[family][table], plot)
     if check is not None and stored is not None:
         _compare(tables, stored, check)
+
+
+def _refuse(options: dict[str, bool], why: str) -> None:
+    for option, given in options.items():
+        if given:
+            raise InputError(f"{option} is {why}.", "Leave it out.")
 
 
 def _check_place(families: tuple[str, ...]) -> None:
@@ -140,15 +167,6 @@ def _compare(tables: dict[str, Tables], stored: dict[str, Any], check: Path) -> 
     say(f"{figures} compared with {check} ({where}): {len(found.regressions)} got worse.")
     if found.regressions:
         raise typer.Exit(1)
-
-
-def rows_table(title: str, rows: list[dict[str, Any]]) -> Table:
-    """Rows as a table for people: short figures, empty gaps, a column for every name that some row has."""
-    columns = columns_of(rows)
-    table = Table(*map(escape, columns), title=escape(title), title_justify="left")
-    for row in rows:
-        table.add_row(*(Text(short(row.get(column))) for column in columns))
-    return table
 
 
 def _run(family: str, extent: Extent) -> Tables:

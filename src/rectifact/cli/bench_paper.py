@@ -1,0 +1,75 @@
+"""rectifact bench paper: the tables, figures and theorems of a paper, measured next to what it prints."""
+
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from rectifact.bench.papers import PAPERS, Experiment, Paper, paper
+from rectifact.bench.results import check_result_name, columns_of, plain, save_result, short
+from rectifact.cli.tables import check_different_files
+from rectifact.cli.terminal import progress, say, show
+from rectifact.core.errors import InputError
+
+MOST_SHOWN = 40
+"""Rows of a table that are shown; curves are longer, and a file has all of them."""
+
+
+def bench_paper(
+    name: str | None, chosen: dict[str, str | None], *, quick: bool, outputs: list[Path], plot: Path | None
+) -> None:
+    """Measure what was chosen of a paper, or all of it; show and save the tables."""
+    if name not in PAPERS:
+        raise InputError(f"Which paper? Got {name!r}.", f"Name one of {', '.join(PAPERS)}: rectifact bench paper nmd.")
+    check_different_files([*outputs, plot])
+    for path in outputs:
+        check_result_name(path)
+    experiments = _chosen(paper(name), chosen)
+    _measure(name, experiments, quick, outputs)
+
+
+def _chosen(of: Paper, chosen: dict[str, str | None]) -> dict[str, Experiment]:
+    """The experiments that --table, --figure or --item name; all of them if none does."""
+    names = [f"{option[2:]} {value}" for option, value in chosen.items() if value is not None and option != "--item"]
+    names += [chosen["--item"].strip().lower()] if chosen["--item"] is not None else []
+    if not names:
+        return of.experiments
+    if len(names) > 1:
+        raise InputError("--table, --figure and --item are mutually exclusive.", "Give one of them.")
+    if names[0] not in of.experiments:
+        raise InputError(
+            f"There is no experiment for {names[0]!r} of the paper {of.name!r}.",
+            f"Choose from: {', '.join(of.experiments)}; the paper's page in the documentation has the reasons.",
+        )
+    return {names[0]: of.experiments[names[0]]}
+
+
+def _measure(name: str, experiments: dict[str, Experiment], quick: bool, outputs: list[Path]) -> None:
+    from rectifact.bench.measure import environment, one_thread
+
+    tables: dict[str, Any] = {}
+    with one_thread():
+        around = plain(environment())
+        for title, experiment in experiments.items():
+            with progress(f"measuring {title}"):
+                rows = plain(experiment.measure(quick))
+            if not rows:
+                say(f"{title}: the data is not on this machine; rectifact datasets says where it is looked for.")
+                continue
+            tables[title] = rows
+            show(rows_table(f"{name}: {title}", rows[:MOST_SHOWN]))
+            if len(rows) > MOST_SHOWN:
+                say(f"{title}: {len(rows) - MOST_SHOWN} more rows are not shown; -o saves them.")
+    for path in outputs:
+        save_result({"environment": around, "tables": {name: tables}}, path)
+
+
+def rows_table(title: str, rows: list[dict[str, Any]]) -> Table:
+    """Rows as a table for people: short figures, empty gaps, a column for every name that some row has."""
+    columns = columns_of(rows)
+    table = Table(*map(escape, columns), title=escape(title), title_justify="left")
+    for row in rows:
+        table.add_row(*(Text(short(row.get(column))) for column in columns))
+    return table
