@@ -102,6 +102,7 @@ CHANGES: dict[type, dict[str, Any]] = {
         "model": "full",
         "n_classes": 6,
         "smoothing": Change(2.0, model="full"),
+        "designated": Change([0, 1], identify="designated", refine=None, data=binary),
         "pair_weights": Change("equal", identify="robust", refine=None, data=binary),
         "ordinal": True,
         "missing": MISSING,

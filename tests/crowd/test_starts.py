@@ -15,7 +15,7 @@ from rectifact.crowd import imputation, read_answers, starts
 from rectifact.crowd.cooccurrence import Cooccurrences, cooccurrences, n_paired_answers, n_tasks_shared
 from rectifact.crowd.em import confusions_of, e_step, expected_sums, vote_shares
 from rectifact.crowd.moments import cnmf, multispa
-from rectifact.crowd.rotation import factor_of, match_classes, model_of, rotate
+from rectifact.crowd.rotation import Rotation, factor_of, match_classes, model_of, rotate
 from rectifact.crowd.starts import METHODS, identify
 from rectifact.datasets import make_crowd
 from rectifact.metrics import confusion_mse
@@ -221,3 +221,33 @@ def test_the_start_of_the_vote_is_its_model():
     start = started("majority", B, votes)
     assert_allclose(start.confusions, confusions_of(expected_sums(B, votes).counts, 0.1))
     assert sp.issparse(B)
+
+
+def test_designated_workers_impute_alone(planted):
+    """With l = 0 and r = 1, a missing block is R_mr R_lr^-1 R_ln, by one explicit product."""
+    _, _, pairs = planted
+    block = {(m, j): R for m, j, R in zip(pairs.first, pairs.second, pairs.blocks, strict=True)}
+    chosen = np.array([0, 1])
+    got = imputation.reached(pairs, chosen)
+    for m in range(12):
+        for n in range(12):
+            paths = [(left, r) for left, r in ((0, 1), (1, 0)) if {(m, r), (left, r), (left, n)} <= block.keys()]
+            assert got[m, n] == bool(paths or (m, n) in block)
+            for left, r in paths:
+                product = block[m, r] @ np.linalg.inv(block[left, r]) @ block[left, n]
+                H = factor_of(*planted[:2])
+                assert_allclose(product, H[m] @ H[n].T, atol=1e-9)
+    assert imputation.reached(pairs).all()
+    assert not got.all()
+
+
+def test_the_rotation_starts_where_it_is_told(planted, monkeypatch):
+    seen = []
+    monkeypatch.setattr(starts, "rotate", lambda U, Q, *args, schedule, **more: (seen.append((Q, schedule(0))), U)[1])
+    answers = read_answers(make_crowd(200, 8, 3).answers)
+    B = answers.one_hot()
+    for rotation in (Rotation(), Rotation("identity", 0.2), Rotation("identity", 0.0)):
+        started("robust", B, answers.shares(None), rotation=rotation)
+    assert not np.allclose(seen[0][0], np.eye(3))
+    assert_allclose([Q for Q, _ in seen[1:]], [np.eye(3)] * 2)
+    assert_allclose([threshold / seen[0][1] for _, threshold in seen], [1, 0.4, 0])

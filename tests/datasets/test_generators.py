@@ -156,3 +156,21 @@ def test_the_old_name_of_random_state_is_accepted_with_a_warning(make):
     assert_array_equal(old, numbers(random_state=np.random.default_rng(3)))
     with pytest.raises(TypeError, match="got both random_state and its old name"):
         numbers(seed=3, random_state=3)
+
+
+def test_specialists_never_err_about_their_class():
+    crowd = make_crowd(100, 10, 3, n_specialists=4)
+    for m, c in zip(range(6, 10), (0, 1, 2, 0), strict=True):
+        assert_allclose(crowd.confusions[m, c], np.eye(3)[c])
+        assert_allclose(crowd.confusions[m, :, c], np.eye(3)[c])
+    assert_allclose(crowd.confusions.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("missing", [0.3, 0.5])
+def test_blocks_keep_pairs_of_workers_apart(missing):
+    answers = make_crowd(400, 20, labels_per_task=4, assignment="blocks", missing=missing).answers
+    met = np.eye(20, dtype=bool)
+    for _, group in answers.groupby("task"):
+        met[np.ix_(group["worker"], group["worker"])] = True
+    assert missing - 0.05 < 1 - (met.sum() - 20) / 380 <= missing
+    assert (np.linalg.matrix_power(met.astype(float), 20) > 0).all()  # all are linked

@@ -142,7 +142,7 @@ def test_a_missing_set_says_which_file_goes_where(nowhere, load, file):
         load()
     assert str(nowhere / "data" / file) in str(caught.value)
     assert "RECTIFACT_DATA" in str(caught.value)
-    assert (catalogue()["found"] == "").sum() == 26
+    assert (catalogue()["found"] == "").sum() == 27
 
 
 def test_the_given_folder_comes_before_the_cache(nowhere):

@@ -31,6 +31,7 @@ from rectifact.core.validation import (
 )
 from rectifact.crowd.advice.budget import Market, buy, candidates, expected_error, market_of
 from rectifact.crowd.advice.calibration import temperature, tempered
+from rectifact.crowd.advice.conditions import conditions
 from rectifact.crowd.advice.diagnosis import diagnose, diagnose_workers
 from rectifact.crowd.advice.foresight import Needed, foresee, needed, sample
 from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold, learn_grades
@@ -48,7 +49,7 @@ from rectifact.crowd.dependence import design_effects, same_source
 from rectifact.crowd.device import check_device
 from rectifact.crowd.em import CrowdModel, judged, log_likelihood
 from rectifact.crowd.fitting import TRIAL_TOL, Fitting, Problem, best_start, count_copies_once, decide, unrefined
-from rectifact.crowd.starts import METHODS, Start, identify
+from rectifact.crowd.starts import METHODS, Start, check_pairs, identify
 from rectifact.io.checkpoint import open_checkpoint
 
 MOST_CONFUSION_CELLS = 1 << 27
@@ -93,6 +94,11 @@ class DawidSkene(Aggregator, Iterative):
     pair_weights : {"count", "equal"}, default "count"
         In robust imputation, whether pairs of workers weigh by the ``"count"`` of answers behind them,
         or all the same (``"equal"``), as published.
+    designated : sequence, default None
+        For ``identify="designated"``, the workers through whom the co-occurrences of others are imputed: two or more
+        who share tasks with everybody. By default, all workers serve as far as they can.
+
+        .. versionadded:: 0.2
     missing : any, default "auto"
         What stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`.
     device : str, default "cpu"
@@ -172,13 +178,14 @@ class DawidSkene(Aggregator, Iterative):
     smoothing: float = 0.1
     _: KW_ONLY
     pair_weights: Literal["count", "equal"] = "count"
+    designated: Any = None
     missing: Any = "auto"
     device: str = "cpu"
     ordinal: bool = False
     max_iter: int = 500
     tol: float = 1e-6
 
-    _once: ClassVar[dict[str, Any]] = {"ordinal": False}
+    _once: ClassVar[dict[str, Any]] = {"ordinal": False, "designated": None}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "identify": [StrOptions({"auto", *METHODS})],
         "refine": [StrOptions({"em"}), None],
@@ -186,6 +193,7 @@ class DawidSkene(Aggregator, Iterative):
         "n_classes": [Interval(Integral, 2, None, closed="left"), None],
         "smoothing": [Interval(Real, 0, 1e9, closed="left")],
         "pair_weights": [StrOptions({"count", "equal"})],
+        "designated": ["array-like", None],
         "missing": "no_validation",
         "device": [str],
         "ordinal": ["boolean"],
@@ -268,7 +276,7 @@ class DawidSkene(Aggregator, Iterative):
         resolved = {"columns": answers.columns}
         if self.model == "auto" and self.refine is not None:
             problem, fitting = count_copies_once(problem, fitting)
-        starts = self._starts(problem)
+        starts = self._starts(problem, self._designated(answers))
         monitor = monitor_of(self, monotone=self.model != "auto", checkpoint=checkpoint)
 
         def trial(name: str) -> Monitor:
@@ -337,11 +345,26 @@ class DawidSkene(Aggregator, Iterative):
         known = answers.known(self._gold)
         return Problem(answers.matrix(), answers.shares(known), known, device)
 
-    def _starts(self, problem: Problem) -> dict[str, Start]:
+    def _designated(self, answers: Any) -> NDArray[np.int64] | None:
+        """Numbers of the designated workers."""
+        if self.designated is None:
+            return None
+        if self.identify != "designated":
+            raise InputError("designated is for identify='designated'.", "Leave one of them out.")
+        names = np.unique(np.asarray(self.designated)).tolist()
+        places = pd.Index(answers.workers).get_indexer(pd.Index(names))
+        if len(places) < 2 or (places < 0).any():
+            raise InputError(
+                f"designated must name at least two of the workers; got {names}.", "Spell them as in the answers."
+            )
+        return np.asarray(places, dtype=np.int64)
+
+    def _starts(self, problem: Problem, designated: NDArray[np.int64] | None) -> dict[str, Start]:
         """Every start that ``identify`` asks for, by the method that was used in the end."""
-        rng, by_count = check_generator(self.random_state), self.pair_weights == "count"
+        rng = check_generator(self.random_state)
+        options: dict[str, Any] = {"weigh_by_count": self.pair_weights == "count", "designated": designated, "rng": rng}
         starts = [
-            identify(name, problem.B, problem.vote_sums, known=problem.known, weigh_by_count=by_count, rng=rng)
+            identify(name, problem.B, problem.vote_sums, known=problem.known, **options)
             for name in (("majority", "pair-free") if self.identify == "auto" else (self.identify,))
         ]
         return {start.method: start for start in starts}
@@ -611,6 +634,35 @@ class DawidSkene(Aggregator, Iterative):
         self._in_memory("diagnose()")
         return findings_table(self._findings())
 
+    def conditions(self) -> pd.DataFrame:
+        """Whether co-occurrences of workers identify the model: the conditions of Ibrahim and Fu (2021), measured.
+
+        They matter where ``refine=None`` leaves the model to co-occurrences; EM learns from more than these.
+
+        .. versionadded:: 0.2
+
+        Returns
+        -------
+        DataFrame
+            ``condition``; its ``value``; the value ``wanted``; whether it ``holds``, None where the theory names no
+            number; ``about``, what it means. Missing co-occurrences come first, then what bounds the errors of imputed
+            ones, then what is asked of the confusion matrices: above all, specialists for every class. What theorems
+            promise up to a constant can be compared between sets of answers, but says no error.
+
+        Examples
+        --------
+        >>> from rectifact.datasets import make_crowd
+        >>> crowd = make_crowd(600, 10, 3, labels_per_task=3, assignment="blocks", missing=0.5, n_specialists=3)
+        >>> table = DawidSkene().fit(crowd.answers).conditions()
+        >>> table[["condition", "value"]].head(2).round(2)  # doctest: +NORMALIZE_WHITESPACE
+                                          condition  value
+        0    pairs of workers without a common task   0.49
+        1  pairs that stay missing after imputation   0.00
+        """
+        B = self._in_memory("conditions()").matrix()
+        check_pairs("conditions()", B)
+        return conditions(B, self.priors_, self.confusions_)
+
     def _findings(self) -> list[Finding]:
         answers = self._answers
         if isinstance(answers, LazyAnswers):
@@ -621,6 +673,7 @@ class DawidSkene(Aggregator, Iterative):
             effect=self._dispersion(answers.matrix()),
             trusting=self.model != "auto",
             calibrated=self._calibrated is not None,
+            identified=None if self.refine else self.resolved_["identify"],
         )
 
     def _dispersion(self, B: Any) -> float:

@@ -7,6 +7,7 @@ common rotation, which ``rotation`` then finds. Equation numbers are those of Ib
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse.linalg import eigsh
 
 from rectifact import kernels
@@ -108,12 +109,18 @@ def _half_step(U: Floats, met: np.ndarray, cross: Floats, gram: Floats) -> Float
     return moved
 
 
-def designated(pairs: Cooccurrences) -> Floats:
+def designated(pairs: Cooccurrences, chosen: NDArray[np.int64] | None = None) -> Floats:
     r"""Designated imputation: :math:`R_{mn} = R_{mr} R_{lr}^{-1} R_{ln}` over every usable path (eqs. 7-8).
 
     Paths are averaged with weights :math:`n_{mr} \cdot n_{lr} s_{lr}^2 \cdot n_{ln}`, where s is the smallest singular
     value of the block that is inverted; blocks with s below 0.02 invert nothing. Observed blocks stay as they
     are. Blocks that no path reaches stay zero.
+
+    Parameters
+    ----------
+    pairs : Cooccurrences
+    chosen : array of int, default None
+        Numbers of the designated workers: l and r are among them. Without it, any two workers may be l and r.
     """
     n_workers, k = pairs.n_workers, pairs.blocks.shape[1]
     if n_workers * k > MOST_ROWS:
@@ -121,8 +128,8 @@ def designated(pairs: Cooccurrences) -> Floats:
             f"identify='designated' completes a matrix of {n_workers * k} rows, which does not fit in memory.",
             "Use identify='robust' or 'pair-free', which need no such matrix.",
         )
-    smallest = np.linalg.svd(pairs.blocks, compute_uv=False)[:, -1]
-    usable = smallest > LEAST_SINGULAR_VALUE
+    smallest = smallest_singular_values(pairs.blocks)
+    usable = _usable(pairs, smallest, chosen)
     inverses = np.zeros_like(pairs.blocks)
     inverses[usable] = np.linalg.inv(pairs.blocks[usable].swapaxes(1, 2))  # R_lr^-1 maps r's answers to l's
     reliability = np.where(usable, pairs.counts * smallest**2, 0)
@@ -135,6 +142,26 @@ def designated(pairs: Cooccurrences) -> Floats:
     X[pairs.first, :, pairs.second, :] = pairs.blocks
     X = X.reshape(n_workers * k, n_workers * k)
     return _root((X + X.T) / 2, k)
+
+
+def smallest_singular_values(blocks: Floats) -> Floats:
+    """The smallest singular value of each block."""
+    return np.asarray(np.linalg.svd(blocks, compute_uv=False)[:, -1], dtype=float)
+
+
+def _usable(pairs: Cooccurrences, smallest: Floats, chosen: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+    """Which blocks can be inverted on a path: those between designated workers that are not too near to singular."""
+    usable = smallest > LEAST_SINGULAR_VALUE
+    if chosen is not None:
+        usable &= np.isin(pairs.first, chosen) & np.isin(pairs.second, chosen)
+    return usable
+
+
+def reached(pairs: Cooccurrences, chosen: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
+    """Which co-occurrences are observed or can be imputed by :func:`designated`, of shape (n_workers, n_workers)."""
+    usable = _usable(pairs, smallest_singular_values(pairs.blocks), chosen).astype(float)
+    met, bridge = pairs.worker_matrix(np.ones(len(usable))), pairs.worker_matrix(usable)
+    return np.asarray((met @ (bridge @ met) + met).toarray() > 0)
 
 
 def not_imputed(pairs: Cooccurrences) -> Floats:

@@ -3,6 +3,9 @@
 Equation numbers are those of Ibrahim and Fu (2021).
 """
 
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
@@ -13,6 +16,28 @@ from rectifact.crowd.em import Floats
 
 FLOOR = 1e-3
 """Least probability of any answer in a model that was read off a factor."""
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """Where the rotation starts, and how its thresholds fall.
+
+    Parameters
+    ----------
+    start : {"vote", "identity"}, default "vote"
+        The rotation that brings the root closest to the majority vote's, or none, as published.
+    threshold : float, default 0.5
+        The first threshold, relative to the root mean squared norm of the root's rows; 0 is the algorithm of Huang,
+        Sidiropoulos and Swami (2014), without a shift.
+    decay : float, default 0.9
+        By which the threshold is multiplied at each iteration.
+    max_iter : int, default 200
+    """
+
+    start: Literal["vote", "identity"] = "vote"
+    threshold: float = 0.5
+    decay: float = 0.9
+    max_iter: int = 200
 
 
 def rotate(U: Floats, Q: Floats, weights: Floats, *, schedule: Schedule, monitor: Monitor) -> Floats:

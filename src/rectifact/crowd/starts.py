@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError
 from rectifact.core.linalg import procrustes
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand
-from rectifact.core.rectify import Geometric
+from rectifact.core.rectify import Constant, Geometric, Schedule
 from rectifact.crowd import imputation, moments
 from rectifact.crowd.cooccurrence import answers_per_cell, cooccurrences, n_paired_answers, n_tasks_shared
 from rectifact.crowd.em import Floats, Sums, confusions_of, e_step
-from rectifact.crowd.rotation import factor_of, match_classes, model_of, rotate
+from rectifact.crowd.rotation import Rotation, factor_of, match_classes, model_of, rotate
 
 METHODS = ("majority", "pair-free", "robust", "designated", "none-imputed", "multispa", "cnmf", "spectral")
 MOST_PAIRS = 20_000_000
@@ -27,6 +28,7 @@ MOST_PAIRS = 20_000_000
 NEEDS_PAIRS = ("robust", "designated", "none-imputed", "multispa", "cnmf")
 
 SMOOTHING = 0.1
+DEFAULT_ROTATION = Rotation()
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ def identify(
     *,
     known: Any = None,
     weigh_by_count: bool = True,
+    designated: NDArray[np.int64] | None = None,
+    rotation: Rotation = DEFAULT_ROTATION,
     rng: np.random.Generator,
 ) -> Start:
     """A model to start from.
@@ -65,6 +69,11 @@ def identify(
         The class of a task where it is certain, -1 elsewhere.
     weigh_by_count : bool, default True
         Whether robust imputation weighs a pair of workers by what they share.
+    designated : array of int, default None
+        For ``"designated"``, numbers of the workers through whom missing co-occurrences are imputed; anybody by
+        default.
+    rotation : Rotation, default Rotation()
+        Start and thresholds of the rotation.
     rng : numpy.random.Generator
         For ``"spectral"``.
     """
@@ -73,7 +82,7 @@ def identify(
     if method == "majority" or not B.total(n_tasks_shared, n_classes):
         return Start("majority", *majority, votes)
     if method in NEEDS_PAIRS:
-        _check_pairs(method, B.total(n_paired_answers))
+        check_pairs(f"identify={method!r}", B)
     given = B.total(answers_per_cell).reshape(-1, n_classes).sum(axis=1)
     start = factor_of(*majority)
     if method == "spectral":
@@ -82,7 +91,8 @@ def identify(
             return Start("majority", *majority, votes)
         model = found
     elif method == "pair-free":
-        model = _rotated(imputation.pair_free(B, start, monitor=Monitor(max_iter=50, tol=1e-3)), start, given)
+        U = imputation.pair_free(B, start, monitor=Monitor(max_iter=50, tol=1e-3))
+        model = _rotated(U, start, given, rotation)
     else:
         pairs = cooccurrences(B, n_classes)
         if method == "multispa":
@@ -90,34 +100,38 @@ def identify(
         elif method == "cnmf":
             model = moments.cnmf(pairs, *moments.multispa(pairs, given), monitor=Monitor(max_iter=20, tol=0))
         elif method == "designated":
-            model = _rotated(imputation.designated(pairs), start, given)
+            model = _rotated(imputation.designated(pairs, designated), start, given, rotation)
         elif method == "none-imputed":
-            model = _rotated(imputation.not_imputed(pairs), start, given)
+            model = _rotated(imputation.not_imputed(pairs), start, given, rotation)
         else:
             monitor = Monitor(max_iter=50, tol=1e-4)
             U = imputation.robust(pairs, start, monitor=monitor, weigh_by_count=weigh_by_count)
-            model = _rotated(U, start, given)
+            model = _rotated(U, start, given, rotation)
     _, sums, _ = e_step(B, *model, known)
     return Start(method, *model, sums)
 
 
-def _check_pairs(method: str, n_pairs: int) -> None:
+def check_pairs(what: str, B: Operand) -> None:
+    """Refuse a table of all pairs of answers, which ``what`` needs, where it would not fit in memory."""
+    n_pairs = B.total(n_paired_answers)
     if n_pairs > MOST_PAIRS:
         raise InputError(
-            f"identify={method!r} needs a table of the {n_pairs:,} pairs of answers to the same task: too many.",
+            f"{what} needs a table of the {n_pairs:,} pairs of answers to the same task: too many.",
             "Use identify='auto' or 'pair-free', which do without one.",
         )
 
 
-def _rotated(U: Floats, guess: Floats, given: Floats) -> tuple[Floats, Floats]:
+def _rotated(U: Floats, guess: Floats, given: Floats, rotation: Rotation) -> tuple[Floats, Floats]:
     """Model behind a root of the co-occurrences: rotate it to the non-negative orthant and name the classes.
 
-    The rotation starts where the root comes closest to the majority vote's.
+    Unless asked otherwise, the rotation starts where the root comes closest to the majority vote's.
     """
     k = U.shape[1]
     stacked, weights = U.reshape(-1, k), np.repeat(given, k)
     scale = float(np.sqrt((stacked**2).sum(axis=1).mean()))
-    Q = procrustes(guess.reshape(-1, k), stacked, weights)
-    schedule = Geometric(start=0.5 * scale, decay=1 / 0.9)
-    H = rotate(stacked, Q, weights, schedule=schedule, monitor=Monitor(max_iter=200, tol=0))
+    Q = np.eye(k) if rotation.start == "identity" else procrustes(guess.reshape(-1, k), stacked, weights)
+    schedule: Schedule = Constant(0.0)
+    if rotation.threshold:
+        schedule = Geometric(start=rotation.threshold * scale, decay=1 / rotation.decay)
+    H = rotate(stacked, Q, weights, schedule=schedule, monitor=Monitor(max_iter=rotation.max_iter, tol=0))
     return match_classes(*model_of(H.reshape(U.shape), given), given)

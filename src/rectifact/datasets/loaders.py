@@ -35,7 +35,7 @@ CROWDS = (
 JUDGES = ("advice", "framing", "relevance33", "stars", "summaries")
 GRADED = ("relevance33", "stars", "summaries")
 IMAGES = {"orl": (112, 92), "coil20": (32, 32), "mnist": (28, 28)}
-UCI = {"car": "car.csv", "credit": "credit.data"}
+UCI = {"car": "car.csv", "connect4": "connect-4.data", "credit": "credit.data"}
 
 
 class MissingDataset(InputError):
@@ -234,10 +234,14 @@ def load_breast21() -> pd.DataFrame:
 
 
 def load_uci(name: str) -> pd.DataFrame:
-    """The table of UCI ``"car"`` (evaluation) or ``"credit"`` (approval); its last column is ``label``."""
+    """The table of UCI ``"car"`` (evaluation), ``"connect4"`` or ``"credit"`` (approval); ``label`` comes last."""
     check_option("name", name, tuple(UCI))
     if name == "car":
         return _read_csv("uci/car.csv", "the UCI car evaluation table with a header that ends in label", {"label"})
+    if name == "connect4":
+        squares = [f"{column}{row}" for column in "abcdefg" for row in range(1, 7)]
+        expected = "the UCI connect-4 file as published, without a header"
+        return _read_csv("uci/connect-4.data", expected, {"label"}, header=None, names=[*squares, "label"])
     columns = [*(f"A{i}" for i in range(1, 16)), "label"]
     expected = "the UCI credit approval file as published, without a header"
     return _read_csv("uci/credit.data", expected, {"label"}, header=None, names=columns, na_values="?")

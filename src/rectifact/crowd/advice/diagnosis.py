@@ -1,6 +1,7 @@
 """Can these answers identify the model at all, and what is wrong with them? Findings with a remedy.
 
-Every rule about what deserves a word is here, once; the command line and the report only show findings.
+Every rule about what deserves a word is here, once, but for those on identification, which are in ``conditions``;
+the command line and the report only show findings.
 """
 
 from typing import Any
@@ -13,7 +14,9 @@ from scipy.stats import entropy
 
 from rectifact.core.errors import count
 from rectifact.core.findings import SEVERITIES, Finding
+from rectifact.core.operand import operand
 from rectifact.core.sparse import with_entries
+from rectifact.crowd.advice.conditions import identification_findings
 from rectifact.crowd.advice.dependence import dependent_pairs
 from rectifact.crowd.advice.support import unconfirmed
 from rectifact.crowd.advice.workers import information
@@ -31,7 +34,13 @@ DEPENDENT = 1.05  # design effect worth a word, if it is certain
 
 
 def diagnose(
-    answers: Answers, model: CrowdModel, *, effect: float = 1.0, trusting: bool = False, calibrated: bool = False
+    answers: Answers,
+    model: CrowdModel,
+    *,
+    effect: float = 1.0,
+    trusting: bool = False,
+    calibrated: bool = False,
+    identified: str | None = None,
 ) -> list[Finding]:
     """All findings, the worst first; an empty list is good news.
 
@@ -46,6 +55,8 @@ def diagnose(
         Whether the model takes answers for independent, whatever the design effect.
     calibrated : bool, default False
         Whether its confidence was lowered afterwards.
+    identified : str, default None
+        The method that identified it, if EM did not refine it.
     """
     B, answered = answers.one_hot(), answers.answered()
     beside = unconfirmed(B, model, _few_tasks(model), least=LEAST_CONTRAST)
@@ -59,6 +70,7 @@ def diagnose(
         *diagnose_workers(answers.workers, model),
         *_dependence(effect, trusting, calibrated),
         *_pairs(B, answers.workers, model),
+        *identification_findings(operand(B), model.priors, model.confusions, identified),
     ]
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))
 
