@@ -21,12 +21,16 @@ from rectifact.crowd.em import Floats
 OUTLIER = 0.03
 """Residual of a block, in Frobenius norm, above which it is trusted less and less."""
 
-LEAST_SINGULAR_VALUE = 0.02
+LEAST_SINGULAR_VALUE = 0.001
+"""Of a block that is inverted; rare classes make it small everywhere."""
+
 MOST_ROWS = 12_000
 """Rows of a completed co-occurrence matrix that still fit: 1.2 GB."""
 
 
-def robust(pairs: Cooccurrences, start: Floats, *, monitor: Monitor, weigh_by_count: bool = True) -> Floats:
+def robust(
+    pairs: Cooccurrences, start: Floats, *, monitor: Monitor, weigh_by_count: bool = True, reweigh: bool = True
+) -> Floats:
     r"""Robust imputation: minimise :math:`\sum \|R_{mj} - U_m U_j^T\|_F` by reweighted least squares (eqs. 9-11).
 
     All workers are updated at once and moved half of the way: whole steps cycle with period two.
@@ -40,6 +44,8 @@ def robust(pairs: Cooccurrences, start: Floats, *, monitor: Monitor, weigh_by_co
         Of the sum of weighted residuals.
     weigh_by_count : bool, default True
         Whether a block weighs by the number of answers behind it; the paper's blocks all weigh the same.
+    reweigh : bool, default True
+        Whether outlying blocks weigh less; else it is plain least squares, the paper's ablation with all weights 1.
     """
     U, importance = start, pairs.counts if weigh_by_count else np.ones(len(pairs.counts))
     starts = np.searchsorted(pairs.first, np.unique(pairs.first))  # pairs are sorted by their first worker
@@ -47,7 +53,8 @@ def robust(pairs: Cooccurrences, start: Floats, *, monitor: Monitor, weigh_by_co
     for _ in monitor:
         right = U[pairs.second]
         residual = np.linalg.norm(pairs.blocks - U[pairs.first] @ right.swapaxes(1, 2), axis=(1, 2))
-        weight = (importance / np.sqrt(residual**2 + OUTLIER**2))[:, None, None]
+        doubt = np.sqrt(residual**2 + OUTLIER**2) if reweigh else 1.0
+        weight = (importance / doubt)[:, None, None]
         cross = np.add.reduceat(weight * (pairs.blocks @ right), starts)
         gram = np.add.reduceat(weight * (right.swapaxes(1, 2) @ right), starts)
         U = _half_step(U, met, cross, gram)
@@ -113,7 +120,7 @@ def designated(pairs: Cooccurrences, chosen: NDArray[np.int64] | None = None) ->
     r"""Designated imputation: :math:`R_{mn} = R_{mr} R_{lr}^{-1} R_{ln}` over every usable path (eqs. 7-8).
 
     Paths are averaged with weights :math:`n_{mr} \cdot n_{lr} s_{lr}^2 \cdot n_{ln}`, where s is the smallest singular
-    value of the block that is inverted; blocks with s below 0.02 invert nothing. Observed blocks stay as they
+    value of the block that is inverted; blocks with s below 0.001 invert nothing. Observed blocks stay as they
     are. Blocks that no path reaches stay zero.
 
     Parameters
@@ -128,6 +135,13 @@ def designated(pairs: Cooccurrences, chosen: NDArray[np.int64] | None = None) ->
             f"identify='designated' completes a matrix of {n_workers * k} rows, which does not fit in memory.",
             "Use identify='robust' or 'pair-free', which need no such matrix.",
         )
+    X = completed(pairs, chosen)
+    return _root((X + X.T) / 2, k)
+
+
+def completed(pairs: Cooccurrences, chosen: NDArray[np.int64] | None = None) -> Floats:
+    """All co-occurrences, observed or imputed as in :func:`designated`, of shape (n_workers * K, n_workers * K)."""
+    n_workers, k = pairs.n_workers, pairs.blocks.shape[1]
     smallest = smallest_singular_values(pairs.blocks)
     usable = _usable(pairs, smallest, chosen)
     inverses = np.zeros_like(pairs.blocks)
@@ -140,8 +154,7 @@ def designated(pairs: Cooccurrences, chosen: NDArray[np.int64] | None = None) ->
     total = (N @ (P.T @ N)).toarray().reshape(n_workers, k, n_workers, k)
     X = np.divide(total, weight[:, None, :, None], out=np.zeros_like(total), where=weight[:, None, :, None] > 0)
     X[pairs.first, :, pairs.second, :] = pairs.blocks
-    X = X.reshape(n_workers * k, n_workers * k)
-    return _root((X + X.T) / 2, k)
+    return X.reshape(n_workers * k, n_workers * k)
 
 
 def smallest_singular_values(blocks: Floats) -> Floats:

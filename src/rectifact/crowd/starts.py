@@ -48,6 +48,7 @@ def identify(
     *,
     known: Any = None,
     weigh_by_count: bool = True,
+    reweigh: bool = True,
     designated: NDArray[np.int64] | None = None,
     rotation: Rotation = DEFAULT_ROTATION,
     rng: np.random.Generator,
@@ -69,6 +70,8 @@ def identify(
         The class of a task where it is certain, -1 elsewhere.
     weigh_by_count : bool, default True
         Whether robust imputation weighs a pair of workers by what they share.
+    reweigh : bool, default True
+        Whether robust imputation weighs outlying pairs less.
     designated : array of int, default None
         For ``"designated"``, numbers of the workers through whom missing co-occurrences are imputed; anybody by
         default.
@@ -105,7 +108,7 @@ def identify(
             model = _rotated(imputation.not_imputed(pairs), start, given, rotation)
         else:
             monitor = Monitor(max_iter=50, tol=1e-4)
-            U = imputation.robust(pairs, start, monitor=monitor, weigh_by_count=weigh_by_count)
+            U = imputation.robust(pairs, start, monitor=monitor, weigh_by_count=weigh_by_count, reweigh=reweigh)
             model = _rotated(U, start, given, rotation)
     _, sums, _ = e_step(B, *model, known)
     return Start(method, *model, sums)
