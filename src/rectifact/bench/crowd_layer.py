@@ -1,7 +1,7 @@
 """Crowd layers: a net that learns classes from features of the tasks and the answers of all workers at once.
 
-The bottleneck of the net gives the class. Behind it, each worker has a layer of their own, which starts as the identity:
-a matrix (``"MW"``), or a weight and a bias for each class (``"VW-B"``). Answers that are missing do not count.
+The bottleneck of the net gives the class. Behind it, each worker has a layer of their own, which starts as the
+identity: a matrix (``"MW"``), or a weight and a bias for each class (``"VW-B"``). Missing answers do not count.
 
 [1] F. Rodrigues and F. Pereira, "Deep learning from crowds", AAAI 2018.
 """

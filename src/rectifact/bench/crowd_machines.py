@@ -94,6 +94,11 @@ def machines(name: str, seed: int) -> Machines:
     return Machines(X_test, np.stack(labels, axis=1), y_test)
 
 
+def repeated(name: str, n_trials: int) -> list[Machines]:
+    """So many random partitions of a set."""
+    return [machines(name, seed) for seed in range(n_trials)]
+
+
 def independent(low: float, high: float, designated: float | None = None) -> Design:
     """Each worker answers each task with a probability of their own; two designated workers with another one."""
 
@@ -122,7 +127,8 @@ def blocks(missing: float, size: int = 3) -> Design:
 
 def ask(machines: Machines, design: Design, seed: int) -> tuple[CrowdSet, tuple[int, ...] | None]:
     """The answers that a design lets through, and the designated workers if there are some."""
-    answered, designated = design(*machines.labels.shape, np.random.default_rng(seed))
+    n_tasks, n_workers = machines.labels.shape
+    answered, designated = design(n_tasks, n_workers, np.random.default_rng(seed))
     task, worker = np.nonzero(answered)
     table = pd.DataFrame({"task": task, "worker": worker, "label": machines.labels[task, worker]})
     truth = pd.Series(machines.truth, name="label", index=pd.RangeIndex(len(machines.truth), name="task"))

@@ -1,6 +1,6 @@
 """What Ibrahim and Fu (2021) prove, measured: identifiability, imputation, convergence of the rotation."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from rectifact.bench import Rows
 from rectifact.bench.measure import at_hand
 from rectifact.core.linalg import procrustes
 from rectifact.core.monitor import Monitor
-from rectifact.core.rectify import Constant, Geometric, relu
+from rectifact.core.rectify import Constant, Geometric, Schedule, relu
 from rectifact.crowd import DawidSkene
 from rectifact.crowd.advice.conditions import scatter
 from rectifact.crowd.cooccurrence import Cooccurrences
@@ -179,7 +179,7 @@ def _robust_errors(pairs: Cooccurrences, H: Floats, start: Floats) -> Iterator[t
         yield method, float(np.linalg.norm(off, axis=(1, 2)).mean())
 
 
-THRESHOLDS = {
+THRESHOLDS: dict[str, Callable[[float], Schedule]] = {
     "threshold decays": lambda scale: Geometric(0.5 * scale, 1 / 0.9),
     "constant threshold": lambda scale: Constant(0.05 * scale),
     "threshold 0": lambda scale: Constant(0.0),
