@@ -44,6 +44,11 @@ class Cooccurrences:
         columns = (self.second[:, None] * len(k) + k)[:, None, :] + 0 * k[:, None]
         return from_coordinates(blocks.ravel(), rows.ravel(), columns.ravel(), 2 * (self.n_workers * len(k),))
 
+    def at_least(self, number: int) -> "Cooccurrences":
+        """Only those estimated from so many pairs of answers."""
+        some = self.counts >= number
+        return Cooccurrences(self.first[some], self.second[some], self.blocks[some], self.counts[some], self.n_workers)
+
     def worker_matrix(self, values: Floats) -> Any:
         """``values`` (n_pairs,) at the places of the pairs in a sparse matrix of n_workers rows."""
         return from_coordinates(values, self.first, self.second, 2 * (self.n_workers,))

@@ -49,6 +49,7 @@ def identify(
     known: Any = None,
     weigh_by_count: bool = True,
     reweigh: bool = True,
+    least_shared: int = 1,
     designated: NDArray[np.int64] | None = None,
     rotation: Rotation = DEFAULT_ROTATION,
     rng: np.random.Generator,
@@ -72,6 +73,8 @@ def identify(
         Whether robust imputation weighs a pair of workers by what they share.
     reweigh : bool, default True
         Whether robust imputation weighs outlying pairs less.
+    least_shared : int, default 1
+        How many answers a pair of workers must share for its co-occurrences to count as observed.
     designated : array of int, default None
         For ``"designated"``, numbers of the workers through whom missing co-occurrences are imputed; anybody by
         default.
@@ -97,7 +100,7 @@ def identify(
         U = imputation.pair_free(B, start, monitor=Monitor(max_iter=50, tol=1e-3))
         model = _rotated(U, start, given, rotation)
     else:
-        pairs = cooccurrences(B, n_classes)
+        pairs = cooccurrences(B, n_classes).at_least(least_shared)
         if method == "multispa":
             model = moments.multispa(pairs, given)
         elif method == "cnmf":

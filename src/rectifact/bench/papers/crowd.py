@@ -12,9 +12,9 @@ from rectifact.bench import Rows
 from rectifact.bench.crowd_machines import Design, ask, blocks, independent, machines, repeated
 from rectifact.bench.measure import at_hand
 from rectifact.bench.papers import Curves, Experiment, crowd_beside, crowd_theory, paper
-from rectifact.bench.papers.crowd_methods import SETS, SLOW, chosen, measured
+from rectifact.bench.papers.crowd_methods import LEAST_SHARED, SETS, SLOW, chosen, measured
 from rectifact.crowd import read_answers
-from rectifact.crowd.cooccurrence import Cooccurrences, cooccurrences
+from rectifact.crowd.cooccurrence import cooccurrences
 from rectifact.crowd.imputation import reached
 from rectifact.datasets import CrowdSet
 
@@ -91,14 +91,13 @@ def missing_cooccurrences(quick: bool) -> Rows:
     must share to count as observed: the printed shares of two sets are those of a larger number than 1.
     """
     rows: Rows = []
-    least = {"dog52": (1, 6), "trec": (1, 2)}
     sets = {name: SETS[name] for name in (("bluebird", "rte") if quick else SETS)}
     sets |= {f"car, {title}": partial(_cars, design) for title, design in MISSING.items()}
     for name, crowd in at_hand(sets):
         answers = read_answers(crowd.answers)
         pairs = cooccurrences(answers.matrix(), len(answers.classes))
-        for number in least.get(name, (1,)):
-            kept = _with_at_least(pairs, number)
+        for number in {1, LEAST_SHARED.get(name, 1)}:
+            kept = pairs.at_least(number)
             before, after = 1 - len(kept.first) / kept.n_workers**2, 1 - float(reached(kept).mean())
             printed = paper("crowd").printed["missing co-occurrences"][name]
             row = {"data": name, "at least": number, "missing": before, "printed missing": printed["missing"]}
@@ -108,11 +107,6 @@ def missing_cooccurrences(quick: bool) -> Rows:
 
 def _cars(design: Design) -> CrowdSet:
     return ask(machines("car", 0), design, 0)[0]
-
-
-def _with_at_least(pairs: Cooccurrences, number: int) -> Cooccurrences:
-    some = pairs.counts >= number
-    return Cooccurrences(pairs.first[some], pairs.second[some], pairs.blocks[some], pairs.counts[some], pairs.n_workers)
 
 
 EXPERIMENTS = {

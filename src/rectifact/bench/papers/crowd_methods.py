@@ -26,6 +26,8 @@ SETS: dict[str, Callable[[], CrowdSet]] = {
     "rte": partial(load_crowd, "rte"),
     "trec": partial(load_crowd, "trec"),
 }
+LEAST_SHARED = {"dog52": 6, "trec": 2}
+"""Tasks that a pair shares before it counts as observed: what the printed shares of missing co-occurrences imply."""
 
 
 def probas_of(fitted: Any) -> pd.DataFrame:
