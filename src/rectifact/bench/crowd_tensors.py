@@ -107,8 +107,8 @@ def tensor_admm(answers: Answers, *, max_iter: int = 100, tol: float = 1e-5) -> 
     r"""TensorADMM [1]: least squares of all moments up to the third order, alternating over workers and the prior.
 
     With confusions A and prior d, the moments are :math:`A_m d`, :math:`A_m D A_j^T` and
-    :math:`\sum_c d_c\, a_{mc} \circ a_{jc} \circ a_{lc}`; each block is solved with its columns in the simplex. The
-    paper does not say where it starts; here from the majority vote.
+    :math:`\sum_c d_c\, a_{mc} \circ a_{jc} \circ a_{lc}`; each block is solved with its columns in the simplex. It
+    starts from the majority vote.
 
     Returns
     -------

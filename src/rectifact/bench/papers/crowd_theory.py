@@ -179,10 +179,10 @@ def _robust_errors(pairs: Cooccurrences, H: Floats, start: Floats) -> Iterator[t
         yield method, float(np.linalg.norm(off, axis=(1, 2)).mean())
 
 
-THRESHOLDS: dict[str, Callable[[float], Schedule]] = {
-    "threshold decays": lambda scale: Geometric(0.5 * scale, 1 / 0.9),
-    "constant threshold": lambda scale: Constant(0.05 * scale),
-    "threshold 0": lambda scale: Constant(0.0),
+THRESHOLDS: dict[str, Callable[[Floats], Schedule]] = {
+    "threshold decays": lambda H: Geometric(0.5 * float(np.sqrt((H**2).sum(axis=1).mean())), 1 / 0.9),
+    "constant threshold": lambda H: Constant(0.5 * float(H[H > 0].min())),
+    "threshold 0": lambda H: Constant(0.0),
 }
 
 
@@ -196,9 +196,8 @@ def theorem_3(quick: bool) -> Rows:
     noise = rng.standard_normal(H.shape)
     for data, level in {"no noise": 0.0, "noise of 1 %": 0.01, "noise of 5 %": 0.05}.items():
         U = H @ truth.T + level * np.linalg.norm(H) / np.linalg.norm(noise) * noise
-        scale = float(np.sqrt((U**2).sum(axis=1).mean()))
         for method, schedule in THRESHOLDS.items():
-            Q, threshold = near, schedule(scale)
+            Q, threshold = near, schedule(H)
             for t in range(21 if quick else 101):
                 rows.append(
                     {"data": data, "method": method, "iteration": t, "error of Q": float(((Q - truth) ** 2).sum())}
