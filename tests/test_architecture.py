@@ -12,7 +12,7 @@ import rectifact
 ROOT = Path(rectifact.__file__).parent
 ORDER = ["core", "io", "kernels", "metrics", "datasets", "families", "selection", "models", "report", "bench", "cli"]
 FAMILIES = {"crowd", "parts", "latent", "graph"}
-EXTRAS = ("torch", "cupy", "dask", "distributed", "jinja2", "plotly", "matplotlib", "crowdkit", "polars", "sphinx")
+EXTRAS = ("torch", "cupy", "dask", "distributed", "jinja2", "umap", "matplotlib", "crowdkit", "polars", "sphinx")
 HEAVY = ("numpy", "pandas", "sklearn", "scipy", "pyarrow", "numba")
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rectifact.latent import NMD, LogisticPCA, hide_entries
     from rectifact.models import load_model, save_model
     from rectifact.parts import ANDNMF, PurificationNMF
+    from rectifact.report import write_report
 
 __version__ = "0.2.0.dev0"
 
@@ -54,6 +55,7 @@ __all__ = [
     "rate",
     "save_model",
     "similarity_graph",
+    "write_report",
 ]
 
 HOMES = {
@@ -67,7 +69,7 @@ HOMES = {
     "parts": ("ANDNMF", "PurificationNMF"),
     "datasets": (),
     "metrics": (),
-    "report": (),
+    "report": ("write_report",),
     "selection": (),
 }
 """Modules that are imported when they, or one of the names in them, are first used."""

@@ -151,9 +151,7 @@ def _pairs(found: Agreement) -> Section:
 
 def _heat(matrix: pd.DataFrame, words: str) -> Chart:
     names = [str(name) for name in matrix.index]
-    chart = heat_map("Cohen's kappa by pair", matrix.to_numpy(), "worker", names, words)
-    chart.data[0].update(zmin=min(0.0, float(matrix.min().min())), zmax=1.0)
-    return chart
+    return heat_map("Cohen's kappa by pair", matrix.to_numpy(), "worker", names, words, span=(-1.0, 1.0))
 
 
 def _table(title: str, rows: pd.DataFrame, names: dict[str, str]) -> Table:

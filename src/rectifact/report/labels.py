@@ -204,8 +204,7 @@ def _curve(model: DawidSkene, needed: Needed | None) -> list[Block]:
     curves = {"expected error": (needed.curve["answers"], needed.curve["error"])}
     words = f"{needed.words()} Errors are expected from the probabilities: calibrate these first."
     chart = lines("Expected error against answers bought", curves, "more answers", "share of wrong labels", words)
-    chart.layout["yaxis"] |= {"tickformat": ".1%", "rangemode": "tozero"}
-    return [chart]
+    return [chart.with_y(form="share", zero=True)]
 
 
 def _worker_graph(model: Aggregator) -> Section:

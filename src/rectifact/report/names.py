@@ -21,6 +21,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + "s" * (number != 1)
 
 
+def isolated(name: Any) -> str:
+    """A name inside a sentence, kept apart from the direction of writing of the rest."""
+    return f"\u2068{name}\u2069"
+
+
 def sample_names(saved: SavedModel, n: int) -> NDArray[Any]:
     """The names saved with the model, or numbers from 1."""
     return _or_numbers(saved.samples, n)
