@@ -22,6 +22,7 @@ from rectifact.core.errors import InputError
 
 if TYPE_CHECKING:
     from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
+    from rectifact.crowd.evaluation import evaluate
     from rectifact.crowd.panel_agreement import agreement
     from rectifact.crowd.panel_rates import rate
     from rectifact.crowd.panel_replacement import alternative_annotator_test
@@ -50,6 +51,7 @@ __all__ = [
     "__version__",
     "agreement",
     "alternative_annotator_test",
+    "evaluate",
     "hide_entries",
     "load_model",
     "rate",
@@ -60,6 +62,7 @@ __all__ = [
 
 HOMES = {
     "crowd": ("KOS", "DawidSkene", "EigenRatio", "GhoshSVD", "MajorityVote", "MinimaxEntropy"),
+    "crowd.evaluation": ("evaluate",),
     "crowd.panel_agreement": ("agreement",),
     "crowd.panel_rates": ("rate",),
     "crowd.panel_replacement": ("alternative_annotator_test",),

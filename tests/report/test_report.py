@@ -56,7 +56,8 @@ def facts_of(report):
 
 def test_labels_say_what_the_model_found(crowd):
     report = report_of(crowd)
-    workers, tasks, plan = blocks_of(report, Table)
+    workers, biases, tasks, plan = blocks_of(report, Table)
+    assert [row[0] for row in biases.rows[: len(crowd.workers_)]] == [str(worker) for worker in crowd.workers_]
     assert facts_of(report)["tasks"] == "45"
     assert [row[0] for row in tasks.rows[:2]] == ["3", "7"]  # the most uncertain
     ranked = crowd.worker_report().sort_values("information", ascending=False)
@@ -130,7 +131,11 @@ def test_uninformative_workers_are_named():
 def test_findings_of_the_model_are_those_of_the_report():
     model = DawidSkene().fit(make_crowd(200, 10, 3, labels_per_task=1).answers)
     (found,) = blocks_of(report_of(model), Findings)
-    assert found.items == list(model.diagnose().itertuples(index=False, name=None))
+    assert [item[:3] for item in found.items] == [
+        row[:3] for row in model.diagnose().itertuples(index=False, name=None)
+    ]
+    assert "in Python next_labels" in found.items[0][3]  # in the words of the command line
+    assert "No task was answered twice" in report_of(model).sections[0].words  # the worst comes first
     assert found.items[0][0] == "problem"
 
 
