@@ -155,13 +155,11 @@ def parts(
     outcome = Outcome(report, save, as_json)
     in_chunks = not text and holds_chunks(data)
     source = Reading(triples, text_column, id_column, rows, columns, drop, transpose, table, header, sheet, text)
-    source.check(in_chunks)
+    _check_source(source, in_chunks, bootstrap)
     _check_files(out, features)
     check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)
     outcome.check(out, [data, features, weights])
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
-    if bootstrap and in_chunks:
-        raise InputError("--bootstrap needs a matrix in memory, and this one is in chunks.", "Use --stability.")
     words: dict[str, Any] = {"min_documents": min_documents, "max_share": max_share, "max_words": max_words}
     words |= {"stop_words": "english" if stop_words else None, "tfidf": tfidf}
     chosen = {"refine": refine, "normalize": normalize, "noise_floor": noise_floor}
@@ -235,6 +233,13 @@ def _model_options(method: str, init: str, decode: str | None, chosen: dict[str,
         )
     given |= {} if decode is None else {"decode": decode}
     return {name: None if value == "none" else value for name, value in given.items()} | {"init": start}
+
+
+def _check_source(source: Reading, in_chunks: bool, bootstrap: int) -> None:
+    """Refuse options that do not fit the data."""
+    source.check(in_chunks)
+    if bootstrap and in_chunks:
+        raise InputError("--bootstrap needs a matrix in memory, and this one is in chunks.", "Use --stability.")
 
 
 def _check_files(out: Path | None, features: Path | None) -> None:

@@ -1,6 +1,7 @@
 """From a table and a plan to a matrix, to pairs with values, or to documents."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,9 @@ def from_triples(frame: Frame, plan: Plan, table: pd.DataFrame) -> tuple[NamedMa
     rows, columns = (
         names_array(frame.path, what, list(c[1])) for c, what in zip(coded, ("row", "column"), strict=True)
     )
-    matrix = NamedMatrix(as_floats(frame.path, X), rows, columns, plan.columns[0], plan.columns[1])
+    matrix = NamedMatrix(as_floats(frame.path, X), rows, columns)
+    if frame.named:
+        matrix = replace(matrix, row_title=plan.columns[0], column_title=plan.columns[1])
     added = ", added up where a pair is repeated" if n_twice else ""
     value = repr(plan.columns[2]) if len(plan.columns) > 2 else "1 for each pair"
     what = f"triples, {plan.columns[0]!r} in rows, {plan.columns[1]!r} in columns, {value} as value{added}"
