@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rectifact.crowd.panel_rates import rate
     from rectifact.crowd.panel_replacement import alternative_annotator_test
     from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
-    from rectifact.latent import NMD, LogisticPCA, hide_entries
+    from rectifact.latent import NMD, LogisticPCA, held_out_score, hide_entries
     from rectifact.models import load_model, save_model
     from rectifact.parts import ANDNMF, PurificationNMF
     from rectifact.report import write_report
@@ -52,6 +52,7 @@ __all__ = [
     "agreement",
     "alternative_annotator_test",
     "evaluate",
+    "held_out_score",
     "hide_entries",
     "load_model",
     "rate",
@@ -67,7 +68,7 @@ HOMES = {
     "crowd.panel_rates": ("rate",),
     "crowd.panel_replacement": ("alternative_annotator_test",),
     "graph": ("SymNMF", "SymNMFNet", "similarity_graph"),
-    "latent": ("NMD", "LogisticPCA", "hide_entries"),
+    "latent": ("NMD", "LogisticPCA", "held_out_score", "hide_entries"),
     "models": ("load_model", "save_model"),
     "parts": ("ANDNMF", "PurificationNMF"),
     "datasets": (),
