@@ -21,6 +21,17 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + "s" * (number != 1)
 
 
+def shortened(text: str, most: int) -> str:
+    """Text with its end cut off where it is longer than ``most`` letters.
+
+    Examples
+    --------
+    >>> shortened("a long name", 6), shortened("short", 6)
+    ('a long…', 'short')
+    """
+    return text if len(text) <= most else text[:most] + "…"
+
+
 def isolated(name: Any) -> str:
     """A name inside a sentence, kept apart from the direction of writing of the rest."""
     return f"\u2068{name}\u2069"
