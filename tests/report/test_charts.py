@@ -61,7 +61,7 @@ def test_names_are_text_and_documents_are_well_formed(width):
         assert root.get("aria-label").startswith(f"{chart.title}. ")
         assert "x" * 1000 not in chart.svg(width)
         document = tree(chart)
-        assert document.find(f"{SVG}title").text == chart.title
+        assert document.find(f".//{SVG}title").text == chart.title
         assert document.find(f"{SVG}desc").text == chart.words
 
 

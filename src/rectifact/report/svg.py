@@ -80,25 +80,45 @@ class Chart:
         ----------
         path : str or Path
         """
-        check_writable(Path(path))
-        with atomic_path(Path(path)) as temporary:
-            temporary.write_text(self._document(), encoding="utf-8")
+        save_charts([self], path)
 
     def _document(self) -> str:
-        """An SVG document with its own colours, and the title in the picture."""
-        frame = frame_of(self, WIDE, HEADING)
-        size = f'xmlns="http://www.w3.org/2000/svg" width="{frame.width:.0f}" height="{frame.height:.0f}"'
-        said = f"<title>{_safe(self.title)}</title><desc>{_safe(self.words)}</desc>"
-        style = style_sheet() + "svg{color:#1c2430;background:#fff}"
-        style += "@media (prefers-color-scheme:dark){svg{color:#e8ecf2;background:#12161c;--paper:#12161c}}"
-        inside = f"{said}<style>{style}</style>{_title(self)}{_drawn(self, frame)}"
-        return f"<svg {size} {_opening(self, frame)}>{inside}</svg>"
+        return document([self])
 
     def _repr_html_(self) -> str:
         frame = frame_of(self, WIDE, HEADING)
         drawn = f"<svg {_opening(self, frame)}>{_title(self)}{_drawn(self, frame)}</svg>"
         style = f"<style>{style_sheet()}</style>"
         return f'<div style="max-width:{WIDE}px">{style}{drawn}<p>{_safe(self.words)}</p></div>'
+
+
+def save_charts(charts: Sequence[Chart], path: str | Path) -> None:
+    """Write charts, one below the other, to an SVG file, which needs nothing else.
+
+    Parameters
+    ----------
+    charts : sequence of Chart
+    path : str or Path
+    """
+    check_writable(Path(path))
+    with atomic_path(Path(path)) as temporary:
+        temporary.write_text(document(charts), encoding="utf-8")
+
+
+def document(charts: Sequence[Chart]) -> str:
+    """An SVG document with its own colours, and the title of each chart in the picture."""
+    frames = [frame_of(chart, WIDE, HEADING) for chart in charts]
+    heights = [frame.height for frame in frames]
+    whole = f'xmlns="http://www.w3.org/2000/svg" class="rf-file" width="{WIDE}" height="{sum(heights):.0f}"'
+    style = style_sheet() + "svg.rf-file{color:#1c2430;background:#fff}"
+    style += "@media (prefers-color-scheme:dark){svg.rf-file{color:#e8ecf2;background:#12161c;--paper:#12161c}}"
+    pieces = []
+    for chart, frame, top in zip(charts, frames, [0.0, *np.cumsum(heights)], strict=False):
+        said = f"<title>{_safe(chart.title)}</title><desc>{_safe(chart.words)}</desc>"
+        place = f'y="{top:.0f}" width="{frame.width:.0f}" height="{frame.height:.0f}" {_opening(chart, frame)}'
+        pieces.append(f"<svg {place}>{said}{_title(chart)}{_drawn(chart, frame)}</svg>")
+    view = f'viewBox="0 0 {WIDE} {sum(heights):.0f}"'
+    return f"<svg {whole} {view}><style>{style}</style>{''.join(pieces)}</svg>"
 
 
 def style_sheet() -> str:
