@@ -62,7 +62,7 @@ def test_names_are_text_and_documents_are_well_formed(width):
         assert "x" * 1000 not in chart.svg(width)
         document = tree(chart)
         assert document.find(f".//{SVG}title").text == chart.title
-        assert document.find(f"{SVG}desc").text == chart.words
+        assert document.find(f".//{SVG}desc").text == chart.words
 
 
 @pytest.mark.parametrize("width", [NARROW, WIDE])
