@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from rectifact.core.linalg import procrustes
 from rectifact.core.monitor import Monitor
 from rectifact.core.rectify import Constant, Geometric, Schedule, relu
 from rectifact.crowd import DawidSkene
-from rectifact.crowd.advice.conditions import scatter
+from rectifact.crowd.advice.conditions import SCATTERED, scatter
 from rectifact.crowd.cooccurrence import Cooccurrences
 from rectifact.crowd.em import Floats
 from rectifact.crowd.imputation import completed, robust, smallest_singular_values
@@ -30,16 +31,21 @@ def _crowd(n_workers: int, n_specialists: int, seed: int, accuracy: tuple[float,
 
 
 def figure_1(quick: bool) -> Rows:
-    """The simplex of three classes: the hull of the rows of H, and the circle that it should cover."""
+    """The simplex of three classes: the hull of the rows of a matrix, and the circle that it should cover.
+
+    The rows are three numbers in all orders; those of the first matrix belong to annotators who never give a label
+    where a certain other class is true, and so satisfy the condition without being right always.
+    """
     rows: Rows = []
-    for data, n in (("satisfies the condition", 3), ("violates it", 0)):
-        priors, confusions = _crowd(8, n, 0, (0.5, 0.6))
-        points = _in_plane(factor_of(priors, confusions).reshape(-1, 3))
+    for numbers in ((0.8, 0.2, 0.0), (0.6, 0.3, 0.1)):
+        Z = np.array(list(permutations(numbers)))
+        data = "satisfied" if scatter(Z) > SCATTERED else f"violated, covers {scatter(Z):.2f} of the radius"
+        points = _in_plane(Z)
         hull = points[[*(vertices := ConvexHull(points).vertices), vertices[0]]]
         angles = np.linspace(0, 2 * np.pi, 41 if quick else 121)
         circle = np.stack([np.cos(angles), np.sin(angles)], axis=1) / np.sqrt(6)
         corners = _in_plane(np.eye(3)[[0, 1, 2, 0]])
-        for line, path in {"simplex": corners, "circle of Definition 1": circle, "rows of H": hull}.items():
+        for line, path in {"simplex": corners, "circle of Definition 1": circle, "hull of the rows": hull}.items():
             rows += [{"data": data, "method": line, "x": x, "y": y} for x, y in path.tolist()]
     return rows
 
