@@ -126,6 +126,16 @@ def nowhere(tmp_path, monkeypatch):
     return tmp_path
 
 
+def test_connect4_is_read_as_published(nowhere):
+    folder = nowhere / "data" / "uci"
+    folder.mkdir(parents=True)
+    (folder / "connect-4.data").write_text("b,x,o," * 14 + "win\n" + "b," * 42 + "draw\n")
+    table = load_uci("connect4")
+    assert table.shape == (2, 43)
+    assert table["label"].tolist() == ["win", "draw"]
+    assert table.loc[0, ["a1", "a2", "a3", "g6"]].tolist() == ["b", "x", "o", "o"]
+
+
 @pytest.mark.parametrize(
     ("load", "file"),
     [
@@ -137,6 +147,7 @@ def nowhere(tmp_path, monkeypatch):
         (load_email, "graphs/email.edges.csv"),
         (lambda: load_stl10("edges"), "images/stl10/train_X.bin"),
         (lambda: load_uci("car"), "uci/car.csv"),
+        (lambda: load_uci("connect4"), "uci/connect-4.data"),
     ],
 )
 def test_a_missing_set_says_which_file_goes_where(nowhere, load, file):
