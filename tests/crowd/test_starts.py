@@ -251,3 +251,14 @@ def test_the_rotation_starts_where_it_is_told(planted, monkeypatch):
     assert not np.allclose(seen[0][0], np.eye(3))
     assert_allclose([Q for Q, _ in seen[1:]], [np.eye(3)] * 2)
     assert_allclose([threshold / seen[0][1] for _, threshold in seen], [1, 0.4, 0])
+
+
+def test_designated_imputation_takes_rare_classes(planted):
+    """Their blocks are near to singular for every pair, and yet they can be inverted."""
+    _, confusions, pairs = planted
+    priors = np.array([0.94, 0.04, 0.02])
+    H = factor_of(priors, confusions)
+    blocks = H[pairs.first] @ H[pairs.second].swapaxes(1, 2)
+    rare = Cooccurrences(pairs.first, pairs.second, blocks, pairs.counts, pairs.n_workers)
+    assert imputation.smallest_singular_values(blocks).max() < 0.02
+    assert_allclose(imputation.completed(rare), H.reshape(-1, 3) @ H.reshape(-1, 3).T, atol=1e-6)

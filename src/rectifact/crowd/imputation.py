@@ -21,8 +21,8 @@ from rectifact.crowd.em import Floats
 OUTLIER = 0.03
 """Residual of a block, in Frobenius norm, above which it is trusted less and less."""
 
-LEAST_SINGULAR_VALUE = 0.001
-"""Of a block that is inverted; rare classes make it small everywhere."""
+LEAST_CORRELATION = 0.04
+"""Smallest canonical correlation of two workers' answers whose block is inverted; rare classes do not lower it."""
 
 MOST_ROWS = 12_000
 """Rows of a completed co-occurrence matrix that still fit: 1.2 GB."""
@@ -120,8 +120,8 @@ def designated(pairs: Cooccurrences, chosen: NDArray[np.int64] | None = None) ->
     r"""Designated imputation: :math:`R_{mn} = R_{mr} R_{lr}^{-1} R_{ln}` over every usable path (eqs. 7-8).
 
     Paths are averaged with weights :math:`n_{mr} \cdot n_{lr} s_{lr}^2 \cdot n_{ln}`, where s is the smallest singular
-    value of the block that is inverted; blocks with s below 0.001 invert nothing. Observed blocks stay as they
-    are. Blocks that no path reaches stay zero.
+    value of the block that is inverted. Blocks of workers whose answers hardly correlate on some contrast of classes
+    invert nothing. Observed blocks stay as they are. Blocks that no path reaches stay zero.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def completed(pairs: Cooccurrences, chosen: NDArray[np.int64] | None = None) -> 
     """All co-occurrences, observed or imputed as in :func:`designated`, of shape (n_workers * K, n_workers * K)."""
     n_workers, k = pairs.n_workers, pairs.blocks.shape[1]
     smallest = smallest_singular_values(pairs.blocks)
-    usable = _usable(pairs, smallest, chosen)
+    usable = _usable(pairs, chosen)
     inverses = np.zeros_like(pairs.blocks)
     inverses[usable] = np.linalg.inv(pairs.blocks[usable].swapaxes(1, 2))  # R_lr^-1 maps r's answers to l's
     reliability = np.where(usable, pairs.counts * smallest**2, 0)
@@ -162,9 +162,21 @@ def smallest_singular_values(blocks: Floats) -> Floats:
     return np.asarray(np.linalg.svd(blocks, compute_uv=False)[:, -1], dtype=float)
 
 
-def _usable(pairs: Cooccurrences, smallest: Floats, chosen: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+def smallest_correlations(blocks: Floats) -> Floats:
+    """The smallest canonical correlation of the answers behind each block: 0 where it is singular.
+
+    Examples
+    --------
+    >>> smallest_correlations(np.array([[[0.45, 0.05], [0.05, 0.45]], [[0.9, 0.02], [0.02, 0.06]]])).round(2)
+    array([0.8 , 0.73])
+    """
+    rows, columns = (np.sqrt(np.maximum(blocks.sum(axis=axis), 1e-12)) for axis in (2, 1))
+    return smallest_singular_values(blocks / (rows[:, :, None] * columns[:, None, :]))
+
+
+def _usable(pairs: Cooccurrences, chosen: NDArray[np.int64] | None) -> NDArray[np.bool_]:
     """Which blocks can be inverted on a path: those between designated workers that are not too near to singular."""
-    usable = smallest > LEAST_SINGULAR_VALUE
+    usable = smallest_correlations(pairs.blocks) > LEAST_CORRELATION
     if chosen is not None:
         usable &= np.isin(pairs.first, chosen) & np.isin(pairs.second, chosen)
     return usable
@@ -172,7 +184,7 @@ def _usable(pairs: Cooccurrences, smallest: Floats, chosen: NDArray[np.int64] | 
 
 def reached(pairs: Cooccurrences, chosen: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
     """Which co-occurrences are observed or can be imputed by :func:`designated`, of shape (n_workers, n_workers)."""
-    usable = _usable(pairs, smallest_singular_values(pairs.blocks), chosen).astype(float)
+    usable = _usable(pairs, chosen).astype(float)
     met, bridge = pairs.worker_matrix(np.ones(len(usable))), pairs.worker_matrix(usable)
     return np.asarray((met @ (bridge @ met) + met).toarray() > 0)
 

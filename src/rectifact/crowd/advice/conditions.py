@@ -14,7 +14,12 @@ from rectifact.core.findings import Finding
 from rectifact.core.operand import Operand
 from rectifact.crowd.cooccurrence import Cooccurrences, cooccurrences
 from rectifact.crowd.em import Floats
-from rectifact.crowd.imputation import LEAST_SINGULAR_VALUE, reached, smallest_singular_values
+from rectifact.crowd.imputation import (
+    LEAST_CORRELATION,
+    reached,
+    smallest_correlations,
+    smallest_singular_values,
+)
 from rectifact.crowd.rotation import factor_of
 
 MOST_CLASSES = 6
@@ -111,7 +116,7 @@ def _accuracy(pairs: Cooccurrences, confusions: Floats) -> list[Condition]:
         return []
     m, k = pairs.n_workers, pairs.blocks.shape[1]
     smallest = smallest_singular_values(pairs.blocks)
-    singular = float((smallest <= LEAST_SINGULAR_VALUE).mean())
+    singular = float((smallest_correlations(pairs.blocks) <= LEAST_CORRELATION).mean())
     typical, shared = float(np.median(smallest)), float(np.median(pairs.counts))
     number = float(np.median(np.linalg.cond(confusions)))
     log = np.log(1 / (1 - CONFIDENCE))
