@@ -146,8 +146,8 @@ def make_topics(
         weights = rng.dirichlet(np.full(n_topics, parameter), size=n_samples)
     elif kind in ("binary", "independent"):
         n_present = max(0.05 * n_topics, 1.0) if sparsity is None else _checked_sparsity(sparsity, n_topics)
-        weights = _presences(kind == "binary", n_samples, n_topics, n_present, correlation, rng)
-        weights *= _strengths(weights.shape, order, rng)
+        present = _presences(kind == "binary", n_samples, n_topics, n_present, correlation, rng)
+        weights = present * _strengths(present.shape, order, rng)
     elif kind.endswith("authors"):
         weights = _authors_weights(n_samples, n_topics, rng)
     else:
