@@ -172,14 +172,14 @@ def _presences(
     if not 0 <= correlation <= 1:
         raise InputError(f"correlation={correlation} must be between 0 and 1.", option="correlation")
     if exact:
-        n_present = int(n_present)
-        if n_present < 1:
+        count = int(n_present)
+        if count < 1:
             raise InputError("Samples need at least one part.", "Raise sparsity to 1.", option="sparsity")
-        chosen = np.argpartition(rng.random((n_samples, n_topics)), n_present - 1, axis=1)[:, :n_present]
-        present = np.zeros((n_samples, n_topics))
-        np.put_along_axis(present, chosen, 1.0, axis=1)
-        return present
-    present = (rng.random((n_samples, n_topics)) < n_present / n_topics) * 1.0
+        chosen = np.argpartition(rng.random((n_samples, n_topics)), count - 1, axis=1)[:, :count]
+        listed = np.zeros((n_samples, n_topics))
+        np.put_along_axis(listed, chosen, 1.0, axis=1)
+        return listed
+    present = np.asarray(rng.random((n_samples, n_topics)) < n_present / n_topics, dtype=float)
     if correlation:
         second = present[:, 1::2]
         copied = rng.random(second.shape) < correlation

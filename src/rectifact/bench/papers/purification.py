@@ -24,7 +24,8 @@ from rectifact.core.rectify import shifted_relu
 from rectifact.datasets import MissingDataset, load_tdt2, make_topics
 from rectifact.metrics import mixing
 from rectifact.parts import ANDNMF
-from rectifact.parts.diagnosis import CONSTANT_SUM, DEPENDENT, independence_conditions
+from rectifact.parts.conditions import independence_conditions
+from rectifact.parts.diagnosis import CONSTANT_SUM, DEPENDENT
 from rectifact.parts.inverses import least_infinity_inverse
 from rectifact.parts.purification import Inverse, Purifier, begin, purify, sampling_floor, step_size
 
