@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from rectifact.core.findings import SEVERITIES, Finding
-from rectifact.parts.conditions import correlation_conditions, correlations, independence_conditions
+from rectifact.parts.conditions import correlation_conditions, correlations, decay_order, independence_conditions
 
 CONSTANT_SUM = 0.05  # relative spread of the sum of the weights below which it counts as constant
 ROUNDING = 1e-10  # of the squared norm
@@ -219,12 +219,13 @@ def _unit(rows: NDArray[Any]) -> NDArray[Any]:
 
 def _conditions(W: NDArray[Any]) -> list[Finding]:
     found = correlation_conditions(W)
-    values = ", ".join(f"{name} = {value:.2g}" for name, value in found.items())
+    values = ", ".join(f"{name} = {value:.2g}" for name, value in (found | {"q": decay_order(W)}).items())
     detail = f"For weights scaled to a maximum of one, the correlation conditions of AND hold with {values}."
     if found["lambda"] < LEAST_LAMBDA:
         remedy = "Lower n_components: the weights of some parts are almost a combination of others."
         return [Finding("warning", "weights are nearly dependent", detail, remedy, "Lower --parts.")]
-    return [Finding("note", "correlation conditions", detail, "Nothing; small r, k, m and a large lambda are good.")]
+    remedy = "Nothing; small r, k, m and large lambda and q are good."
+    return [Finding("note", "correlation conditions", detail, remedy)]
 
 
 def _assumptions(W: NDArray[Any], H: NDArray[Any]) -> list[Finding]:
