@@ -11,6 +11,7 @@ from rectifact.datasets import (
     load_images,
     load_judges,
     load_lastfm,
+    load_stl10,
     load_tdt2,
     load_uci,
 )
@@ -134,6 +135,7 @@ def nowhere(tmp_path, monkeypatch):
         (load_tdt2, "text/tdt2.npz"),
         (load_lastfm, "counts/lastfm.csv"),
         (load_email, "graphs/email.edges.csv"),
+        (lambda: load_stl10("edges"), "images/stl10/train_X.bin"),
         (lambda: load_uci("car"), "uci/car.csv"),
     ],
 )
@@ -142,7 +144,7 @@ def test_a_missing_set_says_which_file_goes_where(nowhere, load, file):
         load()
     assert str(nowhere / "data" / file) in str(caught.value)
     assert "RECTIFACT_DATA" in str(caught.value)
-    assert (catalogue()["found"] == "").sum() == 26
+    assert (catalogue()["found"] == "").sum() == 27
 
 
 def test_the_given_folder_comes_before_the_cache(nowhere):
@@ -175,3 +177,23 @@ def test_unknown_names():
         load_images("cifar")
     with pytest.raises(InputError, match="name='iris' is unknown"):
         load_uci("iris")
+
+
+def test_colour_images_become_sparse_descriptions(nowhere):
+    folder = nowhere / "data" / "images" / "stl10"
+    folder.mkdir(parents=True)
+    image = np.zeros((3, 96, 96), dtype=np.uint8)
+    image[0, :, 48:] = 255  # red on the right half
+    for part in ("train", "test"):
+        image.swapaxes(1, 2).tofile(folder / f"{part}_X.bin")  # the files have columns first
+        np.array([3], dtype=np.uint8).tofile(folder / f"{part}_y.bin")
+    colours = load_stl10("histograms")
+    assert colours.X.shape == (2, 4096)
+    assert colours.X[0].sum() == 96 * 96
+    assert colours.X.toarray()[0, [0, 15 * 256]].tolist() == [96 * 48, 96 * 48]
+    assert colours.y.tolist() == [2, 2]
+    edges = load_stl10("edges").X.toarray()[1].reshape(96, 96)
+    assert set(np.flatnonzero(edges.sum(axis=0))) == {47, 48}
+    (folder / "train_X.bin").write_bytes(b"too short")
+    with pytest.raises(InputError, match="whole images"):
+        load_stl10("edges")

@@ -8,10 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from rectifact.bench.papers import PAPERS, Experiment, Paper, paper
+from rectifact.bench.papers.drawing import panels
 from rectifact.bench.results import check_result_name, columns_of, plain, save_result, short
 from rectifact.cli.tables import check_different_files
 from rectifact.cli.terminal import progress, say, show
 from rectifact.core.errors import InputError
+from rectifact.io.files import check_writable
+from rectifact.report.svg import save_charts
 
 MOST_SHOWN = 40
 """Rows of a table that are shown; curves are longer, and a file has all of them."""
@@ -27,7 +30,11 @@ def bench_paper(
     for path in outputs:
         check_result_name(path)
     experiments = _chosen(paper(name), chosen)
-    _measure(name, experiments, quick, outputs)
+    if plot is not None:
+        _check_plot(plot, experiments)
+    tables = _measure(name, experiments, quick, outputs)
+    if plot is not None:
+        _draw(name, experiments, tables, plot)
 
 
 def _chosen(of: Paper, chosen: dict[str, str | None]) -> dict[str, Experiment]:
@@ -46,7 +53,28 @@ def _chosen(of: Paper, chosen: dict[str, str | None]) -> dict[str, Experiment]:
     return {names[0]: of.experiments[names[0]]}
 
 
-def _measure(name: str, experiments: dict[str, Experiment], quick: bool, outputs: list[Path]) -> None:
+def _check_plot(plot: Path, experiments: dict[str, Experiment]) -> None:
+    """Refuse, before anything is measured, what could not be drawn: one figure is a file, several are a folder."""
+    if all(experiment.curves is None for experiment in experiments.values()):
+        raise InputError("There are no curves to draw.", "Leave --plot out, or choose a figure.")
+    if len(experiments) > 1 and plot.suffix:
+        raise InputError("--plot with several figures needs a folder.", "Name a folder, or choose one with --figure.")
+    if len(experiments) == 1 and plot.suffix.lower() != ".svg":
+        raise InputError(f"{str(plot)!r} should end in .svg.", "Rename it.")
+    check_writable(plot / "figure.svg" if len(experiments) > 1 else plot)
+
+
+def _draw(name: str, experiments: dict[str, Experiment], tables: dict[str, Any], plot: Path) -> None:
+    for title, rows in tables.items():
+        curves = experiments[title].curves
+        if curves is None:
+            continue
+        path = plot if len(experiments) == 1 else plot / f"{name}-{title.replace(' ', '-')}.svg"
+        save_charts(panels(title[0].upper() + title[1:], rows, curves), path)
+        say(f"{title} -> {path}")
+
+
+def _measure(name: str, experiments: dict[str, Experiment], quick: bool, outputs: list[Path]) -> dict[str, Any]:
     from rectifact.bench.measure import environment, one_thread
 
     tables: dict[str, Any] = {}
@@ -64,6 +92,7 @@ def _measure(name: str, experiments: dict[str, Experiment], quick: bool, outputs
                 say(f"{title}: {len(rows) - MOST_SHOWN} more rows are not shown; -o saves them.")
     for path in outputs:
         save_result({"environment": around, "tables": {name: tables}}, path)
+    return tables
 
 
 def rows_table(title: str, rows: list[dict[str, Any]]) -> Table:

@@ -21,6 +21,7 @@ from rectifact.datasets.loaders import (
     load_jasper,
     load_judges,
     load_lastfm,
+    load_stl10,
     load_tdt2,
     load_uci,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "load_jasper",
     "load_judges",
     "load_lastfm",
+    "load_stl10",
     "load_tdt2",
     "load_uci",
     "make_block_model",

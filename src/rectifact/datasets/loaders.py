@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 from rectifact.core.errors import InputError
@@ -35,6 +36,7 @@ CROWDS = (
 JUDGES = ("advice", "framing", "relevance33", "stars", "summaries")
 GRADED = ("relevance33", "stars", "summaries")
 IMAGES = {"orl": (112, 92), "coil20": (32, 32), "mnist": (28, 28)}
+STL10 = "the binary files of STL-10, as published"
 UCI = {"car": "car.csv", "credit": "credit.data"}
 
 
@@ -53,6 +55,7 @@ def catalogue() -> pd.DataFrame:
     wanted = {name: f"crowd/{name}.labels.csv" for name in CROWDS}
     wanted |= {name: f"judges/{name}.labels.csv" for name in JUDGES}
     wanted |= {name: f"images/{name}.npz" for name in IMAGES}
+    wanted |= {"stl10": "images/stl10/train_X.bin"}
     wanted |= {"jasper": "spectra/jasper.npz", "breast21": "counts/breast21.csv"}
     wanted |= {"tdt2": "text/tdt2.npz", "lastfm": "counts/lastfm.csv"}
     wanted |= {"email": "graphs/email.edges.csv"}
@@ -187,6 +190,62 @@ def load_images(name: str, *, subset: Literal["all", "train", "test"] = "all") -
         parts = ("train", "test") if subset == "all" else (subset,)
         arrays = {key: np.concatenate([arrays[f"{key}_{part}"] for part in parts]) for key in ("X", "y")}
     return LabelledMatrix(arrays["X"], arrays["y"], IMAGES[name])
+
+
+def load_stl10(kind: Literal["histograms", "edges"]) -> LabelledMatrix:
+    """Sparse descriptions of the 13,000 labelled colour images of STL-10, as in section 5.1 of Saul (2022).
+
+    Parameters
+    ----------
+    kind : {"histograms", "edges"}
+        ``"histograms"``: counts of 4096 colours, 4 bits for each channel; ``"edges"``: the size of the gradient at
+        each of 96 x 96 pixels, over all channels, where it is among the largest 20 % of the image.
+
+    Returns
+    -------
+    LabelledMatrix
+    """
+    check_option("kind", kind, ("histograms", "edges"))
+    images, labels = [], []
+    for part in ("train", "test"):
+        pixels = np.fromfile(_find(f"images/stl10/{part}_X.bin", STL10), dtype=np.uint8)
+        if pixels.size % (3 * 96 * 96):
+            raise InputError(f"{part}_X.bin does not hold whole images of 96 x 96 pixels.", "Unpack it again.")
+        images.append(pixels.reshape(-1, 3, 96, 96).swapaxes(2, 3))  # columns come first in the file
+        labels.append(np.fromfile(_find(f"images/stl10/{part}_y.bin", STL10), dtype=np.uint8))
+    describe = {"histograms": colour_histogram, "edges": edge_map}[kind]
+    rows = [sp.csr_array(describe(image)[None]) for part in images for image in part]
+    shape = (64, 64) if kind == "histograms" else (96, 96)
+    return LabelledMatrix(sp.vstack(rows, format="csr"), np.concatenate(labels) - 1, shape)
+
+
+def colour_histogram(image: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Counts of the 4096 colours that have 4 bits for each channel of an image (3, height, width).
+
+    Examples
+    --------
+    >>> counts = colour_histogram(np.zeros((3, 2, 2), dtype=np.uint8))
+    >>> counts.shape, float(counts[0])
+    ((4096,), 4.0)
+    """
+    red, green, blue = image.reshape(3, -1).astype(int) >> 4
+    return np.bincount(256 * red + 16 * green + blue, minlength=4096).astype(float)
+
+
+def edge_map(image: NDArray[np.uint8], share: float = 0.2) -> NDArray[np.float64]:
+    """Size of the gradient over the channels of an image (3, height, width), zero but for the largest ``share``.
+
+    Examples
+    --------
+    >>> image = np.zeros((3, 10, 10), dtype=np.uint8)
+    >>> image[:, :, 5:] = 255
+    >>> int(np.count_nonzero(edge_map(image)))
+    20
+    """
+    down, across = np.gradient(image.astype(float), axis=(1, 2))
+    size = np.sqrt((down**2 + across**2).sum(axis=0)).ravel()
+    least = np.sort(size)[-max(int(share * size.size), 1)]
+    return np.where(size >= least, size, 0.0)
 
 
 def load_tdt2() -> LabelledMatrix:

@@ -6,7 +6,7 @@ References
 2022.
 """
 
-from math import exp, log
+from math import exp, inf, log
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from scipy.optimize import minimize_scalar
 
 from rectifact.core.monitor import Monitor
 from rectifact.core.svd import SVD, lanczos_svd
-from rectifact.kernels.reference import nmd_e_step
+from rectifact.kernels.reference import nmd_e_step, nmd_nearest
 from rectifact.kernels.truncated import truncated_moments
 from rectifact.latent.model import LatentModel
 from rectifact.latent.statistics import statistics
@@ -69,6 +69,36 @@ def em_nmd(X: Any, rank: int, link: str, *, monitor: Monitor) -> LatentModel:
         )
     log_sigma = _best_scale(X, Theta, log(sigma)) if binary else log(sigma)
     return LatentModel(factors.U * factors.s, factors.Vt, log_sigma)
+
+
+def alternating_nmd(X: Any, rank: int, *, monitor: Monitor) -> LatentModel:
+    """The naive alternation of section 2.5 in [1]: fill in the zeros (2.10), then truncate the SVD.
+
+    Parameters
+    ----------
+    X : numpy array of shape (n_samples, n_features)
+        Non-negative.
+    rank : int
+        Rank of Theta.
+    monitor : Monitor
+        Its loss is the objective (2.9), relative to the squared norm of X.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.maximum(rng.standard_normal((30, 3)) @ rng.standard_normal((3, 20)), 0)
+    >>> monitor = Monitor(300, tol=0)
+    >>> model = alternating_nmd(X, 3, monitor=monitor)
+    >>> bool(np.abs(np.maximum(model.A @ model.B, 0) - X).max() < 0.1)
+    True
+    """
+    squared = float(np.sum(X**2))
+    factors = lanczos_svd(X, rank)
+    for _ in monitor:
+        Z, _ = nmd_nearest(X, (factors.U * factors.s) @ factors.Vt)
+        factors = lanczos_svd(Z, rank, start=factors)
+        monitor.record(lambda: float(np.sum((Z - (factors.U * factors.s) @ factors.Vt) ** 2)) / squared)
+    return LatentModel(factors.U * factors.s, factors.Vt, -inf)
 
 
 def _variances(X: Any, Theta: Any, sigma: float, binary: bool) -> Any:

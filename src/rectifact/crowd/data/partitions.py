@@ -193,8 +193,11 @@ def read_more_lazy(data: Any, fitted: Any, *, new: bool, n_partitions: int | Non
             "These answers were numbered for a fit.", "Give the folder or the dataframe from which they were read."
         )
     if not is_source(data):
-        data = _table(read_more(data, fitted.classes_, missing=fitted.missing))
-    source, seen = survey(data, dict.fromkeys(COLUMN_NAMES), fitted.missing)
+        data = _table(read_more(data, fitted.classes_, missing=fitted.missing, names=fitted._named))
+        columns: dict[str, str | None] = dict.fromkeys(COLUMN_NAMES)
+    else:
+        columns = {role: fitted._named.get(role) for role in COLUMN_NAMES}
+    source, seen = survey(data, columns, fitted.missing)
     ordered_classes(seen, fitted.classes_.tolist(), source.columns)
     unknown = pd.Index(seen.values["worker"]).difference(pd.Index(fitted.workers_), sort=False).to_numpy()
     if not new:
