@@ -30,8 +30,8 @@ def test_a_curve_ends_where_the_run_ends(run):
     data = make_topics(**SIZES)
     start = paper_start(data.components)
     rows = and_nmf.followed(run, data, start, 60, 20)
-    assert [row["iteration"] for row in rows] == [0, 20, 40, 60]
-    assert rows[0]["error"] == total_correlation_error(start, data.components)
+    assert [row["iteration"] for row in rows] == [20, 40, 60]
+    assert rows[0]["error"] < total_correlation_error(start, data.components)
     assert rows[-1]["error"] < 1e-6
     seconds = [row["seconds"] for row in rows]
     assert seconds == sorted(seconds)

@@ -58,13 +58,13 @@ def _claim(experiment: str, data: str, method: str) -> Any:
 def followed(method: Method, data: Topics, start: Parts, n_iter: int, every: int = 5) -> Rows:
     """Total correlation error by iteration and by seconds; the time that it takes to find the error does not count."""
     truth = data.components
-    rows: Rows = [{"iteration": 0, "seconds": 0.0, "error": total_correlation_error(start, truth)}]
+    rows: Rows = []
     spent, since = 0.0, perf_counter()
 
     def look(lift: Parts | None, row: Any) -> None:
         nonlocal spent, since
         spent += perf_counter() - since
-        if row["iter"] > rows[-1]["iteration"]:  # the last check may come twice
+        if not rows or row["iter"] > rows[-1]["iteration"]:  # the last check may come twice
             parts = row.U if lift is None else row.U @ lift
             rows.append({"iteration": row["iter"], "seconds": spent, "error": total_correlation_error(parts, truth)})
         since = perf_counter()
@@ -173,16 +173,17 @@ def figure_2(quick: bool) -> Rows:
 def _noisy(gamma: float, quick: bool) -> Rows:
     """Curves at one level of noise: as published, with T = 100, and with thresholds that stay above the noise."""
     rows: Rows = []
-    panels = {"ctm, noise": ("ctm", 1.0), "ctm-authors, noise": ("ctm-authors", 1.0)}
-    panels["ctm-authors, noise in the authors' unit"] = ("ctm-authors", SMALL["n_features"] if quick else 1000)
-    for panel, (kind, divisor) in panels.items():
-        level = gamma / np.sqrt(divisor)  # the authors' program divides by the number of features, not by its root
-        data = mixtures(kind, quick, noise=level)
+    n_features = SMALL["n_features"] if quick else 1000
+    # The authors' program divides by the number of features, not by its root.
+    panels = {"ctm": 1, "ctm-authors": 1, "ctm-authors, authors' unit": n_features}
+    for panel, divisor in panels.items():
+        level = gamma / np.sqrt(divisor)
+        data = mixtures(panel.split(",")[0], quick, noise=level)
         floor = Threshold(PUBLISHED.schedule, "absolute", noise=level / np.sqrt(data.X.shape[1]))
-        for name, threshold in {"": PUBLISHED, ", noise floor": floor}.items():
+        for name, threshold in {"noise": PUBLISHED, "noise, thresholds above it": floor}.items():
             curve = followed(partial(_and, threshold, 100), data, paper_start(data.components), 100, 10)
             curve[-1]["printed"] = _claim("figure 2", "noise", "gamma")
-            rows += [{"data": panel, "method": f"gamma {gamma:g}{name}", **row} for row in curve]
+            rows += [{"data": f"{panel}, {name}", "method": f"gamma {gamma:g}", **row} for row in curve]
     return rows
 
 
@@ -293,5 +294,5 @@ EXPERIMENTS = {
     "lemma 3": Experiment(lemma_3, Curves("step", "distance", line="curve", log_y=True)),
     "theorem 1": Experiment(theorem_1, Curves("stage", "error", line="correlation", log_y=True)),
     "theorem 4": Experiment(theorem_4, Curves("stage", "error", log_y=True)),
-    "theorem 5": Experiment(theorem_5, Curves("gamma", "error", panel="data", line="data", log_x=True, log_y=True)),
+    "theorem 5": Experiment(theorem_5, Curves("gamma", "error", line="curve")),
 }
