@@ -55,8 +55,8 @@ def test_the_prescribed_threshold_by_hand():
 
 def test_what_the_paper_says_about_and_is_seen():
     rows = and_theory.theorem_1(True)
-    assert last(rows, correlation=0.0)["error"] < 1e-12
-    assert last(rows, correlation=0.95)["error"] < 1e-4
+    assert last(rows, pairs="correlation 0")["error"] < 1e-12
+    assert last(rows, pairs="correlation 0.95")["error"] < 1e-4
     bounds = and_theory.lemma_3(True)
     measured, bound = ([row["distance"] for row in bounds if row["curve"] == name] for name in ("measured", "bound"))
     assert (np.array(measured) <= np.array(bound)).all()

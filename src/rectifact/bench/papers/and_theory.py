@@ -123,7 +123,7 @@ def theorem_1(quick: bool) -> Rows:
         stages = _stages(data, paper_start(data.components), lambda *_: QUARTER, 30)
         for t, (_, H) in enumerate(stages, 1):
             error = _relative_error(H, data.components)
-            rows.append({"data": "binary", "correlation": correlation, "stage": t, "error": error})
+            rows.append({"data": "binary", "pairs": f"correlation {correlation:g}", "stage": t, "error": error})
         rows[-1] |= constants
     return rows
 

@@ -105,7 +105,7 @@ def _noisy(noise: Any, quick: bool) -> Rows:
     for c in (0.0, 0.1, 0.3, 1.0):
         kind: Any = noise if c else "none"
         batches = noisy_batches(parts, kind, c * unit, n_active=ACTIVE, **_batches(quick))
-        rows += _curve(parts, start, {"noise": noise, "c": c}, batches)
+        rows += _curve(parts, start, {"noise": noise, "level": f"c = {c:g}"}, batches)
         largest = unit * c / parts.shape[1] * (len(parts) ** 0.5 if noise == "unbiased" else 1)
         noise_in_sample = largest * parts.shape[1]
         rows[-1] |= {"allowed": 2 * c, "l1 norm of the noise in a sample": noise_in_sample, "of the signal": ACTIVE}
@@ -139,7 +139,7 @@ def _general(noise: Any, quick: bool) -> Rows:
     for name, (weights, active, begun) in cases.items():
         for c in (0.1, 0.3):
             batches = noisy_batches(parts, noise, c * unit, weights=weights, n_active=active, **_batches(quick))
-            rows += _curve(parts, begun, {"data": name, "c": c}, batches)
+            rows += _curve(parts, begun, {"data": name, "level": f"c = {c:g}"}, batches)
             rows[-1] |= {"allowed": 2 * c, "sampling floor": _floor(quick)}
     return rows
 
@@ -324,10 +324,10 @@ def lemmas(quick: bool) -> Rows:
 
 
 EXPERIMENTS = {
-    "theorem 1": Experiment(theorem_1, Curves("step", "error", panel="noise", line="c", log_y=True)),
-    "theorem 2": Experiment(theorem_2, Curves("step", "error", panel="noise", line="c", log_y=True)),
-    "theorem 6": Experiment(theorem_6, Curves("step", "error", line="c", log_y=True)),
-    "theorem 7": Experiment(theorem_7, Curves("step", "error", line="c", log_y=True)),
+    "theorem 1": Experiment(theorem_1, Curves("step", "error", panel="noise", line="level", log_y=True)),
+    "theorem 2": Experiment(theorem_2, Curves("step", "error", panel="noise", line="level", log_y=True)),
+    "theorem 6": Experiment(theorem_6, Curves("step", "error", line="level", log_y=True)),
+    "theorem 7": Experiment(theorem_7, Curves("step", "error", line="level", log_y=True)),
     "constant steps": Experiment(constant_steps, Curves("step", "error", panel="noise", line="steps", log_y=True)),
     "balancing": Experiment(balancing),
     "inverses": Experiment(inverses),
