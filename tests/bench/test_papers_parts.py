@@ -1,13 +1,15 @@
 """Experiments about parts: they measure what they say, and see what the papers claim."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rectifact.bench.papers import and_nmf, and_theory, purification
+from rectifact.bench.papers import Curves, Experiment, and_nmf, and_theory, purification
 from rectifact.bench.parts import paper_start
+from rectifact.cli import bench_paper
 from rectifact.core.linalg import pseudo_inverse
 from rectifact.core.rectify import Constant, Geometric
 from rectifact.datasets import make_topics
@@ -98,3 +100,15 @@ def test_the_relu_makes_the_difference():
     lost = last(rows, decoding="no ReLU", curve="a + 4 b")
     assert kept["norm"] < 1e-6 < 0.3 < lost["norm"]
     assert kept["least h"] < 0.02
+
+
+def test_the_terminal_shows_the_end_of_each_curve(monkeypatch, capsys):
+    rows = [{"data": name, "method": "AND", "step": i, "error": i / 7} for name in ("a", "b") for i in range(30)]
+    experiment = Experiment(lambda quick: rows, Curves("step", "error"))
+    monkeypatch.setattr(bench_paper, "paper", lambda name: SimpleNamespace(experiments={"figure 1": experiment}))
+    options = {"--table": None, "--figure": "1", "--item": None}
+    bench_paper.bench_paper("and", options, quick=True, outputs=[], plot=None)
+    text = "".join(capsys.readouterr())
+    assert "the end of each curve" in text
+    assert text.count("4.143") == 2
+    assert "58 more rows" in text
