@@ -84,7 +84,17 @@ ALGORITHMS = {
         "resampling",
         "prediction_powered",
     },
-    "parts": {"starts", "and_nmf", "noise", "refinement", "fitting", "purification", "inverses", "baselines"},
+    "parts": {
+        "starts",
+        "and_nmf",
+        "noise",
+        "refinement",
+        "fitting",
+        "purification",
+        "inverses",
+        "baselines",
+        "conditions",
+    },
     "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "priors", "logistic_pca"},
     "graph": {"normalisation", "quality", "solvers", "spectral", "net"},
 }

@@ -112,3 +112,19 @@ def test_vectors_that_do_not_match_are_refused(metric, truth, found):
 def test_class_names_instead_of_codes_are_refused(metric):
     with pytest.raises(InputError, match="Code the classes"):
         metric([[0.5, 0.5]], ["a"])
+
+
+def test_mixing_takes_apart_what_was_put_together():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(4, 9))
+    shares = np.eye(4) + 0.2 * rng.normal(size=(4, 4))
+    beyond = rng.normal(size=(4, 9))
+    beyond -= beyond @ np.linalg.pinv(truth) @ truth
+    found = metrics.mixing(shares @ truth + beyond, truth)
+    assert_allclose(np.diag(found.own) + found.others, shares, atol=1e-12)
+    assert_allclose(np.diag(found.others), 0)
+    assert_allclose(found.outside, beyond, atol=1e-12)
+    with pytest.raises(InputError, match="independent"):
+        metrics.mixing(truth, truth[[0, 0, 1, 2]])
+    with pytest.raises(InputError, match="As many"):
+        metrics.mixing(truth[:3], truth)

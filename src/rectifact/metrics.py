@@ -1,5 +1,6 @@
 """Scores of results, most of them against a known truth, for the benchmarks, the reports and users."""
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -72,6 +73,57 @@ def _distances(found: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArra
     unit = found / np.where(norms > 0, norms, 1)
     # The residual itself, not sqrt(|a|^2 - (a.u)^2): the difference of squares would lose errors below 1e-8.
     return np.array([np.linalg.norm(part - (unit @ part)[:, None] * unit, axis=1).min() for part in truth])
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """Estimated parts in terms of the true ones: ``components = (diag(own) + others) @ truth + outside``.
+
+    Attributes
+    ----------
+    own : array of shape (n_components,)
+        How much of its true part each estimated one has.
+    others : array of shape (n_components, n_components)
+        How much of all other true parts it has; zero on the diagonal.
+    outside : array of shape (n_components, n_features)
+        What no combination of the true parts can be.
+    """
+
+    own: NDArray[np.float64]
+    others: NDArray[np.float64]
+    outside: NDArray[np.float64]
+
+
+def mixing(components: ArrayLike, truth: ArrayLike) -> Mixing:
+    """How far parts are from the true ones, in the terms of two papers: ``A = A* (Sigma + E) + N``.
+
+    These are A3 of Li, Liang and Risteski (NIPS 2016) and Definitions 2 and 4 of Li and Liang (ICML 2017); here parts
+    are rows, so that ``own`` is the diagonal of Sigma, ``others`` is E' and ``outside`` is N'.
+
+    Parameters
+    ----------
+    components : array of shape (n_components, n_features)
+        Estimated parts in rows, in the order of the true ones.
+    truth : array of shape (n_components, n_features)
+        True parts in rows, which must be linearly independent.
+
+    Returns
+    -------
+    Mixing
+
+    Examples
+    --------
+    >>> found = mixing([[0.9, 0.2, 0.0], [0.0, 1.0, 0.1]], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    >>> found.own, float(found.others[0, 1]), float(found.outside[1, 2])
+    (array([0.9, 1. ]), 0.2, 0.1)
+    """
+    found, true = _same_features(components, truth)
+    if found.shape != true.shape or np.linalg.matrix_rank(true) < len(true):
+        raise InputError(
+            f"As many true parts as estimated ones are needed, and independent; got {found.shape} and {true.shape}."
+        )
+    shares = np.linalg.lstsq(true.T, found.T, rcond=None)[0].T
+    return Mixing(np.diag(shares).copy(), shares - np.diag(np.diag(shares)), found - shares @ true)
 
 
 def npmi_coherence(components: ArrayLike, X: Any, *, n_top: int = 10) -> NDArray[np.float64]:

@@ -45,7 +45,7 @@ def test_crowds_that_cannot_be():
         make_crowd(prior=[0.5, 0.5, 0.5])
 
 
-@pytest.mark.parametrize("kind", ["dir", "ctm", "groups", "neg", "neg-dir"])
+@pytest.mark.parametrize("kind", ["dir", "ctm", "ctm-authors", "groups", "neg", "neg-dir", "neg-authors"])
 def test_topics_are_what_they_say(kind):
     topics = make_topics(kind, n_samples=3000, n_features=40, n_topics=20)
     assert_allclose(topics.X, topics.weights @ topics.components)
@@ -72,10 +72,53 @@ def test_weights_are_spread_as_in_the_paper():
     assert_allclose(values.sum(), 9 * 100, rtol=0.05)
 
 
+def test_the_authors_weights_are_nearly_pure():
+    weights = make_topics("ctm-authors", n_samples=2000, n_features=5, n_topics=50).weights
+    assert weights.max(axis=1).mean() > 0.95
+    chosen = np.eye(50)[weights.argmax(axis=1)]
+    assert_allclose(chosen.mean(axis=0), 1 / 50, atol=0.015)
+    between = np.corrcoef(weights.T)[np.triu_indices(50, 1)]
+    assert abs(between.mean() + 1 / 49) < 0.01  # what a constant sum makes of independent ones
+    assert between.max() < 0.15
+
+
+@pytest.mark.parametrize(("order", "mean"), [(np.inf, 1.0), (1.0, 1 / 2), (3.0, 3 / 4)])
+def test_present_parts_have_the_strength_asked_for(order, mean):
+    for kind in ("binary", "independent"):
+        weights = make_topics(kind, n_samples=20_000, n_features=5, n_topics=20, sparsity=4, order=order).weights
+        there = weights[weights > 0]
+        assert_allclose(there.mean(), mean, atol=0.01)
+        assert np.isinf(order) or abs((there <= 0.5).mean() - 0.5**order) < 0.01
+        n_there = (weights > 0).sum(axis=1)
+        assert n_there.mean() == pytest.approx(4, abs=0.05)
+        assert (n_there.std() == 0) == (kind == "binary")
+        assert_allclose((weights > 0).mean(axis=0), 0.2, atol=0.02)
+
+
+def test_pairs_of_parts_are_present_together():
+    weights = make_topics(
+        "independent", n_samples=40_000, n_features=5, n_topics=5, sparsity=1, correlation=0.7
+    ).weights
+    between = np.corrcoef(weights.T)
+    assert_allclose([between[0, 1], between[2, 3]], 0.7, atol=0.02)
+    assert_allclose([between[0, 2], between[1, 2], between[3, 4]], 0, atol=0.02)
+    assert_allclose(weights.mean(axis=0), 0.2, atol=0.01)
+
+
+def test_sparsity_is_the_sum_of_the_dirichlet_parameters():
+    weights = make_topics("dir", n_samples=20_000, n_features=5, n_topics=20, sparsity=3).weights
+    assert_allclose(weights.var(axis=0).mean(), (1 / 20) * (19 / 20) / (3 + 1), rtol=0.05)
+
+
 @pytest.mark.parametrize(
     "mistake",
     [
         lambda: make_topics("DIR"),
+        lambda: make_topics("binary", n_topics=5, sparsity=6),
+        lambda: make_topics("binary", n_topics=5, sparsity=0.5),
+        lambda: make_topics("dir", sparsity=0),
+        lambda: make_topics("independent", n_topics=5, order=0),
+        lambda: make_topics("independent", n_topics=5, correlation=1.5),
         lambda: make_topics(n_samples=0),
         lambda: make_crowd(assignment="skew"),
         lambda: make_crowd(n_classes=1),

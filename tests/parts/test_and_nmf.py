@@ -141,6 +141,37 @@ def test_comparisons_never_get_worse(method, mixtures):
     assert min(found.W.min(), found.H.min()) >= 0
 
 
+@pytest.mark.parametrize("method", [anls, hals])
+def test_comparisons_with_signed_parts(method, mixtures):
+    """Without the limit at zero the objective falls as well, further than with it, and each part is optimal."""
+    topics, _ = mixtures
+    X = topics.X - 0.01
+    start = np.abs(np.random.default_rng(0).normal(size=(8, 50)))
+    seen, monitor = [], Monitor(30, tol=0)
+    monitor.callbacks = [lambda row: seen.append(row.U)]
+    found = method(X, start, monitor=monitor, signed=True)
+    losses = [row["loss"] for row in monitor.history]
+    assert (np.diff(losses) <= 1e-12).all()
+    assert found.W.min() >= 0 > found.H.min()
+    limited = Monitor(30, tol=0)
+    method(X, start, monitor=limited)
+    assert losses[-1] < limited.history[-1]["loss"]
+    last = found.H[-1:]
+    rest = X - found.W[:, :-1] @ found.H[:-1]
+    assert_allclose(found.W[:, -1:].T @ (rest - found.W[:, -1:] @ last), 0, atol=1e-9)
+    assert_allclose(seen[-1], found.H)
+    assert len(seen) == 30
+
+
+def test_callbacks_see_the_parts(mixtures):
+    topics, start = mixtures
+    seen = []
+    monitor = Monitor(3, tol=0, callbacks=[lambda row: seen.append(row.U)])
+    found = and_nmf(topics.X, start, threshold=Threshold(Geometric(0.1, 1.3)), monitor=monitor)
+    assert_allclose(seen[-1], found.H)
+    assert not np.allclose(seen[0], seen[1])
+
+
 def test_least_infinity_inverse_is_an_inverse_and_no_larger(rng):
     H = rng.normal(size=(4, 12))
     P, plain = least_infinity_inverse(H, n_jobs=2), pseudo_inverse(H)

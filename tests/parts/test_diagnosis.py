@@ -7,7 +7,13 @@ import pytest
 from rectifact import ANDNMF, PurificationNMF
 from rectifact.core.errors import FitWarning
 from rectifact.datasets import make_neurons, make_signatures, make_spectra, make_topics
-from rectifact.parts.diagnosis import background_share, constant_sum_error, correlation_conditions, diagnose
+from rectifact.parts.conditions import (
+    constant_sum_error,
+    correlation_conditions,
+    decay_order,
+    independence_conditions,
+)
+from rectifact.parts.diagnosis import background_share, diagnose
 
 GOOD = {"sum_error": 0.5, "nonnegative": True, "independent": False}
 
@@ -68,6 +74,36 @@ def test_conditions_against_their_definition():
     assert np.diag(moments).max() == pytest.approx(2 * k / D)
     assert moments[~np.eye(D, dtype=bool)].max() == pytest.approx(found["m"] / D**2)
     assert np.linalg.eigvalsh(moments - k / D * found["lambda"] * np.eye(D))[0] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("order", [1.0, 3.0, np.inf])
+def test_the_order_of_decay_is_found(order):
+    W = make_topics("independent", n_samples=50_000, n_features=5, n_topics=4, sparsity=2, order=order).weights
+    assert decay_order(W) == pytest.approx(order, rel=0.15)
+    assert decay_order(np.maximum(W, 1e-3)) < 0.2  # small weights everywhere
+
+
+def test_assumptions_of_purification_against_their_definition():
+    rng = np.random.default_rng(0)
+    W = (rng.random((30_000, 4)) < [0.1, 0.2, 0.2, 0.4]) * rng.random((30_000, 4))
+    H = np.kron(np.eye(4), [3.0, 1.0])
+    found = independence_conditions(W * [1, 2, 3, 4], H)
+    assert [found["C1"], found["c2"], found["C2"]] == pytest.approx([4 * 0.4 / 2, 4 * 0.1 / 3, 4 * 0.4 / 3], rel=0.1)
+    assert found["balance"] == pytest.approx(found["C2"] / found["c2"])
+    assert found["crowding"] == pytest.approx(found["C1"] ** 3 / found["c2"] ** 2 / 4)
+    assert found["correlation"] < 0.03
+    assert found["constant sum"] > 0.2
+    assert found["independence of parts"] == pytest.approx(1)
+    assert found["inverse"] == pytest.approx((3 + 1) * (3 + 1) / (3**2 + 1))
+    assert independence_conditions(W, H[[0, 1, 2, 2]])["independence of parts"] < 1e-8
+
+
+def test_purification_says_whether_its_assumptions_hold():
+    purification = GOOD | {"independent": True}
+    assert "assumptions of Purification" in names(diagnose(weights(), np.eye(3), **purification))
+    almost = np.eye(3)[[0, 1, 0]] + 1e-6 * np.eye(3)
+    assert "parts are nearly dependent" in names(diagnose(weights(), almost, **purification))
+    assert "assumptions of Purification" not in names(diagnose(weights(), np.eye(3), **GOOD))
 
 
 def test_purification_says_that_weights_sum_to_one():

@@ -32,7 +32,7 @@ def noisy_batches(
     weights: Literal["binary", "uniform"] = "binary",
     n_batches: int = 40,
     n_samples: int = 30_000,
-    n_active: float = 3.0,
+    n_active: float | NDArray[Any] = 3.0,
     seed: int = 0,
 ) -> Iterator[Parts]:
     """Fresh samples ``w @ parts + noise``, each part active with probability ``n_active / n_parts``.

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from rectifact.bench.papers import PAPERS, Experiment, Paper, paper
+from rectifact.bench.papers import PAPERS, Curves, Experiment, Paper, paper
 from rectifact.bench.papers.drawing import panels
 from rectifact.bench.results import check_result_name, columns_of, plain, save_result, short
 from rectifact.cli.tables import check_different_files
@@ -87,12 +87,21 @@ def _measure(name: str, experiments: dict[str, Experiment], quick: bool, outputs
                 say(f"{title}: the data is not on this machine; rectifact datasets says where it is looked for.")
                 continue
             tables[title] = rows
-            show(rows_table(f"{name}: {title}", rows[:MOST_SHOWN]))
-            if len(rows) > MOST_SHOWN:
-                say(f"{title}: {len(rows) - MOST_SHOWN} more rows are not shown; -o saves them.")
+            heading, shown = _shown(f"{name}: {title}", rows, experiment.curves)
+            show(rows_table(heading, shown))
+            if len(rows) > len(shown):
+                say(f"{title}: {len(rows) - len(shown)} more rows are not shown; -o saves them.")
     for path in outputs:
         save_result({"environment": around, "tables": {name: tables}}, path)
     return tables
+
+
+def _shown(title: str, rows: list[dict[str, Any]], curves: Curves | None) -> tuple[str, list[dict[str, Any]]]:
+    """What the terminal shows of many rows: the last point of each curve, or the first rows of a table."""
+    if curves is None or len(rows) <= MOST_SHOWN:
+        return title, rows[:MOST_SHOWN]
+    ends = {(row.get(curves.panel), row.get(curves.line)): row for row in rows}
+    return f"{title}, the end of each curve", list(ends.values())
 
 
 def rows_table(title: str, rows: list[dict[str, Any]]) -> Table:

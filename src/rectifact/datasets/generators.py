@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,8 @@ from scipy.special import softmax
 from rectifact.core.errors import InputError
 from rectifact.core.validation import check_at_least, check_generator, check_option
 from rectifact.datasets.seeds import RandomState, takes_seed
+
+TopicKind = Literal["dir", "ctm", "ctm-authors", "groups", "binary", "independent", "neg", "neg-dir", "neg-authors"]
 
 
 @dataclass(frozen=True)
@@ -66,29 +68,39 @@ class Graph:
 
 @takes_seed
 def make_topics(
-    kind: Literal["dir", "ctm", "groups", "neg", "neg-dir"] = "dir",
+    kind: TopicKind = "dir",
     *,
     n_samples: int = 5000,
     n_features: int = 1000,
     n_topics: int = 100,
     components: ArrayLike | None = None,
     noise: float = 0.0,
+    sparsity: float | None = None,
+    order: float = np.inf,
+    correlation: float = 0.0,
     random_state: RandomState = 0,
 ) -> Topics:
     """Mixtures of parts as in section 7 of Li and Liang (ICML 2017).
 
     Parameters
     ----------
-    kind : {"dir", "ctm", "groups", "neg", "neg-dir"}, default "dir"
-        Where weights and parts come from.
+    kind : {"dir", "ctm", "ctm-authors", "groups", "binary", "independent", "neg", "neg-dir", "neg-authors"}
+        Where weights and parts come from, ``"dir"`` by default.
 
         - ``"dir"``: weights from a Dirichlet distribution with parameters 0.05;
         - ``"ctm"``: logistic normal weights, as in the correlated topic model: logarithms with standard deviation 3,
           each correlated 0.9 with a random mixture of ten factors that all parts share;
+        - ``"ctm-authors"``: what the program of the paper's authors draws under that name: logarithms ``C @ C @ g``
+          with standard normal C and g, both drawn again for every sample. Their standard deviation is ``n_topics``, so
+          nearly every sample consists of one part, and the weights are not correlated beyond that;
         - ``"groups"``: the same with one of ten factors for each part and correlation 0.9 between the parts of one
           factor, which always come together: harder than anything in the paper;
-        - ``"neg"``: weights as for ``"ctm"``, parts uniform on [-0.5, 0.5); ``"neg-dir"``: such parts, Dirichlet
-          weights.
+        - ``"binary"``: ``sparsity`` parts of each sample, chosen at random, have the weight one, all others zero
+          (Proposition 1);
+        - ``"independent"``: each part is there with probability ``sparsity / n_topics``, whatever the others do, with
+          the weight one, as in section 5 of Li, Liang and Risteski (NIPS 2016);
+        - ``"neg"``: weights as for ``"ctm"``, parts uniform on [-0.5, 0.5); ``"neg-dir"`` and ``"neg-authors"``: such
+          parts, with the weights of ``"dir"`` and ``"ctm-authors"``.
     n_samples : int, default 5000
     n_features : int, default 1000
     n_topics : int, default 100
@@ -96,6 +108,14 @@ def make_topics(
         Parts to mix instead of random ones; their shape replaces the two sizes.
     noise : float, default 0
         Level gamma; every entry gets normal noise of standard deviation gamma / sqrt(n_features).
+    sparsity : float or None, default None
+        Expected number of parts in a sample for ``"binary"`` and ``"independent"``, the sum of the Dirichlet parameters
+        for ``"dir"`` and ``"neg-dir"``; None is ``0.05 * n_topics``, and at least one part for ``"binary"``.
+    order : float, default infinity
+        For ``"binary"`` and ``"independent"``: a part that is there has a weight below w with probability ``w**order``
+        (Definition 3). Infinity makes all weights one; 1 makes them uniform.
+    correlation : float, default 0
+        For ``"independent"``: correlation between the presences of parts 1 and 2, 3 and 4, and so on.
     random_state : int, Generator, RandomState or None, default 0
         Random seed or generator.
 
@@ -109,7 +129,7 @@ def make_topics(
     >>> topics.X.shape, bool((topics.weights >= 0).all())
     ((50, 30), True)
     """
-    check_option("kind", kind, ("dir", "ctm", "groups", "neg", "neg-dir"))
+    check_option("kind", kind, get_args(TopicKind))
     check_at_least(1, n_samples=n_samples, n_features=n_features, n_topics=n_topics)
     rng = check_generator(random_state)
     if components is not None:
@@ -122,13 +142,64 @@ def make_topics(
         parts = rng.dirichlet(np.full(n_features, 0.1), size=n_topics)
     n_topics, n_features = parts.shape
     if kind.endswith("dir"):
-        weights = rng.dirichlet(np.full(n_topics, 0.05), size=n_samples)
+        parameter = 0.05 if sparsity is None else _checked_sparsity(sparsity, np.inf) / n_topics
+        weights = rng.dirichlet(np.full(n_topics, parameter), size=n_samples)
+    elif kind in ("binary", "independent"):
+        n_present = max(0.05 * n_topics, 1.0) if sparsity is None else _checked_sparsity(sparsity, n_topics)
+        present = _presences(kind == "binary", n_samples, n_topics, n_present, correlation, rng)
+        weights = present * _strengths(present.shape, order, rng)
+    elif kind.endswith("authors"):
+        weights = _authors_weights(n_samples, n_topics, rng)
     else:
         weights = _correlated_weights(n_samples, n_topics, kind == "groups", rng)
     X = weights @ parts
     if noise:
         X += noise / np.sqrt(n_features) * rng.standard_normal(X.shape)
     return Topics(X, weights, parts)
+
+
+def _checked_sparsity(value: float, most: float) -> float:
+    if not 0 < value <= most:
+        limit = "" if np.isinf(most) else f" and at most the {most} parts"
+        raise InputError(f"sparsity={value} must be above 0{limit}.", option="sparsity")
+    return value
+
+
+def _presences(
+    exact: bool, n_samples: int, n_topics: int, n_present: float, correlation: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """1 where a part is in a sample: exactly ``n_present`` of each sample, or each part for itself or its neighbour."""
+    if not 0 <= correlation <= 1:
+        raise InputError(f"correlation={correlation} must be between 0 and 1.", option="correlation")
+    if exact:
+        count = int(n_present)
+        if count < 1:
+            raise InputError("Samples need at least one part.", "Raise sparsity to 1.", option="sparsity")
+        chosen = np.argpartition(rng.random((n_samples, n_topics)), count - 1, axis=1)[:, :count]
+        listed = np.zeros((n_samples, n_topics))
+        np.put_along_axis(listed, chosen, 1.0, axis=1)
+        return listed
+    present = np.asarray(rng.random((n_samples, n_topics)) < n_present / n_topics, dtype=float)
+    if correlation:
+        second = present[:, 1::2]
+        copied = rng.random(second.shape) < correlation
+        present[:, 1::2] = np.where(copied, present[:, : 2 * second.shape[1] : 2], second)
+    return present
+
+
+def _strengths(shape: tuple[int, ...], order: float, rng: np.random.Generator) -> NDArray[np.float64] | float:
+    """Weights of parts that are there: below w with probability ``w**order``."""
+    if not order > 0:
+        raise InputError(f"order={order} must be above 0.", "Use infinity for weights of one.", option="order")
+    return 1.0 if np.isinf(order) else rng.random(shape) ** (1 / order)
+
+
+def _authors_weights(n_samples: int, n_topics: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    logs = np.empty((n_samples, n_topics))
+    for sample in logs:
+        C = rng.standard_normal((n_topics, n_topics))
+        sample[:] = C @ (C @ rng.standard_normal(n_topics))
+    return softmax(logs, axis=1)
 
 
 def _correlated_weights(n_samples: int, n_topics: int, grouped: bool, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -81,7 +81,7 @@ def and_nmf(
         Thresholds of the stages, one stage per iteration.
     monitor : Monitor
         Its loss is the relative error ``||X - W H|| / ||X||``. It need not fall, and while thresholds do it does not
-        measure convergence.
+        measure convergence. Callbacks see the parts as ``row.U``.
     n_inner : int, optional
         Gradient steps of a stage (T in [1]); as many as it takes by default. See :func:`descend`.
     step : float, optional
@@ -114,6 +114,7 @@ def and_nmf(
             lambda: max(float(frobenius_residual(X, W, H, (squared, WtX, WtW))) / squared**0.5, rounding),
             settled=lambda: threshold.schedule.settled(t) or bool(levels.on_floor),
             state=lambda: H,
+            factor=lambda: namespace(H).asarray(H, copy=True),
         )
     return Factorization(W, H, levels.thresholds)
 

@@ -27,7 +27,8 @@ from rectifact.core.validation import (
     check_generator,
     check_matrix,
 )
-from rectifact.parts.diagnosis import background_share, constant_sum_error, diagnose
+from rectifact.parts.conditions import constant_sum_error
+from rectifact.parts.diagnosis import background_share, diagnose
 from rectifact.parts.fitting import predicted_squares
 from rectifact.parts.samples import choose_norm, largest_entry, sample_block
 from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace

@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from rectifact.core.arrays import Array, namespace
 from rectifact.core.findings import SEVERITIES, Finding
-from rectifact.core.linalg import solve_gram
-from rectifact.core.operand import Operand, operand
+from rectifact.parts.conditions import correlation_conditions, correlations, decay_order, independence_conditions
 
 CONSTANT_SUM = 0.05  # relative spread of the sum of the weights below which it counts as constant
 ROUNDING = 1e-10  # of the squared norm
@@ -31,30 +29,8 @@ UNSTABLE = 0.8  # cosine of a part with its partner from other samples
 MANY = 0.5  # share of samples that are mostly noise
 LIKE_A_CONSTANT = 0.75  # share of what one more part would explain that a constant explains as well
 LEAST_BACKGROUND = 0.05  # share of the data that nearly every sample has
+NEARLY_DEPENDENT = 1e-4  # smallest over largest singular value of the parts
 LEAST_LAMBDA = 0.01  # smallest eigenvalue of the second moments, in the units of [1]
-
-
-def constant_sum_error(coordinates: Operand | Array) -> float:
-    """How far samples are from a common plane that misses the origin, as weights with a constant sum have it.
-
-    Regresses one on the coordinates (n_samples, rank) of the samples in their leading subspace; returns the root mean
-    square of what is left: 0 if some linear function is one for all samples, near 1 if there is none.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> shares, others = rng.dirichlet([1, 1, 1], 100), rng.random((100, 3))
-    >>> bool(constant_sum_error(shares) < 1e-6), bool(constant_sum_error(others) > 0.2)
-    (True, True)
-    """
-    Z = operand(coordinates)
-    sums, gram = Z.total(_sums_and_gram)
-    explained = namespace(sums).sum(sums * solve_gram(gram, sums[:, None])[:, 0])
-    return float(max(1 - float(explained) / Z.shape[0], 0.0) ** 0.5)
-
-
-def _sums_and_gram(rows: Array) -> tuple[Array, Array]:
-    return namespace(rows).sum(rows, axis=0), rows.T @ rows
 
 
 def background_share(block: NDArray[Any], n_components: int) -> float:
@@ -87,29 +63,6 @@ def _squared_singular_values(block: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(np.linalg.eigvalsh(gram)[::-1])
 
 
-def correlation_conditions(W: NDArray[Any]) -> dict[str, float]:
-    r"""Constants of the General Correlation Conditions, Definition 1 of [1], for weights scaled to a maximum of one.
-
-    With D parts and second moments :math:`\Delta = E[xx^T]`: ``r`` is the largest sum of a sample's weights, ``k`` the
-    least number with :math:`\Delta_{ii} \le 2k/D`, ``m`` that with :math:`\Delta_{ij} \le m/D^2`, and ``lambda`` the
-    largest with :math:`\Delta \succeq (k/D) \lambda I`. AND works with small r, k, m and a large lambda.
-
-    Examples
-    --------
-    >>> found = correlation_conditions(np.eye(4))
-    >>> found["r"], found["k"], found["m"], found["lambda"]
-    (1.0, 0.5, 0.0, 2.0)
-    """
-    x = W / np.maximum(W.max(axis=0), 1e-300)
-    n, D = x.shape
-    moments = x.T @ x / n
-    k = D / 2 * float(np.diag(moments).max())
-    apart = moments - np.diag(np.diag(moments))
-    least = float(np.linalg.eigvalsh(moments)[0])
-    lowest = max(least, 0.0) * D / max(k, 1e-300)
-    return {"r": float(x.sum(axis=1).max()), "k": k, "m": D**2 * float(apart.max(initial=0.0)), "lambda": lowest}
-
-
 def diagnose(
     W: NDArray[Any],
     H: NDArray[Any],
@@ -130,7 +83,7 @@ def diagnose(
     H : array of shape (n_components, n_features)
         Parts.
     sum_error : float
-        See :func:`constant_sum_error`.
+        See :func:`rectifact.parts.conditions.constant_sum_error`.
     nonnegative : bool
         Whether the data is non-negative, but for noise.
     independent : bool
@@ -152,6 +105,7 @@ def diagnose(
         *_noise(noisy_samples),
         *_halves(other_halves),
         *_conditions(W),
+        *(_assumptions(W, H) if independent else []),
     ]
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))
 
@@ -188,8 +142,7 @@ def _correlations(W: NDArray[Any], independent: bool) -> list[Finding]:
     varies = np.flatnonzero(W.std(axis=0) > 0)
     if len(varies) < 2:
         return []
-    between = np.corrcoef(W[:, varies].T)
-    np.fill_diagonal(between, 0.0)
+    between = correlations(W[:, varies])
     i, j = np.unravel_index(np.abs(between).argmax(), between.shape)
     value = float(between[i, j])
     pair = f"The weights of parts {varies[i] + 1} and {varies[j] + 1} have a correlation of {value:.2f}."
@@ -266,12 +219,27 @@ def _unit(rows: NDArray[Any]) -> NDArray[Any]:
 
 def _conditions(W: NDArray[Any]) -> list[Finding]:
     found = correlation_conditions(W)
-    values = ", ".join(f"{name} = {value:.2g}" for name, value in found.items())
+    values = ", ".join(f"{name} = {value:.2g}" for name, value in (found | {"q": decay_order(W)}).items())
     detail = f"For weights scaled to a maximum of one, the correlation conditions of AND hold with {values}."
     if found["lambda"] < LEAST_LAMBDA:
         remedy = "Lower n_components: the weights of some parts are almost a combination of others."
         return [Finding("warning", "weights are nearly dependent", detail, remedy, "Lower --parts.")]
-    return [Finding("note", "correlation conditions", detail, "Nothing; small r, k, m and a large lambda are good.")]
+    remedy = "Nothing; small r, k, m and large lambda and q are good."
+    return [Finding("note", "correlation conditions", detail, remedy)]
+
+
+def _assumptions(W: NDArray[Any], H: NDArray[Any]) -> list[Finding]:
+    found = independence_conditions(W, H)
+    values = ", ".join(f"{name} = {found[name]:.2g}" for name in ("C1", "c2", "C2"))
+    detail = (
+        f"For weights scaled to a maximum of one, the moments in the theorems of Purification are {values}; noise in "
+        f"the entries of a sample is multiplied by at most {found['inverse']:.2g} in its weights."
+    )
+    if found["independence of parts"] < NEARLY_DEPENDENT:
+        remedy = "Lower n_components: one part is almost a combination of others, so its weights are mostly noise."
+        return [Finding("warning", "parts are nearly dependent", detail, remedy, "Lower --parts.")]
+    remedy = "Nothing; the theorems ask for a C2 of at most twice c2, and for a C1 that is small next to the parts."
+    return [Finding("note", "assumptions of Purification", detail, remedy)]
 
 
 def _parts(numbers: NDArray[Any]) -> str:

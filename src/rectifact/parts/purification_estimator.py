@@ -18,7 +18,8 @@ from rectifact.core.threads import small_products
 from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_context
 from rectifact.io.checkpoint import open_checkpoint
 from rectifact.parts.base import PartsTransformer
-from rectifact.parts.diagnosis import CONSTANT_SUM, constant_sum_error
+from rectifact.parts.conditions import constant_sum_error
+from rectifact.parts.diagnosis import CONSTANT_SUM
 from rectifact.parts.inverses import least_infinity_inverse
 from rectifact.parts.purification import Purifier, begin, decode_shifted, purify, sampling_floor, step_size
 

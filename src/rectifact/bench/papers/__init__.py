@@ -15,7 +15,7 @@ from typing import Any
 from rectifact.bench import Rows
 from rectifact.core.validation import check_option
 
-PAPERS = ("crowd", "nmd", "symnmf-net")
+PAPERS = ("crowd", "and", "purification", "nmd", "symnmf-net")
 MODULES = {name: {"and": "and_nmf"}.get(name, name.replace("-", "_")) for name in PAPERS}
 
 
