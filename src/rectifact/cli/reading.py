@@ -128,10 +128,10 @@ class Reading:
             names_in(self.columns) if listed else (),
             self.table,
             self.graph,
+            self.header,
         )
         names = {"rows": self.rows, "columns": None if listed else file}
-        more = {"header": self.header, "sheet": self.sheet, "text": self.text}
-        return Request(options, transpose=self.transpose, **names, **more)
+        return Request(options, transpose=self.transpose, sheet=self.sheet, **names)
 
     def read(self, path: Path, purpose: Purpose) -> Input:
         """What the file or folder holds; one line on stderr says how it was read."""

@@ -35,6 +35,7 @@ class Options:
     keep: tuple[str, ...] = ()
     table: bool = False
     graph: bool = False
+    header: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,9 @@ def _read_separated(path: Path, layout: Layout, header: bool | None) -> Frame:
         table = _convert(named=named, types={}, **options)
     decimal = _decimal(path, table, layout.separator)
     if decimal == ",":
-        table = _convert(named=named, types=as_text if named else {}, decimal=decimal, **options)
+        table = _convert(named=named, types={}, decimal=decimal, **options)
+        if named and (names[0] in ("", SAMPLES) or is_name(table.schema.types[0])):
+            table = _convert(named=named, types={names[0]: pa.string()}, decimal=decimal, **options)
     if any(pa.types.is_binary(kind) for kind in table.schema.types):
         raise UnicodeError  # pyarrow takes text that is not UTF-8 for bytes
     remarks = ["decimal commas"] if decimal == "," else []

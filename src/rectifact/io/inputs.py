@@ -52,20 +52,14 @@ class Request:
         Files with the names of rows and columns.
     transpose : bool
         Whether samples are in columns.
-    header : bool or None
-        Whether the first line of a table has the names of its columns.
     sheet : str or None
-    text : bool
-        Whether each line of a text file is a document, whatever it looks like.
     """
 
     options: Options
     rows: Path | None = None
     columns: Path | None = None
     transpose: bool = False
-    header: bool | None = None
     sheet: str | None = None
-    text: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +122,7 @@ def read_input(path: Path, purpose: Purpose, request: Request) -> Input:
         return _checked(path, purpose, request, _stored(path))
     if suffix in TABLES or suffix in PLAIN:
         spaced = suffix in PLAIN and _is_spaced(path, purpose)
-        frame = read_frame(path, header=request.header, sheet=request.sheet, spaced=spaced)
+        frame = read_frame(path, header=request.options.header, sheet=request.sheet, spaced=spaced)
         return _from_frame(frame, purpose, request)
     raise InputError(
         f"The ending of {str(path)!r} does not show its format.",

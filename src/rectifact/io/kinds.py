@@ -96,6 +96,8 @@ def _texts(view: View, columns: Sequence[str]) -> Plan:
 
 
 def _numbers(view: View, sure: bool) -> Plan:
+    if not sure:
+        _check_header(view)
     index = _given_index(view) or _index(view, sure)
     columns = [name for name in view.names if name not in index and name not in view.frame.index]
     if not columns:
@@ -109,6 +111,21 @@ def _numbers(view: View, sure: bool) -> Plan:
         if not sure:
             _check_meant(view, name)
     return view.plan("numbers", columns, index)
+
+
+def _check_header(view: View) -> None:
+    """Ask about a first line of numbers that go up by one, as years do, and as no other line does."""
+    if view.frame.named or view.options.header is not None or len(view.names) < 3 or len(view.table) < 2:
+        return
+    first = view.table.slice(0, 1000).columns
+    if not all(is_number(column.type) for column in first):
+        return
+    rises = (np.diff(np.column_stack([column.to_numpy() for column in first]), axis=1) == 1).all(axis=1)
+    if rises[0] and rises.sum() == 1:
+        ask(
+            f"The numbers in the first line of {view.where} may be names of columns or data.",
+            "Use --header or --no-header.",
+        )
 
 
 def _given_index(view: View) -> list[str]:
