@@ -103,9 +103,8 @@ def tenx(end: str = ".gz", features: str = "features", n_genes: int = 3) -> Call
 def h5ad(path: Path) -> None:
     with warnings.catch_warnings(action="ignore"):  # of anndata, about pandas
         anndata = pytest.importorskip("anndata")
-        data = anndata.AnnData(sp.csr_matrix(np.array(RATINGS, dtype=np.float32)))
-        data.obs_names, data.var_names = ["c1", "c2"], ["g1", "g2", "g3"]
-        data.write_h5ad(path)
+        obs, var = (pd.DataFrame(index=pd.Index(names, dtype=object)) for names in (["c1", "c2"], ["g1", "g2", "g3"]))
+        anndata.AnnData(sp.csr_matrix(np.array(RATINGS, dtype=np.float32)), obs, var).write_h5ad(path)
 
 
 def graph_file(kind: str, **weights: float) -> Callable[[Path], None]:

@@ -12,6 +12,7 @@ from rich.table import Table
 from sklearn.datasets import load_digits
 
 from rectifact.cli.terminal import progress, show
+from rectifact.core.errors import install
 from rectifact.crowd import DawidSkene
 from rectifact.datasets import load_crowd, make_block_model, make_topics
 from rectifact.graph import SymNMF
@@ -43,7 +44,7 @@ def demo(
     if report:
         show(f"The report: [bold]{escape(str(out))}[/bold]. It opens in any browser, offline.")
     else:
-        show(escape("For the report as well: pip install 'rectifact[report]'."))
+        show(escape(f"For the report as well, in the clone of rectifact: {install('report')}."))
     show("Your own answers: [bold]rectifact labels answers.csv -o truth.csv --report report.html[/bold]")
 
 

@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import InputError, missing_extra
 from rectifact.io.files import atomic_path, check_writable
 from rectifact.report.blocks import Report
 from rectifact.report.names import count
@@ -17,7 +17,7 @@ PAGE_ROWS = 25
 LONGEST_TEXT = 600
 """Characters of a text that are kept in the page."""
 
-NEEDED = "Reports need jinja2 and plotly.", "Install them: pip install 'rectifact[report]'."
+NEEDED = missing_extra("Reports need", "jinja2 and plotly", "report").args
 
 
 def write_report(reports: Report | Sequence[Report], path: str | Path, *, title: str = "rectifact report") -> None:
