@@ -246,7 +246,7 @@ CASES: dict[str, Case] = {
     "weights in words.csv": refused("source,target,weight\na,b,much\n", "cluster", "'weight' of"),
     # Square matrices and graph files
     "adjacency.csv": refused(
-        pd.DataFrame(SQUARE, list("abcd"), list("abcd")).to_csv(), "cluster", "holds a symmetric matrix, which may be"
+        pd.DataFrame(SQUARE, list("abcd"), list("abcd")).to_csv(), "cluster", "holds a square matrix, which may be"
     ),
     "adjacency graph.csv": Case(
         pd.DataFrame(SQUARE, list("abcd"), list("abcd")).to_csv(),
@@ -255,6 +255,7 @@ CASES: dict[str, Case] = {
         X=SQUARE,
         rows=list("abcd"),
     ),
+    "directed.csv": refused(",a,b,c\na,0,1,0\nb,0,0,1\nc,1,0,0\n", "cluster", "holds a square matrix, which may be"),
     "adjacency.npz": refused(lambda path: sp.save_npz(path, sp.csr_array(SQUARE)), "cluster", "Use --graph"),
     "adjacency.mtx": Case(
         lambda path: scipy.io.mmwrite(path, sp.coo_array(SQUARE)),
@@ -314,6 +315,17 @@ CASES: dict[str, Case] = {
     ),
     "sms.txt": Case(
         f"ham\t{NEWS[0]}\nspam\t{NEWS[2]}\nham\tSee you at the farm\n", "parts", "from '2'; no header line"
+    ),
+    "table.txt": refused(
+        "id,text\n1,Rain over the sea\n2,Hay on the farm\n",
+        "parts",
+        "may hold one text per line, or a table. Use --text",
+    ),
+    "table named.txt": Case(
+        "id,text\n1,Rain over the sea\n2,Hay on the farm\n",
+        "parts --text-column text",
+        "2 documents from 'text', named by 'id'",
+        texts=["Rain over the sea", "Hay on the farm"],
     ),
     "reviews.jsonl": Case(
         "".join(json.dumps({"id": i, "text": text, "meta": {"x": 1}}) + "\n" for i, text in enumerate(NEWS)),
@@ -542,6 +554,10 @@ CASES: dict[str, Case] = {
         columns=["ACT", "DUP (ENSG2)", "DUP (ENSG3)"],
         titles=("barcode", "gene"),
     ),
+    "names.txt.npy": refused(
+        lambda path: np.save(path, np.ones((2, 2))), "parts --drop a", "--drop is for tables, and"
+    ),
+    "edges turned.csv": refused(f"source,target\n{EDGES}", "cluster --transpose", "are for matrices, and"),
     "old cells": Case(tenx("", "genes"), "embed", "10x folder", X=RATINGS),
     "other cells": refused(tenx(n_genes=2), "parts", "is 3 by 2, with 2 features and 2 barcodes. Copy all three files"),
     "cells.h5ad": Case(

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rectifact.core.errors import InputError
-from rectifact.io.columns import MOST_MEASURES, WORDS, Options, Plan, Purpose, View, ask, plain, word
+from rectifact.io.columns import MOST_MEASURES, WORDS, Options, Plan, Purpose, View, ask, listing, plain, quoted, word
 from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.listed import given_edges, given_triples, listed_by_content, listed_by_name
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
@@ -70,14 +70,14 @@ def _documents(view: View) -> Plan | None:
             return None  # long names of the rows
         raise InputError(
             f"{view.where} holds texts, in the column {found[0]!r}.",
-            f"Use rectifact parts for their topics, or leave the column out with --drop {found[0]}.",
+            f"Use rectifact parts for their topics, or leave the column out with --drop {quoted(found[0])}.",
         )
     if len(found) > 1 or len(numbers) >= 10:
-        also = ", --table for the numbers" if len(numbers) >= 10 else f", or both, as in {','.join(found[:2])}"
+        also = ", --table for the numbers" if len(numbers) >= 10 else f", or both, as in {listing(found[:2])}"
         named = ", ".join(map(repr, found))
         ask(
             f"{view.where} has texts in {named}" + (f", and {len(numbers)} columns of numbers." if numbers else "."),
-            f"Say which to read with --text-column {found[0]}{also}.",
+            f"Say which to read with --text-column {quoted(found[0])}{also}.",
         )
     return _texts(view, found)
 
@@ -148,15 +148,17 @@ def _index(view: View, sure: bool) -> list[str]:
         if view.differ(name):
             return [name]
         if not sure:
+            own = quoted(name)
             ask(
                 f"The column {name!r} of {view.where} looks like names of the rows, but has the same one more than "
                 "once.",
-                f"Name the rows by it anyway with --id-column {name}, or leave it out with --drop {name}.",
+                f"Name the rows by it anyway with --id-column {own}, or leave it out with --drop {own}.",
             )
     if not sure and view.counts_rows(first):
+        own = quoted(first)
         ask(
             f"The column {first!r} of {view.where} numbers the rows.",
-            f"Use --id-column {first} if it names them, --drop {first} to leave it out, or --table to keep it.",
+            f"Use --id-column {own} if it names them, --drop {own} to leave it out, or --table to keep it.",
         )
     return ids[:1] if is_text else []
 
@@ -165,13 +167,13 @@ def _check_numbers(view: View, name: str) -> None:
     """Refuse a column that does not hold numbers."""
     kind, column = view.type(name), view.table.column(name)
     if pa.types.is_null(kind) and len(view.table):
-        raise InputError(f"The column {name!r} of {view.where} is empty.", f"Leave it out with --drop {name}.")
+        raise InputError(f"The column {name!r} of {view.where} is empty.", f"Leave it out with --drop {quoted(name)}.")
     if is_number(kind):
         return
     what, remedy = _why_not(column) if is_name(kind) else (f"holds {kind}", "")
     raise InputError(
         f"The column {name!r} of {view.where} {what}, where numbers are expected.",
-        f"Leave it out with --drop {name}{remedy}.",
+        f"Leave it out with --drop {quoted(name)}{remedy}.",
     )
 
 
@@ -185,7 +187,7 @@ def _check_meant(view: View, name: str) -> None:
         what = "classes" if word(name) in WORDS["class"] else "times"
         ask(
             f"The column {name!r} of {view.where} seems to hold {what}, not measurements.",
-            f"Leave it out with --drop {name}, or keep it with --table.",
+            f"Leave it out with --drop {quoted(name)}, or keep it with --table.",
         )
 
 
