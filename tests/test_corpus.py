@@ -107,6 +107,17 @@ def h5ad(path: Path) -> None:
         anndata.AnnData(sp.csr_matrix(np.array(RATINGS, dtype=np.float32)), obs, var).write_h5ad(path)
 
 
+def no_real(package: str) -> Callable[[Path], None]:
+    """A CSV file under the ending of another format, which a package reads."""
+
+    def write(path: Path) -> None:
+        with warnings.catch_warnings(action="ignore"):
+            pytest.importorskip(package)
+        path.write_text("a,b\n1,2\n")
+
+    return write
+
+
 def graph_file(kind: str, **weights: float) -> Callable[[Path], None]:
     def write(path: Path) -> None:
         nx = pytest.importorskip("networkx")
@@ -510,7 +521,7 @@ CASES: dict[str, Case] = {
     "title.xlsx": refused(
         workbook(Data=[["Report 2024", None], ["a", "b"], [1, 2]]), "parts", "has no name in its first row"
     ),
-    "really.xlsx": refused("a,b\n1,2\n", "parts", "as an Excel workbook: "),
+    "really.xlsx": refused(no_real("openpyxl"), "parts", "as an Excel workbook: "),
     "named.npz": Case(
         npz(X=np.array(RATINGS), rows=np.array(["u1", "u2"]), columns=np.array(["i1", "i2", "i3"])),
         "embed",
@@ -563,7 +574,7 @@ CASES: dict[str, Case] = {
     "cells.h5ad": Case(
         h5ad, "parts", "Read as AnnData, with cells in rows", X=RATINGS, rows=["c1", "c2"], columns=["g1", "g2", "g3"]
     ),
-    "not really.h5ad": refused("a,b\n1,2\n", "parts", "as AnnData: it is not an HDF5 file"),
+    "not really.h5ad": refused(no_real("anndata"), "parts", "as AnnData: it is not an HDF5 file"),
     # Other files
     "model.pkl": refused(b"\x80\x04", "parts", "Pickles are never loaded"),
     "old.xls": refused(b"\xd0\xcf", "parts", "Save it as .xlsx, or as CSV UTF-8"),
