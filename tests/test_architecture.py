@@ -10,9 +10,22 @@ import pytest
 import rectifact
 
 ROOT = Path(rectifact.__file__).parent
-ORDER = ["core", "io", "kernels", "metrics", "datasets", "families", "selection", "models", "report", "bench", "cli"]
+ORDER = ["core", "io", "kernels", "metrics", "datasets", "families", "selection", "anndata"]
+ORDER += ["models", "report", "bench", "cli"]
 FAMILIES = {"crowd", "parts", "latent", "graph"}
-EXTRAS = ("torch", "cupy", "dask", "distributed", "jinja2", "plotly", "matplotlib", "crowdkit", "polars", "sphinx")
+EXTRAS = (
+    "anndata",
+    "torch",
+    "cupy",
+    "dask",
+    "distributed",
+    "jinja2",
+    "plotly",
+    "matplotlib",
+    "crowdkit",
+    "polars",
+    "sphinx",
+)
 HEAVY = ("numpy", "pandas", "sklearn", "scipy", "pyarrow", "numba")
 
 
