@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
 from rectifact.core.rectify import Constant, Geometric
+from rectifact.core.reprs import short_repr
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
 from rectifact.crowd.advice.gold import GoldCalibration, GoldMap, GradeMap, MixedMap
 from rectifact.crowd.data.answers import Answers
@@ -63,6 +64,7 @@ TABLE = ("k", "score", "standard_error", "stability", "seconds")
 """Columns of the table of a selection."""
 
 
+@short_repr
 @dataclass(frozen=True)
 class SavedModel:
     """A fitted model and, as far as they were saved, the data it was fitted on.

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError
+from rectifact.core.reprs import short_repr
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.humans import gold_weights as read_weights
 from rectifact.crowd.data.humans import positive_labels, task_groups
@@ -56,6 +57,7 @@ DIFFERENCE_COLUMNS = [
 ]
 
 
+@short_repr
 @dataclass(frozen=True)
 class Rates:
     """The share of a class, for all tasks and by group, and the differences between groups.

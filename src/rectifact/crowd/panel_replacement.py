@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from rectifact.core.errors import InputError, count
+from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_at_least
 from rectifact.crowd.agreement import Level
 from rectifact.crowd.data.answers import Answers
@@ -22,6 +23,7 @@ JUDGE_COLUMNS = ["judge", "decision", "winning_rate", "advantage", "people", "wi
 PERSON_COLUMNS = ["judge", "person", "tasks", "judge_as_good", "person_as_good", "p_value", "outcome"]
 
 
+@short_repr
 @dataclass(frozen=True)
 class Replacement:
     """The alternative annotator test of several judges.
