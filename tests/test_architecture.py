@@ -13,19 +13,8 @@ ROOT = Path(rectifact.__file__).parent
 ORDER = ["core", "io", "kernels", "metrics", "datasets", "families", "selection", "anndata"]
 ORDER += ["models", "report", "bench", "cli"]
 FAMILIES = {"crowd", "parts", "latent", "graph"}
-EXTRAS = (
-    "anndata",
-    "torch",
-    "cupy",
-    "dask",
-    "distributed",
-    "jinja2",
-    "plotly",
-    "matplotlib",
-    "crowdkit",
-    "polars",
-    "sphinx",
-)
+EXTRAS = ("torch", "cupy", "dask", "distributed", "jinja2", "umap", "matplotlib", "crowdkit", "polars", "sphinx")
+EXTRAS += ("anndata",)
 HEAVY = ("numpy", "pandas", "sklearn", "scipy", "pyarrow", "numba")
 
 
@@ -111,10 +100,14 @@ OTHERS = {
         "data",
         "advice",
         "device",
+        "evaluation",
         "events",
         "panel_agreement",
+        "panel_bias",
+        "panel_gap",
         "panel_rates",
         "panel_replacement",
+        "reference",
     },
     "parts": {
         "base",

@@ -22,6 +22,7 @@ from rectifact.core.errors import InputError
 
 if TYPE_CHECKING:
     from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
+    from rectifact.crowd.evaluation import evaluate
     from rectifact.crowd.panel_agreement import agreement
     from rectifact.crowd.panel_rates import rate
     from rectifact.crowd.panel_replacement import alternative_annotator_test
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from rectifact.latent import NMD, LogisticPCA, held_out_score, hide_entries
     from rectifact.models import load_model, save_model
     from rectifact.parts import ANDNMF, PurificationNMF
+    from rectifact.report import write_report
 
 __version__ = "0.2.0.dev0"
 
@@ -49,16 +51,19 @@ __all__ = [
     "__version__",
     "agreement",
     "alternative_annotator_test",
+    "evaluate",
     "held_out_score",
     "hide_entries",
     "load_model",
     "rate",
     "save_model",
     "similarity_graph",
+    "write_report",
 ]
 
 HOMES = {
     "crowd": ("KOS", "DawidSkene", "EigenRatio", "GhoshSVD", "MajorityVote", "MinimaxEntropy"),
+    "crowd.evaluation": ("evaluate",),
     "crowd.panel_agreement": ("agreement",),
     "crowd.panel_rates": ("rate",),
     "crowd.panel_replacement": ("alternative_annotator_test",),
@@ -69,7 +74,7 @@ HOMES = {
     "anndata": (),
     "datasets": (),
     "metrics": (),
-    "report": (),
+    "report": ("write_report",),
     "selection": (),
 }
 """Modules that are imported when they, or one of the names in them, are first used."""

@@ -66,13 +66,24 @@ class Aggregator(BaseEstimator):
         """Fit, and return the label of each task in the order of ``tasks_``; ``options`` are those of ``fit``."""
         return self.fit(data, y, **options).labels_
 
-    def result(self) -> Any:
+    def result(self, *, probabilities: bool = False) -> Any:
         """Table by task: label, confidence (its probability), entropy (in bits) and number of answers.
 
-        A pandas table; after a fit to partitioned answers, a Dask dataframe whose rows are in another order.
+        A pandas table; after a fit to partitioned answers, a Dask dataframe whose rows are in another order. With
+        ``probabilities``, for answers in memory, also a column ``probability_<class>`` for each class.
         """
         check_is_fitted(self)
-        return self._answers.result(self.probas_)
+        return self._with_probabilities(self._answers.result(self.probas_), probabilities)
+
+    def _with_probabilities(self, table: Any, wanted: bool) -> Any:
+        if not wanted:
+            return table
+        if isinstance(self._answers, LazyAnswers):
+            raise InputError(
+                "Probabilities of each class are for answers in memory.", "Use predict_proba for partitioned answers."
+            )
+        more = {f"probability_{name}": self.probas_[:, k] for k, name in enumerate(self.classes_.tolist())}
+        return table.assign(**more)
 
     def worker_report(self) -> pd.DataFrame:
         """Table by worker: answers given, and agreement, the expected share of them that are right.

@@ -268,14 +268,15 @@ class DawidSkene(Aggregator, Iterative):
         with self._few_threads(answers):
             return self._fit(answers, problem, checkpoint)
 
-    def result(self) -> Any:
+    def result(self, *, probabilities: bool = False) -> Any:
         """Table by task: label, confidence (its probability), entropy (in bits) and number of answers.
 
         With ``ordinal`` also ``expected``, the expected grade, and ``low`` and ``high``, the ends of a 90 % interval. A
-        pandas table; after a fit to partitioned answers, a Dask dataframe whose rows are in another order.
+        pandas table; after a fit to partitioned answers, a Dask dataframe whose rows are in another order. With
+        ``probabilities``, for answers in memory, also a column ``probability_<class>`` for each class.
         """
         check_is_fitted(self)
-        return self._answers.result(self.probas_, self.ordinal)
+        return self._with_probabilities(self._answers.result(self.probas_, self.ordinal), probabilities)
 
     def _set_probas(self, posteriors: Any) -> None:
         self.probas_, self.labels_ = posteriors, self._answers.labels(posteriors, self.ordinal)

@@ -66,7 +66,7 @@ def edge_columns(table: Any, named: Mapping[str, str], tables: bool) -> list[str
 
 
 def from_edges(
-    source: ArrayLike, target: ArrayLike, weight: ArrayLike | None = None
+    source: ArrayLike, target: ArrayLike, weight: ArrayLike | None = None, *, sort: bool = True
 ) -> tuple[sp.csr_array, NDArray[Any]]:
     """Symmetric adjacency matrix of an edge list, and the nodes in the order of its rows.
 
@@ -78,12 +78,13 @@ def from_edges(
         Nodes, as numbers or as text.
     weight : array of shape (n_edges,) or None, default None
         Finite and not negative; None is 1 for each edge.
+    sort : bool, default True
+        Whether nodes are sorted, or in the order in which edges name them.
 
     Returns
     -------
     matrix : csr_array of shape (n_nodes, n_nodes)
     nodes : array of shape (n_nodes,)
-        Sorted.
 
     Examples
     --------
@@ -105,8 +106,9 @@ def from_edges(
             "Make both text, with astype(str).",
             command="Make both text, or both numbers.",
         )
-    codes, nodes = pd.factorize(pd.concat(ends), sort=True)
-    return _adjacency(codes[:n], codes[n:], weight, len(nodes)), np.asarray(nodes)
+    both = pd.concat(ends).sort_index(kind="stable")  # each source before its target
+    codes, nodes = pd.factorize(both, sort=sort)
+    return _adjacency(codes[::2], codes[1::2], weight, len(nodes)), np.asarray(nodes)
 
 
 def from_networkx(graph: Any) -> tuple[sp.csr_array, list[Any]]:

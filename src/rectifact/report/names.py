@@ -21,6 +21,22 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + "s" * (number != 1)
 
 
+def shortened(text: str, most: int) -> str:
+    """Text with its end cut off where it is longer than ``most`` letters.
+
+    Examples
+    --------
+    >>> shortened("a long name", 6), shortened("short", 6)
+    ('a long…', 'short')
+    """
+    return text if len(text) <= most else text[:most] + "…"
+
+
+def isolated(name: Any) -> str:
+    """A name inside a sentence, kept apart from the direction of writing of the rest."""
+    return f"\u2068{name}\u2069"
+
+
 def sample_names(saved: SavedModel, n: int) -> NDArray[Any]:
     """The names saved with the model, or numbers from 1."""
     return _or_numbers(saved.samples, n)
