@@ -111,6 +111,7 @@ OTHERS = {
         "samples",
         "dispersion",
         "diagnosis",
+        "matching",
         "how_many",
     },
     "latent": {
