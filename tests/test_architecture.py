@@ -117,6 +117,7 @@ OTHERS = {
         "samples",
         "dispersion",
         "diagnosis",
+        "matching",
         "how_many",
     },
     "latent": {
