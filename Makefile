@@ -43,7 +43,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/.run: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable ".[report]"
+	$(PIP) --editable .
 	touch $@
 
 # torch comes first and pinned: left to a range, pip would fetch the newest build with its CUDA packages.
@@ -55,7 +55,7 @@ clean:
 .venv-lowest/.dev: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install -qq --disable-pip-version-check --constraint constraints-lowest.txt \
-		--editable ".[report,dask]" hypothesis mpmath polars pytest pytest-timeout pytest-xdist
+		--editable ".[dask]" hypothesis mpmath polars pytest pytest-timeout pytest-xdist
 	touch $@
 
 .venv/.bench: .venv/.run

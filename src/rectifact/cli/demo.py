@@ -1,7 +1,6 @@
 """rectifact demo: all four families on bundled and generated data."""
 
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,6 @@ from rich.table import Table
 from sklearn.datasets import load_digits
 
 from rectifact.cli.terminal import progress, show
-from rectifact.core.errors import install
 from rectifact.crowd import DawidSkene
 from rectifact.datasets import load_crowd, make_block_model, make_topics
 from rectifact.graph import SymNMF
@@ -36,27 +34,20 @@ def demo(
         for what, show_one in (("labels", _labels), ("parts", _parts), ("embed", _embed), ("cluster", _cluster)):
             with progress(f"rectifact {what}"):
                 shown.append(show_one())
-        report = _write_report(shown, out)
+        _write_report(shown, out)
     table = Table("command", "given", "found", title="What rectifact finds", title_justify="left", show_lines=True)
     for family, given, found, _ in shown:
         table.add_row(f"rectifact {family}", given, found)
     show(table)
-    if report:
-        show(f"The report: [bold]{escape(str(out))}[/bold]. It opens in any browser, offline.")
-    else:
-        show(escape(f"For the report as well, in the clone of rectifact: {install('report')}."))
+    show(f"The report: [bold]{escape(str(out))}[/bold]. It opens in any browser, offline.")
     show("Your own answers: [bold]rectifact labels answers.csv -o truth.csv --report report.html[/bold]")
 
 
-def _write_report(shown: list[Shown], out: Path) -> bool:
-    """Write the report if the packages it needs are installed; whether they are."""
-    if find_spec("jinja2") is None or find_spec("plotly") is None:
-        return False
-    from rectifact.report import report_of, write_report
+def _write_report(shown: list[Shown], out: Path) -> None:
+    from rectifact.report import write_report
 
     with progress("writing the report"):
-        write_report([report_of(saved) for *_, saved in shown], out, title="rectifact demo")
-    return True
+        write_report([saved for *_, saved in shown], out, title="rectifact demo")
 
 
 def _labels() -> Shown:

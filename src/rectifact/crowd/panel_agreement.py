@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError
+from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_at_least, check_generator
 from rectifact.crowd import intraclass
 from rectifact.crowd.agreement import (
@@ -47,6 +48,7 @@ INCOMPLETE = "needs two tasks that all workers answered"
 MANY_VALUES = "needs classes; there are more than 100 different values"
 
 
+@short_repr
 @dataclass(frozen=True)
 class Agreement:
     """How far workers agree, as tables with one row per coefficient.

@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 
 from rectifact.core.errors import InputError, count
+from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_at_least
 from rectifact.crowd.agreement import Level
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.people import Panel, read_panel
 from rectifact.crowd.dawid_skene import DawidSkene
+from rectifact.crowd.grades import chosen
 from rectifact.crowd.replacement import MAY, MAY_NOT, Floats, Verdict, verdict_on
 
 TOGETHER = "panel (all judges)"
@@ -22,6 +24,7 @@ JUDGE_COLUMNS = ["judge", "decision", "winning_rate", "advantage", "people", "wi
 PERSON_COLUMNS = ["judge", "person", "tasks", "judge_as_good", "person_as_good", "p_value", "outcome"]
 
 
+@short_repr
 @dataclass(frozen=True)
 class Replacement:
     """The alternative annotator test of several judges.
@@ -68,7 +71,8 @@ def alternative_annotator_test(
     Each person is left out in turn, and the judge and that person are compared with the remaining people. A judge wins
     against a person if it represents the others as well as that person does, or better, after ``epsilon`` was taken
     off the person; it may replace people if it wins against half of them or more. The last row is the label on which
-    all judges together decide: that of :class:`rectifact.DawidSkene` for labels and grades, the mean for numbers.
+    all judges together decide: that of :class:`rectifact.DawidSkene` for labels, with ``ordinal=True`` for grades; the
+    mean for numbers.
 
     Parameters
     ----------
@@ -179,7 +183,8 @@ def _together(panel: Panel, of_judges: Floats) -> Floats:
     task = np.searchsorted(answered, answers.task[theirs])
     workers = answers.workers[: panel.n_judges]
     subset = Answers(task, answers.worker[theirs], label, answers.tasks[answered], workers, answers.classes)
-    values[answered] = panel.scale.values[DawidSkene().fit(subset).probas_.argmax(axis=1)]
+    ordinal = panel.scale.level == "ordinal"
+    values[answered] = panel.scale.values[chosen(DawidSkene(ordinal=ordinal).fit(subset).probas_, ordinal)]
     return values
 
 

@@ -79,7 +79,13 @@ class LatentTrial:
         """The number of dimensions that halves of the samples have in common, by more than chance, up to ``k``."""
         self.recurrence[k] = self.stability(k)
         common = int(np.sum(self.recurrence[k] >= RECURS))
-        return max((number for number in ks if number <= common), default=1)
+        best = max((number for number in ks if number <= common), default=1)
+        self._spans.setdefault(best, _closest(*self._spans[k], best))
+        return best
+
+    def doubt(self) -> str:
+        """Nothing: what hidden data does not support is not there."""
+        return ""
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """Cosine between each dimension and what the halves of the samples span, the lower of the two."""
@@ -109,6 +115,12 @@ class LatentTrial:
         if np.ndim(missing) != 2:
             return self._mask
         return sp.csr_array(to_host(missing)).astype(bool) + self._mask
+
+
+def _closest(one: NDArray[Any], other: NDArray[Any], k: int) -> list[NDArray[Any]]:
+    """The ``k`` directions of each of two spans that come closest to the other span."""
+    left, _, right = np.linalg.svd(one @ other.T)
+    return [left[:, :k].T @ one, right[:k] @ other]
 
 
 def _some_rows(X: Any, rng: np.random.Generator) -> Any:

@@ -21,20 +21,45 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + "s" * (number != 1)
 
 
+def shortened(text: str, most: int) -> str:
+    """Text with its end cut off where it is longer than ``most`` letters.
+
+    Examples
+    --------
+    >>> shortened("a long name", 6), shortened("short", 6)
+    ('a long…', 'short')
+    """
+    return text if len(text) <= most else text[:most] + "…"
+
+
+def isolated(name: Any) -> str:
+    """A name inside a sentence, kept apart from the direction of writing of the rest."""
+    return f"\u2068{name}\u2069"
+
+
 def sample_names(saved: SavedModel, n: int) -> NDArray[Any]:
     """The names saved with the model, or numbers from 1."""
     return _or_numbers(saved.samples, n)
 
 
 def largest_features(saved: SavedModel, most: int, form: str) -> list[str]:
-    """For each component, the features with the largest coefficients, and these in the format ``form``."""
+    """For each component, the features with the largest coefficients, and these in the format ``form``.
+
+    Bands are in the same brackets where they are known: (0.12; 0.1 to 0.14).
+    """
     components = np.asarray(saved.model.components_, dtype=float)
     given = saved.features if saved.features is not None else getattr(saved.model, "feature_names_in_", None)
     names = _or_numbers(given, components.shape[1])
     order = np.argsort(-np.abs(components), axis=1, kind="stable")[:, :most]
+    bands = getattr(saved.model, "bands_", None)
+
+    def value(i: int, j: int) -> str:
+        band = "" if bands is None else f"; {bands[0][i, j]:{form}} to {bands[1][i, j]:{form}}"
+        return f"{names[j]} ({components[i, j]:{form}}{band})"
+
     return [
-        ", ".join(f"{names[j]} ({row[j]:{form}})" for j in top if abs(row[j]) > 1e-6 * abs(row[top[0]]))
-        for row, top in zip(components, order, strict=True)
+        ", ".join(value(i, j) for j in top if abs(row[j]) > 1e-6 * abs(row[top[0]]))
+        for i, (row, top) in enumerate(zip(components, order, strict=True))
     ]
 
 

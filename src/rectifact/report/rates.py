@@ -73,8 +73,7 @@ def _chart(found: Rates) -> Block:
         f"{whole['judge_rate']:.1%} by judges alone."
     )
     chart = ranges(f"Share of {_named(found)}", names, values, low, high, "share", text, colours)
-    chart.layout["yaxis"]["tickformat"] = ".0%"
-    return chart
+    return chart.with_y(form="share")
 
 
 def _rate_table(found: Rates) -> Table:
@@ -133,8 +132,7 @@ def _differences(found: Rates) -> Section:
         values, low, high = ([row[name] for row in known] for name in ("difference", "low", "high"))
         text = f"{titles[0]}: {100 * values[0]:+.1f} points, {100 * low[0]:+.1f} to {100 * high[0]:+.1f}."
         chart = ranges("Differences", titles, values, low, high, "difference", text, [0] * len(known))
-        chart.layout["yaxis"]["tickformat"] = "+.0%"
-        blocks.insert(0, chart)
+        blocks.insert(0, chart.with_y(form="change"))
     words = (
         "An interval without 0 shows a difference. With many groups, some p-values below 0.05 occur by chance: divide "
         "0.05 by the number of comparisons."
