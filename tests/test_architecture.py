@@ -95,6 +95,7 @@ OTHERS = {
         "base",
         "dawid_skene",
         "comparisons",
+        "copies",
         "data",
         "advice",
         "device",

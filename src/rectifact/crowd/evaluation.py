@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 from rectifact.core.errors import InputError
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.audit import Audit, audit
-from rectifact.crowd.advice.decision import decision_words, next_steps, words_of
+from rectifact.crowd.advice.decision import decision_words, words_of
 from rectifact.crowd.advice.dependence import dependent_pairs
 from rectifact.crowd.advice.gold import LEAST_GOLD
+from rectifact.crowd.advice.next_steps import next_steps
+from rectifact.crowd.copies import fit_without_copies
 from rectifact.crowd.data.answers import Answers, check_comparable
 from rectifact.crowd.data.humans import task_groups
 from rectifact.crowd.data.names import matched, object_array, plain, plain_text
@@ -23,7 +26,7 @@ from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_bias import MOST_CLASSES, Biases, biases_of
 from rectifact.crowd.panel_gap import agreement_gaps
-from rectifact.crowd.panel_rates import Rates, rates_of
+from rectifact.crowd.panel_rates import Rates, check_options, rates_of
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
 from rectifact.crowd.reference import PEOPLE, Reference, gold_classes, gold_series, reference_of
 
@@ -198,9 +201,10 @@ def evaluation_of(
     panel = panel_of(parts, "ordinal" if ordinal else "nominal", classes)
     answers = panel.answers
     _check(panel)
+    check_options(confidence, half_width)
     known = gold_classes(answers, verdicts.gold)
     names = _positive(positive, answers)
-    model = DawidSkene(ordinal=ordinal, callbacks=callbacks).fit(answers)
+    model = fit_without_copies(DawidSkene(ordinal=ordinal, callbacks=callbacks), answers)
     reference = reference_of(panel, model.probas_, known, verdicts.gold)
     groups = None if verdicts.groups is None else task_groups(verdicts.groups, None, answers)
     unknown: list[str] = []
@@ -300,7 +304,8 @@ def _biases(reference: Reference, panel: Panel, names: tuple[Any, ...], groups: 
 
 def _twins(model: DawidSkene) -> list[tuple[Any, Any, bool]]:
     """Pairs who err alike, the most striking first, and whether they are of a family in which one tells the same."""
-    pairs, _ = dependent_pairs(model._answers.one_hot(), model._model)
-    family = model.worker_report()["family"].to_numpy()
-    names = model.workers_
-    return [(plain(names[a]), plain(names[b]), bool(family[a] and family[a] == family[b])) for a, b in pairs.tolist()]
+    family, names = model.worker_report()["family"].to_numpy(), model.workers_
+    pairs = [tuple(pair) for pair in dependent_pairs(model._answers.one_hot(), model._model)[0].tolist()]
+    kin = [(a, b) for a, b in combinations(np.flatnonzero(family != "").tolist(), 2) if family[a] == family[b]]
+    every = dict.fromkeys([*pairs, *kin])
+    return [(plain(names[a]), plain(names[b]), bool(family[a] and family[a] == family[b])) for a, b in every]

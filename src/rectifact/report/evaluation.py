@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 
 from rectifact.crowd.advice.decision import (
-    IN_DOUBT,
     accuracy_words,
     agreement_words,
     bias_summary,
-    named,
     replacement_words,
     twin_words,
     who,
 )
 from rectifact.crowd.advice.foresight import Needed
+from rectifact.crowd.advice.next_steps import IN_DOUBT
+from rectifact.crowd.data.names import sentence
 from rectifact.crowd.evaluation import Evaluation
 from rectifact.crowd.replacement import MAY
 from rectifact.report.agreement import agreement_report, kappa_map
@@ -195,7 +195,9 @@ def _agreement(found: Evaluation) -> Section:
         figures = (100 * each[name].to_numpy() for name in ("gap", "low", "high"))
         low = each[each["high"] < 0]["judge"].tolist()
         text = "0: the judge agrees with people as often as people do with each other. "
-        text += f"Below it by more than chance explains: {named(low)}." if low else "No judge is below it for certain."
+        text += (
+            f"Below it by more than chance explains: {sentence(low)}." if low else "No judge is below it for certain."
+        )
         blocks.append(
             ranges("Agreement with people, compared with people", names, *figures, "points", text, [0] * len(each))
         )
