@@ -46,6 +46,8 @@ class Evaluation:
         Fitted to all answers, and calibrated: ``model.result()`` has the labels.
     reference : str
         What rates and biases are measured by: gold labels, people, or nothing, which is empty.
+    truth : array of shape (n_tasks,) or None
+        Number of the class of each task with a gold label, -1 for others.
     audit : Audit or None
         How often labels are right that have seen no gold label.
     rates : Rates or None
@@ -70,6 +72,7 @@ class Evaluation:
     panel: Panel
     model: DawidSkene
     reference: str
+    truth: NDArray[np.int64] | None
     audit: Audit | None
     rates: Rates | None
     agreement: Agreement | None
@@ -218,7 +221,7 @@ def evaluation_of(
     gold = None if known is None or (known >= 0).sum() < LEAST_GOLD else gold_series(answers, known)
     model.calibrate(gold)
     return Evaluation(
-        *(panel, model, reference.name, found, rates, agreement, gaps, replacement, biases, twins, groups),
+        *(panel, model, reference.name, known, found, rates, agreement, gaps, replacement, biases, twins, groups),
         texts=verdicts.texts,
         unknown=unknown,
     )

@@ -131,10 +131,10 @@ def biases_of(
     >>> found = biases_of(answers, answers.shares(), answers.known((crowd.truth.index, crowd.truth)), against="gold")
     >>> found.table[["worker", "class", "bias", "against"]].round(2)
        worker  class  bias against
-    0       0      1  0.02    gold
-    1       1      1 -0.02    gold
-    2       2      1  0.05    gold
-    3       3      1  0.01    gold
+    0       0      1 -0.02    gold
+    1       2      1 -0.03    gold
+    2       3      1 -0.04    gold
+    3       1      1 -0.04    gold
     """
     k = len(answers.classes)
     wanted = list(classes) if classes is not None else [k - 1] if k == 2 else list(range(k))

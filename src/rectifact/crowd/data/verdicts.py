@@ -314,7 +314,9 @@ def wide_table(data: Any, columns: Sequence[Any], task: str | None) -> tuple[pd.
     named = [name for name in columns if isinstance(name, str) and name in frame.columns]
     usual = [name for name in frame.columns if str(name).lower() in COLUMN_NAMES["task"]]
     tasks = (
-        frame[find_column(frame.columns, "task", task)] if task is not None or usual else pd.Series(range(len(frame)))
+        frame[find_column(list(frame.columns), "task", task)]
+        if task is not None or usual
+        else pd.Series(range(len(frame)))
     )
     beside = {}
     for name in named:
