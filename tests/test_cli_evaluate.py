@@ -90,7 +90,7 @@ def test_everything_said_is_true_of_how_the_files_were_made():
     for seed in range(1, 5):
         judges, people, gold, passed = planted(seed)
         found = evaluate(judges, people, gold=gold, positive="pass", by="version")
-        assert [set(row[:2]) for row in found.twins] == [TWINS]
+        assert [{pair.one, pair.other} for pair in found.pairs if pair.twins] == [TWINS]
         truth = [0.55, 0.4, 0.7]
         rates = found.rates.rates
         covered += ((rates["low"] <= truth) & (truth <= rates["high"])).tolist()
@@ -155,7 +155,7 @@ def test_people_in_the_same_file_and_column_by_column(run, files, made, found):
         run("evaluate", "wide.csv", "--wide", "--people", "ann,bob,cai", "--gold", "truth", *options).out
     )
     assert facts["rates"][0]["rate"] == pytest.approx(found.rates.rates["rate"][0], abs=1e-3)
-    assert facts["twins"][0][:2] == ["llama-a", "llama-b"]
+    assert facts["pairs"][0] | {"shared": 0} == {"one": "llama-a", "other": "llama-b", "shared": 0, "twins": True}
     as_records = run("evaluate", "all.jsonl", "--people", "kind", "--gold", "gold.csv", "--json", "--positive", "pass")
     assert json.loads(as_records.out)["people"] == 3
 

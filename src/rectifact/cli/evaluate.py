@@ -168,7 +168,7 @@ def _show(found: Evaluation) -> None:
     if steps:
         show_plain("What to do next")
         for step in steps:
-            show_plain(f"  {step.finding[:1].upper()}{step.finding[1:]}. {step.detail} {step.command or step.remedy}")
+            show_plain(f"  {step.on_command_line()}")
 
 
 def _facts(found: Evaluation) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def _facts(found: Evaluation) -> dict[str, Any]:
         "agreement": records(None if agreement is None else agreement.overall),
         "gaps": records(found.gaps),
         "replacement": records(None if test is None else test.judges),
-        "twins": [list(row) for row in found.twins],
+        "pairs": [pair._asdict() for pair in found.pairs],
         "biases": records(found.biases.table),
         "audit": None if found.audit is None else vars(found.audit),
         "next": steps(found.next_steps()),

@@ -1,22 +1,21 @@
 """From verdicts to a decision: rates, agreement, replacement, bias and labels of one panel of judges and people."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.audit import Audit, audit
 from rectifact.crowd.advice.decision import decision_words, words_of
-from rectifact.crowd.advice.dependence import dependent_pairs
 from rectifact.crowd.advice.gold import LEAST_GOLD
 from rectifact.crowd.advice.next_steps import next_steps
-from rectifact.crowd.copies import fit_without_copies
+from rectifact.crowd.copies import Pair, fit_without_copies, pairs_of
 from rectifact.crowd.data.answers import Answers, check_comparable
 from rectifact.crowd.data.humans import task_groups
 from rectifact.crowd.data.names import matched, object_array, plain, plain_text
@@ -31,7 +30,7 @@ from rectifact.crowd.panel_replacement import Replacement, replacement_of
 from rectifact.crowd.reference import PEOPLE, Reference, gold_classes, gold_series, reference_of
 
 POSITIVE = {"pass", "passed", "yes", "true", "1", "correct", "right", "good", "accept", "accepted", "positive", "win"}
-"""Names of a class whose share is meant where there are two classes and none is named."""
+"""Names of a class whose share is meant where none is named."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,8 @@ class Evaluation:
     replacement : Replacement or None
         Which judges may replace people.
     biases : Biases
-    twins : list of tuple
-        Pairs of workers who err alike, by name, and whether one tells the same as the other.
+    pairs : list of Pair
+        Judges who err alike, twins first.
     groups : tuple or None
         Number of each task's group, and the names of the groups.
     texts : dict or None
@@ -79,7 +78,7 @@ class Evaluation:
     gaps: pd.DataFrame
     replacement: Replacement | None
     biases: Biases
-    twins: list[tuple[Any, Any, bool]]
+    pairs: list[Pair]
     groups: tuple[NDArray[np.int64], NDArray[Any]] | None
     texts: dict[Any, Any] | None
     unknown: list[str]
@@ -149,7 +148,7 @@ def evaluate(
         Labels known to be right, of tasks drawn at random: a column of ``data``, or by task. Without it, or with
         fewer than ten, rates and biases are measured by the people, whose errors then stay in them.
     positive : label or list of labels, default None
-        The class whose share is estimated. With two classes, one that is called pass, yes, true or the like is taken.
+        The class whose share is estimated. Without it, one that is called pass, yes, true or the like is taken.
     by : str, dict, Series, table or path, default None
         Groups of tasks to compare: a column of ``data``, or by task.
     ordinal : bool, default False
@@ -217,11 +216,11 @@ def evaluation_of(
     replacement = _or_why(unknown, lambda: _replacement(panel, epsilon))
     biases = _biases(reference, panel, names, groups, confidence)
     found = None if known is None else audit(model.probas_, known, ordinal=ordinal, confidence=confidence)
-    twins = _twins(model)
+    pairs = pairs_of(model, ~panel.is_person)
     gold = None if known is None or (known >= 0).sum() < LEAST_GOLD else gold_series(answers, known)
     model.calibrate(gold)
     return Evaluation(
-        *(panel, model, reference.name, known, found, rates, agreement, gaps, replacement, biases, twins, groups),
+        *(panel, model, reference.name, known, found, rates, agreement, gaps, replacement, biases, pairs, groups),
         texts=verdicts.texts,
         unknown=unknown,
     )
@@ -242,8 +241,13 @@ def _check(panel: Panel) -> None:
 def _positive(given: Any, answers: Answers) -> tuple[Any, ...]:
     """The classes whose share is asked for, spelt as in the answers; none where nobody can tell."""
     if given is None:
-        named = [name for name in answers.classes.tolist() if plain_text(name).strip().lower() in POSITIVE]
-        return tuple(named) if len(answers.classes) == 2 and len(named) == 1 else ()
+        usual = POSITIVE if len(answers.classes) == 2 else POSITIVE - {"1"}  # which may be a grade
+        named = [name for name in answers.classes.tolist() if plain_text(name).strip().lower() in usual]
+        if len(named) != 1:
+            return ()
+        what = f"The share that is estimated is that of {named[0]!r}."
+        warnings.warn(FitWarning(what, "Choose another class with positive.", option="positive"), stacklevel=4)
+        return tuple(named)
     names = list(given) if isinstance(given, list | tuple | set | np.ndarray) else [given]
     place = matched(object_array(names), answers.classes)
     return tuple(name if where < 0 else plain(answers.classes[where]) for name, where in zip(names, place, strict=True))
@@ -303,12 +307,3 @@ def _biases(reference: Reference, panel: Panel, names: tuple[Any, ...], groups: 
         groups=groups,
         confidence=confidence,
     )
-
-
-def _twins(model: DawidSkene) -> list[tuple[Any, Any, bool]]:
-    """Pairs who err alike, the most striking first, and whether they are of a family in which one tells the same."""
-    family, names = model.worker_report()["family"].to_numpy(), model.workers_
-    pairs = [tuple(pair) for pair in dependent_pairs(model._answers.one_hot(), model._model)[0].tolist()]
-    kin = [(a, b) for a, b in combinations(np.flatnonzero(family != "").tolist(), 2) if family[a] == family[b]]
-    every = dict.fromkeys([*pairs, *kin])
-    return [(plain(names[a]), plain(names[b]), bool(family[a] and family[a] == family[b])) for a, b in every]

@@ -48,9 +48,10 @@ class Biases:
     confidence: float
 
     def words(self) -> list[str]:
-        """The certain biases in sentences, the largest first."""
+        """The largest bias of each worker that is certain, in sentences, the largest first; then changes."""
         whole = self.table[(self.table["group"] == EVERYTHING) & self.table["certain"]]
         rows = whole.loc[whole["bias"].abs().sort_values(ascending=False, kind="stable").index]
+        rows = rows.drop_duplicates("worker")
         changes = self.changes[self.changes["certain"]]
         said = [bias_words(row, self.confidence) for row in rows.to_dict("records")]
         return said + [_change_words(row, self.confidence) for row in changes.to_dict("records")]

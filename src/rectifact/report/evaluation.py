@@ -152,7 +152,7 @@ def _trust(found: Evaluation) -> Section:
 def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
     decisions = {} if found.replacement is None else dict(found.replacement.judges[["judge", "decision"]].to_numpy())
     twins: dict[Any, list[str]] = {}
-    for one, other, _ in found.twins:
+    for one, other, _, _ in found.pairs:
         twins.setdefault(one, []).append(str(other))
         twins.setdefault(other, []).append(str(one))
     gaps = found.gaps.set_index("judge")["gap"].to_dict() if len(found.gaps) else {}

@@ -7,11 +7,18 @@ import pandas as pd
 from rectifact.core.errors import count
 from rectifact.crowd.data.names import sentence
 from rectifact.crowd.events import EVERYTHING
-from rectifact.crowd.replacement import MAY, MAY_NOT
+from rectifact.crowd.panel_replacement import TOGETHER
+from rectifact.crowd.replacement import MAY, MAY_NOT, TOO_FEW
 
 OBSERVED = "observed agreement"
 MOST_TWINS = 6
 """Pairs that are named."""
+
+VERBS = (
+    (MAY, "may replace people", "may replace people"),
+    (MAY_NOT, "does not pass the test for replacing people", "do not pass the test for replacing people"),
+    (TOO_FEW, "has too few tasks to say", "have too few tasks to say"),
+)
 
 
 def decision_words(found: Any) -> list[str]:
@@ -31,7 +38,7 @@ def words_of(found: Any) -> list[str]:
     said += [agreement_words(found), replacement_words(found), *twin_words(found), bias_summary(found)]
     if found.audit is not None:
         said.append(found.audit.words())
-    return [words for words in said if words]
+    return [f"All{words[3:]}" if words.startswith("all ") and "judges" in words else words for words in said if words]
 
 
 def who(found: Any) -> str:
@@ -90,9 +97,8 @@ def _labels_sentence(found: Any) -> str:
 
 def _people_sentence(found: Any) -> str:
     parts = [agreement_words(found), replacement_words(found)] if found.panel.has_people else []
-    twins = [row for row in found.twins if row[2]] or found.twins
-    parts += [f"{sentence(list(row[:2]))} err alike and count as one." for row in twins[:1] if row[2]]
-    parts += [f"{sentence(list(row[:2]))} err alike." for row in twins[:1] if not row[2]]
+    twins = [pair for pair in found.pairs if pair.twins]
+    parts += [f"{pair.one} and {pair.other} are twins, and count as one" for pair in twins[:MOST_TWINS]]
     parts = [part for part in parts if part]
     if not found.panel.has_people:
         parts.insert(0, agreement_words(found))
@@ -137,18 +143,19 @@ def replacement_words(found: Any) -> str:
     test = found.replacement
     if test is None:
         return ""
-    decisions = test.judges.groupby("decision", sort=False)["judge"].apply(list)
+    decisions = test.judges.set_index("judge")["decision"]
+    joint = decisions.get(TOGETHER)
+    decisions = decisions.drop(TOGETHER, errors="ignore")
     parts = []
-    if MAY in decisions:
-        parts.append(f"{sentence(decisions[MAY])} may replace people")
-    if MAY_NOT in decisions:
-        verb = "does" if len(decisions[MAY_NOT]) == 1 else "do"
-        parts.append(
-            f"{sentence(decisions[MAY_NOT])} {verb} not pass the test" + ("" if parts else " for replacing people")
-        )
-    undecided = [name for decision, names in decisions.items() if decision not in (MAY, MAY_NOT) for name in names]
-    if undecided:
-        parts.append(f"for {sentence(undecided)} there are too few tasks to say")
+    for decision, verb, verbs in VERBS:
+        names = decisions.index[decisions == decision].tolist()
+        if len(names) == len(decisions) > 1:
+            parts.append(f"all {len(names)} judges {'and their joint label ' if joint == decision else ''}{verbs}")
+            joint = None if joint == decision else joint
+        elif names:
+            parts.append(f"{sentence(names)} {verb if len(names) == 1 else verbs}")
+    if joint is not None:
+        parts.append(f"their joint label {next(verb for decision, verb, _ in VERBS if decision == joint)}")
     return f"{', '.join(parts)} (epsilon {test.epsilon:g})."
 
 
@@ -179,14 +186,22 @@ def accuracy_words(report: pd.DataFrame) -> str:
 
 
 def twin_words(found: Any) -> list[str]:
-    """Workers who err alike."""
-    return [
-        f"{one} and {other} give the same answers, errors included, far more often than chance explains: they count as "
-        "one."
-        if same
-        else f"{one} and {other} make the same errors more often than chance explains."
-        for one, other, same in found.twins[:MOST_TWINS]
+    """Judges who err alike: twins one by one, and others together."""
+    twins, others = ([pair for pair in found.pairs if pair.twins is kind] for kind in (True, False))
+    said = [
+        f"{pair.one} and {pair.other} are twins: they share {pair.shared:.0%} of their errors, and count as one."
+        for pair in twins[:MOST_TWINS]
     ]
+    if others:
+        most = max(others, key=lambda pair: pair.shared)
+        pairs = f"{len(others)} {'other ' if twins else ''}pairs of judges err alike"
+        named = f"{most.one} and {most.other}"
+        start = f"{pairs}, {named} most" if len(others) > 1 else f"{named} err alike"
+        said.append(
+            f"{start}, more often than chance explains (they share {most.shared:.0%} of their errors): their agreement "
+            "counts for less."
+        )
+    return said
 
 
 def bias_summary(found: Any) -> str:

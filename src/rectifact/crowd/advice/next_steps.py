@@ -111,32 +111,23 @@ def _people_steps(found: Any) -> list[Finding]:
 
 
 def _twin_steps(found: Any) -> list[Finding]:
-    judges = {found.panel.name(w) for w in range(found.panel.n_judges)}
-    steps = []
-    for one, other, same in found.twins[:3]:
-        both_judges = one in judges and other in judges
-        what = "give the same answers, errors included" if same else "make the same errors"
-        remedy = (
-            f"Ask only one of {one} and {other}: the other costs as much and tells next to nothing new."
-            if both_judges
-            else f"Check whether {one} and {other} worked together, or copied."
+    return [
+        Finding(
+            "warning",
+            f"{pair.one} and {pair.other} are twins",
+            f"They share {pair.shared:.0%} of their errors, far more than chance explains.",
+            f"Ask only one of {pair.one} and {pair.other}: the other tells next to nothing new.",
         )
-        steps.append(
-            Finding(
-                "warning",
-                f"{one} and {other} err alike",
-                f"They {what}{',' if same else ''} more often than chance explains.",
-                remedy,
-            )
-        )
-    return steps
+        for pair in found.pairs[:3]
+        if pair.twins
+    ]
 
 
 def _doubt_steps(found: Any) -> list[Finding]:
     doubtful = int((found.model.probas_.max(axis=1) < IN_DOUBT).sum())
     if not doubtful:
         return []
-    remedy = "Let people check these tasks, the most doubtful first{}."
+    remedy = f"Let people check the {count(doubtful, 'label')} in doubt, the most doubtful first{{}}."
     return [
         Finding(
             "note",

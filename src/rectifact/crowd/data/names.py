@@ -49,7 +49,7 @@ def listed(names: NDArray[Any]) -> str:
     return ", ".join(repr(plain(name)) for name in names[:NAMED]) + more
 
 
-def sentence(names: Sequence[Any], most: int = 6) -> str:
+def sentence(names: Sequence[Any], most: int = 12) -> str:
     """Names in a sentence.
 
     Examples
@@ -59,7 +59,7 @@ def sentence(names: Sequence[Any], most: int = 6) -> str:
     """
     shown = [str(plain(name)) for name in names[:most]]
     if len(names) > most:
-        shown.append(f"{len(names) - most} others")
+        shown.append(f"{len(names) - most} more")
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
