@@ -97,6 +97,7 @@ OTHERS = {
         "base",
         "dawid_skene",
         "comparisons",
+        "copies",
         "data",
         "advice",
         "device",
