@@ -53,6 +53,9 @@ FLIPS, EDGE = 5, 1.02
 WEAK = 1.5
 """Factor above the edge of the noise below which others just like it may be hidden there."""
 
+UNDECIDED = 0.02
+"""Distance from that cosine within which samples are split into halves a second time."""
+
 STEP = 1.5
 """Factor between numbers of parts that are tried on the way down."""
 
@@ -85,8 +88,8 @@ class PartsTrial:
         n, d = samples.shape
         self.most = max(1, min(MOST, n // SAMPLES_PER_PART, d - 1, MOST_COLUMNS - 1))
         self._samples, self._rng = samples, rng
-        self._half = rng.permutation(n) % 2 == 0
-        self._found: dict[int, tuple[Any, Any]] = {}
+        self._splits = [rng.permutation(n) % 2 == 0 for _ in range(2)]
+        self._found: dict[tuple[int, int], tuple[Any, Any]] = {}
         self.recurrence: dict[int, NDArray[Any]] = {}
         self._weakest = np.inf
 
@@ -135,7 +138,10 @@ class PartsTrial:
 
     def _recurs(self, k: int) -> bool:
         self.recurrence[k] = self.stability(k)
-        return k == 1 or bool(matched_cosines(*self._halves(k)).mean() >= RECURS)
+        found = matched_cosines(*self._halves(k)).mean()
+        if abs(found - RECURS) < UNDECIDED:
+            found = (found + matched_cosines(*self._halves(k, 1)).mean()) / 2
+        return k == 1 or bool(found >= RECURS)
 
     def doubt(self) -> str:
         """What speaks against the number that was found."""
@@ -157,11 +163,11 @@ class PartsTrial:
         size, wanted = (np.abs(parts).sum(axis=1, keepdims=True) for parts in (H, to_host(model.components_)))
         return np.asarray(H * wanted / np.maximum(size, 1e-300))
 
-    def _halves(self, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        if k not in self._found:
-            one, other = (self._fit(half, {"n_components": k}) for half in (self._half, ~self._half))
-            self._found[k] = one, other
-        return self._found[k]
+    def _halves(self, k: int, split: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+        if (k, split) not in self._found:
+            half = self._splits[split]
+            self._found[k, split] = self._fit(half, {"n_components": k}), self._fit(~half, {"n_components": k})
+        return self._found[k, split]
 
     def _fit(self, rows: NDArray[Any], options: dict[str, Any]) -> NDArray[Any]:
         """Parts of some samples."""
