@@ -247,8 +247,7 @@ def planted_table(rows: pd.DataFrame) -> str:
     """How often the right number is chosen."""
     lines = [["data", "right number", "right", "close", "chosen", "sure"]]
     for row in rows.itertuples():
-        counts = (f"{n} of {row.draws}" for n in (row.right, row.close, row.sure))
-        right, close, sure = counts
+        right, close, sure = (f"{n} of {row.draws}" for n in (row.right, row.close, row.sure))
         lines.append([row.data, row.k, right, close, row.chosen, sure])
     return csv_table("Planted numbers; close: off by one, or by a tenth for graphs", lines)
 
