@@ -109,7 +109,7 @@ def test_directions_stand_out_from_the_noise_where_theory_says_they_do() -> None
     values = np.linalg.svd(X, compute_uv=False)
     count, weakest = directions_above_noise(X, 1, 30, rng)
     assert count == 4 == np.sum(values > edge)
-    assert weakest == pytest.approx(values[3] / edge, rel=0.03)
+    assert weakest == pytest.approx(values[3] / edge, rel=0.06)
     uneven = X + 2 * (np.arange(d) < 5) * rng.standard_normal((n, d))  # what singular values of white noise would miss
     assert directions_above_noise(uneven, 1, 30, rng)[0] <= 4
     assert directions_above_noise((U * strengths) @ V.T, 5, 30, rng) == (5, np.inf)
