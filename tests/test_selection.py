@@ -110,8 +110,9 @@ def test_directions_stand_out_from_the_noise_where_theory_says_they_do() -> None
     count, weakest = directions_above_noise(X, 1, 30, rng)
     assert count == 4 == np.sum(values > edge)
     assert weakest == pytest.approx(values[3] / edge, rel=0.06)
-    uneven = X + 2 * (np.arange(d) < 5) * rng.standard_normal((n, d))  # what singular values of white noise would miss
-    assert directions_above_noise(uneven, 1, 30, rng)[0] <= 4
+    spread = np.where(np.arange(d) < 30, 1.5, 1.0)  # the edge of white noise would let in noise of some features
+    uneven = 2 * (U * strengths) @ V.T + rng.standard_normal((n, d)) * spread / np.mean(spread**2) ** 0.5
+    assert directions_above_noise(uneven, 1, 30, rng)[0] == 4 < np.sum(np.linalg.svd(uneven)[1] > edge)
     assert directions_above_noise((U * strengths) @ V.T, 5, 30, rng) == (5, np.inf)
     gradual = rng.standard_normal((n, d)) * 0.8 ** np.arange(d)  # no edge: what was there before is kept
     assert directions_above_noise(gradual, 3, 6, rng)[0] == 3
