@@ -245,9 +245,10 @@ def markdown_shares(what: str, figures: dict[str, float]) -> str:
 
 def planted_table(rows: pd.DataFrame) -> str:
     """How often the right number is chosen."""
-    lines = [["data", "right number", "right", "close", "chosen"]]
+    lines = [["data", "right number", "right", "close", "chosen", "sure"]]
     for row in rows.itertuples():
-        lines.append([row.data, row.k, f"{row.right} of {row.draws}", f"{row.close} of {row.draws}", row.chosen])
+        right, close, sure = (f"{n} of {row.draws}" for n in (row.right, row.close, row.sure))
+        lines.append([row.data, row.k, right, close, row.chosen, sure])
     return csv_table("Planted numbers; close: off by one, or by a tenth for graphs", lines)
 
 

@@ -24,6 +24,9 @@ SHARE, MOST_HIDDEN = 0.1, 200_000
 RECURS = 0.5
 """Cosine from which on a dimension of one half of the samples is one of the other half too."""
 
+CLOSE = 0.9
+"""Share of the dimensions in common from which on a number that was tried is taken, rather than one more fit."""
+
 SUPPORTED = 0.1
 """Size of a dimension of the first fit, relative to the largest, from which on the data may support it."""
 
@@ -79,7 +82,9 @@ class LatentTrial:
         """The number of dimensions that halves of the samples have in common, by more than chance, up to ``k``."""
         self.recurrence[k] = self.stability(k)
         common = int(np.sum(self.recurrence[k] >= RECURS))
-        best = max((number for number in ks if number <= common), default=1)
+        possible = [number for number in ks if number <= common]
+        tried = [number for number in possible if number in self._scores and number >= CLOSE * common]
+        best = max(tried or possible, default=1)
         self._spans.setdefault(best, _closest(*self._spans[k], best))
         return best
 
