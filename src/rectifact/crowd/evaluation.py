@@ -124,6 +124,10 @@ def evaluate(
     half_width: float = 0.05,
     random_state: Any = 0,
     missing: Any = "auto",
+    task: str | None = None,
+    worker: str | None = None,
+    label: str | None = None,
+    wide: bool = False,
 ) -> Evaluation:
     """From verdicts of judges and people to a decision.
 
@@ -167,6 +171,10 @@ def evaluate(
         Of the bootstrap resamples.
     missing : any, default "auto"
         What stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`.
+    task, worker, label : str, default None
+        Names of the columns of ``data``, where they do not have usual names.
+    wide : bool, default False
+        Whether a table has one column per worker.
 
     Returns
     -------
@@ -182,7 +190,9 @@ def evaluate(
     ('gold labels', 60, 3)
     """
     options: dict[str, Any] = {"ordinal": ordinal, "classes": classes, "epsilon": epsilon, "confidence": confidence}
-    verdicts = read_verdicts(data, humans, people=people, gold=gold, by=by, text=text_column, missing=missing)
+    reading: dict[str, Any] = {"columns": {"task": task, "worker": worker, "label": label}, "wide": wide}
+    reading |= {"gold": gold, "by": by, "text": text_column, "missing": missing}
+    verdicts = read_verdicts(data, humans, people=people, **reading)
     return evaluation_of(verdicts, positive=positive, half_width=half_width, random_state=random_state, **options)
 
 
