@@ -14,7 +14,7 @@ ORDER = ["core", "io", "kernels", "metrics", "datasets", "families", "selection"
 ORDER += ["models", "report", "bench", "cli"]
 FAMILIES = {"crowd", "parts", "latent", "graph"}
 EXTRAS = ("torch", "cupy", "dask", "distributed", "jinja2", "umap", "matplotlib", "crowdkit", "polars", "sphinx")
-EXTRAS += ("anndata",)
+EXTRAS += ("anndata", "openpyxl", "networkx")
 HEAVY = ("numpy", "pandas", "sklearn", "scipy", "pyarrow", "numba")
 
 
@@ -97,6 +97,7 @@ OTHERS = {
         "base",
         "dawid_skene",
         "comparisons",
+        "copies",
         "data",
         "advice",
         "device",
@@ -117,6 +118,7 @@ OTHERS = {
         "samples",
         "dispersion",
         "diagnosis",
+        "matching",
         "how_many",
     },
     "latent": {

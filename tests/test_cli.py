@@ -631,7 +631,7 @@ def mistakes(tmp_path):
     [
         ("-k 9 dimensions need as many samples and features", "embed small.csv -k 9 -o e.csv"),
         ("Lower -k.", "embed small.csv -k 9 -o e.csv"),
-        ("Lower -k.", "cluster small.csv -k 9 -o e.csv"),
+        ("Lower -k.", "cluster small.csv --table -k 9 -o e.csv"),
         ("Relax one option: --max-share 1.", "parts same.txt -k 1"),
         ("--max-share 2.0 must be above 0", "parts news.txt -k 1 --max-share 2"),
         ("; --missing takes it as missing", "embed hole.csv -k 1 -o e.csv"),

@@ -15,7 +15,7 @@ import pandas as pd
 
 from rectifact import __version__
 from rectifact.core.arrays import to_host
-from rectifact.core.errors import InputError, InputTypeError
+from rectifact.core.errors import InputError, InputTypeError, missing_extra
 from rectifact.core.operand import is_chunked, operand
 from rectifact.graph import SymNMF
 from rectifact.latent import NMD
@@ -225,7 +225,7 @@ def _checked(adata: Any, copy: bool) -> Any:
     try:
         from anndata import AnnData
     except ImportError as error:
-        raise ImportError("rectifact.anndata needs anndata: pip install 'rectifact[anndata]'.") from error
+        raise ImportError(str(missing_extra("rectifact.anndata", "anndata", "anndata"))) from error
     if not isinstance(adata, AnnData):
         what = f"adata must be an AnnData object; got {type(adata).__name__}."
         raise InputTypeError(what, "Make one: anndata.AnnData(X).")
@@ -292,8 +292,8 @@ def _rows(X: Any, some: Any) -> Any:
         import dask
         import dask.array as da
     except ImportError as error:
-        what = "rectifact.anndata reads backed matrices with Dask"
-        raise ImportError(f"{what}: pip install 'rectifact[dask]', or use adata.to_memory().") from error
+        what = "A backed matrix of this size"
+        raise ImportError(str(missing_extra(what, "Dask", "dask", "or use adata.to_memory()"))) from error
     edges = np.linspace(0, n, n_blocks + 1).astype(int)
     width = d if some is None else len(some)
     read = dask.delayed(_block, pure=False, traverse=False)

@@ -180,7 +180,7 @@ def load_saved(path: str | Path) -> SavedModel:
 def _choice(selection: Selection) -> dict[str, Any]:
     """A selection as it is stored: without the model, which is there already, and with columns as arrays."""
     table = {name: selection.table[name].to_numpy(dtype=float) for name in TABLE}
-    return {"table": table} | {name: getattr(selection, name) for name in ("best", "reason", "measure")}
+    return {"table": table} | {name: getattr(selection, name) for name in ("best", "reason", "measure", "sure")}
 
 
 def _selection(saved: SavedModel, path: Path) -> Selection:
@@ -194,7 +194,7 @@ def _selection(saved: SavedModel, path: Path) -> Selection:
             raise ValueError("the chosen number is not in the table")
     except (KeyError, TypeError, ValueError) as error:
         raise no_model(path) from error
-    return Selection(table, best, reason, saved.model, measure)
+    return Selection(table, best, reason, saved.model, measure, bool(stored.get("sure", True)))
 
 
 def _bare(model: BaseEstimator) -> BaseEstimator:

@@ -401,6 +401,18 @@ def test_how_many_shows_the_curve_the_choice_and_the_reason():
     assert "How many?" in page
 
 
+def test_bands_stand_next_to_the_values_of_features():
+    X = make_topics(n_samples=100, n_features=12, n_topics=2).X
+    model = ANDNMF(2, random_state=0).fit(X)
+    assert " to " not in blocks_of(report_of(SavedModel(model)), Table)[0].rows[0][1]
+    model.bands_ = np.stack([0.5 * model.components_, 2 * model.components_])
+    table = blocks_of(report_of(SavedModel(model)), Table)[0]
+    j = int(model.components_[0].argmax())
+    value = model.components_[0, j]
+    assert table.rows[0][1].startswith(f"{j + 1} ({value:.3g}; {value / 2:.3g} to {2 * value:.3g}), ")
+    assert "band" in table.columns[1].help
+
+
 def test_stability_stands_next_to_each_dimension_and_cluster():
     rng = np.random.default_rng(0)
     X = np.maximum(rng.standard_normal((120, 2)) @ rng.standard_normal((2, 20)), 0)

@@ -128,10 +128,10 @@ class Reading:
             names_in(self.columns) if listed else (),
             self.table,
             self.graph,
+            self.header,
         )
         names = {"rows": self.rows, "columns": None if listed else file}
-        more = {"header": self.header, "sheet": self.sheet, "text": self.text}
-        return Request(options, transpose=self.transpose, **names, **more)
+        return Request(options, transpose=self.transpose, sheet=self.sheet, **names)
 
     def read(self, path: Path, purpose: Purpose) -> Input:
         """What the file or folder holds; one line on stderr says how it was read."""
@@ -153,7 +153,10 @@ class Reading:
         """Whether it is a folder or a file of running text."""
         if path.is_dir():
             return not holds_10x(path)
-        return is_plain_text(path) or (self.text and text_suffix(path) not in TABLES)
+        if self.text:
+            return text_suffix(path) not in TABLES
+        of_tables = (self.text_column, self.triples, self.id_column, self.columns, self.drop, self.table)
+        return not any(of_tables) and is_plain_text(path)
 
     def check(self, in_chunks: bool) -> None:
         """Refuse options that a folder of chunks does not take, and options that contradict each other."""

@@ -48,9 +48,10 @@ class Biases:
     confidence: float
 
     def words(self) -> list[str]:
-        """The certain biases in sentences, the largest first."""
+        """The largest bias of each worker that is certain, in sentences, the largest first; then changes."""
         whole = self.table[(self.table["group"] == EVERYTHING) & self.table["certain"]]
         rows = whole.loc[whole["bias"].abs().sort_values(ascending=False, kind="stable").index]
+        rows = rows.drop_duplicates("worker")
         changes = self.changes[self.changes["certain"]]
         said = [bias_words(row, self.confidence) for row in rows.to_dict("records")]
         return said + [_change_words(row, self.confidence) for row in changes.to_dict("records")]
@@ -131,10 +132,10 @@ def biases_of(
     >>> found = biases_of(answers, answers.shares(), answers.known((crowd.truth.index, crowd.truth)), against="gold")
     >>> found.table[["worker", "class", "bias", "against"]].round(2)
        worker  class  bias against
-    0       0      1  0.02    gold
-    1       1      1 -0.02    gold
-    2       2      1  0.05    gold
-    3       3      1  0.01    gold
+    0       0      1 -0.02    gold
+    1       2      1 -0.03    gold
+    2       3      1 -0.04    gold
+    3       1      1 -0.04    gold
     """
     k = len(answers.classes)
     wanted = list(classes) if classes is not None else [k - 1] if k == 2 else list(range(k))

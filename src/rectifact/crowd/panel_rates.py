@@ -220,7 +220,7 @@ def rates_of(
     half_width: float | None = None,
 ) -> Rates:
     """Rates from answers that have been read and judged; ``groups`` are numbers of tasks' groups, and their names."""
-    _check_options(confidence, half_width)
+    check_options(confidence, half_width)
     names = tuple(positive) if isinstance(positive, list | tuple | set | np.ndarray) else (positive,)
     answers = judged.answers
     known = positive_labels(gold, answers, names)
@@ -240,7 +240,8 @@ def rates_of(
     return Rates(*tables, names, confidence, half_width)
 
 
-def _check_options(confidence: float, half_width: float | None) -> None:
+def check_options(confidence: float, half_width: float | None) -> None:
+    """Refuse a probability, or a half-width, that is none."""
     for name, value in {"confidence": confidence, "half_width": half_width}.items():
         if value is not None and not 0 < value < 1:
             example = "a probability, such as 0.95" if name == "confidence" else "a share, such as 0.02"

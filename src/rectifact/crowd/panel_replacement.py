@@ -14,6 +14,7 @@ from rectifact.crowd.agreement import Level
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.people import Panel, read_panel
 from rectifact.crowd.dawid_skene import DawidSkene
+from rectifact.crowd.grades import chosen
 from rectifact.crowd.replacement import MAY, MAY_NOT, Floats, Verdict, verdict_on
 
 TOGETHER = "panel (all judges)"
@@ -74,7 +75,8 @@ def alternative_annotator_test(
     Each person is left out in turn, and the judge and that person are compared with the remaining people. A judge wins
     against a person if it represents the others as well as that person does, or better, after ``epsilon`` was taken
     off the person; it may replace people if it wins against half of them or more. The last row is the label on which
-    all judges together decide: that of :class:`rectifact.DawidSkene` for labels and grades, the mean for numbers.
+    all judges together decide: that of :class:`rectifact.DawidSkene` for labels, with ``ordinal=True`` for grades; the
+    mean for numbers.
 
     Parameters
     ----------
@@ -190,7 +192,8 @@ def _together(panel: Panel, of_judges: Floats) -> Floats:
     task = np.searchsorted(answered, answers.task[theirs])
     workers = answers.workers[: panel.n_judges]
     subset = Answers(task, answers.worker[theirs], label, answers.tasks[answered], workers, answers.classes)
-    values[answered] = panel.scale.values[DawidSkene().fit(subset).probas_.argmax(axis=1)]
+    ordinal = panel.scale.level == "ordinal"
+    values[answered] = panel.scale.values[chosen(DawidSkene(ordinal=ordinal).fit(subset).probas_, ordinal)]
     return values
 
 

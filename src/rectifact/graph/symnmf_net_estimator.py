@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.arrays import Array
-from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.errors import FitWarning, InputError, missing_extra
 from rectifact.core.monitor import monitor_of
 from rectifact.core.operand import is_chunked
 from rectifact.core.validation import Interval, StrOptions, fit_context
@@ -351,5 +351,5 @@ def _torch_modules() -> tuple[Any, Any]:
     try:
         from rectifact.graph import net, tensors
     except ImportError as error:
-        raise ImportError("SymNMFNet needs torch: pip install 'rectifact[torch]', or use SymNMF.") from error
+        raise ImportError(str(missing_extra("SymNMFNet", "torch", "torch", "or use SymNMF"))) from error
     return net, tensors

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ class Options:
     keep: tuple[str, ...] = ()
     table: bool = False
     graph: bool = False
+    header: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,22 @@ class View:
             return False
         values = self.table.column(name).to_numpy()
         return bool(values[0] in (0, 1) and np.array_equal(values, np.arange(values[0], values[0] + n)))
+
+
+def quoted(name: str) -> str:
+    """A name as a shell takes it, for a message that shows an option.
+
+    Examples
+    --------
+    >>> quoted("how much"), quoted("age")
+    ("'how much'", 'age')
+    """
+    return shlex.quote(name)
+
+
+def listing(names: Sequence[str]) -> str:
+    """Names of columns as an option takes them."""
+    return quoted(",".join(f'"{name}"' if "," in name else name for name in names))
 
 
 def ask(what: str, remedy: str) -> NoReturn:

@@ -43,14 +43,23 @@ def sample_names(saved: SavedModel, n: int) -> NDArray[Any]:
 
 
 def largest_features(saved: SavedModel, most: int, form: str) -> list[str]:
-    """For each component, the features with the largest coefficients, and these in the format ``form``."""
+    """For each component, the features with the largest coefficients, and these in the format ``form``.
+
+    Bands are in the same brackets where they are known: (0.12; 0.1 to 0.14).
+    """
     components = np.asarray(saved.model.components_, dtype=float)
     given = saved.features if saved.features is not None else getattr(saved.model, "feature_names_in_", None)
     names = _or_numbers(given, components.shape[1])
     order = np.argsort(-np.abs(components), axis=1, kind="stable")[:, :most]
+    bands = getattr(saved.model, "bands_", None)
+
+    def value(i: int, j: int) -> str:
+        band = "" if bands is None else f"; {bands[0][i, j]:{form}} to {bands[1][i, j]:{form}}"
+        return f"{names[j]} ({components[i, j]:{form}}{band})"
+
     return [
-        ", ".join(f"{names[j]} ({row[j]:{form}})" for j in top if abs(row[j]) > 1e-6 * abs(row[top[0]]))
-        for row, top in zip(components, order, strict=True)
+        ", ".join(value(i, j) for j in top if abs(row[j]) > 1e-6 * abs(row[top[0]]))
+        for i, (row, top) in enumerate(zip(components, order, strict=True))
     ]
 
 

@@ -48,9 +48,10 @@ def _parts(saved: SavedModel) -> Section:
         known = [""] * len(components) if stability is None else [f", stability {value:.2f}" for value in stability]
         images = [(f"part {i}{known[i - 1]}", image_address(part, saved.image_shape)) for i, part in shown]
         blocks.append(Images("Parts as images", images))
+    banded = "; after it the band that holds nine tenths of the parts of resampled data"
     columns = [
         Column("part", "integer"),
-        Column("largest features"),
+        Column("largest features", help=f"with their values{banded if hasattr(saved.model, 'bands_') else ''}"),
         Column("size", "number", "sum of the absolute values"),
     ]
     sizes = np.abs(components).sum(axis=1).tolist()
