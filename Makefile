@@ -2,7 +2,7 @@
 # Each stamp in .venv stands for one set of installed extras.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: demo test test-fast test-lowest test-anndata lint bench docs clean
 
@@ -44,6 +44,7 @@ clean:
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
+	@echo "Making .venv and installing rectifact with what it needs into it: once, about 200 MB, a minute or a few."
 	$(PYTHON) -m venv .venv
 
 .venv/.run: .venv/bin/python pyproject.toml constraints.txt
@@ -64,7 +65,7 @@ clean:
 
 .venv-lowest/.dev: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv .venv-lowest
-	.venv-lowest/bin/python -m pip install -qq --disable-pip-version-check --constraint constraints-lowest.txt \
+	.venv-lowest/bin/python -m pip install --disable-pip-version-check --constraint constraints-lowest.txt \
 		--editable ".[dask]" hypothesis mpmath polars pytest pytest-timeout pytest-xdist
 	touch $@
 
