@@ -8,6 +8,7 @@ import typer
 
 from rectifact.cli import options
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
+from rectifact.cli.embed_outputs import check_fill, filled, read_groups
 from rectifact.cli.how_many import check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
 from rectifact.cli.tables import check_outputs, save_arrays, write_samples, write_table
@@ -72,6 +73,19 @@ def embed(
         typer.Option(help="Text file with the names of the columns, one per line, for matrices without names."),
     ] = None,
     row_names: Annotated[Path | None, typer.Option(help="Likewise, the names of the rows.")] = None,
+    colour_by: Annotated[
+        str | None,
+        typer.Option(
+            "--colour-by",
+            "--color-by",
+            help="Colour the map of the report by a column of the data, by table.csv:column, or by a text file with "
+            "one value per row.",
+        ),
+    ] = None,
+    fill: Annotated[
+        Path | None,
+        typer.Option(help="With --missing, write the data with missing cells filled in here: .csv, .tsv, .parquet."),
+    ] = None,
     stability: options.Stability = False,
     image: options.Image = None,
     checkpoint: options.Checkpoint = None,
@@ -88,7 +102,8 @@ def embed(
     outcome = Outcome(report, save, as_json)
     _check_out(data, out, save, in_chunks)
     suggestions = _check_recommend(out, in_chunks) if recommend else None
-    outcome.check(out, [data, suggestions])
+    check_fill(fill, missing, in_chunks)
+    outcome.check(out, [data, suggestions, fill])
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     hole = np.nan if missing else None
     run: dict[str, Any] = {"max_iter": max_iter, "checkpoint": checkpoint, "resume": resume}
@@ -99,6 +114,7 @@ def embed(
         image_shape = check_image_shape(image, n_features)
         rows = read_names(row_names, n_samples, "row") if row_names else matrix.rows
         columns = read_names(names, n_features, "column") if names else matrix.columns
+        groups = None if colour_by is None else read_groups(colour_by, data, n_samples)
         with fitting("embedding", model) as caught:
             chosen = fit_chosen(model, matrix.X, how_many)
         chosen = with_trust(chosen, matrix.X, stability=stability)
@@ -115,6 +131,8 @@ def embed(
             write_samples(model.embedding_, samples, "dimension", out)
         if suggestions is not None and recommend:
             write_table(model.recommend(matrix.X, recommend, samples=samples, features=features), suggestions)
+        if fill is not None:
+            write_table(filled(matrix.X, model, samples, features), fill)
     say_warnings(caught, "embed")
     say(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {found}: "
@@ -127,7 +145,7 @@ def embed(
     summary |= {"scale": float(model.scale_)} | {key: value for key, value in model.resolved_.items() if key != "link"}
     summary |= {"link": found} | chosen.summary
     known = {"selection": chosen.selection} | ({} if in_chunks else {"X": matrix.X, "samples": samples})
-    outcome.write(SavedModel(model, features=features, image_shape=image_shape, **known), summary)
+    outcome.write(SavedModel(model, features=features, image_shape=image_shape, groups=groups, **known), summary)
 
 
 def _check_recommend(out: Path, in_chunks: bool) -> Path:

@@ -22,7 +22,7 @@ from rectifact.cli.tables import (
     write_samples,
     write_table,
 )
-from rectifact.cli.terminal import say, show
+from rectifact.cli.terminal import progress, say, show
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import findings_table
@@ -33,7 +33,7 @@ from rectifact.io.matrices import NamedMatrix, numbered, read_matrix
 from rectifact.io.partitions import holds_chunks, read_chunks
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
-from rectifact.parts.documents import count_words, read_documents
+from rectifact.parts.documents import Corpus, Weighting, count_words, read_documents
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
 
@@ -106,13 +106,40 @@ def parts(
     missing: Annotated[bool, typer.Option("--missing", help="Treat empty cells and NaN as missing entries.")] = False,
     top: Annotated[int, typer.Option(min=1, help="Number of features shown for each part.")] = 10,
     text: Annotated[bool, typer.Option("--text", help="Read the data as text, whatever the file name.")] = False,
-    tfidf: Annotated[bool, typer.Option("--tfidf", help="Give rare words more weight.")] = False,
+    weighting: Annotated[
+        Weighting,
+        typer.Option(
+            help="How words of texts count: by the logarithm of their number and their rarity (log), by number and "
+            "rarity (tfidf), or by number alone (counts)."
+        ),
+    ] = "log",
+    tfidf: Annotated[bool, typer.Option("--tfidf", help="As --weighting tfidf.", hidden=True)] = False,
     stop_words: Annotated[
-        bool, typer.Option("--stop-words/--all-words", help="Drop common English words such as 'the', or keep them.")
-    ] = True,
-    min_documents: Annotated[int, typer.Option(min=1, help="Drop words that occur in fewer documents than this.")] = 2,
-    max_share: Annotated[
-        float, typer.Option(help="Drop words that occur in a larger share of the documents than this.")
+        str,
+        typer.Option(
+            help="Drop words such as 'the': those of a language (english, german, french, spanish, italian, "
+            "portuguese, dutch, swedish), those in a text file, or none."
+        ),
+    ] = "english",
+    all_words: Annotated[bool, typer.Option("--all-words", help="Keep all words, as --stop-words none does.")] = False,
+    ngrams: Annotated[
+        int, typer.Option(min=1, help="Longest run of words that counts as one: 2 for 'new york' beside its words.")
+    ] = 1,
+    min_df: Annotated[
+        float,
+        typer.Option(
+            "--min-df",
+            "--min-documents",
+            help="Drop words that occur in fewer documents than this; below 1 it is a share of them.",
+        ),
+    ] = 2,
+    max_df: Annotated[
+        float,
+        typer.Option(
+            "--max-df",
+            "--max-share",
+            help="Drop words that occur in a larger share of the documents than this; above 1 it is a number of them.",
+        ),
     ] = 0.5,
     max_words: Annotated[int, typer.Option(min=1, help="Keep at most this many words, the most frequent.")] = 20_000,
     stability: options.Stability = False,
@@ -144,8 +171,9 @@ def parts(
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     if bootstrap and in_chunks:
         raise InputError("--bootstrap needs a matrix in memory, and this one is in chunks.", "Use --stability.")
-    words: dict[str, Any] = {"min_documents": min_documents, "max_share": max_share, "max_words": max_words}
-    words |= {"stop_words": "english" if stop_words else None, "tfidf": tfidf}
+    words: dict[str, Any] = {"min_df": min_df, "max_df": max_df, "max_words": max_words, "ngrams": ngrams}
+    left_out = None if all_words or stop_words == "none" else stop_words
+    words |= {"stop_words": left_out, "weighting": "tfidf" if tfidf else weighting}
     chosen = {"refine": refine, "normalize": normalize, "noise_floor": noise_floor}
     chosen |= {"background": background or None, "missing": np.nan if missing else None}
     model = METHODS[method](first_of(how_many), random_state=seed, checkpoint=checkpoint, resume=resume)
@@ -193,8 +221,14 @@ def parts(
     summary: dict[str, Any] = {"findings": findings_table(findings).to_dict("records")}
     summary |= {"refine": model.resolved_.get("refine"), "init": model.resolved_["init"]}
     summary |= {"samples": n_samples, "features": n_features, "parts": n_parts, "explained": float(explained)}
-    known = {"selection": found.selection} | ({} if in_chunks else {"X": matrix.X, "samples": samples})
+    known = {"selection": found.selection} | ({} if in_chunks else _data(matrix, samples))
     outcome.write(SavedModel(model, features=names, image_shape=image_shape, **known), summary | found.summary)
+
+
+def _data(matrix: NamedMatrix, samples: Any) -> dict[str, Any]:
+    """What is saved of the data, for the report."""
+    texts = {"texts": np.array(matrix.texts, dtype=np.str_)} if isinstance(matrix, Corpus) else {}
+    return {"X": matrix.X, "samples": samples} | texts
 
 
 def _model_options(method: str, init: str, decode: str | None, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -238,8 +272,9 @@ def _read(data: Path, text: bool, **words: Any) -> NamedMatrix:
                 ".parquet files).",
                 "Name another folder, or a file.",
             )
-        documents, names = read_documents(data)
-        return replace(count_words(documents, **words), rows=names)
+        with progress("reading and counting words"):
+            documents, names = read_documents(data)
+            return replace(count_words(documents, **words), rows=names)
     return read_matrix(data)
 
 
