@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
 from rectifact.core.rectify import Constant, Geometric
+from rectifact.core.reprs import short_repr
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
 from rectifact.crowd.advice.gold import GoldCalibration, GoldMap, GradeMap, MixedMap
 from rectifact.crowd.data.answers import Answers
@@ -63,6 +64,7 @@ TABLE = ("k", "score", "standard_error", "stability", "seconds")
 """Columns of the table of a selection."""
 
 
+@short_repr
 @dataclass(frozen=True)
 class SavedModel:
     """A fitted model and, as far as they were saved, the data it was fitted on.
@@ -192,7 +194,7 @@ def load_saved(path: str | Path) -> SavedModel:
 def _choice(selection: Selection) -> dict[str, Any]:
     """A selection as it is stored: without the model, which is there already, and with columns as arrays."""
     table = {name: selection.table[name].to_numpy(dtype=float) for name in TABLE}
-    return {"table": table} | {name: getattr(selection, name) for name in ("best", "reason", "measure")}
+    return {"table": table} | {name: getattr(selection, name) for name in ("best", "reason", "measure", "sure")}
 
 
 def _selection(saved: SavedModel, path: Path) -> Selection:
@@ -206,7 +208,7 @@ def _selection(saved: SavedModel, path: Path) -> Selection:
             raise ValueError("the chosen number is not in the table")
     except (KeyError, TypeError, ValueError) as error:
         raise no_model(path) from error
-    return Selection(table, best, reason, saved.model, measure)
+    return Selection(table, best, reason, saved.model, measure, bool(stored.get("sure", True)))
 
 
 def _bare(model: BaseEstimator) -> BaseEstimator:

@@ -42,11 +42,16 @@ def test_a_folder_has_one_document_per_text_file(tmp_path):
     assert documents == [texts[name] for name in names]
 
 
+def test_a_byte_order_mark_shows_the_encoding(tmp_path):
+    for encoding in ("utf-8-sig", "utf-16", "utf-32"):
+        (tmp_path / "x.txt").write_bytes("één\r\ntwee".encode(encoding))
+        assert read_documents(tmp_path / "x.txt")[0] == ["één", "twee"]
+
+
 @pytest.mark.parametrize(
     ("content", "line"),
     [
         ("one\ntwo\ncafé\n".encode("latin-1"), 3),
-        ("one\ntwo".encode("utf-16"), 1),
         ("one\ntwo".encode("utf-16-le"), 1),
         (b"\xef\xbb\xbfone\ntwo\x00", 2),
     ],

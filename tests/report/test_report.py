@@ -65,7 +65,8 @@ def facts_of(report):
 
 def test_labels_say_what_the_model_found(crowd):
     report = report_of(crowd)
-    workers, tasks, plan = blocks_of(report, Table)
+    workers, biases, tasks, plan = blocks_of(report, Table)
+    assert [row[0] for row in biases.rows[: len(crowd.workers_)]] == [str(worker) for worker in crowd.workers_]
     assert facts_of(report)["tasks"] == "45"
     assert [row[0] for row in tasks.rows[:2]] == ["3", "7"]  # the most uncertain
     ranked = crowd.worker_report().sort_values("information", ascending=False)
@@ -139,7 +140,11 @@ def test_uninformative_workers_are_named():
 def test_findings_of_the_model_are_those_of_the_report():
     model = DawidSkene().fit(make_crowd(200, 10, 3, labels_per_task=1).answers)
     (found,) = blocks_of(report_of(model), Findings)
-    assert found.items == list(model.diagnose().itertuples(index=False, name=None))
+    assert [item[:3] for item in found.items] == [
+        row[:3] for row in model.diagnose().itertuples(index=False, name=None)
+    ]
+    assert "in Python next_labels" in found.items[0][3]  # in the words of the command line
+    assert "No task was answered twice" in report_of(model).sections[0].words  # the worst comes first
     assert found.items[0][0] == "problem"
 
 
@@ -565,6 +570,18 @@ def test_how_many_shows_the_curve_the_choice_and_the_reason():
     assert images.items[0][0] == f"part 1, stability {found.estimator.stability_[0]:.2f}"
     page = render([report], "Parts")
     assert "How many?" in page
+
+
+def test_bands_stand_next_to_the_values_of_features():
+    X = make_topics(n_samples=100, n_features=12, n_topics=2).X
+    model = ANDNMF(2, random_state=0).fit(X)
+    assert " to " not in blocks_of(report_of(SavedModel(model)), Table)[0].rows[0][1]
+    model.bands_ = np.stack([0.5 * model.components_, 2 * model.components_])
+    table = blocks_of(report_of(SavedModel(model)), Table)[0]
+    j = int(model.components_[0].argmax())
+    value = model.components_[0, j]
+    assert table.rows[0][1].startswith(f"feature {j + 1} ({value:.3g}; {value / 2:.3g} to {2 * value:.3g}), ")
+    assert "band" in table.columns[1].help
 
 
 def test_stability_stands_next_to_each_dimension_and_cluster():

@@ -19,7 +19,7 @@ from rectifact.bench.plots import check_plot, plot_error_against_time, plot_rmse
 from rectifact.bench.results import check_result_name, columns_of, plain, read_result, save_result, short
 from rectifact.cli.tables import check_different_files
 from rectifact.cli.terminal import progress, say, show
-from rectifact.core.errors import InputError, count
+from rectifact.core.errors import InputError, count, missing_extra
 from rectifact.core.validation import check_option
 
 PLOTS = {
@@ -96,7 +96,7 @@ def _check_place(families: tuple[str, ...]) -> None:
     for family, package in (("graph", "torch"), ("cuda", "torch"), ("dask", "distributed")):
         if family in families and find_spec(package) is None:
             extra = "dask" if package == "distributed" else package
-            raise InputError(f"Measuring {family} needs {package}.", f"Install it: pip install 'rectifact[{extra}]'.")
+            raise missing_extra(f"Measuring {family}", package, extra)
     if "cuda" in families:
         import torch
 

@@ -13,6 +13,7 @@ from rectifact.cli import ending_at_once
 from rectifact.core.errors import InputError
 
 SUMMARIES = {
+    "evaluate": "From verdicts of judges and people to a decision: rates, agreement, who may replace whom, labels.",
     "labels": "Turn the answers of many workers into one label per task, and learn how good each worker is.",
     "agree": "Measure how far workers agree, and judges with people, and test whether judges may replace people.",
     "rate": "Estimate the share of a class, and differences between groups, from judges and a few labels of people.",

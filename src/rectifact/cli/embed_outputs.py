@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from rectifact.cli.tables import check_table_name
 from rectifact.core.arrays import to_host
 from rectifact.core.errors import InputError
-from rectifact.io.matrices import read_names
+from rectifact.io.matrices import NamedMatrix, read_names
 from rectifact.io.tables import read_table
 
 TABLES = {".csv", ".tsv", ".parquet"}
@@ -27,12 +27,24 @@ def check_fill(path: Path | None, missing: bool, in_chunks: bool) -> None:
     check_table_name(path)
 
 
-def filled(X: Any, model: Any, samples: Any, features: Any) -> pd.DataFrame:
+def dropped(drop: str | None, colour_by: str | None, data: Path) -> str | None:
+    """Columns to leave out, with the one that colours the map if it is in the data."""
+    if colour_by is None or Path(colour_by).exists() or data.suffix.lower() not in TABLES:
+        return drop
+    place, _, column = colour_by.rpartition(":")
+    if place and not (Path(place).exists() and Path(place).samefile(data)):
+        return drop
+    name = f'"{column}"'
+    return name if drop is None else f"{drop},{name}"
+
+
+def filled(matrix: NamedMatrix, model: Any, samples: Any, features: Any) -> pd.DataFrame:
     """The data with what the model predicts in place of its missing cells, one row per sample."""
+    X: Any = matrix.X
     known = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=float)
     found = np.asarray(to_host(model.inverse_transform(model.embedding_)), dtype=float)
     table = pd.DataFrame(np.where(np.isnan(known), found, known), columns=[str(name) for name in features])
-    table.insert(0, "sample", samples, allow_duplicates=True)
+    table.insert(0, matrix.row_title, samples, allow_duplicates=True)
     return table
 
 

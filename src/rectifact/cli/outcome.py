@@ -41,8 +41,10 @@ def check_image_shape(text: str | None, n_features: int) -> tuple[int, int] | No
 @contextmanager
 def fitting(what: str, model: Any) -> Iterator[list[warnings.WarningMessage]]:
     """Show the progress of the model while it is fitted, and collect the warnings, for :func:`say_warnings`."""
-    with progress(what, model.max_iter) as callback, warnings.catch_warnings(record=True, action="always") as caught:
-        model.set_params(callbacks=[callback])
+    most = getattr(model, "max_iter", None)
+    with progress(what, most) as callback, warnings.catch_warnings(record=True, action="always") as caught:
+        if most is not None:
+            model.set_params(callbacks=[callback])
         yield caught
 
 
@@ -54,6 +56,8 @@ def say_warnings(caught: Sequence[warnings.WarningMessage], command: str) -> Non
 
 def how_it_ended(model: Any, unit: str = "iteration") -> str:
     """How the fit of a model ended, as the end of a sentence; ``unit`` is what it calls an iteration."""
+    if model.stop_reason_ == "closed_form":
+        return "computed without iterations"
     n = count(model.n_iter_, unit)
     if model.stop_reason_ == "max_iter":
         return f"stopped at the limit of {n} without converging"

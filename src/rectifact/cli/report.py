@@ -10,7 +10,9 @@ from rectifact.models import load_saved
 
 
 def report(
-    model: Annotated[Path, typer.Argument(help="Model saved with --save or save_model: .rfx.")],
+    model: Annotated[
+        Path, typer.Argument(help="Saved model, as save_model or rectifact labels --save write it: .rfx.")
+    ],
     out: Annotated[Path, typer.Option("--output", "-o", help="Report to write: .html.")] = Path("report.html"),
 ) -> None:
     """Write the report for a saved model: one HTML file that opens offline."""

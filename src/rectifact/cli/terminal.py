@@ -24,10 +24,15 @@ def _dashed(*names: str) -> dict[str, str]:
 
 EVERYWHERE = {"tol": "tol in Python", "missing": "rectifact embed --missing", **_dashed("checkpoint", "resume")}
 NAMES = {
-    "labels": _dashed("task", "worker", "label", "wide", "gold", "missing", "device", "format", "field"),
-    "agree": _dashed("task", "worker", "label", "wide", "missing", "level", "classes", "confidence", "epsilon"),
+    "labels": _dashed("task", "worker", "label", "wide", "gold", "missing", "device", "format", "field")
+    | _dashed("text_column"),
+    "agree": _dashed("task", "worker", "label", "wide", "missing", "level", "classes", "confidence", "epsilon")
+    | _dashed("format", "field"),
     "rate": _dashed("task", "worker", "label", "wide", "missing", "positive", "by", "gold_weights", "half_width")
-    | _dashed("confidence"),
+    | _dashed("confidence", "format", "field"),
+    "evaluate": _dashed("task", "worker", "label", "wide", "missing", "positive", "by", "half_width", "confidence")
+    | _dashed("format", "field", "gold", "humans", "people", "epsilon", "classes", "text_column")
+    | {"gold_weights": "rectifact rate --gold-weights", "level": "--ordinal"},
     "parts": {
         "n_components": "-k",
         **_dashed("stop_words", "min_df", "max_df", "max_words", "ngrams", "init", "noise_floor", "normalize"),

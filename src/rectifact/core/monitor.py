@@ -264,9 +264,10 @@ _NOT_CONVERGED = {
 def set_fit_report(estimator: Any, monitor: Monitor) -> None:
     """Set ``n_iter_``, ``history_``, ``converged_`` and ``stop_reason_``; warn if the run did not converge.
 
-    The ``stability_`` of an earlier fit is removed.
+    ``stability_`` and ``bands_`` of an earlier fit are removed.
     """
-    vars(estimator).pop("stability_", None)
+    for name in ("stability_", "bands_"):
+        vars(estimator).pop(name, None)
     estimator.n_iter_ = monitor.n_iter
     estimator.history_ = monitor.history
     estimator.converged_ = monitor.converged

@@ -167,22 +167,42 @@ class SymNMF(GraphClusterer):
     }
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        *,
+        source: str | None = None,
+        target: str | None = None,
+        weight: str | None = None,
+    ) -> Self:
         """Find the communities of the points or the nodes of X.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features), or a graph
-            Points, or what ``affinity="precomputed"`` takes.
+            Points; a table of edges with the columns ``source``, ``target`` and, if there are weights, ``weight``; or
+            what ``affinity="precomputed"`` takes.
         y : None
             Ignored.
+        source, target, weight : str, default None
+            Names of the columns of a table of edges, where they have others.
+
+            .. versionadded:: 0.2
 
         Returns
         -------
         SymNMF
             The estimator itself.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> edges = pd.DataFrame({"from": [*"aabddec"], "to": [*"bccefff"]})
+        >>> sorted(map(sorted, SymNMF(2).fit(edges, source="from", target="to").communities()))
+        [['a', 'b', 'c'], ['d', 'e', 'f']]
         """
-        graph = self._graph(X)
+        graph = self._graph(X, source=source, target=target, weight=weight)
         S = graph.S
         small = S.shape[0] * self.n_clusters <= NEWTON_SIZE
         solver = self.solver if self.solver != "auto" else "newton" if small else "hals"

@@ -1,4 +1,4 @@
-"""SymNMF-Net, a scikit-learn estimator."""
+"""SymNMF-Net, a scikit-learn estimator; over 350 lines because its parameters and attributes take 120 to describe."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.arrays import Array
-from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.errors import FitWarning, InputError, missing_extra
 from rectifact.core.monitor import monitor_of
 from rectifact.core.operand import is_chunked
 from rectifact.core.validation import Interval, StrOptions, fit_context
@@ -199,7 +199,16 @@ class SymNMFNet(GraphClusterer):
     }
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: None = None, *, gold: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        *,
+        gold: ArrayLike | None = None,
+        source: str | None = None,
+        target: str | None = None,
+        weight: str | None = None,
+    ) -> Self:
         """Find the communities of the points or the nodes of X.
 
         Parameters
@@ -210,6 +219,10 @@ class SymNMFNet(GraphClusterer):
             Ignored.
         gold : array of shape (n_samples,) or None, default None
             Known classes, from 0 to ``n_clusters - 1``, and -1 where the class is unknown. Community k is then class k.
+        source, target, weight : str, default None
+            Names of the columns of a table of edges, where they have others.
+
+            .. versionadded:: 0.2
 
         Returns
         -------
@@ -221,7 +234,7 @@ class SymNMFNet(GraphClusterer):
             raise InputError(
                 "SymNMFNet works on one machine.", "Give X.compute(), or use SymNMF, which takes Dask arrays."
             )
-        graph = self._graph(X)
+        graph = self._graph(X, source=source, target=target, weight=weight)
         S = graph.S
         known = checked_gold(gold, S.shape[0], self.n_clusters)
         device = self.device
@@ -335,5 +348,5 @@ def _torch_modules() -> tuple[Any, Any]:
     try:
         from rectifact.graph import net, tensors
     except ImportError as error:
-        raise ImportError("SymNMFNet needs torch: pip install 'rectifact[torch]', or use SymNMF.") from error
+        raise ImportError(str(missing_extra("SymNMFNet", "torch", "torch", "or use SymNMF"))) from error
     return net, tensors

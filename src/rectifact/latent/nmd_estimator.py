@@ -49,8 +49,9 @@ class NMD(LatentTransformer):
 
     Parameters
     ----------
-    n_components : int
-        Number of dimensions, at most the number of samples and of features.
+    n_components : int, default 2
+        Number of dimensions, at most the number of samples and of features; :func:`rectifact.selection.select`
+        chooses it.
     link : {"auto", "relu", "binary"}, default "auto"
         ``"relu"`` for non-negative data, ``"binary"`` for zeros and ones; ``"auto"`` detects which.
     objective : {"likelihood", "latent"}, default "likelihood"
@@ -127,7 +128,7 @@ class NMD(LatentTransformer):
     True
     """
 
-    n_components: int
+    n_components: int = 2
     link: Literal["auto", "relu", "binary"] = "auto"
     objective: Literal["likelihood", "latent"] = "likelihood"
     missing: Any = None
@@ -194,7 +195,8 @@ class NMD(LatentTransformer):
         held_out : array of shape (n_samples, n_features), optional
             Mask, dense or sparse, of entries that the embedding is made without and that alone are scored. Use it to
             choose the number of dimensions: fit with ``missing=mask``, and score with ``held_out=mask``, where mask is
-            ``hide_entries(X)``. Without it, larger models score better for ever.
+            ``hide_entries(X)``. Without it, larger models score better for ever. For ``GridSearchCV``, give it
+            ``scoring=held_out_score``, which hides entries of each sample by itself.
         """
         check_is_fitted(self)
         X = self._known(X)

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, namespace, to_csr, to_host, to_like
+from rectifact.core.arrays import Array, namespace, to_host, to_like
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.estimator import Iterative
 from rectifact.core.findings import Finding, findings_table
+from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import Operand, is_chunked, operand
-from rectifact.core.sparse import is_sparse
 from rectifact.core.threads import small_products
 from rectifact.core.validation import (
     RUN_CONSTRAINTS,
@@ -27,6 +27,8 @@ from rectifact.core.validation import (
     check_matrix,
 )
 from rectifact.parts.diagnosis import background_share, constant_sum_error, diagnose
+from rectifact.parts.fitting import predicted_squares
+from rectifact.parts.matching import parts_of
 from rectifact.parts.samples import choose_norm, largest_entry, sample_block
 from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace
 
@@ -35,6 +37,9 @@ MOST_DIAGNOSED = 20_000
 
 DIAGNOSED_BLOCK = 1000, 500
 """Samples and features in which a background is looked for."""
+
+GROUPS = 8
+"""Groups of features, each predicted from the others by ``score``."""
 
 MOST_WORDS = 10_000
 """Features whose co-occurrences are held as a dense matrix, of 0.8 GB."""
@@ -145,6 +150,51 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
         check_is_fitted(self)
         return check_factor("A matrix of weights", X, self.components_) @ self.components_
 
+    def score(self, X: Any, y: None = None) -> float:
+        """Share of the squares of X that the parts predict, each feature from the other features of its sample.
+
+        The features are divided into groups. Weights that are found without a group, by non-negative least squares,
+        predict it, so that too many parts score worse, as too few do: ``GridSearchCV`` can choose ``n_components``.
+
+        .. versionadded:: 0.2
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+            Samples, those of the fit or others, with at least two features; dense, sparse, or a Dask array.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            At most 1, for parts that predict everything; 0 is no better than zeros. Higher is better.
+
+        Examples
+        --------
+        >>> from sklearn.model_selection import GridSearchCV
+        >>> from rectifact import ANDNMF
+        >>> from rectifact.datasets import make_topics
+        >>> X = make_topics(n_samples=300, n_features=30, n_topics=3, noise=0.1).X
+        >>> search = GridSearchCV(ANDNMF(random_state=0), {"n_components": [1, 3, 6]}, cv=2).fit(X)
+        >>> search.best_params_
+        {'n_components': 3}
+        """
+        check_is_fitted(self)
+        samples = self._known(check_matrix(self, X, reset=False, allow_nan=self._allows_gaps))
+        if samples.shape[1] < 2:
+            raise InputError("score predicts features from others, and X has only one.", "Give more features.")
+        return self._predicted_share(samples)
+
+    def _predicted_share(self, X: Operand) -> float:
+        H = np.asarray(to_host(self.components_), dtype=float)
+        group = np.arange(H.shape[1]) % GROUPS
+        inside = [np.where(group == g, H, 0.0) for g in range(min(GROUPS, H.shape[1]))]
+        cross = X @ to_like(np.concatenate(inside).T, self.components_)
+        grams = np.stack([part @ part.T for part in inside])
+        size = squared_norm(X)
+        return float(operand(cross).total(predicted_squares, grams) / size) if size else 0.0
+
     def diagnose(self, X: Any, *, halves: bool = True) -> pd.DataFrame:
         """What could be wrong with the parts, and what to do about it, the worst first.
 
@@ -179,7 +229,10 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
         step = max(1, n // MOST_DIAGNOSED)
         weights = operand(self.transform(samples.native)).total(_every_row, step, combine=_stack)
         block, _ = sample_block(samples, *DIAGNOSED_BLOCK)
-        other = self._halves(samples) if halves and n >= 4 * k and not is_chunked(samples.data) else None
+        other = None
+        if halves and n >= 4 * k and not is_chunked(samples.data):
+            even, options = np.arange(n) % 2 == 0, {"missing": None} if gaps else {}
+            other = parts_of(self, samples, even, options), parts_of(self, samples, ~even, options)
         return diagnose(
             weights,
             np.asarray(to_host(self.components_), dtype=float),
@@ -190,18 +243,6 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
             background=0.0 if getattr(self, "background", False) else background_share(block, k),
             other_halves=other,
         )
-
-    def _halves(self, X: Operand) -> tuple[Any, Any]:
-        """Parts of every other sample, and of the rest."""
-        found = []
-        options: dict[str, Any] = {"checkpoint": None, "resume": False, "verbose": False, "callbacks": None}
-        options |= {"missing": None} if self._allows_gaps else {}
-        for first in (0, 1):
-            rows = to_csr(X.data)[first::2] if is_sparse(X.data) else X.data[first::2]
-            with warnings.catch_warnings(action="ignore"):
-                model = clone(self).set_params(**options).fit(rows)
-            found.append(np.asarray(to_host(model.components_), dtype=float))
-        return found[0], found[1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

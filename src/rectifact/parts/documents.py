@@ -15,6 +15,7 @@ from rectifact.core.errors import InputError, InputTypeError
 from rectifact.core.validation import check_at_least, check_option
 from rectifact.io.files import reading
 from rectifact.io.matrices import NamedMatrix
+from rectifact.io.text import encoding_of, open_bytes
 from rectifact.parts.stop_words import stop_words_of
 
 WORD = r"(?u)\b\w{2,100}\b"  # anything longer is pasted data, not a word
@@ -36,7 +37,8 @@ def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
     Parameters
     ----------
     path : Path
-        A file in UTF-8, whose blank lines are skipped, or a folder, which is searched with its subfolders.
+        A file in UTF-8 or with a byte order mark, whose blank lines are skipped, or a folder, which is searched with
+        its subfolders.
 
     Returns
     -------
@@ -79,13 +81,13 @@ def _read_folder(folder: Path) -> tuple[list[str], NDArray[np.str_]]:
 
 def _read_text(path: Path) -> str:
     """Text of a file, with lines that end in a newline alone, whichever system wrote it."""
-    with reading(path, "UTF-8 text"):
-        content = path.read_bytes()
+    with reading(path, "text"), open_bytes(path) as file:
+        content = file.read()
     try:
-        text = content.decode("utf-8-sig")
-        fault = content.find(b"\0")  # UTF-16 without a byte order mark can pass as UTF-8
-    except UnicodeDecodeError as error:
-        text, fault = "", error.start
+        text = content.decode(encoding_of(content))
+        fault = -1
+    except UnicodeError as error:  # UTF-16 without a byte order mark can pass as UTF-8, with zeros
+        text, fault = "", error.start if isinstance(error, UnicodeDecodeError) else content.find(b"\0")
     if fault >= 0:
         line = content.count(b"\n", 0, fault) + 1
         raise InputError(f"{str(path)!r} is not UTF-8 text, see its line {line}.", "Save it as plain text in UTF-8.")

@@ -1,11 +1,12 @@
 """Chooses the report for a model by its family, and writes reports."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rectifact.core.errors import InputError
+from rectifact.crowd.advice.audit import Audit
 from rectifact.crowd.advice.foresight import Needed
 from rectifact.crowd.base import Aggregator
 from rectifact.graph import SymNMF, SymNMFNet
@@ -21,7 +22,9 @@ from rectifact.report.opening import labels_opening
 from rectifact.report.parts import parts_report
 
 
-def report_of(model: Any, *, needed: Needed | None = None) -> Report:
+def report_of(
+    model: Any, *, needed: Needed | None = None, audit: Audit | None = None, texts: Mapping[Any, Any] | None = None
+) -> Report:
     """Report on a fitted model.
 
     Parameters
@@ -32,6 +35,10 @@ def report_of(model: Any, *, needed: Needed | None = None) -> Report:
     needed : Needed, default None
         Answers that are needed, from :meth:`rectifact.DawidSkene.labels_needed`, to show in the report on labels
         instead of those that would halve the error, all at the same price.
+    audit : Audit, default None
+        How often labels are right that have seen no gold label, for the report on labels.
+    texts : mapping, default None
+        Text by task, for the report on labels.
 
     Returns
     -------
@@ -48,7 +55,7 @@ def report_of(model: Any, *, needed: Needed | None = None) -> Report:
     saved = model if isinstance(model, SavedModel) else SavedModel(model)
     if isinstance(saved.model, Aggregator):
         main, steps = labels_opening(saved.model)
-        return replace(labels_report(saved.model, needed), main=main, steps=steps)
+        return replace(labels_report(saved.model, needed, audit=audit, texts=texts), main=main, steps=steps)
     if isinstance(saved.model, ANDNMF | PurificationNMF):
         return parts_report(saved)
     if isinstance(saved.model, NMD | LogisticPCA):

@@ -24,7 +24,7 @@ from rectifact.report.names import (
     feature_names,
     isolated,
     largest_features,
-    listed,
+    listed_features,
     sample_names,
 )
 from rectifact.report.projection import MOST_MAPPED, evenly, in_the_plane
@@ -222,7 +222,8 @@ def _dimensions(saved: SavedModel) -> Section:
         Column("features with the largest coefficients"),
         Column("spread", "number", "standard deviation over the samples"),
     ]
-    rows = [[i + 1, listed(top, "+.3g"), spread[i]] for i, top in enumerate(tops)]
+    texts = listed_features(saved, N_TOP, "+.3g", signed=True)
+    rows = [[i + 1, text, spread[i]] for i, text in enumerate(texts)]
     words = "The most important dimension comes first. Rotated dimensions would explain the data equally well."
     table = Table("Dimensions", *with_stability(saved.model, columns, rows))
     loads: Block = Cards("What each dimension loads on", cards, note, len(tops) - len(cards))

@@ -24,6 +24,17 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + "s" * (number != 1)
 
 
+def shortened(text: str, most: int) -> str:
+    """Text with its end cut off where it is longer than ``most`` letters.
+
+    Examples
+    --------
+    >>> shortened("a long name", 6), shortened("short", 6)
+    ('a long…', 'short')
+    """
+    return text if len(text) <= most else text[:most] + "…"
+
+
 def isolated(name: Any) -> str:
     """A name inside a sentence, kept apart from the direction of writing of the rest."""
     return f"\u2068{name}\u2069"
@@ -42,18 +53,35 @@ def feature_names(saved: SavedModel) -> NDArray[Any]:
 
 def largest_features(saved: SavedModel, most: int, *, signed: bool) -> list[list[tuple[str, float]]]:
     """For each component, the features with the largest coefficients, by size if both signs mean something."""
-    components, names = np.asarray(saved.model.components_, dtype=float), feature_names(saved)
-    size = np.abs(components) if signed else components
-    order = np.argsort(-size, axis=1, kind="stable")[:, :most]
+    names = feature_names(saved)
     return [
-        [(str(names[j]), float(row[j])) for j in top if by[j] > NEGLIGIBLE * by[top[0]]]
-        for row, by, top in zip(components, size, order, strict=True)
+        [(str(names[j]), float(row[j])) for j in top]
+        for row, top in zip(saved.model.components_, _largest(saved, most, signed), strict=True)
     ]
 
 
-def listed(pairs: list[tuple[str, float]], form: str) -> str:
-    """Names with their values in the format ``form``."""
-    return ", ".join(f"{name} ({value:{form}})" for name, value in pairs)
+def listed_features(saved: SavedModel, most: int, form: str, *, signed: bool) -> list[str]:
+    """The same as text, with the values in the format ``form``.
+
+    Bands are in the same brackets where they are known: (0.12; 0.1 to 0.14).
+    """
+    components, names = np.asarray(saved.model.components_, dtype=float), feature_names(saved)
+    bands = getattr(saved.model, "bands_", None)
+
+    def value(i: int, j: int) -> str:
+        band = "" if bands is None else f"; {bands[0][i, j]:{form}} to {bands[1][i, j]:{form}}"
+        return f"{names[j]} ({components[i, j]:{form}}{band})"
+
+    return [", ".join(value(i, j) for j in top) for i, top in enumerate(_largest(saved, most, signed))]
+
+
+def _largest(saved: SavedModel, most: int, signed: bool) -> list[list[int]]:
+    """For each component, the numbers of its largest features that are not negligible."""
+    components = np.asarray(saved.model.components_, dtype=float)
+    size = np.abs(components) if signed else components
+    order = np.argsort(-size, axis=1, kind="stable")[:, :most]
+    pairs = zip(size, order.tolist(), strict=True)
+    return [[j for j in top if row[j] > NEGLIGIBLE * row[top[0]]] for row, top in pairs]
 
 
 def _or_numbers(names: Any, n: int, noun: str = "") -> NDArray[Any]:

@@ -13,7 +13,7 @@ from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
 from rectifact.report.charts import bars, convergence, histogram, image_address, topic_map
 from rectifact.report.how_many import how_many, with_stability
-from rectifact.report.names import as_floats, count, isolated, largest_features, listed, sample_names
+from rectifact.report.names import as_floats, count, isolated, largest_features, listed_features, sample_names
 
 N_TOP, MOST_SAMPLES, MOST_IMAGES, MOST_CARDS = 12, 10_000, 100, 60
 N_EXAMPLES, LONGEST_EXAMPLE, LEAST_SHARE = 3, 240, 0.25
@@ -159,13 +159,17 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Words) -> Section:
     if fit is not None and len(components) > 2 and not signed:
         labels = [", ".join(name for name, _ in top[:2]) for top in tops]
         blocks.append(topic_map(components, fit.share, labels, words.part))
+    banded = "; after it the band that holds nine tenths of the parts of resampled data"
     columns = [
         Column(words.part, "integer"),
-        Column(f"largest {words.feature}s"),
+        Column(
+            f"largest {words.feature}s", help=f"with their values{banded if hasattr(saved.model, 'bands_') else ''}"
+        ),
         Column("size", "number", "sum of the absolute values"),
     ]
     sizes = np.abs(components).sum(axis=1).tolist()
-    rows: list[Any] = [[i + 1, listed(top, ".3g"), sizes[i]] for i, top in enumerate(tops)]
+    texts = listed_features(saved, N_TOP, ".3g", signed=signed)
+    rows: list[Any] = [[i + 1, text, sizes[i]] for i, text in enumerate(texts)]
     if np.allclose(sizes, sizes[0]):  # normalised: it says nothing
         columns, rows = columns[:2], [row[:2] for row in rows]
     if fit is not None:

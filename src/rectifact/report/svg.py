@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from rectifact.io.files import atomic_path, check_writable
 from rectifact.report.frames import SIZE, Frame, frame_of
 from rectifact.report.marks import PALETTE, Axis, Bars, Cells, Edges, Line, Mark, Points, Texts
+from rectifact.report.names import shortened
 from rectifact.report.pixels import png_address
 from rectifact.report.scales import cut, width_of, written
 
 WIDE, NARROW = 760, 372
 """Widths of a chart on a screen and on a phone."""
 
-HEADING, LONGEST_TIP, MOST_CELLS = 26.0, 300, 1600
-"""Height of a title, letters that are said on hover, cells that are drawn one by one."""
+HEADING, LONGEST_TIP, LONGEST_NAME, MOST_CELLS = 26.0, 300, 600, 1600
+"""Height of a title; letters that are said on hover, and of the whole chart; cells that are drawn one by one."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def style_sheet() -> str:
 
 
 def _opening(chart: Chart, frame: Frame) -> str:
-    name = _safe(f"{chart.title}. {chart.words}")
+    name = _safe(shortened(f"{chart.title}. {chart.words}", LONGEST_NAME))
     return f'class="rf" viewBox="0 0 {frame.width:.0f} {frame.height:.0f}" role="img" aria-label="{name}"'
 
 
@@ -294,7 +295,7 @@ def _rectangle(x: Any, y: Any, kind: str, style: str = "", tip: str = "") -> str
 
 
 def _tip(text: str) -> str:
-    return f"<title>{_safe(text if len(text) <= LONGEST_TIP else text[:LONGEST_TIP] + '…')}</title>" if text else ""
+    return f"<title>{_safe(shortened(text, LONGEST_TIP))}</title>" if text else ""
 
 
 def _safe(text: str) -> str:
