@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from rectifact.cli import options, reading
+from rectifact.cli import options, reading, word_options
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
 from rectifact.cli.how_many import check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
@@ -36,7 +36,7 @@ from rectifact.io.matrices import NamedMatrix, numbered, read_matrix
 from rectifact.io.partitions import holds_chunks, read_chunks
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
-from rectifact.parts.documents import Corpus, Weighting, count_words
+from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
 
@@ -122,42 +122,14 @@ def parts(
     table: reading.AsTable = False,
     header: reading.Header = None,
     sheet: reading.Sheet = None,
-    weighting: Annotated[
-        Weighting,
-        typer.Option(
-            help="How words of texts count: by the logarithm of their number and their rarity (log), by number and "
-            "rarity (tfidf), or by number alone (counts)."
-        ),
-    ] = "log",
-    tfidf: Annotated[bool, typer.Option("--tfidf", help="As --weighting tfidf.", hidden=True)] = False,
-    stop_words: Annotated[
-        str,
-        typer.Option(
-            help="Drop words such as 'the': those of a language (english, german, french, spanish, italian, "
-            "portuguese, dutch, swedish), those in a text file, or none."
-        ),
-    ] = "english",
-    all_words: Annotated[bool, typer.Option("--all-words", help="Keep all words, as --stop-words none does.")] = False,
-    ngrams: Annotated[
-        int, typer.Option(min=1, help="Longest run of words that counts as one: 2 for 'new york' beside its words.")
-    ] = 1,
-    min_df: Annotated[
-        float,
-        typer.Option(
-            "--min-df",
-            "--min-documents",
-            help="Drop words that occur in fewer documents than this; below 1 it is a share of them.",
-        ),
-    ] = 2,
-    max_df: Annotated[
-        float,
-        typer.Option(
-            "--max-df",
-            "--max-share",
-            help="Drop words that occur in a larger share of the documents than this; above 1 it is a number of them.",
-        ),
-    ] = 0.5,
-    max_words: Annotated[int, typer.Option(min=1, help="Keep at most this many words, the most frequent.")] = 20_000,
+    weighting: word_options.Weight = "log",
+    tfidf: word_options.Tfidf = False,
+    stop_words: word_options.StopWords = "english",
+    all_words: word_options.AllWords = False,
+    ngrams: word_options.Ngrams = 1,
+    min_df: word_options.MinDf = 2,
+    max_df: word_options.MaxDf = 0.5,
+    max_words: word_options.MaxWords = 20_000,
     stability: options.Stability = False,
     bootstrap: Annotated[
         int,

@@ -63,13 +63,13 @@ def largest_features(saved: SavedModel, most: int, *, signed: bool) -> list[list
 def listed_features(saved: SavedModel, most: int, form: str, *, signed: bool) -> list[str]:
     """The same as text, with the values in the format ``form``.
 
-    Bands are in the same brackets where they are known: (0.12; 0.1 to 0.14).
+    Bands are in the same brackets where they are known: (0.123; 0.11 to 0.14).
     """
     components, names = np.asarray(saved.model.components_, dtype=float), feature_names(saved)
     bands = getattr(saved.model, "bands_", None)
 
     def value(i: int, j: int) -> str:
-        band = "" if bands is None else f"; {bands[0][i, j]:{form}} to {bands[1][i, j]:{form}}"
+        band = "" if bands is None else f"; {bands[0][i, j]:.2g} to {bands[1][i, j]:.2g}"
         return f"{names[j]} ({components[i, j]:{form}}{band})"
 
     return [", ".join(value(i, j) for j in top) for i, top in enumerate(_largest(saved, most, signed))]
