@@ -4,14 +4,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-fast test-lowest lint bench docs clean
+.PHONY: demo test test-fast test-lowest test-anndata lint bench docs clean
 
 demo: .venv/.run
 	$(BIN)/rectifact demo
 
 # Test processes share the cores, so linear algebra gets one thread in each.
-test test-fast test-lowest: export OPENBLAS_NUM_THREADS = 1
-test test-fast test-lowest: export OMP_NUM_THREADS = 1
+test test-fast test-lowest test-anndata: export OPENBLAS_NUM_THREADS = 1
+test test-fast test-lowest test-anndata: export OMP_NUM_THREADS = 1
 PYTEST := -m pytest -n auto --maxprocesses 4 --dist loadfile --durations=15
 
 test: .venv/.dev
@@ -23,6 +23,10 @@ test-fast: .venv/.dev
 # The lowest versions of the dependencies that pyproject.toml allows, without torch.
 test-lowest: .venv-lowest/.dev
 	.venv-lowest/bin/python $(PYTEST) -m "not slow" tests
+
+# AnnData needs pandas 2, and all other tests run with pandas 3.
+test-anndata: .venv-anndata/.dev
+	.venv-anndata/bin/python -m pytest tests/test_anndata.py tests/test_corpus.py
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
@@ -36,7 +40,7 @@ docs: .venv/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf .venv .venv-lowest build dist docs/_build docs/api/generated docs/gallery .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .venv-lowest .venv-anndata build dist docs/_build docs/api/generated docs/gallery .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -51,6 +55,12 @@ clean:
 .venv/.dev: .venv/.run
 	$(PIP) torch==2.13.0
 	$(PIP) --editable ".[dev,dask]"
+	touch $@
+
+.venv-anndata/.dev: pyproject.toml constraints-anndata.txt
+	$(PYTHON) -m venv .venv-anndata
+	.venv-anndata/bin/python -m pip install -qq --disable-pip-version-check --constraint constraints-anndata.txt \
+		--editable ".[anndata,dask,excel,graphs]" hypothesis pytest pytest-timeout
 	touch $@
 
 .venv-lowest/.dev: pyproject.toml constraints-lowest.txt

@@ -409,7 +409,7 @@ def test_bands_stand_next_to_the_values_of_features():
     table = blocks_of(report_of(SavedModel(model)), Table)[0]
     j = int(model.components_[0].argmax())
     value = model.components_[0, j]
-    assert table.rows[0][1].startswith(f"{j + 1} ({value:.3g}; {value / 2:.3g} to {2 * value:.3g}), ")
+    assert table.rows[0][1].startswith(f"{j + 1} ({value:.3g}; {value / 2:.2g} to {2 * value:.2g}), ")
     assert "band" in table.columns[1].help
 
 

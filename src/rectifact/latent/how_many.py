@@ -85,7 +85,7 @@ class LatentTrial:
         possible = [number for number in ks if number <= common]
         tried = [number for number in possible if number in self._scores and number >= CLOSE * common]
         best = max(tried or possible, default=1)
-        self._spans.setdefault(best, _closest(*self._spans[k], best))
+        self._spans.setdefault(best, _closest(self._spans[k], best))
         return best
 
     def doubt(self) -> str:
@@ -122,8 +122,9 @@ class LatentTrial:
         return sp.csr_array(to_host(missing)).astype(bool) + self._mask
 
 
-def _closest(one: NDArray[Any], other: NDArray[Any], k: int) -> list[NDArray[Any]]:
+def _closest(spans: list[NDArray[Any]], k: int) -> list[NDArray[Any]]:
     """The ``k`` directions of each of two spans that come closest to the other span."""
+    one, other = spans
     left, _, right = np.linalg.svd(one @ other.T)
     return [left[:, :k].T @ one, right[:k] @ other]
 

@@ -148,7 +148,7 @@ class PartsTrial:
         """What speaks against the number that was found."""
         if self._weakest >= WEAK:
             return ""
-        return "Too low, perhaps: some parts hardly stand out from the noise, so others may be hidden in it."
+        return "It may be too low: the weakest parts barely stand out from the noise, and others may be hidden in it."
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """1 less the error to expect of each part, from the difference of the two halves; in the order of ``model``."""

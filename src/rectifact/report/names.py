@@ -45,7 +45,7 @@ def sample_names(saved: SavedModel, n: int) -> NDArray[Any]:
 def largest_features(saved: SavedModel, most: int, form: str) -> list[str]:
     """For each component, the features with the largest coefficients, and these in the format ``form``.
 
-    Bands are in the same brackets where they are known: (0.12; 0.1 to 0.14).
+    Bands are in the same brackets where they are known: (0.123; 0.11 to 0.14).
     """
     components = np.asarray(saved.model.components_, dtype=float)
     given = saved.features if saved.features is not None else getattr(saved.model, "feature_names_in_", None)
@@ -54,7 +54,7 @@ def largest_features(saved: SavedModel, most: int, form: str) -> list[str]:
     bands = getattr(saved.model, "bands_", None)
 
     def value(i: int, j: int) -> str:
-        band = "" if bands is None else f"; {bands[0][i, j]:{form}} to {bands[1][i, j]:{form}}"
+        band = "" if bands is None else f"; {bands[0][i, j]:.2g} to {bands[1][i, j]:.2g}"
         return f"{names[j]} ({components[i, j]:{form}}{band})"
 
     return [

@@ -28,8 +28,8 @@ def rates_report(found: Rates) -> Report:
     if len(found.differences):
         sections.append(_differences(found))
     words = (
-        f"Share of {_named(found)}. {_deciding(found)} decide; {found.panel} make the interval shorter. Intervals have a "
-        f"probability of {found.confidence:.0%}: they say what other tasks of the same kind would give."
+        f"Share of {_named(found)}. {_deciding(found)} decide; {found.panel} make the interval shorter. Intervals have "
+        f"a probability of {found.confidence:.0%}: they say what other tasks of the same kind would give."
     )
     return Report("Rates", words, sections)
 
@@ -51,8 +51,8 @@ def _rates(found: Rates) -> Section:
     ]
     sentences = Table("In words", [Column("result")], [[sentence] for sentence in found.words()])
     words = (
-        f"The corrected rate, with the rate by {found.reference} alone beside it. Answers of {found.panel} alone have no "
-        f"interval: how far they are wrong is only known from {_deciding(found).lower()}."
+        f"The corrected rate, with the rate by {found.reference} alone beside it. Answers of {found.panel} alone have "
+        f"no interval: how far they are wrong is only known from {_deciding(found).lower()}."
     )
     blocks: list[Block] = [Facts(facts), _chart(found), sentences, _rate_table(found)]
     return Section("Rates", words, blocks)

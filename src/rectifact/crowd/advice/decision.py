@@ -1,5 +1,6 @@
 """The result of an evaluation in words: three sentences to decide by, and all of it in sentences."""
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -34,7 +35,7 @@ def words_of(found: Any) -> list[str]:
     """All that was found, in sentences."""
     said = [_rate_sentence(found)]
     if found.rates is not None:
-        said += [row for row in found.rates.words() if "interval of" not in row]
+        said += replace(found.rates, half_width=None).words()
     said += [agreement_words(found), replacement_words(found), *twin_words(found), bias_summary(found)]
     if found.audit is not None:
         said.append(found.audit.words())
@@ -96,17 +97,27 @@ def _labels_sentence(found: Any) -> str:
 
 
 def _people_sentence(found: Any) -> str:
-    parts = [agreement_words(found), replacement_words(found)] if found.panel.has_people else []
+    parts = [agreement_words(found, short=True), _replacing(found)]
     twins = [pair for pair in found.pairs if pair.twins]
-    parts += [f"{pair.one} and {pair.other} are twins, and count as one" for pair in twins[:MOST_TWINS]]
-    parts = [part for part in parts if part]
-    if not found.panel.has_people:
-        parts.insert(0, agreement_words(found))
+    parts += [f"{pair.one} and {pair.other} are twins, and count as one" for pair in twins[:2]]
     text = "; ".join(part.rstrip(".") for part in parts if part)
-    return f"{text[0].upper()}{text[1:]}." if text else "No two of them answered the same tasks."
+    return f"{text}." if text else "No two workers answered the same tasks."
 
 
-def agreement_words(found: Any) -> str:
+def _replacing(found: Any) -> str:
+    """Who may replace people, briefly."""
+    if found.replacement is None:
+        return ""
+    decisions = found.replacement.judges.set_index("judge")["decision"].drop(TOGETHER, errors="ignore")
+    names = decisions.index[decisions == MAY].tolist()
+    epsilon = f"(epsilon {found.replacement.epsilon:g})"
+    if not names:
+        return f"no judge passes the test for replacing people {epsilon}"
+    everyone = "all of them" if len(names) == len(decisions) > 1 else sentence(names, 4)
+    return f"{everyone} may replace people {epsilon}"
+
+
+def agreement_words(found: Any, *, short: bool = False) -> str:
     """How far judges agree with people, beside people with each other; or judges among each other."""
     if found.agreement is None:
         return ""
@@ -120,7 +131,7 @@ def agreement_words(found: Any) -> str:
     both = rows.loc["judges with people"]
     if pd.isna(both["value"]):
         return ""
-    text = f"Judges agree with people on {both['value']:.1%} of the tasks{_ends(both)}"
+    text = f"Judges agree with people on {both['value']:.1%} of the tasks{'' if short else _ends(both)}"
     if not len(found.gaps) or pd.isna(found.gaps["low"].iloc[0]):
         return f"{text}; too few tasks were answered by two people to say how far people agree with each other."
     return f"{text}, {gap_words(found.gaps.iloc[0])}."
