@@ -140,6 +140,7 @@ OTHERS = {
         "gold",
         "how_many",
         "knn",
+        "plots",
         "similarities",
         "tensors",
     },
