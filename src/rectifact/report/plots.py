@@ -1,6 +1,7 @@
 """Single charts of a report, for the ``plot_`` methods of the estimators."""
 
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,8 @@ def chart_of(model: Any, name: str, **data: Any) -> Chart:
 def part_chart(model: Any, part: int, n: int, features: Any) -> Chart:
     """The largest features of one part, as bars."""
     H = np.asarray(to_host(model.components_), dtype=float)
-    if not 0 <= part < len(H):
-        raise InputError(f"part={part} must be between 0 and {len(H) - 1}.", "Parts are counted from 0.")
+    if not isinstance(part, Integral) or not 0 <= part < len(H):
+        raise InputError(f"part={part!r} must be between 0 and {len(H) - 1}.", "Parts are counted from 0.")
     names = getattr(model, "feature_names_in_", np.arange(H.shape[1])) if features is None else np.asarray(features)
     if len(names) != H.shape[1]:
         raise InputError(f"There are {len(names)} names for {H.shape[1]} features.", "Give one name for each.")
