@@ -53,15 +53,15 @@ def test_a_plot_is_the_chart_of_the_report(models: dict[str, Any]) -> None:
 
 def test_the_largest_features_of_a_part(models: dict[str, Any]) -> None:
     chart = models["parts"].plot_part(1, 4, features=[f"word{j}" for j in range(12)])
-    largest = np.argsort(-models["parts"].components_[1])[:4]
+    largest = np.argsort(-models["parts"].components_[0])[:4]
     assert all(f"word{j}" in chart.svg() for j in largest)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda models: models["parts"].plot_part(9), "part=9 must be between 0 and 2"),
-        (lambda models: models["parts"].plot_part(0, features=["a"]), "1 names for 12 features"),
+        (lambda models: models["parts"].plot_part(9), "part=9 must be between 1 and 3"),
+        (lambda models: models["parts"].plot_part(1, features=["a"]), "1 names for 12 features"),
         (lambda models: MajorityVote().fit(ANSWERS).plot_workers(), "no chart of workers"),
     ],
 )

@@ -196,8 +196,8 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
         size = squared_norm(X)
         return float(operand(cross).total(predicted_squares, grams) / size) if size else 0.0
 
-    def plot_part(self, part: int = 0, n: int = 10, *, features: Any = None) -> Any:
-        """Chart of the ``n`` largest features of a part, counted from 0; ``features`` are names of the columns.
+    def plot_part(self, part: int = 1, n: int = 10, *, features: Any = None) -> Any:
+        """Chart of the ``n`` largest features of a part, counted from 1; ``features`` are names of the columns.
 
         .. versionadded:: 0.2
         """

@@ -46,14 +46,15 @@ def chart_of(model: Any, name: str, **data: Any) -> Chart:
 def part_chart(model: Any, part: int, n: int, features: Any) -> Chart:
     """The largest features of one part, as bars."""
     H = np.asarray(to_host(model.components_), dtype=float)
-    if not isinstance(part, Integral) or not 0 <= part < len(H):
-        raise InputError(f"part={part!r} must be between 0 and {len(H) - 1}.", "Parts are counted from 0.")
+    if not isinstance(part, Integral) or not 1 <= part <= len(H):
+        raise InputError(f"part={part!r} must be between 1 and {len(H)}.", "Parts are counted from 1.")
     names = getattr(model, "feature_names_in_", np.arange(H.shape[1])) if features is None else np.asarray(features)
     if len(names) != H.shape[1]:
         raise InputError(f"There are {len(names)} names for {H.shape[1]} features.", "Give one name for each.")
-    largest = np.argsort(-np.abs(H[part]), kind="stable")[:n]
+    values = H[part - 1]
+    largest = np.argsort(-np.abs(values), kind="stable")[:n]
     words = f"The {len(largest)} largest features of part {part}."
-    return bars(f"Part {part}", [str(names[j]) for j in largest], H[part][largest], "value", words)
+    return bars(f"Part {part}", [str(names[j]) for j in largest], values[largest], "value", words)
 
 
 def _charts(saved: SavedModel, section: str, title: str) -> Iterator[Chart]:
