@@ -115,6 +115,7 @@ OTHERS = {
         "and_nmf_estimator",
         "purification_estimator",
         "documents",
+        "stop_words",
         "samples",
         "dispersion",
         "diagnosis",

@@ -35,7 +35,7 @@ from rectifact.crowd.advice.calibration import temperature, tempered
 from rectifact.crowd.advice.diagnosis import diagnose, diagnose_workers
 from rectifact.crowd.advice.foresight import Needed, foresee, needed, sample
 from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold, learn_grades
-from rectifact.crowd.advice.held_out import HeldOut, held_out_answers
+from rectifact.crowd.advice.held_out import HeldOut, held_out_answers, judged_unseen
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs
 from rectifact.crowd.advice.workers import doubts, worker_table
 from rectifact.crowd.base import Aggregator
@@ -738,7 +738,8 @@ class DawidSkene(ConvergencePlot, Aggregator, Iterative):
         if n_gold < LEAST_BY_CLASS:
             what = f"{count(n_gold, 'gold label')} are too few to calibrate by class, so only the confidence changes."
             warnings.warn(FitWarning(what, f"Give at least {LEAST_BY_CLASS}."), stacklevel=3)
-        posteriors = _predicted(answers.matrix().data, None, *self._model.judging)
+        with self._few_threads(answers):
+            posteriors = judged_unseen(self._problem(answers), self._fitting, self._model)
         self.__dict__.pop("temperature_", None)
         self.calibration_ = (learn_grades if self.ordinal else learn_from_gold)(posteriors[some], truth[some])
         probas, fitted = self.calibration_.map(posteriors), answers.known(self._gold)
