@@ -694,7 +694,8 @@ class DawidSkene(ConvergencePlot, Aggregator, Iterative):
             probabilities can be believed and, from 30 labels on, which classes the workers prefer or take for others,
             so that labels may change too. The tasks themselves get their true labels. ``calibration_`` says which form
             the calibration has, and the calibration error to expect on other tasks, from labels that were held out.
-            With ``ordinal``, they also teach by how much grades are too low or too high.
+            With ``ordinal``, they also teach by how much grades are too low or too high. Of labels that ``fit`` was
+            given too, each is compared with a fit that was not given it (in five folds).
 
             .. versionadded:: 0.2
 
