@@ -61,7 +61,7 @@ def main(folder: Path) -> None:
     write_data(folder)
     for command in COMMANDS.values():
         print("$ rectifact", command)
-        subprocess.run([sys.executable, "-m", "rectifact", *command.split()], cwd=folder, check=True)  # noqa: S603
+        subprocess.run([sys.executable, "-m", "rectifact", *command.split()], cwd=folder, check=True)
     with sync_playwright() as browsers:
         browser = browsers.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         for name, place in SHOWN.items():
