@@ -384,6 +384,7 @@ CASES: dict[str, Case] = {
         rows=["007", "012", "101"],
         titles=("patient_id", "feature"),
     ),
+    "documents.csv": Case("doc,sea,farm\n1,2,0\n2,0,3\n3,1,1\n4,0,5\n5,4,1\n", "parts", "with rows named by 'doc'"),
     "same patient.csv": refused(
         "patient_id,a,b\n7,0.5,1.5\n7,2.5,3.5\n9,4.5,5.5\n",
         "parts",

@@ -47,8 +47,8 @@ def run_budget(extent: Extent) -> Rows:
 
     Returns
     -------
-    list of dict : ``full``, ``random`` and ``planned``, errors with all answers, a random part and the planned part, and
-        ``se``, the standard error of the last; ``promised``, the error to expect by the probabilities at the end.
+    list of dict : ``full``, ``random`` and ``planned``, errors with all answers, a random part and the planned part,
+        and ``se``, the standard error of the last; ``promised``, the error to expect by the probabilities at the end.
         ``gold_planned`` and ``gold_promised`` are with 100 true labels, known to the fit and to calibrate by, on the
         other tasks.
     """

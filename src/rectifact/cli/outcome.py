@@ -117,8 +117,8 @@ def write_page(saved: SavedModel, path: Path, **more: Any) -> None:
     """Write the report of a model; ``more`` as in ``report_of``."""
     from rectifact.report import report_of, write_report
 
-    report = report_of(saved, **more)
-    write_report(report, path, title=f"rectifact: {report.title.lower()}")
+    with progress("writing the report"):
+        write_report(report_of(saved, **more), path)
     say(f"report -> {path}")
 
 

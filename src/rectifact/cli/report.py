@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from rectifact.cli.outcome import Outcome, write_page
-from rectifact.cli.terminal import progress
 from rectifact.models import load_saved
 
 
@@ -18,6 +17,4 @@ def report(
 ) -> None:
     """Write the report for a saved model: one HTML file that opens offline."""
     Outcome(out, save=None, as_json=False).check(None, [model])
-    saved = load_saved(model)
-    with progress("writing the report"):
-        write_page(saved, out)
+    write_page(load_saved(model), out)

@@ -38,7 +38,7 @@ NAMES = {
     | {"gold_weights": "rectifact rate --gold-weights", "level": "--ordinal"},
     "parts": {
         "n_components": "-k",
-        **_dashed("stop_words", "min_documents", "max_share", "max_words", "init", "noise_floor", "normalize"),
+        **_dashed("stop_words", "min_df", "max_df", "max_words", "ngrams", "init", "noise_floor", "normalize"),
         **_dashed("refine", "background", "decode", "missing"),
     },
     "embed": {"n_components": "-k", **_dashed("link", "objective", "missing", "max_iter")},
@@ -46,7 +46,7 @@ NAMES = {
         "n_clusters": "-k",
         "n_neighbors": "--neighbors",
         "n_jobs": "--jobs",
-        **_dashed("metric", "l1"),
+        **_dashed("metric", "l1", "n_init", "solver", "init"),
         "min_component": "--min-component",
     },
 }

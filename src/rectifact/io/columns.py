@@ -84,6 +84,7 @@ class View:
             kept = [name for name in kept if name in own]
         self.table = frame.table.select(kept)
         self.names = kept
+        self.first = frame.table.column_names[0] if frame.table.num_columns else ""
 
     def _check_known(self, names: Sequence[str]) -> None:
         known = self.frame.table.column_names
@@ -110,12 +111,10 @@ class View:
         return is_name(kind)
 
     def is_id_name(self, name: str) -> bool:
-        """Whether a column is called as identifiers are."""
-        return (
-            self.frame.named
-            and bool(ID.fullmatch(name))
-            and (len(self.names) <= MOST_MEASURES or name == self.names[0])
-        )
+        """Whether a column is called as identifiers are, or the first as what has them."""
+        first = name == self.first
+        usual = ID.fullmatch(name) or (first and word(name) in WORDS["row"])
+        return bool(self.frame.named and usual) and (first or len(self.names) <= MOST_MEASURES)
 
     def is_measure(self, name: str) -> bool:
         """Whether a column holds numbers that are neither identifiers nor times, by its name."""

@@ -136,6 +136,8 @@ def _are_pairs(view: View, first: str, second: str, certain: bool) -> bool:
     ends = [set(column.unique().to_pylist()) for column in columns]
     if certain and max(map(len, ends)) < n:
         return True
+    if view.purpose != "cluster" and len(ends[0]) == n:  # each row has a name of its own
+        return False
     shared = len(ends[0] & ends[1]) >= 0.3 * min(map(len, ends))
     return len(ends[0]) + len(ends[1]) <= n or shared or (view.purpose == "cluster" and len(view.names) == 2)
 
