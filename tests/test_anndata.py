@@ -72,6 +72,7 @@ def test_parts(cells: tuple[Any, dict[str, Any]]) -> None:
     assert facts["version"] == rectifact.__version__
 
 
+@pytest.mark.parametrize("cells", ["csr", "backed csr", "dask"], indirect=True)
 def test_embed(cells: tuple[Any, dict[str, Any]]) -> None:
     adata, options = cells
     rectifact.anndata.embed(adata, 3, **options, prior="rows", tol=1e-3)

@@ -141,6 +141,7 @@ OTHERS = {
         "gold",
         "how_many",
         "knn",
+        "plots",
         "similarities",
         "tensors",
     },

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -304,3 +305,10 @@ def test_agree_and_rate_read_exports(run, files, made):
     expected = json.loads(run("rate", "verdicts.csv", *rate).out)
     made[2].rename(columns={"item": "id", "verdict": "value"}).to_csv(files / "gold.csv", index=False)
     assert json.loads(run("rate", "verdicts.json", *columns, *rate).out)["rates"] == expected["rates"]
+
+
+def test_annotators_of_label_studio_are_people(run):
+    export = Path(__file__).parent / "crowd" / "exports" / "label_studio.json"
+    said = run("evaluate", export)
+    assert "from 2 judges and 3 people on 24 tasks" in said.err
+    assert "too few tasks were answered by people to say whether judges may replace them" in said.out

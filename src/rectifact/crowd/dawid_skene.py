@@ -19,6 +19,7 @@ from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.estimator import Iterative
 from rectifact.core.findings import Finding, findings_table
 from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
+from rectifact.core.plots import ConvergencePlot
 from rectifact.core.threads import small_loop
 from rectifact.core.validation import (
     RUN_CONSTRAINTS,
@@ -59,7 +60,7 @@ UPDATE_ITERATIONS = 5
 
 
 @dataclass(eq=False, repr=False)
-class DawidSkene(Aggregator, Iterative):
+class DawidSkene(ConvergencePlot, Aggregator, Iterative):
     """True labels and a confusion matrix for every worker, by the model of Dawid and Skene (1979).
 
     Each task has one true class, drawn from ``priors_``. Given it, workers answer independently, each according to
@@ -693,7 +694,8 @@ class DawidSkene(Aggregator, Iterative):
             probabilities can be believed and, from 30 labels on, which classes the workers prefer or take for others,
             so that labels may change too. The tasks themselves get their true labels. ``calibration_`` says which form
             the calibration has, and the calibration error to expect on other tasks, from labels that were held out.
-            With ``ordinal``, they also teach by how much grades are too low or too high.
+            With ``ordinal``, they also teach by how much grades are too low or too high. Of labels that ``fit`` was
+            given too, each is compared with a fit that was not given it (in five folds).
 
             .. versionadded:: 0.2
 

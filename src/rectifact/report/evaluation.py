@@ -72,10 +72,7 @@ def evaluation_reports(found: Evaluation, *, needed: Needed | None = None) -> li
 
 
 def _decision(found: Evaluation) -> Section:
-    problems = [step for step in found.next_steps() if step.severity == "problem"]
-    problems += [one for one in found.model._findings() if one.severity == "problem"]
-    blocks: list[Block] = [Findings([_item(one) for one in problems])] if problems else []
-    return Section("Decision", " ".join(found.decision()), [*blocks, Facts(_key_figures(found)), _main_chart(found)])
+    return Section("Decision", " ".join(found.decision()), [Facts(_key_figures(found)), _main_chart(found)])
 
 
 def _item(found: Any) -> tuple[str, str, str, str]:
@@ -162,8 +159,7 @@ def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
         Column("kind"),
         Column("answers", "integer"),
         Column("accuracy", "share", "probability of a right answer to a new task"),
-        Column("low", "share", "lower end of a 90 % interval"),
-        Column("high", "share", "upper end of a 90 % interval"),
+        Column("90 % interval"),
         Column("on gold", "text", "right answers to tasks with a gold label"),
         Column("replaces people", "text", "by the alternative annotator test"),
         Column("gap to people", "number", "points by which the judge agrees with people more often than people do"),
@@ -172,7 +168,7 @@ def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
     rows = []
     for row in report.sort_values("accuracy", ascending=False, kind="stable").to_dict("records"):
         name = row["worker"]
-        accuracy = (round(float(row[part]), 4) for part in ("accuracy", "accuracy_low", "accuracy_high"))
+        accuracy = round(float(row["accuracy"]), 4), f"{row['accuracy_low']:.1%} to {row['accuracy_high']:.1%}"
         gap = round(100 * gaps[name], 1) if row["kind"] == "judge" and name in gaps else None
         rows.append(
             [

@@ -111,6 +111,8 @@ def _replacing(found: Any) -> str:
     decisions = found.replacement.judges.set_index("judge")["decision"].drop(TOGETHER, errors="ignore")
     names = decisions.index[decisions == MAY].tolist()
     epsilon = f"(epsilon {found.replacement.epsilon:g})"
+    if not names and (decisions == TOO_FEW).any():
+        return "too few tasks were answered by people to say whether judges may replace them"
     if not names:
         return f"no judge passes the test for replacing people {epsilon}"
     everyone = "all of them" if len(names) == len(decisions) > 1 else sentence(names, 4)
