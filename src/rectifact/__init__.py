@@ -11,8 +11,8 @@ latent    embed      report.embedding      the few dimensions of sparse data
 graph     cluster    report.clusters       communities in graphs
 ========  =========  ====================  ====================================
 
-The layers, lowest first: core, io, kernels, metrics, datasets, the families, selection, models, report, bench, cli.
-Each imports only from those before it.
+The layers, lowest first: core, io, kernels, metrics, datasets, the families, selection, anndata, models, report, bench,
+cli. Each imports only from those before it.
 """
 
 from importlib import import_module
@@ -22,13 +22,15 @@ from rectifact.core.errors import InputError
 
 if TYPE_CHECKING:
     from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
+    from rectifact.crowd.evaluation import evaluate
     from rectifact.crowd.panel_agreement import agreement
     from rectifact.crowd.panel_rates import rate
     from rectifact.crowd.panel_replacement import alternative_annotator_test
     from rectifact.graph import SymNMF, SymNMFNet, similarity_graph
-    from rectifact.latent import NMD, LogisticPCA, hide_entries
+    from rectifact.latent import NMD, LogisticPCA, held_out_score, hide_entries
     from rectifact.models import load_model, save_model
     from rectifact.parts import ANDNMF, PurificationNMF
+    from rectifact.report import write_report
 
 __version__ = "0.2.0.dev0"
 
@@ -49,25 +51,30 @@ __all__ = [
     "__version__",
     "agreement",
     "alternative_annotator_test",
+    "evaluate",
+    "held_out_score",
     "hide_entries",
     "load_model",
     "rate",
     "save_model",
     "similarity_graph",
+    "write_report",
 ]
 
 HOMES = {
     "crowd": ("KOS", "DawidSkene", "EigenRatio", "GhoshSVD", "MajorityVote", "MinimaxEntropy"),
+    "crowd.evaluation": ("evaluate",),
     "crowd.panel_agreement": ("agreement",),
     "crowd.panel_rates": ("rate",),
     "crowd.panel_replacement": ("alternative_annotator_test",),
     "graph": ("SymNMF", "SymNMFNet", "similarity_graph"),
-    "latent": ("NMD", "LogisticPCA", "hide_entries"),
+    "latent": ("NMD", "LogisticPCA", "held_out_score", "hide_entries"),
     "models": ("load_model", "save_model"),
     "parts": ("ANDNMF", "PurificationNMF"),
+    "anndata": (),
     "datasets": (),
     "metrics": (),
-    "report": (),
+    "report": ("write_report",),
     "selection": (),
 }
 """Modules that are imported when they, or one of the names in them, are first used."""

@@ -326,7 +326,12 @@ def test_edge_lists(rng):
         (lambda: from_edges(["a"], [None]), "Some edges lack a node"),
         (lambda: from_edges(["a"], ["b"], [-1.0]), "finite and not negative"),
         (lambda: from_edges(["a", "b"], ["b", "c"], [1.0]), "There are 2 edges, but weights of shape"),
-        (lambda: SymNMF(2).fit(pd.DataFrame({"source": [1], "target": [2]})), "Give affinity='precomputed'"),
+        (
+            lambda: SymNMF(2).fit(np.ones((3, 3)), source="u", target="v"),
+            "name columns of a table of edges; got ndarray",
+        ),
+        (lambda: SymNMF(2).fit(pd.DataFrame({"u": [1], "v": [2]}), source="u", target="w"), "no column 'w'"),
+        (lambda: SymNMF(2).fit(pd.DataFrame({"u": [1], "v": [2]}), source="u"), "Name it: target='...'"),
     ):
         with pytest.raises(InputError, match=message):
             mistake()

@@ -17,7 +17,7 @@ from numpy.testing import assert_array_equal
 from pyarrow import parquet
 
 from rectifact.core.errors import InputError
-from rectifact.io import matrices
+from rectifact.io import frames
 from rectifact.io.matrices import read_matrix
 
 X = np.array([[0.0, 1.5, -2.0], [0.1 + 0.2, 0.0, 1e-300], [7.0, 0.0, 0.0], [0.0, 12345678901.0, 3.0]])
@@ -224,6 +224,20 @@ def test_tables_are_read_with_their_names(tmp_path, content):
         assert (None if matrix.columns is None else matrix.columns.tolist()) == columns
 
 
+DECIMALS = {
+    b"a;b\n1,5;2\n3;4\n": [[1.5, 2], [3, 4]],
+    b"a\tb\n1\t2,5\n": [[1, 2.5]],
+    b"n;a\nx;1\ny;-2,500\nz;0,25\n": [[1], [-2.5], [0.25]],
+    b"1,5;2,5\n3,5;4\n": [[1.5, 2.5], [3.5, 4]],
+}
+
+
+@pytest.mark.parametrize("content", DECIMALS)
+def test_decimal_commas(tmp_path, content):
+    (tmp_path / "x.csv").write_bytes(content)
+    assert read_matrix(tmp_path / "x.csv").X.tolist() == DECIMALS[content]
+
+
 def test_a_line_may_be_longer_than_a_block_of_the_reader(tmp_path):
     names = [f"{i:0900}x" for i in range(1500)]
     (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join(["1"] * 1500) + "\n")
@@ -233,7 +247,7 @@ def test_a_line_may_be_longer_than_a_block_of_the_reader(tmp_path):
 
 
 def test_a_name_may_span_blocks_of_the_reader(tmp_path, monkeypatch):
-    monkeypatch.setattr(matrices, "BLOCK", 64)
+    monkeypatch.setattr(frames, "BLOCK", 64)
     names = [f"line {i}\nline\n{i},\n" for i in range(200)]
     pd.DataFrame({"name": names, "a": range(200)}).to_csv(tmp_path / "x.csv", index=False)
     matrix = read_matrix(tmp_path / "x.csv")
@@ -437,9 +451,9 @@ FILES = {
     "twice.csv": (b"a,b,a\n1,2,3\n", "has 2 columns named 'a'. Give each column a name of its own"),
     "text.csv": (b"n,a,colour\nx,1,2\ny,2,red\n", "column 'colour' of .* holds text, first 'red' in row 2.*Drop the"),
     "gap.csv": (b"a,colour\n1,NA\n2,\n3,red\n", "column 'colour' of .* holds text, first 'red' in row 3"),
-    "comma.tsv": (b"a\tb\n1\t2,5\n", "column 'b' of .* holds text, first '2,5' in row 1"),
-    "decimal.csv": (b"a;b\n1,5;2\n3;4\n", "column 'a' of .* has decimal commas. Save it with decimal points"),
-    "decimals.csv": (b"n;a\nx;1\ny;-2,5\n", "column 'a' of .* has decimal commas. Save it with decimal points"),
+    "comma.csv": (b'a,b\n1,"2,5"\n', "column 'b' of .* holds text, first '2,5' in row 1"),
+    "thousands.csv": (b"a;b\n1,500;2\n3;4\n", "column 'a' of .* '1,500', whose comma may be a decimal comma or sep"),
+    "both.csv": (b"n;a\nx;1\ny;1.000,5\n", "column 'a' of .* holds text, first '1.000,5' in row 2"),
     "date.csv": (b"a,day\n1,2020-01-02\n", r"column 'day' of .* holds date32\[day\], first '2020-01-02' in row 1"),
     "latin.csv": ("a,b\n1,é\n".encode("latin-1"), "as CSV: it is not UTF-8 text. Save it as UTF-8"),
     "latin_names.csv": ("n,b\né,1\n".encode("latin-1"), "as CSV: it is not UTF-8 text. Save it as UTF-8"),

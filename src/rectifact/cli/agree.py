@@ -28,7 +28,11 @@ MOST_SHOWN = 20
 
 def agree(
     answers: Annotated[
-        Path, typer.Argument(help="CSV, TSV or Parquet file with one answer per row: task, worker, label.")
+        Path,
+        typer.Argument(
+            help="CSV, TSV, Parquet, JSON or JSONL file with one answer per row: task, worker, label. Or an export of "
+            "Label Studio, Prodigy or Argilla, or an Inspect log."
+        ),
     ],
     humans: Annotated[
         Path | None,
@@ -41,18 +45,9 @@ def agree(
         Literal["nominal", "ordinal", "interval"],
         typer.Option(help="Whether answers are labels (nominal), ordered grades (ordinal) or numbers (interval)."),
     ] = "nominal",
-    classes: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,C", help="All classes in order, with commas; for grades that are not numbers."),
-    ] = None,
-    epsilon: Annotated[
-        float,
-        typer.Option(
-            help="With --humans: allowance for the cost of people. Advised: 0.2 for experts, 0.15 for trained people, "
-            "0.1 for crowd workers."
-        ),
-    ] = 0.2,
-    confidence: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.95,
+    classes: options.Classes = None,
+    epsilon: options.Epsilon = 0.2,
+    confidence: options.Confidence = 0.95,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -64,18 +59,13 @@ def agree(
     tests: Annotated[
         Path | None, typer.Option(help="With --humans: write the test of each judge against each person here.")
     ] = None,
-    task: Annotated[str | None, typer.Option(help="Name of the column with the task.")] = None,
-    worker: Annotated[str | None, typer.Option(help="Name of the column with the worker.")] = None,
-    label: Annotated[str | None, typer.Option(help="Name of the column with the label.")] = None,
-    wide: Annotated[
-        bool, typer.Option("--wide", help="The tables have one row per task and one column per worker.")
-    ] = False,
-    missing: Annotated[
-        str,
-        typer.Option(
-            help="Value that means no answer, besides an empty cell. auto: also -1 with --wide; nan: nothing else."
-        ),
-    ] = "auto",
+    form: options.Format = None,
+    field: options.Field = None,
+    task: options.Task = None,
+    worker: options.Worker = None,
+    label: options.Label = None,
+    wide: options.Wide = False,
+    missing: options.Missing = "auto",
     seed: options.Seed = 0,
     report: options.Report = None,
     as_json: options.Json = False,
@@ -85,7 +75,8 @@ def agree(
     order = None if classes is None else [name.strip() for name in classes.split(",")]
     columns = {"task": task, "worker": worker, "label": label}
     with progress("comparing"), warnings.catch_warnings(record=True, action="always") as caught:
-        panel = read_panel(answers, humans, level=level, classes=order, columns=columns, wide=wide, missing=missing)
+        reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": missing}
+        panel = read_panel(answers, humans, level=level, classes=order, form=form, question=field, **reading)
         found = agreement_of(panel, confidence=confidence, n_resamples=1000, random_state=seed)
         test = _test(panel, epsilon)
     if out is not None:

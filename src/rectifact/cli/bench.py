@@ -19,7 +19,7 @@ from rectifact.bench.plots import check_plot, plot_error_against_time, plot_rmse
 from rectifact.bench.results import check_result_name, columns_of, plain, read_result, save_result, short
 from rectifact.cli.tables import check_different_files
 from rectifact.cli.terminal import progress, say, show
-from rectifact.core.errors import InputError, count
+from rectifact.core.errors import InputError, count, missing_extra
 from rectifact.core.validation import check_option
 
 PLOTS = {
@@ -32,7 +32,9 @@ PLOTS = {
 def bench(
     family: Annotated[
         str,
-        typer.Argument(help="What to measure: crowd, parts, latent, graph, all (these four), selection, cuda or dask."),
+        typer.Argument(
+            help="What to measure: crowd, parts, latent, graph, all (these four), panels, selection, cuda or dask."
+        ),
     ],
     peers: Annotated[
         bool,
@@ -96,7 +98,7 @@ def _check_place(families: tuple[str, ...]) -> None:
     for family, package in (("graph", "torch"), ("cuda", "torch"), ("dask", "distributed")):
         if family in families and find_spec(package) is None:
             extra = "dask" if package == "distributed" else package
-            raise InputError(f"Measuring {family} needs {package}.", f"Install it: pip install 'rectifact[{extra}]'.")
+            raise missing_extra(f"Measuring {family}", package, extra)
     if "cuda" in families:
         import torch
 
@@ -158,5 +160,5 @@ def _run(family: str, extent: Extent) -> Tables:
 
 Run = Callable[[Extent], Tables]
 FAMILIES: dict[str, Run] = {name: partial(_run, name) for name in ("crowd", "parts", "latent", "graph")}
-ELSEWHERE: dict[str, Run] = {name: partial(_run, name) for name in ("selection", "cuda", "dask")}
+ELSEWHERE: dict[str, Run] = {name: partial(_run, name) for name in ("panels", "selection", "cuda", "dask")}
 """What is not part of all: what takes long, and what is measured on other machines."""

@@ -5,26 +5,30 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 import typer
 
-from rectifact.cli import options
+from rectifact.cli import options, reading
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.outcome import Outcome, fitting, how_it_ended, say_warnings
+from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_table_name, samples_table, write_table
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
-from rectifact.graph import SymNMF, from_edges
-from rectifact.io.matrices import numbered, read_matrix
-from rectifact.io.tables import read_table
+from rectifact.graph import SymNMF, from_edges, from_networkx
+from rectifact.io.matrices import numbered
 from rectifact.models import SavedModel
+
+RESERVED = {"cluster", "stability"}  # columns of the output
+
+Affinity = Literal["knn", "precomputed"]
 
 
 def cluster(
     data: Annotated[
         Path | None,
         typer.Argument(
-            help="Matrix with points in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Leave it out if you use --graph."
+            help="Points in rows, or a graph: a table (.csv, .tsv, .xlsx, .jsonl, .parquet), .npz, .npy, .mtx, .h5ad, "
+            "a 10x folder, .gml, .graphml, or - for the standard input. Leave it out if you use --graph."
         ),
     ] = None,
     numbers: Annotated[
@@ -37,8 +41,20 @@ def cluster(
     ] = "auto",
     graph: Annotated[
         Path | None,
-        typer.Option(help="Edges instead of points: a table with two columns of nodes and optionally one of weights."),
+        typer.Option(
+            help="A graph: a table with two columns of nodes and optionally one of weights, a symmetric matrix of "
+            "weights, .gml or .graphml."
+        ),
     ] = None,
+    triples: reading.Ends = None,
+    id_column: reading.IdColumn = None,
+    rows: reading.Rows = None,
+    columns: reading.Columns = None,
+    drop: reading.Drop = None,
+    transpose: reading.Transpose = False,
+    table: reading.AsTable = False,
+    header: reading.Header = None,
+    sheet: reading.Sheet = None,
     out: Annotated[
         Path,
         typer.Option(
@@ -74,7 +90,11 @@ def cluster(
     ] = None,
     init: Annotated[
         Literal["auto", "spectral", "random", "pool"],
-        typer.Option(help="Where the fit starts: eigenvectors, ten random starts, or all of them."),
+        typer.Option(help="Where the fit starts: eigenvectors, --n-init random starts, or all of them."),
+    ] = "auto",
+    n_init: Annotated[int, typer.Option(min=1, help="Number of random starts; the best is kept.")] = 10,
+    solver: Annotated[
+        Literal["auto", "newton", "hals", "anls", "admm", "pgd"], typer.Option(help="Algorithm; auto goes by the size.")
     ] = "auto",
     n_jobs: Annotated[int, typer.Option("--jobs", help="Number of starts run in parallel; -1 uses all cores.")] = 1,
     stability: options.Stability = False,
@@ -97,25 +117,27 @@ def cluster(
     how_many = check_numbers(numbers)
     if (data is None) == (graph is None):
         raise InputError("Give either a file of points, or a file of edges with --graph.")
-    if graph is not None and (n_neighbors is not None or metric != "euclidean"):
-        raise InputError("--neighbors and --metric are for points.", "Leave them out with --graph.")
     if n_jobs == 0:
         raise InputError("--jobs must not be 0.", "Give 1, more, or -1 for all cores.")
     if out != STDOUT:
         check_table_name(out)
     outcome = Outcome(report, save, as_json)
     outcome.check(out, [data, graph])
-    X, names = _edges(graph) if graph is not None else _points(Path(str(data)))
-    affinity: Literal["knn", "precomputed"] = "knn" if graph is None else "precomputed"
+    as_graph = graph is not None
+    source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet, graph=as_graph)
+    source.check(in_chunks=False)
+    X, names, title, affinity = _read(source, Path(str(graph or data)))
+    if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean"):
+        raise InputError("--neighbors and --metric are for points.", "Leave them out for a graph.")
     model = SymNMF(first_of(how_many), affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
     model.set_params(init=init, normalize="auto" if normalize is None else normalize, min_component=min_component)
-    model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume)
+    model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume, n_init=n_init, solver=solver)
     with fitting("clustering", model) as caught:
         found = fit_chosen(model, X, how_many, seed)
     found = with_trust(found, X, stability=stability, bootstrap=bootstrap, seed=seed)
     model = found.model
     found.say_choice()
-    write_table(_node_table(found, names), out)
+    write_table(_node_table(found, names, title), out)
     say_warnings(caught, "cluster")
     labelled = model.labels_[model.labels_ >= 0]
     n_edges, sizes = model.affinity_matrix_.nnz // 2, np.bincount(labelled, minlength=model.n_clusters).tolist()
@@ -131,10 +153,10 @@ def cluster(
     outcome.write(SavedModel(model, samples=np.asarray(names), selection=found.selection), summary | found.summary)
 
 
-def _node_table(found: Found, names: Any) -> pd.DataFrame:
+def _node_table(found: Found, names: Any, title: str) -> pd.DataFrame:
     """One row per node: its cluster, its memberships and, if they were measured, stability and shares of resamples."""
     labels = found.model.labels_
-    table = samples_table(found.model.membership_, names, "membership")
+    table = samples_table(found.model.membership_, names, "membership", "sample" if title in RESERVED else title)
     table.insert(1, "cluster", np.where(labels >= 0, labels + 1, -1))
     if found.stability is not None:
         table.insert(2, "stability", np.where(labels >= 0, found.stability[labels], np.nan))
@@ -144,43 +166,15 @@ def _node_table(found: Found, names: Any) -> pd.DataFrame:
     return table
 
 
-def _points(path: Path) -> tuple[Any, Any]:
-    matrix = read_matrix(path)
-    return matrix.X, numbered(matrix.rows, matrix.X.shape[0])
-
-
-def _edges(path: Path) -> tuple[sp.csr_array, Any]:
-    table = read_table(path).to_pandas()
-    columns = _edge_columns(path, table)
-    weights = None
-    if len(columns) > 2:
-        weights = pd.to_numeric(table[columns[2]], errors="coerce")
-        if weights.isna().any():
-            raise InputError(
-                f"Some weights in the column {columns[2]!r} of {str(path)!r} are not numbers.",
-                "Correct them, or drop the column.",
-            )
-    adjacency, nodes = from_edges(table[columns[0]], table[columns[1]], weights)
-    used = "no weights" if weights is None else f"weights from {columns[2]!r}"
-    say(f"Edges read from the columns {columns[0]!r} and {columns[1]!r}, {used}.")
-    return adjacency, nodes
-
-
-def _edge_columns(path: Path, table: pd.DataFrame) -> list[str]:
-    """Names of two columns of nodes and, if there is one, the column of weights."""
-    names = [str(name) for name in table.columns]
-    if {"source", "target"} <= set(names):
-        return [name for name in ("source", "target", "weight") if name in names]
-    if len(names) not in (2, 3):
-        raise InputError(
-            f"{str(path)!r} has {count(len(names), 'column')}; edges are two columns of nodes, and may have a third of "
-            "weights.",
-            "Name them source, target and weight, or drop the others.",
-        )
-    ends = pd.concat([table.iloc[:, 0], table.iloc[:, 1]]).astype(str)
-    if any(name.replace(".", "", 1).isdigit() for name in names) or ends.isin(names[:2]).any():
-        raise InputError(
-            f"The first row of {str(path)!r} looks like an edge, not like names of columns.",
-            "Add a first row such as source,target.",
-        )
-    return names
+def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity]:
+    """Points or an adjacency matrix, the names of its rows, what they are called, and which of the two it is."""
+    found = source.read(path, "cluster")
+    if found.graph is not None:
+        return *from_networkx(found.graph), "node", "precomputed"
+    if found.edges is not None:
+        return *from_edges(*found.edges, sort=False), "node", "precomputed"
+    matrix: Any = found.matrix
+    names = numbered(matrix.rows, matrix.X.shape[0])
+    if source.graph:
+        return matrix.X, names, "node", "precomputed"
+    return matrix.X, names, matrix.row_title, "knn"

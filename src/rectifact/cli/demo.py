@@ -1,7 +1,6 @@
 """rectifact demo: all four families on bundled and generated data."""
 
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -35,27 +34,20 @@ def demo(
         for what, show_one in (("labels", _labels), ("parts", _parts), ("embed", _embed), ("cluster", _cluster)):
             with progress(f"rectifact {what}"):
                 shown.append(show_one())
-        report = _write_report(shown, out)
+        _write_report(shown, out)
     table = Table("command", "given", "found", title="What rectifact finds", title_justify="left", show_lines=True)
     for family, given, found, _ in shown:
         table.add_row(f"rectifact {family}", given, found)
     show(table)
-    if report:
-        show(f"The report: [bold]{escape(str(out))}[/bold]. It opens in any browser, offline.")
-    else:
-        show(escape("For the report as well: pip install 'rectifact[report]'."))
+    show(f"The report: [bold]{escape(str(out))}[/bold]. It opens in any browser, offline.")
     show("Your own answers: [bold]rectifact labels answers.csv -o truth.csv --report report.html[/bold]")
 
 
-def _write_report(shown: list[Shown], out: Path) -> bool:
-    """Write the report if the packages it needs are installed; whether they are."""
-    if find_spec("jinja2") is None or find_spec("plotly") is None:
-        return False
-    from rectifact.report import report_of, write_report
+def _write_report(shown: list[Shown], out: Path) -> None:
+    from rectifact.report import write_report
 
     with progress("writing the report"):
-        write_report([report_of(saved) for *_, saved in shown], out, title="rectifact demo")
-    return True
+        write_report([saved for *_, saved in shown], out, title="rectifact demo")
 
 
 def _labels() -> Shown:
@@ -92,7 +84,8 @@ def _embed() -> Shown:
     given = "800 handwritten digits from scikit-learn, 64 pixels each"
     found = f"16 dimensions that explain them with an error of {error:.3f} per pixel; truncated SVD leaves {svd:.3f}"
     names = np.array([f"{i + 1}: a {digit}" for i, digit in enumerate(digits.target[:800])])
-    return "embed", given, found, SavedModel(model, X, samples=names, image_shape=(8, 8))
+    groups = {"digit": digits.target[:800]}
+    return "embed", given, found, SavedModel(model, X, samples=names, image_shape=(8, 8), groups=groups)
 
 
 def _cluster() -> Shown:

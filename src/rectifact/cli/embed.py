@@ -6,15 +6,17 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
-from rectifact.cli import options
+from rectifact.cli import options, reading
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
+from rectifact.cli.embed_outputs import check_fill, dropped, filled, read_groups
 from rectifact.cli.how_many import check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
-from rectifact.cli.tables import check_outputs, save_arrays, write_samples, write_table
+from rectifact.cli.reading import Reading
+from rectifact.cli.tables import check_outputs, retitled, save_arrays, write_samples, write_table
 from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
-from rectifact.io.matrices import numbered, read_matrix, read_names
+from rectifact.io.matrices import numbered
 from rectifact.io.partitions import holds_chunks, read_chunks
 from rectifact.latent import NMD
 from rectifact.models import SavedModel
@@ -24,8 +26,9 @@ def embed(
     data: Annotated[
         Path,
         typer.Argument(
-            help="Non-negative matrix with samples in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Or a folder of "
-            "files that hold the rows of one matrix, which Dask reads in chunks: all .npy, all .npz "
+            help="Non-negative matrix with samples in rows, or triples such as user,item,rating: a table (.csv, .tsv, "
+            ".xlsx, .jsonl, .parquet), .npz, .npy, .mtx, .h5ad, a 10x folder, or - for the standard input. Or a folder "
+            "of files that hold the rows of one matrix, which Dask reads in chunks: all .npy, all .npz "
             "(scipy.sparse.save_npz) or all .parquet."
         ),
     ],
@@ -67,11 +70,28 @@ def embed(
             "embedding.recommend.csv.",
         ),
     ] = None,
-    names: Annotated[
-        Path | None,
-        typer.Option(help="Text file with the names of the columns, one per line, for matrices without names."),
+    triples: reading.Triples = None,
+    id_column: reading.IdColumn = None,
+    rows: reading.Rows = None,
+    columns: reading.Columns = None,
+    drop: reading.Drop = None,
+    transpose: reading.Transpose = False,
+    table: reading.AsTable = False,
+    header: reading.Header = None,
+    sheet: reading.Sheet = None,
+    colour_by: Annotated[
+        str | None,
+        typer.Option(
+            "--colour-by",
+            "--color-by",
+            help="Colour the map of the report by a column of the data, by table.csv:column, or by a text file with "
+            "one value per row.",
+        ),
     ] = None,
-    row_names: Annotated[Path | None, typer.Option(help="Likewise, the names of the rows.")] = None,
+    fill: Annotated[
+        Path | None,
+        typer.Option(help="With --missing, write the data with missing cells filled in here: .csv, .tsv, .parquet."),
+    ] = None,
     stability: options.Stability = False,
     image: options.Image = None,
     checkpoint: options.Checkpoint = None,
@@ -85,26 +105,29 @@ def embed(
     """Describe sparse non-negative or binary data with a few dimensions, far fewer than SVD needs."""
     how_many = check_numbers(numbers)
     in_chunks = holds_chunks(data)
+    drop = dropped(drop, colour_by, data)
+    source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet)
+    source.check(in_chunks)
     outcome = Outcome(report, save, as_json)
     _check_out(data, out, save, in_chunks)
     suggestions = _check_recommend(out, in_chunks) if recommend else None
-    outcome.check(out, [data, suggestions])
+    check_fill(fill, missing, in_chunks)
+    outcome.check(out, [data, suggestions, fill])
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     hole = np.nan if missing else None
     run: dict[str, Any] = {"max_iter": max_iter, "checkpoint": checkpoint, "resume": resume}
     model = NMD(first_of(how_many), link, objective, hole, prior=None if prior == "none" else prior, **run)
     with cluster_of(scheduler, local_cluster):
-        matrix = read_chunks(data) if data.is_dir() else read_matrix(data)
+        matrix: Any = read_chunks(data) if in_chunks else source.read(data, "embed").matrix
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
-        rows = read_names(row_names, n_samples, "row") if row_names else matrix.rows
-        columns = read_names(names, n_features, "column") if names else matrix.columns
+        groups = None if colour_by is None else read_groups(colour_by, data, n_samples)
         with fitting("embedding", model) as caught:
             chosen = fit_chosen(model, matrix.X, how_many)
         chosen = with_trust(chosen, matrix.X, stability=stability)
         chosen.say_choice()
         model = chosen.model
-        samples, features = numbered(rows, n_samples), numbered(columns, n_features)
+        samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
         found = model.resolved_["link"]
         if out.suffix.lower() == ".npz":
             arrays = {"embedding": model.embedding_, "components": model.components_, "scale": np.array(model.scale_)}
@@ -112,9 +135,12 @@ def embed(
                 out, arrays | {"samples": samples, "features": features, "link": np.array(found)} | chosen.arrays
             )
         else:
-            write_samples(model.embedding_, samples, "dimension", out)
+            write_samples(model.embedding_, samples, "dimension", out, matrix.row_title)
         if suggestions is not None and recommend:
-            write_table(model.recommend(matrix.X, recommend, samples=samples, features=features), suggestions)
+            best = model.recommend(matrix.X, recommend, samples=samples, features=features)
+            write_table(retitled(best, matrix.row_title, matrix.column_title), suggestions)
+        if fill is not None:
+            write_table(filled(matrix, model, samples, features), fill)
     say_warnings(caught, "embed")
     say(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {found}: "
@@ -127,7 +153,7 @@ def embed(
     summary |= {"scale": float(model.scale_)} | {key: value for key, value in model.resolved_.items() if key != "link"}
     summary |= {"link": found} | chosen.summary
     known = {"selection": chosen.selection} | ({} if in_chunks else {"X": matrix.X, "samples": samples})
-    outcome.write(SavedModel(model, features=features, image_shape=image_shape, **known), summary)
+    outcome.write(SavedModel(model, features=features, image_shape=image_shape, groups=groups, **known), summary)
 
 
 def _check_recommend(out: Path, in_chunks: bool) -> Path:

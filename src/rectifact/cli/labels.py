@@ -5,7 +5,7 @@ The table of labels goes to the standard output unless ``-o`` names a file; othe
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pandas as pd
 import typer
@@ -13,6 +13,7 @@ import typer
 from rectifact.cli import options
 from rectifact.cli.dask_options import check_cluster, cluster_of
 from rectifact.cli.outcome import Outcome, fitting, how_it_ended, say_warnings
+from rectifact.cli.plans import Planning, promised
 from rectifact.cli.tables import (
     check_json_name,
     check_parts_name,
@@ -24,21 +25,18 @@ from rectifact.cli.tables import (
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import findings_table
-from rectifact.core.validation import check_positive
-from rectifact.crowd import DawidSkene, read_answers, read_lazy
-from rectifact.crowd.advice.budget import expected_error
-from rectifact.crowd.advice.foresight import Needed
-from rectifact.crowd.advice.planning import LEAST_GAIN, worth_asking
+from rectifact.crowd import DawidSkene, MajorityVote, read_answers, read_lazy
+from rectifact.crowd.advice.audit import Audit, audit_of
 from rectifact.crowd.advice.summary import Summary, summary_of
 from rectifact.crowd.data.formats import label_studio as studio
 from rectifact.crowd.data.groups import groups_in_column
 from rectifact.crowd.data.names import plain_text
 from rectifact.crowd.data.sources import is_source
+from rectifact.crowd.data.verdicts import no_text_column, texts_in, wide_table
 from rectifact.io.records import json_records
 from rectifact.models import SavedModel
 
-MOST_PLANNED = 1000  # rows of a plan, the most useful first
-MOST_BOUGHT = 20_000  # answers of a plan in money
+IN_MEMORY = "Leave out what needs all answers in memory, or give one file."
 
 
 def labels(
@@ -68,12 +66,10 @@ def labels(
     ] = None,
     form: options.Format = None,
     field: options.Field = None,
-    task: Annotated[str | None, typer.Option(help="Name of the column with the task.")] = None,
-    worker: Annotated[str | None, typer.Option(help="Name of the column with the worker.")] = None,
-    label: Annotated[str | None, typer.Option(help="Name of the column with the label.")] = None,
-    wide: Annotated[
-        bool, typer.Option("--wide", help="The table has one row per task and one column per worker.")
-    ] = False,
+    task: options.Task = None,
+    worker: options.Worker = None,
+    label: options.Label = None,
+    wide: options.Wide = False,
     gold: Annotated[
         Path | None, typer.Option(help="File of labels known to be right, with columns task and label (or truth).")
     ] = None,
@@ -85,24 +81,19 @@ def labels(
             "file with columns worker and group.",
         ),
     ] = None,
-    plan: Annotated[
-        Path | None, typer.Option(help="Write a plan here: what to label next and whom to ask, for at most 1000 tasks.")
-    ] = None,
-    costs: Annotated[
-        Path | None,
+    model: Annotated[
+        Literal["auto", "full", "one-coin", "majority"],
         typer.Option(
-            help="File with columns worker and cost, the price of one answer: --plan then says which answers to buy "
-            "from whom. Workers without a price are not asked."
+            help="How labels are inferred. auto: a confusion matrix per worker, with priors that the crowd teaches; "
+            "full: a confusion matrix per worker, by plain EM; one-coin: one accuracy per worker; majority: the most "
+            "common answer."
         ),
-    ] = None,
-    budget: Annotated[float | None, typer.Option(help="Most money that --plan may spend; see --costs.")] = None,
-    target: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of wrong labels that is good enough, such as 0.05: --plan ends where no more are expected, and "
-            "you are told how many answers that takes."
-        ),
-    ] = None,
+    ] = "auto",
+    plan: options.Plan = None,
+    ask: options.Ask = None,
+    costs: options.Costs = None,
+    budget: options.Budget = None,
+    target: options.Target = None,
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Calibrate the probabilities; with --gold, using those labels.")
     ] = False,
@@ -114,16 +105,10 @@ def labels(
             "expected grade), low and high (a 90 % interval).",
         ),
     ] = False,
-    classes: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,C", help="All classes in order, with commas; for grades that are not numbers."),
-    ] = None,
-    missing: Annotated[
-        str,
-        typer.Option(
-            help="Value that means no answer, besides an empty cell. auto: also -1 with --wide; nan: nothing else."
-        ),
-    ] = "auto",
+    classes: options.Classes = None,
+    probabilities: options.Probabilities = False,
+    text_column: options.TextColumn = None,
+    missing: options.Missing = "auto",
     device: Annotated[str, typer.Option(help="Where the fit runs: cpu or cuda.")] = "cpu",
     checkpoint: options.Checkpoint = None,
     resume: options.Resume = False,
@@ -136,49 +121,77 @@ def labels(
     """Turn the answers of many workers into one label per task, and learn how good each worker is."""
     outcome = Outcome(report, save, as_json)
     partitioned = len(answers) > 1 or is_source(answers[0])
+    planning = Planning(plan, costs, budget, target, ask)
+    planning.check()
     _check_outputs(answers, out, [workers, plan], partitioned)
     if label_studio is not None:
         check_json_name(label_studio)
-    check_positive(budget=budget, target=target)
-    if plan is None and budget is not None:
-        raise InputError("--budget is for a plan.", "Name its file: --plan plan.csv.")
     others = [None if name is None else Path(name) for name in (groups, costs)]
     outcome.check(out, [*answers, gold, workers, plan, label_studio, *others])
     parts = "a folder of Parquet files, or several files"
     check_cluster(scheduler, local_cluster, in_parts=partitioned, parts=parts)
     if partitioned:
         reading: dict[str, Any] = {"format": form, "field": field, "label-studio": label_studio, "classes": classes}
-        reading |= {"costs": costs, "target": target}
-        _refuse_partitioned(wide=wide, plan=plan, calibrate=calibrate, report=report, save=save, **reading)
-    model = DawidSkene(device=device, ordinal=ordinal, checkpoint=checkpoint, resume=resume)
+        reading |= {"costs": costs, "target": target, "probabilities": probabilities, "text-column": text_column}
+        _refuse("not available for partitioned answers", IN_MEMORY, wide=wide, plan=plan, calibrate=calibrate)
+        _refuse("not available for partitioned answers", IN_MEMORY, report=report, save=save, **reading)
+    if model == "majority":
+        learning: dict[str, Any] = {"gold": gold, "groups": groups, "ordinal": ordinal, "calibrate": calibrate}
+        learning |= {"plan": plan, "costs": costs, "target": target, "checkpoint": checkpoint}
+        _refuse("not available for the majority vote", "Leave out --model, or these.", **learning)
+    fitted: Any = (
+        MajorityVote()
+        if model == "majority"
+        else DawidSkene(model=model, device=device, ordinal=ordinal, checkpoint=checkpoint, resume=resume)
+    )
     with cluster_of(scheduler, local_cluster):
-        with fitting("aggregating", model) as caught:
+        with fitting("aggregating", fitted) as caught:
             columns: dict[str, Any] = {"task": task, "worker": worker, "label": label, "missing": missing}
             data: Any
+            texts = None
             if partitioned:
                 data = read_lazy(answers if len(answers) > 1 else answers[0], **columns)
             else:
-                data = read_answers(answers[0], wide=wide, format=form, field=field, **columns)
+                data, texts = _read(answers[0], text_column, wide, {"format": form, "field": field, **columns})
                 data = data if classes is None else data.ordered(classes.split(","))
             known = gold if gold is not None or data.gold is None else pd.Series(data.gold[1], index=data.gold[0])
             families = None if groups is None else _groups(groups, answers[0], partitioned or wide, worker)
-            model.fit(data, gold=known, groups=families)
+            fitted.fit(data, **({} if model == "majority" else {"gold": known, "groups": families}))
+            audit = None if known is None or model == "majority" else audit_of(fitted)
             if calibrate:
-                model.calibrate(known)
-            needed = None if target is None and costs is None else _needed(model, target, costs)
-        summary = summary_of(model)
+                fitted.calibrate(known)
+            needed = planning.needed(fitted)
+        summary = summary_of(fitted, probabilities=probabilities)
         (write_parts if partitioned else write_table)(summary.result, out)
         if workers is not None:
             write_table(summary.workers, workers)
-        if plan is not None:
-            _write_plan(model, plan, costs, budget, target)
+        planning.write(fitted)
         if label_studio is not None:
             write_list(_tasks(data, answers[0], summary.result, field, task), label_studio)
         say_warnings(caught, "labels")
-        _say(data, model, summary, gold)
+        _say(data, fitted, summary, gold)
+        if audit is not None:
+            say(audit.words())
         if needed is not None and target is not None:
             say(needed.words())
-        outcome.write(SavedModel(model), _facts(data, model, summary) | _promised(needed), needed=needed)
+        facts = _facts(data, fitted, summary) | promised(needed) | _audited(audit)
+        outcome.write(SavedModel(fitted), facts, needed=needed, audit=audit, texts=texts)
+
+
+def _read(path: Path, text_column: str | None, wide: bool, options: dict[str, Any]) -> tuple[Any, Any]:
+    """The answers, and the texts of the tasks, if there is a column of them."""
+    if not wide or text_column is None:
+        data = read_answers(path, wide=wide, **options)
+        return data, None if text_column is None else texts_in(path, data, text_column)
+    frame, beside = wide_table(path, [text_column], options["task"])
+    if text_column not in beside:
+        raise no_text_column(text_column)
+    options = {name: value for name, value in options.items() if name not in ("format", "field")}
+    return read_answers(frame, wide=True, **options), beside[text_column]
+
+
+def _audited(audit: Audit | None) -> dict[str, Any]:
+    return {} if audit is None else {"audit": vars(audit)}
 
 
 def _groups(groups: str, answers: Path, without_column: bool, worker: str | None) -> Any:
@@ -208,49 +221,11 @@ def _check_outputs(answers: list[Path], out: Path, others: list[Path | None], pa
             )
 
 
-def _refuse_partitioned(**options: Any) -> None:
-    """Say which options need all answers in memory."""
+def _refuse(why: str, remedy: str, **options: Any) -> None:
+    """Say which options are not available."""
     wanted = [f"--{name}" for name, value in options.items() if value]
     if wanted:
-        verb = "is" if len(wanted) == 1 else "are"
-        raise InputError(
-            f"{', '.join(wanted)} {verb} not available for partitioned answers.",
-            "Leave out what needs all answers in memory, or give one file.",
-        )
-
-
-def _write_plan(model: DawidSkene, path: Path, costs: Path | None, budget: float | None, target: float | None) -> None:
-    if (costs, budget, target) != (None, None, None):
-        bought = model.next_labels(MOST_BOUGHT, costs=costs, budget=budget, target_error=target)
-        write_table(bought, path)
-        spent, error = (bought["spent"].iloc[-1], bought["error"].iloc[-1]) if len(bought) else (0.0, _error(model))
-        say(
-            f"The plan buys {count(len(bought), 'answer')} for {spent:,.2f}, after which {error:.1%} of the labels are "
-            f"expected to be wrong ({_error(model):.1%} now)."
-        )
-        return
-    table = worth_asking(model.next_labels(min(len(model.tasks_), MOST_PLANNED)))
-    write_table(table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names)))), path)
-    say(
-        f"The plan has {len(table)} of {len(model.tasks_)} tasks: those where one more answer is expected to provide "
-        f"{LEAST_GAIN} bits or more, up to a limit of {MOST_PLANNED} tasks."
-    )
-
-
-def _error(model: DawidSkene) -> float:
-    return expected_error(model.probas_)
-
-
-def _needed(model: DawidSkene, target: float | None, costs: Path | None) -> Needed:
-    """Answers needed for the target or, for the report alone, for half the error."""
-    wanted = max(_error(model) / 2, 1e-6) if target is None else target
-    return model.labels_needed(wanted, costs=costs)
-
-
-def _promised(needed: Needed | None) -> dict[str, Any]:
-    if needed is None:
-        return {}
-    return {"needed": {"target": needed.target, "answers": needed.answers, "cost": needed.cost}}
+        raise InputError(f"{', '.join(wanted)} {'is' if len(wanted) == 1 else 'are'} {why}.", remedy)
 
 
 def _tasks(data: Any, path: Path, result: pd.DataFrame, field: str | None, task: str | None) -> Iterator[Any]:
@@ -267,7 +242,7 @@ def _tasks(data: Any, path: Path, result: pd.DataFrame, field: str | None, task:
             yield made
 
 
-def _say(data: Any, model: DawidSkene, summary: Summary, gold: Path | None) -> None:
+def _say(data: Any, model: Any, summary: Summary, gold: Path | None) -> None:
     """What was read, how the fit went and what was found, in sentences."""
     if data.source:
         say(" ".join([data.source["sentence"], *_about_gold(data, gold)]))
@@ -289,7 +264,7 @@ def _about_gold(data: Any, gold: Path | None) -> list[str]:
     return [f"{found} used as gold." if gold is None else f"{found} left aside, because of --gold."]
 
 
-def _facts(data: Any, model: DawidSkene, summary: Summary) -> dict[str, Any]:
+def _facts(data: Any, model: Any, summary: Summary) -> dict[str, Any]:
     """The same for scripts."""
     return {
         "answers": len(data),

@@ -61,3 +61,78 @@ LocalCluster = Annotated[
         "--local-cluster", help="For partitioned or chunked data: number of Dask processes to start on this machine."
     ),
 ]
+Task = Annotated[str | None, typer.Option("--task", help="Name of the column with the task.")]
+Worker = Annotated[str | None, typer.Option("--worker", help="Name of the column with the worker.")]
+Label = Annotated[str | None, typer.Option("--label", help="Name of the column with the label.")]
+Wide = Annotated[bool, typer.Option("--wide", help="The table has one row per task and one column per worker.")]
+Missing = Annotated[
+    str,
+    typer.Option(
+        "--missing",
+        help="Value that means no answer, besides an empty cell. auto: also -1 with --wide; nan: nothing else.",
+    ),
+]
+Classes = Annotated[
+    str | None,
+    typer.Option(
+        "--classes", metavar="A,B,C", help="All classes in order, with commas; for grades that are not numbers."
+    ),
+]
+Confidence = Annotated[float, typer.Option("--confidence", help="Probability of the intervals.")]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        metavar="COLUMN|FILE",
+        help="Groups of tasks to compare, such as versions: a column of ANSWERS, or a file with columns task and "
+        "group.",
+    ),
+]
+HalfWidth = Annotated[
+    float | None,
+    typer.Option(
+        "--half-width", help="Say how many more labels of people would make intervals as short as this to both sides."
+    ),
+]
+Epsilon = Annotated[
+    float,
+    typer.Option(
+        "--epsilon",
+        help="With people: allowance for their cost. Advised: 0.2 for experts, 0.15 for trained people, 0.1 for crowd "
+        "workers.",
+    ),
+]
+TextColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--text-column", metavar="COLUMN", help="Column of ANSWERS with the text of the task, to show in the report."
+    ),
+]
+Plan = Annotated[
+    Path | None,
+    typer.Option("--plan", help="Write a plan here: what to label next and whom to ask, for at most 1000 tasks."),
+]
+Ask = Annotated[
+    str | None,
+    typer.Option("--ask", metavar="NAMES", help="The only workers that --plan may ask, with commas between them."),
+]
+Costs = Annotated[
+    Path | None,
+    typer.Option(
+        "--costs",
+        help="File with columns worker and cost, the price of one answer: --plan then says which answers to buy "
+        "from whom. Workers without a price are not asked.",
+    ),
+]
+Budget = Annotated[float | None, typer.Option("--budget", help="Most money that --plan may spend; see --costs.")]
+Target = Annotated[
+    float | None,
+    typer.Option(
+        "--target",
+        help="Share of wrong labels that is good enough, such as 0.05: --plan ends where no more are expected, and "
+        "you are told how many answers that takes.",
+    ),
+]
+Probabilities = Annotated[
+    bool, typer.Option("--probabilities", help="Add the probability of each class to the labels.")
+]

@@ -11,29 +11,32 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from rectifact.cli import options
+from rectifact.cli import options, reading, word_options
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
 from rectifact.cli.how_many import check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
+from rectifact.cli.reading import Reading
 from rectifact.cli.tables import (
     check_outputs,
     check_table_name,
+    retitled,
     save_arrays,
     write_samples,
     write_table,
 )
-from rectifact.cli.terminal import say, show
+from rectifact.cli.terminal import progress, say, show
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import findings_table
 from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import operand
 from rectifact.io.files import check_writable
+from rectifact.io.inputs import Input
 from rectifact.io.matrices import NamedMatrix, numbered, read_matrix
 from rectifact.io.partitions import holds_chunks, read_chunks
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
-from rectifact.parts.documents import count_words, read_documents
+from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
 
@@ -46,9 +49,10 @@ def parts(
     data: Annotated[
         Path,
         typer.Argument(
-            help="Matrix with samples in rows: .npz, .npy, .mtx, .csv, .tsv, .parquet. Or texts: a .txt file with one "
-            "document per line, or a folder of .txt files. Or a folder of files that hold the rows of one matrix, "
-            "which Dask reads in chunks: all .npy, all .npz (scipy.sparse.save_npz) or all .parquet."
+            help="Matrix with samples in rows, triples or texts: a table (.csv, .tsv, .xlsx, .jsonl, .parquet), .npz, "
+            ".npy, .mtx, .h5ad, a 10x folder, a .txt file with one document per line, a folder of .txt files, or - for "
+            "the standard input. Or a folder of files that hold the rows of one matrix, which Dask reads in chunks: "
+            "all .npy, all .npz (scipy.sparse.save_npz) or all .parquet."
         ),
     ],
     numbers: Annotated[
@@ -105,16 +109,27 @@ def parts(
     ] = None,
     missing: Annotated[bool, typer.Option("--missing", help="Treat empty cells and NaN as missing entries.")] = False,
     top: Annotated[int, typer.Option(min=1, help="Number of features shown for each part.")] = 10,
-    text: Annotated[bool, typer.Option("--text", help="Read the data as text, whatever the file name.")] = False,
-    tfidf: Annotated[bool, typer.Option("--tfidf", help="Give rare words more weight.")] = False,
-    stop_words: Annotated[
-        bool, typer.Option("--stop-words/--all-words", help="Drop common English words such as 'the', or keep them.")
-    ] = True,
-    min_documents: Annotated[int, typer.Option(min=1, help="Drop words that occur in fewer documents than this.")] = 2,
-    max_share: Annotated[
-        float, typer.Option(help="Drop words that occur in a larger share of the documents than this.")
-    ] = 0.5,
-    max_words: Annotated[int, typer.Option(min=1, help="Keep at most this many words, the most frequent.")] = 20_000,
+    text: Annotated[
+        bool, typer.Option("--text", help="Read each line of a file as a document, whatever its name.")
+    ] = False,
+    text_column: reading.TextColumn = None,
+    triples: reading.Triples = None,
+    id_column: reading.IdColumn = None,
+    rows: reading.Rows = None,
+    columns: reading.Columns = None,
+    drop: reading.Drop = None,
+    transpose: reading.Transpose = False,
+    table: reading.AsTable = False,
+    header: reading.Header = None,
+    sheet: reading.Sheet = None,
+    weighting: word_options.Weight = "log",
+    tfidf: word_options.Tfidf = False,
+    stop_words: word_options.StopWords = "english",
+    all_words: word_options.AllWords = False,
+    ngrams: word_options.Ngrams = 1,
+    min_df: word_options.MinDf = 2,
+    max_df: word_options.MaxDf = 0.5,
+    max_words: word_options.MaxWords = 20_000,
     stability: options.Stability = False,
     bootstrap: Annotated[
         int,
@@ -138,14 +153,14 @@ def parts(
     how_many = check_numbers(numbers)
     outcome = Outcome(report, save, as_json)
     in_chunks = not text and holds_chunks(data)
+    source = Reading(triples, text_column, id_column, rows, columns, drop, transpose, table, header, sheet, text)
+    _check_source(source, in_chunks, bootstrap)
     _check_files(out, features)
     check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)
     outcome.check(out, [data, features, weights])
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
-    if bootstrap and in_chunks:
-        raise InputError("--bootstrap needs a matrix in memory, and this one is in chunks.", "Use --stability.")
-    words: dict[str, Any] = {"min_documents": min_documents, "max_share": max_share, "max_words": max_words}
-    words |= {"stop_words": "english" if stop_words else None, "tfidf": tfidf}
+    words: dict[str, Any] = {"min_df": min_df, "max_df": max_df, "max_words": max_words, "ngrams": ngrams}
+    words |= {"stop_words": _left_out(stop_words, all_words), "weighting": "tfidf" if tfidf else weighting}
     chosen = {"refine": refine, "normalize": normalize, "noise_floor": noise_floor}
     chosen |= {"background": background or None, "missing": np.nan if missing else None}
     model = METHODS[method](first_of(how_many), random_state=seed, checkpoint=checkpoint, resume=resume)
@@ -153,11 +168,11 @@ def parts(
     if how_many == "auto" and not isinstance(model.init, str):
         how_many = model.n_components = np.shape(model.init)[0]
     with cluster_of(scheduler, local_cluster):
-        matrix = read_chunks(data) if in_chunks else _read(data, text, **words)
+        matrix = read_chunks(data) if in_chunks else _counted(source.read(data, "parts"), data, text, words)
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
         samples, names = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
-        with fitting("finding parts", model) as caught:
+        with fitting("finding parts", _suited(model, matrix, refine)) as caught:
             X = _dense_chunks(matrix.X) if in_chunks else matrix.X
             found = fit_chosen(model, X, how_many, seed)
             model = found.model
@@ -170,9 +185,9 @@ def parts(
             known |= {"background": model.background_} if background else {}
             save_arrays(out, {"components": model.components_, "features": names} | known | found.arrays)
         if features is not None:
-            write_table(largest, features)
+            write_table(retitled(largest, matrix.row_title, matrix.column_title), features)
         if weights is not None:
-            write_samples(W, samples, "part", weights)
+            write_samples(W, samples, "part", weights, matrix.row_title)
         if not (out or features or weights or as_json):
             show(_top_table(largest, operand(W).total(_column_sums), found.stability))
         say_warnings(caught, "parts")
@@ -193,8 +208,24 @@ def parts(
     summary: dict[str, Any] = {"findings": findings_table(findings).to_dict("records")}
     summary |= {"refine": model.resolved_.get("refine"), "init": model.resolved_["init"]}
     summary |= {"samples": n_samples, "features": n_features, "parts": n_parts, "explained": float(explained)}
-    known = {"selection": found.selection} | ({} if in_chunks else {"X": matrix.X, "samples": samples})
+    known = {"selection": found.selection} | ({} if in_chunks else _data(matrix, samples))
     outcome.write(SavedModel(model, features=names, image_shape=image_shape, **known), summary | found.summary)
+
+
+def _suited(model: Any, matrix: Any, refine: str | None) -> Any:
+    """The model as it suits texts: least squares gives more coherent topics than a Poisson likelihood."""
+    chosen = isinstance(matrix, Corpus) and refine is None and isinstance(model, ANDNMF)
+    return model.set_params(refine="nonnegative") if chosen else model
+
+
+def _left_out(stop_words: str, all_words: bool) -> str | None:
+    return None if all_words or stop_words == "none" else stop_words
+
+
+def _data(matrix: Any, samples: Any) -> dict[str, Any]:
+    """What is saved of the data, for the report."""
+    texts = {"texts": np.array(matrix.texts, dtype=np.str_)} if isinstance(matrix, Corpus) else {}
+    return {"X": matrix.X, "samples": samples} | texts
 
 
 def _model_options(method: str, init: str, decode: str | None, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -219,6 +250,13 @@ def _model_options(method: str, init: str, decode: str | None, chosen: dict[str,
     return {name: None if value == "none" else value for name, value in given.items()} | {"init": start}
 
 
+def _check_source(source: Reading, in_chunks: bool, bootstrap: int) -> None:
+    """Refuse options that do not fit the data."""
+    source.check(in_chunks)
+    if bootstrap and in_chunks:
+        raise InputError("--bootstrap needs a matrix in memory, and this one is in chunks.", "Use --stability.")
+
+
 def _check_files(out: Path | None, features: Path | None) -> None:
     """Refuse what could not be written afterwards."""
     if features is not None:
@@ -229,18 +267,16 @@ def _check_files(out: Path | None, features: Path | None) -> None:
             raise InputError(f"{str(out)!r} should end in .npz.", "Rename it; --features and --weights write tables.")
 
 
-def _read(data: Path, text: bool, **words: Any) -> NamedMatrix:
-    """The counted words of texts, or the matrix in a file."""
-    if text or data.is_dir() or data.suffix.lower() in {".txt", ".text"}:
-        if not text and data.is_dir() and not any(path.suffix.lower() == ".txt" for path in data.rglob("*")):
-            raise InputError(
-                f"The folder {str(data)!r} holds neither texts (.txt files) nor rows of a matrix (.npy, .npz or "
-                ".parquet files).",
-                "Name another folder, or a file.",
-            )
-        documents, names = read_documents(data)
-        return replace(count_words(documents, **words), rows=names)
-    return read_matrix(data)
+def _counted(found: Input, data: Path, text: bool, words: dict[str, Any]) -> NamedMatrix:
+    """The matrix that was read, or the counted words of the texts."""
+    if found.documents is not None:
+        with progress("counting words"):
+            return replace(count_words(found.documents, **words), rows=found.names, row_title=found.title)
+    if text or found.matrix is None:
+        raise InputError(
+            f"{str(data)!r} holds no column of texts.", "Leave --text out, or name one with --text-column."
+        )
+    return found.matrix
 
 
 def _dense_chunks(X: Array) -> Array:

@@ -30,7 +30,11 @@ MOST_SHOWN = 20
 
 def rate(
     answers: Annotated[
-        Path, typer.Argument(help="CSV, TSV or Parquet file with one answer of a judge per row: task, worker, label.")
+        Path,
+        typer.Argument(
+            help="CSV, TSV, Parquet, JSON or JSONL file with one answer of a judge per row: task, worker, label. Or an "
+            "export of Label Studio, Prodigy or Argilla, or an Inspect log."
+        ),
     ],
     gold: Annotated[
         Path,
@@ -42,14 +46,7 @@ def rate(
     positive: Annotated[
         list[str], typer.Option(help="Class whose share is estimated; repeat it for several, which count together.")
     ],
-    by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN|FILE",
-            help="Groups of tasks to compare, such as versions: a column of ANSWERS, or a file with columns task and "
-            "group.",
-        ),
-    ] = None,
+    by: options.By = None,
     gold_weights: Annotated[
         str | None,
         typer.Option(
@@ -58,27 +55,19 @@ def rate(
             "column of the --gold file, or a file with columns task and weight.",
         ),
     ] = None,
-    half_width: Annotated[
-        float | None,
-        typer.Option(help="Say how many more labels of people would make intervals as short as this to both sides."),
-    ] = None,
-    confidence: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.95,
+    half_width: options.HalfWidth = None,
+    confidence: options.Confidence = 0.95,
     out: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Write all figures here: .csv, .tsv, .parquet, or - for standard output."),
     ] = None,
-    task: Annotated[str | None, typer.Option(help="Name of the column with the task.")] = None,
-    worker: Annotated[str | None, typer.Option(help="Name of the column with the worker.")] = None,
-    label: Annotated[str | None, typer.Option(help="Name of the column with the label.")] = None,
-    wide: Annotated[
-        bool, typer.Option("--wide", help="ANSWERS has one row per task and one column per worker.")
-    ] = False,
-    missing: Annotated[
-        str,
-        typer.Option(
-            help="Value that means no answer, besides an empty cell. auto: also -1 with --wide; nan: nothing else."
-        ),
-    ] = "auto",
+    form: options.Format = None,
+    field: options.Field = None,
+    task: options.Task = None,
+    worker: options.Worker = None,
+    label: options.Label = None,
+    wide: options.Wide = False,
+    missing: options.Missing = "auto",
     report: options.Report = None,
     as_json: options.Json = False,
 ) -> None:
@@ -86,7 +75,7 @@ def rate(
     _check(answers, gold, [by, gold_weights], out, Outcome(report, save=None, as_json=as_json))
     columns = {"task": task, "worker": worker, "label": label}
     with progress("judging"), warnings.catch_warnings(record=True, action="always") as caught:
-        data = coded(answers, columns, wide, missing, None)
+        data = coded(answers, columns, wide, missing, None, form, field)
         groups = None if by is None else task_groups(by, None if wide else answers, data)
         found = rates_of(
             judge(data),

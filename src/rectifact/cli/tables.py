@@ -178,7 +178,7 @@ def _write_folder(frame: Any, path: Path) -> None:
     say(f"{count(frame.npartitions, 'file')} -> {path}")
 
 
-def write_samples(A: Array, samples: Any, column: str, path: Path) -> None:
+def write_samples(A: Array, samples: Any, column: str, path: Path, title: str = "sample") -> None:
     """Write one row per sample: its name, and its row of ``A``, in columns numbered from 1; chunks one by one.
 
     Parameters
@@ -189,9 +189,11 @@ def write_samples(A: Array, samples: Any, column: str, path: Path) -> None:
     column : str
         What the columns are called, before their number.
     path : Path
+    title : str, default "sample"
+        What the column of names is called.
     """
     if not is_chunked(A):
-        write_table(samples_table(A, samples, column), path)
+        write_table(samples_table(A, samples, column, title), path)
         return
     import dask.dataframe as dd
     from dask import delayed
@@ -202,8 +204,20 @@ def write_samples(A: Array, samples: Any, column: str, path: Path) -> None:
     write_parts(dd.from_delayed(partitions, meta=meta, verify_meta=False), path)
 
 
-def samples_table(A: Any, samples: Any, column: str) -> pd.DataFrame:
+def samples_table(A: Any, samples: Any, column: str, title: str = "sample") -> pd.DataFrame:
     """One row per sample, as :func:`write_samples` writes it."""
     table = pd.DataFrame(A, columns=[f"{column}{i + 1}" for i in range(A.shape[1])])
-    table.insert(0, "sample", samples)
+    table.insert(0, "sample" if title in table else title, samples)
     return table
+
+
+def retitled(table: pd.DataFrame, row_title: str, column_title: str) -> pd.DataFrame:
+    """A table of samples or features with the words of the user for them, unless it has such columns already.
+
+    Examples
+    --------
+    >>> retitled(pd.DataFrame({"sample": [1], "rank": [1], "feature": [2]}), "user", "item").columns.tolist()
+    ['user', 'rank', 'item']
+    """
+    titles = {"sample": row_title, "feature": column_title}
+    return table.rename(columns={old: new for old, new in titles.items() if new not in table})

@@ -77,6 +77,42 @@ class InputTypeError(InputError, TypeError):
     """The data has a type that cannot be used; a TypeError too, as scikit-learn users expect."""
 
 
+def missing_extra(what: str, package: str, extra: str, otherwise: str = "") -> InputError:
+    """The error for a package that is not installed; the only place that says how to install one.
+
+    Parameters
+    ----------
+    what : str
+        What needs it, as the subject of a sentence in the singular, or with its verb if it ends in ``need``.
+    package : str
+        Its name, or several.
+    extra : str
+        The extra of rectifact that installs it.
+    otherwise : str, default ""
+        Another way out, as the end of a sentence.
+
+    Examples
+    --------
+    >>> print(missing_extra("Reading an Excel workbook", "openpyxl", "excel"))
+    Reading an Excel workbook needs openpyxl. Install it from a clone of rectifact: pip install '.[excel]'.
+    """
+    verb = "" if what.endswith(" need") else " needs"
+    it = "them" if " and " in package else "it"
+    way_out = f"; {otherwise}" if otherwise else ""
+    return InputError(f"{what}{verb} {package}.", f"Install {it} from a clone of rectifact: {install(extra)}{way_out}.")
+
+
+def install(extra: str) -> str:
+    """The command that installs an extra; rectifact is not on a package index yet, so it works from a clone.
+
+    Examples
+    --------
+    >>> install("dask")
+    "pip install '.[dask]'"
+    """
+    return f"pip install '.[{extra}]'"
+
+
 class FitWarning(Message, UserWarning):
     """A fit went through, but its result may not be what the user expects."""
 

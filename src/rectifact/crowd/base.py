@@ -5,17 +5,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import InputError
 from rectifact.core.findings import Finding
+from rectifact.core.plots import plot
 from rectifact.core.sparse import with_entries
 from rectifact.core.validation import fit_context
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, read_lazy
-from rectifact.crowd.data.read import read_answers
+from rectifact.crowd.data.read import read_answers, read_more
+from rectifact.crowd.data.sources import refuse_source
 from rectifact.crowd.em import expected_sums
+
+LEAST_PROBABILITY = 1e-12
+"""An answer that the model rules out costs no more than this."""
 
 
 class Aggregator(BaseEstimator):
@@ -27,6 +33,22 @@ class Aggregator(BaseEstimator):
     probas_: NDArray[np.float64]
     labels_: NDArray[Any]
     _answers: Any
+    _once: ClassVar[dict[str, Any]] = {"_named": {}}  # version 0.1 kept no names of columns
+
+    def _read_answers(self, data: Any, named: dict[str, Any], n_classes: int | None = None) -> Any:
+        """Answers in memory, or partitioned; what their columns are called is kept for answers that come later."""
+        given = {name: value for name, value in named.items() if value}
+        options: dict[str, Any] = {"missing": self.missing, "n_classes": n_classes}
+        if is_lazy_data(data):
+            wrong = [name for name in ("wide", "format", "field") if name in given]
+            if wrong:
+                what = f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} for answers in memory."
+                raise InputError(what, "Leave it out for partitioned answers, or give one file.")
+            answers: Any = read_lazy(data, **options, **given)
+        else:
+            answers = read_answers(data, **options, **given)
+        self._named = {name: value for name, value in given.items() if name not in ("format", "field")}
+        return answers
 
     def _set_result(self, answers: Answers | LazyAnswers, posteriors: Any) -> None:
         self.tasks_, self.workers_, self.classes_ = answers.tasks, answers.workers, answers.classes
@@ -42,16 +64,27 @@ class Aggregator(BaseEstimator):
         self.resolved_: dict[str, Any] = {"columns": answers.columns}
 
     def fit_predict(self, data: Any, y: None = None, **options: Any) -> NDArray[Any]:
-        """Fit, and return the label of each task in the order of ``tasks_``."""
+        """Fit, and return the label of each task in the order of ``tasks_``; ``options`` are those of ``fit``."""
         return self.fit(data, y, **options).labels_
 
-    def result(self) -> Any:
+    def result(self, *, probabilities: bool = False) -> Any:
         """Table by task: label, confidence (its probability), entropy (in bits) and number of answers.
 
-        A pandas table; after a fit to partitioned answers, a Dask dataframe whose rows are in another order.
+        A pandas table; after a fit to partitioned answers, a Dask dataframe whose rows are in another order. With
+        ``probabilities``, for answers in memory, also a column ``probability_<class>`` for each class.
         """
         check_is_fitted(self)
-        return self._answers.result(self.probas_)
+        return self._with_probabilities(self._answers.result(self.probas_), probabilities)
+
+    def _with_probabilities(self, table: Any, wanted: bool) -> Any:
+        if not wanted:
+            return table
+        if isinstance(self._answers, LazyAnswers):
+            raise InputError(
+                "Probabilities of each class are for answers in memory.", "Use predict_proba for partitioned answers."
+            )
+        more = {f"probability_{name}": self.probas_[:, k] for k, name in enumerate(self.classes_.tolist())}
+        return table.assign(**more)
 
     def worker_report(self) -> pd.DataFrame:
         """Table by worker: answers given, and agreement, the expected share of them that are right.
@@ -63,6 +96,46 @@ class Aggregator(BaseEstimator):
         with np.errstate(invalid="ignore"):
             agreement = self._answers.matrix().total(_expected_right, along=(self.probas_,)) / given
         return pd.DataFrame({"worker": self.workers_, "answers": given, "agreement": agreement})
+
+    def plot_labels(self) -> Any:
+        """Chart of how often each label was found, as in the report.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "labels")
+
+    def plot_confidence(self) -> Any:
+        """Chart of the confidence of the labels.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "confidence")
+
+    def plot_workers(self) -> Any:
+        """Chart of the accuracy of each worker, with intervals.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "workers")
+
+    def plot_agreement(self) -> Any:
+        """Chart of pairs of workers who agree more, or less, than the model expects.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "agreement")
+
+    def _answer_score(self, data: Any, priors: Any, confusions: Any) -> float:
+        """Log-probability of answers in nats per answer; ``priors`` are those of tasks that are not in the fit."""
+        answers = read_more(data, self.classes_, missing=self.missing, names=self._named)
+        place = pd.Index(self.tasks_).get_indexer(pd.Index(answers.tasks))
+        known = (place >= 0) & ("task" in answers.columns)  # the tasks of a matrix are numbers that mean nothing
+        shares = np.where(known[:, None], self.probas_[place], priors)
+        expected = np.concatenate([confusions, confusions.mean(axis=0, keepdims=True)])
+        worker = pd.Index(self.workers_).get_indexer(pd.Index(answers.workers))[answers.worker]  # -1 is the mean
+        likelihoods = np.log(np.maximum(shares, LEAST_PROBABILITY))
+        np.add.at(likelihoods, answers.task, np.log(np.maximum(expected[worker, answers.label], LEAST_PROBABILITY)))
+        return float(logsumexp(likelihoods, axis=1).sum() / len(answers))
 
     def _findings(self) -> list[Finding]:
         """What could be wrong, the worst first."""
@@ -104,15 +177,49 @@ class ClosedForm(Aggregator):
         raise TypeError(f"{type(self).__name__} is abstract; use a subclass.")
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, data: Any, y: None = None) -> Self:
-        """Aggregate; ``data`` is whatever :func:`rectifact.crowd.read_answers` takes."""
-        answers: Any
-        if self._takes_partitions and is_lazy_data(data):
-            answers = read_lazy(data, missing=self.missing)
-        else:
-            answers = read_answers(data, missing=self.missing)
-            if not self._takes_weights:
-                refuse_weights(self, answers)
+    def fit(
+        self,
+        data: Any,
+        y: None = None,
+        *,
+        task: str | None = None,
+        worker: str | None = None,
+        label: str | None = None,
+        wide: bool = False,
+        format: str | None = None,  # noqa: A002
+        field: str | None = None,
+    ) -> Self:
+        """Aggregate.
+
+        Parameters
+        ----------
+        data : table, path or matrix
+            Whatever :func:`rectifact.crowd.read_answers` takes.
+        y : None
+            Ignored.
+        task, worker, label : str, default None
+            Names of the columns, where they do not have usual names.
+
+            .. versionadded:: 0.2
+        wide : bool, default False
+            Whether a table has one column per worker.
+
+            .. versionadded:: 0.2
+        format, field : str, default None
+            What a file holds, and which question to read, as in :func:`rectifact.crowd.read_answers`.
+
+            .. versionadded:: 0.2
+
+        Returns
+        -------
+        self
+        """
+        if is_lazy_data(data) and not self._takes_partitions:
+            refuse_source(data)
+        named = {"task": task, "worker": worker, "label": label, "wide": wide, "format": format, "field": field}
+        answers = self._read_answers(data, named)
+        if not self._takes_weights:
+            refuse_weights(self, answers)
         self._set_result(answers, self._posteriors(answers))
         self._set_closed_form(answers)
         return self

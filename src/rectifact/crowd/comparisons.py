@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.estimator import Iterative
 from rectifact.core.monitor import monitor_of, set_fit_report
@@ -13,7 +14,8 @@ from rectifact.core.validation import RUN_CONSTRAINTS, Interval, fit_context
 from rectifact.crowd.base import Aggregator, ClosedForm, refuse_weights
 from rectifact.crowd.baselines import eigen_ratio, ghosh_svd, kos, minimax_entropy
 from rectifact.crowd.data.answers import Answers
-from rectifact.crowd.data.read import read_answers
+from rectifact.crowd.data.partitions import is_lazy_data
+from rectifact.crowd.data.sources import refuse_source
 from rectifact.io.checkpoint import open_checkpoint
 
 
@@ -170,9 +172,23 @@ class MinimaxEntropy(Aggregator, Iterative):
     }
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, data: Any, y: None = None) -> Self:
-        """Fit the model; ``data`` is whatever :func:`rectifact.crowd.read_answers` takes."""
-        answers = read_answers(data, missing=self.missing)
+    def fit(
+        self,
+        data: Any,
+        y: None = None,
+        *,
+        task: str | None = None,
+        worker: str | None = None,
+        label: str | None = None,
+        wide: bool = False,
+        format: str | None = None,  # noqa: A002
+        field: str | None = None,
+    ) -> Self:
+        """Fit the model; the parameters are those of :meth:`rectifact.MajorityVote.fit`."""
+        if is_lazy_data(data):
+            refuse_source(data)
+        named = {"task": task, "worker": worker, "label": label, "wide": wide, "format": format, "field": field}
+        answers = self._read_answers(data, named)
         refuse_weights(self, answers)
         monitor = monitor_of(self, monotone=True, checkpoint=open_checkpoint(self, *answers.codes))
         model = minimax_entropy(
@@ -183,3 +199,9 @@ class MinimaxEntropy(Aggregator, Iterative):
         self.resolved_ = {"columns": answers.columns}
         set_fit_report(self, monitor)
         return self
+
+    def score(self, data: Any, y: None = None) -> float:
+        """Log-probability of answers that were left out, as in :meth:`rectifact.DawidSkene.score`; higher is better."""
+        check_is_fitted(self)
+        uniform = np.full(len(self.classes_), 1 / len(self.classes_))
+        return self._answer_score(data, uniform, self.confusions_)

@@ -19,6 +19,7 @@ from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.estimator import Iterative
 from rectifact.core.findings import Finding, findings_table
 from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
+from rectifact.core.plots import ConvergencePlot
 from rectifact.core.threads import small_loop
 from rectifact.core.validation import (
     RUN_CONSTRAINTS,
@@ -34,16 +35,16 @@ from rectifact.crowd.advice.calibration import temperature, tempered
 from rectifact.crowd.advice.diagnosis import diagnose, diagnose_workers
 from rectifact.crowd.advice.foresight import Needed, foresee, needed, sample
 from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold, learn_grades
-from rectifact.crowd.advice.held_out import HeldOut, held_out_answers
+from rectifact.crowd.advice.held_out import HeldOut, held_out_answers, judged_unseen
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs
 from rectifact.crowd.advice.workers import doubts, worker_table
 from rectifact.crowd.base import Aggregator
 from rectifact.crowd.data.answers import Answers, merge_answers
 from rectifact.crowd.data.groups import group_numbers, read_groups
 from rectifact.crowd.data.names import of_classes
-from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, merge_lazy, read_lazy, read_more_lazy
+from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, merge_lazy, read_more_lazy
 from rectifact.crowd.data.prices import can_be_asked, prices_of, read_costs
-from rectifact.crowd.data.read import read_answers, read_gold, read_more
+from rectifact.crowd.data.read import read_gold, read_more
 from rectifact.crowd.dependence import design_effects, same_source
 from rectifact.crowd.device import check_device
 from rectifact.crowd.em import CrowdModel, judged, log_likelihood
@@ -59,7 +60,7 @@ UPDATE_ITERATIONS = 5
 
 
 @dataclass(eq=False, repr=False)
-class DawidSkene(Aggregator, Iterative):
+class DawidSkene(ConvergencePlot, Aggregator, Iterative):
     """True labels and a confusion matrix for every worker, by the model of Dawid and Skene (1979).
 
     Each task has one true class, drawn from ``priors_``. Given it, workers answer independently, each according to
@@ -178,7 +179,7 @@ class DawidSkene(Aggregator, Iterative):
     max_iter: int = 500
     tol: float = 1e-6
 
-    _once: ClassVar[dict[str, Any]] = {"ordinal": False}
+    _once: ClassVar[dict[str, Any]] = {**Aggregator._once, "ordinal": False}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "identify": [StrOptions({"auto", *METHODS})],
         "refine": [StrOptions({"em"}), None],
@@ -201,6 +202,12 @@ class DawidSkene(Aggregator, Iterative):
         gold: Any = None,
         weights: ArrayLike | None = None,
         groups: Any = None,
+        task: str | None = None,
+        worker: str | None = None,
+        label: str | None = None,
+        wide: bool = False,
+        format: str | None = None,  # noqa: A002
+        field: str | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -224,14 +231,34 @@ class DawidSkene(Aggregator, Iterative):
             Only for ``model="auto"``, which finds copies of a worker by itself.
 
             .. versionadded:: 0.2
+        task, worker, label : str, default None
+            Names of the columns, where they do not have usual names; ``predict`` and ``partial_fit`` expect the same.
+
+            .. versionadded:: 0.2
+        wide : bool, default False
+            Whether a table has one column per worker.
+
+            .. versionadded:: 0.2
+        format, field : str, default None
+            What a file holds, and which question to read, as in :func:`rectifact.crowd.read_answers`.
+
+            .. versionadded:: 0.2
 
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from rectifact.datasets import make_crowd
+        >>> votes = make_crowd(50, 5, 2).answers.set_axis(["question", "who", "choice"], axis=1)
+        >>> len(DawidSkene().fit(votes, task="question", worker="who", label="choice").labels_)
+        50
         """
         check_device(self.device)
         self._check_ordinal()
-        answers = self._read(data)
+        named = {"task": task, "worker": worker, "label": label, "wide": wide, "format": format, "field": field}
+        answers = self._read(data, named)
         if weights is not None:
             answers = answers.weighted(weights)
         _check_size(len(answers.workers), len(answers.classes))
@@ -242,14 +269,15 @@ class DawidSkene(Aggregator, Iterative):
         with self._few_threads(answers):
             return self._fit(answers, problem, checkpoint)
 
-    def result(self) -> Any:
+    def result(self, *, probabilities: bool = False) -> Any:
         """Table by task: label, confidence (its probability), entropy (in bits) and number of answers.
 
         With ``ordinal`` also ``expected``, the expected grade, and ``low`` and ``high``, the ends of a 90 % interval. A
-        pandas table; after a fit to partitioned answers, a Dask dataframe whose rows are in another order.
+        pandas table; after a fit to partitioned answers, a Dask dataframe whose rows are in another order. With
+        ``probabilities``, for answers in memory, also a column ``probability_<class>`` for each class.
         """
         check_is_fitted(self)
-        return self._answers.result(self.probas_, self.ordinal)
+        return self._with_probabilities(self._answers.result(self.probas_, self.ordinal), probabilities)
 
     def _set_probas(self, posteriors: Any) -> None:
         self.probas_, self.labels_ = posteriors, self._answers.labels(posteriors, self.ordinal)
@@ -319,19 +347,18 @@ class DawidSkene(Aggregator, Iterative):
             "families": [members.tolist() for members in names],
         }
 
-    def _read(self, data: Any) -> Any:
+    def _read(self, data: Any, named: dict[str, Any]) -> Any:
         """Answers in memory, or partitioned."""
-        if not is_lazy_data(data):
-            return read_answers(data, missing=self.missing, n_classes=self.n_classes)
-        if self.device != "cpu":
+        lazy = is_lazy_data(data)
+        if lazy and self.device != "cpu":
             raise InputError(
                 f"device={self.device!r} is for answers in memory.", "Fit partitioned answers with device='cpu'."
             )
-        if self.identify == "spectral":
+        if lazy and self.identify == "spectral":
             raise InputError(
                 "identify='spectral' is for answers in memory.", "Use identify='auto', which takes partitions too."
             )
-        return read_lazy(data, missing=self.missing, n_classes=self.n_classes)
+        return self._read_answers(data, named, self.n_classes)
 
     def _problem(self, answers: Any, device: str = "cpu") -> Problem:
         known = answers.known(self._gold)
@@ -378,9 +405,10 @@ class DawidSkene(Aggregator, Iterative):
         if is_lazy_data(data):
             answers = read_more_lazy(data, self, new=False)
         else:
-            answers = read_more(data, self.classes_, missing=self.missing, workers=self.workers_)
-        options: dict[str, Any] = {"columns": len(self.classes_), "dtype": np.float64}
-        return answers, answers.matrix().map_rows(_predicted, self._calibrated, *self._model.judging, **options)
+            options: dict[str, Any] = {"missing": self.missing, "names": self._named}
+            answers = read_more(data, self.classes_, workers=self.workers_, **options)
+        kept: dict[str, Any] = {"columns": len(self.classes_), "dtype": np.float64}
+        return answers, answers.matrix().map_rows(_predicted, self._calibrated, *self._model.judging, **kept)
 
     @property
     def _calibrated(self) -> Any:
@@ -388,6 +416,32 @@ class DawidSkene(Aggregator, Iterative):
         if hasattr(self, "calibration_"):
             return self.calibration_.map
         return partial(tempered, power=self.temperature_) if hasattr(self, "temperature_") else None
+
+    def score(self, data: Any, y: None = None) -> float:
+        """Log-probability of answers that were left out, in nats per answer; higher is better.
+
+        Answers to a task of the fit are expected by its probabilities, and those to other tasks by the shares of the
+        classes; workers who are not known are taken to be like the others on average. Unlike the likelihood of the
+        fit, it does not favour models with more parameters: ``GridSearchCV`` can choose between settings by it.
+
+        .. versionadded:: 0.2
+
+        Parameters
+        ----------
+        data : table, path or matrix
+            Further answers, with the columns of those of the fit; those of a matrix are to other tasks.
+        y : None
+            Ignored.
+
+        Examples
+        --------
+        >>> from rectifact.datasets import make_crowd
+        >>> answers = make_crowd(200, 8, 3, labels_per_task=5).answers.sample(frac=1, random_state=0)
+        >>> bool(DawidSkene().fit(answers[:800]).score(answers[800:]) > -1.1)  # a guess would be log(1 / 3)
+        True
+        """
+        self._in_memory("score()")
+        return self._answer_score(data, self.priors_, self.confusions_)
 
     def partial_fit(self, data: Any, y: None = None) -> Self:
         """Take in more answers, to old or new tasks, by old or new workers, for a fraction of a fit's cost.
@@ -416,7 +470,7 @@ class DawidSkene(Aggregator, Iterative):
         old = self._answers
         if isinstance(old, LazyAnswers):
             return merge_lazy(old, read_more_lazy(data, self, new=True, n_partitions=old.partitions.numblocks[0]))
-        return merge_answers(old, read_more(data, self.classes_, missing=self.missing))
+        return merge_answers(old, read_more(data, self.classes_, missing=self.missing, names=self._named))
 
     def _in_memory(self, what: str) -> Answers:
         """The answers, unless they are partitioned, so that ``what`` is not available."""
@@ -640,7 +694,8 @@ class DawidSkene(Aggregator, Iterative):
             probabilities can be believed and, from 30 labels on, which classes the workers prefer or take for others,
             so that labels may change too. The tasks themselves get their true labels. ``calibration_`` says which form
             the calibration has, and the calibration error to expect on other tasks, from labels that were held out.
-            With ``ordinal``, they also teach by how much grades are too low or too high.
+            With ``ordinal``, they also teach by how much grades are too low or too high. Of labels that ``fit`` was
+            given too, each is compared with a fit that was not given it (in five folds).
 
             .. versionadded:: 0.2
 
@@ -684,7 +739,8 @@ class DawidSkene(Aggregator, Iterative):
         if n_gold < LEAST_BY_CLASS:
             what = f"{count(n_gold, 'gold label')} are too few to calibrate by class, so only the confidence changes."
             warnings.warn(FitWarning(what, f"Give at least {LEAST_BY_CLASS}."), stacklevel=3)
-        posteriors = _predicted(answers.matrix().data, None, *self._model.judging)
+        with self._few_threads(answers):
+            posteriors = judged_unseen(self._problem(answers), self._fitting, self._model)
         self.__dict__.pop("temperature_", None)
         self.calibration_ = (learn_grades if self.ordinal else learn_from_gold)(posteriors[some], truth[some])
         probas, fitted = self.calibration_.map(posteriors), answers.known(self._gold)

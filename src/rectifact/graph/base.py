@@ -19,7 +19,7 @@ from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.estimator import Iterative
 from rectifact.core.linalg import nnls_gram
 from rectifact.core.monitor import Monitor, set_fit_report
-from rectifact.core.operand import operand
+from rectifact.core.operand import Operand, operand
 from rectifact.core.sparse import native
 from rectifact.core.threads import small_products
 from rectifact.core.validation import (
@@ -31,10 +31,11 @@ from rectifact.core.validation import (
     check_matrix,
 )
 from rectifact.graph.components import Components, find_components
-from rectifact.graph.edges import has_edge_columns, read_graph
+from rectifact.graph.edges import read_graph
 from rectifact.graph.knn import Neighbours, connect, similarities_to
 from rectifact.graph.normalisation import inverse_roots, normalize
-from rectifact.graph.quality import quality
+from rectifact.graph.plots import GraphPlots
+from rectifact.graph.quality import modularity_of_new, quality
 from rectifact.graph.similarities import Similarities, check_similarities
 from rectifact.graph.solvers import gap, objective, projected_gradient
 from rectifact.graph.spectral import eigenvalue_bound, random_start, spectral_start
@@ -94,7 +95,7 @@ def best_run(runs: Iterator[Run], rounding: float = 1e-8) -> tuple[Run, dict[str
     return best, losses
 
 
-class GraphClusterer(ClusterMixin, Iterative):
+class GraphClusterer(GraphPlots, ClusterMixin, Iterative):
     """Base of estimators that factorise a matrix of similarities, ``X ~ U U'``."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -131,6 +132,10 @@ class GraphClusterer(ClusterMixin, Iterative):
         array of shape (n_new, n_clusters)
             Rows sum to one; zeros for new nodes without edges to a community.
         """
+        return self._membership(self._rows(X))
+
+    def _rows(self, X: Any) -> Operand:
+        """Similarities of new nodes or points to those of the fit."""
         check_is_fitted(self)
         points = hasattr(self, "points_")
         X = check_matrix(self, X, reset=False, nonnegative=not points, sparse_chunks=True)
@@ -138,9 +143,11 @@ class GraphClusterer(ClusterMixin, Iterative):
         if points:
             near = Neighbours(None, self.points_, self.scales_, self.resolved_["n_neighbors"], self.metric)
             X = similarities_to(near, X)
+        return operand(X)
+
+    def _membership(self, rows: Operand) -> Array:
         U = self.components_
         V = U * inverse_roots(self.degrees_)[:, None] if self.resolved_["normalize"] else U
-        rows = operand(X)
         cross = to_host(rows.gather(rows @ namespace(V).astype(V, rows.dtype))).astype(float)
         found = nnls_gram(to_host(U.T @ U).astype(float), cross.T).T
         total = found.sum(axis=1, keepdims=True)
@@ -159,6 +166,29 @@ class GraphClusterer(ClusterMixin, Iterative):
         array of shape (n_new,)
         """
         return _largest(self.predict_membership(X))
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Modularity of new nodes or points by their edges to those of the fit: 0 is chance, and higher is better.
+
+        For the graph of the fit it is its modularity, up to nodes that ``predict`` moves. On points it favours many
+        communities: to choose ``n_clusters``, :func:`rectifact.selection.select` is better.
+
+        .. versionadded:: 0.2
+
+        Parameters
+        ----------
+        X : array of shape (n_new, n_features), or of shape (n_new, n_samples) for a graph
+            As in :meth:`predict_membership`.
+        y : None
+            Ignored.
+        """
+        rows, old = self._rows(X), to_host(self.labels_)
+        ends = np.column_stack([old[:, None] == np.arange(self.n_clusters), np.ones(len(old))])
+        weights = to_host(rows.gather(rows @ to_like(ends.astype(float), self.components_))).astype(float)
+        if not weights[:, -1].sum() > 0:
+            raise InputError("No new node has an edge to a node of the fit.", "Check the order of the columns of X.")
+        new = to_host(_largest(self._membership(rows)))
+        return modularity_of_new(weights[:, :-1], new, old, weights[:, -1], to_host(self.degrees_).astype(float))
 
     def communities(self, threshold: float = 0.25) -> list[list[Any]]:
         """Communities as overlapping sets of nodes, by name.
@@ -207,12 +237,10 @@ class GraphClusterer(ClusterMixin, Iterative):
         columns = {"cluster": np.arange(self.n_clusters), "size": found.sizes, "coverage": found.coverage}
         return pd.DataFrame(columns | {"conductance": found.conductance, "modularity": found.modularity})
 
-    def _graph(self, X: Any) -> Graph:
-        """The graph to factorise, from points or from a graph in any form."""
-        given = read_graph(X, tables=self.affinity == "precomputed")
+    def _graph(self, X: Any, **columns: str | None) -> Graph:
+        """The graph to factorise, from points or a graph in any form; ``columns`` are those of a table of edges."""
+        given = read_graph(X, columns, tables=self.affinity == "precomputed")
         points = self.affinity == "knn" and given is None
-        if given is None and has_edge_columns(X):
-            raise InputError("X is a graph, not points.", "Give affinity='precomputed'.")
         X, nodes = given or (X, None)
         X = check_matrix(self, X, nonnegative=not points, sparse_chunks=True)
         n = X.shape[0]

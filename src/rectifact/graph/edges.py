@@ -1,5 +1,6 @@
 """Graphs as people have them: lists of edges, and graphs of networkx and igraph."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
@@ -10,37 +11,68 @@ from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.errors import InputError
 
+ROLES = ("source", "target", "weight")
+"""Columns of a table of edges; there need not be weights."""
 
-def read_graph(X: Any, *, tables: bool = True) -> tuple[sp.csr_array, Any] | None:
+
+def read_graph(
+    X: Any, columns: Mapping[str, str | None] | None = None, *, tables: bool = True
+) -> tuple[sp.csr_array, Any] | None:
     """Adjacency matrix and nodes of a graph of networkx or igraph or of a table of edges; None where X is neither.
 
-    A table of edges has the columns source, target and, if there are weights, weight. ``tables=False`` leaves tables
-    alone, which may hold points.
+    A table of edges has the columns source, target and, if there are weights, weight, or others that ``columns`` name.
+    A table with two or three columns, the first two of nodes and the third of weights, is one too if its nodes are
+    text, or where ``tables`` says that X does not hold points.
 
     Examples
     --------
     >>> read_graph(pd.DataFrame({"source": ["a"], "target": ["b"]}))[1].tolist()
     ['a', 'b']
+    >>> read_graph(pd.DataFrame({"from": ["a"], "to": ["b"], "km": [9.0]}))[1].tolist()
+    ['a', 'b']
     """
+    named = {role: name for role, name in (columns or {}).items() if name is not None}
+    is_table = nw.dependencies.is_into_dataframe(X)
+    if named and not is_table:
+        what = f"{', '.join(named)} name columns of a table of edges; got {type(X).__name__}."
+        raise InputError(what, "Leave them out, or give a table, such as a pandas DataFrame.")
     if hasattr(X, "adjacency") and hasattr(X, "nodes"):
         return from_networkx(X)
     if hasattr(X, "get_edgelist") and hasattr(X, "vs"):
         return from_igraph(X)
-    if not tables or not has_edge_columns(X):
+    if not is_table:
         return None
     table = nw.from_native(X, eager_only=True)
-    names = [name for name in ("source", "target", "weight") if name in table.columns]
-    return from_edges(*(table.get_column(name).to_numpy() for name in names))
+    names = edge_columns(table, named, tables)
+    return None if names is None else from_edges(*(table.get_column(name).to_numpy() for name in names))
 
 
-def has_edge_columns(X: Any) -> bool:
-    """Whether X is a table with columns source and target."""
-    is_table = nw.dependencies.is_into_dataframe(X)
-    return is_table and {"source", "target"} <= set(nw.from_native(X, eager_only=True).columns)
+def edge_columns(table: Any, named: Mapping[str, str], tables: bool) -> list[str] | None:
+    """Names of the columns of nodes and, if there is one, of weights; None for a table that does not hold edges."""
+    there = list(table.columns)
+    for role, name in named.items():
+        if name not in there:
+            raise InputError(f"There is no column {name!r} for the {role} among {there}.", "Check the spelling.")
+    found = {role: named.get(role, role) for role in ROLES if role in named or role in there}
+    if {"source", "target"} <= set(found):
+        return list(found.values())
+    if named:
+        missing = "target" if "source" in found else "source"
+        raise InputError(f"No column for the {missing} among {there}.", f"Name it: {missing}='...'.")
+    if len(there) < 2 or len(there) == len(table):  # as a matrix of similarities is
+        return None
+    text = not any(table.get_column(name).dtype.is_numeric() for name in there[:2])
+    if len(there) <= 3:
+        return there if tables or text else None
+    if text:
+        what = f"The columns {there[0]!r} and {there[1]!r} hold text, which points cannot have."
+        named_so = f"source={there[0]!r}, target={there[1]!r}"
+        raise InputError(what, f"If they are nodes of a graph, give {named_so}; else drop or encode such columns.")
+    return None
 
 
 def from_edges(
-    source: ArrayLike, target: ArrayLike, weight: ArrayLike | None = None
+    source: ArrayLike, target: ArrayLike, weight: ArrayLike | None = None, *, sort: bool = True
 ) -> tuple[sp.csr_array, NDArray[Any]]:
     """Symmetric adjacency matrix of an edge list, and the nodes in the order of its rows.
 
@@ -52,12 +84,13 @@ def from_edges(
         Nodes, as numbers or as text.
     weight : array of shape (n_edges,) or None, default None
         Finite and not negative; None is 1 for each edge.
+    sort : bool, default True
+        Whether nodes are sorted, or in the order in which edges name them.
 
     Returns
     -------
     matrix : csr_array of shape (n_nodes, n_nodes)
     nodes : array of shape (n_nodes,)
-        Sorted.
 
     Examples
     --------
@@ -79,8 +112,9 @@ def from_edges(
             "Make both text, with astype(str).",
             command="Make both text, or both numbers.",
         )
-    codes, nodes = pd.factorize(pd.concat(ends), sort=True)
-    return _adjacency(codes[:n], codes[n:], weight, len(nodes)), np.asarray(nodes)
+    both = pd.concat(ends).sort_index(kind="stable")  # each source before its target
+    codes, nodes = pd.factorize(both, sort=sort)
+    return _adjacency(codes[::2], codes[1::2], weight, len(nodes)), np.asarray(nodes)
 
 
 def from_networkx(graph: Any) -> tuple[sp.csr_array, list[Any]]:

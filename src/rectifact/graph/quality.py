@@ -52,6 +52,43 @@ class Quality:
         return np.divide(cut, least, out=np.full(len(cut), np.nan), where=least > 0)
 
 
+def modularity_of_new(
+    edges: NDArray[Any], new: NDArray[Any], old: NDArray[Any], strength: NDArray[Any], degrees: NDArray[Any]
+) -> float:
+    """Modularity of new nodes by their edges to old ones.
+
+    It is the share of the weight of these edges that stays within a cluster, less what it would be if they were drawn
+    at random with the strengths of the new nodes and the degrees of the old ones. For the nodes of the graph itself it
+    is the modularity of Newman and Girvan.
+
+    Parameters
+    ----------
+    edges : array of shape (n_new, n_clusters)
+        Weight of the edges from each new node to the old nodes of each cluster.
+    new, old : array of shape (n_new,) and (n_old,)
+        Cluster of each node; -1 for none.
+    strength : array of shape (n_new,)
+        Weight of all edges of each new node.
+    degrees : array of shape (n_old,)
+        Sums of the rows of the graph of the old nodes.
+
+    Examples
+    --------
+    >>> pairs = np.kron(np.eye(2), [[0.0, 3.0], [3.0, 0.0]])
+    >>> labels = np.array([0, 0, 1, 1])
+    >>> edges = pairs @ (labels[:, None] == np.arange(2))
+    >>> float(modularity_of_new(edges, labels, labels, pairs.sum(axis=1), pairs.sum(axis=0)))
+    0.5
+    """
+    n_clusters, chosen = edges.shape[1], new >= 0
+    inside = edges[chosen, new[chosen]].sum()
+    volumes = [
+        np.bincount(labels[labels >= 0], weights[labels >= 0], minlength=n_clusters) / weights.sum()
+        for labels, weights in ((new, strength), (old, degrees))
+    ]
+    return float(inside / strength.sum() - volumes[0] @ volumes[1])
+
+
 def quality(S: Similarities, labels: Array, n_clusters: int, degrees: Array, normalized: bool) -> Quality:
     """Weights inside and around clusters, from one product with the similarities.
 

@@ -167,22 +167,42 @@ class SymNMF(GraphClusterer):
     }
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        *,
+        source: str | None = None,
+        target: str | None = None,
+        weight: str | None = None,
+    ) -> Self:
         """Find the communities of the points or the nodes of X.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features), or a graph
-            Points, or what ``affinity="precomputed"`` takes.
+            Points; a table of edges with the columns ``source``, ``target`` and, if there are weights, ``weight``; or
+            what ``affinity="precomputed"`` takes.
         y : None
             Ignored.
+        source, target, weight : str, default None
+            Names of the columns of a table of edges, where they have others.
+
+            .. versionadded:: 0.2
 
         Returns
         -------
         SymNMF
             The estimator itself.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> edges = pd.DataFrame({"from": [*"aabddec"], "to": [*"bccefff"]})
+        >>> sorted(map(sorted, SymNMF(2).fit(edges, source="from", target="to").communities()))
+        [['a', 'b', 'c'], ['d', 'e', 'f']]
         """
-        graph = self._graph(X)
+        graph = self._graph(X, source=source, target=target, weight=weight)
         S = graph.S
         small = S.shape[0] * self.n_clusters <= NEWTON_SIZE
         solver = self.solver if self.solver != "auto" else "newton" if small else "hals"
@@ -215,6 +235,13 @@ class SymNMF(GraphClusterer):
         if missed > MISSED and graph.S.shape[0] * self.n_clusters <= CHEAP_SIZE:
             yield from _in_threads(run, self._starts(graph, "random"), at_once)
 
+    def _place(self, start: str) -> tuple[int, int]:
+        """Which of how many starts it is; ``init="auto"`` decides after the first whether there are others."""
+        first = 0 if self.init == "random" else 1
+        number = first + int(start.removeprefix("random ")) if start.startswith("random") else 1
+        others = self.init in ("random", "pool") or number > 1
+        return number, first + self.n_init if others else 1
+
     def _run(
         self,
         solve: Callable[..., Array],
@@ -225,7 +252,8 @@ class SymNMF(GraphClusterer):
         l1: float = 0.0,
     ) -> Run:
         every = 1 if solve is SOLVERS["newton"] else 5  # where iterations cost as much as checks
-        monitor = monitor_of(self, check_every=every, checkpoint=checkpoint, run=f"{start} l1" if l1 else start)
+        name = f"{start} l1" if l1 else start
+        monitor = monitor_of(self, check_every=every, checkpoint=checkpoint, run=name, place=self._place(start))
         return Run(start, solve(S, U, S.squared, monitor=monitor, l1=l1), monitor)
 
 

@@ -1,11 +1,10 @@
 """Matrices in files: numbers, with the names of rows and columns if the file has them."""
 
 import tokenize
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +13,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from pyarrow import csv, parquet
+from pyarrow import parquet
 
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError
 from rectifact.core.validation import canonical, check_not_empty
 from rectifact.io.files import reading
+from rectifact.io.frames import SAMPLES, read_frame
 from rectifact.io.matrix_market import read_matrix_market
-from rectifact.io.tables import (
-    OPENERS,
-    check_different_names,
-    column_numbers,
-    find_separator,
-    is_name,
-    is_number,
-    is_number_or_gap,
-    refuse_decimal_commas,
-    text_suffix,
-)
+from rectifact.io.npz import never_unpickled, read_npz
+from rectifact.io.single_cell import read_anndata
+from rectifact.io.tables import check_different_names, column_numbers, is_name
+from rectifact.io.text import OPENERS, read_text, text_suffix
 
-BLOCK = 1 << 24  # bytes of a CSV file read at once; must hold a line, and some have 100 000 columns
-SAMPLES = "sample"  # a first column of this name, as in our own tables, holds names and not numbers
 LONGEST_NAME = 1000  # characters; all names take the space of the longest, and a longer text is a document
 
 
@@ -48,23 +39,29 @@ class NamedMatrix:
         float32 or float64.
     rows : array of str of shape (n_rows,), or None
     columns : array of str of shape (n_columns,), or None
+    row_title, column_title : str
+        What a row and a column are called in the file, as user and item; our own tables keep these names.
     """
 
     X: Array
     rows: NDArray[np.str_] | None = None
     columns: NDArray[np.str_] | None = None
+    row_title: str = SAMPLES
+    column_title: str = "feature"
 
 
 def read_matrix(path: Path) -> NamedMatrix:
     r"""Read a matrix from a file; the ending of its name shows the format.
 
-    - ``.npz``: a sparse matrix from :func:`scipy.sparse.save_npz`, or an archive with one matrix or one named X;
+    - ``.npz``: a sparse matrix from :func:`scipy.sparse.save_npz`, or an archive with one matrix or one named X; arrays
+      of text called ``rows`` and ``columns`` beside it name them;
     - ``.npy``: an array, which stays on disk until it is used;
     - ``.mtx``: Matrix Market, sparse or dense;
     - ``.csv`` and ``.tsv``: the first line names the columns, unless it is all numbers, and shows what separates
       them: commas, semicolons or tabs; a first column of text, without a name, or called sample, names the rows;
       empty cells become NaN;
-    - ``.parquet``: likewise; an index stored by pandas names the rows.
+    - ``.parquet``: likewise; an index stored by pandas names the rows;
+    - ``.h5ad``: AnnData, cells in rows, if anndata is installed.
 
     The text formats may be compressed: ``.csv.gz``, ``.tsv.gz``, ``.mtx.gz``, or ``.bz2``. float32 is kept, all
     other numbers become float64. Pickled objects are never loaded.
@@ -104,7 +101,7 @@ def read_matrix(path: Path) -> NamedMatrix:
     expected, read = _reader(path)
     with reading_matrix(path, expected):
         matrix = read(path)
-        return NamedMatrix(_floats(path, matrix.X), matrix.rows, matrix.columns)
+        return replace(matrix, X=as_floats(path, matrix.X))
 
 
 def numbered(names: Any, n: int) -> Any:
@@ -130,17 +127,18 @@ def read_names(path: Path, n: int, what: str) -> NDArray[np.str_]:
         What they name: ``"column"`` or ``"row"``.
     """
     with reading(path, "a text file with one name in each line"):
-        names = path.read_text(encoding="utf-8").splitlines()
+        names = read_text(path).splitlines()
     if len(names) != n:
         raise InputError(
             f"{str(path)!r} has {len(names)} lines, and the matrix has {n} {what}s.", f"Give one name for each {what}."
         )
-    return _names(path, what, names)
+    return names_array(path, what, names)
 
 
 def _reader(path: Path) -> tuple[str, Callable[[Path], NamedMatrix]]:
     text = {".mtx": ("Matrix Market", _read_mtx), ".csv": ("CSV", _read_csv), ".tsv": ("TSV", _read_csv)}
     binary = {".npz": ("NPZ", _read_npz), ".npy": ("NPY", _read_npy), ".parquet": ("Parquet", _read_parquet)}
+    binary[".h5ad"] = ("AnnData", _read_h5ad)
     suffix = text_suffix(path)
     found = text.get(suffix) or (None if path.suffix in OPENERS else binary.get(suffix))
     if found is None:
@@ -161,7 +159,7 @@ def reading_matrix(path: Path, expected: str) -> Iterator[None]:
             raise ValueError(error.args[0] if error.args else type(error).__name__) from error
 
 
-def _floats(path: Path, X: Any) -> Array:
+def as_floats(path: Path, X: Any) -> Array:
     """Check what was read, and make it a floating-point array or a canonical CSR array."""
     check_numbers(path, X.shape, X.dtype)
     check_not_empty(X.shape)
@@ -199,80 +197,19 @@ def _read_npy(path: Path) -> NamedMatrix:
 
 
 def _read_npz(path: Path) -> NamedMatrix:
-    refuse_no_archive(path)
-    with never_unpickled(path), path.open("rb") as file:  # opened here, to be closed whatever goes wrong
-        archive = np.load(file, allow_pickle=False)
-        if {"format", "shape", "data"} <= set(archive.files):
-            file.seek(0)
-            X = sp.load_npz(file)  # refuses objects
-            if X.format in {"csr", "csc", "bsr"}:
-                X.check_format(full_check=True)  # compiled code would follow an index that points outside
-            return NamedMatrix(X)
-        return NamedMatrix(_only_matrix(path, archive))
+    return NamedMatrix(*read_npz(path))
 
 
-def refuse_no_archive(path: Path) -> None:
-    """Refuse a file that ends in .npz and is not an archive."""
-    if not zipfile.is_zipfile(path):
-        raise InputError(f"{str(path)!r} is not an NPZ archive, or is incomplete.", "Copy or save it again.")
-
-
-@contextmanager
-def never_unpickled(path: Path) -> Iterator[None]:
-    """Report pickled objects, which numpy has refused, as an :class:`InputError`."""
-    try:
-        yield
-    except ValueError as error:
-        if "pickle" not in str(error) and "Python objects" not in str(error):
-            raise
-        raise InputError(
-            f"{str(path)!r} holds pickled Python objects, which are never loaded, as they can run any program.",
-            "Save it as numbers: X.astype(float).",
-        ) from error
-
-
-def _only_matrix(path: Path, archive: Any) -> NDArray[Any]:
-    """The array named X, or the only matrix, or the only array, whatever its shape."""
-    names = ["X"] if "X" in archive.files else archive.files
-    arrays = {name: value for name in names if isinstance(value := archive[name], np.ndarray)}
-    matrices = [array for array in arrays.values() if array.ndim == 2]
-    if len(matrices) != 1 and len(arrays) == 1:
-        matrices = list(arrays.values())
-    if len(matrices) != 1:
-        shapes = ", ".join(f"{name!r} of shape {array.shape}" for name, array in arrays.items()) or "no array"
-        raise InputError(f"{str(path)!r} should hold one matrix, or one named X; got {shapes}.", "Save it as X.")
-    return matrices[0]
+def _read_h5ad(path: Path) -> NamedMatrix:
+    return NamedMatrix(*read_anndata(path))
 
 
 def _read_csv(path: Path) -> NamedMatrix:
-    parse = csv.ParseOptions(delimiter=find_separator(path), newlines_in_values=True)
-    with csv.open_csv(path, read_options=csv.ReadOptions(block_size=BLOCK), parse_options=parse) as head:
-        names, first = head.schema.names, head.schema.types[0]
-    unnamed = _are_numbers(names)
-    if not unnamed:
-        check_different_names(path, names)
-    index = names[:1] if names[0] in ("", SAMPLES) and not unnamed else []
-    as_text = {names[0]: pa.string()} if index or not is_number(first) else {}  # so that a name is not read as a date
-    table = csv.read_csv(
-        path,
-        read_options=csv.ReadOptions(block_size=BLOCK, autogenerate_column_names=unnamed),
-        parse_options=parse,
-        convert_options=csv.ConvertOptions(column_types=as_text),
-    )
-    if any(pa.types.is_binary(kind) for kind in table.schema.types):
-        raise UnicodeError  # pyarrow takes text that is not UTF-8 for bytes
-    if parse.delimiter == ";":
-        refuse_decimal_commas(path, table)
-    matrix = from_table(path, table, *_split(path, table.schema, index))
-    return NamedMatrix(matrix.X, matrix.rows) if unnamed else matrix
-
-
-def _are_numbers(names: Sequence[str]) -> bool:
-    """Whether the first line of a CSV file is data: numbers and gaps, but not the numbering of unnamed columns."""
-    numbering = [str(i) for i in range(len(names))]
-    if len(names) > 1 and names in (numbering, ["", *numbering[:-1]]):
-        return False  # as pandas writes a frame whose columns have no names, with or without its index
-    return all(is_number_or_gap(name) for name in names)
+    frame = read_frame(path)
+    names = frame.table.schema.names
+    index = names[:1] if frame.named and names[0] in ("", SAMPLES) else []
+    matrix = from_table(path, frame.table, *_split(path, frame.table.schema, index))
+    return matrix if frame.named else NamedMatrix(matrix.X, matrix.rows)
 
 
 def _read_parquet(path: Path) -> NamedMatrix:
@@ -311,17 +248,18 @@ def from_table(path: Path, table: pa.Table, index: list[str], columns: list[str]
     for j, name in enumerate(columns):
         X[:, j] = column_numbers(path, name, table.column(name))
     rows = row_names(path, table.select(index)) if index else None
-    return NamedMatrix(X, rows, _names(path, "column", columns))
+    return NamedMatrix(X, rows, names_array(path, "column", columns))
 
 
 def row_names(path: Path, table: pa.Table) -> NDArray[np.str_]:
     """Names of rows, from the columns that hold them; slashes separate the levels of an index."""
     texts = [pc.fill_null(column.cast(pa.large_string()), "") for column in table.columns]
     joined = pc.binary_join_element_wise(*texts, pa.scalar(" / ", pa.large_string()))
-    return _names(path, "row", joined.to_pylist())
+    return names_array(path, "row", joined.to_pylist())
 
 
-def _names(path: Path, what: str, texts: Sequence[str]) -> NDArray[np.str_]:
+def names_array(path: Path, what: str, texts: Sequence[str]) -> NDArray[np.str_]:
+    """Names of rows or columns as an array; refuses documents."""
     longest = max(map(len, texts), default=0)
     if longest > LONGEST_NAME:
         raise InputError(

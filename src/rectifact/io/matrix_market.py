@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError
 from rectifact.core.validation import check_not_empty
-from rectifact.io.tables import OPENERS
+from rectifact.io.text import OPENERS
 
 SIZES = {"coordinate": 3, "array": 2}  # how many sizes a file of each layout gives
 FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern", "complex")

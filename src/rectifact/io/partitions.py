@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from rectifact.core.arrays import Array
-from rectifact.core.errors import InputError
+from rectifact.core.errors import InputError, missing_extra
 from rectifact.core.validation import check_not_empty
 from rectifact.io.archive import array_header
 from rectifact.io.files import natural, reading
@@ -20,13 +20,12 @@ from rectifact.io.matrices import (
     check_numbers,
     from_table,
     is_single,
-    never_unpickled,
     read_matrix,
     reading_matrix,
-    refuse_no_archive,
     row_names,
     split_columns,
 )
+from rectifact.io.npz import never_unpickled, refuse_no_archive
 from rectifact.io.tables import is_number
 
 
@@ -41,11 +40,15 @@ class LazyMatrix:
     rows : tuple of delayed arrays of str
         For each chunk, the names of its rows, or their numbers from 1.
     columns : array of str of shape (n_columns,), or None
+    row_title, column_title : str
+        What a row and a column are called in our tables.
     """
 
     X: Array
     rows: tuple[Any, ...]
     columns: NDArray[np.str_] | None = None
+    row_title: str = "sample"
+    column_title: str = "feature"
 
 
 class Piece(NamedTuple):
@@ -126,7 +129,7 @@ def read_chunks(folder: Path) -> LazyMatrix:
     """
     files = _files(folder)
     if find_spec("dask") is None or find_spec("distributed") is None:
-        raise InputError("Reading a matrix in several files needs Dask.", "Install it: pip install 'rectifact[dask]'.")
+        raise missing_extra("Reading a matrix in several files", "Dask", "dask")
     look, read = FORMATS[files[0].suffix.lower()]
     headers = [look(file) for file in files]
     for header in headers[1:]:

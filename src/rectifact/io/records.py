@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from rectifact.core.errors import InputError
 from rectifact.io.files import reading
-from rectifact.io.tables import OPENERS, text_suffix
+from rectifact.io.text import HEAD, OPENERS, encoding_of, open_bytes, text_suffix
 
 SUFFIXES = (".json", ".jsonl", ".ndjson")
 CHUNK = 1 << 20  # characters
@@ -51,7 +51,7 @@ def is_json(path: Path) -> bool:
         return False
     if suffix in SUFFIXES:
         return True
-    with reading(path, "a table"), OPENERS.get(path.suffix, open)(path, "rb") as file:
+    with reading(path, "a table"), open_bytes(path) as file:
         return file.read(CHUNK).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
 
 
@@ -69,7 +69,9 @@ def json_records(path: Path) -> Iterator[tuple[int, Any]]:
     ...     list(json_records(path))
     [(1, {'task': 1}), (3, {'task': 2})]
     """
-    with reading(path, "JSON"), OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8-sig") as file:
+    with reading(path, "JSON"), open_bytes(path) as file:
+        encoding = encoding_of(file.read(HEAD))
+    with reading(path, "JSON"), OPENERS.get(path.suffix, open)(path, "rt", encoding=encoding) as file:
         yield from _Window(file, path).records()
 
 

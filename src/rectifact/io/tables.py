@@ -1,8 +1,5 @@
 """Reads CSV, TSV and Parquet files as tables: finds the separator, and the columns that hold numbers."""
 
-import bz2
-import gzip
-import re
 import reprlib
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -10,49 +7,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
 from rectifact.core.errors import InputError
 from rectifact.io.files import reading
+from rectifact.io.text import find_layout, text_suffix, utf8_source
 
-LONGEST_HEADER = 1 << 24  # bytes
-OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
-QUOTED = re.compile(rb'"[^"]*("|$)')
 MISSING = frozenset(csv.ConvertOptions().null_values)  # what a CSV file may hold where a number is missing
-
-
-def text_suffix(path: Path) -> str:
-    """The ending that shows the format, whether the file is compressed or not.
-
-    Examples
-    --------
-    >>> text_suffix(Path("answers.CSV.gz"))
-    '.csv'
-    """
-    return (Path(path.stem) if path.suffix in OPENERS else path).suffix.lower()
-
-
-def find_separator(path: Path) -> str:
-    r"""Whichever of comma, semicolon and tab is most frequent in the first line; the ending of the name breaks ties.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "excel.csv"
-    ...     _ = path.write_text('task;worker;"yes, no, maybe"\n')
-    ...     find_separator(path)
-    ';'
-    """
-    with OPENERS.get(path.suffix, open)(path, "rb") as file:
-        header = QUOTED.sub(b"", file.readline(LONGEST_HEADER))
-    counts = {separator: header.count(separator.encode()) for separator in ",;\t"}
-    commonest = [separator for separator, count in counts.items() if count == max(counts.values())]
-    if len(commonest) == 1:
-        return commonest[0]
-    return "\t" if text_suffix(path) == ".tsv" else ","
 
 
 def read_table(
@@ -91,11 +53,14 @@ def read_table(
     with reading(path, expected):
         if expected == "Parquet":
             return parquet.read_table(path, columns=choose and choose(parquet.read_schema(path).names))
-        parse = csv.ParseOptions(delimiter=find_separator(path), newlines_in_values=True)
-        with csv.open_csv(path, parse_options=parse) as head:
+        layout = find_layout(path)
+        separator = "," if layout.separator == " " else layout.separator  # pyarrow takes one character
+        parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+        lines = csv.ReadOptions(skip_rows=layout.skip, column_names=layout.names)
+        with csv.open_csv(utf8_source(path), read_options=lines, parse_options=parse) as head:
             text = {name: pa.string() for name in head.schema.names}
         convert = csv.ConvertOptions(column_types=text, strings_can_be_null=True, null_values=[""])
-        return csv.read_csv(path, parse_options=parse, convert_options=convert)
+        return csv.read_csv(utf8_source(path), read_options=lines, parse_options=parse, convert_options=convert)
 
 
 def check_different_names(path: Path, names: Sequence[str]) -> None:
@@ -103,18 +68,6 @@ def check_different_names(path: Path, names: Sequence[str]) -> None:
     if len(set(names)) < len(names):
         name, times = Counter(names).most_common(1)[0]
         raise InputError(f"{str(path)!r} has {times} columns named {name!r}.", "Give each column a name of its own.")
-
-
-def refuse_decimal_commas(path: Path, table: pa.Table) -> None:
-    """Refuse 2,5 for two and a half, as Excel writes it in some countries."""
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if (
-            pa.types.is_string(column.type)
-            and pc.any(pc.match_substring_regex(column, r"^\s*[+-]?\d+,\d+\s*$")).as_py()
-        ):
-            raise InputError(
-                f"The column {name!r} of {str(path)!r} has decimal commas.", "Save it with decimal points."
-            )
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -62,6 +62,45 @@ def hide_entries(X: Any, share: float = SHARE, *, random_state: Any = None) -> s
     return sp.csr_array((np.ones(len(places), dtype=bool), (places // d, places % d)), shape=(n, d))
 
 
+def held_out_score(estimator: Any, X: Any, y: None = None) -> float:
+    """Log-likelihood of entries of X that the embedding is made without, for ``scoring`` of scikit-learn.
+
+    The entries are those of ``hide_entries(X, random_state=0)``. Unlike ``estimator.score(X)``, it does not rise with
+    the number of dimensions for ever, so that a search can choose it.
+
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    estimator : NMD or LogisticPCA
+        A fitted one.
+    X : array or sparse array of shape (n_samples, n_features)
+        Samples, those of the fit or others.
+    y : None
+        Ignored.
+
+    Returns
+    -------
+    float
+        In nats per entry; higher is better.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV, KFold
+    >>> from rectifact import NMD, held_out_score
+    >>> from rectifact.datasets import make_dots
+    >>> X = make_dots(size=12, grid=12).X
+    >>> folds = KFold(2, shuffle=True, random_state=0)
+    >>> search = GridSearchCV(NMD(), {"n_components": [2, 5]}, scoring=held_out_score, cv=folds)
+    >>> search.fit(X).best_params_
+    {'n_components': 5}
+    """
+    if not hasattr(estimator, "_held_out_likelihoods"):
+        what = f"held_out_score is for NMD and LogisticPCA; got {type(estimator).__name__}."
+        raise InputError(what, "Leave scoring out: the score of other estimators is on held-out data already.")
+    return float(estimator.score(X, held_out=hide_entries(X, random_state=0)))
+
+
 def check_held_out(mask: Any, shape: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Rows and columns of the held-out entries."""
     mask = mask if sp.issparse(mask) else np.asarray(to_host(mask))

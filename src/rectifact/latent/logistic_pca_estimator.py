@@ -39,8 +39,9 @@ class LogisticPCA(LatentTransformer):
 
     Parameters
     ----------
-    n_components : int
-        Number of dimensions, at most the number of samples and of features.
+    n_components : int, default 2
+        Number of dimensions, at most the number of samples and of features; :func:`rectifact.selection.select`
+        chooses it.
     missing : None, np.nan or array of shape (n_samples, n_features), default None
         Which entries are missing: none, those that are NaN, or those where a mask, dense or sparse, is true. A mask
         applies to ``fit`` only.
@@ -106,7 +107,7 @@ class LogisticPCA(LatentTransformer):
     [True, False]
     """
 
-    n_components: int
+    n_components: int = 2
     missing: Any = None
     _: KW_ONLY
     prior: Literal["auto", "factors"] | None = "auto"

@@ -49,8 +49,9 @@ class NMD(LatentTransformer):
 
     Parameters
     ----------
-    n_components : int
-        Number of dimensions, at most the number of samples and of features.
+    n_components : int, default 2
+        Number of dimensions, at most the number of samples and of features; :func:`rectifact.selection.select`
+        chooses it.
     link : {"auto", "relu", "binary"}, default "auto"
         ``"relu"`` for non-negative data, ``"binary"`` for zeros and ones; ``"auto"`` detects which.
     objective : {"likelihood", "latent"}, default "likelihood"
@@ -127,7 +128,7 @@ class NMD(LatentTransformer):
     True
     """
 
-    n_components: int
+    n_components: int = 2
     link: Literal["auto", "relu", "binary"] = "auto"
     objective: Literal["likelihood", "latent"] = "likelihood"
     missing: Any = None
@@ -163,11 +164,10 @@ class NMD(LatentTransformer):
         X, data = (in_units(each, facts.unit) for each in (X, data))
         every, checkpoint = check_every(X), open_checkpoint(self, X.data)
 
-        def monitor(run: int = 0, patience: int = 1) -> Monitor:
+        def monitor(run: int = 0, patience: int = 1, n_runs: int = 1) -> Monitor:
             name = f"run {run + 1}" if run else "run"
-            return monitor_of(
-                self, check_every=every, patience=max(1, patience // every), checkpoint=checkpoint, run=name
-            )
+            options: dict[str, Any] = {"checkpoint": checkpoint, "run": name, "place": (run + 1, n_runs)}
+            return monitor_of(self, check_every=every, patience=max(1, patience // every), **options)
 
         solve = self._published if self.solver == "em" else self._sweeps
         self._unit = facts.unit
@@ -194,7 +194,8 @@ class NMD(LatentTransformer):
         held_out : array of shape (n_samples, n_features), optional
             Mask, dense or sparse, of entries that the embedding is made without and that alone are scored. Use it to
             choose the number of dimensions: fit with ``missing=mask``, and score with ``held_out=mask``, where mask is
-            ``hide_entries(X)``. Without it, larger models score better for ever.
+            ``hide_entries(X)``. Without it, larger models score better for ever. For ``GridSearchCV``, give it
+            ``scoring=held_out_score``, which hides entries of each sample by itself.
         """
         check_is_fitted(self)
         X = self._known(X)

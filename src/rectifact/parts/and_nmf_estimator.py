@@ -21,7 +21,7 @@ from rectifact.core.validation import Interval, StrOptions, check_matrix, fit_co
 from rectifact.io.checkpoint import open_checkpoint
 from rectifact.kernels import relu_columns
 from rectifact.parts.and_nmf import Factorization, Threshold, and_nmf, descend, products, stage
-from rectifact.parts.base import PartsTransformer, Start
+from rectifact.parts.base import GROUPS, PartsTransformer, Start
 from rectifact.parts.dispersion import dispersion, divided, variance_divisors
 from rectifact.parts.fitting import (
     best_refinement,
@@ -99,8 +99,8 @@ class ANDNMF(PartsTransformer):
 
     Parameters
     ----------
-    n_components : int
-        Number of parts.
+    n_components : int, default 2
+        Number of parts; :func:`rectifact.selection.select` chooses it.
     init : {"auto", "ica", "spa", "anchor", "nndsvd"} or array of shape (n_components, n_features), default "auto"
         Where to start.
 
@@ -224,7 +224,7 @@ class ANDNMF(PartsTransformer):
     True
     """
 
-    n_components: int
+    n_components: int = 2
     init: str | ArrayLike = "auto"
     threshold: float | Literal["auto"] = "auto"
     threshold_decay: float = 1.3
@@ -444,6 +444,17 @@ class ANDNMF(PartsTransformer):
             return poisson_weights(samples, self.components_, background, True, 300)
         return weights_with_gaps(samples, lambda X: self._weights(operand(X)), self.inverse_transform)
 
+    def _predicted_share(self, X: Operand) -> float:
+        if not self._allows_gaps:
+            return super()._predicted_share(self._above_background(X))
+        known, xp = X.data, namespace(X.data)
+        group, left = xp.arange(X.shape[1], device=known.device) % GROUPS, 0.0
+        for g in range(min(GROUPS, X.shape[1])):
+            fitted = self.inverse_transform(self.transform(xp.where(group == g, xp.nan, known)))
+            left += float(xp.sum(_filled(known - fitted)[:, group == g] ** 2))
+        size = float(xp.sum(_filled(known - self.background_ if self.background else known) ** 2))
+        return 1 - left / size if size else 0.0
+
     @property
     def _allows_gaps(self) -> bool:
         return self.missing is not None
@@ -525,6 +536,12 @@ class ANDNMF(PartsTransformer):
 
 def _column_squares(W: Array) -> Array:
     return namespace(W).sum(W**2, axis=0)
+
+
+def _filled(X: Array) -> Array:
+    """X with zeros for NaN."""
+    xp = namespace(X)
+    return xp.where(xp.isnan(X), xp.zeros_like(X), X)
 
 
 def _multiplied(W: Array, rows: Array) -> Array:

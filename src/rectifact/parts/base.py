@@ -14,7 +14,9 @@ from rectifact.core.arrays import Array, namespace, to_host, to_like
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.estimator import Iterative
 from rectifact.core.findings import Finding, findings_table
+from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import Operand, is_chunked, operand
+from rectifact.core.plots import ConvergencePlot, plot
 from rectifact.core.threads import small_products
 from rectifact.core.validation import (
     RUN_CONSTRAINTS,
@@ -26,6 +28,7 @@ from rectifact.core.validation import (
     check_matrix,
 )
 from rectifact.parts.diagnosis import background_share, constant_sum_error, diagnose
+from rectifact.parts.fitting import predicted_squares
 from rectifact.parts.matching import parts_of
 from rectifact.parts.samples import choose_norm, largest_entry, sample_block
 from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace
@@ -35,6 +38,9 @@ MOST_DIAGNOSED = 20_000
 
 DIAGNOSED_BLOCK = 1000, 500
 """Samples and features in which a background is looked for."""
+
+GROUPS = 8
+"""Groups of features, each predicted from the others by ``score``."""
 
 MOST_WORDS = 10_000
 """Features whose co-occurrences are held as a dense matrix, of 0.8 GB."""
@@ -49,7 +55,7 @@ class Start:
     space: Subspace
 
 
-class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative):
+class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative):
     """What both estimators share: a start, weights of new samples, and samples made from weights."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -144,6 +150,72 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
         """Samples (n_samples, n_features) that the weights X (n_samples, n_components) make: ``X @ components_``."""
         check_is_fitted(self)
         return check_factor("A matrix of weights", X, self.components_) @ self.components_
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Share of the squares of X that the parts predict, each feature from the other features of its sample.
+
+        The features are divided into groups. Weights that are found without a group, by non-negative least squares,
+        predict it, so that too many parts score worse, as too few do: ``GridSearchCV`` can choose ``n_components``.
+
+        .. versionadded:: 0.2
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+            Samples, those of the fit or others, with at least two features; dense, sparse, or a Dask array.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            At most 1, for parts that predict everything; 0 is no better than zeros. Higher is better.
+
+        Examples
+        --------
+        >>> from sklearn.model_selection import GridSearchCV
+        >>> from rectifact import ANDNMF
+        >>> from rectifact.datasets import make_topics
+        >>> X = make_topics(n_samples=300, n_features=30, n_topics=3, noise=0.1).X
+        >>> search = GridSearchCV(ANDNMF(random_state=0), {"n_components": [1, 3, 6]}, cv=2).fit(X)
+        >>> search.best_params_
+        {'n_components': 3}
+        """
+        check_is_fitted(self)
+        samples = self._known(check_matrix(self, X, reset=False, allow_nan=self._allows_gaps))
+        if samples.shape[1] < 2:
+            raise InputError("score predicts features from others, and X has only one.", "Give more features.")
+        return self._predicted_share(samples)
+
+    def _predicted_share(self, X: Operand) -> float:
+        H = np.asarray(to_host(self.components_), dtype=float)
+        group = np.arange(H.shape[1]) % GROUPS
+        inside = [np.where(group == g, H, 0.0) for g in range(min(GROUPS, H.shape[1]))]
+        cross = X @ to_like(np.concatenate(inside).T, self.components_)
+        grams = np.stack([part @ part.T for part in inside])
+        size = squared_norm(X)
+        return float(operand(cross).total(predicted_squares, grams) / size) if size else 0.0
+
+    def plot_part(self, part: int = 1, n: int = 10, *, features: Any = None) -> Any:
+        """Chart of the ``n`` largest features of a part, counted from 1; ``features`` are names of the columns.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "part", part=part, n=n, features=features)
+
+    def plot_weights(self, X: Any) -> Any:
+        """Chart of the share of each part in the samples X.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "weights", X=X)
+
+    def plot_residuals(self, X: Any) -> Any:
+        """Chart of what the parts leave unexplained in each of the samples X.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "residuals", X=X)
 
     def diagnose(self, X: Any, *, halves: bool = True) -> pd.DataFrame:
         """What could be wrong with the parts, and what to do about it, the worst first.

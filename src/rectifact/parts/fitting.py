@@ -2,7 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
-from rectifact.core.arrays import Array, namespace
+import numpy as np
+from numpy.typing import NDArray
+
+from rectifact.core.arrays import Array, namespace, to_host
+from rectifact.core.linalg import nnls_gram
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand, operand
 from rectifact.parts.noise import NoiseLaw
@@ -106,6 +110,32 @@ def scaled_features(X: Operand, power: float) -> tuple[Operand, Array]:
     xp = namespace(means)
     scale = xp.where(means > 0, means, xp.ones_like(means)) ** (0.5 * min(max(power, 0.0), 1.0))
     return operand(X.map_rows(divide_columns, scale, columns=X.shape[1])), scale
+
+
+def predicted_squares(cross: Array, grams: NDArray[np.float64]) -> float:
+    """By how much the squares of samples fall if each group of features is predicted from the others.
+
+    Parameters
+    ----------
+    cross : array of shape (n_samples, n_groups * k)
+        ``X @ H_g.T`` of each group g, where H_g are the parts in the features of the group.
+    grams : array of shape (n_groups, k, k)
+        ``H_g @ H_g.T``.
+
+    Examples
+    --------
+    >>> part = np.array([[1.0, 0.0], [0.0, 1.0]])  # one part, in two groups of one feature each
+    >>> X = np.array([[3.0, 3.0]])
+    >>> float(predicted_squares(X @ part.T, np.ones((2, 1, 1))))  # of 9 + 9
+    18.0
+    """
+    n_groups, k = grams.shape[:2]
+    C = np.asarray(to_host(cross), dtype=float).reshape(-1, n_groups, k)
+    everything, gram, fall = C.sum(axis=1), grams.sum(axis=0), 0.0
+    for g in range(n_groups):
+        W = nnls_gram(gram - grams[g], (everything - C[:, g]).T).T
+        fall += float((2 * W * C[:, g]).sum() - ((W @ grams[g]) * W).sum())
+    return fall
 
 
 def completed(X: Array, fitted: Array) -> Array:

@@ -38,8 +38,8 @@ class PurificationNMF(PartsTransformer):
 
     Parameters
     ----------
-    n_components : int
-        Number of parts.
+    n_components : int, default 2
+        Number of parts; :func:`rectifact.selection.select` chooses it.
     init : {"auto", "ica", "spa", "anchor", "nndsvd"} or array of shape (n_components, n_features), default "auto"
         Where to start, see :class:`ANDNMF`.
     threshold : float, default 0.2
@@ -125,7 +125,7 @@ class PurificationNMF(PartsTransformer):
     True
     """
 
-    n_components: int
+    n_components: int = 2
     init: str | ArrayLike = "auto"
     threshold: float = 0.2
     step: float = 0.5

@@ -134,26 +134,27 @@ def _workers(found: Agreement) -> Section:
 
 
 def _pairs(found: Agreement) -> Section:
-    matrix = found.matrix(KAPPA)
-    kappas = found.pairs[found.pairs["coefficient"] == KAPPA].dropna(subset="value")
-    blocks: list[Block] = []
-    if len(kappas):
-        best, last = (kappas.iloc[place(kappas["value"].to_numpy())] for place in (np.argmax, np.argmin))
-        text = (
-            f"Highest for {best['first']} and {best['second']} ({best['value']:.2f}), lowest for {last['first']} and "
-            f"{last['second']} ({last['value']:.2f})."
-        )
-        blocks.append(_heat(matrix, text))
     columns = {"first": "first", "second": "second", "kind": "kind"}
     words = "Workers with a high kappa and the same errors may be copies of each other: see rectifact labels."
-    return Section("Pairs", words, [*blocks, _table("By pair", found.pairs, columns)])
+    return Section("Pairs", words, [*kappa_map(found), _table("By pair", found.pairs, columns)])
+
+
+def kappa_map(found: Agreement) -> list[Chart]:
+    """Cohen's kappa of all pairs as colours; no chart where no pair has one."""
+    kappas = found.pairs[found.pairs["coefficient"] == KAPPA].dropna(subset="value")
+    if not len(kappas):
+        return []
+    best, last = (kappas.iloc[place(kappas["value"].to_numpy())] for place in (np.argmax, np.argmin))
+    text = (
+        f"Highest for {best['first']} and {best['second']} ({best['value']:.2f}), lowest for {last['first']} and "
+        f"{last['second']} ({last['value']:.2f})."
+    )
+    return [_heat(found.matrix(KAPPA), text)]
 
 
 def _heat(matrix: pd.DataFrame, words: str) -> Chart:
     names = [str(name) for name in matrix.index]
-    chart = heat_map("Cohen's kappa by pair", matrix.to_numpy(), "worker", names, words)
-    chart.data[0].update(zmin=min(0.0, float(matrix.min().min())), zmax=1.0)
-    return chart
+    return heat_map("Cohen's kappa by pair", matrix.to_numpy(), "worker", names, words, span=(-1.0, 1.0))
 
 
 def _table(title: str, rows: pd.DataFrame, names: dict[str, str]) -> Table:

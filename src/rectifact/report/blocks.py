@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rectifact.core.findings import SEVERITIES
+from rectifact.report.svg import Chart as Chart
 
 
 @dataclass(frozen=True)
@@ -46,17 +47,6 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Chart:
-    """A plotly figure as plain ``data`` and ``layout``, and what it shows in words; ``tall`` ones get more space."""
-
-    title: str
-    data: Sequence[dict[str, Any]]
-    layout: dict[str, Any]
-    words: str
-    tall: bool = False
-
-
-@dataclass(frozen=True)
 class Matrices:
     """Small matrices of shares as coloured tables; each item is a name, a caption and the shares.
 
@@ -80,7 +70,33 @@ class Images:
     items: Sequence[tuple[str, str]]
 
 
-Block = Facts | Findings | Table | Chart | Matrices | Images
+@dataclass(frozen=True)
+class Card:
+    """One topic, community or dimension: figures in a line, names with bars as long as their values, and texts.
+
+    ``texts`` are pairs of a name and a text; ``colour`` is its number on a chart, if it has one there. Values are
+    percentages if they are ``shares``.
+    """
+
+    title: str
+    caption: str
+    bars: Sequence[tuple[str, float]]
+    texts: Sequence[tuple[str, str]] = ()
+    colour: int | None = None
+    shares: bool = False
+
+
+@dataclass(frozen=True)
+class Cards:
+    """Cards next to each other; ``left_out`` more are not in the page."""
+
+    title: str
+    items: Sequence[Card]
+    note: str = ""
+    left_out: int = 0
+
+
+Block = Facts | Findings | Table | Chart | Matrices | Images | Cards
 
 
 @dataclass(frozen=True)
@@ -94,8 +110,34 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """The report of one model: what it is about, and its sections."""
+    """The report of one model.
+
+    Parameters
+    ----------
+    title : str
+    words : str
+        What it is about.
+    sections : sequence of Section
+    main : sequence of str
+        The sentences that matter most, for the first screen.
+    steps : sequence of str
+        What to do next.
+    """
 
     title: str
     words: str
     sections: Sequence[Section]
+    main: Sequence[str] = ()
+    steps: Sequence[str] = ()
+
+    def warnings(self) -> list[tuple[int, tuple[str, str, str, str]]]:
+        """Problems and warnings of all sections, each with the number of its section, problems first."""
+        found = [
+            (number, item)
+            for number, section in enumerate(self.sections, 1)
+            for block in section.blocks
+            if isinstance(block, Findings)
+            for item in block.items
+            if item[0] != "note"
+        ]
+        return sorted(found, key=lambda one: SEVERITIES.index(one[1][0]))

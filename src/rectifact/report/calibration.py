@@ -70,16 +70,9 @@ def reliability_chart(model: DawidSkene) -> list[Chart]:
     )
     span = np.array([means[:, 0].min(), 1.0])
     curves = {"share of right labels": (means[:, 0], means[:, 1]), "calibrated": (span, span)}
-    chart = lines("Confidence and truth", curves, "confidence of the label", "share of right labels", words)
-    chart.data[0]["error_y"] = {
-        "type": "data",
-        "symmetric": False,
-        "array": (high - means[:, 1]).round(4).tolist(),
-        "arrayminus": (means[:, 1] - low).round(4).tolist(),
-    }
-    chart.data[1] |= {"mode": "lines", "hoverinfo": "skip"}
-    chart.data[1]["line"] |= {"dash": "dot"}
-    return [chart]
+    axes = "confidence of the label", "share of right labels"
+    within = {"share of right labels": (low, high)}
+    return [lines("Confidence and truth", curves, *axes, words, intervals=within, dotted=["calibrated"])]
 
 
 def agreement_chart(model: DawidSkene) -> list[Chart]:
@@ -100,8 +93,7 @@ def agreement_chart(model: DawidSkene) -> list[Chart]:
     observed, wanted = (np.bincount(place, weight * x, len(names))[kept] / total[kept] for x in (agree, expected))
     overall = [np.average(x, weights=weight) for x in (agree, expected)]
     words = f"Of all answers, {overall[0]:.1%} agree with what the others predict; the model expects {overall[1]:.1%}."
-    curves = {"observed": (kept, observed), "expected by the model": (kept, wanted)}
+    places = np.arange(len(kept))
+    curves = {"observed": (places, observed), "expected by the model": (places, wanted)}
     axes = "confidence from the other answers", "share of answers that agree"
-    chart = lines("Answers left out in turn", curves, *axes, words)
-    chart.layout["xaxis"] |= {"tickmode": "array", "tickvals": kept.tolist(), "ticktext": [names[i] for i in kept]}
-    return [chart]
+    return [lines("Answers left out in turn", curves, *axes, words).with_x(names=[names[i] for i in kept])]

@@ -1,45 +1,67 @@
-"""Charts as plain dicts for plotly.js, and images; the page sets the colours of text and grid, light or dark."""
+"""The charts of the reports: from arrays to marks and axes; ``svg.py`` draws them."""
 
-import base64
-import struct
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from html import escape
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
 
-from rectifact.report.blocks import Chart
+from rectifact.report.marks import PALETTE, Axis, Bars, Cells, Edges, Form, Line, Mark, Points, Texts
 from rectifact.report.names import count
+from rectifact.report.pixels import image_address
+from rectifact.report.scales import written
+from rectifact.report.svg import Chart
 
-PALETTE = ("#3b7dd8", "#e07b39", "#3f9d63", "#b5479b", "#8a6d3b", "#5f6b7a", "#c23b3b", "#2aa6b8", "#8f7ae0", "#a3a600")
-"""Colours that differ in lightness too, so that they can be told apart in greyscale."""
+__all__ = [
+    "PALETTE",
+    "bars",
+    "convergence",
+    "ending",
+    "heat_map",
+    "histogram",
+    "image_address",
+    "lines",
+    "network",
+    "ranges",
+    "sample_map",
+    "scatter",
+    "scores",
+    "topic_map",
+]
 
-MOST_POINTS, IMAGE_SIDE = 5000, 64
+MOST_POINTS, MOST_DOTS, MOST_NAMES = 3000, 60, 30
+"""Points of a scatter plot; points of a line that are large; names beside a heat map."""
+
+LONGEST_UPRIGHT, MOST_FLAT = 6, 60
+"""Letters of a name that fit below a bar; bars that lie flat, with longer names beside them."""
 
 
 def histogram(title: str, values: ArrayLike, x: str, *, span: tuple[float, float] | None = None) -> Chart:
     """Counts of values in 20 equal bins; only the counts go into the page."""
     values = np.asarray(values, dtype=float)
     counts, edges = np.histogram(values, bins=20, range=span)
-    ranges = [f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges)]
-    hover = [f"{within}: {n}" for within, n in zip(ranges, counts, strict=True)]
-    bar = _bar((edges[1:] + edges[:-1]) / 2, counts.tolist(), hover, hoverinfo="text", width=edges[1] - edges[0])
+    ranges = [f"{written(a)} to {written(b)}" for a, b in pairwise(_rounded(edges))]
+    bar = Bars((edges[1:] + edges[:-1]) / 2, counts.astype(float), ranges, width=float(edges[1] - edges[0]))
     words = f"{count(len(values), 'value')}; {counts.max():,} of them from {ranges[counts.argmax()]}."
-    layout = _layout(x, "count", bargap=0.05)
-    layout["xaxis"]["exponentformat"] = "power"  # plotly writes 1μ for a millionth
-    return Chart(title, [bar], layout, words)
+    return Chart(title, [bar], words, Axis(x), Axis("count", whole=True))
+
+
+def _rounded(edges: NDArray[Any]) -> list[float]:
+    return [float(f"{edge:.3g}") for edge in edges]
 
 
 def bars(title: str, names: Sequence[str], values: ArrayLike, y: str, words: str) -> Chart:
-    """One bar per name."""
-    places = range(1, len(names) + 1)  # names may repeat, or look like numbers
-    layout = _layout("", y)
-    layout["xaxis"] |= _ticks(places, names)
-    return Chart(title, [_bar(places, _plain(values), [escape(name) for name in names])], layout, words)
+    """One bar per name; long names stand beside the bars, short ones below them."""
+    heights = _floats(values)
+    form: Form = "share" if y.startswith("share") else "number"
+    flat = max(map(len, names), default=0) > LONGEST_UPRIGHT and len(names) <= MOST_FLAT
+    bar = Bars(np.arange(len(names), dtype=float), heights, list(names), width=0.72 if flat else 0.8)
+    return Chart(title, [bar], words, Axis(names=list(names)), Axis(y, form=form), flat=flat)
 
 
 def ranges(
@@ -53,41 +75,42 @@ def ranges(
     colours: Sequence[int],
 ) -> Chart:
     """One point per name, with its interval; ``colours`` are numbers."""
-    places = range(1, len(names) + 1)
-    values, low, high = (np.asarray(part, dtype=float) for part in (values, low, high))
-    point: dict[str, Any] = {"type": "scatter", "mode": "markers", "x": list(places), "y": _plain(values)}
-    point |= {"hovertext": [escape(name) for name in names], "hoverinfo": "text+y"}
-    point["marker"] = {"size": 8, "color": [PALETTE[colour % len(PALETTE)] for colour in colours]}
-    point["error_y"] = {"type": "data", "symmetric": False, "color": "#8a93a0"}
-    point["error_y"] |= {"array": _plain(high - values), "arrayminus": _plain(values - low)}
-    layout = _layout("", y, showlegend=False)
-    layout["xaxis"] |= _ticks(places, names) | {"tickangle": -35}
-    return Chart(title, [point], layout, words)
+    middle, start, end = (_floats(part) for part in (values, low, high))
+    points = Points(np.arange(len(names), dtype=float), middle, list(names), list(colours), start, end, radius=5)
+    return Chart(title, [points], words, Axis(names=list(names)), Axis(y), flat=True)
 
 
-def lines(title: str, curves: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str, words: str) -> Chart:
-    """One line per name, with points."""
-    data = [
-        {"type": "scatter", "mode": "lines+markers", "name": name, "x": _plain(xs), "y": _plain(ys)}
-        | {"line": {"color": colour}}
-        for (name, (xs, ys)), colour in zip(curves.items(), PALETTE, strict=False)
-    ]
-    layout = _layout(x, y, showlegend=len(data) > 1)
-    layout["yaxis"]["exponentformat"] = "power"
-    return Chart(title, data, layout, words)
+def lines(
+    title: str,
+    curves: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    x: str,
+    y: str,
+    words: str,
+    *,
+    intervals: Mapping[str, tuple[ArrayLike, ArrayLike]] = MappingProxyType({}),
+    dotted: Sequence[str] = (),
+) -> Chart:
+    """One line per name, with points, ``intervals`` around some of them; others are ``dotted``, without points."""
+    marks: list[Mark] = []
+    for colour, (name, (xs, ys)) in enumerate(curves.items()):
+        along, up = _floats(xs), _floats(ys)
+        marks.append(Line(along, up, name, colour, dashed=name in dotted))
+        if name not in dotted:
+            low, high = (_floats(end) for end in intervals[name]) if name in intervals else (None, None)
+            radius = 4 if len(along) <= MOST_DOTS else 2
+            marks.append(Points(along, up, [name] * len(along), [colour], low, high, radius))
+    return Chart(title, marks, words, Axis(x), Axis(y))
 
 
 def scores(
     title: str, xs: ArrayLike, ys: ArrayLike, errors: ArrayLike, chosen: int, x: str, y: str, words: str
 ) -> Chart:
     """A line through scores with their standard errors, and a ring around the chosen one."""
-    chart = lines(title, {y: (xs, ys)}, x, y, words)
-    chart.data[0]["error_y"] = {"type": "data", "array": _plain(errors), "thickness": 1.5, "width": 4}
-    ring: dict[str, Any] = {"type": "scatter", "mode": "markers", "name": "chosen", "hoverinfo": "skip"}
+    error, up = _floats(errors), _floats(ys)
+    chart = lines(title, {y: (xs, ys)}, x, y, words, intervals={y: (up - error, up + error)})
     place = int(np.flatnonzero(np.asarray(xs) == chosen)[0])
-    ring |= {"x": [chosen], "y": _plain([np.asarray(ys)[place]])}
-    ring["marker"] = {"size": 16, "symbol": "circle-open", "color": PALETTE[1], "line": {"width": 3}}
-    return replace(chart, data=[*chart.data, ring], layout=chart.layout | {"showlegend": True})
+    ring = Points(_floats([chosen]), up[[place]], colours=[1], radius=9, ring=True, name="chosen")
+    return replace(chart, marks=[*chart.marks, ring], x=Axis(x, whole=True))
 
 
 def convergence(model: Any) -> list[Chart]:
@@ -97,13 +120,8 @@ def convergence(model: Any) -> list[Chart]:
         return []
     iterations = [int(row["iter"]) for row in model.history_]
     words = f"From {loss[0]:.6g} to {loss[-1]:.6g} in {iterations[-1]} iterations; {ending(model)}."
-    curve = {"loss": (iterations, loss)}
-    chart = lines("Loss by iteration", curve, "iteration", "loss", words)
-    if iterations[-1] < 10:
-        chart.layout["xaxis"]["dtick"] = 1
-    if loss.min() > 0 and loss.max() > 100 * loss.min():
-        chart.layout["yaxis"]["type"] = "log"
-    return [chart]
+    chart = lines("Loss by iteration", {"loss": (iterations, loss)}, "iteration", "loss", words)
+    return [chart.with_x(whole=True).with_y(log=bool(loss.min() > 0 and loss.max() > 100 * loss.min()))]
 
 
 def ending(model: Any) -> str:
@@ -115,103 +133,141 @@ def ending(model: Any) -> str:
 
 
 def scatter(title: str, points: NDArray[Any], names: Any, axes: Sequence[str], words: str) -> Chart:
-    """Points in two dimensions, at most 5000 of them, evenly chosen."""
+    """Points in two dimensions, at most 3000 of them, evenly chosen."""
     kept = np.linspace(0, len(points) - 1, min(len(points), MOST_POINTS)).astype(int)
-    trace: dict[str, Any] = {"type": "scatter", "mode": "markers", "text": [escape(str(names[i])) for i in kept]}
-    trace |= {"x": _plain(points[kept, 0]), "y": _plain(points[kept, 1]), "hoverinfo": "text"}
-    trace["marker"] = {"size": 5, "color": PALETTE[0], "opacity": 0.75}
+    labels = [str(names[i]) for i in kept]
     if len(kept) < len(points):
         words += f" {len(kept):,} of {len(points):,} points are shown."
-    return Chart(title, [trace], _layout(*axes, showlegend=False), words)
+    dots = Points(_floats(points[kept, 0]), _floats(points[kept, 1]), labels, radius=3, place=True, shade=0.75)
+    return Chart(title, [dots], words, Axis(axes[0]), Axis(axes[1]))
+
+
+def sample_map(
+    title: str, places: NDArray[Any], names: Any, axes: Sequence[str], words: str, values: NDArray[Any] | None = None
+) -> Chart:
+    """Points in the plane with their names, coloured by values: classes, or numbers in five steps.
+
+    Axes without titles are not shown.
+    """
+    marks: list[Mark] = []
+    for colour, shade, name, inside in _groups(values, len(places)):
+        labels = [f"{names[i]}" if values is None else f"{names[i]}: {values[i]}" for i in inside]
+        x, y = places[inside].T
+        marks.append(Points(x, y, labels, [colour], radius=3.5, place=True, shade=shade, name=name))
+    across, up = (Axis(title) if title else Axis(hidden=True) for title in axes)
+    return Chart(title, marks, words, across, up, tall=not any(axes), square=not any(axes))
+
+
+def _groups(values: NDArray[Any] | None, n: int) -> list[tuple[int, float, str, list[int]]]:
+    """Colour, shade, name and members of each group of points."""
+    if values is None:
+        return [(0, 0.75, "", list(range(n)))]
+    column = pd.Series(values)
+    if pd.api.types.is_numeric_dtype(column) and column.nunique() > len(PALETTE):
+        steps = pd.qcut(column, 5, duplicates="drop")
+        levels = steps.cat.categories
+        ends = [" to ".join(map(written, _rounded(np.array([level.left, level.right])))) for level in levels]
+        found = [(0, 0.15 + 0.85 * (i + 1) / len(ends), ends[i], steps == level) for i, level in enumerate(levels)]
+        rest = column.isna()
+    else:
+        common = column.dropna().astype(str).value_counts().index.tolist()
+        shown = sorted(common[: len(PALETTE)], key=_natural)
+        found = [(i, 0.8, name, column.astype(str) == name) for i, name in enumerate(shown)]
+        rest = ~column.astype(str).isin(shown)
+    found += [(-1, 0.6, "other", rest)] if rest.any() else []
+    return [(colour, shade, name, np.flatnonzero(inside.to_numpy()).tolist()) for colour, shade, name, inside in found]
+
+
+def _natural(name: str) -> tuple[float, str]:
+    """Numbers by their size, before names."""
+    try:
+        return float(name), name
+    except ValueError:
+        return np.inf, name
 
 
 def network(
-    title: str, places: NDArray[Any], edges: NDArray[Any], colours: Sequence[int], hover: Sequence[str], words: str
+    title: str,
+    places: NDArray[Any],
+    edges: NDArray[Any],
+    colours: Sequence[int],
+    hover: Sequence[str],
+    words: str,
+    *,
+    named: Mapping[int, str] = MappingProxyType({}),
 ) -> Chart:
     """Nodes at places in the plane, and the edges between them.
 
     ``edges`` (n_edges, 2) holds numbers of nodes; ``colours`` are numbers too, -1 is grey; ``hover`` names the nodes.
+    ``named`` are those whose names are shown, the most important first.
     """
-    ends = places[edges]
-    x, y = (np.column_stack([ends[:, :, axis], np.full(len(ends), np.nan)]) for axis in (0, 1))  # a gap after each
-    line: dict[str, Any] = {"type": "scatter", "mode": "lines", "x": _plain(x), "y": _plain(y), "hoverinfo": "skip"}
-    line["line"] = {"color": "rgba(128,128,128,0.28)", "width": 1}
-    dots: dict[str, Any] = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": _plain(places[:, 0]),
-        "y": _plain(places[:, 1]),
-    }
-    dots |= {"text": [escape(text) for text in hover], "hoverinfo": "text"}
-    shades = ["#9aa0a6" if colour < 0 else PALETTE[colour % len(PALETTE)] for colour in colours]
-    dots["marker"] = {"size": 7 if len(places) <= 500 else 5, "color": shades, "line": {"width": 0.5, "color": "white"}}
-    hidden = {"visible": False}
-    layout = {"xaxis": dict(hidden), "yaxis": hidden | {"scaleanchor": "x"}, "showlegend": False}
-    return Chart(title, [line, dots], layout, words, tall=True)
+    radius = 5 if len(places) <= 200 else 4 if len(places) <= 600 else 2.5
+    dots = Points(places[:, 0], places[:, 1], list(hover), list(colours), radius=radius, place=True)
+    marks: list[Mark] = [Edges(places[edges]), dots]
+    if named:
+        at = places[list(named)]
+        marks.append(Texts(at[:, 0], at[:, 1], list(named.values()), np.full(len(at), radius + 1.0)))
+    bare = Axis(hidden=True)
+    return Chart(title, marks, words, bare, bare, tall=True, square=True)
 
 
-def heat_map(title: str, values: NDArray[Any], axis: str, names: Sequence[str], words: str) -> Chart:
-    """A symmetric matrix as colours, its first row at the top; ``names`` of its rows, or none."""
-    data: dict[str, Any] = {"type": "heatmap", "z": [_plain(row) for row in values], "showscale": True}
-    data["colorscale"] = [[0, "rgba(128,128,128,0.12)"], [1, PALETTE[0]]]
-    if names:
-        data["hoverinfo"] = "text"
-        data["hovertext"] = [
-            [escape(f"{a}, {b}: {value:.4g}") for b, value in zip(names, row, strict=True)]
-            for a, row in zip(names, values, strict=True)
-        ]
-    layout = _layout(axis, axis)
-    for side in ("xaxis", "yaxis"):
-        layout[side] |= {"constrain": "domain", "showgrid": False, "zeroline": False}
-        if 0 < len(names) <= 30:
-            layout[side] |= _ticks(range(len(names)), names, 12)
-        elif not names:
-            layout[side] |= {"showticklabels": False, "ticks": ""}
-    layout["yaxis"] |= {"autorange": "reversed", "scaleanchor": "x"}
-    return Chart(title, [data], layout, words)
+def topic_map(parts: NDArray[Any], shares: NDArray[Any], labels: Sequence[str], noun: str) -> Chart:
+    """Parts in the plane: those with the same features are close, and the area of a dot is the share of the part."""
+    places = _in_the_plane(_divergences(np.maximum(parts, 0)))
+    radii = np.clip(38 * np.sqrt(shares / max(shares.max(), 1e-300)), 5, None)
+    order = np.argsort(-shares, kind="stable").tolist()  # small ones stay visible on large ones
+    said = [f"{noun} {i + 1}: {labels[i]}; {shares[i]:.1%}" for i in range(len(labels))]
+    marks: list[Mark] = []
+    for i in order:
+        x, y = places[[i]].T
+        marks.append(Points(x, y, [said[i]], [i], radius=float(radii[i]), place=True, shade=0.6))
+    named = [f"{i + 1}: {labels[i]}" for i in order]
+    marks.append(Texts(places[order, 0], places[order, 1], named, radii[order]))
+    room = 0.22 * np.ptp(places, axis=0).max() or 1.0
+    across, up = (Axis(hidden=True, span=(float(end.min() - room), float(end.max() + room))) for end in places.T)
+    words = f"{noun.capitalize()}s that share many features are close to each other; larger dots have a larger share."
+    return Chart(f"Map of {noun}s", marks, words, across, up, tall=True, square=True)
 
 
-def image_address(pixels: NDArray[Any], shape: tuple[int, int]) -> str:
-    """A grey PNG image as an address that holds the image itself; missing pixels count as 0.
+def _divergences(parts: NDArray[Any]) -> NDArray[Any]:
+    """Square roots of the Jensen-Shannon divergences of the rows, as distributions: a distance between 0 and 1."""
+    p = parts / np.maximum(parts.sum(axis=1, keepdims=True), 1e-300)
+    entropy = -xlogy(p, p).sum(axis=1)
+    pairs = np.array([[-xlogy(m := (a + b) / 2, m).sum() for b in p] for a in p])
+    return np.sqrt(np.maximum(pairs - (entropy[:, None] + entropy[None]) / 2, 0) / np.log(2))
 
-    An image without negative pixels goes from black at 0 to white; others have 0 at middle grey.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> image_address(np.zeros(4), (2, 2))[:22]
-    'data:image/png;base64,'
+def _in_the_plane(distances: NDArray[Any]) -> NDArray[Any]:
+    """Classical scaling: the two leading coordinates of points that have these distances."""
+    n = len(distances)
+    centre = np.eye(n) - 1 / n
+    values, vectors = np.linalg.eigh(-centre @ distances**2 @ centre / 2)
+    return np.asarray(vectors[:, [-1, -2]] * np.sqrt(np.maximum(values[[-1, -2]], 0)))
+
+
+def heat_map(
+    title: str,
+    values: NDArray[Any],
+    axis: str,
+    names: Sequence[str],
+    words: str,
+    *,
+    span: tuple[float, float] | None = None,
+) -> Chart:
+    """A symmetric matrix as colours, its first row at the top; ``names`` of its rows, or none.
+
+    ``span`` are the values at the ends of the colours; negative values have a colour of their own.
     """
-    image = np.nan_to_num(pixels).reshape(shape)
-    image = image / (float(np.abs(image).max()) or 1.0)
-    image = image if image.min() >= 0 else (1 + image) / 2
-    scale = max(1, -(-IMAGE_SIDE // max(shape)))  # a few pixels would be a speck
-    grey = np.kron((image * 255).round().astype(np.uint8), np.ones((scale, scale), dtype=np.uint8))
-    rows = np.pad(grey, ((0, 0), (1, 0))).tobytes()  # each row begins with its filter, 0 for none
-    head = struct.pack(">IIBBBBB", grey.shape[1], grey.shape[0], 8, 0, 0, 0, 0)
-    chunks = _png_chunk(b"IHDR", head) + _png_chunk(b"IDAT", zlib.compress(rows)) + _png_chunk(b"IEND", b"")
-    return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + chunks).decode()
+    matrix = np.asarray(values, dtype=float)
+    tips = [
+        [f"{a}, {b}: {written(value)}" for b, value in zip(names, row, strict=True)]
+        for a, row in zip(names, matrix, strict=False)
+    ]
+    known = matrix[np.isfinite(matrix)]
+    ends = (float(min(known.min(), 0)), float(known.max())) if len(known) else (0.0, 1.0)
+    side = Axis(names=list(names)) if 0 < len(names) <= MOST_NAMES else Axis(hidden=True)
+    return Chart(title, [Cells(matrix, tips, *(span or ends))], words, replace(side, title=axis), side, square=True)
 
 
-def _png_chunk(kind: bytes, body: bytes) -> bytes:
-    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-
-def _bar(x: ArrayLike, heights: Sequence[float | None], hover: list[str], **more: Any) -> dict[str, Any]:
-    bar = {"type": "bar", "x": _plain(x), "y": heights, "hovertext": hover, "hoverinfo": "text+y"}
-    return bar | {"marker": {"color": PALETTE[0]}} | more
-
-
-def _layout(x: str, y: str, **more: Any) -> dict[str, Any]:
-    return {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y, "standoff": 12}}} | more
-
-
-def _ticks(places: Sequence[int], names: Sequence[str], longest: int = 24) -> dict[str, Any]:
-    """Names at places of an axis, cut where they are long; plotly would render what looks like markup."""
-    texts = [escape(name if len(name) <= longest else name[: longest - 1] + "…") for name in names]
-    return {"tickmode": "array", "tickvals": list(places), "ticktext": texts}
-
-
-def _plain(values: ArrayLike) -> list[float | None]:
-    """Numbers for JSON, rounded to five digits; None for those that are not finite."""
-    return [float(f"{value:.5g}") if np.isfinite(value) else None for value in np.asarray(values, dtype=float).ravel()]
+def _floats(values: ArrayLike) -> NDArray[Any]:
+    return np.asarray(values, dtype=float).ravel()

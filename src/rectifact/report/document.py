@@ -1,8 +1,12 @@
-"""Chooses the report for a model by its family."""
+"""Chooses the report for a model by its family, and writes reports."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from rectifact.core.errors import InputError
+from rectifact.crowd.advice.audit import Audit
 from rectifact.crowd.advice.foresight import Needed
 from rectifact.crowd.base import Aggregator
 from rectifact.graph import SymNMF, SymNMFNet
@@ -12,11 +16,15 @@ from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.report.blocks import Report
 from rectifact.report.clusters import clusters_report
 from rectifact.report.embedding import embedding_report
+from rectifact.report.html import check_report_possible, write_page
 from rectifact.report.labels import labels_report
+from rectifact.report.opening import labels_opening
 from rectifact.report.parts import parts_report
 
 
-def report_of(model: Any, *, needed: Needed | None = None) -> Report:
+def report_of(
+    model: Any, *, needed: Needed | None = None, audit: Audit | None = None, texts: Mapping[Any, Any] | None = None
+) -> Report:
     """Report on a fitted model.
 
     Parameters
@@ -27,6 +35,10 @@ def report_of(model: Any, *, needed: Needed | None = None) -> Report:
     needed : Needed, default None
         Answers that are needed, from :meth:`rectifact.DawidSkene.labels_needed`, to show in the report on labels
         instead of those that would halve the error, all at the same price.
+    audit : Audit, default None
+        How often labels are right that have seen no gold label, for the report on labels.
+    texts : mapping, default None
+        Text by task, for the report on labels.
 
     Returns
     -------
@@ -42,7 +54,8 @@ def report_of(model: Any, *, needed: Needed | None = None) -> Report:
     """
     saved = model if isinstance(model, SavedModel) else SavedModel(model)
     if isinstance(saved.model, Aggregator):
-        return labels_report(saved.model, needed)
+        main, steps = labels_opening(saved.model)
+        return replace(labels_report(saved.model, needed, audit=audit, texts=texts), main=main, steps=steps)
     if isinstance(saved.model, ANDNMF | PurificationNMF):
         return parts_report(saved)
     if isinstance(saved.model, NMD | LogisticPCA):
@@ -53,3 +66,71 @@ def report_of(model: Any, *, needed: Needed | None = None) -> Report:
         f"{type(saved.model).__name__} is not an estimator of rectifact, so there is no report on it.",
         "Give a fitted estimator of rectifact.",
     )
+
+
+def write_report(
+    what: Any,
+    path: str | Path,
+    *,
+    X: Any = None,
+    features: Any = None,
+    samples: Any = None,
+    image_shape: tuple[int, int] | None = None,
+    texts: Any = None,
+    groups: dict[str, Any] | None = None,
+    title: str | None = None,
+) -> None:
+    """Write the report on a fitted model as one HTML file, which opens offline; a failed write leaves nothing behind.
+
+    Parameters
+    ----------
+    what : fitted estimator, SavedModel, Report, or a list of these
+        Several in a list become one page.
+    path : str or Path
+        Where to write: ``.html``.
+    X : array or sparse array of shape (n_samples, n_features), optional
+        The data that the model was fitted to; with it, the report also shows samples, residuals and diagnoses. For
+        labels it is not needed.
+    features : sequence of str of shape (n_features,), optional
+        Names of the columns.
+    samples : sequence of str of shape (n_samples,), optional
+        Names of the rows.
+    image_shape : tuple of int, optional
+        Height and width, if the samples are images.
+    texts : sequence of str of shape (n_samples,), optional
+        The documents or their beginnings, if the samples are texts: parts are then called topics, with examples.
+    groups : dict of str to array of shape (n_samples,), optional
+        A column that colours the map of the samples, by its name.
+    title : str, optional
+        Heading of the page.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rectifact import DawidSkene, write_report
+    >>> from rectifact.datasets import load_crowd
+    >>> model = DawidSkene().fit(load_crowd("anaesthetists").answers)
+    >>> with TemporaryDirectory() as folder:
+    ...     write_report(model, Path(folder) / "report.html")
+    ...     (Path(folder) / "report.html").stat().st_size < 500_000
+    True
+    """
+    check_report_possible(Path(path))
+    given = {"X": X, "features": features, "samples": samples, "image_shape": image_shape}
+    given |= {"texts": texts, "groups": groups}
+    given = {name: value for name, value in given.items() if value is not None}
+    several = isinstance(what, Sequence)
+    if given and (several or isinstance(what, Report | SavedModel)):
+        raise InputError(
+            f"{next(iter(given))} belongs to one fitted estimator.", "Leave it out, or wrap each model in a SavedModel."
+        )
+    parts = what if several else [what]
+    reports = [one if isinstance(one, Report) else report_of(_with_data(one, given)) for one in parts]
+    if title is None:
+        title = f"rectifact: {reports[0].title.lower()}" if len(reports) == 1 else "rectifact report"
+    write_page(reports, path, title=title)
+
+
+def _with_data(model: Any, given: dict[str, Any]) -> Any:
+    return SavedModel(model, **given) if given else model

@@ -9,8 +9,8 @@ from rectifact.report.blocks import Block, Column, Section, Table
 from rectifact.report.charts import lines, scores
 from rectifact.selection import Selection
 
-WIDE, TICKS = 20, (1, 2, 5, 10, 20, 50, 100, 200, 500)
-"""Largest number from which on the axis of a chart is logarithmic, and what is written at such an axis."""
+WIDE = 20
+"""Largest number from which on the axis of a chart is logarithmic."""
 
 
 def how_many(selection: Selection | None) -> list[Section]:
@@ -23,9 +23,7 @@ def how_many(selection: Selection | None) -> list[Section]:
     words = f"{top} has the highest score{', and is' if top == best else f'; {best} is'} chosen. "
     words += "Bars show one standard error of the difference from the highest."
     chart = scores("Score by number", k, score, error, best, "number", "score", words)
-    if k.max() >= WIDE:
-        chart.layout["xaxis"] |= {"type": "log", "tickmode": "array", "tickvals": [*TICKS]}
-    blocks: list[Block] = [chart]
+    blocks: list[Block] = [chart.with_x(log=bool(k.max() >= WIDE))]
     known = np.isfinite(stability)
     if known.sum() > 1:
         curve = {"stability": (k[known], stability[known])}

@@ -1,5 +1,6 @@
 """Report of an aggregated crowd: which workers are good, which tasks are uncertain, what to do next."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -8,15 +9,18 @@ from scipy.sparse.csgraph import connected_components
 
 from rectifact.core.findings import Finding
 from rectifact.crowd import DawidSkene
+from rectifact.crowd.advice.audit import Audit
 from rectifact.crowd.advice.budget import expected_error
 from rectifact.crowd.advice.foresight import Needed
 from rectifact.crowd.advice.planning import worth_asking
-from rectifact.crowd.advice.summary import summary_of
+from rectifact.crowd.advice.summary import Summary, summary_of
 from rectifact.crowd.base import Aggregator
+from rectifact.crowd.panel_bias import model_biases
 from rectifact.report.blocks import Block, Column, Facts, Findings, Matrices, Report, Section, Table
 from rectifact.report.calibration import calibration_section
 from rectifact.report.charts import bars, heat_map, histogram, lines
 from rectifact.report.names import count
+from rectifact.report.trust import accuracy_chart, audit_section, bias_blocks, excess_chart, tasks_table
 
 MOST_TASKS, MOST_WORKERS, MOST_MATRICES, MOST_PLANNED, MOST_ON_MAP = 20_000, 20_000, 60, 200, 60
 LEAST_ERROR = 1e-6
@@ -26,10 +30,29 @@ MOST_CLASSES = 12
 """Classes of a confusion matrix; more make unreadable tables."""
 
 
-def labels_report(model: Aggregator, needed: Needed | None = None) -> Report:
-    """Sections for any aggregator; confusion matrices, calibration, diagnosis and plans for those that have them."""
+def labels_report(
+    model: Aggregator,
+    needed: Needed | None = None,
+    *,
+    audit: Audit | None = None,
+    texts: Mapping[Any, Any] | None = None,
+) -> Report:
+    """Sections for any aggregator; confusion matrices, calibration, diagnosis and plans for those that have them.
+
+    Parameters
+    ----------
+    model : Aggregator
+    needed : Needed, default None
+        Answers that are needed, to show instead of those that would halve the error.
+    audit : Audit, default None
+        How often labels are right that have seen no gold label.
+    texts : mapping, default None
+        Text by task, to show beside tasks.
+    """
     summary = summary_of(model)
-    sections = [_overview(model, summary.result), _workers(model, summary.workers), _tasks(model, summary.result)]
+    sections = [_overview(model, summary), _workers(model, summary.workers), _tasks(model, summary.result, texts)]
+    if audit is not None:
+        sections.append(audit_section(audit))
     if isinstance(model, DawidSkene):
         sections += [calibration_section(model), _diagnosis(summary.findings), _worker_graph(model)]
         sections.append(_next(model, needed))
@@ -46,7 +69,8 @@ def _texts(values: Any) -> list[str]:
     return [str(value) for value in np.asarray(values).tolist()]
 
 
-def _overview(model: Aggregator, result: pd.DataFrame) -> Section:
+def _overview(model: Aggregator, summary: Summary) -> Section:
+    result = summary.result
     votes, given = model._answers.votes(), result["answers"].to_numpy()
     several = given > 1
     unanimous = several & ((votes > 0).sum(axis=1) == 1)
@@ -67,9 +91,19 @@ def _overview(model: Aggregator, result: pd.DataFrame) -> Section:
     confidence = histogram("Confidence", result["confidence"], "confidence", span=(0, 1))
     words = (
         "Each task has one true label, and each worker makes their own kind of errors. The labels are "
-        "inferred from all answers; confidence is the probability of the label given all answers."
+        f"inferred from all answers; confidence is the probability of the label given all answers. {_alert(summary)}"
     )
-    return Section("Overview", words, [Facts(facts), shares, confidence])
+    return Section("Overview", words.strip(), [Facts(facts), shares, confidence])
+
+
+def _alert(summary: Summary) -> str:
+    """The worst finding, where there is one that matters, and what to do about it."""
+    worst = [found for found in summary.findings if found.severity != "note"]
+    if not worst:
+        return ""
+    first, more = worst[0], len(worst) - 1
+    others = f" Diagnosis has {count(more, 'further warning')}." if more else ""
+    return f"{first.severity.capitalize()}: {first.finding}. {first.detail} {first.command or first.remedy}{others}"
 
 
 def _names(workers: list[Any]) -> str:
@@ -110,7 +144,9 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
     if any(families):
         columns.append(Column("family", "text", "the first of the workers who give the same answers"))
         rows = [[*row, family] for row, family in zip(rows, families, strict=False)]
-    blocks: list[Block] = [Table("Workers", columns, rows, left_out=len(report) - len(shown))]
+    blocks: list[Block] = [*accuracy_chart(report), Table("Workers", columns, rows, left_out=len(report) - len(shown))]
+    if isinstance(model, DawidSkene):
+        blocks += bias_blocks(model_biases(model))
     if hasattr(model, "confusions_"):
         blocks.append(_confusions(model, report.index.to_numpy()))
     return Section(
@@ -140,43 +176,25 @@ def _confusions(model: Any, order: Any) -> Matrices:
     return Matrices("Confusion matrices", "true", "answered", names, items, note, len(order) - len(chosen))
 
 
-def _tasks(model: Aggregator, result: pd.DataFrame) -> Section:
-    order = np.argsort(-result["entropy"].to_numpy(), kind="stable")[:MOST_TASKS]
-    said = _answers_of_tasks(model, order)
-    frame = result.iloc[order]
-    rows = [
-        [str(task), str(label), round(float(sure), 6), round(float(doubt), 3), int(n), text]
-        for (task, label, sure, doubt, n), text in zip(frame.itertuples(index=False, name=None), said, strict=True)
-    ]
-    columns = [
-        Column("task"),
-        Column("label"),
-        Column("confidence", "share"),
-        Column("entropy", "number", "uncertainty in bits"),
-        Column("answers", "integer"),
-        Column("given", "text", "answers and how often they were given"),
-    ]
-    note = "The file of labels has all tasks." if len(order) < len(result) else ""
-    table = Table("Tasks by uncertainty", columns, rows, note, left_out=len(result) - len(order))
-    return Section("Tasks", "The most uncertain tasks first, with the answers that were given.", [table])
-
-
-def _answers_of_tasks(model: Aggregator, order: Any) -> list[str]:
-    votes = model._answers.votes()[order]
-    classes = _texts(model.classes_)
-    texts = []
-    for row in votes:
-        chosen = np.argsort(-row, kind="stable")[:4]
-        texts.append(", ".join(f"{classes[k]} × {row[k]:g}" for k in chosen if row[k] > 0))
-    return texts
+def _tasks(model: Aggregator, result: pd.DataFrame, texts: Mapping[Any, Any] | None) -> Section:
+    words = "The most uncertain tasks first, with the answers that were given."
+    return Section("Tasks", words, [tasks_table(model, result, MOST_TASKS, texts)])
 
 
 def _diagnosis(findings: list[Finding]) -> Section:
-    items = [(found.severity, found.finding, found.detail, found.remedy) for found in findings]
+    items = [(found.severity, found.finding, found.detail, found.command or found.remedy) for found in findings]
     return Section("Diagnosis", "What could be wrong with the answers, and what to do about it.", [Findings(items)])
 
 
 def _next(model: DawidSkene, needed: Needed | None) -> Section:
+    words = "The tasks where one more answer is expected to help most, and whom to ask."
+    return Section("What to label next", words, plan_blocks(model, needed))
+
+
+def plan_blocks(model: DawidSkene, needed: Needed | None, asked: Sequence[Any] | None = None) -> list[Block]:
+    """The tasks where an answer is expected to help most, and how many answers it takes; ``asked`` of these workers."""
+    if asked is not None:
+        return [_purchase(model, asked), *_curve(model, needed, asked)]
     plan = worth_asking(model.next_labels(min(MOST_PLANNED, len(model.tasks_))))
     columns_of_plan = (plan[name].tolist() for name in ("task", "gain", "entropy", "workers"))
     rows = [
@@ -189,23 +207,35 @@ def _next(model: DawidSkene, needed: Needed | None) -> Section:
         Column("entropy", "number", "uncertainty in bits"),
         Column("ask", "text", "workers whose answers would provide most"),
     ]
-    words = "The tasks where one more answer is expected to help most, and whom to ask."
-    blocks: list[Block] = [Table("Next labels", columns, rows), *_curve(model, needed)]
-    return Section("What to label next", words, blocks)
+    return [Table("Next labels", columns, rows), *_curve(model, needed)]
 
 
-def _curve(model: DawidSkene, needed: Needed | None) -> list[Block]:
+def _purchase(model: DawidSkene, asked: Sequence[Any]) -> Table:
+    plan = model.next_labels(MOST_PLANNED, workers=list(asked))
+    rows = [
+        [str(task), str(worker), round(gain, 4), round(error, 5)]
+        for task, worker, gain, error in zip(*(plan[name] for name in ("task", "worker", "gain", "error")), strict=True)
+    ]
+    columns = [
+        Column("task"),
+        Column("ask"),
+        Column("gain", "number", "wrong labels that the answer is expected to prevent"),
+        Column("error", "share", "wrong labels to expect after this answer and those before it"),
+    ]
+    return Table("Next labels", columns, rows)
+
+
+def _curve(model: DawidSkene, needed: Needed | None, asked: Sequence[Any] | None = None) -> list[Block]:
     """The expected error against answers bought; none where no answers can be bought."""
     error = expected_error(model.probas_)
     if needed is None and error > LEAST_ERROR:
-        needed = model.labels_needed(error / 2)
+        needed = model.labels_needed(error / 2, workers=asked)
     if needed is None or len(needed.curve) < 2:
         return []
     curves = {"expected error": (needed.curve["answers"], needed.curve["error"])}
     words = f"{needed.words()} Errors are expected from the probabilities: calibrate these first."
     chart = lines("Expected error against answers bought", curves, "more answers", "share of wrong labels", words)
-    chart.layout["yaxis"] |= {"tickformat": ".1%", "rangemode": "tozero"}
-    return [chart]
+    return [chart.with_y(form="share", zero=True)]
 
 
 def _worker_graph(model: Aggregator) -> Section:
@@ -228,5 +258,5 @@ def _worker_graph(model: Aggregator) -> Section:
         "Worker graph",
         "The model learns who is good from tasks that several workers answered. Groups that share no task cannot be "
         "compared.",
-        [Facts(facts), chart],
+        [Facts(facts), chart, *(excess_chart(model) if isinstance(model, DawidSkene) else [])],
     )

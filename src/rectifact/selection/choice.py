@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_generator
 from rectifact.io.checkpoint import RunFile, open_checkpoint
 from rectifact.selection.search import Curve, Trial, climb
@@ -23,6 +24,7 @@ MOST = 1000
 """No number from here on is tried by itself."""
 
 
+@short_repr
 @dataclass(frozen=True)
 class Selection:
     """A number, why it was chosen, and the model with it.

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import InputError
+from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_generator
 from rectifact.graph.base import GraphClusterer
 from rectifact.graph.how_many import GraphTrial
@@ -27,6 +28,7 @@ TRIALS: tuple[tuple[type, type], ...] = (
 )
 
 
+@short_repr
 @dataclass(frozen=True)
 class Assessment:
     """How far what was found can be trusted.

@@ -27,6 +27,8 @@ class Summary:
     findings: list[Finding]
 
 
-def summary_of(model: Any) -> Summary:
-    """Summary of a fitted aggregator."""
-    return Summary(model.result(), model.worker_report(), model._findings())
+def summary_of(model: Any, *, probabilities: bool = False) -> Summary:
+    """Summary of a fitted aggregator; with ``probabilities``, the table by task has one for each class."""
+    return Summary(
+        model.result(probabilities=True) if probabilities else model.result(), model.worker_report(), model._findings()
+    )

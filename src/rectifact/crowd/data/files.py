@@ -16,7 +16,7 @@ from rectifact.crowd.data.records import MOST_LOOKED_AT, file_records, from_reco
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, find_columns, read_table
 from rectifact.io.files import reading
 from rectifact.io.records import BadRecord, is_json, json_records
-from rectifact.io.tables import text_suffix
+from rectifact.io.text import text_suffix
 
 ANY = dict.fromkeys(COLUMN_NAMES)
 TABLE_NAMES = {"csv": "CSV", "tsv": "TSV", "parquet": "Parquet"}

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.errors import InputError
 from rectifact.core.operand import Operand, operand
+from rectifact.core.reprs import short_repr
 from rectifact.crowd.cooccurrence import answers_per_cell
 from rectifact.crowd.data.answers import Answers, answer_matrix, check_seen, result_table, with_classes
 from rectifact.crowd.data.names import Gold, check_gold, matched, refuse_strangers
@@ -27,6 +28,7 @@ from rectifact.crowd.em import Floats, vote_shares
 from rectifact.crowd.grades import chosen, expected_grades, grade_intervals
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class LazyAnswers:
     """Partitioned answers, and the names of workers and classes, which are in memory.
@@ -193,8 +195,11 @@ def read_more_lazy(data: Any, fitted: Any, *, new: bool, n_partitions: int | Non
             "These answers were numbered for a fit.", "Give the folder or the dataframe from which they were read."
         )
     if not is_source(data):
-        data = _table(read_more(data, fitted.classes_, missing=fitted.missing))
-    source, seen = survey(data, dict.fromkeys(COLUMN_NAMES), fitted.missing)
+        data = _table(read_more(data, fitted.classes_, missing=fitted.missing, names=fitted._named))
+        columns: dict[str, str | None] = dict.fromkeys(COLUMN_NAMES)
+    else:
+        columns = {role: fitted._named.get(role) for role in COLUMN_NAMES}
+    source, seen = survey(data, columns, fitted.missing)
     ordered_classes(seen, fitted.classes_.tolist(), source.columns)
     unknown = pd.Index(seen.values["worker"]).difference(pd.Index(fitted.workers_), sort=False).to_numpy()
     if not new:

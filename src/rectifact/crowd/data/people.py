@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.crowd.agreement import LEVELS, Level, Scale, scale_of
 from rectifact.crowd.data.answers import Answers, encode, make_answers
+from rectifact.crowd.data.files import read_flat
 from rectifact.crowd.data.names import matched, plain
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.data.tables import COLUMN_NAMES
+from rectifact.io.records import is_json
 
 MOST_CLASSES = {"nominal": 1000, "ordinal": 100}
 
@@ -62,6 +65,8 @@ def read_panel(
     columns: dict[str, str | None] | None = None,
     wide: bool = False,
     missing: Any = "auto",
+    form: str | None = None,
+    question: str | None = None,
 ) -> Panel:
     """Read answers of judges, and of people, who may use classes and tasks of their own.
 
@@ -76,24 +81,45 @@ def read_panel(
         Names of the columns of task, worker and label.
     wide, missing
         As in :func:`rectifact.crowd.read_answers`.
+    form, question : str or None
+        Format and field of ``data``; the answers of people have that field too where they come as records.
 
     Returns
     -------
     Panel
     """
-    if level not in LEVELS:
-        raise InputError(f"level={level!r} is not known.", f"Choose one of {', '.join(LEVELS)}.", option="level")
     given: dict[str, str | None] = dict.fromkeys(COLUMN_NAMES) | (columns or {})
-    parts = [coded(part, given, wide, missing, None) for part in (data, humans) if part is not None]
-    if any(part.weight is not None for part in parts):
-        raise InputError("Agreement counts all answers alike.", "Give answers without weights.")
+    parts = [coded(data, given, wide, missing, None, form, question)]
+    if humans is not None:
+        parts.append(read_people(humans, given, wide, missing, question))
     if classes is None and all(isinstance(part, Answers) for part in (data, humans) if part is not None):
         classes = _common_order(parts)
-    elif classes is not None:
+    return panel_of(parts, level, classes)
+
+
+def read_people(humans: Any, names: dict[str, str | None], wide: bool, missing: Any, question: str | None) -> Answers:
+    """Answers of people, in a file of their own: its format is recognised, and a table has no ``question``.
+
+    Columns that are named for the judges need not be there: usual names are looked for then.
+    """
+    is_records = isinstance(humans, str | Path) and is_json(Path(humans))
+    found = names
+    if isinstance(humans, str | Path) and not is_records and not wide:
+        present = read_flat(Path(humans)).column_names
+        found = {role: name if name in present else None for role, name in names.items()}
+    return coded(humans, found, wide, missing, None, None, question if is_records else None)
+
+
+def panel_of(parts: Sequence[Answers], level: Level, classes: Sequence[Any] | None) -> Panel:
+    """Answers of judges and, where there is a second part, of people, with ``classes`` in order or sorted."""
+    if level not in LEVELS:
+        raise InputError(f"level={level!r} is not known.", f"Choose one of {', '.join(LEVELS)}.", option="level")
+    if any(part.weight is not None for part in parts):
+        raise InputError("Agreement counts all answers alike.", "Give answers without weights.")
+    if classes is not None:
         classes = [_like(name, parts[0].classes) for name in classes]
-    ordered = classes is not None
     answers = _merged(parts, classes)
-    return Panel(answers, len(parts[0].workers), _scale(answers, level, ordered))
+    return Panel(answers, len(parts[0].workers), _scale(answers, level, classes is not None))
 
 
 def _like(name: Any, known: NDArray[Any]) -> Any:
@@ -109,7 +135,7 @@ def _common_order(parts: list[Answers]) -> list[Any] | None:
     return first.tolist() if known else None
 
 
-def _merged(parts: list[Answers], classes: Sequence[Any] | None) -> Answers:
+def _merged(parts: Sequence[Answers], classes: Sequence[Any] | None) -> Answers:
     """All answers, coded together; the workers of each part are kept apart, whatever their names."""
     first = parts[0]
     tasks, labels, workers, start = [], [], [], 0

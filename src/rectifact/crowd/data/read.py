@@ -132,6 +132,7 @@ def coded(
         data = pa.Table.from_batches([data])
     elif form is not None or question is not None:
         raise InputError("format= and field= are for files and lists of records.", "Leave them out.")
+    _check_names(data, names, wide)
     if sp.issparse(data):
         return from_sparse(data, missing, classes)
     if nw.dependencies.is_into_dataframe(data) or isinstance(data, nw.DataFrame):
@@ -159,10 +160,20 @@ def _open_frame(data: Any, wide: bool) -> Any:
 
 
 def read_more(
-    data: Any, classes: NDArray[Any], *, missing: Any = "auto", workers: NDArray[Any] | None = None
+    data: Any,
+    classes: NDArray[Any],
+    *,
+    missing: Any = "auto",
+    workers: NDArray[Any] | None = None,
+    names: Mapping[str, Any] | None = None,
 ) -> Answers:
-    """Answers that come later, of the same classes; with ``workers``, by these alone and coded like them."""
-    answers = coded(data, dict.fromkeys(COLUMN_NAMES), False, missing, classes.tolist())
+    """Answers that come later, of the same classes; with ``workers``, by these alone and coded like them.
+
+    ``names`` are the options task, worker, label and wide with which the first answers were read.
+    """
+    given = names or {}
+    columns = {role: given.get(role) for role in COLUMN_NAMES}
+    answers = coded(data, columns, bool(given.get("wide")), missing, classes.tolist())
     if workers is None:
         return answers
     position = pd.Index(workers).get_indexer(pd.Index(answers.workers))
@@ -194,6 +205,16 @@ def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
         f"gold is a dict or Series of labels by task, a table, or a file; got {type(data).__name__}.",
         "Give one of these.",
     )
+
+
+def _check_names(data: Any, names: dict[str, str | None], wide: bool) -> None:
+    """Refuse names of columns for a matrix, which has none."""
+    if nw.dependencies.is_into_dataframe(data) or isinstance(data, nw.DataFrame):
+        return
+    given = [name for name, value in (names | {"wide": wide or None}).items() if value is not None]
+    if given:
+        what = f"{', '.join(given)} {'is' if len(given) == 1 else 'are'} for tables; got {type(data).__name__}."
+        raise InputError(what, "Leave out what is for tables, or give a table, such as a pandas DataFrame.")
 
 
 def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: Sequence[Any] | None) -> Answers:

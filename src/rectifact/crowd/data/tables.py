@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from rectifact.core.errors import InputError
 from rectifact.io import tables
+from rectifact.io.text import text_suffix
 
 # The names that annotation tools and platforms give the three columns, compared without case. The first
 # that a table has is taken. MTurk's batch files call the label Answer.<field of the form>.
@@ -16,7 +17,7 @@ COLUMN_NAMES: dict[str, list[str]] = json.loads(Path(__file__).with_name("column
 
 def read_table(path: Path, names: dict[str, str | None] | None = None, expected: str | None = None) -> pa.Table:
     """Table in a CSV, TSV or Parquet file; of a Parquet file only the columns of the roles in ``names``, if given."""
-    if expected is None and path.is_file() and tables.text_suffix(path) not in {".csv", ".tsv", ".parquet"}:
+    if expected is None and path.is_file() and text_suffix(path) not in {".csv", ".tsv", ".parquet"}:
         raise InputError(
             f"{str(path)!r} should end in .csv, .tsv, .parquet, .json or .jsonl, so that its format is known.",
             "Rename it, or convert it.",

@@ -3,52 +3,80 @@
   const root = document.documentElement;
   const PAGE = Number(root.dataset.pageRows);
 
-  // Colours of the charts: on screen those of the page, light or dark; on paper always the light ones
-  const onScreen = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const onPaper = (name) => ({ "--ink": "#1c2430", "--line": "#d5dbe3" })[name];
-  const colours = (colour) => {
-    const line = colour("--line");
-    const axis = { gridcolor: line, linecolor: line, zerolinecolor: line };
-    return { font: { color: colour("--ink") }, xaxis: axis, yaxis: axis };
-  };
-  const charts = [];
-  const recolour = (colour) => {
-    const changes = {};
-    for (const [part, settings] of Object.entries(colours(colour))) {
-      for (const [key, value] of Object.entries(settings)) changes[`${part}.${key}`] = value;
-    }
-    charts.forEach((chart) => Plotly.relayout(chart, changes));
-  };
   const system = matchMedia("(prefers-color-scheme: dark)");
   document.getElementById("theme").addEventListener("click", () => {
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : system.matches;
     root.dataset.theme = dark ? "light" : "dark";
-    recolour(onScreen);
   });
-  system.addEventListener("change", () => recolour(onScreen));
-  addEventListener("beforeprint", () => recolour(onPaper));
-  addEventListener("afterprint", () => recolour(onScreen));
 
-  // Charts
-  const plot = (source) => {
-    const { data, layout } = JSON.parse(source.textContent);
-    const chart = document.getElementById(source.dataset.chart);
-    const { font, xaxis, yaxis } = colours(onScreen);
-    const frame = {
-      paper_bgcolor: "rgba(0,0,0,0)",
-      plot_bgcolor: "rgba(0,0,0,0)",
-      font: { ...font, family: "system-ui, sans-serif" },
-      margin: { l: 60, r: 15, t: 10, b: 50 },
-      hovermode: "closest",
-      legend: { orientation: "h", y: 1.12 },
-      ...layout,
-    };
-    frame.xaxis = { automargin: true, ...xaxis, ...(layout.xaxis || {}) };
-    frame.yaxis = { automargin: true, ...yaxis, ...(layout.yaxis || {}) };
-    Plotly.newPlot(chart, data, frame, { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"] });
-    charts.push(chart);
+  // Charts: what a mark is and its value, on hover, by touch and with the arrow keys
+  const tip = document.createElement("div");
+  tip.id = "tip";
+  tip.setAttribute("role", "status");
+  tip.dir = "auto";
+  tip.hidden = true;
+  document.body.append(tip);
+  const NEAR = 24; // pixels
+  const middle = (mark) => {
+    const box = mark.getBoundingClientRect();
+    return [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
   };
-  document.querySelectorAll("script[data-chart]").forEach(plot);
+  const hide = () => {
+    document.querySelectorAll(".seen").forEach((mark) => mark.classList.remove("seen"));
+    tip.hidden = true;
+  };
+  const point = (mark) => {
+    hide();
+    mark.classList.add("seen");
+    tip.textContent = mark.dataset.tip;
+    tip.hidden = false;
+    const [x, y] = middle(mark);
+    const top = Math.max(4, mark.getBoundingClientRect().top - tip.offsetHeight - 8);
+    const left = Math.min(Math.max(4, x - tip.offsetWidth / 2), root.clientWidth - tip.offsetWidth - 4);
+    tip.style.left = `${left + scrollX}px`;
+    tip.style.top = `${(top < 4 ? y + 12 : top) + scrollY}px`;
+  };
+  const chart = (box) => {
+    box.querySelectorAll("title").forEach((title) => {
+      title.parentNode.dataset.tip = title.textContent; // the browser would show it a second time
+      title.remove();
+    });
+    const marks = () => [...box.querySelectorAll(box.querySelector(".wide").offsetParent ? ".wide [data-tip]" : ".narrow [data-tip]")];
+    let place = -1;
+    const look = (event) => {
+      const exact = event.target.closest("[data-tip]");
+      if (exact) return point(exact);
+      let best = null;
+      let least = NEAR;
+      marks().forEach((mark) => {
+        const [x, y] = middle(mark);
+        const far = Math.hypot(x - event.clientX, y - event.clientY);
+        if (far < least) [best, least] = [mark, far];
+      });
+      return best ? point(best) : hide();
+    };
+    box.addEventListener("pointermove", look);
+    box.addEventListener("pointerdown", look);
+    box.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") hide(); });
+    box.addEventListener("blur", hide);
+    box.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      if (event.key === "Escape") hide();
+      const all = marks();
+      if (!step || !all.length) return;
+      event.preventDefault();
+      place = (place + step + all.length) % all.length;
+      point(all[place]);
+    });
+  };
+  document.querySelectorAll(".chart").forEach(chart);
+  addEventListener("scroll", hide, { passive: true });
+
+  // Tables that are wider than the page say so
+  const wide = new ResizeObserver((boxes) => boxes.forEach(({ target }) => {
+    target.previousElementSibling.hidden = target.scrollWidth <= target.clientWidth + 1;
+  }));
+  document.querySelectorAll(".table .scroll").forEach((box) => wide.observe(box));
 
   // Tables: the rows are data; cells are made from text alone, never from markup
   const shown = (value, form) => {

@@ -53,6 +53,13 @@ def answers(record: Mapping[str, Any], field: str | None = None) -> Iterator[Sai
         yield from _results(prediction, task, worker, gold=False)
 
 
+def annotators(record: Mapping[str, Any]) -> Iterator[Any]:
+    """The people who answered a task, in contrast to models."""
+    for annotation in objects(record, "annotations"):
+        if annotation.get("ground_truth") is not True and annotation.get("completed_by") is not None:
+            yield _annotator(annotation)
+
+
 def task_name(record: Mapping[str, Any], field: str | None) -> Any:
     """The ``id`` of a task, or a field of its data."""
     if field is not None:

@@ -1,0 +1,5 @@
+"""``python -m rectifact``: the command line."""
+
+from rectifact.cli import main
+
+main()

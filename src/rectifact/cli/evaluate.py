@@ -1,0 +1,208 @@
+"""rectifact evaluate: from the verdicts of judges and people to a decision.
+
+The decision goes to the standard output in sentences; labels, plan and report are written only on request.
+"""
+
+import json
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+
+from rectifact.cli import options
+from rectifact.cli.outcome import Outcome, say_warnings
+from rectifact.cli.plans import Planning, promised
+from rectifact.cli.tables import check_table_name, write_table
+from rectifact.cli.terminal import STDOUT, progress, say, show_plain
+from rectifact.core.errors import InputError, count
+from rectifact.core.findings import Finding, findings_table
+from rectifact.crowd import DawidSkene
+from rectifact.crowd.advice.decision import who
+from rectifact.crowd.data.verdicts import read_verdicts
+from rectifact.crowd.evaluation import Evaluation, evaluation_of
+
+
+def evaluate(
+    answers: Annotated[
+        Path,
+        typer.Argument(
+            help="File of verdicts: CSV, TSV, Parquet, JSON or JSONL with one verdict per row: task, worker, label. Or "
+            "an export of Label Studio, Prodigy or Argilla, or an Inspect log."
+        ),
+    ],
+    humans: Annotated[
+        Path | None, typer.Option(help="File with the verdicts of people, where they are not in ANSWERS.")
+    ] = None,
+    people: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES|COLUMN",
+            help="Who of the workers in ANSWERS are people: their names, with commas, or a column that says human for "
+            "them.",
+        ),
+    ] = None,
+    gold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN|FILE",
+            help="Labels known to be right, of tasks drawn at random: a file with columns task and label (or truth), "
+            "or a column of ANSWERS.",
+        ),
+    ] = None,
+    positive: Annotated[
+        list[str] | None,
+        typer.Option(help="Class whose share is estimated, such as pass; repeat it for several, which count together."),
+    ] = None,
+    by: options.By = None,
+    ordinal: Annotated[bool, typer.Option("--ordinal", help="The labels are grades in order.")] = False,
+    classes: options.Classes = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write one row per task here: label, confidence, ...; as for labels."),
+    ] = None,
+    workers: Annotated[
+        Path | None, typer.Option(help="Write one row per judge and person here: answers, accuracy, ...")
+    ] = None,
+    plan: options.Plan = None,
+    ask: options.Ask = None,
+    costs: options.Costs = None,
+    budget: options.Budget = None,
+    target: options.Target = None,
+    half_width: options.HalfWidth = 0.05,
+    epsilon: options.Epsilon = 0.2,
+    confidence: options.Confidence = 0.95,
+    probabilities: options.Probabilities = False,
+    text_column: options.TextColumn = None,
+    form: options.Format = None,
+    field: options.Field = None,
+    task: options.Task = None,
+    worker: options.Worker = None,
+    label: options.Label = None,
+    wide: options.Wide = False,
+    missing: options.Missing = "auto",
+    seed: options.Seed = 0,
+    report: options.Report = None,
+    as_json: options.Json = False,
+) -> None:
+    """From verdicts of judges and people to a decision: rates, agreement, who may replace whom, labels."""
+    planning = Planning(plan, costs, budget, target, ask)
+    _check(answers, humans, costs, [gold, by], out, workers, planning, Outcome(report, save=None, as_json=as_json))
+    columns = {"task": task, "worker": worker, "label": label}
+    reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": missing, "form": form, "question": field}
+    order = None if classes is None else [name.strip() for name in classes.split(",")]
+    measuring: dict[str, Any] = {"ordinal": ordinal, "classes": order, "epsilon": epsilon, "confidence": confidence}
+    bar = progress("evaluating", DawidSkene().max_iter)
+    with bar as callback, warnings.catch_warnings(record=True, action="always") as caught:
+        verdicts = read_verdicts(answers, humans, people=people, gold=gold, by=by, text=text_column, **reading)
+        found = evaluation_of(
+            verdicts,
+            positive=positive or None,
+            half_width=half_width,
+            random_state=seed,
+            callbacks=[callback],
+            **measuring,
+        )
+        asked = found.people
+        needed = planning.needed(found.model, asked)
+    if out is not None:
+        write_table(found.model.result(probabilities=probabilities), out)
+    if workers is not None:
+        write_table(found.workers(), workers)
+    planning.write(found.model, asked)
+    say_warnings(caught, "evaluate")
+    _say(verdicts.judges.source, found)
+    if as_json:
+        show_plain(json.dumps(_facts(found) | promised(needed), default=str))
+    elif out != STDOUT:
+        _show(found)
+    if needed is not None and target is not None:
+        say(needed.words())
+    if report is not None:
+        _write_report(found, needed, report)
+
+
+def _check(
+    answers: Path,
+    humans: Path | None,
+    costs: Path | None,
+    named: Sequence[str | None],
+    out: Path | None,
+    workers: Path | None,
+    planning: Planning,
+    outcome: Outcome,
+) -> None:
+    """Refuse, before the work, what could not be written afterwards."""
+    planning.check()
+    if humans is not None and humans.resolve() == answers.resolve():
+        raise InputError("ANSWERS and --humans are the same file.", "Say who of the workers are people: --people.")
+    if workers == STDOUT:
+        raise InputError("Only the labels can go to the standard output.", "Name a file for --workers and for --plan.")
+    for path in (out, workers):
+        if path is not None and path != STDOUT:
+            check_table_name(path)
+    read = [Path(name) for name in named if name is not None and Path(name).is_file()]
+    outcome.check(out, [answers, humans, costs, workers, planning.path])
+    written = {path.resolve() for path in (out, workers, planning.path, outcome.report) if path is not None}
+    if written & {path.resolve() for path in read}:
+        raise InputError("One file is named twice, and would be overwritten.", "Choose another name for the output.")
+
+
+def _say(source: dict[str, str], found: Evaluation) -> None:
+    answers = found.panel.answers
+    read = f"{source['sentence']} " if source else ""
+    say(f"{read}{count(len(answers), 'verdict')} from {who(found)} on {count(len(answers.tasks), 'task')}.")
+
+
+def _show(found: Evaluation) -> None:
+    """The decision and all that supports it, as sentences on the standard output."""
+    show_plain("Decision")
+    for sentence in found.decision():
+        show_plain(f"  {sentence}")
+    show_plain("Findings")
+    for sentence in found.words()[1:]:
+        show_plain(f"  {sentence}")
+    steps = found.next_steps()
+    if steps:
+        show_plain("What to do next")
+        for step in steps:
+            show_plain(f"  {step.on_command_line()}")
+
+
+def _facts(found: Evaluation) -> dict[str, Any]:
+    """The same for scripts; a figure that is not defined is null."""
+
+    def records(table: pd.DataFrame | None) -> Any:
+        return [] if table is None else json.loads(table.to_json(orient="records"))
+
+    def steps(rows: list[Finding]) -> Any:
+        return findings_table(rows).to_dict("records")
+
+    rates, test, agreement = found.rates, found.replacement, found.agreement
+    return {
+        "answers": len(found.panel.answers),
+        "tasks": len(found.panel.answers.tasks),
+        "judges": found.panel.n_judges,
+        "people": int(found.panel.is_person.sum()),
+        "reference": found.reference,
+        "decision": found.decision(),
+        "rates": records(None if rates is None else rates.rates),
+        "differences": records(None if rates is None else rates.differences),
+        "agreement": records(None if agreement is None else agreement.overall),
+        "gaps": records(found.gaps),
+        "replacement": records(None if test is None else test.judges),
+        "pairs": [pair._asdict() for pair in found.pairs],
+        "biases": records(found.biases.table),
+        "audit": None if found.audit is None else vars(found.audit),
+        "next": steps(found.next_steps()),
+    }
+
+
+def _write_report(found: Evaluation, needed: Any, path: Path) -> None:
+    from rectifact.report import write_report
+    from rectifact.report.evaluation import evaluation_reports
+
+    write_report(evaluation_reports(found, needed=needed), path, title="rectifact: evaluation")
+    say(f"report -> {path}")

@@ -1,0 +1,93 @@
+"""What to label next and whom to ask, for the commands that plan: checks, the table, and how many answers it takes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rectifact.cli.tables import check_table_name, write_table
+from rectifact.cli.terminal import STDOUT, say
+from rectifact.core.errors import InputError, count
+from rectifact.core.validation import check_positive
+from rectifact.crowd import DawidSkene
+from rectifact.crowd.advice.budget import expected_error
+from rectifact.crowd.advice.foresight import Needed
+from rectifact.crowd.advice.planning import LEAST_GAIN, worth_asking
+
+MOST_PLANNED = 1000  # rows of a plan, the most useful first
+MOST_BOUGHT = 20_000  # answers of a plan in money
+
+
+@dataclass(frozen=True)
+class Planning:
+    """Options of a plan; ``ask`` are names with commas."""
+
+    path: Path | None
+    costs: Path | None = None
+    budget: float | None = None
+    target: float | None = None
+    ask: str | None = None
+
+    def check(self) -> None:
+        """Refuse, before the work, what could not be planned or written."""
+        check_positive(budget=self.budget, target=self.target)
+        if self.path is None and (self.budget is not None or self.ask is not None):
+            option = "--budget" if self.budget is not None else "--ask"
+            raise InputError(f"{option} is for a plan.", "Name its file: --plan plan.csv.")
+        if self.path == STDOUT:
+            raise InputError(
+                "Only the labels can go to the standard output.", "Name a file for --workers and for --plan."
+            )
+        if self.path is not None:
+            check_table_name(self.path)
+
+    def asked(self, default: Sequence[Any] | None = None) -> list[Any] | None:
+        """Who may be asked: those named, or else ``default``, unless there are prices."""
+        if self.ask is not None:
+            return [name.strip() for name in self.ask.split(",") if name.strip()]
+        return None if default is None or self.costs is not None else list(default)
+
+    def needed(self, model: DawidSkene, default: Sequence[Any] | None = None) -> Needed | None:
+        """Answers needed for the target or, for the report alone, for half the error; None if nothing asks for it."""
+        if self.target is None and self.costs is None:
+            return None
+        wanted = max(expected_error(model.probas_) / 2, 1e-6) if self.target is None else self.target
+        return model.labels_needed(wanted, costs=self.costs, workers=self.asked(default))
+
+    def write(self, model: DawidSkene, default: Sequence[Any] | None = None) -> None:
+        """Write the plan, if one was asked for, and say what it promises."""
+        if self.path is None:
+            return
+        workers = self.asked(default)
+        if any(value is not None for value in (self.costs, self.budget, self.target, workers)):
+            self._write_purchase(model, workers, self.path)
+            return
+        table = worth_asking(model.next_labels(min(len(model.tasks_), MOST_PLANNED)))
+        write_table(table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names)))), self.path)
+        say(
+            f"The plan has {len(table)} of {len(model.tasks_)} tasks: those where one more answer is expected to "
+            f"provide {LEAST_GAIN} bits or more, up to a limit of {MOST_PLANNED} tasks."
+        )
+
+    def _write_purchase(self, model: DawidSkene, workers: list[Any] | None, path: Path) -> None:
+        limited = self.budget is not None or self.target is not None
+        options: dict[str, Any] = {"costs": self.costs, "budget": self.budget, "target_error": self.target}
+        bought = model.next_labels(MOST_BOUGHT if limited else MOST_PLANNED, workers=workers, **options)
+        write_table(bought, path)
+        error, spent, after = expected_error(model.probas_), 0.0, expected_error(model.probas_)
+        if len(bought):
+            spent, after = bought["spent"].iloc[-1], bought["error"].iloc[-1]
+            error = bought["error"].iloc[0] + bought["gain"].iloc[0] / len(model.tasks_)
+        money = (
+            f"buys {count(len(bought), 'answer')} for {spent:,.2f}"
+            if self.costs is not None
+            else (f"asks for {count(len(bought), 'answer')}")
+        )
+        say(f"The plan {money}, after which {after:.1%} of the labels are expected to be wrong ({error:.1%} now).")
+
+
+def promised(needed: Needed | None) -> dict[str, Any]:
+    """Answers that are needed, for scripts."""
+    if needed is None:
+        return {}
+    return {"needed": {"target": needed.target, "answers": needed.answers, "cost": needed.cost}}

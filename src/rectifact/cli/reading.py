@@ -1,0 +1,205 @@
+"""What parts, embed and cluster are given: options that say how to read it, the standard input, one line on stderr.
+
+``io.inputs`` looks at the data; this module translates options and says what was found.
+"""
+
+import csv
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from rectifact.cli.terminal import STDOUT, say
+from rectifact.core.errors import InputError, Message, count
+from rectifact.io.columns import Options, Purpose
+from rectifact.io.inputs import TABLES, Input, Request, is_plain_text, read_input
+from rectifact.io.single_cell import holds_10x
+from rectifact.io.sniff import suffix_of
+from rectifact.io.text import text_suffix
+from rectifact.parts.documents import read_documents
+
+STDIN = STDOUT  # both are called -
+
+FILES = (
+    ".csv, .tsv, .xlsx, .parquet, .jsonl, .npz, .npy, .mtx, .h5ad, a 10x folder, or - for standard input; see --table, "
+    "--triples and --id-column for what is in doubt"
+)
+
+Triples = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Read a table as triples: the columns of rows, of columns and, if there is one, of values, such as "
+        "user,item,rating.",
+    ),
+]
+Ends = Annotated[
+    str | None,
+    typer.Option(
+        "--triples",
+        metavar="NAMES",
+        help="Read a table as edges: the columns of both nodes and, if there is one, of weights, such as a,b,weight.",
+    ),
+]
+TextColumn = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Column of a table that holds the texts; several, as in title,body, are joined."),
+]
+IdColumn = Annotated[str | None, typer.Option(metavar="NAME", help="Column of a table that names the rows.")]
+Rows = Annotated[
+    Path | None,
+    typer.Option("--rows", "--row-names", help="Text file with the names of the rows, one per line."),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        "--names",
+        metavar="NAMES",
+        help="Columns of a table to use, such as age,height; or a text file with the names of the columns, one in each "
+        "line.",
+    ),
+]
+Drop = Annotated[str | None, typer.Option(metavar="NAMES", help="Columns of a table to leave out, such as date,class.")]
+Transpose = Annotated[bool, typer.Option("--transpose", help="Swap rows and columns: samples are in columns.")]
+AsTable = Annotated[
+    bool,
+    typer.Option(
+        "--table", help="Read a table as numbers, whatever it looks like: samples in rows, features in columns."
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line of a table has the names of the columns; found out by default.",
+        show_default=False,
+    ),
+]
+Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="Sheet of an Excel workbook, if it has several.")]
+
+
+def names_in(text: str | None) -> tuple[str, ...]:
+    """Names of columns, separated by commas; one with a comma in it is in quotes.
+
+    Examples
+    --------
+    >>> names_in('user,"last, first"')
+    ('user', 'last, first')
+    """
+    return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True))) if text else ()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The options of a command that say how to read its data."""
+
+    triples: str | None = None
+    text_column: str | None = None
+    id_column: str | None = None
+    rows: Path | None = None
+    columns: str | None = None
+    drop: str | None = None
+    transpose: bool = False
+    table: bool = False
+    header: bool | None = None
+    sheet: str | None = None
+    text: bool = False
+    graph: bool = False
+
+    def request(self) -> Request:
+        """The same for ``io.inputs``."""
+        file = Path(self.columns) if self.columns else None
+        listed = file is not None and not file.is_file()
+        if listed and file is not None and (file.suffix in {".txt", ".tsv", ".csv"} or "/" in str(file)):
+            raise InputError(f"There is no file {str(file)!r}.", "Check the name and the folder.")
+        options = Options(
+            names_in(self.triples),
+            names_in(self.text_column),
+            self.id_column,
+            names_in(self.drop),
+            names_in(self.columns) if listed else (),
+            self.table,
+            self.graph,
+            self.header,
+        )
+        names = {"rows": self.rows, "columns": None if listed else file}
+        return Request(options, transpose=self.transpose, sheet=self.sheet, **names)
+
+    def read(self, path: Path, purpose: Purpose) -> Input:
+        """What the file or folder holds; one line on stderr says how it was read."""
+        with given(path) as file:
+            if purpose == "parts" and self._holds_texts(file):
+                documents, names = read_documents(file)
+                each = "one per file" if file.is_dir() else "one per line"
+                found = Input(
+                    f"Read as texts: {count(len(names), 'document')}, {each}.", documents=documents, names=names
+                )
+            else:
+                found = read_input(file, purpose, self.request())
+            if path == STDIN and found.matrix is not None:
+                found = replace(found, matrix=replace(found.matrix, X=in_memory(found.matrix.X)))
+        say(found.said)
+        return found
+
+    def _holds_texts(self, path: Path) -> bool:
+        """Whether it is a folder or a file of running text."""
+        if path.is_dir():
+            return not holds_10x(path)
+        if self.text:
+            return text_suffix(path) not in TABLES
+        of_tables = (self.text_column, self.triples, self.id_column, self.columns, self.drop, self.table)
+        return not any(of_tables) and is_plain_text(path)
+
+    def check(self, in_chunks: bool) -> None:
+        """Refuse options that a folder of chunks does not take, and options that contradict each other."""
+        given = [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value and name != "graph"]
+        if in_chunks and given:
+            raise InputError(f"{given[0]} is not available for a matrix in chunks.", "Leave it out.")
+        exclusive = [name for name in given if name in ("--triples", "--text-column", "--table")]
+        if len(exclusive) > 1:
+            raise InputError(f"{' and '.join(exclusive)} are mutually exclusive.", "Choose one.")
+
+
+def in_memory(X: Any) -> Any:
+    """A matrix that does not need its file any more."""
+    return np.array(X) if isinstance(X, np.memmap) else X
+
+
+@contextmanager
+def given(path: Path) -> Iterator[Path]:
+    """The file itself, or the standard input as a file; errors about it name the standard input."""
+    if path != STDIN:
+        yield path
+        return
+    if sys.stdin is None or sys.stdin.isatty():
+        raise InputError("- stands for the standard input, and nothing was piped into it.", "Name a file.")
+    with TemporaryDirectory(prefix="rectifact.") as folder:
+        plain = Path(folder) / "input"
+        with plain.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        if plain.stat().st_size == 0:
+            raise InputError("The standard input is empty.", "Check the command before the pipe.")
+        named = plain.rename(plain.with_name(f"input{suffix_of(plain)}"))
+        try:
+            yield named
+        except InputError as error:
+            raise _about_stdin(error, named) from error
+
+
+def _about_stdin(error: InputError, path: Path) -> Message:
+    """The same error with the standard input in place of the file that stands for it."""
+
+    def put(text: Any) -> Any:
+        return text if text is None else text.replace(repr(str(path)), "the standard input").replace(str(path), "-")
+
+    what = put(error.what)
+    what = what[:1].upper() + what[1:] if what.startswith("the standard") else what
+    return type(error)(what, put(error.remedy), option=error.options, command=put(error.command))

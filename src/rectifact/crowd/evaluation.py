@@ -1,0 +1,319 @@
+"""From verdicts to a decision: rates, agreement, replacement, bias and labels of one panel of judges and people."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.findings import Finding
+from rectifact.crowd.advice.audit import Audit, audit
+from rectifact.crowd.advice.decision import decision_words, words_of
+from rectifact.crowd.advice.gold import LEAST_GOLD
+from rectifact.crowd.advice.next_steps import next_steps
+from rectifact.crowd.copies import Pair, fit_without_copies, pairs_of
+from rectifact.crowd.data.answers import Answers, check_comparable
+from rectifact.crowd.data.humans import task_groups
+from rectifact.crowd.data.names import matched, object_array, plain, plain_text
+from rectifact.crowd.data.people import Panel, panel_of
+from rectifact.crowd.data.verdicts import Verdicts, read_verdicts
+from rectifact.crowd.dawid_skene import DawidSkene
+from rectifact.crowd.panel_agreement import Agreement, agreement_of
+from rectifact.crowd.panel_bias import MOST_CLASSES, Biases, biases_of
+from rectifact.crowd.panel_gap import agreement_gaps
+from rectifact.crowd.panel_rates import Rates, check_options, rates_of
+from rectifact.crowd.panel_replacement import Replacement, replacement_of
+from rectifact.crowd.reference import PEOPLE, Reference, gold_classes, gold_series, reference_of
+
+POSITIVE = {"pass", "passed", "yes", "true", "1", "correct", "right", "good", "accept", "accepted", "positive", "win"}
+"""Names of a class whose share is meant where none is named."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a panel of judges and people says, and how far it can be believed.
+
+    Attributes
+    ----------
+    panel : Panel
+        All answers; people come last among the workers.
+    model : DawidSkene
+        Fitted to all answers, and calibrated: ``model.result()`` has the labels.
+    reference : str
+        What rates and biases are measured by: gold labels, people, or nothing, which is empty.
+    truth : array of shape (n_tasks,) or None
+        Number of the class of each task with a gold label, -1 for others.
+    audit : Audit or None
+        How often labels are right that have seen no gold label.
+    rates : Rates or None
+        The share of the positive class, and differences between groups.
+    agreement : Agreement or None
+    gaps : DataFrame
+        Agreement of judges with people minus that of people with each other, see
+        :func:`rectifact.crowd.panel_gap.agreement_gaps`.
+    replacement : Replacement or None
+        Which judges may replace people.
+    biases : Biases
+    pairs : list of Pair
+        Judges who err alike, twins first.
+    groups : tuple or None
+        Number of each task's group, and the names of the groups.
+    texts : dict or None
+        Texts by task.
+    unknown : list of str
+        What could not be measured, and why.
+    """
+
+    panel: Panel
+    model: DawidSkene
+    reference: str
+    truth: NDArray[np.int64] | None
+    audit: Audit | None
+    rates: Rates | None
+    agreement: Agreement | None
+    gaps: pd.DataFrame
+    replacement: Replacement | None
+    biases: Biases
+    pairs: list[Pair]
+    groups: tuple[NDArray[np.int64], NDArray[Any]] | None
+    texts: dict[Any, Any] | None
+    unknown: list[str]
+
+    @property
+    def people(self) -> list[Any] | None:
+        """Names of the people, None if there are none."""
+        names = [plain(name) for name in self.panel.answers.workers[self.panel.is_person]]
+        return names or None
+
+    def decision(self) -> list[str]:
+        """The result in three sentences."""
+        return decision_words(self)
+
+    def words(self) -> list[str]:
+        """The result in sentences, each with its interval."""
+        return words_of(self)
+
+    def next_steps(self) -> list[Finding]:
+        """What to do next, the most important first."""
+        return next_steps(self)
+
+    def workers(self) -> pd.DataFrame:
+        """Table by worker: that of :meth:`rectifact.DawidSkene.worker_report`, and ``kind``, judge or person."""
+        table = self.model.worker_report()
+        table.insert(1, "kind", np.where(self.panel.is_person, "person", "judge"))
+        return table
+
+
+def evaluate(
+    data: Any,
+    humans: Any = None,
+    *,
+    people: Any = None,
+    gold: Any = None,
+    positive: Any = None,
+    by: Any = None,
+    ordinal: bool = False,
+    classes: Sequence[Any] | None = None,
+    text_column: str | None = None,
+    epsilon: float = 0.2,
+    confidence: float = 0.95,
+    half_width: float = 0.05,
+    random_state: Any = 0,
+    missing: Any = "auto",
+    task: str | None = None,
+    worker: str | None = None,
+    label: str | None = None,
+    wide: bool = False,
+) -> Evaluation:
+    """From verdicts of judges and people to a decision.
+
+    One call for what :class:`rectifact.DawidSkene`, :func:`rectifact.rate`, :func:`rectifact.agreement` and
+    :func:`rectifact.alternative_annotator_test` say together: which share passes, whether one version is better than
+    another, whether judges agree with people as people do with each other, which judges may replace people, which are
+    twins, who is biased, how many more labels are needed, and the label of each task. What is not given is not used,
+    and ``next_steps()`` says what that leaves open.
+
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    data : table, path or matrix
+        Verdicts in any form that :func:`rectifact.crowd.read_answers` takes.
+    humans : table, path or matrix, default None
+        Verdicts of people, where they are not in ``data``.
+    people : str or sequence, default None
+        Who of the workers in ``data`` are people: a list of names, a text with their names and commas, or the name of a
+        column that says ``human`` for them. In an export of Label Studio, annotators are people.
+    gold : str, dict, Series, table or path, default None
+        Labels known to be right, of tasks drawn at random: a column of ``data``, or by task. Without it, or with
+        fewer than ten, rates and biases are measured by the people, whose errors then stay in them.
+    positive : label or list of labels, default None
+        The class whose share is estimated. Without it, one that is called pass, yes, true or the like is taken.
+    by : str, dict, Series, table or path, default None
+        Groups of tasks to compare: a column of ``data``, or by task.
+    ordinal : bool, default False
+        Whether the labels are grades in order.
+    classes : sequence, default None
+        All classes in order; for grades that are not numbers.
+    text_column : str, default None
+        Column of ``data`` with the text of the task, to show beside tasks in doubt.
+    epsilon : float, default 0.2
+        Allowance for the cost of people, see :func:`rectifact.alternative_annotator_test`.
+    confidence : float, default 0.95
+        Probability of the intervals.
+    half_width : float, default 0.05
+        It is said how many more labels make the intervals of rates as short as this to both sides.
+    random_state : int, Generator or None, default 0
+        Of the bootstrap resamples.
+    missing : any, default "auto"
+        What stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`.
+    task, worker, label : str, default None
+        Names of the columns of ``data``, where they do not have usual names.
+    wide : bool, default False
+        Whether a table has one column per worker.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> from rectifact import evaluate
+    >>> from rectifact.datasets import make_crowd
+    >>> crowd = make_crowd(300, 6, 2, labels_per_task=6, accuracy=(0.8, 0.9), random_state=0)
+    >>> found = evaluate(crowd.answers, people=[3, 4, 5], gold=crowd.truth[:60], positive=1)
+    >>> found.reference, found.audit.n_gold, len(found.decision())
+    ('gold labels', 60, 3)
+    """
+    options: dict[str, Any] = {"ordinal": ordinal, "classes": classes, "epsilon": epsilon, "confidence": confidence}
+    reading: dict[str, Any] = {"columns": {"task": task, "worker": worker, "label": label}, "wide": wide}
+    reading |= {"gold": gold, "by": by, "text": text_column, "missing": missing}
+    verdicts = read_verdicts(data, humans, people=people, **reading)
+    return evaluation_of(verdicts, positive=positive, half_width=half_width, random_state=random_state, **options)
+
+
+def evaluation_of(
+    verdicts: Verdicts,
+    *,
+    positive: Any = None,
+    ordinal: bool = False,
+    classes: Sequence[Any] | None = None,
+    epsilon: float = 0.2,
+    confidence: float = 0.95,
+    half_width: float | None = 0.05,
+    random_state: Any = 0,
+    callbacks: Sequence[Any] | None = None,
+) -> Evaluation:
+    """The same from verdicts that have been read; ``callbacks`` follow the fit."""
+    parts = [verdicts.judges] if verdicts.people is None else [verdicts.judges, verdicts.people]
+    panel = panel_of(parts, "ordinal" if ordinal else "nominal", classes)
+    answers = panel.answers
+    _check(panel)
+    check_options(confidence, half_width)
+    known = gold_classes(answers, verdicts.gold)
+    names = _positive(positive, answers)
+    model = fit_without_copies(DawidSkene(ordinal=ordinal, callbacks=callbacks), answers)
+    reference = reference_of(panel, model.probas_, known, verdicts.gold)
+    groups = None if verdicts.groups is None else task_groups(verdicts.groups, None, answers)
+    unknown: list[str] = []
+    rates = _rates(reference, panel, names, verdicts.groups, confidence, half_width)
+    agreement = _or_why(unknown, lambda: _agreement(panel, confidence, random_state))
+    gaps = agreement_gaps(panel, confidence=confidence, random_state=random_state)
+    replacement = _or_why(unknown, lambda: _replacement(panel, epsilon))
+    biases = _biases(reference, panel, names, groups, confidence)
+    found = None if known is None else audit(model.probas_, known, ordinal=ordinal, confidence=confidence)
+    pairs = pairs_of(model, ~panel.is_person)
+    gold = None if known is None or (known >= 0).sum() < LEAST_GOLD else gold_series(answers, known)
+    model.calibrate(gold)
+    return Evaluation(
+        *(panel, model, reference.name, known, found, rates, agreement, gaps, replacement, biases, pairs, groups),
+        texts=verdicts.texts,
+        unknown=unknown,
+    )
+
+
+def _check(panel: Panel) -> None:
+    """Refuse answers of a single worker, and those that cannot be compared."""
+    workers = panel.answers.workers
+    if len(workers) == 1:
+        raise InputError(
+            f"All verdicts come from {plain(workers[0])!r}, and it takes two to compare them.",
+            "Add the verdicts of others, or use rectifact.rate, which takes one judge with gold labels.",
+            command="Add the verdicts of others, or use rectifact rate, which takes one judge with --gold.",
+        )
+    check_comparable(panel.answers)
+
+
+def _positive(given: Any, answers: Answers) -> tuple[Any, ...]:
+    """The classes whose share is asked for, spelt as in the answers; none where nobody can tell."""
+    if given is None:
+        usual = POSITIVE if len(answers.classes) == 2 else POSITIVE - {"1"}  # which may be a grade
+        named = [name for name in answers.classes.tolist() if plain_text(name).strip().lower() in usual]
+        if len(named) != 1:
+            return ()
+        what = f"The share that is estimated is that of {named[0]!r}."
+        warnings.warn(FitWarning(what, "Choose another class with positive.", option="positive"), stacklevel=4)
+        return tuple(named)
+    names = list(given) if isinstance(given, list | tuple | set | np.ndarray) else [given]
+    place = matched(object_array(names), answers.classes)
+    return tuple(name if where < 0 else plain(answers.classes[where]) for name, where in zip(names, place, strict=True))
+
+
+def _rates(
+    reference: Reference,
+    panel: Panel,
+    names: tuple[Any, ...],
+    groups: dict[Any, Any] | None,
+    confidence: float,
+    half_width: float | None,
+) -> Rates | None:
+    if not names or reference.labels is None:
+        return None
+    judged = reference.judged
+    by = None if groups is None else task_groups(groups, None, judged.answers)
+    options: dict[str, Any] = {"groups": by, "confidence": confidence, "half_width": half_width}
+    found = rates_of(judged, reference.labels, list(names), **options)
+    return found.named(
+        reference.name, "judges" if len(judged.answers.workers) == panel.n_judges else "judges and people"
+    )
+
+
+def _agreement(panel: Panel, confidence: float, random_state: Any) -> Agreement:
+    return agreement_of(panel, confidence=confidence, n_resamples=1000, random_state=random_state)
+
+
+def _replacement(panel: Panel, epsilon: float) -> Replacement | None:
+    return replacement_of(panel, epsilon=epsilon) if panel.has_people else None
+
+
+def _or_why(unknown: list[str], measure: Any) -> Any:
+    """What is measured or, where the answers do not allow it, None, and the reason in ``unknown``."""
+    try:
+        return measure()
+    except InputError as error:
+        if error.options:  # a parameter is wrong
+            raise
+        unknown.append(error.what)
+        return None
+
+
+def _biases(reference: Reference, panel: Panel, names: tuple[Any, ...], groups: Any, confidence: float) -> Biases:
+    """Biases about the positive class of two, about all of a few, and about the positive ones of many."""
+    answers = panel.answers
+    chosen = matched(object_array(list(names)), answers.classes) if names else np.empty(0, dtype=np.int64)
+    chosen = chosen[chosen >= 0]
+    few = 2 < len(answers.classes) <= MOST_CLASSES
+    return biases_of(
+        answers,
+        reference.posteriors,
+        reference.truth,
+        against=reference.name,
+        left_out=panel.is_person if reference.name == PEOPLE else None,
+        classes=chosen.tolist() if len(chosen) and not few else None,
+        groups=groups,
+        confidence=confidence,
+    )

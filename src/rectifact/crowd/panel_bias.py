@@ -1,0 +1,288 @@
+"""How much too often workers give a class: by gold labels or labels of people, or else by the model."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from rectifact.crowd.advice.gold import cross_fitted
+from rectifact.crowd.data.answers import Answers
+from rectifact.crowd.data.names import plain
+from rectifact.crowd.events import EVERYTHING
+from rectifact.crowd.prediction_powered import LEAST_LABELS, Difference, Floats, deviations, difference, share
+
+MODEL = "the model"
+"""What is compared with where there are no labels to compare with."""
+
+MOST_CLASSES, MOST_WORKERS = 8, 1000
+"""Classes and workers of which biases are measured."""
+
+COLUMNS = ["worker", "class", "group", "bias", "low", "high", "p_value", "tasks", "labels", "against", "certain"]
+CHANGES = ["worker", "class", "first", "second", "change", "low", "high", "p_value", "certain"]
+
+
+@dataclass(frozen=True)
+class Biases:
+    """How much too often workers give a class.
+
+    Attributes
+    ----------
+    table : DataFrame
+        By ``worker``, ``class`` and ``group`` of tasks: ``bias``, the share of the class among the worker's answers
+        minus its true share of the same tasks, from ``low`` to ``high``; the ``p_value`` of no bias; numbers of
+        ``tasks`` and of ``labels`` behind it; ``against`` what it was measured; and whether it is ``certain``, all
+        workers and classes considered.
+    changes : DataFrame
+        By worker and class, the bias in the ``second`` group minus that in the ``first``.
+    confidence : float
+        Probability of the intervals.
+    """
+
+    table: pd.DataFrame
+    changes: pd.DataFrame
+    confidence: float
+
+    def words(self) -> list[str]:
+        """The largest bias of each worker that is certain, in sentences, the largest first; then changes."""
+        whole = self.table[(self.table["group"] == EVERYTHING) & self.table["certain"]]
+        rows = whole.loc[whole["bias"].abs().sort_values(ascending=False, kind="stable").index]
+        rows = rows.drop_duplicates("worker")
+        changes = self.changes[self.changes["certain"]]
+        said = [bias_words(row, self.confidence) for row in rows.to_dict("records")]
+        return said + [_change_words(row, self.confidence) for row in changes.to_dict("records")]
+
+
+def bias_words(row: Any, confidence: float) -> str:
+    """A bias as a sentence.
+
+    Examples
+    --------
+    >>> row = {"worker": "gpt", "class": "pass", "bias": 0.151, "low": 0.08, "high": 0.22, "against": "gold labels"}
+    >>> bias_words(row, 0.95)
+    'gpt says pass 15.1 points too often (95% interval 8.0 to 22.0).'
+    >>> bias_words(row | {"bias": -0.05, "low": -0.1, "high": 0.01, "against": "people"}, 0.95)
+    'gpt says pass 5.0 points less often than people (95% interval -1.0 to 10.0).'
+    """
+    sign = 1 if row["bias"] >= 0 else -1
+    ends = sorted([100 * sign * row["low"], 100 * sign * row["high"]])
+    too = "too often" if sign > 0 else "too rarely"
+    than = "more often than people" if sign > 0 else "less often than people"
+    by_model = ", if the model is right" if row["against"] == MODEL else ""
+    return (
+        f"{row['worker']} says {row['class']} {100 * abs(row['bias']):.1f} points "
+        f"{than if row['against'] == 'people' else too} ({confidence:.0%} interval {ends[0]:.1f} to {ends[1]:.1f})"
+        f"{by_model}."
+    )
+
+
+def _change_words(row: Any, confidence: float) -> str:
+    more = "more" if row["change"] >= 0 else "less"
+    ends = f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
+    return (
+        f"{row['worker']} leans to {row['class']} {100 * abs(row['change']):.1f} points {more} in {row['second']} than "
+        f"in {row['first']}, beyond the true difference ({confidence:.0%} interval {ends})."
+    )
+
+
+def biases_of(
+    answers: Answers,
+    posteriors: Floats,
+    known: NDArray[np.int64] | None,
+    *,
+    against: str,
+    left_out: NDArray[np.bool_] | None = None,
+    classes: Sequence[int] | None = None,
+    groups: tuple[NDArray[np.int64], NDArray[Any]] | None = None,
+    confidence: float = 0.95,
+) -> Biases:
+    """Biases of all workers.
+
+    A worker says a class too often by the share of tasks where they say it and it is wrong, minus the share where they
+    do not say it and it is right. Both are known from labels of some tasks, and sharpened by the posteriors of all, as
+    rates are (see :func:`rectifact.rate`).
+
+    Parameters
+    ----------
+    answers : Answers
+    posteriors : array of shape (n_tasks, n_classes)
+        Without the labels in ``known``.
+    known : array of shape (n_tasks,) or None
+        Number of the true class, -1 where it is not known; None if none is.
+    against : str
+        What these labels are called.
+    left_out : array of bool of shape (n_workers,), default None
+        Workers who are not measured: those whose own answers the labels are.
+    classes : sequence of int, default None
+        Numbers of the classes to look at; None for all, or for the last of two.
+    groups : tuple, default None
+        Number of the group of each task, -1 for none, and the names of the groups.
+    confidence : float, default 0.95
+
+    Examples
+    --------
+    >>> from rectifact.crowd import read_answers
+    >>> from rectifact.datasets import make_crowd
+    >>> crowd = make_crowd(500, 4, 2, labels_per_task=4, random_state=0)
+    >>> answers = read_answers(crowd.answers)
+    >>> found = biases_of(answers, answers.shares(), answers.known((crowd.truth.index, crowd.truth)), against="gold")
+    >>> found.table[["worker", "class", "bias", "against"]].round(2)
+       worker  class  bias against
+    0       0      1 -0.02    gold
+    1       2      1 -0.03    gold
+    2       3      1 -0.04    gold
+    3       1      1 -0.04    gold
+    """
+    k = len(answers.classes)
+    wanted = list(classes) if classes is not None else [k - 1] if k == 2 else list(range(k))
+    truth = np.full(len(answers.tasks), -1) if known is None else known
+    members = {EVERYTHING: np.ones(len(truth), dtype=bool)}
+    if groups is not None:
+        members |= {plain(name): groups[0] == g for g, name in enumerate(groups[1])}
+    compared = np.ones(len(answers.workers), dtype=bool) if left_out is None else ~left_out
+    rows: list[list[Any]] = []
+    changes: list[list[Any]] = []
+    for c in wanted:
+        of_class = np.where(truth >= 0, (truth == c).astype(np.int64), -1)
+        view = _View(of_class, posteriors[:, c], _predicted(posteriors[:, c], of_class), deviations(confidence))
+        for w, task, label in _by_worker(answers, compared):
+            head = [plain(answers.workers[w]), plain(answers.classes[c])]
+            found = _in_groups(label == c, task, members, view)
+            for name, (one, n_tasks, n_labels, by_labels) in found.items():
+                measured = against if by_labels else MODEL
+                rows.append([*head, name, *_figures(one), n_tasks, n_labels, measured])
+            for first, second in pairwise([name for name in found if name != EVERYTHING]):
+                changes.append([*head, first, second, *_figures(_change(found[first][0], found[second][0], view.z))])
+    return Biases(_with_certain(rows, COLUMNS, confidence), _with_certain(changes, CHANGES, confidence), confidence)
+
+
+class _View(NamedTuple):
+    """One class against all others, by task: by labels (1, 0, or -1 for none), by the model, and both together."""
+
+    known: NDArray[np.int64]
+    posterior: Floats
+    predicted: Floats
+    z: float
+
+
+def _by_worker(answers: Answers, kept: NDArray[np.bool_]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+    """Number of each worker who is kept, and the tasks and labels of their answers."""
+    order = np.argsort(answers.worker, kind="stable")
+    ends = np.searchsorted(answers.worker[order], np.arange(len(answers.workers) + 1))
+    for w in np.flatnonzero(kept & (np.diff(ends) > 0)).tolist():
+        theirs = order[ends[w] : ends[w + 1]]
+        yield w, answers.task[theirs], answers.label[theirs]
+
+
+def _in_groups(
+    says: NDArray[np.bool_], task: NDArray[Any], members: dict[Any, NDArray[np.bool_]], view: _View
+) -> dict[Any, tuple[Difference, int, int, bool]]:
+    """The bias of one worker in each group, with numbers of tasks and labels, and whether labels decide.
+
+    Groups are compared with each other: labels decide in all of them, or in none.
+    """
+    counts = {name: int((some[task] & (view.known[task] >= 0)).sum()) for name, some in members.items()}
+    fewest = min([n for name, n in counts.items() if name != EVERYTHING], default=0)
+    found = {}
+    for name, some in members.items():
+        here = some[task]
+        if not here.any():
+            continue
+        by_labels = (counts[name] if name == EVERYTHING else fewest) >= LEAST_LABELS
+        where = task[here]
+        one = (
+            _against_labels(says[here], view.known[where], view.predicted[where], view.z)
+            if by_labels
+            else _against_model(says[here], view.posterior[where], view.z)
+        )
+        found[name] = one, int(here.sum()), counts[name], by_labels
+    return found
+
+
+def model_biases(model: Any, confidence: float = 0.95) -> Biases:
+    """Biases of the workers of a fitted :class:`rectifact.DawidSkene`, measured by the model.
+
+    Of many classes or workers, those with most answers.
+    """
+    answers = model._answers
+    votes = np.bincount(answers.label, minlength=len(answers.classes))
+    wanted = None
+    if len(votes) > MOST_CLASSES:
+        wanted = np.sort(np.argsort(-votes, kind="stable")[:MOST_CLASSES]).tolist()
+    idle = np.ones(len(answers.workers), dtype=bool)
+    idle[np.argsort(-answers.given, kind="stable")[:MOST_WORKERS]] = False
+    options: dict[str, Any] = {"classes": wanted, "left_out": idle, "confidence": confidence}
+    return biases_of(answers, model._model.posteriors, None, against="", **options)
+
+
+def _figures(one: Difference) -> tuple[float, ...]:
+    return one.value, one.low, one.high, one.p_value
+
+
+def _predicted(posterior: Floats, known: NDArray[np.int64]) -> Floats:
+    """The probability of a class, calibrated by the labels of other tasks."""
+    posterior = np.clip(posterior, 0, 1)
+    if (known >= 0).sum() < LEAST_LABELS:
+        return posterior
+    return cross_fitted(np.column_stack([1 - posterior, posterior]), known)[:, 1]
+
+
+def _against_labels(says: NDArray[np.bool_], known: NDArray[np.int64], predicted: Floats, z: float) -> Difference:
+    """Share of tasks where the class is said and wrong, minus the share where it is right and not said."""
+    labelled, said = known >= 0, says.astype(float)
+    true = known[labelled].astype(float)
+    wrongly, missed = said[labelled] * (1 - true), (1 - said[labelled]) * true
+    over = share(wrongly, said[labelled] * (1 - predicted[labelled]), said * (1 - predicted))
+    under = share(missed, (1 - said[labelled]) * predicted[labelled], (1 - said) * predicted)
+    return difference(under, over, z)
+
+
+def _against_model(says: NDArray[np.bool_], posterior: Floats, z: float) -> Difference:
+    """The same where probabilities take the place of labels: right if the model is."""
+    gaps = says - posterior
+    n = len(gaps)
+    variance = float(gaps.var() / n + (posterior * (1 - posterior)).sum() / n**2 + 1 / (3 * n * n))
+    error = float(np.sqrt(variance))
+    value = float(gaps.mean())
+    p_value = float(2 * ndtr(-abs(value) / error))
+    return Difference(value, max(value - z * error, -1.0), min(value + z * error, 1.0), p_value)
+
+
+def _change(first: Difference, second: Difference, z: float) -> Difference:
+    """The second minus the first, for different tasks."""
+    return apart(second.value - first.value, first, second, z)
+
+
+def apart(value: float, first: Any, second: Any, z: float) -> Difference:
+    """An interval for the second minus the first, from their own intervals of ``z`` standard deviations.
+
+    Both have ``value``, ``low`` and ``high``. The ends combine as in :func:`prediction_powered.difference`; for figures
+    from the same tasks, which rise and fall together, the interval is rather too long.
+
+    Examples
+    --------
+    >>> one, other = Difference(0.5, 0.4, 0.6, 0), Difference(0.7, 0.6, 0.8, 0)
+    >>> found = apart(0.2, one, other, 1.96)
+    >>> round(found.low, 2), round(found.high, 2), round(found.p_value, 3)
+    (0.06, 0.34, 0.006)
+    """
+    down = float(np.hypot(second.value - second.low, first.high - first.value))
+    up = float(np.hypot(second.high - second.value, first.value - first.low))
+    reach = down if value > 0 else up
+    p_value = float(2 * ndtr(-z * abs(value) / reach)) if reach > 0 else float(value == 0)
+    return Difference(value, value - down, value + up, p_value)
+
+
+def _with_certain(rows: list[list[Any]], columns: list[str], confidence: float) -> pd.DataFrame:
+    """The table, and which rows are certain: p-values that stay small by Holm's procedure over all rows."""
+    table = pd.DataFrame(rows, columns=columns[:-1])
+    p = table["p_value"].to_numpy(dtype=float)
+    order = np.argsort(p, kind="stable")
+    passed = np.logical_and.accumulate(p[order] * (len(p) - np.arange(len(p))) < 1 - confidence)
+    certain = np.zeros(len(p), dtype=bool)
+    certain[order[passed]] = True
+    return table.assign(certain=certain)

@@ -1,0 +1,89 @@
+"""Whether judges agree with people as often as people do with each other: the difference, with its interval."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rectifact.core.validation import check_generator
+from rectifact.crowd.agreement import Tally, between_terms, ratio, tally
+from rectifact.crowd.data.people import Panel
+from rectifact.crowd.resampling import Bootstrap, Floats, estimates
+
+ALL_JUDGES = "all judges"
+COLUMNS = ["judge", "with_people", "among_people", "gap", "low", "high", "tasks"]
+
+
+def agreement_gaps(
+    panel: Panel, *, confidence: float = 0.95, n_resamples: int = 1000, random_state: Any = 0
+) -> pd.DataFrame:
+    """Agreement of judges with people minus that of people with each other, for all judges and for each.
+
+    Tasks are resampled for both figures together, so that what makes a task hard for all does not count as chance.
+
+    Parameters
+    ----------
+    panel : Panel
+        With two people or more who share tasks; an empty table otherwise.
+    confidence : float, default 0.95
+    n_resamples : int, default 1000
+    random_state : int, Generator or None, default 0
+
+    Returns
+    -------
+    DataFrame
+        By ``judge``: the shares of pairs of answers that agree, ``with_people`` and ``among_people``; ``gap``, the
+        first minus the second, from ``low`` to ``high``; and the number of ``tasks`` that a judge and a person
+        answered.
+
+    Examples
+    --------
+    >>> from rectifact.crowd.data.people import read_panel
+    >>> from rectifact.datasets import make_crowd
+    >>> answers = make_crowd(400, 5, 2, labels_per_task=5, accuracy=(0.8, 0.8)).answers
+    >>> is_judge = answers["worker"] < 2
+    >>> gaps = agreement_gaps(read_panel(answers[is_judge], answers[~is_judge]))
+    >>> gaps["judge"].tolist(), bool((gaps["low"] < 0).all() and (gaps["high"] > 0).all())
+    (['all judges', 1, 0], True)
+    """
+    is_person, n_workers = panel.is_person, len(panel.answers.workers)
+    people = _tally(panel, is_person)
+    pairs, alike = _within(people, panel.scale.n_classes)
+    if not panel.has_people or pairs.sum() < 2:
+        return pd.DataFrame(columns=COLUMNS)
+    judges = {ALL_JUDGES: ~is_person} | {panel.name(j): np.arange(n_workers) == j for j in range(panel.n_judges)}
+    rows = []
+    for name, members in judges.items():
+        both, same = _between(_tally(panel, members), people, panel)
+        bootstrap = Bootstrap(n_resamples, confidence, check_generator(random_state))
+        terms = {"both": both, "same": same, "pairs": pairs, "alike": alike}
+        found = estimates(terms, _figures, bootstrap)
+        rows.append([name, *found.value[1:], found.value[0], found.low[0], found.high[0], int(both.sum())])
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    return table[table["tasks"] > 0].reset_index(drop=True)
+
+
+def _figures(sums: dict[str, Floats]) -> Floats:
+    with_people, among = (ratio(sums[a][:, 0], sums[b][:, 0]) for a, b in (("same", "both"), ("alike", "pairs")))
+    return np.column_stack([with_people - among, with_people, among])
+
+
+def _tally(panel: Panel, members: NDArray[np.bool_]) -> Tally:
+    answers, theirs = panel.answers, members[panel.answers.worker]
+    return tally(answers.task[theirs], answers.label[theirs], len(answers.tasks), panel.scale)
+
+
+def _within(group: Tally, n_classes: int) -> tuple[Floats, Floats]:
+    """For each task, whether two of the group answered, and the share of their pairs that agree."""
+    task = (group.cells // n_classes).astype(np.int64)
+    equal = np.bincount(task, group.counts**2, len(group.size)) - group.size
+    return (group.size > 1).astype(float), equal / np.maximum(group.size * (group.size - 1), 1)
+
+
+def _between(judges: Tally, people: Tally, panel: Panel) -> tuple[Floats, Floats]:
+    """For each task, whether both groups answered, and the share of pairs across them that agree."""
+    both = (judges.size > 0) & (people.size > 0)
+    same = np.zeros(len(both))
+    same[both] = between_terms(judges, people, panel.scale)["equal"]
+    return both.astype(float), same

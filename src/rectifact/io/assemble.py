@@ -1,0 +1,113 @@
+"""From a table and a plan to a matrix, to pairs with values, or to documents."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.compute as pc
+import scipy.sparse as sp
+
+from rectifact.core.errors import InputError, count
+from rectifact.io.columns import WORDS, Plan, word
+from rectifact.io.frames import SAMPLES, Frame
+from rectifact.io.matrices import NamedMatrix, as_floats, from_table, names_array
+from rectifact.io.tables import column_numbers
+
+
+def is_adjacency(frame: Frame) -> bool:
+    """Whether a table is a square matrix whose rows and columns have the same names, or no names."""
+    columns = frame.table.column_names
+    if not frame.named:
+        return len(columns) == len(frame.table) > 3
+    return len(columns) == len(frame.table) + 1 and frame.text(columns[0]) == columns[1:]
+
+
+def from_numbers(frame: Frame, plan: Plan) -> tuple[NamedMatrix, str]:
+    """The matrix of a table of numbers, and what it is."""
+    if not plan.columns:  # a square matrix
+        plan = Plan(
+            "numbers", tuple(frame.table.column_names[frame.named :]), (frame.table.column_names[0],) * frame.named
+        )
+    matrix = from_table(frame.path, frame.table, [], list(plan.columns))
+    rows, title, named = None, SAMPLES, ""
+    if plan.index:
+        texts = [frame.text(name) for name in plan.index]
+        rows = names_array(frame.path, "row", [" / ".join(levels) for levels in zip(*texts, strict=True)])
+        title = plan.index[0] if len(plan.index) == 1 and plan.index[0] and "__" not in plan.index[0] else SAMPLES
+        named = f", with rows named by {title!r}" if title != SAMPLES else ""
+    columns = matrix.columns if frame.named else None
+    return NamedMatrix(as_floats(frame.path, matrix.X), rows, columns, title), f"a table of numbers{named}"
+
+
+def pairs(frame: Frame, plan: Plan) -> pd.DataFrame:
+    """The two columns of identifiers of triples or edges, as they are written, and the third of numbers."""
+    table = pd.DataFrame({i: frame.text(name) for i, name in enumerate(plan.columns[:2])})
+    for i, name in enumerate(plan.columns[:2]):
+        if (table[i] == "").any() or table[i].isna().any():
+            row = int(((table[i] == "") | table[i].isna()).to_numpy().argmax()) + 1
+            raise InputError(
+                f"The column {name!r} of {str(frame.path)!r} is empty in row {row}.", "Drop or fill such rows."
+            )
+    if len(plan.columns) > 2:
+        name = plan.columns[2]
+        column = frame.table.column(name)
+        if pc.any(pc.is_null(column, nan_is_null=True)).as_py():
+            raise InputError(f"Some values in the column {name!r} of {str(frame.path)!r} are missing.", "Drop them.")
+        table[2] = column_numbers(frame.path, name, column)
+    return table
+
+
+def from_triples(frame: Frame, plan: Plan, table: pd.DataFrame) -> tuple[NamedMatrix, str]:
+    """A sparse matrix whose rows and columns are in the order of the file."""
+    coded = [pd.factorize(table[i]) for i in (0, 1)]
+    values = table[2].to_numpy() if 2 in table else np.ones(len(table))
+    shape = (len(coded[0][1]), len(coded[1][1]))
+    n_twice = int(table.duplicated([0, 1]).sum())
+    if n_twice and 2 in table and word(plan.columns[2]) not in WORDS["count"]:
+        raise InputError(
+            f"{str(frame.path)!r} has {count(n_twice, 'value')} for pairs of {plan.columns[0]!r} and "
+            f"{plan.columns[1]!r} that have one already.",
+            "Keep one value for each pair.",
+        )
+    X = sp.coo_array((values.astype(float), (coded[0][0], coded[1][0])), shape=shape)
+    rows, columns = (
+        names_array(frame.path, what, list(c[1])) for c, what in zip(coded, ("row", "column"), strict=True)
+    )
+    matrix = NamedMatrix(as_floats(frame.path, X), rows, columns)
+    if frame.named:
+        matrix = replace(matrix, row_title=plan.columns[0], column_title=plan.columns[1])
+    added = ", added up where a pair is repeated" if n_twice else ""
+    value = repr(plan.columns[2]) if len(plan.columns) > 2 else "1 for each pair"
+    what = f"triples, {plan.columns[0]!r} in rows, {plan.columns[1]!r} in columns, {value} as value{added}"
+    return matrix, what
+
+
+def from_texts(frame: Frame, plan: Plan) -> tuple[list[str], Any, str, str]:
+    """The documents in a table, their names, what those are called, and a sentence; rows without text are left out."""
+    columns: Sequence[list[str]] = [frame.text(name) for name in plan.columns]
+    joined = ["\n".join(text for text in cells if text).strip() for cells in zip(*columns, strict=True)]
+    kept = [i for i, text in enumerate(joined) if text]
+    if not kept:
+        raise InputError(f"The column {plan.columns[0]!r} of {str(frame.path)!r} holds no text.", "Name another one.")
+    names, title = np.arange(1, len(joined) + 1).astype(str), SAMPLES
+    if plan.index:
+        title = plan.index[0] or SAMPLES
+        names = names_array(frame.path, "row", frame.text(plan.index[0]))
+    start = f"Read as texts: {count(len(kept), 'document')} from {' and '.join(map(repr, plan.columns))}"
+    start += f", named by {title!r}" if plan.index and plan.index[0] else ""
+    empty = len(joined) - len(kept)
+    start += f"; {count(empty, 'row')} without text left out" if empty else ""
+    said = sentence(frame, plan, start)
+    return [joined[i] for i in kept], names[kept], title, said
+
+
+def sentence(frame: Frame, plan: Plan, start: str) -> str:
+    """A sentence that ends with what was noticed, and the columns that are not used."""
+    unused = [repr(name) for name in plan.unused]
+    more = [*frame.remarks]
+    if unused:
+        listed = ", ".join(unused[:5]) + (f" and {len(unused) - 5} more" if len(unused) > 5 else "")
+        more.append(f"not used: {listed}")
+    return "; ".join([start, *more]) + "."

@@ -1,0 +1,160 @@
+"""The columns of a table, looked at for one command, and how it is to be read."""
+
+import json
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rectifact.core.errors import InputError
+from rectifact.io.frames import Frame
+from rectifact.io.tables import is_name, is_number
+
+Kind = Literal["numbers", "triples", "edges", "texts"]
+Purpose = Literal["parts", "embed", "cluster"]
+WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("column_words.json").read_text("utf-8"))
+"""Usual names of columns by what they hold, as :func:`word` writes them."""
+
+ID = re.compile(r"(?i:(id|uuid|guid|index|key|nr|no|number|name|barcode|unnamed: ?\d+|row_?names?))|.*([_ .-]id|Id|ID)")
+MOST_MEASURES = 200  # columns; in a wider table, which may count words, a name says nothing
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user says about a table; None and nothing leave it to :func:`find_kind`."""
+
+    triples: tuple[str, ...] = ()
+    text_columns: tuple[str, ...] = ()
+    id_column: str | None = None
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    table: bool = False
+    graph: bool = False
+    header: bool | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to read a table.
+
+    Attributes
+    ----------
+    kind : {"numbers", "triples", "edges", "texts"}
+    columns : tuple of str
+        The columns of numbers, or of texts; or row, column and, if there is one, value; or both ends and weight.
+    index : tuple of str
+        Columns that name the rows.
+    unused : tuple of str
+    """
+
+    kind: Kind
+    columns: tuple[str, ...]
+    index: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+
+
+def word(name: str) -> str:
+    """The name of a column without case, blanks and signs.
+
+    Examples
+    --------
+    >>> word("User ID"), word("movie_id")
+    ('userid', 'movieid')
+    """
+    return re.sub(r"[\W_]+", "", name.lower())
+
+
+class View:
+    """A table without the columns that are left out, for one command."""
+
+    def __init__(self, frame: Frame, purpose: Purpose, options: Options) -> None:
+        self.frame, self.purpose, self.options = frame, purpose, options
+        self.where = repr(str(frame.path))
+        given = [*options.triples, *options.text_columns, *options.drop, *options.keep]
+        self._check_known([*given, *([options.id_column] if options.id_column else [])])
+        kept = [name for name in frame.table.column_names if name not in options.drop]
+        if options.keep:
+            own = {*options.keep, *frame.index, options.id_column}
+            kept = [name for name in kept if name in own]
+        self.table = frame.table.select(kept)
+        self.names = kept
+        self.first = frame.table.column_names[0] if frame.table.num_columns else ""
+
+    def _check_known(self, names: Sequence[str]) -> None:
+        known = self.frame.table.column_names
+        for name in names:
+            if name not in known:
+                has = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
+                raise InputError(f"{self.where} has no column {name!r}; it has {has}.", "Check the spelling.")
+
+    def plan(self, kind: Kind, columns: Sequence[str], index: Sequence[str] = ()) -> Plan:
+        """A plan that uses these columns, and no others."""
+        used = {*columns, *index}
+        unused = [name for name in self.names if name not in used and name not in self.frame.index]
+        return Plan(kind, tuple(columns), tuple(index), tuple(unused))
+
+    def type(self, name: str) -> Any:
+        """The type of a column."""
+        return self.table.schema.field(name).type
+
+    def is_id(self, name: str) -> bool:
+        """Whether a column may hold identifiers: text, or whole numbers that are not negative."""
+        kind = self.type(name)
+        if pa.types.is_integer(kind) and len(self.table):
+            return (pc.min(self.table.column(name)).as_py() or 0) >= 0
+        return is_name(kind)
+
+    def is_id_name(self, name: str) -> bool:
+        """Whether a column is called as identifiers are, or the first as what has them."""
+        first = name == self.first
+        usual = ID.fullmatch(name) or (first and word(name) in WORDS["row"])
+        return bool(self.frame.named and usual) and (first or len(self.names) <= MOST_MEASURES)
+
+    def is_measure(self, name: str) -> bool:
+        """Whether a column holds numbers that are neither identifiers nor times, by its name."""
+        return is_number(self.type(name)) and not self.is_id_name(name) and word(name) not in WORDS["time"]
+
+    def differ(self, name: str) -> bool:
+        """Whether no two cells of a column are the same."""
+        column = plain(self.table.column(name))
+        return column.null_count <= 1 and len(column.unique()) == len(column)
+
+    def counts_rows(self, name: str) -> bool:
+        """Whether a column holds the numbers of the rows, from 0 or 1."""
+        n = len(self.table)
+        if n < 5 or len(self.names) < 2 or not pa.types.is_integer(self.type(name)):
+            return False
+        values = self.table.column(name).to_numpy()
+        return bool(values[0] in (0, 1) and np.array_equal(values, np.arange(values[0], values[0] + n)))
+
+
+def quoted(name: str) -> str:
+    """A name as a shell takes it, for a message that shows an option.
+
+    Examples
+    --------
+    >>> quoted("how much"), quoted("age")
+    ("'how much'", 'age')
+    """
+    return shlex.quote(name)
+
+
+def listing(names: Sequence[str]) -> str:
+    """Names of columns as an option takes them."""
+    return quoted(",".join(f'"{name}"' if "," in name else name for name in names))
+
+
+def ask(what: str, remedy: str) -> NoReturn:
+    """Stop where two readings are likely; ``remedy`` names the option for each."""
+    raise InputError(what, remedy)
+
+
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column as it is, or decoded."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

@@ -1,0 +1,261 @@
+"""Whatever a command was given: a matrix, triples, edges, a graph or texts, and one sentence about it."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from rectifact.core.errors import InputError, count
+from rectifact.core.validation import canonical, check_not_empty
+from rectifact.io.assemble import from_numbers, from_texts, from_triples, is_adjacency, pairs, sentence
+from rectifact.io.columns import Options, Plan, Purpose, quoted
+from rectifact.io.files import reading
+from rectifact.io.frames import SAMPLES, Frame, read_frame
+from rectifact.io.graphs import GRAPHS, read_graph_file
+from rectifact.io.kinds import find_kind
+from rectifact.io.matrices import NamedMatrix, as_floats, read_matrix, read_names
+from rectifact.io.single_cell import holds_10x, read_10x
+from rectifact.io.text import are_numbers, are_records, text_head, text_suffix
+
+TABLES = {".csv", ".tsv", ".tab", ".parquet", ".xlsx", ".xlsm", ".json", ".jsonl", ".ndjson"}
+MATRICES = {".npz", ".npy", ".mtx", ".h5ad"}
+PLAIN = {".txt", ".text", ".dat", ".data", ".edges", ".edgelist", ".asc", ".out"}
+OTHERS = {
+    **dict.fromkeys((".net", ".paj"), ("a Pajek network", "Convert it to GraphML, GML or a CSV file of edges.")),
+    **dict.fromkeys((".gexf", ".dot", ".gv"), ("a drawn graph", "Convert it to GraphML, GML or a CSV file of edges.")),
+    **dict.fromkeys((".xls", ".ods"), ("an old or open workbook", "Save it as .xlsx, or as CSV UTF-8.")),
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), ("pickled", "Pickles are never loaded: save it as .npz or .csv.")),
+    **dict.fromkeys((".rds", ".rda", ".rdata"), ("an R object", "Save it with write.csv, or writeMM for a matrix.")),
+    ".mat": ("a MATLAB file", "Save it as .npz, .mtx or .csv."),
+    **dict.fromkeys((".h5", ".hdf5", ".loom"), ("HDF5", "Save it as .h5ad, or give the folder with matrix.mtx.")),
+    **dict.fromkeys((".feather", ".arrow"), ("an Arrow file", "Save it as .parquet.")),
+    **dict.fromkeys(
+        (".pdf", ".doc", ".docx", ".html", ".htm"), ("a formatted document", "Save it as plain text, .txt.")
+    ),
+    **dict.fromkeys((".zip", ".tar", ".tgz"), ("an archive", "Unpack it first.")),
+    ".adjlist": ("a list of neighbours", "Write one edge per line: node,neighbour."),
+}
+"""What other endings stand for, and what to do."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user says about the data, besides its place.
+
+    Attributes
+    ----------
+    options : Options
+        What tables are.
+    rows, columns : Path or None
+        Files with the names of rows and columns.
+    transpose : bool
+        Whether samples are in columns.
+    sheet : str or None
+    """
+
+    options: Options
+    rows: Path | None = None
+    columns: Path | None = None
+    transpose: bool = False
+    sheet: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """What was read, in one of four forms, and how.
+
+    Attributes
+    ----------
+    said : str
+        One sentence for the user.
+    matrix : NamedMatrix or None
+    documents : list of str, or None
+        With their names in ``names``, and what those are called in ``title``.
+    edges : tuple of arrays, or None
+        Both ends and, if there are any, weights.
+    graph : networkx.Graph or None
+    """
+
+    said: str
+    matrix: NamedMatrix | None = None
+    documents: list[str] | None = None
+    names: Any = None
+    title: str = SAMPLES
+    edges: tuple[Any, ...] | None = None
+    graph: Any = None
+
+
+def read_input(path: Path, purpose: Purpose, request: Request) -> Input:
+    """Look at a file or folder, and read it for a command; folders of chunks and plain texts are read elsewhere.
+
+    Parameters
+    ----------
+    path : Path
+    purpose : {"parts", "embed", "cluster"}
+    request : Request
+
+    Returns
+    -------
+    Input
+
+    Raises
+    ------
+    InputError
+        Where it cannot be read, or two readings are likely; it says what to do.
+    """
+    if not path.is_dir():
+        with reading(path, "data"):
+            if path.stat().st_size == 0:
+                raise InputError(f"{str(path)!r} is empty.", "Check the program that wrote it.")
+    suffix = text_suffix(path)
+    if suffix in OTHERS:
+        what, remedy = OTHERS[suffix]
+        raise InputError(f"{str(path)!r} is {what}, which rectifact does not read.", remedy)
+    if suffix in GRAPHS:
+        if purpose != "cluster":
+            raise InputError(f"{str(path)!r} holds a graph.", "Use rectifact cluster for its communities.")
+        _refuse_table_options(path, request, "a graph")
+        return _from_graph(path)
+    if path.is_dir() or suffix in MATRICES:
+        _refuse_table_options(path, request, "a matrix")
+        return _checked(path, purpose, request, _stored(path))
+    if suffix in TABLES or suffix in PLAIN:
+        spaced = suffix in PLAIN and _is_spaced(path, purpose)
+        frame = read_frame(path, header=request.options.header, sheet=request.sheet, spaced=spaced)
+        return _from_frame(frame, purpose, request)
+    raise InputError(
+        f"The ending of {str(path)!r} does not show its format.",
+        "Rename it to .csv, .tsv, .txt, .xlsx, .jsonl, .parquet, .npz, .npy, .mtx, .h5ad, .gml or .graphml.",
+    )
+
+
+def is_plain_text(path: Path) -> bool:
+    """Whether a text file holds documents, one per line, rather than a table."""
+    if text_suffix(path) not in PLAIN:
+        return False
+    with reading(path, "text"):
+        lines = text_head(path)
+    separator = are_records(lines)
+    if separator in {",", ";", "|"} and len(lines) > 2 and not are_numbers(lines):
+        raise InputError(
+            f"{str(path)!r} may hold one text per line, or a table.", "Use --text for texts, or rename it to .csv."
+        )
+    return not are_numbers(lines) and separator != "\t"
+
+
+def _is_spaced(path: Path, purpose: Purpose) -> bool:
+    """Whether white space separates the words of each line, as many as in the others; refuses lines that differ."""
+    with reading(path, "text"):
+        lines = [line for line in text_head(path) if line.strip() and not line.startswith(("#", "%"))]
+    if any(mark in line for line in lines[:1] for mark in ",;\t|") and are_records(lines):
+        return False
+    sizes = {len(line.split()) for line in lines}
+    if len(sizes) == 1 and (purpose == "cluster" or are_numbers(lines)):
+        return True
+    remedy = "Write one edge per line." if purpose == "cluster" else "Use rectifact parts --text for texts."
+    raise InputError(f"The lines of {str(path)!r} do not have the same number of fields.", remedy)
+
+
+def _refuse_table_options(path: Path, request: Request, what: str) -> None:
+    options = request.options
+    given = {"--triples": options.triples, "--text-column": options.text_columns, "--id-column": options.id_column}
+    given |= {"--drop": options.drop, "--columns with a list": options.keep, "--sheet": request.sheet}
+    for name, value in given.items():
+        if value:
+            raise InputError(f"{name} is for tables, and {str(path)!r} is {what}.", "Leave it out.")
+
+
+def _stored(path: Path) -> tuple[NamedMatrix, str]:
+    """A matrix from a file or a folder, and what it is."""
+    if path.is_dir():
+        if not holds_10x(path):
+            raise InputError(f"{str(path)!r} is a folder.", "Name a file in it, or a folder with matrix.mtx.")
+        X, cells, genes = read_10x(path)
+        matrix = NamedMatrix(as_floats(path, X), cells, genes, "barcode", "gene")
+        return matrix, "a 10x folder, with cells in rows"
+    matrix = read_matrix(path)
+    if text_suffix(path) == ".h5ad":
+        return replace(matrix, row_title="cell", column_title="gene"), "AnnData, with cells in rows"
+    return matrix, "a sparse matrix" if sp.issparse(matrix.X) else "a matrix"
+
+
+def _checked(path: Path, purpose: Purpose, request: Request, stored: tuple[NamedMatrix, str]) -> Input:
+    """A matrix with the names that the user gives, turned if they ask for it, and a sentence."""
+    matrix, what = stored
+    n_rows, n_columns = matrix.X.shape
+    if request.rows is not None:
+        matrix = replace(matrix, rows=read_names(request.rows, n_rows, "row"))
+    if request.columns is not None:
+        matrix = replace(matrix, columns=read_names(request.columns, n_columns, "column"))
+    if request.transpose:
+        matrix = _turned(matrix)
+        what += ", transposed"
+    sure = request.options.table or request.options.keep or request.options.graph
+    if purpose == "cluster" and not sure and _may_be_graph(matrix):
+        raise InputError(
+            f"{str(path)!r} holds a square matrix, which may be that of a graph, or points.",
+            f"Use --graph {quoted(str(path))} for a graph, or --table for points.",
+        )
+    return Input(f"Read as {what}: {shape_said(matrix)}.", matrix)
+
+
+def _turned(matrix: NamedMatrix) -> NamedMatrix:
+    """The matrix with rows for columns, and their names."""
+    X = canonical(matrix.X.T) if sp.issparse(matrix.X) else matrix.X.T
+    row_title = SAMPLES if matrix.column_title == "feature" else matrix.column_title
+    return NamedMatrix(
+        X, matrix.columns, matrix.rows, row_title, "feature" if matrix.row_title == SAMPLES else matrix.row_title
+    )
+
+
+def shape_said(matrix: NamedMatrix) -> str:
+    """Rows and columns of a matrix, for a sentence, with what names them."""
+    sizes = [count(size, noun) for size, noun in zip(matrix.X.shape, ("row", "column"), strict=True)]
+    names = [name for name, known in (("rows", matrix.rows), ("columns", matrix.columns)) if known is not None]
+    return f"{sizes[0]} by {sizes[1]}, {' and '.join(names) + ' named' if names else 'without names'}"
+
+
+def _may_be_graph(matrix: NamedMatrix) -> bool:
+    """Whether rows and columns have the same names, or a matrix without two sets of names is symmetric."""
+    X = matrix.X
+    if X.shape[0] != X.shape[1] or X.shape[0] < 3:
+        return False
+    if matrix.rows is not None and matrix.columns is not None:
+        return bool(np.array_equal(matrix.rows, matrix.columns))
+    return abs(X - X.T).nnz == 0 if sp.issparse(X) else bool(np.array_equal(X, X.T, equal_nan=True))
+
+
+def _from_graph(path: Path) -> Input:
+    graph, said = read_graph_file(path)
+    return Input(said, graph=graph, title="node")
+
+
+def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
+    if len(frame.table) == 0:
+        check_not_empty((0, max(frame.table.num_columns, 1)))
+    square = request.options.graph and is_adjacency(frame)
+    plan = Plan("numbers", ()) if square else find_kind(frame, purpose, request.options)
+    if plan.kind in {"texts", "edges"} and (request.rows or request.columns or request.transpose):
+        raise InputError(
+            f"--transpose and files of names are for matrices, and {str(frame.path)!r} holds {plan.kind}.",
+            "Leave them out.",
+        )
+    if plan.kind == "texts":
+        documents, names, title, said = from_texts(frame, plan)
+        return Input(said, documents=documents, names=names, title=title)
+    if plan.kind in {"triples", "edges"}:
+        table = pairs(frame, plan)
+        if plan.kind == "edges":
+            ends = " and ".join(map(repr, plan.columns[:2]))
+            weights = f"weights from {plan.columns[2]!r}" if len(plan.columns) > 2 else "no weights"
+            edges = tuple(table[name].to_numpy() for name in table)
+            return Input(sentence(frame, plan, f"Edges read from the columns {ends}, {weights}"), edges=edges)
+        return _finished(frame, plan, request, purpose, from_triples(frame, plan, table))
+    return _finished(frame, plan, request, purpose, from_numbers(frame, plan))
+
+
+def _finished(frame: Frame, plan: Plan, request: Request, purpose: Purpose, stored: tuple[NamedMatrix, str]) -> Input:
+    done = _checked(frame.path, purpose, request, stored)
+    return replace(done, said=sentence(frame, plan, done.said.removesuffix(".")))

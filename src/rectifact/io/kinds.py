@@ -1,0 +1,220 @@
+"""What a table is: numbers, triples, edges or texts. Where two readings are likely, an error asks for an option."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rectifact.core.errors import InputError
+from rectifact.io.columns import MOST_MEASURES, WORDS, Options, Plan, Purpose, View, ask, listing, plain, quoted, word
+from rectifact.io.frames import SAMPLES, Frame
+from rectifact.io.listed import given_edges, given_triples, listed_by_content, listed_by_name
+from rectifact.io.tables import is_name, is_number, is_number_or_gap
+
+
+def find_kind(frame: Frame, purpose: Purpose, options: Options) -> Plan:
+    """How to read a table for a command.
+
+    Parameters
+    ----------
+    frame : Frame
+    purpose : {"parts", "embed", "cluster"}
+    options : Options
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InputError
+        Where no reading or more than one is likely; it says which option decides.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> table = pa.table({"userId": [1, 1, 2], "movieId": [7, 8, 7], "rating": [5, 3, 4]})
+    >>> frame = Frame(Path("ratings.csv"), table, lambda name: [])
+    >>> find_kind(frame, "embed", Options())
+    Plan(kind='triples', columns=('userId', 'movieId', 'rating'), index=(), unused=())
+    """
+    view = View(frame, purpose, options)
+    if options.triples:
+        return given_triples(view)
+    if options.graph:
+        return given_edges(view)
+    if options.text_columns:
+        return _texts(view, options.text_columns)
+    if options.table or options.keep:
+        return _numbers(view, sure=True)
+    return listed_by_name(view) or _documents(view) or listed_by_content(view) or _numbers(view, sure=False)
+
+
+def _documents(view: View) -> Plan | None:
+    """Texts, if one column holds them."""
+    texts = [name for name in view.names if is_name(view.type(name)) and not _is_time(view.type(name))]
+    numbers = [name for name in view.names if is_number(view.type(name)) and not view.is_id_name(name)]
+    lengths = {name: _mean_words(view.table.column(name)) for name in texts}
+    known = [name for name in texts if word(name) in WORDS["text"]]
+    least = 3 if len(numbers) < 2 else 8
+    found = [name for name in texts if lengths[name] >= least or (name in known and lengths[name] >= 2)]
+    if not found and len(view.names) == 1:
+        found = texts
+    if not found:
+        return None
+    if view.purpose != "parts":
+        if all(name == view.names[0] for name in found) and numbers and lengths[found[0]] < 8:
+            return None  # long names of the rows
+        raise InputError(
+            f"{view.where} holds texts, in the column {found[0]!r}.",
+            f"Use rectifact parts for their topics, or leave the column out with --drop {quoted(found[0])}.",
+        )
+    if len(found) > 1 or len(numbers) >= 10:
+        also = ", --table for the numbers" if len(numbers) >= 10 else f", or both, as in {listing(found[:2])}"
+        named = ", ".join(map(repr, found))
+        ask(
+            f"{view.where} has texts in {named}" + (f", and {len(numbers)} columns of numbers." if numbers else "."),
+            f"Say which to read with --text-column {quoted(found[0])}{also}.",
+        )
+    return _texts(view, found)
+
+
+def _texts(view: View, columns: Sequence[str]) -> Plan:
+    for name in columns:
+        if not is_name(view.type(name)):
+            raise InputError(f"The column {name!r} of {view.where} does not hold texts.", "Name another one.")
+    index = _given_index(view)
+    if not index:
+        others = [name for name in view.names if name not in columns]
+        likely = [name for name in others if view.is_id_name(name) or name in ("", SAMPLES)]
+        likely += [name for name in others[:1] if view.is_id(name) and view.names[0] == name]
+        index = next(([name] for name in likely if view.is_id(name) and view.differ(name)), [])
+    return view.plan("texts", columns, index)
+
+
+def _numbers(view: View, sure: bool) -> Plan:
+    if not sure:
+        _check_header(view)
+    index = _given_index(view) or _index(view, sure)
+    columns = [name for name in view.names if name not in index and name not in view.frame.index]
+    if not columns:
+        first = (*index, *view.names)[0]
+        raise InputError(
+            f"{view.where} has no column of numbers besides {first!r}.",
+            "Check what separates its columns: commas, semicolons or tabs.",
+        )
+    for name in columns:
+        _check_numbers(view, name)
+        if not sure:
+            _check_meant(view, name)
+    return view.plan("numbers", columns, index)
+
+
+def _check_header(view: View) -> None:
+    """Ask about a first line of numbers that go up by one, as years do, and as no other line does."""
+    if view.frame.named or view.options.header is not None or len(view.names) < 3 or len(view.table) < 2:
+        return
+    first = view.table.slice(0, 1000).columns
+    if not all(is_number(column.type) for column in first):
+        return
+    rises = (np.diff(np.column_stack([column.to_numpy() for column in first]), axis=1) == 1).all(axis=1)
+    if rises[0] and rises.sum() == 1:
+        ask(
+            f"The numbers in the first line of {view.where} may be names of columns or data.",
+            "Use --header or --no-header.",
+        )
+
+
+def _given_index(view: View) -> list[str]:
+    return [view.options.id_column] if view.options.id_column else []
+
+
+def _index(view: View, sure: bool) -> list[str]:
+    """The columns that name the rows, if any."""
+    if view.frame.index:
+        return list(view.frame.index)
+    if not view.names:
+        return []
+    first = view.names[0]
+    if view.frame.named and first in ("", SAMPLES):
+        return [first]
+    is_text = is_name(view.type(first))
+    ids = [first] if is_text else []
+    ids += [name for name in view.names if view.is_id_name(name) and view.is_id(name) and name not in ids]
+    for name in ids[:1] if is_text else ids:
+        if view.differ(name):
+            return [name]
+        if not sure:
+            own = quoted(name)
+            ask(
+                f"The column {name!r} of {view.where} looks like names of the rows, but has the same one more than "
+                "once.",
+                f"Name the rows by it anyway with --id-column {own}, or leave it out with --drop {own}.",
+            )
+    if not sure and view.counts_rows(first):
+        own = quoted(first)
+        ask(
+            f"The column {first!r} of {view.where} numbers the rows.",
+            f"Use --id-column {own} if it names them, --drop {own} to leave it out, or --table to keep it.",
+        )
+    return ids[:1] if is_text else []
+
+
+def _check_numbers(view: View, name: str) -> None:
+    """Refuse a column that does not hold numbers."""
+    kind, column = view.type(name), view.table.column(name)
+    if pa.types.is_null(kind) and len(view.table):
+        raise InputError(f"The column {name!r} of {view.where} is empty.", f"Leave it out with --drop {quoted(name)}.")
+    if is_number(kind):
+        return
+    what, remedy = _why_not(column) if is_name(kind) else (f"holds {kind}", "")
+    raise InputError(
+        f"The column {name!r} of {view.where} {what}, where numbers are expected.",
+        f"Leave it out with --drop {quoted(name)}{remedy}.",
+    )
+
+
+def _check_meant(view: View, name: str) -> None:
+    """Ask about a column of numbers that are probably not measurements."""
+    if len(view.names) > MOST_MEASURES or not view.frame.named:
+        return
+    few = pc.count_distinct(view.table.column(name)).as_py() <= max(2, min(20, len(view.table) // 2))
+    whole = pa.types.is_integer(view.type(name)) or pa.types.is_boolean(view.type(name))
+    if whole and ((word(name) in WORDS["class"] and few) or word(name) in WORDS["time"]):
+        what = "classes" if word(name) in WORDS["class"] else "times"
+        ask(
+            f"The column {name!r} of {view.where} seems to hold {what}, not measurements.",
+            f"Leave it out with --drop {quoted(name)}, or keep it with --table.",
+        )
+
+
+def _is_time(kind: Any) -> bool:
+    return bool(pa.types.is_temporal(kind))
+
+
+def _mean_words(column: pa.ChunkedArray) -> float:
+    """Words in a cell, on average over the first thousand that are not empty."""
+    cells = [text for text in plain(column).slice(0, 1000).to_pylist() if text]
+    return float(np.mean([len(text.split()) for text in cells])) if cells else 0.0
+
+
+def _why_not(column: pa.ChunkedArray) -> tuple[str, str]:
+    """What the first cell that is not a number holds, and what to do besides leaving the column out."""
+    texts = ((row, str(value)) for row, value in enumerate(plain(column).to_pylist()) if value is not None)
+    row, text = next(((row, text) for row, text in texts if not is_number_or_gap(text)), (0, ""))
+    shown = text if len(text) <= 30 else f"{text[:30]}..."
+    first = f"first {shown!r} in row {row + 1}"
+    if _is_time(column.type):
+        return f"holds dates, {first}", ", or name the rows by it with --id-column"
+    if re.fullmatch(r"[+-]?[\d.,]+\s*%", text):
+        return f"holds percentages, {first}", ", or write them as plain numbers"
+    if re.fullmatch(r"[+-]?\d{1,3}([,.' ]\d{3})+([.,]\d+)?", text):
+        return f"holds numbers with separators of thousands, {first}", ", or write them without separators"
+    if re.fullmatch(r"[+-]?\d+,\d+", text):
+        return f"holds decimal commas, {first}", ", or write decimal points"
+    if text.lower() in {"yes", "no", "y", "n"}:
+        return f"holds yes and no, {first}", ", or write 1 and 0"
+    return f"holds text, {first}", ", or encode it as numbers"

@@ -1,0 +1,148 @@
+"""Lists of triples and edges among tables: found by the names of their columns, or suspected by their content."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
+
+from rectifact.core.errors import InputError, count
+from rectifact.io.columns import WORDS, Plan, View, ask, listing, plain, quoted, word
+from rectifact.io.tables import is_name, is_number, is_number_or_gap
+
+MOST_LISTED = 8  # columns of a list of triples or edges; a wider table is a matrix
+VALUES = {*WORDS["value"], *WORDS["count"]}
+WEIGHTS = VALUES | {*WORDS["weight"]}
+ENDS = re.compile(f"({'|'.join(WORDS['node'])})(1|a)")
+
+
+def given_triples(view: View) -> Plan:
+    """Triples or edges in the columns that the user has named."""
+    given = view.options.triples
+    if len(given) not in (2, 3):
+        raise InputError(
+            f"--triples names {count(len(given), 'column')}.",
+            "Name those of rows, of columns and, if there is one, of values, such as user,item,rating.",
+        )
+    return view.plan("edges" if view.purpose == "cluster" else "triples", given)
+
+
+def given_edges(view: View) -> Plan:
+    """The edges of a table of which the user says that it is a graph: by name, or by place."""
+    by_name = listed_by_name(view)
+    if by_name is not None and by_name.kind == "edges":
+        return by_name
+    if len(view.names) not in (2, 3):
+        raise InputError(
+            f"{view.where} has {count(len(view.names), 'column')}; edges are two columns of nodes, and may have a "
+            "third of weights.",
+            "Say which they are, such as --triples source,target,weight.",
+        )
+    return view.plan("edges", view.names)
+
+
+def listed_by_name(view: View) -> Plan | None:
+    """Triples or edges whose columns have usual names."""
+    if len(view.names) > MOST_LISTED:
+        return None
+    ids = {word(name): name for name in view.names if view.is_id(name)}
+    for ends in (*WORDS["edges"], *_numbered_ends(ids)):
+        if set(ends) <= set(ids):
+            return _edges(view, ids[ends[0]], ids[ends[1]])
+    if view.options.graph:
+        return None
+    rows = [name for key, name in ids.items() if key in WORDS["row"]]
+    columns = [name for key, name in ids.items() if key in WORDS["column"]]
+    if not (rows and columns):
+        return None
+    pair = [rows[0], columns[0]]
+    values = _values(view, VALUES, pair)
+    others = values or [name for name in view.names if name not in pair and view.is_measure(name)]
+    if len(rows) > 1 or len(columns) > 1 or len(others) > len(values) or len(values) > 1:
+        example = listing([*pair, *others[:1]])
+        bare = "" if values else f", or --triples {listing(pair)} for pairs without a value"
+        ask(f"{view.where} looks like triples.", f"Say which columns to read: --triples {example}{bare}.")
+    triples = (*pair, *values)
+    if view.purpose == "cluster":
+        ask(
+            f"{view.where} looks like triples of {', '.join(map(repr, triples))}, not like points.",
+            "Use rectifact embed or parts, or --table for points.",
+        )
+    return view.plan("triples", triples)
+
+
+def _edges(view: View, source: str, target: str) -> Plan:
+    weights = _values(view, WEIGHTS, [source, target])
+    triples = [source, target, *weights[:1]]
+    if len(weights) > 1:
+        ask(
+            f"{view.where} has edges with {' and '.join(map(repr, weights))}.",
+            f"Say which are the weights: --triples {listing(triples)}.",
+        )
+    if view.purpose == "cluster":
+        return view.plan("edges", triples)
+    return ask(
+        f"{view.where} looks like edges from {triples[0]!r} to {triples[1]!r}.",
+        f"Use rectifact cluster for communities, --triples {listing(triples)} for the matrix of the edges, or "
+        "--table to read the columns as numbers.",
+    )
+
+
+def _values(view: View, words: set[str], taken: Sequence[str]) -> list[str]:
+    """Columns that are called like values; if one holds text, it is refused later."""
+    return [name for name in view.names if name not in taken and word(name) in words]
+
+
+def listed_by_content(view: View) -> Plan | None:
+    """Triples or edges without usual names: two columns of identifiers, and perhaps one of values."""
+    if not 2 <= len(view.names) <= 4 or view.frame.index or view.options.id_column:
+        return None
+    first, second, *rest = view.names
+    if not (view.is_id(first) and view.is_id(second)) or not all(is_number(view.type(name)) for name in rest):
+        return None
+    text = is_name(view.type(first)) and is_name(view.type(second))
+    if not _are_pairs(view, first, second, certain=text and len(rest) < 2):
+        return None
+    triples = [first, second, *rest[:1]]
+    if text and len(rest) < 2:
+        if rest and is_number_or_gap(rest[0]) and view.frame.named:
+            ask(f"The first line of {view.where} looks like data.", "Add names of columns, or --no-header.")
+        if view.purpose == "cluster":
+            return view.plan("edges", triples)
+        if rest:
+            return view.plan("triples", triples)
+    example = listing(triples)
+    if view.purpose == "cluster":
+        ask(
+            f"{view.where} may hold edges between {first!r} and {second!r}, or points.",
+            f"Use --graph {quoted(str(view.frame.path))} for edges, or --table for points.",
+        )
+    return ask(
+        f"{view.where} may hold triples of row, column and value, or a table of numbers.",
+        f"Use --triples {example} or --table.",
+    )
+
+
+def _are_pairs(view: View, first: str, second: str, certain: bool) -> bool:
+    """Whether two columns pair identifiers: pairs differ, and identifiers come again or are shared."""
+    columns = [plain(view.table.column(name)) for name in (first, second)]
+    n = len(view.table)
+    if n < 2 or any(column.null_count for column in columns):
+        return False
+    if certain and view.purpose == "cluster":
+        return True
+    pairs = pa.table({"a": columns[0], "b": columns[1]}).group_by(["a", "b"]).aggregate([]).num_rows
+    if pairs < 0.9 * n:
+        return False
+    ends = [set(column.unique().to_pylist()) for column in columns]
+    if certain and max(map(len, ends)) < n:
+        return True
+    if view.purpose != "cluster" and len(ends[0]) == n:  # each row has a name of its own
+        return False
+    shared = len(ends[0] & ends[1]) >= 0.3 * min(map(len, ends))
+    return len(ends[0]) + len(ends[1]) <= n or shared or (view.purpose == "cluster" and len(view.names) == 2)
+
+
+def _numbered_ends(words: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs such as node1 and node2."""
+    found = [match for name in words if (match := ENDS.fullmatch(name))]
+    return [(match[0], match[1] + {"1": "2", "a": "b"}[match[2]]) for match in found]

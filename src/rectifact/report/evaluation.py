@@ -1,0 +1,248 @@
+"""Report on an evaluation: the decision first, then whom to trust, agreement, bias, gold, doubts, and what to do next.
+
+What was measured in detail follows as reports of their own: rates, agreement and labels.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rectifact.crowd.advice.decision import (
+    accuracy_words,
+    agreement_words,
+    bias_summary,
+    replacement_words,
+    twin_words,
+    who,
+)
+from rectifact.crowd.advice.foresight import Needed
+from rectifact.crowd.advice.next_steps import IN_DOUBT
+from rectifact.crowd.data.names import sentence
+from rectifact.crowd.evaluation import Evaluation
+from rectifact.crowd.replacement import MAY
+from rectifact.report.agreement import agreement_report, kappa_map
+from rectifact.report.blocks import Block, Chart, Column, Facts, Findings, Report, Section, Table
+from rectifact.report.charts import histogram, ranges
+from rectifact.report.labels import labels_report, plan_blocks
+from rectifact.report.rates import rates_report
+from rectifact.report.trust import accuracy_chart, audit_section, bias_blocks, excess_chart, tasks_table, whiskers
+
+MOST_GROUPS, MOST_TASKS = 12, 200
+
+
+def evaluation_reports(found: Evaluation, *, needed: Needed | None = None) -> list[Report]:
+    """The report on the decision, and those with all details.
+
+    Parameters
+    ----------
+    found : Evaluation
+        From :func:`rectifact.evaluate`.
+    needed : Needed, default None
+        Answers that are needed, from :meth:`rectifact.DawidSkene.labels_needed`.
+
+    Returns
+    -------
+    list of Report
+        For :func:`rectifact.report.write_report`.
+
+    Examples
+    --------
+    >>> from rectifact import evaluate
+    >>> from rectifact.datasets import make_crowd
+    >>> crowd = make_crowd(200, 6, 2, labels_per_task=6, accuracy=(0.8, 0.9), random_state=0)
+    >>> reports = evaluation_reports(evaluate(crowd.answers, people=[3, 4, 5], gold=crowd.truth[:60], positive=1))
+    >>> [report.title for report in reports]
+    ['Evaluation', 'Rates', 'Agreement', 'Labels']
+    >>> [section.title for section in reports[0].sections]
+    ['Decision', 'Whom to trust', 'Agreement', 'Bias', 'Gold audit', 'Tasks in doubt', 'What to do next']
+    """
+    sections = [_decision(found), _trust(found), _agreement(found), _bias(found)]
+    if found.audit is not None:
+        sections.append(audit_section(found.audit))
+    sections += [_doubts(found), _next(found, needed)]
+    answers = found.panel.answers
+    words = f"{len(answers):,} verdicts from {who(found)} on {len(answers.tasks):,} tasks."
+    reports = [Report("Evaluation", words, sections)]
+    if found.rates is not None:
+        reports.append(rates_report(found.rates))
+    if found.agreement is not None:
+        reports.append(agreement_report(found.agreement, found.replacement))
+    return [*reports, labels_report(found.model, needed, texts=found.texts)]
+
+
+def _decision(found: Evaluation) -> Section:
+    return Section("Decision", " ".join(found.decision()), [Facts(_key_figures(found)), _main_chart(found)])
+
+
+def _item(found: Any) -> tuple[str, str, str, str]:
+    return found.severity, found.finding, found.detail, found.command or found.remedy
+
+
+def _key_figures(found: Evaluation) -> list[tuple[str, str, str]]:
+    facts = []
+    if found.rates is not None:
+        whole = found.rates.rates.iloc[0]
+        what = " or ".join(map(str, found.rates.positive))
+        facts.append((f"share of {what}", f"{whole['rate']:.1%}", f"{whole['low']:.1%} to {whole['high']:.1%}"))
+        for row in found.rates.differences.dropna(subset="difference").head(2).to_dict("records"):
+            ends = f"points, {100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
+            facts.append((f"{row['second']} minus {row['first']}", f"{100 * row['difference']:+.1f}", ends))
+    if len(found.gaps):
+        gap = found.gaps.iloc[0]
+        meaning = f"judges with people; people with each other {gap['among_people']:.1%}"
+        facts.append(("agreement", f"{gap['with_people']:.1%}", meaning))
+    if found.replacement is not None:
+        judges = found.replacement.judges.head(found.panel.n_judges)
+        passed = int((judges["decision"] == MAY).sum())
+        facts.append(
+            ("may replace people", f"{passed} of {len(judges)}", f"judges, at epsilon {found.replacement.epsilon:g}")
+        )
+    if found.audit is not None:
+        ends = f"of gold labels; {found.audit.low:.1%} to {found.audit.high:.1%}"
+        facts.append(("labels right", f"{found.audit.accuracy:.1%}", ends))
+    else:
+        mean = found.model.probas_.max(axis=1).mean()
+        facts.append(("mean confidence", f"{mean:.1%}", "probability of the labels, by the answers alone"))
+    return facts
+
+
+def _main_chart(found: Evaluation) -> Chart:
+    """Rates with their intervals, or the confidence of the labels."""
+    if found.rates is None:
+        return histogram("Confidence of the labels", found.model.probas_.max(axis=1), "confidence", span=(0, 1))
+    rows = found.rates.rates.head(MOST_GROUPS)
+    what = " or ".join(map(str, found.rates.positive))
+    names, points, colours = [], [], []
+    for row in rows.to_dict("records"):
+        if not np.isnan(row["rate"]):
+            names.append(str(row["group"]))
+            points.append((row["rate"], row["low"], row["high"]))
+            colours.append(0)
+    whole = rows.iloc[0]
+    alone = (whole["human_rate"], whole["human_low"], whole["human_high"])
+    names += [f"{found.rates.reference} alone", f"{found.rates.panel} alone"]
+    points += [alone, (whole["judge_rate"],) * 3]
+    colours += [1, 5]
+    value, low, high = (100 * np.array(part) for part in zip(*points, strict=True))
+    text = (
+        f"Bars are {found.rates.confidence:.0%} intervals. The last two points, for all tasks, are "
+        f"{found.rates.reference} without the answers of {found.rates.panel}, and the latter without the former."
+    )
+    return ranges(f"Share of {what}", names, value, low, high, "percent", text, colours)
+
+
+def _trust(found: Evaluation) -> Section:
+    report = found.workers()
+    judges = accuracy_words(report[report["kind"] == "judge"])
+    words = [
+        f"Of the judges, {judges}",
+        *twin_words(found),
+        replacement_words(found),
+        "Accuracies are inferred from all answers together, as far as errors of different workers are independent.",
+    ]
+    return Section(
+        "Whom to trust", " ".join(filter(None, words)), [*accuracy_chart(report), _trust_table(found, report)]
+    )
+
+
+def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
+    decisions = {} if found.replacement is None else dict(found.replacement.judges[["judge", "decision"]].to_numpy())
+    twins: dict[Any, list[str]] = {}
+    for one, other, _, _ in found.pairs:
+        twins.setdefault(one, []).append(str(other))
+        twins.setdefault(other, []).append(str(one))
+    gaps = found.gaps.set_index("judge")["gap"].to_dict() if len(found.gaps) else {}
+    right = _right_on_gold(found)
+    columns = [
+        Column("worker"),
+        Column("kind"),
+        Column("answers", "integer"),
+        Column("accuracy", "share", "probability of a right answer to a new task"),
+        Column("90 % interval"),
+        Column("on gold", "text", "right answers to tasks with a gold label"),
+        Column("replaces people", "text", "by the alternative annotator test"),
+        Column("gap to people", "number", "points by which the judge agrees with people more often than people do"),
+        Column("errs like"),
+    ]
+    rows = []
+    for row in report.sort_values("accuracy", ascending=False, kind="stable").to_dict("records"):
+        name = row["worker"]
+        accuracy = round(float(row["accuracy"]), 4), f"{row['accuracy_low']:.1%} to {row['accuracy_high']:.1%}"
+        gap = round(100 * gaps[name], 1) if row["kind"] == "judge" and name in gaps else None
+        rows.append(
+            [
+                str(name),
+                row["kind"],
+                int(row["answers"]),
+                *accuracy,
+                right.get(name, ""),
+                decisions.get(name, ""),
+                gap,
+                ", ".join(twins.get(name, [])),
+            ]
+        )
+    return Table("Judges and people", columns, rows)
+
+
+def _right_on_gold(found: Evaluation) -> dict[Any, str]:
+    """How many answers of each worker are right, of those to tasks with a gold label."""
+    if found.truth is None:
+        return {}
+    answers = found.panel.answers
+    known = found.truth[answers.task]
+    given = np.bincount(answers.worker[known >= 0], minlength=len(answers.workers))
+    right = np.bincount(answers.worker[(known >= 0) & (known == answers.label)], minlength=len(answers.workers))
+    return {name: f"{r} of {n}" for name, r, n in zip(answers.workers.tolist(), right, given, strict=True)}
+
+
+def _agreement(found: Evaluation) -> Section:
+    blocks: list[Block] = []
+    words = " ".join([agreement_words(found), *found.unknown]) or "No two workers answered the same tasks."
+    if len(found.gaps) > 1:
+        each = found.gaps.iloc[1:]
+        names = [str(name) for name in each["judge"]]
+        figures = each[["gap", "low", "high"]]
+        low = each[each["high"] < 0]["judge"].tolist()
+        text = "0: the judge agrees with people as often as people do with each other. "
+        text += (
+            f"Below it by more than chance explains: {sentence(low)}." if low else "No judge is below it for certain."
+        )
+        blocks.append(
+            whiskers("Agreement with people, compared with people", names, figures, "points", text, [0] * len(each))
+        )
+    if found.agreement is not None:
+        blocks += kappa_map(found.agreement)
+    blocks += excess_chart(found.model)
+    return Section("Agreement", words, blocks)
+
+
+def _bias(found: Evaluation) -> Section:
+    how = {
+        "gold labels": "Measured by gold labels, and sharpened by all answers.",
+        "people": "Measured by the consensus of people, and sharpened by the answers of all judges.",
+        "": "Measured by the model alone, where a bias that all judges share does not show; with --gold it would.",
+    }[found.reference]
+    groups = (
+        "" if found.groups is None else " A bias that differs between groups (--by) makes judges unfit to compare them."
+    )
+    kinds = dict(zip(found.model.workers_.tolist(), np.where(found.panel.is_person, "person", "judge"), strict=True))
+    return Section("Bias", f"{bias_summary(found)} {how}{groups}", bias_blocks(found.biases, kinds))
+
+
+def _doubts(found: Evaluation) -> Section:
+    n_doubtful = int((found.model.probas_.max(axis=1) < IN_DOUBT).sum())
+    words = f"{n_doubtful} of {len(found.model.tasks_)} labels have a confidence below {IN_DOUBT:.0%}."
+    words += " The most uncertain tasks come first."
+    if found.texts is None:
+        words += " Name a column with the text of the tasks with --text-column to see it here."
+    return Section("Tasks in doubt", words, [tasks_table(found.model, found.model.result(), MOST_TASKS, found.texts)])
+
+
+def _next(found: Evaluation, needed: Needed | None) -> Section:
+    words = (
+        "For a rate, label tasks drawn at random. To make single labels certain, ask where an answer is expected to "
+        "help most: --plan writes such a list."
+    )
+    steps = Findings([_item(step) for step in found.next_steps()])
+    return Section("What to do next", words, [steps, *plan_blocks(found.model, needed, found.people)])

@@ -1,0 +1,61 @@
+"""The first screen of a report on labels: the sentences that matter most, and what to do next."""
+
+from typing import Any
+
+import numpy as np
+
+from rectifact.crowd import DawidSkene
+from rectifact.crowd.advice.budget import expected_error
+from rectifact.crowd.base import Aggregator
+from rectifact.report.names import count, isolated
+
+SURE, DOUBTFUL = 0.99, 0.8
+
+
+def labels_opening(model: Aggregator) -> tuple[list[str], list[str]]:
+    """Sentences and next steps for an aggregated crowd."""
+    confidence = np.asarray(model.probas_).max(axis=1)
+    doubtful = int((confidence < DOUBTFUL).sum())
+    sure = float(np.mean(confidence > SURE))
+    main = [
+        f"{count(len(confidence), 'task')} {'has' if len(confidence) == 1 else 'have'} a label: {sure:.0%} with a "
+        f"confidence above {SURE:.0%}, and {count(doubtful, 'label') if doubtful else 'none'} below {DOUBTFUL:.0%}."
+    ]
+    if not isinstance(model, DawidSkene):
+        return main, _steps(model, doubtful)
+    main.append(
+        f"About {expected_error(model.probas_):.1%} of the labels are expected to be wrong, if the confidences hold."
+    )
+    workers = model.worker_report().sort_values("information", ascending=False, kind="stable")
+    if len(workers) > 1:
+        best, last = workers.iloc[0], workers.iloc[-1]
+        main.append(
+            f"{_worker(best)} is the most informative worker, {_right(best)}; {_worker(last)} is the least "
+            f"informative, {_right(last)}."
+        )
+    return main, _steps(model, doubtful)
+
+
+def _worker(row: Any) -> str:
+    return isolated(row["worker"])
+
+
+def _right(row: Any) -> str:
+    return f"right in {row['accuracy']:.0%} of cases ({row['accuracy_low']:.0%} to {row['accuracy_high']:.0%})"
+
+
+def _steps(model: Aggregator, doubtful: int) -> list[str]:
+    steps = []
+    if doubtful:
+        steps.append(
+            f"Read the {count(doubtful, 'task')} below {DOUBTFUL:.0%} confidence: they come first under Tasks."
+        )
+    if isinstance(model, DawidSkene):
+        steps.append("Ask for more answers where they help most: What to label next says which, and whom to ask.")
+        if getattr(model, "calibration_", None) is None:
+            steps.append(
+                "Label 100 tasks yourself, and calibrate the confidences by them: --gold gold.csv --calibrate."
+            )
+    else:
+        steps.append("Fit DawidSkene as well: it learns what kind of errors each worker makes.")
+    return steps

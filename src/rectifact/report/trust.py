@@ -1,0 +1,187 @@
+"""Charts and tables about workers, for several reports: accuracies, biases, shared errors, gold labels, doubts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rectifact.crowd.advice.audit import Audit
+from rectifact.crowd.advice.dependence import excess_agreement
+from rectifact.crowd.base import Aggregator
+from rectifact.crowd.data.names import matched, object_array
+from rectifact.crowd.dawid_skene import DawidSkene
+from rectifact.crowd.events import EVERYTHING
+from rectifact.crowd.panel_bias import Biases
+from rectifact.report.blocks import Block, Chart, Column, Facts, Section, Table
+from rectifact.report.charts import heat_map, ranges
+
+MOST_NAMED = 40
+"""Workers on a chart."""
+
+
+def accuracy_chart(report: pd.DataFrame) -> list[Chart]:
+    """The accuracy of each worker with its interval, the best first; no chart where accuracies have no intervals.
+
+    ``report`` is that of :meth:`rectifact.DawidSkene.worker_report`, perhaps with ``kind``, judge or person.
+    """
+    if "accuracy_low" not in report or not len(report):
+        return []
+    rows = report.sort_values("accuracy", ascending=False, kind="stable")
+    shown = _ends(rows)
+    is_person = (shown["kind"] == "person").to_numpy() if "kind" in shown else np.zeros(len(shown), dtype=bool)
+    names = [
+        f"{name} (person)" if person else str(name) for name, person in zip(shown["worker"], is_person, strict=True)
+    ]
+    best, last = rows.iloc[0], rows.iloc[-1]
+    text = f"Highest for {_with_interval(best)}, lowest for {_with_interval(last)}. Bars are 90 % intervals."
+    if len(shown) < len(rows):
+        text += f" The {len(shown) // 2} best and the {len(shown) - len(shown) // 2} last of {len(rows)} are shown."
+    figures = shown[["accuracy", "accuracy_low", "accuracy_high"]]
+    return [whiskers("Accuracy", names, figures, "right answers in percent", text, is_person.astype(int).tolist())]
+
+
+def whiskers(
+    title: str, names: Sequence[str], figures: pd.DataFrame, y: str, words: str, colours: Sequence[int]
+) -> Chart:
+    """One point per name, with its interval, in percent; the columns are the shares and their lower and upper ends."""
+    value, low, high = 100 * figures.to_numpy(dtype=float).T
+    return ranges(title, names, value, low, high, y, words, colours)
+
+
+def _ends(rows: pd.DataFrame) -> pd.DataFrame:
+    """The first and the last rows, where there are too many."""
+    if len(rows) <= MOST_NAMED:
+        return rows
+    return pd.concat([rows.head(MOST_NAMED // 2), rows.tail(MOST_NAMED // 2)])
+
+
+def _with_interval(row: Any) -> str:
+    return f"{row['worker']} ({row['accuracy']:.1%}, {row['accuracy_low']:.1%} to {row['accuracy_high']:.1%})"
+
+
+def excess_chart(model: DawidSkene) -> list[Chart]:
+    """How much more often pairs of workers agree than the model expects; no chart where no two share a task."""
+    pairs = excess_agreement(model._answers.one_hot(), model._model)
+    if not len(pairs.one):
+        return []
+    busy = np.sort(np.argsort(-model._answers.given, kind="stable")[:MOST_NAMED])
+    place = np.full(len(model.workers_), -1)
+    place[busy] = np.arange(len(busy))
+    points = 100 * pairs.excess / np.maximum(pairs.common, 1e-9)
+    matrix = np.zeros((len(busy), len(busy)))
+    shown = (place[pairs.one] >= 0) & (place[pairs.other] >= 0)
+    at = place[pairs.one[shown]], place[pairs.other[shown]]
+    matrix[at] = matrix[at[::-1]] = points[shown]
+    most = int(np.argmax(pairs.scores))
+    names = [str(name) for name in model.workers_]
+    text = (
+        f"Most for {names[pairs.one[most]]} and {names[pairs.other[most]]}: {points[most]:+.1f} points, "
+        f"{pairs.scores[most]:.1f} standard errors. Copies, and judges of one family, agree on errors as well."
+    )
+    labels = [names[i] for i in busy]
+    return [heat_map("Agreement beyond what the model expects, in points", matrix, "worker", labels, text)]
+
+
+def bias_blocks(found: Biases, kinds: Mapping[Any, str] | None = None) -> list[Block]:
+    """A chart of the biases of each class, those that are certain in sentences, and a table of all."""
+    blocks: list[Block] = []
+    whole = found.table[found.table["group"] == EVERYTHING]
+    for name, rows in whole.groupby("class", sort=False):
+        rows = rows.sort_values("bias", ascending=False, kind="stable")
+        shown = _ends(rows)
+        colours = [int((kinds or {}).get(worker) == "person") for worker in shown["worker"]]
+        sure = rows.loc[rows["certain"], "worker"].tolist()
+        text = "Above 0: the class is given too often. "
+        text += (
+            f"More than chance explains for {', '.join(map(str, sure))}."
+            if sure
+            else ("None is more than chance explains.")
+        )
+        workers = [str(worker) for worker in shown["worker"]]
+        figures = shown[["bias", "low", "high"]]
+        blocks.append(whiskers(f"How much too often {name} is said", workers, figures, "points", text, colours))
+    sentences = found.words()
+    if sentences:
+        blocks.insert(0, Table("In words", [Column("bias")], [[sentence] for sentence in sentences]))
+    return [*blocks, _bias_table(found)]
+
+
+def _bias_table(found: Biases) -> Table:
+    columns = [
+        Column("worker"),
+        Column("class"),
+        Column("tasks of", "text", "group of tasks"),
+        Column("bias", "number", "points by which the class is given too often; below 0, too rarely"),
+        Column("low", "number", f"lower end of the {found.confidence:.0%} interval"),
+        Column("high", "number", f"upper end of the {found.confidence:.0%} interval"),
+        Column("p-value", "number", "small if there is a bias"),
+        Column("labels", "integer", "labels behind it"),
+        Column("measured by"),
+    ]
+    rows = [
+        [
+            *(str(row["worker"]), str(row["class"]), str(row["group"])),
+            *(round(100 * row[name], 1) for name in ("bias", "low", "high")),
+            *(float(f"{row['p_value']:.2g}"), int(row["labels"]), row["against"]),
+        ]
+        for row in found.table.to_dict("records")
+    ]
+    return Table("Biases in points", columns, rows)
+
+
+def audit_section(found: Audit) -> Section:
+    """How often labels are right, by gold labels that they have not seen."""
+    facts = [
+        ("right on gold", f"{found.accuracy:.1%}", f"{found.low:.1%} to {found.high:.1%}"),
+        ("gold labels", f"{found.n_gold}", f"{found.n_right} of them have the same label"),
+        ("promised", f"{found.expected:.1%}", "mean confidence of these labels"),
+    ]
+    words = (
+        f"{found.words()} Where the promise is above the interval, confidence is too high: calibrate it by gold labels."
+    )
+    return Section("Gold audit", words, [Facts(facts)])
+
+
+def tasks_table(model: Aggregator, result: pd.DataFrame, most: int, texts: Mapping[Any, Any] | None = None) -> Table:
+    """The most uncertain tasks first, with the answers that were given and, where there are some, the texts."""
+    order = np.argsort(-result["entropy"].to_numpy(), kind="stable")[:most]
+    said = _given(model, order)
+    frame = result.iloc[order]
+    names = ("task", "label", "confidence", "entropy", "answers")
+    rows: list[list[Any]] = [
+        [str(task), str(label), round(float(sure), 6), round(float(doubt), 3), int(n), text]
+        for (task, label, sure, doubt, n), text in zip(
+            frame[list(names)].itertuples(index=False, name=None), said, strict=True
+        )
+    ]
+    columns = [
+        Column("task"),
+        Column("label"),
+        Column("confidence", "share"),
+        Column("entropy", "number", "uncertainty in bits"),
+        Column("answers", "integer"),
+        Column("given", "text", "answers and how often they were given"),
+    ]
+    if texts:
+        columns.insert(1, Column("text"))
+        shown = _texts_of(frame["task"].tolist(), texts)
+        rows = [[row[0], text, *row[1:]] for row, text in zip(rows, shown, strict=True)]
+    note = "The file of labels has all tasks." if len(order) < len(result) else ""
+    return Table("Tasks by uncertainty", columns, rows, note, left_out=len(result) - len(order))
+
+
+def _texts_of(tasks: Sequence[Any], texts: Mapping[Any, Any]) -> list[str]:
+    known = object_array(list(texts))
+    values = [str(text) for text in texts.values()]
+    return [values[place] if place >= 0 else "" for place in matched(object_array(list(tasks)), known).tolist()]
+
+
+def _given(model: Aggregator, order: Any) -> list[str]:
+    votes = model._answers.votes()[order]
+    classes = [str(name) for name in model.classes_.tolist()]
+    texts = []
+    for row in votes:
+        chosen = np.argsort(-row, kind="stable")[:4]
+        texts.append(", ".join(f"{classes[k]} × {row[k]:g}" for k in chosen if row[k] > 0))
+    return texts
