@@ -14,7 +14,7 @@ from rectifact.datasets import make_block_model, make_signatures, make_spectra, 
 from rectifact.graph.how_many import drawn_edges, edge_gains, hide_edges, matched_overlaps
 from rectifact.latent.how_many import LatentTrial
 from rectifact.metrics import part_errors
-from rectifact.parts.how_many import FOLDS, directions_above_noise, predicted_shares
+from rectifact.parts.how_many import FOLDS, PartsTrial, directions_above_noise, predicted_shares
 from rectifact.parts.matching import agreement, matched_cosines
 from rectifact.selection import assess, select
 from rectifact.selection.search import MOST_TRIED, Curve, climb
@@ -318,6 +318,18 @@ def test_sparse_tensors_choose_too() -> None:
     with warnings.catch_warnings(action="ignore"):  # that sparse tensors are in beta
         tensor = torch.from_numpy(np.asarray(X)).to_sparse_csr()
     assert select(estimator, tensor, range(2, k + 3), random_state=0).best == k
+
+
+def test_wide_sparse_samples_are_judged_by_their_largest_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rectifact.parts.how_many.MOST_COLUMNS", 60)
+    estimator, X, k = PLANTED["counts"]
+    found = select(estimator, sp.csr_array(X), random_state=0)
+    assert found.best == k
+    assert found.estimator.components_.shape == (k, X.shape[1])
+    trial = PartsTrial(estimator, sp.csr_array(X), np.random.default_rng(0))
+    assert sorted(trial._columns) == sorted(np.argsort(-X.sum(axis=0), kind="stable")[:60])
+    assert trial._halves(k)[0].shape == (k, 60)
+    assert assess(found.estimator, sp.csr_array(X), bootstrap=2, random_state=0).lower.shape == (k, X.shape[1])
 
 
 def test_gaps_do_not_prevent_a_choice() -> None:

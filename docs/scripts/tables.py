@@ -247,7 +247,8 @@ def planted_table(rows: pd.DataFrame) -> str:
     """How often the right number is chosen."""
     lines = [["data", "right number", "right", "close", "chosen", "sure"]]
     for row in rows.itertuples():
-        right, close, sure = (f"{n} of {row.draws}" for n in (row.right, row.close, row.sure))
+        counts = row.right, row.close, row.sure
+        right, close, sure = ("" if pd.isna(n) else f"{n:.0f} of {row.draws}" for n in counts)
         lines.append([row.data, row.k, right, close, row.chosen, sure])
     return csv_table("Planted numbers; close: off by one, or by a tenth for graphs", lines)
 

@@ -19,15 +19,16 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import svds
 from sklearn.base import clone
 
-from rectifact.core.arrays import to_host
+from rectifact.core.arrays import to_csr, to_host
 from rectifact.core.errors import InputError
-from rectifact.core.operand import operand
+from rectifact.core.operand import Operand, is_chunked, operand
+from rectifact.core.sparse import is_sparse
 from rectifact.core.validation import check_matrix
 from rectifact.parts.base import PartsTransformer
 from rectifact.parts.fitting import scaled_features
 from rectifact.parts.matching import agreement, matched_cosines, partners, parts_of
 from rectifact.parts.noise import noise_law
-from rectifact.parts.samples import choose_norm, fill_gaps, normalized, sample_block, with_gaps
+from rectifact.parts.samples import choose_norm, fill_gaps, largest_columns, normalized, sample_block, with_gaps
 
 MOST = 64
 """Directions looked at."""
@@ -36,7 +37,8 @@ FOLDS = 8
 """Groups of features, each predicted from the others."""
 
 MOST_ROWS, MOST_COLUMNS = 2000, 2000
-"""Samples, at equal distances, and features, the largest, in which directions are looked for."""
+"""Samples, at equal distances, and features, the largest, in which directions are looked for. Parts of halves have no
+more features either, if the data is sparse."""
 
 RANK_OF_NOISE = 16
 """Directions that are not noise, for the purpose of measuring how the noise grows with the mean."""
@@ -53,6 +55,9 @@ draws, noise alone exceeds it in one of a hundred matrices (Student's t)."""
 
 WEAK = 1.5
 """Factor above the edge of the noise below which others just like it may be hidden there."""
+
+EACH_RECURS = 0.7
+"""Cosine from which on a single part does."""
 
 UNDECIDED = 0.02
 """Distance from that cosine within which samples are split into halves a second time."""
@@ -89,6 +94,7 @@ class PartsTrial:
         n, d = samples.shape
         self.most = max(1, min(MOST, n // SAMPLES_PER_PART, d - 1, MOST_COLUMNS - 1))
         self._samples, self._rng = samples, rng
+        self._columns, self._narrow = _largest_features(self._known)
         self._splits = [rng.permutation(n) % 2 == 0 for _ in range(2)]
         self._found: dict[tuple[int, int], tuple[Any, Any]] = {}
         self.recurrence: dict[int, NDArray[Any]] = {}
@@ -121,14 +127,14 @@ class PartsTrial:
 
         From ``k`` downwards in large steps, and then between the last two: smaller numbers need not be stable, as
         those that merge parts at random. To be seen, a direction needs less than to predict: if more than ``k`` stand
-        out from the noise, their number is tried first.
+        out from the noise, their number is tried first, and every part must recur.
         """
         low = high = self._above_noise(k, ks)
-        while low > 1 and not self._recurs(low):
+        while low > 1 and not self._recurs(low, every=low > k):
             low, high = k if low > k else max((number for number in ks if number <= low / STEP), default=1), low
         while between := [number for number in ks if low < number < high]:
             middle = between[len(between) // 2]
-            low, high = (middle, high) if self._recurs(middle) else (low, middle)
+            low, high = (middle, high) if self._recurs(middle, every=middle > k) else (low, middle)
         return low
 
     def _above_noise(self, k: int, ks: Sequence[int]) -> int:
@@ -137,9 +143,11 @@ class PartsTrial:
         above, self._weakest = directions_above_noise(self._block, k, self.most, self._rng)
         return max((number for number in ks if k < number <= above), default=k)
 
-    def _recurs(self, k: int) -> bool:
-        self.recurrence[k] = self.stability(k)
-        found = matched_cosines(*self._halves(k)).mean()
+    def _recurs(self, k: int, *, every: bool = False) -> bool:
+        self.recurrence[k], cosines = self.stability(k), matched_cosines(*self._halves(k))
+        if every and cosines.min() < EACH_RECURS:
+            return False
+        found = cosines.mean()
         if abs(found - RECURS) < UNDECIDED:
             found = (found + matched_cosines(*self._halves(k, 1)).mean()) / 2
         return k == 1 or bool(found >= RECURS)
@@ -153,28 +161,38 @@ class PartsTrial:
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """1 less the error to expect of each part, from the difference of the two halves; in the order of ``model``."""
         one, other = self._halves(k)
-        H = one if model is None else np.asarray(to_host(model.components_), dtype=float)
+        H = one if model is None else np.asarray(to_host(model.components_), dtype=float)[:, self._columns]
         return agreement(one[partners(H, one)], other[partners(H, other)])
 
     def resampled(self, model: Any, rng: np.random.Generator) -> NDArray[Any]:
         """The parts of samples drawn again, from those of ``model``, in its order and of the same size."""
         n = self._samples.shape[0]
         kind = {"refine": model.resolved_["refine"]} if hasattr(model, "refine") else {}
-        H = self._fit(rng.integers(n, size=n), {"init": model.components_, **kind})
+        H = self._fit(self._known, rng.integers(n, size=n), {"init": model.components_, **kind})
         size, wanted = (np.abs(parts).sum(axis=1, keepdims=True) for parts in (H, to_host(model.components_)))
         return np.asarray(H * wanted / np.maximum(size, 1e-300))
 
     def _halves(self, k: int, split: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
         if (k, split) not in self._found:
-            half = self._splits[split]
-            self._found[k, split] = self._fit(half, {"n_components": k}), self._fit(~half, {"n_components": k})
+            halves = self._splits[split], ~self._splits[split]
+            one, other = (self._fit(self._narrow, half, {"n_components": k}) for half in halves)
+            self._found[k, split] = one, other
         return self._found[k, split]
 
-    def _fit(self, rows: NDArray[Any], options: dict[str, Any]) -> NDArray[Any]:
+    def _fit(self, X: Operand, rows: NDArray[Any], options: dict[str, Any]) -> NDArray[Any]:
         """Parts of some samples."""
         if getattr(self._estimator, "missing", None) is not None:
             options |= {"missing": np.nan}
-        return parts_of(self._estimator, self._known, rows, options)
+        return parts_of(self._estimator, X, rows, options)
+
+
+def _largest_features(X: Operand) -> tuple[Any, Operand]:
+    """Which features of a wide sparse matrix in memory are the largest, and a matrix of these alone; else all of it."""
+    if not is_sparse(X.data) or is_chunked(X.data) or X.shape[1] <= MOST_COLUMNS:
+        return slice(None), X
+    matrix = to_csr(X.data)
+    columns = largest_columns(np.asarray(abs(matrix).sum(axis=0)).ravel(), MOST_COLUMNS)
+    return columns, operand(matrix[:, columns])
 
 
 def _even_noise(block: NDArray[Any]) -> NDArray[Any]:
