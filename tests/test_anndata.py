@@ -33,15 +33,15 @@ def anndata() -> Any:
     return pytest.importorskip("anndata")
 
 
-FORMS = ["dense", "csr", "layer", "backed dense", "backed csr", "dask", "dask csr"]
+FORMS = ["dense", "csr", "layer", "backed dense", "backed csr", "backed csc", "dask", "dask csr"]
 
 
 @pytest.fixture(params=FORMS)
 def cells(request: Any, anndata: Any, tmp_path: Path, monkeypatch: Any) -> tuple[Any, dict[str, Any]]:
     """The same counts in different forms, and the options to read them with."""
     form, X = request.param, COUNTS
-    if "csr" in form:
-        X = sp.csr_matrix(X)
+    if "csr" in form or "csc" in form:
+        X = sp.csr_matrix(X) if "csr" in form else sp.csc_matrix(X)
     if "dask" in form:
         X = pytest.importorskip("dask.array").from_array(X if "csr" in form else COUNTS, chunks=(50, 8))
     names = {"obs": pd.DataFrame(index=pd.Index([f"cell{i}" for i in range(150)], dtype=object))}
@@ -72,6 +72,7 @@ def test_parts(cells: tuple[Any, dict[str, Any]]) -> None:
     assert facts["version"] == rectifact.__version__
 
 
+@pytest.mark.parametrize("cells", ["csr", "backed csr", "dask"], indirect=True)
 def test_embed(cells: tuple[Any, dict[str, Any]]) -> None:
     adata, options = cells
     rectifact.anndata.embed(adata, 3, **options, prior="rows", tol=1e-3)

@@ -231,3 +231,21 @@ def test_nothing_shows_all_its_numbers() -> None:
         assert "array(" not in text
         assert len(text) < 500, text
     assert repr(ANDNMF(3, init=np.ones((3, 20)))) == "ANDNMF(init=<array of shape (3, 20)>, n_components=3)"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: DawidSkene().fit(None), "got NoneType. Reshape your data, or give one of these."),
+        (lambda: DawidSkene().fit(ANSWERS, task=3), "There is no column 3 for the task"),
+        (lambda: ANDNMF().fit([[1, 2], [3]]), "X is not a matrix: its rows differ in length. Make them equally long."),
+        (lambda: held_out_score(ANDNMF(2).fit(MIXTURES), MIXTURES), "Leave scoring out"),
+        (lambda: SymNMF(2).fit(pd.DataFrame({"a": [*"xyzx"], "b": [*"yzxx"], "c": 1, "d": 2, "e": 3})), "source='a'"),
+        (lambda: SymNMF(2, affinity="precomputed").fit(np.ones((9, 2))), "a DataFrame with the columns source"),
+    ],
+)
+def test_wrong_input_is_one_sentence_that_says_what_to_do(call: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        call()
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -245,9 +245,10 @@ def markdown_shares(what: str, figures: dict[str, float]) -> str:
 
 def planted_table(rows: pd.DataFrame) -> str:
     """How often the right number is chosen."""
-    lines = [["data", "right number", "right", "close", "chosen"]]
+    lines = [["data", "right number", "right", "close", "chosen", "sure"]]
     for row in rows.itertuples():
-        lines.append([row.data, row.k, f"{row.right} of {row.draws}", f"{row.close} of {row.draws}", row.chosen])
+        right, close, sure = (f"{n} of {row.draws}" for n in (row.right, row.close, row.sure))
+        lines.append([row.data, row.k, right, close, row.chosen, sure])
     return csv_table("Planted numbers; close: off by one, or by a tenth for graphs", lines)
 
 
@@ -364,6 +365,18 @@ def markdown(rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("| --- ", "|---").replace("|--- |", "|---|")
 
 
+def budget_table(rows: pd.DataFrame) -> str:
+    """Labels from a part of the answers, bought as planned."""
+    columns = {"full": "all answers", "random": "40 %, random", "planned": "40 %, planned", "promised": "promised"}
+    columns |= {"gold_planned": "planned, 100 true labels", "gold_promised": "promised then"}
+    lines = [["set", "replays", *columns.values()]]
+    for row in rows.to_dict("records"):
+        cells = {name: f"{row[name]:.1f}" for name in columns}
+        cells["planned"] += f" ± {row['se']:.1f}"
+        lines.append([row["set"], str(row["replays"]), *cells.values()])
+    return csv_table("Errors in percent, means over replays", lines)
+
+
 def stored(root: Path, family: str) -> dict[str, pd.DataFrame]:
     """The tables of a stored result."""
     found = read_result(root / f"docs/benchmarks/{family}.json")["tables"][family]
@@ -374,13 +387,14 @@ def tables(root: Path) -> list[tuple[str, str, str]]:
     """File, name and text of each table."""
     families = "crowd", "parts", "latent", "graph", "selection"
     crowd, parts, latent, graph, selection = (stored(root, name) for name in families)
-    brief = brief_rows(parts["mixtures"])
+    brief, panels = brief_rows(parts["mixtures"]), stored(root, "panels")
     error = crowd["auto"].set_index("set").astype(float)
     return [
         ("docs/benchmarks.rst", "methods", methods_table(crowd["methods"])),
         ("docs/benchmarks.rst", "errors", errors_table(error)),
         ("docs/benchmarks.rst", "means", means_table(crowd["means"])),
         ("README.md", "errors", readme_table(error)),
+        ("docs/crowd.rst", "budget", budget_table(panels["budget"])),
         ("docs/benchmarks.rst", "mixtures", mixtures_table(parts["mixtures"], parts["ranks"])),
         ("docs/benchmarks.rst", "likelihood", likelihood_table(parts["likelihood"])),
         ("docs/benchmarks.rst", "published", published_table(parts)),

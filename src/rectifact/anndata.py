@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 
 from rectifact import __version__
 from rectifact.core.arrays import to_host
@@ -281,6 +282,8 @@ def _rows(X: Any, some: Any) -> Any:
     if is_chunked(X):
         X = X if some is None else X[:, some]
         return X.rechunk({0: "auto", 1: -1}) if X.numblocks[1] > 1 else X
+    if getattr(X, "format", "") == "csc" and hasattr(X, "to_memory"):
+        X = X.to_memory()  # its rows are spread over the file
     if not _is_backed(X):
         return X if some is None else X[:, some]
     n, d = X.shape
@@ -312,7 +315,13 @@ def _is_backed(X: Any) -> bool:
 
 def _block(X: Any, first: int, last: int, some: Any) -> Any:
     """Rows of a backed matrix, read from its file."""
-    rows = X[first:last]
+    if getattr(X, "format", "") == "csr":
+        group, shape = X.group, (last - first, X.shape[1])
+        places = group["indptr"][first : last + 1]
+        entries = slice(int(places[0]), int(places[-1]))
+        rows = sp.csr_array((group["data"][entries], group["indices"][entries], places - places[0]), shape=shape)
+    else:
+        rows = X[first:last]
     return rows if some is None else rows[:, some]
 
 

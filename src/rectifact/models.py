@@ -81,6 +81,10 @@ class SavedModel:
         Height and width, if the samples are images.
     selection : Selection, or None
         How the number of parts, dimensions or clusters was chosen.
+    texts : array of str of shape (n_samples,), or None
+        Beginnings of the documents, if the samples are texts.
+    groups : dict of str to array of shape (n_samples,), or None
+        Columns by which a map of the samples is coloured.
     """
 
     model: Any
@@ -89,6 +93,8 @@ class SavedModel:
     samples: Any = None
     image_shape: tuple[int, int] | None = None
     selection: Selection | None = field(default=None, metadata={"since": "0.2"})
+    texts: Any = field(default=None, metadata={"since": "0.2"})
+    groups: dict[str, Any] | None = field(default=None, metadata={"since": "0.2"})
 
 
 CLASSES: dict[str, type] = {kind.__name__: kind for kind in (*ESTIMATORS, *INSIDE, SavedModel)}
@@ -103,6 +109,8 @@ def save_model(
     samples: Any = None,
     image_shape: tuple[int, int] | None = None,
     selection: Selection | None = None,
+    texts: Any = None,
+    groups: dict[str, Any] | None = None,
 ) -> None:
     """Save a fitted model in one file, by convention ``.rfx``.
 
@@ -122,6 +130,10 @@ def save_model(
         Height and width, if the samples are images.
     selection : Selection, optional
         How the number of parts, dimensions or clusters was chosen, for the report.
+    texts : array of str of shape (n_samples,), optional
+        Beginnings of the documents, if the samples are texts; the report shows examples of each topic.
+    groups : dict of str to array of shape (n_samples,), optional
+        Columns by which the report colours a map of the samples.
 
     Examples
     --------
@@ -145,7 +157,9 @@ def save_model(
         )
     X = None if is_chunked(X) else _as_array(X)
     choice: Any = None if selection is None else _choice(selection)
-    saved = SavedModel(_bare(model), X, _as_array(features), _as_array(samples), image_shape, choice)
+    groups = None if groups is None else {name: _as_array(values) for name, values in groups.items()}
+    names = _as_array(features), _as_array(samples)
+    saved = SavedModel(_bare(model), X, *names, image_shape, choice, _as_array(texts), groups)
     _check_image_shape(saved)
     write_archive(Path(path), saved, CLASSES)
 

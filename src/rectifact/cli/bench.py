@@ -32,7 +32,9 @@ PLOTS = {
 def bench(
     family: Annotated[
         str,
-        typer.Argument(help="What to measure: crowd, parts, latent, graph, all (these four), selection, cuda or dask."),
+        typer.Argument(
+            help="What to measure: crowd, parts, latent, graph, all (these four), panels, selection, cuda or dask."
+        ),
     ],
     peers: Annotated[
         bool,
@@ -158,5 +160,5 @@ def _run(family: str, extent: Extent) -> Tables:
 
 Run = Callable[[Extent], Tables]
 FAMILIES: dict[str, Run] = {name: partial(_run, name) for name in ("crowd", "parts", "latent", "graph")}
-ELSEWHERE: dict[str, Run] = {name: partial(_run, name) for name in ("selection", "cuda", "dask")}
+ELSEWHERE: dict[str, Run] = {name: partial(_run, name) for name in ("panels", "selection", "cuda", "dask")}
 """What is not part of all: what takes long, and what is measured on other machines."""

@@ -65,6 +65,10 @@ def alternative_annotator_test(
     rate: float = 0.05,
     min_tasks: int = 30,
     missing: Any = "auto",
+    task: str | None = None,
+    worker: str | None = None,
+    label: str | None = None,
+    wide: bool = False,
 ) -> Replacement:
     """Whether judges may replace people, by the alternative annotator test [1]_.
 
@@ -93,6 +97,10 @@ def alternative_annotator_test(
         People are left out who share fewer tasks with the judge and another person: the t-test needs as many.
     missing : any, default "auto"
         What stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`.
+    task, worker, label : str, default None
+        Names of the columns of both tables, where they do not have usual names.
+    wide : bool, default False
+        Whether a table has one column per worker.
 
     Returns
     -------
@@ -117,7 +125,8 @@ def alternative_annotator_test(
     1                   1  may replace           1.0
     2  panel (all judges)  may replace           1.0
     """
-    panel = read_panel(judges, humans, level=level, classes=classes, missing=missing)
+    columns = {"task": task, "worker": worker, "label": label}
+    panel = read_panel(judges, humans, level=level, classes=classes, columns=columns, wide=wide, missing=missing)
     return replacement_of(panel, epsilon=epsilon, rate=rate, min_tasks=min_tasks)
 
 

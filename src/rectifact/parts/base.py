@@ -16,6 +16,7 @@ from rectifact.core.estimator import Iterative
 from rectifact.core.findings import Finding, findings_table
 from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import Operand, is_chunked, operand
+from rectifact.core.plots import ConvergencePlot, plot
 from rectifact.core.threads import small_products
 from rectifact.core.validation import (
     RUN_CONSTRAINTS,
@@ -54,7 +55,7 @@ class Start:
     space: Subspace
 
 
-class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative):
+class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative):
     """What both estimators share: a start, weights of new samples, and samples made from weights."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -194,6 +195,27 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
         grams = np.stack([part @ part.T for part in inside])
         size = squared_norm(X)
         return float(operand(cross).total(predicted_squares, grams) / size) if size else 0.0
+
+    def plot_part(self, part: int = 1, n: int = 10, *, features: Any = None) -> Any:
+        """Chart of the ``n`` largest features of a part, counted from 1; ``features`` are names of the columns.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "part", part=part, n=n, features=features)
+
+    def plot_weights(self, X: Any) -> Any:
+        """Chart of the share of each part in the samples X.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "weights", X=X)
+
+    def plot_residuals(self, X: Any) -> Any:
+        """Chart of what the parts leave unexplained in each of the samples X.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "residuals", X=X)
 
     def diagnose(self, X: Any, *, halves: bool = True) -> pd.DataFrame:
         """What could be wrong with the parts, and what to do about it, the worst first.

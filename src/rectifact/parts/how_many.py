@@ -47,11 +47,15 @@ EXACT = 1e-10
 RECURS = 0.85
 """Mean cosine between the parts of two halves from which on they count as the same."""
 
-FLIPS, EDGE = 5, 1.02
-"""Draws of signs that give the edge of the noise, and how far above it, as a factor, a direction counts."""
+FLIPS, SPREAD = 8, 3.5
+"""Draws of signs that give the edge of the noise, and standard deviations above their mean where it is: with so few
+draws, noise alone exceeds it in one of a hundred matrices (Student's t)."""
 
 WEAK = 1.5
 """Factor above the edge of the noise below which others just like it may be hidden there."""
+
+UNDECIDED = 0.02
+"""Distance from that cosine within which samples are split into halves a second time."""
 
 STEP = 1.5
 """Factor between numbers of parts that are tried on the way down."""
@@ -85,8 +89,8 @@ class PartsTrial:
         n, d = samples.shape
         self.most = max(1, min(MOST, n // SAMPLES_PER_PART, d - 1, MOST_COLUMNS - 1))
         self._samples, self._rng = samples, rng
-        self._half = rng.permutation(n) % 2 == 0
-        self._found: dict[int, tuple[Any, Any]] = {}
+        self._splits = [rng.permutation(n) % 2 == 0 for _ in range(2)]
+        self._found: dict[tuple[int, int], tuple[Any, Any]] = {}
         self.recurrence: dict[int, NDArray[Any]] = {}
         self._weakest = np.inf
 
@@ -135,13 +139,16 @@ class PartsTrial:
 
     def _recurs(self, k: int) -> bool:
         self.recurrence[k] = self.stability(k)
-        return k == 1 or bool(matched_cosines(*self._halves(k)).mean() >= RECURS)
+        found = matched_cosines(*self._halves(k)).mean()
+        if abs(found - RECURS) < UNDECIDED:
+            found = (found + matched_cosines(*self._halves(k, 1)).mean()) / 2
+        return k == 1 or bool(found >= RECURS)
 
     def doubt(self) -> str:
         """What speaks against the number that was found."""
         if self._weakest >= WEAK:
             return ""
-        return "Too low, perhaps: some parts hardly stand out from the noise, so others may be hidden in it."
+        return "It may be too low: the weakest parts barely stand out from the noise, and others may be hidden in it."
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """1 less the error to expect of each part, from the difference of the two halves; in the order of ``model``."""
@@ -157,11 +164,11 @@ class PartsTrial:
         size, wanted = (np.abs(parts).sum(axis=1, keepdims=True) for parts in (H, to_host(model.components_)))
         return np.asarray(H * wanted / np.maximum(size, 1e-300))
 
-    def _halves(self, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        if k not in self._found:
-            one, other = (self._fit(half, {"n_components": k}) for half in (self._half, ~self._half))
-            self._found[k] = one, other
-        return self._found[k]
+    def _halves(self, k: int, split: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+        if (k, split) not in self._found:
+            half = self._splits[split]
+            self._found[k, split] = self._fit(half, {"n_components": k}), self._fit(~half, {"n_components": k})
+        return self._found[k, split]
 
     def _fit(self, rows: NDArray[Any], options: dict[str, Any]) -> NDArray[Any]:
         """Parts of some samples."""
@@ -185,8 +192,8 @@ def _even_noise(block: NDArray[Any]) -> NDArray[Any]:
 def directions_above_noise(X: NDArray[Any], least: int, most: int, rng: np.random.Generator) -> tuple[int, float]:
     """How many directions stand out from the noise, and how far the last of them does, as a factor.
 
-    A direction stands out if it is larger than the largest of what it and later ones leave, with random signs [2, 3]:
-    signs change nothing about noise, and undo whatever samples have in common.
+    A direction stands out if it is larger than any of what it and later ones leave, with random signs [2, 3]: signs
+    change nothing about noise, and undo whatever samples have in common.
 
     Parameters
     ----------
@@ -206,23 +213,23 @@ def directions_above_noise(X: NDArray[Any], least: int, most: int, rng: np.rando
     """
     V = _directions(X, most)
     sizes = np.linalg.norm(X @ V.T, axis=0)
-    count, ends = least, len(V) < most or sizes[-1] <= EDGE * _edge(X, V[:-1], rng)
-    while count < len(V):
+    if len(V) == most and sizes[-1] > (edge := _edge(X, V[:-1], rng)):
+        return least, float(sizes[least - 1] / edge)
+    for count in range(least, len(V)):
         edge = _edge(X, V[:count], rng)
-        if not ends or sizes[count] <= EDGE * edge:
+        if sizes[count] <= edge:
             return count, float(sizes[count - 1] / edge)
-        count += 1
-    return count, np.inf  # without noise
+    return max(least, len(V)), np.inf  # without noise
 
 
 def _edge(X: NDArray[Any], V: NDArray[Any], rng: np.random.Generator) -> float:
-    """Largest singular value of what the directions V leave of X, with random signs."""
+    """What the largest singular value of the rest that the directions V leave of X does not exceed, as signs change."""
     rest = X - (X @ V.T) @ V
     left = np.prod([1 - len(V) / size for size in X.shape])  # of the noise
     signs = (np.where(rng.random(X.shape) < 0.5, -1.0, 1.0) for _ in range(FLIPS))
     start = rng.standard_normal(min(X.shape))
     largest = [svds(rest * flip, k=1, v0=start, tol=1e-3, return_singular_vectors=False)[0] for flip in signs]
-    return float(max(largest) / left**0.5)
+    return float(np.mean(largest) + SPREAD * np.std(largest, ddof=1)) / float(left) ** 0.5
 
 
 def predicted_shares(X: NDArray[Any], rank: int, rng: np.random.Generator) -> NDArray[Any]:

@@ -128,6 +128,7 @@ def select(
     if best not in numbers:  # one, which was not asked for
         best = numbers[0]
         reason += f" {best} is the smallest number that was asked for."
+    curve.try_out(best)  # what is chosen has a score
     model = _fitted(estimator, X, trial.parameter, best)
     model.stability_ = trial.stability(best, model)
     if reason.startswith(NOTHING):
