@@ -134,6 +134,17 @@ def graph_file(kind: str, **weights: float) -> Callable[[Path], None]:
     return write
 
 
+def chunks(columns: dict[str, Any]) -> Callable[[Path], None]:
+    """A folder of Parquet files, as programs for large data write it."""
+
+    def write(folder: Path) -> None:
+        folder.mkdir()
+        for i in range(2):
+            pd.DataFrame(columns).to_parquet(folder / f"part.{i}.parquet")
+
+    return write
+
+
 def folder_of_texts(folder: Path) -> None:
     folder.mkdir()
     for i, text in enumerate(NEWS):
@@ -576,6 +587,9 @@ CASES: dict[str, Case] = {
         h5ad, "parts", "Read as AnnData, with cells in rows", X=RATINGS, rows=["c1", "c2"], columns=["g1", "g2", "g3"]
     ),
     "not really.h5ad": refused(no_real("anndata"), "parts", "as AnnData: it is not an HDF5 file"),
+    "answers": refused(
+        chunks({"user": [1, 1, 2], "item": [1, 2, 2]}), "parts", "look like lists of pairs, triples or texts"
+    ),
     # Other files
     "model.pkl": refused(b"\x80\x04", "parts", "Pickles are never loaded"),
     "old.xls": refused(b"\xd0\xcf", "parts", "Save it as .xlsx, or as CSV UTF-8"),

@@ -17,7 +17,7 @@ from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
 from rectifact.io.matrices import numbered
-from rectifact.io.partitions import holds_chunks, read_chunks
+from rectifact.io.partitions import holds_chunks
 from rectifact.latent import NMD
 from rectifact.models import SavedModel
 
@@ -118,7 +118,7 @@ def embed(
     run: dict[str, Any] = {"max_iter": max_iter, "checkpoint": checkpoint, "resume": resume}
     model = NMD(first_of(how_many), link, objective, hole, prior=None if prior == "none" else prior, **run)
     with cluster_of(scheduler, local_cluster):
-        matrix: Any = read_chunks(data) if in_chunks else source.read(data, "embed").matrix
+        matrix: Any = reading.read_in_chunks(data, "embed") if in_chunks else source.read(data, "embed").matrix
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
         groups = None if colour_by is None else read_groups(colour_by, data, n_samples)

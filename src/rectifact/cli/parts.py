@@ -31,9 +31,8 @@ from rectifact.core.findings import findings_table
 from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import operand
 from rectifact.io.files import check_writable
-from rectifact.io.inputs import Input
-from rectifact.io.matrices import NamedMatrix, numbered, read_matrix
-from rectifact.io.partitions import holds_chunks, read_chunks
+from rectifact.io.matrices import numbered, read_matrix
+from rectifact.io.partitions import holds_chunks
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import Corpus, count_words
@@ -168,7 +167,7 @@ def parts(
     if how_many == "auto" and not isinstance(model.init, str):
         how_many = model.n_components = np.shape(model.init)[0]
     with cluster_of(scheduler, local_cluster):
-        matrix = read_chunks(data) if in_chunks else _counted(source.read(data, "parts"), data, text, words)
+        matrix = _read(source, data, in_chunks, text, words)
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
         samples, names = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
@@ -267,8 +266,11 @@ def _check_files(out: Path | None, features: Path | None) -> None:
             raise InputError(f"{str(out)!r} should end in .npz.", "Rename it; --features and --weights write tables.")
 
 
-def _counted(found: Input, data: Path, text: bool, words: dict[str, Any]) -> NamedMatrix:
-    """The matrix that was read, or the counted words of the texts."""
+def _read(source: Reading, data: Path, in_chunks: bool, text: bool, words: dict[str, Any]) -> Any:
+    """The matrix in a file or in chunks, or the counted words of texts."""
+    if in_chunks:
+        return reading.read_in_chunks(data, "parts")
+    found = source.read(data, "parts")
     if found.documents is not None:
         with progress("counting words"):
             return replace(count_words(found.documents, **words), rows=found.names, row_title=found.title)

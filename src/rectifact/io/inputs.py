@@ -1,11 +1,14 @@
 """Whatever a command was given: a matrix, triples, edges, a graph or texts, and one sentence about it."""
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
+from pyarrow import parquet
 
 from rectifact.core.errors import InputError, count
 from rectifact.core.validation import canonical, check_not_empty
@@ -14,7 +17,7 @@ from rectifact.io.columns import Options, Plan, Purpose, quoted
 from rectifact.io.files import reading
 from rectifact.io.frames import SAMPLES, Frame, read_frame
 from rectifact.io.graphs import GRAPHS, read_graph_file
-from rectifact.io.kinds import find_kind
+from rectifact.io.kinds import find_kind, find_list
 from rectifact.io.matrices import NamedMatrix, as_floats, read_matrix, read_names
 from rectifact.io.single_cell import holds_10x, read_10x
 from rectifact.io.text import are_numbers, are_records, text_head, text_suffix
@@ -131,6 +134,24 @@ def read_input(path: Path, purpose: Purpose, request: Request) -> Input:
     )
 
 
+def refuse_lists(folder: Path, purpose: Purpose) -> None:
+    """Refuse a folder of Parquet files that hold triples, edges or texts, by the first rows of the first file."""
+    first = next((path for path in sorted(folder.glob("*.parquet")) if path.is_file()), None)
+    if first is None:
+        return
+    with reading(first, "Parquet"), parquet.ParquetFile(first) as file:
+        head = pa.Table.from_batches(list(islice(file.iter_batches(1000), 1)), file.schema_arrow)
+    try:
+        found = find_list(Frame(first, head, lambda name: []), purpose)
+    except InputError:  # it would ask
+        found = True
+    if found:
+        raise InputError(
+            f"The files in {str(folder)!r} look like lists of pairs, triples or texts, not like rows of a matrix.",
+            "Join them in one table, and name that file.",
+        )
+
+
 def is_plain_text(path: Path) -> bool:
     """Whether a text file holds documents, one per line, rather than a table."""
     if text_suffix(path) not in PLAIN:
@@ -171,7 +192,10 @@ def _stored(path: Path) -> tuple[NamedMatrix, str]:
     """A matrix from a file or a folder, and what it is."""
     if path.is_dir():
         if not holds_10x(path):
-            raise InputError(f"{str(path)!r} is a folder.", "Name a file in it, or a folder with matrix.mtx.")
+            raise InputError(
+                f"The folder {str(path)!r} holds no matrices.",
+                "Name a file, or a folder with matrix.mtx, barcodes.tsv and features.tsv.",
+            )
         X, cells, genes = read_10x(path)
         matrix = NamedMatrix(as_floats(path, X), cells, genes, "barcode", "gene")
         return matrix, "a 10x folder, with cells in rows"

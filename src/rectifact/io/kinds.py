@@ -50,7 +50,16 @@ def find_kind(frame: Frame, purpose: Purpose, options: Options) -> Plan:
         return _texts(view, options.text_columns)
     if options.table or options.keep:
         return _numbers(view, sure=True)
-    return listed_by_name(view) or _documents(view) or listed_by_content(view) or _numbers(view, sure=False)
+    return _listed(view) or _numbers(view, sure=False)
+
+
+def _listed(view: View) -> Plan | None:
+    return listed_by_name(view) or _documents(view) or listed_by_content(view)
+
+
+def find_list(frame: Frame, purpose: Purpose) -> bool:
+    """Whether a table holds triples, edges or texts; raises an InputError where it may."""
+    return len(frame.table) > 1 and _listed(View(frame, purpose, Options())) is not None
 
 
 def _documents(view: View) -> Plan | None:
