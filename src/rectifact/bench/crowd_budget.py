@@ -58,7 +58,14 @@ def run_budget(extent: Extent) -> Rows:
         with warnings.catch_warnings(action="ignore"):
             found = pd.DataFrame([replay(_drawn(crowd, seed), seed) for seed in range(n)])
         means = {str(column): round(float(found[column].mean()), 2) for column in found}
-        rows.append({"set": name, "replays": n, **means, "se": round(float(found["planned"].sem()), 2)})
+        rows.append(
+            {
+                "set": name,
+                "replays": n,
+                **means,
+                "se": round(float(found["planned"].to_numpy().std(ddof=1)) / n**0.5, 2),
+            }
+        )
     return rows
 
 
