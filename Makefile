@@ -2,16 +2,16 @@
 # Each stamp in .venv stands for one set of installed extras.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-fast test-lowest lint bench docs clean
+.PHONY: demo test test-fast test-lowest test-anndata lint bench docs clean
 
 demo: .venv/.run
 	$(BIN)/rectifact demo
 
 # Test processes share the cores, so linear algebra gets one thread in each.
-test test-fast test-lowest: export OPENBLAS_NUM_THREADS = 1
-test test-fast test-lowest: export OMP_NUM_THREADS = 1
+test test-fast test-lowest test-anndata: export OPENBLAS_NUM_THREADS = 1
+test test-fast test-lowest test-anndata: export OMP_NUM_THREADS = 1
 PYTEST := -m pytest -n auto --maxprocesses 4 --dist loadfile --durations=15
 
 test: .venv/.dev
@@ -23,6 +23,10 @@ test-fast: .venv/.dev
 # The lowest versions of the dependencies that pyproject.toml allows, without torch.
 test-lowest: .venv-lowest/.dev
 	.venv-lowest/bin/python $(PYTEST) -m "not slow" tests
+
+# AnnData needs pandas 2, and all other tests run with pandas 3.
+test-anndata: .venv-anndata/.dev
+	.venv-anndata/bin/python -m pytest tests/test_anndata.py tests/test_corpus.py
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
@@ -36,10 +40,11 @@ docs: .venv/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf .venv .venv-lowest build dist docs/_build docs/api/generated docs/gallery .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .venv-lowest .venv-anndata build dist docs/_build docs/api/generated docs/gallery .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
+	@echo "Making .venv and installing rectifact with what it needs into it: once, about 200 MB, a minute or a few."
 	$(PYTHON) -m venv .venv
 
 .venv/.run: .venv/bin/python pyproject.toml constraints.txt
@@ -52,9 +57,15 @@ clean:
 	$(PIP) --editable ".[dev,dask]"
 	touch $@
 
+.venv-anndata/.dev: pyproject.toml constraints-anndata.txt
+	$(PYTHON) -m venv .venv-anndata
+	.venv-anndata/bin/python -m pip install -qq --disable-pip-version-check --constraint constraints-anndata.txt \
+		--editable ".[anndata,dask,excel,graphs]" hypothesis pytest pytest-timeout
+	touch $@
+
 .venv-lowest/.dev: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv .venv-lowest
-	.venv-lowest/bin/python -m pip install -qq --disable-pip-version-check --constraint constraints-lowest.txt \
+	.venv-lowest/bin/python -m pip install --disable-pip-version-check --constraint constraints-lowest.txt \
 		--editable ".[dask]" hypothesis mpmath polars pytest pytest-timeout pytest-xdist
 	touch $@
 

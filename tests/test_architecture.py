@@ -10,9 +10,11 @@ import pytest
 import rectifact
 
 ROOT = Path(rectifact.__file__).parent
-ORDER = ["core", "io", "kernels", "metrics", "datasets", "families", "selection", "models", "report", "bench", "cli"]
+ORDER = ["core", "io", "kernels", "metrics", "datasets", "families", "selection", "anndata"]
+ORDER += ["models", "report", "bench", "cli"]
 FAMILIES = {"crowd", "parts", "latent", "graph"}
 EXTRAS = ("torch", "cupy", "dask", "distributed", "jinja2", "umap", "matplotlib", "crowdkit", "polars", "sphinx")
+EXTRAS += ("anndata", "openpyxl", "networkx")
 HEAVY = ("numpy", "pandas", "sklearn", "scipy", "pyarrow", "numba")
 
 
@@ -105,6 +107,7 @@ OTHERS = {
         "base",
         "dawid_skene",
         "comparisons",
+        "copies",
         "data",
         "advice",
         "device",
@@ -122,9 +125,11 @@ OTHERS = {
         "and_nmf_estimator",
         "purification_estimator",
         "documents",
+        "stop_words",
         "samples",
         "dispersion",
         "diagnosis",
+        "matching",
         "how_many",
     },
     "latent": {
@@ -146,6 +151,7 @@ OTHERS = {
         "gold",
         "how_many",
         "knn",
+        "plots",
         "similarities",
         "tensors",
     },

@@ -10,6 +10,7 @@ from rectifact import agreement, alternative_annotator_test
 from rectifact.datasets import make_crowd
 from rectifact.report import render
 from rectifact.report.agreement import agreement_report
+from rectifact.report.marks import Cells, Points
 
 
 @pytest.fixture(scope="module")
@@ -125,10 +126,11 @@ def test_the_report_has_a_heat_map_and_decisions(panel):
     titles = [section.title for section in report.sections]
     assert titles == ["May judges replace people?", "Overview", "Classes", "Workers", "Pairs"]
     pairs = report.sections[-1].blocks[0]
-    assert len(pairs.data[0]["z"]) == 6
-    assert pairs.data[0]["z"][0][0] is None
-    workers = report.sections[-2].blocks[0]
-    assert len(workers.data[0]["error_y"]["array"]) == 6
+    (cells,) = [mark for mark in pairs.marks if isinstance(mark, Cells)]
+    assert cells.values.shape == (6, 6)
+    assert np.isnan(cells.values[0, 0])
+    (points,) = [mark for mark in report.sections[-2].blocks[0].marks if isinstance(mark, Points)]
+    assert len(points.low) == len(points.high) == 6
     assert "<script>alert" not in render([report], "rectifact")
 
 

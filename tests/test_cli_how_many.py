@@ -135,7 +135,7 @@ def test_clusters_without_a_number(run, data, tmp_path):
     assert found["clusters"] == found["selection"]["best"] == 3
     table = pd.read_csv(out)
     assert list(table.columns) == [
-        *("sample", "cluster", "stability", "membership1", "membership2", "membership3", "share1", "share2", "share3")
+        *("node", "cluster", "stability", "membership1", "membership2", "membership3", "share1", "share2", "share3")
     ]
     np.testing.assert_allclose(table["stability"], np.array(found["stability"])[table["cluster"] - 1], atol=1e-4)
     shares = table[["share1", "share2", "share3"]].to_numpy()
@@ -148,7 +148,7 @@ def test_nodes_in_no_cluster_have_no_stability(run, data, tmp_path):
     lonely = pd.DataFrame({"source": [200], "target": [201]})
     pd.concat([edges, lonely]).to_csv(tmp_path / "edges.csv", index=False)
     run("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "--stability", "-o", tmp_path / "c.csv")
-    table = pd.read_csv(tmp_path / "c.csv").set_index("sample")
+    table = pd.read_csv(tmp_path / "c.csv").set_index("node")
     assert table.loc[[200, 201], "stability"].isna().all()
     assert table.drop([200, 201])["stability"].notna().all()
 

@@ -124,10 +124,10 @@ def test_an_interrupt_is_one_sentence_and_leaves_no_process(folder, tmp_path):
 def test_dask_that_is_not_there_is_named(run, folder, monkeypatch):
     for module in ("rectifact.cli.dask_options", "rectifact.crowd.data.sources"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
-    assert "rectifact[dask]" in run("labels", folder, expect=2).err
-    assert "rectifact[dask]" in run("labels", folder, "--local-cluster", 1, expect=2).err
+    assert "pip install '.[dask]'" in run("labels", folder, expect=2).err
+    assert "pip install '.[dask]'" in run("labels", folder, "--local-cluster", 1, expect=2).err
     monkeypatch.setattr("rectifact.io.partitions.find_spec", lambda name: None)
-    assert "rectifact[dask]" in run("parts", folder, "-k", 2, expect=2).err
+    assert "pip install '.[dask]'" in run("parts", folder, "-k", 2, expect=2).err
 
 
 def write(path, rows, first):

@@ -8,6 +8,7 @@ import pytest
 
 from rectifact import rate
 from rectifact.report import render
+from rectifact.report.marks import Points
 from rectifact.report.rates import rates_report
 
 
@@ -131,8 +132,9 @@ def test_the_report_begins_with_a_chart_of_the_rates(panel):
     report = rates_report(found)
     assert [section.title for section in report.sections] == ["Rates", "Differences"]
     chart = report.sections[0].blocks[1]
-    assert len(chart.data[0]["y"]) == 9
-    assert chart.data[0]["y"][0] == pytest.approx(found.rates["rate"].iloc[0], abs=1e-4)
+    (points,) = [mark for mark in chart.marks if isinstance(mark, Points)]
+    assert len(points.y) == 9
+    assert points.y[0] == pytest.approx(found.rates["rate"].iloc[0], abs=1e-4)
     assert "<script>alert" not in render([report], "rectifact")
 
 

@@ -30,7 +30,10 @@ from rectifact import (
     SymNMFNet,
     held_out_score,
 )
+from rectifact.crowd import read_answers
 from rectifact.datasets import make_block_model, make_crowd, make_dots, make_topics
+from rectifact.models import SavedModel
+from rectifact.selection import select
 
 ESTIMATORS = [kind for name in rectifact.__all__ if hasattr(kind := getattr(rectifact, name), "fit")]
 MIXTURES = make_topics(n_samples=300, n_features=24, n_topics=3, noise=0.1).X
@@ -208,3 +211,41 @@ def test_edges_in_columns_of_any_name() -> None:
 def test_the_package_can_be_run() -> None:
     done = subprocess.run([sys.executable, "-m", "rectifact", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"rectifact {rectifact.__version__}\n"
+
+
+def records() -> list[Any]:
+    crowd = make_crowd(60, 5, 2, random_state=0)
+    model = DawidSkene().fit(crowd.answers)
+    model.calibrate(dict(zip(model.tasks_[:50].tolist(), model.labels_[:50].tolist(), strict=True)))
+    tables = [rectifact.agreement(crowd.answers, n_resamples=20), model.labels_needed(0.01), model.calibration_]
+    sets = [crowd, make_topics(n_samples=50, n_features=9, n_topics=2), make_dots(size=8, grid=8)]
+    models = [ANDNMF(3, init=np.ones((3, 20))), NMD(missing=np.zeros((100, 20), dtype=bool))]
+    chosen = select(SymNMF(affinity="precomputed"), BLOCKS, [2, 3], random_state=0)
+    return [*tables, *sets, *models, chosen, read_answers(crowd.answers), SavedModel(model, X=np.ones((99, 99)))]
+
+
+def test_nothing_shows_all_its_numbers() -> None:
+    for record in records():
+        text = repr(record)
+        assert "\n" not in text
+        assert "array(" not in text
+        assert len(text) < 500, text
+    assert repr(ANDNMF(3, init=np.ones((3, 20)))) == "ANDNMF(init=<array of shape (3, 20)>, n_components=3)"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: DawidSkene().fit(None), "got NoneType. Reshape your data, or give one of these."),
+        (lambda: DawidSkene().fit(ANSWERS, task=3), "There is no column 3 for the task"),
+        (lambda: ANDNMF().fit([[1, 2], [3]]), "X is not a matrix: its rows differ in length. Make them equally long."),
+        (lambda: held_out_score(ANDNMF(2).fit(MIXTURES), MIXTURES), "Leave scoring out"),
+        (lambda: SymNMF(2).fit(pd.DataFrame({"a": [*"xyzx"], "b": [*"yzxx"], "c": 1, "d": 2, "e": 3})), "source='a'"),
+        (lambda: SymNMF(2, affinity="precomputed").fit(np.ones((9, 2))), "a DataFrame with the columns source"),
+    ],
+)
+def test_wrong_input_is_one_sentence_that_says_what_to_do(call: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        call()
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

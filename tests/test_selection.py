@@ -12,8 +12,10 @@ from rectifact.core.errors import FitWarning
 from rectifact.core.monitor import NotConverged
 from rectifact.datasets import make_block_model, make_signatures, make_spectra, make_topics
 from rectifact.graph.how_many import drawn_edges, edge_gains, hide_edges, matched_overlaps
+from rectifact.latent.how_many import LatentTrial
 from rectifact.metrics import part_errors
-from rectifact.parts.how_many import FOLDS, matched_cosines, predicted_shares
+from rectifact.parts.how_many import FOLDS, PartsTrial, directions_above_noise, predicted_shares
+from rectifact.parts.matching import agreement, matched_cosines
 from rectifact.selection import assess, select
 from rectifact.selection.search import MOST_TRIED, Curve, climb
 
@@ -97,6 +99,44 @@ def test_bi_cross_validation_equals_a_regression_for_each_sample() -> None:
     assert (found[:, 0] == 0).all()
 
 
+def test_directions_stand_out_from_the_noise_where_theory_says_they_do() -> None:
+    n, d, rng = 400, 100, np.random.default_rng(0)
+    U, V = (np.linalg.qr(rng.standard_normal((size, 5)))[0] for size in (n, d))
+    limit = (n * d) ** 0.25  # below it, a direction leaves no trace in the singular values of unit noise
+    strengths = limit * np.array([9.0, 6.0, 3.0, 1.7, 0.5])
+    X = (U * strengths) @ V.T + rng.standard_normal((n, d))
+    edge = n**0.5 + d**0.5
+    values = np.linalg.svd(X, compute_uv=False)
+    count, weakest = directions_above_noise(X, 1, 30, rng)
+    assert count == 4 == np.sum(values > edge)
+    assert weakest == pytest.approx(values[3] / edge, rel=0.06)
+    spread = np.where(np.arange(d) < 30, 1.5, 1.0)  # the edge of white noise would let in noise of some features
+    uneven = 2 * (U * strengths) @ V.T + rng.standard_normal((n, d)) * spread / np.mean(spread**2) ** 0.5
+    assert directions_above_noise(uneven, 1, 30, rng)[0] == 4 < np.sum(np.linalg.svd(uneven)[1] > edge)
+    assert directions_above_noise((U * strengths) @ V.T, 5, 30, rng) == (5, np.inf)
+    gradual = rng.standard_normal((n, d)) * 0.8 ** np.arange(d)  # no edge: what was there before is kept
+    assert directions_above_noise(gradual, 3, 6, rng)[0] == 3
+
+
+def test_agreement_lets_expect_the_error_of_parts() -> None:
+    rng, truth = np.random.default_rng(0), np.random.default_rng(1).dirichlet(np.full(500, 0.1), 5)
+    halves = [truth + 1e-3 * rng.standard_normal(truth.shape) for _ in range(2)]
+    errors = np.linalg.norm((halves[0] + halves[1]) / 2 - truth, axis=1) / np.linalg.norm(truth, axis=1)
+    np.testing.assert_allclose(1 - agreement(*halves), errors, rtol=0.15)
+    alike = 1 + 0.1 * np.eye(5)  # spectra: other ones are not far, and yet they are other ones
+    assert agreement(alike, np.roll(alike, 1, axis=0)).max() < 0
+
+
+def test_parts_that_may_be_hidden_in_noise_make_the_number_unsure() -> None:
+    sure, unsure = (make_spectra(300, 60, 4, snr=snr, random_state=1).X for snr in (40, 10))
+    found = select(ANDNMF(1, random_state=0), sure, random_state=0)
+    assert (found.best, found.sure) == (4, True)
+    found = select(ANDNMF(1, random_state=0), unsure, random_state=0)
+    assert found.best < 4
+    assert not found.sure
+    assert "hidden" in found.reason
+
+
 def test_gains_of_edges_equal_a_loop_over_them() -> None:
     graph, labels = blocks(3), np.random.default_rng(0).integers(-1, 3, size=400)
     rest, hidden = hide_edges(graph, np.random.default_rng(0))
@@ -162,6 +202,27 @@ def test_only_the_numbers_that_were_asked_for_are_chosen() -> None:
         found = select(estimator, X, [2, 3, 7], random_state=0)
     assert found.best in (2, 3, 7)
     assert set(found.table["k"]) <= {1, 2, 3, 7, 16}
+
+
+def test_what_is_chosen_has_a_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    estimator, X, _ = PLANTED["relu"]
+    monkeypatch.setattr(LatentTrial, "recurring", lambda *_: 7)
+    with warnings.catch_warnings(action="ignore"):
+        found = select(estimator, X, random_state=0)
+    assert found.best == 7
+    assert 7 in set(found.table["k"])
+
+
+def test_dimensions_in_common_are_not_fitted_again() -> None:
+    estimator, X, _ = PLANTED["relu"]
+    trial = LatentTrial(estimator, X, np.random.default_rng(0))
+    one = np.linalg.qr(np.random.default_rng(0).standard_normal((X.shape[1], 12)))[0].T
+    trial._spans[11] = [one[:11], np.concatenate([one[:10], one[11:]])]  # ten in common
+    trial._scores = {8: np.zeros(1), 9: np.zeros(1), 11: np.zeros(1)}
+    assert trial.recurring(11, range(1, 20)) == 9
+    assert abs(trial._spans[9][0] @ trial._spans[9][1].T).round(6).tolist() == np.eye(9).tolist()
+    trial._scores = {8: np.zeros(1), 11: np.zeros(1)}
+    assert trial.recurring(11, range(1, 20)) == 10  # 8 is too far
 
 
 @pytest.mark.parametrize(
@@ -251,6 +312,26 @@ def test_tensors_choose_as_arrays_do(name: str) -> None:
     assert select(estimator, tensor, random_state=0).best == k
 
 
+def test_sparse_tensors_choose_too() -> None:
+    torch = pytest.importorskip("torch")
+    estimator, X, k = PLANTED["counts"]
+    with warnings.catch_warnings(action="ignore"):  # that sparse tensors are in beta
+        tensor = torch.from_numpy(np.asarray(X)).to_sparse_csr()
+    assert select(estimator, tensor, range(2, k + 3), random_state=0).best == k
+
+
+def test_wide_sparse_samples_are_judged_by_their_largest_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rectifact.parts.how_many.MOST_COLUMNS", 60)
+    estimator, X, k = PLANTED["counts"]
+    found = select(estimator, sp.csr_array(X), random_state=0)
+    assert found.best == k
+    assert found.estimator.components_.shape == (k, X.shape[1])
+    trial = PartsTrial(estimator, sp.csr_array(X), np.random.default_rng(0))
+    assert sorted(trial._columns) == sorted(np.argsort(-X.sum(axis=0), kind="stable")[:60])
+    assert trial._halves(k)[0].shape == (k, 60)
+    assert assess(found.estimator, sp.csr_array(X), bootstrap=2, random_state=0).lower.shape == (k, X.shape[1])
+
+
 def test_gaps_do_not_prevent_a_choice() -> None:
     _, X, k = PLANTED["topics"]
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.02, np.nan, X)
@@ -288,6 +369,7 @@ def test_bands_hold_most_of_the_true_parts() -> None:
     found = assess(model, data.X, bootstrap=20, random_state=0)
     assert found.lower is not None
     assert found.upper is not None
+    np.testing.assert_array_equal(model.bands_, [found.lower, found.upper])
     truth = data.components / data.components.sum(axis=1, keepdims=True)
     order = (model.components_ @ truth.T).argmax(axis=1)
     inside = (found.lower - 1e-4 <= truth[order]) & (truth[order] <= found.upper + 1e-4)

@@ -56,7 +56,7 @@ print(texts[0][:110], "...")
 # ``count_words`` makes the matrix: one row per text, one column per word. On the command line, ``rectifact parts
 # news.txt -k 6`` does all of this in one step. Counts are noisy, so we set ``noise_floor=3``.
 
-counts = count_words(texts, max_share=1.0)
+counts = count_words(texts, max_df=1.0)
 model = ANDNMF(6, noise_floor=3, random_state=0).fit(counts.X)
 for part in model.components_:
     print(", ".join(counts.columns[np.argsort(-part)[:8]]))

@@ -17,6 +17,23 @@ SHORT = {"crowd-kit DawidSkene": "crowd-kit DS", "crowd-kit GLAD": "GLAD", "crow
 STRONGEST = ("EBCC", "BWA")
 README = {"majority vote": "majority vote", "MV-EM": "Dawid-Skene EM", "one-coin EM": "one-coin EM"}
 README |= {"crowd-kit DawidSkene": "crowd-kit 1.4"}
+PARTS_SHORT = {"ANDNMF, refine=None": "refine=None"}
+MEASURES = {
+    "angle": "angle in degrees",
+    "abundance_rmse": "RMSE of the abundances",
+    "rmse_unscaled": "RMSE, weights not scaled",
+    "npmi_mean": "NPMI",
+}
+BRIEF = {  # of the mixtures
+    "Jasper Ridge": "Jasper Ridge, a hyperspectral image",
+    "unmixing, 5 endmembers, 20 dB": "spectra without pure pixels, 5 substances, 20 dB",
+    "signatures, 100 samples": "mutation counts, 8 signatures, 100 samples",
+    "signatures, 1000 samples": "mutation counts, 1000 samples",
+    "signatures, dispersion 0.5": "overdispersed counts, 300 samples",
+    "neurons, background": "neurons over a background",
+    "TDT2 counts": "TDT2 news, word counts: NPMI",
+    "TDT2 tf-idf": "TDT2 news, tf-idf: NPMI",
+}
 
 
 def csv_table(title: str, rows: list[list[str]]) -> str:
@@ -82,13 +99,13 @@ def readme_table(error: pd.DataFrame) -> str:
     strongest = error[list(STRONGEST)].mean().idxmin()
     columns = README | {strongest: strongest, "auto": "rectifact"}
     error = error[list(columns)]
-    lines = [["", *columns.values()], ["---"] * (len(columns) + 1)]
+    lines = [["", *columns.values()]]
     for group, sets in {"crowds": list(CROWDS), "LLM judges": list(JUDGES)}.items():
         some = error.loc[sets]
         lines += [markdown_row(name, some.loc[name]) for name in sets]
         lines.append(markdown_row(f"*mean, {group}*", some.mean()))
         lines.append(markdown_row(f"*worst loss, {group}*", worst_loss(some)))
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("| --- ", "|---").replace("|--- |", "|---|")
+    return markdown(lines)
 
 
 def markdown_row(name: str, figures: pd.Series) -> list[str]:
@@ -228,9 +245,11 @@ def markdown_shares(what: str, figures: dict[str, float]) -> str:
 
 def planted_table(rows: pd.DataFrame) -> str:
     """How often the right number is chosen."""
-    lines = [["data", "right number", "right", "close", "chosen"]]
+    lines = [["data", "right number", "right", "close", "chosen", "sure"]]
     for row in rows.itertuples():
-        lines.append([row.data, row.k, f"{row.right} of {row.draws}", f"{row.close} of {row.draws}", row.chosen])
+        counts = row.right, row.close, row.sure
+        right, close, sure = ("" if pd.isna(n) else f"{n:.0f} of {row.draws}" for n in counts)
+        lines.append([row.data, row.k, right, close, row.chosen, sure])
     return csv_table("Planted numbers; close: off by one, or by a tenth for graphs", lines)
 
 
@@ -267,6 +286,98 @@ def consensus_table(rows: pd.DataFrame) -> str:
     return csv_table("A choice from 2 to 10", lines)
 
 
+def wide(mixtures: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Data sets by methods; sets that do not have the measure are left out."""
+    table = mixtures.pivot_table(index="data", columns="method", values=measure, sort=False)
+    return table[mixtures["method"].unique()]
+
+
+def measured(measure: str, value: float) -> str:
+    """Angles with two digits, other figures with three."""
+    return f"{value:.2f}" if measure == "angle" else f"{value:.3f}"
+
+
+def mixtures_table(mixtures: pd.DataFrame, ranks: pd.DataFrame) -> str:
+    """All rows, the best in each with a star, and the mean ranks."""
+    methods = list(mixtures["method"].unique())
+    lines = [["data", *(PARTS_SHORT.get(name, name) for name in methods)]]
+    tables = {measure: wide(mixtures, measure) for measure in MEASURES}
+    for data in mixtures["data"].unique():
+        for measure, table in tables.items():
+            if data in table.index:
+                cells = [measured(measure, value) for value in table.loc[data]]
+                best = (max if measure == "npmi_mean" else min)(cells, key=float)
+                cells = [f"{cell}*" if cell == best else cell for cell in cells]
+                lines.append([f"{data}: {MEASURES[measure]}", *cells])
+    lines.append(["mean rank", *(f"{ranks.set_index('method').loc[name, 'mean_rank']:.2f}" for name in methods)])
+    return csv_table("Real and simulated mixtures: the default among the peers; * marks the best", lines)
+
+
+def likelihood_table(rows: pd.DataFrame) -> str:
+    """The time of a Poisson fit, and that of scikit-learn."""
+    lines = [["method", "iterations", "divergence", "CPU seconds", "times ours", "memory above the data, MB"]]
+    for row in rows.to_dict("records"):
+        held = "" if pd.isna(row["megabytes"]) else f"{row['megabytes']:.0f}"
+        seconds, times = f"{row['cpu_seconds']:.1f}", f"{row['times_ours']:.1f}"
+        lines.append([row["method"], str(row["iterations"]), f"{row['divergence']:,.0f}", seconds, times, held])
+    first = rows.iloc[0]
+    title = (
+        f"KL divergence on TDT2 counts ({first['documents']} by {first['words']}, {first['parts']} parts), one thread"
+    )
+    return csv_table(title, lines)
+
+
+def published_table(tables: dict[str, pd.DataFrame]) -> str:
+    """Rows of the papers' figures that the same run has measured again, with ``refine=None``."""
+    lines = [["measured", "result"]]
+    for row in tables["blind"].to_dict("records"):
+        lines.append(
+            [f"{row['data']}, blind: topics out of 100 recovered; error", f"{row['recovered']}; {row['error']:.3g}"]
+        )
+    for row in tables["noise"].to_dict("records"):
+        text = ", ".join(
+            f"{row[name]:.3g}" for name in ("paper's start, floor", "paper's start, no floor", "blind, floor")
+        )
+        lines.append([f"ctm, noise {row['gamma']}: error with floor, without, blind", text])
+    last = tables["error against time"].query("data == 'dir'").iloc[-1]
+    lines.append([f"dir, paper's start, {last['iterations']} stages: error", f"{last['error']:.3g}"])
+    problem, linear = tables["purification checks"].to_dict("records")
+    lines.append([f"Purification on {problem['data']}: severity of the finding", str(problem["severity"])])
+    lines.append(["Purification, decode=linear, no noise: relative error", f"{linear['relative_error']:.1g}"])
+    return csv_table("The papers' figures with refine=None, and Purification, in the same run", lines)
+
+
+def brief_rows(mixtures: pd.DataFrame) -> list[list[str]]:
+    """Some sets, for those who read one table; the best in bold."""
+    lines = [["", "rectifact", "NMF (cd)", "NMF (KL)", "SPA", "VCA"]]
+    methods = ("ANDNMF", "NMF, cd", "NMF, KL", "SPA", "VCA")
+    tables = {measure: wide(mixtures, measure) for measure in ("angle", "npmi_mean")}
+    for data, name in BRIEF.items():
+        measure = "angle" if data in tables["angle"].index else "npmi_mean"
+        cells = [measured(measure, tables[measure].loc[data, method]) for method in methods]
+        best = (max if measure == "npmi_mean" else min)(cells, key=float)
+        lines.append([name, *(f"**{cell}**" if cell == best else cell for cell in cells)])
+    return lines
+
+
+def markdown(rows: list[list[str]]) -> str:
+    """Rows, the first of them a header, as a table of Markdown."""
+    lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("| --- ", "|---").replace("|--- |", "|---|")
+
+
+def budget_table(rows: pd.DataFrame) -> str:
+    """Labels from a part of the answers, bought as planned."""
+    columns = {"full": "all answers", "random": "40 %, random", "planned": "40 %, planned", "promised": "promised"}
+    columns |= {"gold_planned": "planned, 100 true labels", "gold_promised": "promised then"}
+    lines = [["set", "replays", *columns.values()]]
+    for row in rows.to_dict("records"):
+        cells = {name: f"{row[name]:.1f}" for name in columns}
+        cells["planned"] += f" ± {row['se']:.1f}"
+        lines.append([row["set"], str(row["replays"]), *cells.values()])
+    return csv_table("Errors in percent, means over replays", lines)
+
+
 def stored(root: Path, family: str) -> dict[str, pd.DataFrame]:
     """The tables of a stored result."""
     found = read_result(root / f"docs/benchmarks/{family}.json")["tables"][family]
@@ -275,13 +386,21 @@ def stored(root: Path, family: str) -> dict[str, pd.DataFrame]:
 
 def tables(root: Path) -> list[tuple[str, str, str]]:
     """File, name and text of each table."""
-    crowd, latent, graph, selection = (stored(root, name) for name in ("crowd", "latent", "graph", "selection"))
+    families = "crowd", "parts", "latent", "graph", "selection"
+    crowd, parts, latent, graph, selection = (stored(root, name) for name in families)
+    brief, panels = brief_rows(parts["mixtures"]), stored(root, "panels")
     error = crowd["auto"].set_index("set").astype(float)
     return [
         ("docs/benchmarks.rst", "methods", methods_table(crowd["methods"])),
         ("docs/benchmarks.rst", "errors", errors_table(error)),
         ("docs/benchmarks.rst", "means", means_table(crowd["means"])),
         ("README.md", "errors", readme_table(error)),
+        ("docs/crowd.rst", "budget", budget_table(panels["budget"])),
+        ("docs/benchmarks.rst", "mixtures", mixtures_table(parts["mixtures"], parts["ranks"])),
+        ("docs/benchmarks.rst", "likelihood", likelihood_table(parts["likelihood"])),
+        ("docs/benchmarks.rst", "published", published_table(parts)),
+        ("docs/comparison.rst", "mixtures", csv_table("Mean angle to the true parts in degrees, or NPMI", brief)),
+        ("README.md", "mixtures", markdown(brief)),
         ("docs/benchmarks.rst", "reconstruction", rmse_table(latent["rmse against rank"])),
         ("docs/benchmarks.rst", "held-out", held_out_table(latent["held-out entries"])),
         ("docs/comparison.rst", "recall", recall_table(latent["recommendation"])),

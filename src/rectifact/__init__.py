@@ -11,8 +11,8 @@ latent    embed      report.embedding      the few dimensions of sparse data
 graph     cluster    report.clusters       communities in graphs
 ========  =========  ====================  ====================================
 
-The layers, lowest first: core, io, kernels, metrics, datasets, the families, selection, models, report, bench, cli.
-Each imports only from those before it.
+The layers, lowest first: core, io, kernels, metrics, datasets, the families, selection, anndata, models, report, bench,
+cli. Each imports only from those before it.
 """
 
 from importlib import import_module
@@ -71,6 +71,7 @@ HOMES = {
     "latent": ("NMD", "LogisticPCA", "held_out_score", "hide_entries"),
     "models": ("load_model", "save_model"),
     "parts": ("ANDNMF", "PurificationNMF"),
+    "anndata": (),
     "datasets": (),
     "metrics": (),
     "report": ("write_report",),

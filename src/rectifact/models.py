@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
 from rectifact.core.rectify import Constant, Geometric
+from rectifact.core.reprs import short_repr
 from rectifact.crowd import KOS, DawidSkene, EigenRatio, GhoshSVD, MajorityVote, MinimaxEntropy
 from rectifact.crowd.advice.gold import GoldCalibration, GoldMap, GradeMap, MixedMap
 from rectifact.crowd.data.answers import Answers
@@ -63,6 +64,7 @@ TABLE = ("k", "score", "standard_error", "stability", "seconds")
 """Columns of the table of a selection."""
 
 
+@short_repr
 @dataclass(frozen=True)
 class SavedModel:
     """A fitted model and, as far as they were saved, the data it was fitted on.
@@ -79,6 +81,10 @@ class SavedModel:
         Height and width, if the samples are images.
     selection : Selection, or None
         How the number of parts, dimensions or clusters was chosen.
+    texts : array of str of shape (n_samples,), or None
+        Beginnings of the documents, if the samples are texts.
+    groups : dict of str to array of shape (n_samples,), or None
+        Columns by which a map of the samples is coloured.
     """
 
     model: Any
@@ -87,6 +93,8 @@ class SavedModel:
     samples: Any = None
     image_shape: tuple[int, int] | None = None
     selection: Selection | None = field(default=None, metadata={"since": "0.2"})
+    texts: Any = field(default=None, metadata={"since": "0.2"})
+    groups: dict[str, Any] | None = field(default=None, metadata={"since": "0.2"})
 
 
 CLASSES: dict[str, type] = {kind.__name__: kind for kind in (*ESTIMATORS, *INSIDE, SavedModel)}
@@ -101,6 +109,8 @@ def save_model(
     samples: Any = None,
     image_shape: tuple[int, int] | None = None,
     selection: Selection | None = None,
+    texts: Any = None,
+    groups: dict[str, Any] | None = None,
 ) -> None:
     """Save a fitted model in one file, by convention ``.rfx``.
 
@@ -120,6 +130,10 @@ def save_model(
         Height and width, if the samples are images.
     selection : Selection, optional
         How the number of parts, dimensions or clusters was chosen, for the report.
+    texts : array of str of shape (n_samples,), optional
+        Beginnings of the documents, if the samples are texts; the report shows examples of each topic.
+    groups : dict of str to array of shape (n_samples,), optional
+        Columns by which the report colours a map of the samples.
 
     Examples
     --------
@@ -143,7 +157,9 @@ def save_model(
         )
     X = None if is_chunked(X) else _as_array(X)
     choice: Any = None if selection is None else _choice(selection)
-    saved = SavedModel(_bare(model), X, _as_array(features), _as_array(samples), image_shape, choice)
+    groups = None if groups is None else {name: _as_array(values) for name, values in groups.items()}
+    names = _as_array(features), _as_array(samples)
+    saved = SavedModel(_bare(model), X, *names, image_shape, choice, _as_array(texts), groups)
     _check_image_shape(saved)
     write_archive(Path(path), saved, CLASSES)
 
@@ -178,7 +194,7 @@ def load_saved(path: str | Path) -> SavedModel:
 def _choice(selection: Selection) -> dict[str, Any]:
     """A selection as it is stored: without the model, which is there already, and with columns as arrays."""
     table = {name: selection.table[name].to_numpy(dtype=float) for name in TABLE}
-    return {"table": table} | {name: getattr(selection, name) for name in ("best", "reason", "measure")}
+    return {"table": table} | {name: getattr(selection, name) for name in ("best", "reason", "measure", "sure")}
 
 
 def _selection(saved: SavedModel, path: Path) -> Selection:
@@ -192,7 +208,7 @@ def _selection(saved: SavedModel, path: Path) -> Selection:
             raise ValueError("the chosen number is not in the table")
     except (KeyError, TypeError, ValueError) as error:
         raise no_model(path) from error
-    return Selection(table, best, reason, saved.model, measure)
+    return Selection(table, best, reason, saved.model, measure, bool(stored.get("sure", True)))
 
 
 def _bare(model: BaseEstimator) -> BaseEstimator:

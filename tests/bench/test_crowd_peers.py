@@ -228,5 +228,7 @@ def test_sets_that_are_not_here_are_left_out(monkeypatch):
 
 def test_peers_that_are_not_installed(monkeypatch):
     monkeypatch.setattr(peers, "find_spec", lambda name: None if name == "crowdkit" else object())
-    with pytest.raises(InputError, match=r"needs crowd-kit, which you have not installed.*rectifact\[bench\]"):
+    with pytest.raises(
+        InputError, match=r"needs crowd-kit\. Install it from a clone of rectifact: pip install '\.\[bench\]'"
+    ):
         peers.check_installed()

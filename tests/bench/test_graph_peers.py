@@ -42,7 +42,7 @@ def test_all_methods_find_planted_blocks():
 
 def test_a_missing_peer_gets_a_sentence(monkeypatch):
     monkeypatch.setattr(graph_peers, "find_spec", lambda name: None if name == "leidenalg" else name)
-    with pytest.raises(InputError, match=r"The peers are not installed: leidenalg. Install them"):
+    with pytest.raises(InputError, match=r"needs leidenalg\. Install it from a clone"):
         graph_peers.check_peers()
 
 

@@ -6,13 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import norm
+from scipy.stats import t as student_t
 from sklearn.metrics import cohen_kappa_score
 
 from rectifact import InputError, agreement
 from rectifact.core.errors import FitWarning
 from rectifact.crowd import read_answers
 from rectifact.crowd.agreement import scale_of, tally, within_figures, within_terms
-from rectifact.crowd.resampling import Bootstrap, estimates
+from rectifact.crowd.resampling import Bootstrap, _shape, _tails, estimates
 from rectifact.datasets import make_crowd
 
 LEVELS = ["nominal", "ordinal", "interval"]
@@ -277,6 +279,19 @@ def test_resamples_are_sums_over_drawn_tasks(rng, n_rows):
     assert resampled.mean() == pytest.approx(values.mean(), abs=0.005)
     assert resampled.std() == pytest.approx(values.std() / 10, rel=0.03)
     assert result.low[0] < values.mean() < result.high[0]
+
+
+def test_degrees_of_freedom_follow_from_what_tasks_contribute(rng):
+    """A share needs the normal distribution, normal values n - 1 degrees of freedom, long tails fewer."""
+
+    def deviations(values):
+        skewness, kurtosis = _shape((values.sum() - values) / (len(values) - 1), np.ones(len(values), dtype=int))
+        return _tails(len(values), skewness, kurtosis, 0.95)[1] * np.sqrt(1 - 1 / len(values))
+
+    assert deviations(np.repeat([1.0, 0.0], [5, 45])) == pytest.approx(norm.ppf(0.975), rel=1e-6)
+    normal = np.mean([deviations(rng.normal(size=50)) for _ in range(300)])
+    assert normal == pytest.approx(student_t.ppf(0.975, 49), rel=0.005)
+    assert np.mean([deviations(rng.standard_t(4, size=50)) for _ in range(300)]) > 1.02 * normal
 
 
 def test_intervals_of_planted_panels_cover_the_truth():

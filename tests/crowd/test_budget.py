@@ -117,6 +117,24 @@ def test_never_two_copies_of_a_judge():
     assert set(cheap["worker"]) == {100, 2}  # the cheapest of them
 
 
+def test_never_two_judges_who_are_nearly_the_same(rng):
+    """Twins who differ in one of fifty answers: neither a plan nor the curve pays for both."""
+    crowd = make_crowd(600, 6, 2, labels_per_task=6, accuracy=(0.6, 0.8), random_state=2)
+    twin = crowd.answers[crowd.answers["worker"] == 0].assign(worker="twin")
+    label = twin["label"].to_numpy()
+    twin["label"] = np.where(rng.random(len(twin)) < 0.02, 1 - label, label)
+    answers = pd.concat([crowd.answers, twin]).astype({"worker": str})
+    few = answers[(answers["task"] < 300) | (answers["worker"] == "1")]
+    model = DawidSkene().fit(few)
+    assert model.resolved_["families"] == [["0", "twin"]]
+    plan = model.next_labels(5000, costs={"0": 1.0, "twin": 1.0, "2": 2.0})
+    of_twins = plan[plan["worker"] != "2"]
+    assert len(of_twins) > 100
+    assert of_twins.groupby("task").size().max() == 1
+    both, one = (model.labels_needed(0.001, workers=who).curve for who in (["0", "twin"], ["0"]))
+    assert both["answers"].iloc[-1] == one["answers"].iloc[-1]
+
+
 def test_a_group_whose_members_differ_is_asked_twice():
     crowd = make_crowd(300, 8, 2, labels_per_task=8, accuracy=(0.6, 0.8), random_state=1)
     few = crowd.answers[(crowd.answers["task"] < 100) | (crowd.answers["worker"] == 1)]

@@ -8,6 +8,8 @@ from rectifact import load_model, save_model
 from rectifact.core.errors import FitWarning
 from rectifact.crowd import DawidSkene
 from rectifact.crowd.advice.gold import GoldMap, MixedMap, learn_from_gold
+from rectifact.crowd.advice.held_out import judged_unseen
+from rectifact.crowd.em import judged
 from rectifact.datasets import make_crowd
 from rectifact.metrics import calibration_error
 
@@ -115,3 +117,23 @@ def test_few_or_strange_gold_labels(shared_errors):
     odd.iloc[:7] = "no response"
     with pytest.warns(FitWarning, match="'no response' of task 0 is none of the classes.*6 other tasks"):
         assert model.calibrate(gold=odd).calibration_.n_gold == 93
+
+
+def test_labels_that_the_fit_knows_do_not_vouch_for_themselves():
+    """Workers with a handful of answers: a fit that knows their tasks' labels looks right on these, and only there."""
+    crowd = make_crowd(1000, 500, 2, labels_per_task=3, accuracy=(0.4, 0.8), random_state=0)
+    gold = crowd.truth.sample(500, random_state=0)
+    model = DawidSkene().fit(crowd.answers, gold=gold)
+    problem = model._problem(model._answers)
+    unseen = judged_unseen(problem, model._fitting, model._model)
+    seen = judged(problem.B.data, None, *model._model.judging)
+    truth, told = crowd.truth.loc[model.tasks_].to_numpy(), np.isin(model.tasks_, gold.index)
+    naive, honest, others = (
+        (probas.argmax(axis=1) != truth)[some].mean() for probas, some in ((seen, told), (unseen, told), (seen, ~told))
+    )
+    assert naive < others - 0.06
+    assert abs(honest - others) < 0.03
+    assert_allclose(unseen[~told], seen[~told])
+    model.calibrate(gold)
+    error = (model.labels_ != truth)[~told].mean()
+    assert abs(1 - model.probas_[~told].max(axis=1).mean() - error) < 0.02

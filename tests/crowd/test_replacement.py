@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import false_discovery_control, ttest_1samp
 
-from rectifact import InputError, alternative_annotator_test
+from rectifact import DawidSkene, InputError, alternative_annotator_test
 from rectifact.crowd.replacement import _tasks_needed, rejected, verdict_on
 from rectifact.datasets import data_folders
 
@@ -171,6 +171,17 @@ def test_the_panel_of_numbers_is_the_mean_of_the_judges(rng):
     verdict = verdict_on(judges.mean(axis=1), people, numeric=True, **OPTIONS | {"epsilon": 0.0})
     assert_allclose(test.judges["advantage"].iloc[-1], verdict.advantage)
     assert test.judges["advantage"].iloc[-1] > test.judges["advantage"].iloc[:3].max()
+
+
+def test_the_panel_of_grades_is_the_median_of_ordered_grades(rng):
+    truth = rng.integers(1, 6, size=(150, 1))
+    people, judges = (np.clip(truth + rng.choice([-2, -1, 0, 1, 2], size=(150, 4)), 1, 5) for _ in range(2))
+    test = alternative_annotator_test(long(judges, "judge"), long(people, "person"), "ordinal", epsilon=0.0)
+    both = [DawidSkene(ordinal=ordinal).fit(long(judges, "judge")) for ordinal in (True, False)]
+    grades, labels = (model.labels_[np.argsort(model.tasks_)] for model in both)
+    assert (grades != labels).any()
+    verdict = verdict_on(grades.astype(float), people.astype(float), numeric=True, **OPTIONS | {"epsilon": 0.0})
+    assert_allclose(test.judges["advantage"].iloc[-1], verdict.advantage)
 
 
 def test_people_with_few_tasks_are_left_out():

@@ -186,7 +186,8 @@ def test_without_torch_the_error_names_the_extra():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     shape, sentence = done.stdout.splitlines()
     assert shape == "(30,)"
-    assert sentence == "SymNMFNet needs torch: pip install 'rectifact[torch]', or use SymNMF."
+    install = "Install it from a clone of rectifact: pip install '.[torch]'"
+    assert sentence == f"SymNMFNet needs torch. {install}; or use SymNMF."
 
 
 def by_hand(X, made, unit=1.0):

@@ -42,11 +42,16 @@ def test_a_folder_has_one_document_per_text_file(tmp_path):
     assert documents == [texts[name] for name in names]
 
 
+def test_a_byte_order_mark_shows_the_encoding(tmp_path):
+    for encoding in ("utf-8-sig", "utf-16", "utf-32"):
+        (tmp_path / "x.txt").write_bytes("één\r\ntwee".encode(encoding))
+        assert read_documents(tmp_path / "x.txt")[0] == ["één", "twee"]
+
+
 @pytest.mark.parametrize(
     ("content", "line"),
     [
         ("one\ntwo\ncafé\n".encode("latin-1"), 3),
-        ("one\ntwo".encode("utf-16"), 1),
         ("one\ntwo".encode("utf-16-le"), 1),
         (b"\xef\xbb\xbfone\ntwo\x00", 2),
     ],
@@ -70,7 +75,7 @@ def test_places_without_documents(tmp_path):
 
 
 def test_counts_are_those_of_a_plain_loop():
-    counted = count_words(SEA + LAND + SEA, min_documents=2, stop_words=None)
+    counted = count_words(SEA + LAND + SEA, min_df=2, stop_words=None)
     texts = [text.split() for text in SEA + LAND + SEA]
     kept = sorted({word for text in texts for word in text if 2 <= sum(word in other for other in texts) <= 4})
     assert "the" not in kept  # in five of nine documents
@@ -86,24 +91,28 @@ def test_counts_are_those_of_a_plain_loop():
 
 def test_tfidf_weights_rare_words_more_and_scales_documents():
     documents = ["sea sea ship", "sea wind", "wind road"] * 2
-    counted = count_words(documents, max_share=1)
-    weighed = count_words(documents, max_share=1, tfidf=True)
+    counted = count_words(documents, max_df=1)
+    weighed = count_words(documents, max_df=1, weighting="tfidf")
     assert isinstance(weighed.X, sp.csr_array)
     assert weighed.columns.tolist() == counted.columns.tolist() == ["road", "sea", "ship", "wind"]
     share = (counted.X.toarray() > 0).sum(0)
     expected = counted.X.toarray() * (np.log(7 / (1 + share)) + 1)
     assert_allclose(weighed.X.toarray(), expected / np.linalg.norm(expected, axis=1, keepdims=True))
+    damped = count_words(documents, max_df=1, weighting="log").X.toarray()
+    counts = counted.X.toarray()
+    logs = np.where(counts > 0, 1 + np.log(np.where(counts > 0, counts, 1)), 0) * (np.log(7 / (1 + share)) + 1)
+    assert_allclose(damped, logs / np.linalg.norm(logs, axis=1, keepdims=True))
 
 
 def test_options_leave_words_out():
     documents = ["the cat sat", "the cat ran", "the dog ran far", "a bird"]
-    everything = {"min_documents": 1, "max_share": 1.0, "stop_words": None}
+    everything = {"min_df": 1, "max_df": 1.0, "stop_words": None}
     words = {
         name: count_words(documents, **everything | option).columns.tolist()
         for name, option in {
             "all": {},
-            "common": {"min_documents": 2},
-            "rare": {"max_share": 0.5},
+            "common": {"min_df": 2},
+            "rare": {"max_df": 0.5},
             "telling": {"stop_words": "english"},
             "most": {"max_words": 1},
         }.items()
@@ -118,20 +127,20 @@ def test_options_leave_words_out():
 
 
 def test_a_share_of_one_is_all_documents_and_not_one():
-    assert count_words(["sea"] * 4, max_share=1).columns.tolist() == ["sea"]
+    assert count_words(["sea"] * 4, max_df=1).columns.tolist() == ["sea"]
 
 
 def test_tiny_corpora_keep_words_of_one_document():
     three, four = ["red car", "green car", "blue tree"], ["red car", "green car", "blue tree", "tree"]
-    assert count_words(three, max_share=1).columns.tolist() == ["blue", "car", "green", "red", "tree"]
-    assert count_words(four, max_share=1).columns.tolist() == ["car", "tree"]
-    assert count_words(four, max_share=1, min_documents=3).columns.tolist() == ["blue", "car", "green", "red", "tree"]
+    assert count_words(three, max_df=1).columns.tolist() == ["blue", "car", "green", "red", "tree"]
+    assert count_words(four, max_df=1).columns.tolist() == ["car", "tree"]
+    assert count_words(four, max_df=1, min_df=3).columns.tolist() == ["blue", "car", "green", "red", "tree"]
 
 
 def test_words_of_all_scripts_are_counted_and_pasted_data_is_not():
     long = "x" * 100
     documents = [f"Été שלום Σίσυφος I {long} {long}y", f"ÉTÉ שלום ΣΊΣΥΦΟΣ I {long} {long}y"]
-    assert set(count_words(documents, max_share=1).columns) == {"été", "שלום", "σίσυφος", long}
+    assert set(count_words(documents, max_df=1).columns) == {"été", "שלום", "σίσυφος", long}
 
 
 RELAX = "No word of the {} documents is left to count"
@@ -140,26 +149,26 @@ RELAX = "No word of the {} documents is left to count"
 @pytest.mark.parametrize(
     ("documents", "options", "sentence"),
     [
-        (["red sea", "blue sky", "big tree", "old road"], {}, "Relax one option: min_documents=1."),
-        (["sea"], {}, "Relax one option: max_share=1."),
-        (["sea"] * 4, {}, "Relax one option: max_share=1."),
+        (["red sea", "blue sky", "big tree", "old road"], {}, "Relax one option: min_df=1."),
+        (["sea"], {}, "Relax one option: max_df=1."),
+        (["sea"] * 4, {}, "Relax one option: max_df=1."),
         (["the", "and", "the", "of"], {}, "Relax one option: stop_words=None."),
-        (["ab", "cd", "ab cd", "ab cd"], {"stop_words": None}, "Relax one option: max_share=1."),
-        (["ab", "ab", "ab", "cd"], {}, "Relax one option: min_documents=1 or max_share=1."),
-        (["the of", "the to"], {"max_share": 0.4}, "Relax the options together: max_share=1, stop_words=None."),
+        (["ab", "cd", "ab cd", "ab cd"], {"stop_words": None}, "Relax one option: max_df=1."),
+        (["ab", "ab", "ab", "cd"], {}, "Relax one option: min_df=1 or max_df=1."),
+        (["the of", "the to"], {"max_df": 0.4}, "Relax the options together: max_df=1, stop_words=None."),
     ],
 )
 def test_when_no_word_is_left_the_option_to_relax_is_named(documents, options, sentence):
-    for tfidf in (False, True):
+    for weighting in ("counts", "tfidf", "log"):
         with pytest.raises(InputError, match=re.escape(f"{RELAX.format(len(documents))}. {sentence}") + "$"):
-            count_words(documents, tfidf=tfidf, **options)
+            count_words(documents, weighting=weighting, **options)
 
 
 def test_the_option_to_relax_has_its_name_on_the_command_line():
     with pytest.raises(InputError) as caught:
-        count_words(["the of", "the to"], max_share=0.4)
-    sentence = "Relax the options together: --max-share 1, --all-words."
-    assert caught.value.on_command_line({"max_share": "--max-share"}) == f"{RELAX.format(2)}. {sentence}"
+        count_words(["the of", "the to"], max_df=0.4)
+    sentence = "Relax the options together: --max-df 1, --all-words."
+    assert caught.value.on_command_line({"max_df": "--max-df"}) == f"{RELAX.format(2)}. {sentence}"
 
 
 @pytest.mark.parametrize("documents", [["", " "], ["a b c", "- ! ?"], ["x" * 200] * 4])
@@ -174,15 +183,60 @@ def test_documents_without_words(documents):
         ([], {}, "There is no document whose words could be counted"),
         ("one text", {}, "documents is a list of texts; got a single text"),
         (["one", None], {}, "documents is a list of texts; number 2 is of type NoneType. Leave it out"),
-        (SEA, {"min_documents": 0}, "min_documents=0 must be a whole number of at least 1"),
-        (SEA, {"min_documents": 0.5}, "min_documents=0.5 must be a whole number"),
+        (SEA, {"min_df": 0}, "min_df=0 must be a number of documents, at least 1"),
+        (SEA, {"min_df": 1.5}, "min_df=1.5 must be a number of documents"),
         (SEA, {"max_words": 0}, "max_words=0 must be a whole number of at least 1"),
-        (SEA, {"max_share": 0}, "max_share=0 must be above 0 and at most 1"),
-        (SEA, {"max_share": 2}, "max_share=2 must be above 0 and at most 1"),
-        (SEA, {"max_share": float("nan")}, "max_share=nan must be above 0"),
-        (SEA, {"stop_words": "french"}, "stop_words='french' is unknown; choose one of 'english', None"),
+        (SEA, {"ngrams": 0}, "ngrams=0 must be a whole number of at least 1"),
+        (SEA, {"max_df": 0}, "max_df=0 must be a share of the documents, above 0"),
+        (SEA, {"max_df": 1.5}, "max_df=1.5 must be a share of the documents"),
+        (SEA, {"max_df": float("nan")}, "max_df=nan must be a share of the documents"),
+        (SEA, {"stop_words": "klingon"}, "stop_words='klingon' is neither a language (english, german, french,"),
+        (SEA, {"stop_words": "nowhere.txt"}, "There is no file 'nowhere.txt'"),
     ],
 )
 def test_wrong_arguments_are_one_sentence(documents, options, sentence):
     with pytest.raises(InputError, match=re.escape(sentence)):
         count_words(documents, **options)
+
+
+def test_limits_are_numbers_or_shares_of_documents():
+    documents = ["sea ship", "sea wind", "sea road", "ship mast"] * 5
+    for few, many in ((6, 14), (0.3, 0.7), (6.0, 14.0)):
+        assert count_words(documents, min_df=few, max_df=many).columns.tolist() == ["ship"]
+
+
+def test_runs_of_words():
+    counted = count_words(["New York is big", "new york, New Jersey"] * 2, max_df=1, ngrams=2)
+    assert counted.columns.tolist() == [
+        "big",
+        "jersey",
+        "new",
+        "new jersey",
+        "new york",
+        "york",
+        "york big",
+        "york new",
+    ]
+    assert counted.X.toarray()[1, counted.columns.tolist().index("new york")] == 1
+
+
+def test_stop_words_of_languages_and_files(tmp_path):
+    texts = {
+        "german": ("das Meer und der Wind", ["meer", "wind"]),
+        "french": ("la mer et le vent", ["mer", "vent"]),
+        "spanish": ("el mar y los vientos", ["mar", "vientos"]),
+        "italian": ("il mare e gli alberi", ["alberi", "mare"]),
+        "portuguese": ("o mar e os ventos", ["mar", "ventos"]),
+        "dutch": ("de zee en het schip", ["schip", "zee"]),
+        "swedish": ("och havet som vinden", ["havet", "vinden"]),
+    }
+    for language, (text, words) in texts.items():
+        assert count_words([text] * 4, max_df=1, stop_words=language).columns.tolist() == words
+    (tmp_path / "words.txt").write_text("Sea\nship mast")
+    found = count_words(["sea ship wind"] * 4, max_df=1, stop_words=str(tmp_path / "words.txt"))
+    assert found.columns.tolist() == ["wind"]
+
+
+def test_the_beginnings_of_documents_are_kept():
+    long = "sea  ship\n" * 500
+    assert count_words([long, "sea"], max_df=1).texts == [("sea ship " * 100)[:300], "sea"]

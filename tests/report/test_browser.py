@@ -131,6 +131,38 @@ def test_charts_are_drawn_and_say_more_on_hover(opened):
     assert not page.is_visible("#tip")
 
 
+def test_a_touch_shows_the_nearest_point(browser, report_path):
+    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True)
+    page = context.new_page()
+    page.goto(report_path.as_uri())
+    page.wait_for_selector("html[data-ready=yes]")
+    dot = page.locator("section:has(h3:text('Network')) .narrow circle[data-tip]").first
+    dot.scroll_into_view_if_needed()
+    box = dot.bounding_box()
+    page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert ": cluster " in page.inner_text("#tip")
+    tip = page.locator("#tip").bounding_box()
+    assert tip["x"] >= 0
+    assert tip["x"] + tip["width"] <= 390
+    context.close()
+
+
+def test_four_reports_in_one_page_are_small_and_ask_for_nothing(opened, report_path):
+    assert report_path.stat().st_size < 2_000_000
+    page = opened()
+    fetched = page.evaluate("performance.getEntriesByType('resource').map(resource => resource.name)")
+    assert [name for name in fetched if not name.startswith("data:")] == []
+    assert page.locator("[onclick], [onload], script[src], link, iframe, form").count() == 0
+
+
+def test_wide_tables_say_that_they_scroll(opened):
+    table = "section:has(h3:text-is('Workers')) .table"
+    narrow, broad = opened(width=390), opened(width=1900)
+    narrow.locator(f"{table} .more").first.wait_for(state="visible")
+    broad.wait_for_timeout(200)
+    assert not broad.locator(".table .more").last.is_visible()
+
+
 def test_light_and_dark(opened, tmp_path):
     light, dark = opened("light"), opened("dark")
     pictures = [page.screenshot(path=tmp_path / f"{i}.png") for i, page in enumerate((light, dark))]

@@ -2,13 +2,19 @@
 
 import json
 import re
+from copy import copy
+from dataclasses import replace
 
+import networkx
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits
+from sklearn.neighbors import NearestNeighbors
 
+import rectifact
 from rectifact import (
     ANDNMF,
     KOS,
@@ -27,10 +33,13 @@ from rectifact import (
 from rectifact.core.findings import SEVERITIES
 from rectifact.crowd import read_answers
 from rectifact.datasets import load_crowd, make_block_model, make_crowd, make_dots, make_topics
+from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
+from rectifact.parts.documents import count_words
 from rectifact.report import embedding, render, report_of, write_report
-from rectifact.report.blocks import Chart, Facts, Findings, Images, Matrices, Report, Section, Table
+from rectifact.report.blocks import Cards, Chart, Facts, Findings, Images, Matrices, Report, Section, Table
 from rectifact.report.calibration import agreement_chart, reliability_chart
+from rectifact.report.charts import sample_map, topic_map
 from rectifact.report.drawing import draw
 from rectifact.report.how_many import how_many
 from rectifact.report.html import check_report_possible
@@ -172,6 +181,167 @@ def test_parts_explain_themselves():
     assert len(blocks_of(full, Images)[0].items) == 4
 
 
+TEXTS = ["the ship sails the wide sea", "a ship and a storm at sea", "sea wind fills the sail of a ship"] * 4
+TEXTS += ["the cow eats green grass", "grass for the cow and the horse", "a horse and a cow on the farm"] * 4
+
+
+@pytest.fixture(scope="module")
+def topics():
+    corpus = count_words(TEXTS, min_df=1, weighting="log")
+    model = ANDNMF(2, random_state=0).fit(corpus.X)
+    return SavedModel(model, X=corpus.X, features=corpus.columns, texts=np.array(corpus.texts)), corpus
+
+
+def test_topics_have_words_examples_shares_and_coherence(topics):
+    saved, corpus = topics
+    report = report_of(saved)
+    assert report.title == "Topics"
+    (cards,) = blocks_of(report, Cards)
+    sea = next(card for card in cards.items if card.bars[0][0] in {"sea", "ship"})
+    land = next(card for card in cards.items if card is not sea)
+    assert {name for name, _ in sea.bars[:2]} == {"sea", "ship"}
+    assert "cow" in {name for name, _ in land.bars[:2]}
+    for card in cards.items:
+        values = [value for _, value in card.bars]
+        assert min(values) > 0  # no negative words
+        assert values == sorted(values, reverse=True)
+        assert sum(values) <= 1 + 1e-9
+        assert "of the corpus, coherence " in card.caption
+    assert all("sea" in text or "ship" in text for _, text in sea.texts)
+    assert all("cow" in text or "horse" in text for _, text in land.texts)
+    W, H = saved.model.transform(corpus.X), saved.model.components_
+    share = W.sum(axis=0) * H.sum(axis=1)
+    table = next(block for block in blocks_of(report, Table) if block.title == "Largest words")
+    assert_allclose([row[2] for row in table.rows], share / share.sum(), rtol=1e-6)
+    assert_allclose([row[3] for row in table.rows], npmi_coherence(H, corpus.X), atol=1e-3)
+    assert [column.name for column in table.columns] == ["topic", "largest words", "share", "coherence"]
+
+
+def test_negative_values_are_not_words_of_a_topic(topics):
+    """Not even where the parts have some, as AND alone may find."""
+    saved, _ = topics
+    signed = copy(saved.model)
+    signed.components_ = saved.model.components_ - 0.5 * saved.model.components_.max()
+    (cards,) = blocks_of(report_of(replace(saved, model=signed, X=None)), Cards)
+    assert all(value > 0 for card in cards.items for _, value in card.bars)
+
+
+def test_the_map_of_topics_keeps_distances():
+    """Three topics, two of which share most of their words."""
+    parts = np.array([[4.0, 4, 2, 0, 0], [4, 3, 3, 0, 0], [0, 0, 0, 5, 5]])
+    chart = topic_map(parts, np.array([0.5, 0.3, 0.2]), ["a, b", "a, c", "d, e"], "topic")
+    dots = [mark for mark in chart.marks if isinstance(mark, Points)]
+    places = {mark.labels[0][6]: np.array([mark.x[0], mark.y[0]]) for mark in dots}
+    near, far = (np.linalg.norm(places["1"] - places[other]) for other in "23")
+    assert near < 0.3 * far
+    assert_allclose(far, 1, atol=0.1)  # nothing in common: the largest distance
+    assert dots[0].radius > dots[1].radius > dots[2].radius
+    assert "<text" in chart.svg()
+
+
+def test_the_map_of_an_embedding_separates_what_is_separable():
+    """Digits on the map have neighbours of their own kind, where the two widest dimensions mix them up."""
+    digits = load_digits()
+    X, kind = digits.data[:300] / 16, digits.target[:300]
+    model = NMD(12, max_iter=60).fit(X)
+    report = report_of(SavedModel(model, X=X, groups={"digit": kind}))
+    chart = next(block for block in blocks_of(report, Chart) if block.title == "Map of the samples")
+    assert [mark.name for mark in chart.marks] == [str(digit) for digit in range(10)]
+    places = np.concatenate([np.column_stack([mark.x, mark.y]) for mark in chart.marks])
+    shown = np.repeat(np.arange(10), [len(mark.x) for mark in chart.marks])
+    near = NearestNeighbors(n_neighbors=6).fit(places).kneighbors(places, return_distance=False)[:, 1:]
+    assert (shown[near] == shown[:, None]).mean() > 0.75
+    assert report_of(SavedModel(model, X=X)).sections[0].blocks[0].marks[0].x.shape == (300,)
+    with pytest.raises(InputError, match="'digit' has 9 values, but there are 300 samples"):
+        report_of(SavedModel(model, groups={"digit": kind[:9]}))
+
+
+def test_numbers_colour_a_map_in_five_steps():
+    values = np.r_[np.arange(99.0), np.nan]
+    chart = sample_map("m", np.zeros((100, 2)), np.arange(100).astype(str), ["", ""], "w", values)
+    assert [len(mark.x) for mark in chart.marks] == [20, 20, 19, 20, 20, 1]
+    assert chart.marks[-1].name == "other"
+    shades = [mark.shade for mark in chart.marks[:-1]]
+    assert shades == sorted(shades)
+
+
+def test_dimensions_and_neighbours_have_names(rng):
+    A, B = rng.standard_normal((40, 3)), rng.standard_normal((3, 12))
+    A[1], B[:, 1] = A[0], B[:, 0]  # twins
+    X = np.maximum(A @ B, 0)
+    model = NMD(3, max_iter=200).fit(X)
+    names = {"samples": [f"<i>{i}</i>" for i in range(40)], "features": [f"item {j}" for j in range(12)]}
+    report = report_of(SavedModel(model, X=X, **names))
+    (cards,) = blocks_of(report, Cards)
+    assert len(cards.items) == 3
+    largest = max(cards.items[0].bars, key=lambda pair: abs(pair[1]))[0]
+    assert largest == f"item {np.abs(model.components_[0]).argmax()}"
+    rows, columns = (block for block in blocks_of(report, Table) if block.title.startswith("Nearest"))
+    assert rows.rows[0][1].startswith("<i>1</i> (1.00)")
+    assert columns.rows[1][1].startswith("item 0 (1.00)")
+
+
+def test_communities_have_hubs_members_and_overlaps():
+    """Two cliques that share a node, which is the hub of one of them and belongs to both."""
+    first, second = range(6), [5, *range(6, 11)]
+    edges = [(i, j) for clique in (first, second) for i in clique for j in clique if i < j]
+    graph = networkx.Graph([(f"n{i}", f"n{j}") for i, j in edges])
+    model = SymNMF(2, random_state=0).fit(graph)
+    report = report_of(model)
+    (cards,) = blocks_of(report, Cards)
+    shared = cards.items[model.labels_[list(model.nodes_).index("n5")]]
+    assert [card.caption.split(",")[0] for card in cards.items] == ["6 nodes", "5 nodes"]
+    assert all(name.startswith("n") for name, _ in shared.bars)
+    assert "n0" in cards.items[0].texts[0][1] + cards.items[1].texts[0][1]
+    pairs, nodes = blocks_of(report, Table)[2:4]
+    assert pairs.rows == [[1, 2, 1]]
+    assert nodes.rows[0][0] == "n5"
+    assert re.fullmatch(r"cluster [12] \(\d\d%\), cluster [12] \(\d\d%\)", nodes.rows[0][2])
+    found = report_of(SymNMF(2, affinity="precomputed").fit(sp.block_diag([np.ones((9, 9))] * 2)))
+    assert "Overlaps" not in [section.title for section in found.sections]
+
+
+@pytest.mark.parametrize("family", ["labels", "parts", "embed", "cluster"])
+def test_the_first_screen_says_what_matters_and_what_to_do(family, crowd, rng):
+    X = rng.random((60, 8))
+    model = {
+        "labels": lambda: crowd,
+        "parts": lambda: SavedModel(ANDNMF(3, random_state=0).fit(X), X=X),
+        "embed": lambda: SavedModel(NMD(3, max_iter=20).fit(X), X=X),
+        "cluster": lambda: SymNMF(2, n_neighbors=5, random_state=0).fit(X),
+    }[family]()
+    report = report_of(model)
+    assert 2 <= len(report.main) <= 3
+    assert 2 <= len(report.steps) <= 4
+    page = render([report], family)
+    first = page.index('<ul class="main">')
+    assert first < page.index("What to do next") < page.index("<section")
+    assert len(page) < 2_000_000
+
+
+def test_warnings_stand_on_the_first_screen_with_problems_first():
+    items = [("note", "fine", "", ""), ("warning", "odd", "d", "Use --gold."), ("problem", "bad", "d", "r")]
+    report = Report("Labels", "", [Section("Diagnosis", "", [Findings(items)])])
+    assert [found[1] for _, found in report.warnings()] == ["bad", "odd"]
+    page = render([report], "x")
+    assert page.index("Problem: <bdi>bad</bdi>") < page.index("Warning: <bdi>odd</bdi>") < page.index("<section")
+    assert "Use <code>--gold</code>." in page
+
+
+def test_a_report_from_python(tmp_path, topics, crowd):
+    saved, _ = topics
+    rectifact.write_report(crowd, tmp_path / "labels.html")
+    rectifact.write_report([crowd, saved], tmp_path / "both.html", title="Both")
+    rectifact.write_report(saved.model, tmp_path / "topics.html", X=saved.X, features=saved.features, texts=saved.texts)
+    assert "<h1>rectifact: labels</h1>" in (tmp_path / "labels.html").read_text(encoding="utf-8")
+    both = (tmp_path / "both.html").read_text(encoding="utf-8")
+    assert "<h1>Both</h1>" in both
+    assert all(f"<h2>{title}</h2>" in both for title in ("Labels", "Topics"))
+    assert "of the corpus" in (tmp_path / "topics.html").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match="X belongs to one fitted estimator"):
+        rectifact.write_report([crowd], tmp_path / "x.html", X=saved.X)
+
+
 def test_a_model_fitted_in_batches_has_a_report(rng):
     model = ANDNMF(3, random_state=0).partial_fit(rng.random((40, 8)))
     assert [section.title for section in report_of(model).sections] == ["Parts"]
@@ -216,7 +386,7 @@ def test_data_other_than_the_fitted_is_refused(rng, monkeypatch):
     with pytest.raises(InputError, match="Give the data that it was fitted to"):
         report_of(SavedModel(model, X=rng.random((20, 6))))
     frame = pd.DataFrame(rng.random((30, 6)))
-    assert report_of(SavedModel(NMD(2, max_iter=5).fit(frame), X=frame)).sections[0].title == "Quality"
+    assert report_of(SavedModel(NMD(2, max_iter=5).fit(frame), X=frame)).sections[3].title == "Quality"
     monkeypatch.setattr(embedding, "MOST_ENTRIES", 18)  # three rows are compared, fewer than there are dimensions
     report = report_of(SavedModel(NMD(5, max_iter=5).fit(frame), X=frame))
     assert "RMSE" in facts_of(report)
@@ -230,7 +400,7 @@ def test_embedding_beside_svd():
     error = np.sqrt(np.mean((model.inverse_transform(model.embedding_) - X.toarray()) ** 2))
     assert_allclose(float(found["RMSE"]), error, rtol=1e-3)
     assert float(found["RMSE"]) < float(found["RMSE of SVD"])
-    assert [len(block.items) for block in blocks_of(report, Images)] == [10, 10, 10]
+    assert [len(block.items) for block in blocks_of(report, Images)] == [5, 10, 10, 10]
     assert report_of(model).sections[0].title == "Map"
     assert found["prior"] == "factors"
     bare = LogisticPCA(2, prior=None, max_iter=5).fit(X)
@@ -263,7 +433,8 @@ def test_the_drawn_network():
     names = [f"<b>{i}</b>" for i in range(62)]
     report = report_of(SavedModel(model, samples=names))
     chart = next(block for block in blocks_of(report, Chart) if "graph" in block.title)
-    edges, dots = chart.marks
+    edges, dots, texts = chart.marks
+    assert len(texts.texts) == 15
     assert dots.labels[0] == f"<b>0</b>: cluster {model.labels_[0] + 1}"
     assert f"<title>&lt;b&gt;0&lt;/b&gt;: cluster {model.labels_[0] + 1}</title>" in chart.svg()
     assert dots.labels[61] == "<b>61</b>: no cluster"
@@ -399,6 +570,18 @@ def test_how_many_shows_the_curve_the_choice_and_the_reason():
     assert images.items[0][0] == f"part 1, stability {found.estimator.stability_[0]:.2f}"
     page = render([report], "Parts")
     assert "How many?" in page
+
+
+def test_bands_stand_next_to_the_values_of_features():
+    X = make_topics(n_samples=100, n_features=12, n_topics=2).X
+    model = ANDNMF(2, random_state=0).fit(X)
+    assert " to " not in blocks_of(report_of(SavedModel(model)), Table)[0].rows[0][1]
+    model.bands_ = np.stack([0.5 * model.components_, 2 * model.components_])
+    table = blocks_of(report_of(SavedModel(model)), Table)[0]
+    j = int(model.components_[0].argmax())
+    value = model.components_[0, j]
+    assert table.rows[0][1].startswith(f"feature {j + 1} ({value:.3g}; {value / 2:.2g} to {2 * value:.2g}), ")
+    assert "band" in table.columns[1].help
 
 
 def test_stability_stands_next_to_each_dimension_and_cluster():

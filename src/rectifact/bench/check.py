@@ -65,6 +65,9 @@ LIMITS: dict[str, Limit] = {
     # crowd; its table "auto" has a column of errors for each method
     **dict.fromkeys(("error_%", "majority vote", "MV-EM", "full", "one-coin EM", "auto"), PERCENT_DOWN),
     **dict.fromkeys(("log_loss", "calibration_error"), SHARE_DOWN),
+    # panels
+    **dict.fromkeys(("planned", "gold_planned"), PERCENT_DOWN),
+    **dict.fromkeys(("label", "expected"), SHARE_DOWN),
     # parts
     **dict.fromkeys(("error", "error after 20", "error after 100", "error after 200"), EXACT_DOWN),
     **dict.fromkeys(("paper's start, floor", "paper's start, no floor", "blind, floor"), EXACT_DOWN),
@@ -89,6 +92,7 @@ LIMITS: dict[str, Limit] = {
 # Columns of numbers that identify a row, in addition to all columns of text
 PARAMETERS = {
     *("answers", "workers", "threads"),  # crowd
+    "replays",  # panels
     *("batch", "gamma", "iterations", "level", "samples"),  # parts
     *("density", "n_features", "n_samples", "nonzero", "rank", "sweeps"),  # latent
     *("nodes", "starts"),  # graph

@@ -12,7 +12,6 @@ import pandas as pd
 
 from rectifact.bench import Extent, Rows, Tables
 from rectifact.bench.crowd_field import error_percent, field_cases, field_errors, field_means, run_field
-from rectifact.bench.crowd_grades import run_grades
 from rectifact.bench.crowd_peers import check_installed, crowdkit, snorkel
 from rectifact.bench.crowd_scaling import run_scaling
 from rectifact.bench.measure import Case, at_hand, measure, one_thread
@@ -76,8 +75,7 @@ def run(extent: Extent) -> Tables:
     -------
     dict : ``"methods"``, rows by set and method with error, the paper's figure, and the time, also as a ratio to
         MV-EM's in the same run; ``"field"``, rows by set and method with error, log-loss, calibration error and time,
-        over all crowds and panels; ``"auto"``, their errors with a column for each method; ``"means"``; ``"grades"``,
-        mean absolute errors of ordered grades; ``"scaling"``
+        over all crowds and panels; ``"auto"``, their errors with a column for each method; ``"means"``; ``"scaling"``
     """
     if extent.peers:
         check_installed()
@@ -85,7 +83,7 @@ def run(extent: Extent) -> Tables:
     cases = [Case(name, run, error_percent) for name, run in ours.items()] + (peer_cases() if extent.peers else [])
     methods, field = _methods(cases, extent), run_field(field_cases(ours, extent.peers), extent)
     summaries = {"auto": field_errors(field), "field": field, "means": field_means(field)}
-    return {"methods": methods, **summaries, "grades": run_grades(extent), "scaling": run_scaling(extent)}
+    return {"methods": methods, **summaries, "scaling": run_scaling(extent)}
 
 
 def _methods(cases: list[Case], extent: Extent) -> Rows:

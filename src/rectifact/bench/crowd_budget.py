@@ -1,27 +1,34 @@
 """Replays of crowds with many answers per task: labels from 40 % of the answers, bought as planned.
 
 Each replay starts from a few random answers per task, asks for a plan, takes the planned answers from the set, fits
-again, and so on. ``python -m rectifact.bench.crowd_budget [bluebird dog relevance33] [--gold] [--quick]`` prints a row
-per set: errors in percent with all answers, with a random part, and as planned, and the error that was promised at the
-end.
+again, and so on.
 """
 
-import json
-import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from rectifact.bench import Rows
-from rectifact.bench.measure import at_hand, one_thread
+from rectifact.bench import Extent, Rows
+from rectifact.bench.measure import at_hand
 from rectifact.crowd import DawidSkene
 from rectifact.crowd.advice.budget import expected_error
-from rectifact.datasets import CrowdSet, load_crowd, load_judges
+from rectifact.datasets import CrowdSet, load_crowd, load_judges, make_crowd
+
+
+def _planted(n_classes: int) -> CrowdSet:
+    """A crowd for which the model holds, with workers of very different quality."""
+    accuracy = (0.5, 0.8) if n_classes == 2 else (0.3, 0.6)
+    crowd = make_crowd(300, 15, n_classes, labels_per_task=15, accuracy=accuracy, n_spammers=3, random_state=0)
+    return CrowdSet(crowd.answers, crowd.truth)
+
 
 SETS: dict[str, Callable[[], CrowdSet]] = {
+    "planted, 2 classes": partial(_planted, 2),
+    "planted, 4 classes": partial(_planted, 4),
     "bluebird": lambda: load_crowd("bluebird"),
     "dog": lambda: load_crowd("dog"),
     "relevance33": lambda: load_judges("relevance33"),
@@ -32,24 +39,33 @@ MOST_ANSWERS = 15_000
 SHARE, START, ROUNDS, GOLD = 0.4, 2, 10, 100
 """Part of the answers that is bought, answers per task to start from, plans, and true labels to calibrate by."""
 
+REPLAYS, QUICK_REPLAYS = 20, 2
 
-@one_thread()
-def run_budget(names: list[str], *, gold: bool = False, quick: bool = False) -> Rows:
-    """Means over 20 replays, or two if quick, of each set that is at hand.
+
+def run_budget(extent: Extent) -> Rows:
+    """Means over replays of each set that is at hand, in percent.
 
     Returns
     -------
-    list of dict : ``full_%``, ``random_%`` and ``planned_%``, errors with all answers, a random part and the planned
-        part; ``promised_%``, the error to expect by the probabilities at the end. With ``gold``, the last two are by
-        probabilities calibrated with 100 true labels, on the other tasks.
+    list of dict : ``full``, ``random`` and ``planned``, errors with all answers, a random part and the planned part,
+        and ``se``, the standard error of the last; ``promised``, the error to expect by the probabilities at the end.
+        ``gold_planned`` and ``gold_promised`` are with 100 true labels, known to the fit and to calibrate by, on the
+        other tasks.
     """
     rows: Rows = []
-    for name, crowd in at_hand({name: SETS[name] for name in names}):
+    for name, crowd in at_hand(SETS):
+        n = QUICK_REPLAYS if extent.quick else REPLAYS
         with warnings.catch_warnings(action="ignore"):
-            found = pd.DataFrame([replay(_drawn(crowd, seed), seed, gold=gold) for seed in range(2 if quick else 20)])
-        spread = {"sd_planned": found["planned_%"].std(), "sd_gap": (found["promised_%"] - found["planned_%"]).std()}
-        means = {str(column): float(found[column].mean()) for column in found}
-        rows.append({"set": name, "replays": len(found), **means, **spread})
+            found = pd.DataFrame([replay(_drawn(crowd, seed), seed) for seed in range(n)])
+        means = {str(column): round(float(found[column].mean()), 2) for column in found}
+        rows.append(
+            {
+                "set": name,
+                "replays": n,
+                **means,
+                "se": round(float(found["planned"].to_numpy().std(ddof=1)) / n**0.5, 2),
+            }
+        )
     return rows
 
 
@@ -60,21 +76,23 @@ def _drawn(crowd: CrowdSet, seed: int) -> CrowdSet:
     return CrowdSet(crowd.answers[crowd.answers["task"].isin(truth.index)], truth)
 
 
-def replay(crowd: CrowdSet, seed: int, *, gold: bool = False) -> dict[str, float]:
+def replay(crowd: CrowdSet, seed: int) -> dict[str, float]:
     """Errors in percent of one replay."""
     answers = crowd.answers.sample(frac=1, random_state=seed).drop_duplicates(["task", "worker"], ignore_index=True)
-    certain = crowd.truth.sample(min(GOLD, len(crowd.truth)), random_state=seed) if gold else None
+    certain = crowd.truth.sample(GOLD, random_state=seed)
     started = (answers.groupby("task").cumcount() < START).to_numpy()
-    bought = buy_in_rounds(answers, started, certain)
+    bought, with_gold = (buy_in_rounds(answers, started, gold) for gold in (None, certain))
     random = np.flatnonzero(started).tolist() + np.flatnonzero(~started)[: bought.sum() - started.sum()].tolist()
-    model = _fitted(answers[bought], certain)
-    rest = np.ones(len(model.tasks_), bool) if certain is None else ~np.isin(model.tasks_, certain.index)
+    planned, calibrated = _fitted(answers[bought], None), _fitted(answers[with_gold], certain)
+    rest = ~np.isin(calibrated.tasks_, certain.index)
     return {
-        "share": float(bought.mean()),
-        "full_%": _error(_fitted(answers, None), crowd),
-        "random_%": _error(_fitted(answers.iloc[random], None), crowd),
-        "planned_%": _error(model, crowd, rest),
-        "promised_%": 100 * expected_error(model.probas_[rest]),
+        "share": 100 * float(bought.mean()),
+        "full": _error(_fitted(answers, None), crowd),
+        "random": _error(_fitted(answers.iloc[random], None), crowd),
+        "planned": _error(planned, crowd),
+        "promised": 100 * expected_error(planned.probas_),
+        "gold_planned": _error(calibrated, crowd, rest),
+        "gold_promised": 100 * expected_error(calibrated.probas_[rest]),
     }
 
 
@@ -92,16 +110,10 @@ def buy_in_rounds(answers: pd.DataFrame, started: Any, certain: Any) -> Any:
 
 
 def _fitted(answers: pd.DataFrame, certain: Any) -> DawidSkene:
-    model = DawidSkene().fit(answers)
+    model = DawidSkene().fit(answers, gold=certain)
     return model if certain is None else model.calibrate(certain)
 
 
 def _error(model: DawidSkene, crowd: CrowdSet, some: Any = slice(None)) -> float:
     wrong = model.labels_ != crowd.truth.reindex(model.tasks_).to_numpy()
     return float(100 * wrong[some].mean())
-
-
-if __name__ == "__main__":
-    chosen = [name for name in sys.argv[1:] if not name.startswith("--")] or list(SETS)
-    for row in run_budget(chosen, gold="--gold" in sys.argv, quick="--quick" in sys.argv):
-        print(json.dumps(row))  # noqa: T201

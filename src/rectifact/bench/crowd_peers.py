@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, logsumexp
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import missing_extra
 from rectifact.core.monitor import Monitor
 from rectifact.crowd import Answers, read_answers
 
@@ -217,7 +217,4 @@ def check_installed() -> None:
     packages = {"crowd-kit": "crowdkit", "snorkel": "snorkel"}
     missing = [name for name, module in packages.items() if find_spec(module) is None]
     if missing:
-        raise InputError(
-            f"Comparing with the peers needs {' and '.join(missing)}, which you have not installed.",
-            "Install the peers: pip install 'rectifact[bench]'.",
-        )
+        raise missing_extra("Comparing with the peers", " and ".join(missing), "bench")

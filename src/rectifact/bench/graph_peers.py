@@ -23,7 +23,7 @@ from sklearn.cluster import SpectralClustering
 
 from rectifact.bench import Extent, Rows
 from rectifact.bench.measure import timed
-from rectifact.core.errors import InputError
+from rectifact.core.errors import missing_extra
 from rectifact.datasets import Graph, MissingDataset, load_email, make_block_model
 from rectifact.graph import SymNMF
 from rectifact.metrics import nmi
@@ -36,9 +36,7 @@ def check_peers() -> None:
     """Refuse, before anything is measured, to go on without the packages of the peers."""
     missing = [package for package in ("networkx", "igraph", "leidenalg") if find_spec(package) is None]
     if missing:
-        raise InputError(
-            f"The peers are not installed: {', '.join(missing)}.", "Install them: pip install 'rectifact[bench]'."
-        )
+        raise missing_extra("Comparing with the peers", " and ".join(missing), "bench")
 
 
 def _connected(graph: Graph) -> Graph:

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rectifact.bench import Extent, Rows, Tables
 from rectifact.bench.measure import timed
-from rectifact.core.errors import InputError
+from rectifact.core.errors import missing_extra
 from rectifact.datasets import MissingDataset, load_images, load_lastfm, load_tdt2
 from rectifact.latent import NMD, LogisticPCA, hide_entries
 from rectifact.metrics import root_mean_squared_error
@@ -115,7 +115,7 @@ def _rivals(rank: int, peers: bool) -> Iterator[tuple[str, Callable[[Any], Any]]
     if not peers:
         return
     if find_spec("implicit") is None:
-        raise InputError("implicit is not installed.", "Install it: pip install implicit, or leave out --peers.")
+        raise missing_extra("Comparing with the peers", "implicit", "bench", "or leave out --peers")
     from implicit.als import AlternatingLeastSquares
     from implicit.lmf import LogisticMatrixFactorization
 

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import InputError, missing_extra
 from rectifact.io.files import atomic_path, check_writable
 
 TITLES = {"dir": "DIR: Dirichlet weights", "ctm": "CTM: correlated weights", "neg": "NEG: signed parts"}
@@ -16,7 +16,7 @@ def check_plot(path: Path) -> None:
     if path.suffix.lower() not in {".svg", ".png", ".pdf"}:
         raise InputError(f"{str(path)!r} should end in .svg, .png or .pdf.", "Rename it.")
     if find_spec("matplotlib") is None:
-        raise InputError("Figures need matplotlib.", "Install it: pip install 'rectifact[bench]'.")
+        raise missing_extra("Figures need", "matplotlib", "bench")
 
 
 def plot_error_against_time(rows: list[dict[str, Any]], path: Path) -> None:

@@ -17,7 +17,7 @@ from rectifact.bench.results import check_result_name, plain, read_result, save_
 from rectifact.cli.bench_paper import bench_paper, rows_table
 from rectifact.cli.tables import check_different_files
 from rectifact.cli.terminal import progress, say, show
-from rectifact.core.errors import InputError, count
+from rectifact.core.errors import InputError, count, missing_extra
 from rectifact.core.validation import check_option
 
 PLOTS = {
@@ -31,7 +31,8 @@ def bench(
     family: Annotated[
         str,
         typer.Argument(
-            help="What to measure: crowd, parts, latent, graph, all (these four), selection, cuda or dask; or paper."
+            help="What to measure: crowd, parts, latent, graph, all (these four), panels, selection, cuda or dask; or "
+            "paper."
         ),
     ],
     name: Annotated[
@@ -123,7 +124,7 @@ def _check_place(families: tuple[str, ...]) -> None:
     for family, package in (("graph", "torch"), ("cuda", "torch"), ("dask", "distributed")):
         if family in families and find_spec(package) is None:
             extra = "dask" if package == "distributed" else package
-            raise InputError(f"Measuring {family} needs {package}.", f"Install it: pip install 'rectifact[{extra}]'.")
+            raise missing_extra(f"Measuring {family}", package, extra)
     if "cuda" in families:
         import torch
 
@@ -176,5 +177,5 @@ def _run(family: str, extent: Extent) -> Tables:
 
 Run = Callable[[Extent], Tables]
 FAMILIES: dict[str, Run] = {name: partial(_run, name) for name in ("crowd", "parts", "latent", "graph")}
-ELSEWHERE: dict[str, Run] = {name: partial(_run, name) for name in ("selection", "cuda", "dask")}
+ELSEWHERE: dict[str, Run] = {name: partial(_run, name) for name in ("panels", "selection", "cuda", "dask")}
 """What is not part of all: what takes long, and what is measured on other machines."""

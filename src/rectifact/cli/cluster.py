@@ -90,7 +90,11 @@ def cluster(
     ] = None,
     init: Annotated[
         Literal["auto", "spectral", "random", "pool"],
-        typer.Option(help="Where the fit starts: eigenvectors, ten random starts, or all of them."),
+        typer.Option(help="Where the fit starts: eigenvectors, --n-init random starts, or all of them."),
+    ] = "auto",
+    n_init: Annotated[int, typer.Option(min=1, help="Number of random starts; the best is kept.")] = 10,
+    solver: Annotated[
+        Literal["auto", "newton", "hals", "anls", "admm", "pgd"], typer.Option(help="Algorithm; auto goes by the size.")
     ] = "auto",
     n_jobs: Annotated[int, typer.Option("--jobs", help="Number of starts run in parallel; -1 uses all cores.")] = 1,
     stability: options.Stability = False,
@@ -127,7 +131,7 @@ def cluster(
         raise InputError("--neighbors and --metric are for points.", "Leave them out for a graph.")
     model = SymNMF(first_of(how_many), affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
     model.set_params(init=init, normalize="auto" if normalize is None else normalize, min_component=min_component)
-    model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume)
+    model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume, n_init=n_init, solver=solver)
     with fitting("clustering", model) as caught:
         found = fit_chosen(model, X, how_many, seed)
     found = with_trust(found, X, stability=stability, bootstrap=bootstrap, seed=seed)

@@ -2,7 +2,9 @@
 
 import os
 import sys
+from functools import wraps
 from importlib import import_module
+from inspect import Parameter, signature
 from typing import Annotated, Any
 
 import typer
@@ -29,6 +31,39 @@ SUMMARIES = {
 """First lines of the help of each command, so that the commands can be listed without being imported."""
 
 
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Say what is being done: iterations, loss, threads and device.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors; results are written all the same.")]
+
+
+def set_level(verbose: bool, quiet: bool) -> None:
+    """What ``-v`` and ``-q`` do, before or after the name of the command."""
+    from rectifact.cli import terminal
+
+    wanted = {terminal.VERBOSE: verbose, terminal.QUIET: quiet}
+    for level, given in wanted.items():
+        if given and terminal.level() == -level:
+            raise InputError("-v and -q are mutually exclusive.", "Leave one of them out.")
+        if given:
+            terminal.set_level(level)
+
+
+def with_level(function: Any) -> Any:
+    """A command with the options that every command has."""
+
+    @wraps(function)
+    def command(*, verbose: bool, quiet: bool, **options: Any) -> None:
+        set_level(verbose, quiet)
+        function(**options)
+
+    own, more = signature(function), {"verbose": Verbose, "quiet": Quiet}
+    added = [Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=kind) for name, kind in more.items()]
+    command.__signature__ = own.replace(parameters=[*own.parameters.values(), *added])  # type: ignore[attr-defined]
+    command.__annotations__ = function.__annotations__ | more
+    return command
+
+
 class Commands(TyperGroup):
     """Commands that are listed by their summaries and imported when they are called."""
 
@@ -43,7 +78,7 @@ def load(name: str) -> Any:
     with ending_at_once():
         function = getattr(import_module(f"rectifact.cli.{name}"), name)
     alone = typer.Typer(add_completion=False)
-    alone.command(name)(function)
+    alone.command(name)(with_level(function))
     return typer.main.get_command(alone)
 
 
@@ -70,8 +105,14 @@ def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    verbose: Verbose = False,
+    quiet: Quiet = False,
 ) -> None:
     """Recover the truth behind non-negative data."""
+    from rectifact.cli import terminal
+
+    terminal.set_level(terminal.NORMAL)
+    set_level(verbose, quiet)
 
 
 def run() -> None:
@@ -80,9 +121,10 @@ def run() -> None:
     try:
         app()
     except InputError as error:
-        from rectifact.cli.terminal import in_options, say
+        from rectifact.cli.terminal import complain, in_options
 
-        say(f"rectifact: {in_options(error, ''.join(sys.argv[1:2]))}")
+        command = next((word for word in sys.argv[1:] if word in SUMMARIES), "")
+        complain(f"rectifact: {in_options(error, command)}")
         sys.exit(2)
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,7 +9,7 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import InputError, missing_extra
 
 PATIENCE = "5s"
 """How long a scheduler may take to answer."""
@@ -28,7 +28,7 @@ def check_cluster(scheduler: str | None, n_processes: int | None, *, in_parts: b
             f"--scheduler and --local-cluster are for partitioned or chunked data: {parts}.", "Leave them out."
         )
     if find_spec("distributed") is None:
-        raise InputError("--scheduler and --local-cluster need Dask.", "Install it: pip install 'rectifact[dask]'.")
+        raise missing_extra("--scheduler and --local-cluster need", "Dask", "dask")
 
 
 def check_matrix_source(

@@ -84,7 +84,8 @@ def _embed() -> Shown:
     given = "800 handwritten digits from scikit-learn, 64 pixels each"
     found = f"16 dimensions that explain them with an error of {error:.3f} per pixel; truncated SVD leaves {svd:.3f}"
     names = np.array([f"{i + 1}: a {digit}" for i, digit in enumerate(digits.target[:800])])
-    return "embed", given, found, SavedModel(model, X, samples=names, image_shape=(8, 8))
+    groups = {"digit": digits.target[:800]}
+    return "embed", given, found, SavedModel(model, X, samples=names, image_shape=(8, 8), groups=groups)
 
 
 def _cluster() -> Shown:

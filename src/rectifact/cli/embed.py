@@ -8,6 +8,7 @@ import typer
 
 from rectifact.cli import options, reading
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
+from rectifact.cli.embed_outputs import check_fill, dropped, filled, read_groups
 from rectifact.cli.how_many import check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
 from rectifact.cli.reading import Reading
@@ -16,7 +17,7 @@ from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
 from rectifact.io.matrices import numbered
-from rectifact.io.partitions import holds_chunks, read_chunks
+from rectifact.io.partitions import holds_chunks
 from rectifact.latent import NMD
 from rectifact.models import SavedModel
 
@@ -78,6 +79,19 @@ def embed(
     table: reading.AsTable = False,
     header: reading.Header = None,
     sheet: reading.Sheet = None,
+    colour_by: Annotated[
+        str | None,
+        typer.Option(
+            "--colour-by",
+            "--color-by",
+            help="Colour the map of the report by a column of the data, by table.csv:column, or by a text file with "
+            "one value per row.",
+        ),
+    ] = None,
+    fill: Annotated[
+        Path | None,
+        typer.Option(help="With --missing, write the data with missing cells filled in here: .csv, .tsv, .parquet."),
+    ] = None,
     stability: options.Stability = False,
     image: options.Image = None,
     checkpoint: options.Checkpoint = None,
@@ -91,20 +105,23 @@ def embed(
     """Describe sparse non-negative or binary data with a few dimensions, far fewer than SVD needs."""
     how_many = check_numbers(numbers)
     in_chunks = holds_chunks(data)
+    drop = dropped(drop, colour_by, data)
     source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet)
     source.check(in_chunks)
     outcome = Outcome(report, save, as_json)
     _check_out(data, out, save, in_chunks)
     suggestions = _check_recommend(out, in_chunks) if recommend else None
-    outcome.check(out, [data, suggestions])
+    check_fill(fill, missing, in_chunks)
+    outcome.check(out, [data, suggestions, fill])
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     hole = np.nan if missing else None
     run: dict[str, Any] = {"max_iter": max_iter, "checkpoint": checkpoint, "resume": resume}
     model = NMD(first_of(how_many), link, objective, hole, prior=None if prior == "none" else prior, **run)
     with cluster_of(scheduler, local_cluster):
-        matrix: Any = read_chunks(data) if in_chunks else source.read(data, "embed").matrix
+        matrix: Any = reading.read_in_chunks(data, "embed") if in_chunks else source.read(data, "embed").matrix
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
+        groups = None if colour_by is None else read_groups(colour_by, data, n_samples)
         with fitting("embedding", model) as caught:
             chosen = fit_chosen(model, matrix.X, how_many)
         chosen = with_trust(chosen, matrix.X, stability=stability)
@@ -122,6 +139,8 @@ def embed(
         if suggestions is not None and recommend:
             best = model.recommend(matrix.X, recommend, samples=samples, features=features)
             write_table(retitled(best, matrix.row_title, matrix.column_title), suggestions)
+        if fill is not None:
+            write_table(filled(matrix, model, samples, features), fill)
     say_warnings(caught, "embed")
     say(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {found}: "
@@ -134,7 +153,7 @@ def embed(
     summary |= {"scale": float(model.scale_)} | {key: value for key, value in model.resolved_.items() if key != "link"}
     summary |= {"link": found} | chosen.summary
     known = {"selection": chosen.selection} | ({} if in_chunks else {"X": matrix.X, "samples": samples})
-    outcome.write(SavedModel(model, features=features, image_shape=image_shape, **known), summary)
+    outcome.write(SavedModel(model, features=features, image_shape=image_shape, groups=groups, **known), summary)
 
 
 def _check_recommend(out: Path, in_chunks: bool) -> Path:

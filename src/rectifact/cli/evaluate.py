@@ -89,7 +89,7 @@ def evaluate(
 ) -> None:
     """From verdicts of judges and people to a decision: rates, agreement, who may replace whom, labels."""
     planning = Planning(plan, costs, budget, target, ask)
-    _check(answers, [humans, costs], [gold, by], out, workers, planning, Outcome(report, save=None, as_json=as_json))
+    _check(answers, humans, costs, [gold, by], out, workers, planning, Outcome(report, save=None, as_json=as_json))
     columns = {"task": task, "worker": worker, "label": label}
     reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": missing, "form": form, "question": field}
     order = None if classes is None else [name.strip() for name in classes.split(",")]
@@ -126,7 +126,8 @@ def evaluate(
 
 def _check(
     answers: Path,
-    files: Sequence[Path | None],
+    humans: Path | None,
+    costs: Path | None,
     named: Sequence[str | None],
     out: Path | None,
     workers: Path | None,
@@ -135,13 +136,15 @@ def _check(
 ) -> None:
     """Refuse, before the work, what could not be written afterwards."""
     planning.check()
+    if humans is not None and humans.resolve() == answers.resolve():
+        raise InputError("ANSWERS and --humans are the same file.", "Say who of the workers are people: --people.")
     if workers == STDOUT:
         raise InputError("Only the labels can go to the standard output.", "Name a file for --workers and for --plan.")
     for path in (out, workers):
         if path is not None and path != STDOUT:
             check_table_name(path)
     read = [Path(name) for name in named if name is not None and Path(name).is_file()]
-    outcome.check(out, [answers, *files, workers, planning.path])
+    outcome.check(out, [answers, humans, costs, workers, planning.path])
     written = {path.resolve() for path in (out, workers, planning.path, outcome.report) if path is not None}
     if written & {path.resolve() for path in read}:
         raise InputError("One file is named twice, and would be overwritten.", "Choose another name for the output.")
@@ -165,7 +168,7 @@ def _show(found: Evaluation) -> None:
     if steps:
         show_plain("What to do next")
         for step in steps:
-            show_plain(f"  {step.finding[:1].upper()}{step.finding[1:]}. {step.detail} {step.command or step.remedy}")
+            show_plain(f"  {step.on_command_line()}")
 
 
 def _facts(found: Evaluation) -> dict[str, Any]:
@@ -190,7 +193,7 @@ def _facts(found: Evaluation) -> dict[str, Any]:
         "agreement": records(None if agreement is None else agreement.overall),
         "gaps": records(found.gaps),
         "replacement": records(None if test is None else test.judges),
-        "twins": [list(row) for row in found.twins],
+        "pairs": [pair._asdict() for pair in found.pairs],
         "biases": records(found.biases.table),
         "audit": None if found.audit is None else vars(found.audit),
         "next": steps(found.next_steps()),

@@ -80,7 +80,8 @@ class Found:
         if self.selection is not None:
             table = self.selection.table.astype(object).where(self.selection.table.notna(), None)
             known["selection"] = {"table": table.to_dict("records"), "best": self.selection.best}
-            known["selection"] |= {"reason": self.selection.reason, "measure": self.selection.measure}
+            known["selection"] |= {"reason": self.selection.reason, "sure": self.selection.sure}
+            known["selection"] |= {"measure": self.selection.measure}
         return known
 
     def say_choice(self) -> None:

@@ -32,7 +32,7 @@ from rectifact.crowd.data.formats import label_studio as studio
 from rectifact.crowd.data.groups import groups_in_column
 from rectifact.crowd.data.names import plain_text
 from rectifact.crowd.data.sources import is_source
-from rectifact.crowd.data.verdicts import texts_in
+from rectifact.crowd.data.verdicts import no_text_column, texts_in, wide_table
 from rectifact.io.records import json_records
 from rectifact.models import SavedModel
 
@@ -148,12 +148,12 @@ def labels(
         with fitting("aggregating", fitted) as caught:
             columns: dict[str, Any] = {"task": task, "worker": worker, "label": label, "missing": missing}
             data: Any
+            texts = None
             if partitioned:
                 data = read_lazy(answers if len(answers) > 1 else answers[0], **columns)
             else:
-                data = read_answers(answers[0], wide=wide, format=form, field=field, **columns)
+                data, texts = _read(answers[0], text_column, wide, {"format": form, "field": field, **columns})
                 data = data if classes is None else data.ordered(classes.split(","))
-            texts = None if text_column is None else texts_in(answers[0], data, text_column)
             known = gold if gold is not None or data.gold is None else pd.Series(data.gold[1], index=data.gold[0])
             families = None if groups is None else _groups(groups, answers[0], partitioned or wide, worker)
             fitted.fit(data, **({} if model == "majority" else {"gold": known, "groups": families}))
@@ -176,6 +176,18 @@ def labels(
             say(needed.words())
         facts = _facts(data, fitted, summary) | promised(needed) | _audited(audit)
         outcome.write(SavedModel(fitted), facts, needed=needed, audit=audit, texts=texts)
+
+
+def _read(path: Path, text_column: str | None, wide: bool, options: dict[str, Any]) -> tuple[Any, Any]:
+    """The answers, and the texts of the tasks, if there is a column of them."""
+    if not wide or text_column is None:
+        data = read_answers(path, wide=wide, **options)
+        return data, None if text_column is None else texts_in(path, data, text_column)
+    frame, beside = wide_table(path, [text_column], options["task"])
+    if text_column not in beside:
+        raise no_text_column(text_column)
+    options = {name: value for name, value in options.items() if name not in ("format", "field")}
+    return read_answers(frame, wide=True, **options), beside[text_column]
 
 
 def _audited(audit: Audit | None) -> dict[str, Any]:

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from rectifact.cli.tables import check_different_files
-from rectifact.cli.terminal import STDOUT, in_options, progress, say, show_plain
+from rectifact.cli.terminal import STDOUT, in_options, progress, say, say_more, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
 from rectifact.models import SavedModel, save_model
@@ -41,9 +42,24 @@ def check_image_shape(text: str | None, n_features: int) -> tuple[int, int] | No
 @contextmanager
 def fitting(what: str, model: Any) -> Iterator[list[warnings.WarningMessage]]:
     """Show the progress of the model while it is fitted, and collect the warnings, for :func:`say_warnings`."""
-    with progress(what, model.max_iter) as callback, warnings.catch_warnings(record=True, action="always") as caught:
-        model.set_params(callbacks=[callback])
+    say_more(f"{what} with {model!r} on {_where(model)}")
+    begun = perf_counter()
+    most = getattr(model, "max_iter", None)
+    with progress(what, most) as callback, warnings.catch_warnings(record=True, action="always") as caught:
+        if most is not None:
+            model.set_params(callbacks=[callback])
         yield caught
+    say_more(f"{what}: done after {perf_counter() - begun:.3g} s")
+
+
+def _where(model: Any) -> str:
+    """Device and threads."""
+    from numba import get_num_threads
+    from threadpoolctl import threadpool_info
+
+    blas = max((library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"), default=1)
+    threads = f"{count(get_num_threads(), 'thread')}, {blas} for linear algebra"
+    return f"{getattr(model, 'device', 'cpu')}, {threads}"
 
 
 def say_warnings(caught: Sequence[warnings.WarningMessage], command: str) -> None:
@@ -54,6 +70,8 @@ def say_warnings(caught: Sequence[warnings.WarningMessage], command: str) -> Non
 
 def how_it_ended(model: Any, unit: str = "iteration") -> str:
     """How the fit of a model ended, as the end of a sentence; ``unit`` is what it calls an iteration."""
+    if model.stop_reason_ == "closed_form":
+        return "computed without iterations"
     n = count(model.n_iter_, unit)
     if model.stop_reason_ == "max_iter":
         return f"stopped at the limit of {n} without converging"
@@ -99,8 +117,8 @@ def write_page(saved: SavedModel, path: Path, **more: Any) -> None:
     """Write the report of a model; ``more`` as in ``report_of``."""
     from rectifact.report import report_of, write_report
 
-    report = report_of(saved, **more)
-    write_report(report, path, title=f"rectifact: {report.title.lower()}")
+    with progress("writing the report"):
+        write_report(report_of(saved, **more), path)
     say(f"report -> {path}")
 
 

@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from rectifact.cli import options, reading
+from rectifact.cli import options, reading, word_options
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
 from rectifact.cli.how_many import check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
@@ -24,19 +24,18 @@ from rectifact.cli.tables import (
     write_samples,
     write_table,
 )
-from rectifact.cli.terminal import say, show
+from rectifact.cli.terminal import progress, say, show
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import findings_table
 from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import operand
 from rectifact.io.files import check_writable
-from rectifact.io.inputs import Input
-from rectifact.io.matrices import NamedMatrix, numbered, read_matrix
-from rectifact.io.partitions import holds_chunks, read_chunks
+from rectifact.io.matrices import numbered, read_matrix
+from rectifact.io.partitions import holds_chunks
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
-from rectifact.parts.documents import count_words
+from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
 
@@ -122,15 +121,14 @@ def parts(
     table: reading.AsTable = False,
     header: reading.Header = None,
     sheet: reading.Sheet = None,
-    tfidf: Annotated[bool, typer.Option("--tfidf", help="Give rare words more weight.")] = False,
-    stop_words: Annotated[
-        bool, typer.Option("--stop-words/--all-words", help="Drop common English words such as 'the', or keep them.")
-    ] = True,
-    min_documents: Annotated[int, typer.Option(min=1, help="Drop words that occur in fewer documents than this.")] = 2,
-    max_share: Annotated[
-        float, typer.Option(help="Drop words that occur in a larger share of the documents than this.")
-    ] = 0.5,
-    max_words: Annotated[int, typer.Option(min=1, help="Keep at most this many words, the most frequent.")] = 20_000,
+    weighting: word_options.Weight = "log",
+    tfidf: word_options.Tfidf = False,
+    stop_words: word_options.StopWords = "english",
+    all_words: word_options.AllWords = False,
+    ngrams: word_options.Ngrams = 1,
+    min_df: word_options.MinDf = 2,
+    max_df: word_options.MaxDf = 0.5,
+    max_words: word_options.MaxWords = 20_000,
     stability: options.Stability = False,
     bootstrap: Annotated[
         int,
@@ -160,8 +158,8 @@ def parts(
     check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)
     outcome.check(out, [data, features, weights])
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
-    words: dict[str, Any] = {"min_documents": min_documents, "max_share": max_share, "max_words": max_words}
-    words |= {"stop_words": "english" if stop_words else None, "tfidf": tfidf}
+    words: dict[str, Any] = {"min_df": min_df, "max_df": max_df, "max_words": max_words, "ngrams": ngrams}
+    words |= {"stop_words": _left_out(stop_words, all_words), "weighting": "tfidf" if tfidf else weighting}
     chosen = {"refine": refine, "normalize": normalize, "noise_floor": noise_floor}
     chosen |= {"background": background or None, "missing": np.nan if missing else None}
     model = METHODS[method](first_of(how_many), random_state=seed, checkpoint=checkpoint, resume=resume)
@@ -169,11 +167,11 @@ def parts(
     if how_many == "auto" and not isinstance(model.init, str):
         how_many = model.n_components = np.shape(model.init)[0]
     with cluster_of(scheduler, local_cluster):
-        matrix = read_chunks(data) if in_chunks else _counted(source.read(data, "parts"), data, text, words)
+        matrix = _read(source, data, in_chunks, text, words)
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
         samples, names = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
-        with fitting("finding parts", model) as caught:
+        with fitting("finding parts", _suited(model, matrix, refine)) as caught:
             X = _dense_chunks(matrix.X) if in_chunks else matrix.X
             found = fit_chosen(model, X, how_many, seed)
             model = found.model
@@ -209,8 +207,24 @@ def parts(
     summary: dict[str, Any] = {"findings": findings_table(findings).to_dict("records")}
     summary |= {"refine": model.resolved_.get("refine"), "init": model.resolved_["init"]}
     summary |= {"samples": n_samples, "features": n_features, "parts": n_parts, "explained": float(explained)}
-    known = {"selection": found.selection} | ({} if in_chunks else {"X": matrix.X, "samples": samples})
+    known = {"selection": found.selection} | ({} if in_chunks else _data(matrix, samples))
     outcome.write(SavedModel(model, features=names, image_shape=image_shape, **known), summary | found.summary)
+
+
+def _suited(model: Any, matrix: Any, refine: str | None) -> Any:
+    """The model as it suits texts: least squares gives more coherent topics than a Poisson likelihood."""
+    chosen = isinstance(matrix, Corpus) and refine is None and isinstance(model, ANDNMF)
+    return model.set_params(refine="nonnegative") if chosen else model
+
+
+def _left_out(stop_words: str, all_words: bool) -> str | None:
+    return None if all_words or stop_words == "none" else stop_words
+
+
+def _data(matrix: Any, samples: Any) -> dict[str, Any]:
+    """What is saved of the data, for the report."""
+    texts = {"texts": np.array(matrix.texts, dtype=np.str_)} if isinstance(matrix, Corpus) else {}
+    return {"X": matrix.X, "samples": samples} | texts
 
 
 def _model_options(method: str, init: str, decode: str | None, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -252,10 +266,14 @@ def _check_files(out: Path | None, features: Path | None) -> None:
             raise InputError(f"{str(out)!r} should end in .npz.", "Rename it; --features and --weights write tables.")
 
 
-def _counted(found: Input, data: Path, text: bool, words: dict[str, Any]) -> NamedMatrix:
-    """The matrix that was read, or the counted words of the texts."""
+def _read(source: Reading, data: Path, in_chunks: bool, text: bool, words: dict[str, Any]) -> Any:
+    """The matrix in a file or in chunks, or the counted words of texts."""
+    if in_chunks:
+        return reading.read_in_chunks(data, "parts")
+    found = source.read(data, "parts")
     if found.documents is not None:
-        return replace(count_words(found.documents, **words), rows=found.names, row_title=found.title)
+        with progress("counting words"):
+            return replace(count_words(found.documents, **words), rows=found.names, row_title=found.title)
     if text or found.matrix is None:
         raise InputError(
             f"{str(data)!r} holds no column of texts.", "Leave --text out, or name one with --text-column."

@@ -19,7 +19,9 @@ import typer
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, Message, count
 from rectifact.io.columns import Options, Purpose
-from rectifact.io.inputs import TABLES, Input, Request, is_plain_text, read_input
+from rectifact.io.files import reading
+from rectifact.io.inputs import TABLES, Input, Request, is_plain_text, read_input, refuse_lists
+from rectifact.io.partitions import LazyMatrix, read_chunks
 from rectifact.io.single_cell import holds_10x
 from rectifact.io.sniff import suffix_of
 from rectifact.io.text import text_suffix
@@ -128,10 +130,10 @@ class Reading:
             names_in(self.columns) if listed else (),
             self.table,
             self.graph,
+            self.header,
         )
         names = {"rows": self.rows, "columns": None if listed else file}
-        more = {"header": self.header, "sheet": self.sheet, "text": self.text}
-        return Request(options, transpose=self.transpose, **names, **more)
+        return Request(options, transpose=self.transpose, sheet=self.sheet, **names)
 
     def read(self, path: Path, purpose: Purpose) -> Input:
         """What the file or folder holds; one line on stderr says how it was read."""
@@ -151,9 +153,20 @@ class Reading:
 
     def _holds_texts(self, path: Path) -> bool:
         """Whether it is a folder or a file of running text."""
+        if path.is_dir() and holds_10x(path):
+            return False
         if path.is_dir():
-            return not holds_10x(path)
-        return is_plain_text(path) or (self.text and text_suffix(path) not in TABLES)
+            if not self.text and not any(file.suffix.lower() == ".txt" for file in path.rglob("*")):
+                raise InputError(
+                    f"The folder {str(path)!r} holds neither texts (.txt files) nor rows of a matrix (.npy, .npz or "
+                    ".parquet files).",
+                    "Name another folder, or a file.",
+                )
+            return True
+        if self.text:
+            return text_suffix(path) not in TABLES
+        of_tables = (self.text_column, self.triples, self.id_column, self.columns, self.drop, self.table)
+        return not any(of_tables) and is_plain_text(path)
 
     def check(self, in_chunks: bool) -> None:
         """Refuse options that a folder of chunks does not take, and options that contradict each other."""
@@ -163,6 +176,15 @@ class Reading:
         exclusive = [name for name in given if name in ("--triples", "--text-column", "--table")]
         if len(exclusive) > 1:
             raise InputError(f"{' and '.join(exclusive)} are mutually exclusive.", "Choose one.")
+
+
+def read_in_chunks(folder: Path, purpose: Purpose) -> LazyMatrix:
+    """The matrix in a folder of chunks; one line on stderr says how it was read."""
+    refuse_lists(folder, purpose)
+    matrix = read_chunks(folder)
+    n_rows, n_columns = matrix.X.shape
+    say(f"Read as a matrix in {count(len(matrix.rows), 'chunk')}: {n_rows} rows by {count(n_columns, 'column')}.")
+    return matrix
 
 
 def in_memory(X: Any) -> Any:
@@ -184,8 +206,10 @@ def given(path: Path) -> Iterator[Path]:
             shutil.copyfileobj(sys.stdin.buffer, file)
         if plain.stat().st_size == 0:
             raise InputError("The standard input is empty.", "Check the command before the pipe.")
-        named = plain.rename(plain.with_name(f"input{suffix_of(plain)}"))
+        named = plain
         try:
+            with reading(plain, "a table, a matrix or text"):
+                named = plain.rename(plain.with_name(f"input{suffix_of(plain)}"))
             yield named
         except InputError as error:
             raise _about_stdin(error, named) from error

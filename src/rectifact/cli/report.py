@@ -6,16 +6,15 @@ from typing import Annotated
 import typer
 
 from rectifact.cli.outcome import Outcome, write_page
-from rectifact.cli.terminal import progress
 from rectifact.models import load_saved
 
 
 def report(
-    model: Annotated[Path, typer.Argument(help="Model saved with --save or save_model: .rfx.")],
+    model: Annotated[
+        Path, typer.Argument(help="Saved model, as save_model or rectifact labels --save write it: .rfx.")
+    ],
     out: Annotated[Path, typer.Option("--output", "-o", help="Report to write: .html.")] = Path("report.html"),
 ) -> None:
     """Write the report for a saved model: one HTML file that opens offline."""
     Outcome(out, save=None, as_json=False).check(None, [model])
-    saved = load_saved(model)
-    with progress("writing the report"):
-        write_page(saved, out)
+    write_page(load_saved(model), out)

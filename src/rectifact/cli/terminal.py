@@ -3,15 +3,18 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TimeElapsedColumn
 from rich.table import Table
 
+from rectifact.cli.waiting import Waiting
 from rectifact.core.errors import InputError, Message
-from rectifact.core.monitor import Callback
+from rectifact.core.monitor import Callback, Step, watching
 
 STDOUT = Path("-")
 messages = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -35,7 +38,7 @@ NAMES = {
     | {"gold_weights": "rectifact rate --gold-weights", "level": "--ordinal"},
     "parts": {
         "n_components": "-k",
-        **_dashed("stop_words", "min_documents", "max_share", "max_words", "init", "noise_floor", "normalize"),
+        **_dashed("stop_words", "min_df", "max_df", "max_words", "ngrams", "init", "noise_floor", "normalize"),
         **_dashed("refine", "background", "decode", "missing"),
     },
     "embed": {"n_components": "-k", **_dashed("link", "objective", "missing", "max_iter")},
@@ -43,7 +46,7 @@ NAMES = {
         "n_clusters": "-k",
         "n_neighbors": "--neighbors",
         "n_jobs": "--jobs",
-        **_dashed("metric", "l1"),
+        **_dashed("metric", "l1", "n_init", "solver", "init"),
         "min_component": "--min-component",
     },
 }
@@ -56,34 +59,93 @@ def in_options(message: Any, command: str) -> str:
     return message.on_command_line(names) if isinstance(message, Message) else str(message)
 
 
+QUIET, NORMAL, VERBOSE = -1, 0, 1
+_level = NORMAL
+
+
+def set_level(level: int) -> None:
+    """How much is said: ``QUIET`` is nothing but errors and results, ``VERBOSE`` also what is being done."""
+    global _level
+    _level = level
+
+
+def level() -> int:
+    """How much is said."""
+    return _level
+
+
 def say(text: str) -> None:
-    """Print a message on stderr."""
+    """Print a message on stderr, unless it should be quiet."""
+    if _level > QUIET:
+        complain(text)
+
+
+def say_more(text: str) -> None:
+    """Print a message on stderr for those who want to know what is being done."""
+    if _level >= VERBOSE:
+        complain(text)
+
+
+def complain(text: str) -> None:
+    """Print an error on stderr."""
     messages.print(text, markup=False)
 
 
 @contextmanager
 def progress(what: str, max_iter: int | None = None) -> Iterator[Callback]:
-    """Show a bar with rate and remaining time while something runs; nothing if stderr is not a terminal."""
+    """Show how far something is: one bar over all starts, with the remaining time, if stderr is a terminal.
+
+    With ``-v``, lines with iteration and loss are printed as well, at most one a second. The callback is for the
+    numbers that a search tries; runs report by themselves.
+    """
     columns: list[ProgressColumn | str] = [SpinnerColumn(), "{task.description}", TimeElapsedColumn()]
     if max_iter is not None:
-        columns += [BarColumn(bar_width=20), "{task.fields[rate]}", "at most", TimeRemainingColumn(), "to go"]
-    with Progress(*columns, console=messages, transient=True, disable=not messages.is_terminal) as bars:
-        bar = bars.add_task(what, total=max_iter, rate="")
+        columns += [BarColumn(bar_width=20), "{task.fields[remaining]}"]
+    hidden = not messages.is_terminal or _level <= QUIET
+    waiting, line = Waiting(), Line(what)
+    with Progress(*columns, console=messages, transient=True, disable=hidden) as bars:
+        bar = bars.add_task(what, total=None if max_iter is None else 1.0, remaining="")
+        tried = ""
 
-        def advance(row: dict[str, float]) -> None:
-            if "k" in row:  # a number that was tried
-                bars.update(bar, description=f"{what}: tried {row['k']:.0f}, score {row['score']:.4g}")
-                return
-            rate = f"{row['iter'] / max(row['seconds'], 1e-9):.3g}/s"
-            description = f"{what}: iteration {row['iter']:.0f}"
-            bars.update(bar, completed=row["iter"], description=description, rate=rate)
+        def see(step: Step) -> None:
+            waiting.see(step)
+            line.see(waiting)
+            words = ", ".join(part for part in (tried, waiting.words()) if part)
+            found = None if tried else waiting.remaining()
+            left = "" if found is None else f"{found[0]} {timedelta(seconds=round(found[1]))} to go"
+            done = None if max_iter is None or tried else waiting.done
+            bars.update(bar, description=f"{what}: {words}" if words else what, remaining=left, completed=done)
 
-        yield advance
+        def note(row: dict[str, float]) -> None:
+            nonlocal tried
+            if "k" in row:  # a number that was tried; how many will be is not known
+                tried = f"tried {row['k']:.0f}, score {row['score']:.4g}"
+                bars.update(bar, description=f"{what}: {tried}", total=None, remaining="")
+                say_more(f"{what}: {tried}, {row['seconds']:.3g} s")
+
+        with watching(see):
+            yield note
+
+
+class Line:
+    """Lines about a fit for ``-v``, at most one a second, and one at the end of each start."""
+
+    def __init__(self, what: str) -> None:
+        self.what, self._last, self._ended = what, -1.0, 0
+
+    def see(self, waiting: Waiting) -> None:
+        """Print where the fit is, unless that was done a moment ago."""
+        now, ended = perf_counter(), len(waiting.ended)
+        if waiting.loss is None or (now - self._last < 1 and ended == self._ended):
+            return
+        self._last, self._ended = now, ended
+        say_more(f"{self.what}: {waiting.words()} of at most {waiting.max_iter}, loss {waiting.loss:.6g}")
 
 
 def say_table(table: Table) -> None:
-    """Print a table for people on stderr."""
-    messages.print(table)
+    """Print a table for people on stderr, unless it should be quiet."""
+    if _level > QUIET:
+        messages.print(table)
 
 
 def show_plain(text: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from rectifact.core.monitor import Callback
+from rectifact.core.reprs import without_arrays
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -42,3 +43,7 @@ class Iterative(BaseEstimator):
     callbacks: Sequence[Callback] | None = None
     checkpoint: str | PathLike[str] | None = None
     resume: bool = False
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """The parameters that differ from their defaults; arrays by their shapes."""
+        return str(BaseEstimator.__repr__(without_arrays(self), N_CHAR_MAX))

@@ -6,6 +6,7 @@ A monitor saves and restores its run through :class:`SavedRun`, which ``io.check
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
 from time import perf_counter
@@ -31,6 +32,55 @@ class Check(Row):
     def U(self) -> Any:
         """A copy of the factor; None where the loop shows none."""
         return None if self._factor is None else self._factor()
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a run is, for those who watch all runs of a fit: see :func:`watching`.
+
+    Attributes
+    ----------
+    run : int
+        Tells runs apart.
+    place : tuple of int or None
+        Which of how many starts it is, from 1; None for trials and the like, which are not counted.
+    row : dict
+        The last row of its history; empty before the first check.
+    max_iter : int
+    ended : bool
+    """
+
+    run: int
+    place: tuple[int, int] | None
+    row: Row
+    max_iter: int
+    ended: bool
+
+
+Watcher = Callable[[Step], object]
+_watchers: list[Watcher] = []
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Iterator[None]:
+    """Tell ``watcher`` about every check of every run in the meantime, those of trials included, in any thread.
+
+    Unlike callbacks it cannot stop a run, and estimators need not know about it.
+
+    Examples
+    --------
+    >>> steps = []
+    >>> with watching(steps.append):
+    ...     for t in (monitor := Monitor(max_iter=2)):
+    ...         monitor.record(lambda: 1.0 / (t + 1))
+    >>> [(step.row.get("iter"), step.ended) for step in steps]
+    [(None, False), (1, False), (2, False), (2, True)]
+    """
+    _watchers.append(watcher)
+    try:
+        yield
+    finally:
+        _watchers.remove(watcher)
 
 
 class NotConverged(Message, ConvergenceWarning):
@@ -80,6 +130,8 @@ class Monitor:
         Each is called with every row of the history; one that returns a true value stops the run.
     saved : SavedRun or None, default None
         Where the state of the loop is saved at checks, and from where :meth:`resume` reads it.
+    place : tuple of int or None, default None
+        Which of how many starts this run is, for :func:`watching`.
 
     Attributes
     ----------
@@ -105,6 +157,7 @@ class Monitor:
     monotone: bool = False
     callbacks: Sequence[Callback] = ()
     saved: SavedRun | None = None
+    place: tuple[int, int] | None = None
     history: list[Row] = field(default_factory=list, init=False)
     stop_reason: str = field(default="max_iter", init=False)
     n_iter: int = field(default=0, init=False)
@@ -138,11 +191,17 @@ class Monitor:
         if self._start is not None:
             raise RuntimeError("This Monitor has already served a run; make a new one for each run.")
         self._start = perf_counter() - (self.history[-1]["seconds"] if self.history else 0.0)
+        self._tell()
         for t in range(self.n_iter, self.max_iter):
             self.n_iter = t + 1
             yield t
             if self.stop_reason != "max_iter":
-                return
+                break
+        self._tell(ended=True)
+
+    def _tell(self, ended: bool = False) -> None:
+        for watcher in tuple(_watchers):
+            watcher(Step(id(self), self.place, self.history[-1] if self.history else {}, self.max_iter, ended))
 
     @property
     def converged(self) -> bool:
@@ -185,6 +244,7 @@ class Monitor:
             row["gap"] = float(gap())
         previous = self.history[-1]["loss"] if self.history else None
         self.history.append(row)
+        self._tell()
         scale = abs(self.history[0]["loss"]) or 1.0
         fall = 0.0 if previous is None else (previous - row["loss"]) / scale
         small = abs(fall) < self.tol if gap is None else fall == 0
@@ -243,14 +303,15 @@ def monitor_of(
     patience: int = 1,
     checkpoint: Runs | None = None,
     run: str = "run",
+    place: tuple[int, int] = (1, 1),
 ) -> Monitor:
-    """A monitor with the parameters of an estimator; ``run`` names it where a fit has several."""
+    """A monitor with the parameters of an estimator; ``run`` and ``place`` tell it apart where a fit has several."""
     callbacks = list(estimator.callbacks or ())
     if estimator.verbose:
         callbacks.append(LogProgress(type(estimator).__name__, estimator.max_iter))
     limits = {"max_iter": estimator.max_iter, "tol": estimator.tol, "check_every": check_every, "patience": patience}
     saved = None if checkpoint is None else checkpoint.run(run)
-    return Monitor(**limits, monotone=monotone, callbacks=callbacks, saved=saved)
+    return Monitor(**limits, monotone=monotone, callbacks=callbacks, saved=saved, place=place)
 
 
 _NOT_CONVERGED = {
@@ -264,9 +325,10 @@ _NOT_CONVERGED = {
 def set_fit_report(estimator: Any, monitor: Monitor) -> None:
     """Set ``n_iter_``, ``history_``, ``converged_`` and ``stop_reason_``; warn if the run did not converge.
 
-    The ``stability_`` of an earlier fit is removed.
+    ``stability_`` and ``bands_`` of an earlier fit are removed.
     """
-    vars(estimator).pop("stability_", None)
+    for name in ("stability_", "bands_"):
+        vars(estimator).pop(name, None)
     estimator.n_iter_ = monitor.n_iter
     estimator.history_ = monitor.history
     estimator.converged_ = monitor.converged

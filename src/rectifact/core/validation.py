@@ -136,9 +136,7 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
     try:
         shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     except ValueError as error:
-        raise InputError(
-            f"X is not a matrix: its rows differ in length ({error}).", "Make them equally long."
-        ) from error
+        raise InputError("X is not a matrix: its rows differ in length.", "Make them equally long.") from error
     if len(shape) != 2:
         got = f"shape {tuple(shape)}" if shape else type(X).__name__
         raise InputError(

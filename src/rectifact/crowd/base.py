@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import InputError
 from rectifact.core.findings import Finding
+from rectifact.core.plots import plot
 from rectifact.core.sparse import with_entries
 from rectifact.core.validation import fit_context
 from rectifact.crowd.data.answers import Answers
@@ -95,6 +96,34 @@ class Aggregator(BaseEstimator):
         with np.errstate(invalid="ignore"):
             agreement = self._answers.matrix().total(_expected_right, along=(self.probas_,)) / given
         return pd.DataFrame({"worker": self.workers_, "answers": given, "agreement": agreement})
+
+    def plot_labels(self) -> Any:
+        """Chart of how often each label was found, as in the report.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "labels")
+
+    def plot_confidence(self) -> Any:
+        """Chart of the confidence of the labels.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "confidence")
+
+    def plot_workers(self) -> Any:
+        """Chart of the accuracy of each worker, with intervals.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "workers")
+
+    def plot_agreement(self) -> Any:
+        """Chart of pairs of workers who agree more, or less, than the model expects.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "agreement")
 
     def _answer_score(self, data: Any, priors: Any, confusions: Any) -> float:
         """Log-probability of answers in nats per answer; ``priors`` are those of tasks that are not in the fit."""

@@ -19,6 +19,7 @@ from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.estimator import Iterative
 from rectifact.core.findings import Finding, findings_table
 from rectifact.core.monitor import Monitor, monitor_of, set_fit_report
+from rectifact.core.plots import ConvergencePlot
 from rectifact.core.threads import small_loop
 from rectifact.core.validation import (
     RUN_CONSTRAINTS,
@@ -35,7 +36,7 @@ from rectifact.crowd.advice.conditions import conditions
 from rectifact.crowd.advice.diagnosis import diagnose, diagnose_workers
 from rectifact.crowd.advice.foresight import Needed, foresee, needed, sample
 from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold, learn_grades
-from rectifact.crowd.advice.held_out import HeldOut, held_out_answers
+from rectifact.crowd.advice.held_out import HeldOut, held_out_answers, judged_unseen
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs
 from rectifact.crowd.advice.workers import doubts, worker_table
 from rectifact.crowd.base import Aggregator
@@ -60,7 +61,7 @@ UPDATE_ITERATIONS = 5
 
 
 @dataclass(eq=False, repr=False)
-class DawidSkene(Aggregator, Iterative):
+class DawidSkene(ConvergencePlot, Aggregator, Iterative):
     """True labels and a confusion matrix for every worker, by the model of Dawid and Skene (1979).
 
     Each task has one true class, drawn from ``priors_``. Given it, workers answer independently, each according to
@@ -746,7 +747,8 @@ class DawidSkene(Aggregator, Iterative):
             probabilities can be believed and, from 30 labels on, which classes the workers prefer or take for others,
             so that labels may change too. The tasks themselves get their true labels. ``calibration_`` says which form
             the calibration has, and the calibration error to expect on other tasks, from labels that were held out.
-            With ``ordinal``, they also teach by how much grades are too low or too high.
+            With ``ordinal``, they also teach by how much grades are too low or too high. Of labels that ``fit`` was
+            given too, each is compared with a fit that was not given it (in five folds).
 
             .. versionadded:: 0.2
 
@@ -790,7 +792,8 @@ class DawidSkene(Aggregator, Iterative):
         if n_gold < LEAST_BY_CLASS:
             what = f"{count(n_gold, 'gold label')} are too few to calibrate by class, so only the confidence changes."
             warnings.warn(FitWarning(what, f"Give at least {LEAST_BY_CLASS}."), stacklevel=3)
-        posteriors = _predicted(answers.matrix().data, None, *self._model.judging)
+        with self._few_threads(answers):
+            posteriors = judged_unseen(self._problem(answers), self._fitting, self._model)
         self.__dict__.pop("temperature_", None)
         self.calibration_ = (learn_grades if self.ordinal else learn_from_gold)(posteriors[some], truth[some])
         probas, fitted = self.calibration_.map(posteriors), answers.known(self._gold)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectifact.core.device_csr import DeviceCSR
-from rectifact.core.errors import InputError
+from rectifact.core.errors import InputError, install
 from rectifact.core.operand import Operand, operand
 
 
@@ -33,7 +33,7 @@ def check_device(device: str) -> None:
     if find_spec("torch") is None or find_spec("triton") is None:
         raise InputError(
             f"device={device!r} needs torch with Triton.",
-            "Install it: pip install 'rectifact[torch]'; or use device='cpu'.",
+            f"Install it from a clone of rectifact: {install('torch')}; or use device='cpu'.",
             option="device=",
         )
     import torch

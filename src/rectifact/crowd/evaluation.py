@@ -1,5 +1,6 @@
 """From verdicts to a decision: rates, agreement, replacement, bias and labels of one panel of judges and people."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,12 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.audit import Audit, audit
-from rectifact.crowd.advice.decision import decision_words, next_steps, words_of
-from rectifact.crowd.advice.dependence import dependent_pairs
+from rectifact.crowd.advice.decision import decision_words, words_of
 from rectifact.crowd.advice.gold import LEAST_GOLD
+from rectifact.crowd.advice.next_steps import next_steps
+from rectifact.crowd.copies import Pair, fit_without_copies, pairs_of
 from rectifact.crowd.data.answers import Answers, check_comparable
 from rectifact.crowd.data.humans import task_groups
 from rectifact.crowd.data.names import matched, object_array, plain, plain_text
@@ -23,12 +25,12 @@ from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_bias import MOST_CLASSES, Biases, biases_of
 from rectifact.crowd.panel_gap import agreement_gaps
-from rectifact.crowd.panel_rates import Rates, rates_of
+from rectifact.crowd.panel_rates import Rates, check_options, rates_of
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
 from rectifact.crowd.reference import PEOPLE, Reference, gold_classes, gold_series, reference_of
 
 POSITIVE = {"pass", "passed", "yes", "true", "1", "correct", "right", "good", "accept", "accepted", "positive", "win"}
-"""Names of a class whose share is meant where there are two classes and none is named."""
+"""Names of a class whose share is meant where none is named."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Evaluation:
         Fitted to all answers, and calibrated: ``model.result()`` has the labels.
     reference : str
         What rates and biases are measured by: gold labels, people, or nothing, which is empty.
+    truth : array of shape (n_tasks,) or None
+        Number of the class of each task with a gold label, -1 for others.
     audit : Audit or None
         How often labels are right that have seen no gold label.
     rates : Rates or None
@@ -54,8 +58,8 @@ class Evaluation:
     replacement : Replacement or None
         Which judges may replace people.
     biases : Biases
-    twins : list of tuple
-        Pairs of workers who err alike, by name, and whether one tells the same as the other.
+    pairs : list of Pair
+        Judges who err alike, twins first.
     groups : tuple or None
         Number of each task's group, and the names of the groups.
     texts : dict or None
@@ -67,13 +71,14 @@ class Evaluation:
     panel: Panel
     model: DawidSkene
     reference: str
+    truth: NDArray[np.int64] | None
     audit: Audit | None
     rates: Rates | None
     agreement: Agreement | None
     gaps: pd.DataFrame
     replacement: Replacement | None
     biases: Biases
-    twins: list[tuple[Any, Any, bool]]
+    pairs: list[Pair]
     groups: tuple[NDArray[np.int64], NDArray[Any]] | None
     texts: dict[Any, Any] | None
     unknown: list[str]
@@ -119,6 +124,10 @@ def evaluate(
     half_width: float = 0.05,
     random_state: Any = 0,
     missing: Any = "auto",
+    task: str | None = None,
+    worker: str | None = None,
+    label: str | None = None,
+    wide: bool = False,
 ) -> Evaluation:
     """From verdicts of judges and people to a decision.
 
@@ -143,7 +152,7 @@ def evaluate(
         Labels known to be right, of tasks drawn at random: a column of ``data``, or by task. Without it, or with
         fewer than ten, rates and biases are measured by the people, whose errors then stay in them.
     positive : label or list of labels, default None
-        The class whose share is estimated. With two classes, one that is called pass, yes, true or the like is taken.
+        The class whose share is estimated. Without it, one that is called pass, yes, true or the like is taken.
     by : str, dict, Series, table or path, default None
         Groups of tasks to compare: a column of ``data``, or by task.
     ordinal : bool, default False
@@ -162,6 +171,10 @@ def evaluate(
         Of the bootstrap resamples.
     missing : any, default "auto"
         What stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`.
+    task, worker, label : str, default None
+        Names of the columns of ``data``, where they do not have usual names.
+    wide : bool, default False
+        Whether a table has one column per worker.
 
     Returns
     -------
@@ -177,7 +190,9 @@ def evaluate(
     ('gold labels', 60, 3)
     """
     options: dict[str, Any] = {"ordinal": ordinal, "classes": classes, "epsilon": epsilon, "confidence": confidence}
-    verdicts = read_verdicts(data, humans, people=people, gold=gold, by=by, text=text_column, missing=missing)
+    reading: dict[str, Any] = {"columns": {"task": task, "worker": worker, "label": label}, "wide": wide}
+    reading |= {"gold": gold, "by": by, "text": text_column, "missing": missing}
+    verdicts = read_verdicts(data, humans, people=people, **reading)
     return evaluation_of(verdicts, positive=positive, half_width=half_width, random_state=random_state, **options)
 
 
@@ -198,9 +213,10 @@ def evaluation_of(
     panel = panel_of(parts, "ordinal" if ordinal else "nominal", classes)
     answers = panel.answers
     _check(panel)
+    check_options(confidence, half_width)
     known = gold_classes(answers, verdicts.gold)
     names = _positive(positive, answers)
-    model = DawidSkene(ordinal=ordinal, callbacks=callbacks).fit(answers)
+    model = fit_without_copies(DawidSkene(ordinal=ordinal, callbacks=callbacks), answers)
     reference = reference_of(panel, model.probas_, known, verdicts.gold)
     groups = None if verdicts.groups is None else task_groups(verdicts.groups, None, answers)
     unknown: list[str] = []
@@ -210,11 +226,11 @@ def evaluation_of(
     replacement = _or_why(unknown, lambda: _replacement(panel, epsilon))
     biases = _biases(reference, panel, names, groups, confidence)
     found = None if known is None else audit(model.probas_, known, ordinal=ordinal, confidence=confidence)
-    twins = _twins(model)
+    pairs = pairs_of(model, ~panel.is_person)
     gold = None if known is None or (known >= 0).sum() < LEAST_GOLD else gold_series(answers, known)
     model.calibrate(gold)
     return Evaluation(
-        *(panel, model, reference.name, found, rates, agreement, gaps, replacement, biases, twins, groups),
+        *(panel, model, reference.name, known, found, rates, agreement, gaps, replacement, biases, pairs, groups),
         texts=verdicts.texts,
         unknown=unknown,
     )
@@ -235,8 +251,13 @@ def _check(panel: Panel) -> None:
 def _positive(given: Any, answers: Answers) -> tuple[Any, ...]:
     """The classes whose share is asked for, spelt as in the answers; none where nobody can tell."""
     if given is None:
-        named = [name for name in answers.classes.tolist() if plain_text(name).strip().lower() in POSITIVE]
-        return tuple(named) if len(answers.classes) == 2 and len(named) == 1 else ()
+        usual = POSITIVE if len(answers.classes) == 2 else POSITIVE - {"1"}  # which may be a grade
+        named = [name for name in answers.classes.tolist() if plain_text(name).strip().lower() in usual]
+        if len(named) != 1:
+            return ()
+        what = f"The share that is estimated is that of {named[0]!r}."
+        warnings.warn(FitWarning(what, "Choose another class with positive.", option="positive"), stacklevel=4)
+        return tuple(named)
     names = list(given) if isinstance(given, list | tuple | set | np.ndarray) else [given]
     place = matched(object_array(names), answers.classes)
     return tuple(name if where < 0 else plain(answers.classes[where]) for name, where in zip(names, place, strict=True))
@@ -296,11 +317,3 @@ def _biases(reference: Reference, panel: Panel, names: tuple[Any, ...], groups: 
         groups=groups,
         confidence=confidence,
     )
-
-
-def _twins(model: DawidSkene) -> list[tuple[Any, Any, bool]]:
-    """Pairs who err alike, the most striking first, and whether they are of a family in which one tells the same."""
-    pairs, _ = dependent_pairs(model._answers.one_hot(), model._model)
-    family = model.worker_report()["family"].to_numpy()
-    names = model.workers_
-    return [(plain(names[a]), plain(names[b]), bool(family[a] and family[a] == family[b])) for a, b in pairs.tolist()]

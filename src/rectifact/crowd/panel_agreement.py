@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError
+from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_at_least, check_generator
 from rectifact.crowd import intraclass
 from rectifact.crowd.agreement import (
@@ -47,6 +48,7 @@ INCOMPLETE = "needs two tasks that all workers answered"
 MANY_VALUES = "needs classes; there are more than 100 different values"
 
 
+@short_repr
 @dataclass(frozen=True)
 class Agreement:
     """How far workers agree, as tables with one row per coefficient.
@@ -111,6 +113,10 @@ def agreement(
     n_resamples: int = 1000,
     random_state: Any = 0,
     missing: Any = "auto",
+    task: str | None = None,
+    worker: str | None = None,
+    label: str | None = None,
+    wide: bool = False,
 ) -> Agreement:
     """How far workers agree with each other, and judges with people, beyond chance, with intervals.
 
@@ -138,6 +144,10 @@ def agreement(
         Random numbers of the resamples.
     missing : any, default "auto"
         What stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`.
+    task, worker, label : str, default None
+        Names of the columns of both tables, where they do not have usual names.
+    wide : bool, default False
+        Whether a table has one column per worker.
 
     Returns
     -------
@@ -161,7 +171,8 @@ def agreement(
     2         Fleiss' kappa   0.30  0.25  0.34
     3            Gwet's AC1   0.30  0.26  0.35
     """
-    panel = read_panel(data, humans, level=level, classes=classes, missing=missing)
+    columns = {"task": task, "worker": worker, "label": label}
+    panel = read_panel(data, humans, level=level, classes=classes, columns=columns, wide=wide, missing=missing)
     return agreement_of(panel, confidence=confidence, n_resamples=n_resamples, random_state=random_state)
 
 

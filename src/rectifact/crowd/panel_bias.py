@@ -1,9 +1,9 @@
 """How much too often workers give a class: by gold labels or labels of people, or else by the model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,8 @@ from rectifact.crowd.prediction_powered import LEAST_LABELS, Difference, Floats,
 MODEL = "the model"
 """What is compared with where there are no labels to compare with."""
 
-MOST_CLASSES = 8
-"""Classes of which biases are measured."""
+MOST_CLASSES, MOST_WORKERS = 8, 1000
+"""Classes and workers of which biases are measured."""
 
 COLUMNS = ["worker", "class", "group", "bias", "low", "high", "p_value", "tasks", "labels", "against", "certain"]
 CHANGES = ["worker", "class", "first", "second", "change", "low", "high", "p_value", "certain"]
@@ -48,9 +48,10 @@ class Biases:
     confidence: float
 
     def words(self) -> list[str]:
-        """The certain biases in sentences, the largest first."""
+        """The largest bias of each worker that is certain, in sentences, the largest first; then changes."""
         whole = self.table[(self.table["group"] == EVERYTHING) & self.table["certain"]]
         rows = whole.loc[whole["bias"].abs().sort_values(ascending=False, kind="stable").index]
+        rows = rows.drop_duplicates("worker")
         changes = self.changes[self.changes["certain"]]
         said = [bias_words(row, self.confidence) for row in rows.to_dict("records")]
         return said + [_change_words(row, self.confidence) for row in changes.to_dict("records")]
@@ -115,7 +116,7 @@ def biases_of(
     against : str
         What these labels are called.
     left_out : array of bool of shape (n_workers,), default None
-        Workers whose own answers these labels are; they are not compared with themselves.
+        Workers who are not measured: those whose own answers the labels are.
     classes : sequence of int, default None
         Numbers of the classes to look at; None for all, or for the last of two.
     groups : tuple, default None
@@ -131,70 +132,95 @@ def biases_of(
     >>> found = biases_of(answers, answers.shares(), answers.known((crowd.truth.index, crowd.truth)), against="gold")
     >>> found.table[["worker", "class", "bias", "against"]].round(2)
        worker  class  bias against
-    0       0      1  0.02    gold
-    1       1      1 -0.02    gold
-    2       2      1  0.05    gold
-    3       3      1  0.01    gold
+    0       0      1 -0.02    gold
+    1       2      1 -0.03    gold
+    2       3      1 -0.04    gold
+    3       1      1 -0.04    gold
     """
     k = len(answers.classes)
     wanted = list(classes) if classes is not None else [k - 1] if k == 2 else list(range(k))
-    said = _said(answers)
     truth = np.full(len(answers.tasks), -1) if known is None else known
     members = {EVERYTHING: np.ones(len(truth), dtype=bool)}
     if groups is not None:
         members |= {plain(name): groups[0] == g for g, name in enumerate(groups[1])}
-    rows, changes = [], []
-    z = deviations(confidence)
+    compared = np.ones(len(answers.workers), dtype=bool) if left_out is None else ~left_out
+    rows: list[list[Any]] = []
+    changes: list[list[Any]] = []
     for c in wanted:
         of_class = np.where(truth >= 0, (truth == c).astype(np.int64), -1)
-        predicted = _predicted(posteriors[:, c], of_class)
-        for w in range(len(answers.workers)):
-            own = None if left_out is not None and left_out[w] else of_class
-            head = plain(answers.workers[w]), plain(answers.classes[c])
-            if own is None and known is not None:
-                continue
-            found: dict[Any, Difference] = {}
-            counts = {name: int((some & (said[:, w] >= 0) & (of_class >= 0)).sum()) for name, some in members.items()}
-            fewest = min([n for name, n in counts.items() if name != EVERYTHING], default=0)
-            for name, some in members.items():
-                here, labelled = some & (said[:, w] >= 0), counts[name]
-                by_labels = (labelled if name == EVERYTHING else fewest) >= LEAST_LABELS
-                if not here.any():
-                    continue
-                one = (
-                    _against_labels(said[here, w] == c, own[here], predicted[here], z)
-                    if by_labels and own is not None
-                    else _against_model(said[here, w] == c, posteriors[here, c], z)
-                )
-                found[name] = one
-                rows.append([*head, name, *_figures(one), int(here.sum()), labelled, against if by_labels else MODEL])
+        view = _View(of_class, posteriors[:, c], _predicted(posteriors[:, c], of_class), deviations(confidence))
+        for w, task, label in _by_worker(answers, compared):
+            head = [plain(answers.workers[w]), plain(answers.classes[c])]
+            found = _in_groups(label == c, task, members, view)
+            for name, (one, n_tasks, n_labels, by_labels) in found.items():
+                measured = against if by_labels else MODEL
+                rows.append([*head, name, *_figures(one), n_tasks, n_labels, measured])
             for first, second in pairwise([name for name in found if name != EVERYTHING]):
-                changes.append([*head, first, second, *_figures(_change(found[first], found[second], z))])
+                changes.append([*head, first, second, *_figures(_change(found[first][0], found[second][0], view.z))])
     return Biases(_with_certain(rows, COLUMNS, confidence), _with_certain(changes, CHANGES, confidence), confidence)
 
 
-def model_biases(model: Any, confidence: float = 0.95) -> Biases:
-    """Biases of the workers of a fitted :class:`rectifact.DawidSkene`: by its gold labels, where it has enough of them.
+class _View(NamedTuple):
+    """One class against all others, by task: by labels (1, 0, or -1 for none), by the model, and both together."""
 
-    Of more than ``MOST_CLASSES`` classes, those with most answers.
+    known: NDArray[np.int64]
+    posterior: Floats
+    predicted: Floats
+    z: float
+
+
+def _by_worker(answers: Answers, kept: NDArray[np.bool_]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+    """Number of each worker who is kept, and the tasks and labels of their answers."""
+    order = np.argsort(answers.worker, kind="stable")
+    ends = np.searchsorted(answers.worker[order], np.arange(len(answers.workers) + 1))
+    for w in np.flatnonzero(kept & (np.diff(ends) > 0)).tolist():
+        theirs = order[ends[w] : ends[w + 1]]
+        yield w, answers.task[theirs], answers.label[theirs]
+
+
+def _in_groups(
+    says: NDArray[np.bool_], task: NDArray[Any], members: dict[Any, NDArray[np.bool_]], view: _View
+) -> dict[Any, tuple[Difference, int, int, bool]]:
+    """The bias of one worker in each group, with numbers of tasks and labels, and whether labels decide.
+
+    Groups are compared with each other: labels decide in all of them, or in none.
+    """
+    counts = {name: int((some[task] & (view.known[task] >= 0)).sum()) for name, some in members.items()}
+    fewest = min([n for name, n in counts.items() if name != EVERYTHING], default=0)
+    found = {}
+    for name, some in members.items():
+        here = some[task]
+        if not here.any():
+            continue
+        by_labels = (counts[name] if name == EVERYTHING else fewest) >= LEAST_LABELS
+        where = task[here]
+        one = (
+            _against_labels(says[here], view.known[where], view.predicted[where], view.z)
+            if by_labels
+            else _against_model(says[here], view.posterior[where], view.z)
+        )
+        found[name] = one, int(here.sum()), counts[name], by_labels
+    return found
+
+
+def model_biases(model: Any, confidence: float = 0.95) -> Biases:
+    """Biases of the workers of a fitted :class:`rectifact.DawidSkene`, measured by the model.
+
+    Of many classes or workers, those with most answers.
     """
     answers = model._answers
     votes = np.bincount(answers.label, minlength=len(answers.classes))
     wanted = None
     if len(votes) > MOST_CLASSES:
         wanted = np.sort(np.argsort(-votes, kind="stable")[:MOST_CLASSES]).tolist()
-    return biases_of(answers, model._model.posteriors, None, against="", classes=wanted, confidence=confidence)
+    idle = np.ones(len(answers.workers), dtype=bool)
+    idle[np.argsort(-answers.given, kind="stable")[:MOST_WORKERS]] = False
+    options: dict[str, Any] = {"classes": wanted, "left_out": idle, "confidence": confidence}
+    return biases_of(answers, model._model.posteriors, None, against="", **options)
 
 
 def _figures(one: Difference) -> tuple[float, ...]:
     return one.value, one.low, one.high, one.p_value
-
-
-def _said(answers: Answers) -> NDArray[np.int64]:
-    """Number of the class that each worker gave each task, -1 for none."""
-    said = np.full((len(answers.tasks), len(answers.workers)), -1, dtype=np.int64)
-    said[answers.task, answers.worker] = answers.label
-    return said
 
 
 def _predicted(posterior: Floats, known: NDArray[np.int64]) -> Floats:

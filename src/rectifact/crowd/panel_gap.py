@@ -45,7 +45,7 @@ def agreement_gaps(
     >>> is_judge = answers["worker"] < 2
     >>> gaps = agreement_gaps(read_panel(answers[is_judge], answers[~is_judge]))
     >>> gaps["judge"].tolist(), bool((gaps["low"] < 0).all() and (gaps["high"] > 0).all())
-    (['all judges', 0, 1], True)
+    (['all judges', 1, 0], True)
     """
     is_person, n_workers = panel.is_person, len(panel.answers.workers)
     people = _tally(panel, is_person)

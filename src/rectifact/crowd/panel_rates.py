@@ -9,12 +9,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError
+from rectifact.core.reprs import short_repr
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.humans import gold_weights as read_weights
 from rectifact.crowd.data.humans import positive_labels, task_groups
 from rectifact.crowd.data.names import plain
 from rectifact.crowd.data.read import coded
-from rectifact.crowd.data.tables import COLUMN_NAMES
 from rectifact.crowd.events import (
     EVERYTHING,
     Judged,
@@ -56,6 +56,7 @@ DIFFERENCE_COLUMNS = [
 ]
 
 
+@short_repr
 @dataclass(frozen=True)
 class Rates:
     """The share of a class, for all tasks and by group, and the differences between groups.
@@ -136,6 +137,10 @@ def rate(
     confidence: float = 0.95,
     half_width: float | None = None,
     missing: Any = "auto",
+    task: str | None = None,
+    worker: str | None = None,
+    label: str | None = None,
+    wide: bool = False,
 ) -> Rates:
     """The share of a class, and differences between groups, from answers of judges and a few labels of people.
 
@@ -163,6 +168,10 @@ def rate(
         If given, ``labels_needed`` says how many human labels would make the intervals as short as this to both sides.
     missing : any, default "auto"
         What stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`.
+    task, worker, label : str, default None
+        Names of the columns of the answers, where they do not have usual names.
+    wide : bool, default False
+        Whether a table has one column per worker.
 
     Returns
     -------
@@ -191,7 +200,7 @@ def rate(
     """
     if isinstance(data, Answers) and data.weight is not None:
         raise InputError("Rates count all answers alike.", "Give answers without weights.")
-    judged = judge(coded(data, dict.fromkeys(COLUMN_NAMES), False, missing, None))
+    judged = judge(coded(data, {"task": task, "worker": worker, "label": label}, wide, missing, None))
     options = {"gold_weights": gold_weights, "confidence": confidence, "half_width": half_width}
     return rates_of(judged, gold, positive, groups=_groups(by, data, judged.answers), **options)
 
@@ -211,7 +220,7 @@ def rates_of(
     half_width: float | None = None,
 ) -> Rates:
     """Rates from answers that have been read and judged; ``groups`` are numbers of tasks' groups, and their names."""
-    _check_options(confidence, half_width)
+    check_options(confidence, half_width)
     names = tuple(positive) if isinstance(positive, list | tuple | set | np.ndarray) else (positive,)
     answers = judged.answers
     known = positive_labels(gold, answers, names)
@@ -231,7 +240,8 @@ def rates_of(
     return Rates(*tables, names, confidence, half_width)
 
 
-def _check_options(confidence: float, half_width: float | None) -> None:
+def check_options(confidence: float, half_width: float | None) -> None:
+    """Refuse a probability, or a half-width, that is none."""
     for name, value in {"confidence": confidence, "half_width": half_width}.items():
         if value is not None and not 0 < value < 1:
             example = "a probability, such as 0.95" if name == "confidence" else "a share, such as 0.02"

@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 
 from rectifact.core.errors import InputError, count
+from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_at_least
 from rectifact.crowd.agreement import Level
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.people import Panel, read_panel
 from rectifact.crowd.dawid_skene import DawidSkene
+from rectifact.crowd.grades import chosen
 from rectifact.crowd.replacement import MAY, MAY_NOT, Floats, Verdict, verdict_on
 
 TOGETHER = "panel (all judges)"
@@ -22,6 +24,7 @@ JUDGE_COLUMNS = ["judge", "decision", "winning_rate", "advantage", "people", "wi
 PERSON_COLUMNS = ["judge", "person", "tasks", "judge_as_good", "person_as_good", "p_value", "outcome"]
 
 
+@short_repr
 @dataclass(frozen=True)
 class Replacement:
     """The alternative annotator test of several judges.
@@ -62,13 +65,18 @@ def alternative_annotator_test(
     rate: float = 0.05,
     min_tasks: int = 30,
     missing: Any = "auto",
+    task: str | None = None,
+    worker: str | None = None,
+    label: str | None = None,
+    wide: bool = False,
 ) -> Replacement:
     """Whether judges may replace people, by the alternative annotator test [1]_.
 
     Each person is left out in turn, and the judge and that person are compared with the remaining people. A judge wins
     against a person if it represents the others as well as that person does, or better, after ``epsilon`` was taken
     off the person; it may replace people if it wins against half of them or more. The last row is the label on which
-    all judges together decide: that of :class:`rectifact.DawidSkene` for labels and grades, the mean for numbers.
+    all judges together decide: that of :class:`rectifact.DawidSkene` for labels, with ``ordinal=True`` for grades; the
+    mean for numbers.
 
     Parameters
     ----------
@@ -89,6 +97,10 @@ def alternative_annotator_test(
         People are left out who share fewer tasks with the judge and another person: the t-test needs as many.
     missing : any, default "auto"
         What stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`.
+    task, worker, label : str, default None
+        Names of the columns of both tables, where they do not have usual names.
+    wide : bool, default False
+        Whether a table has one column per worker.
 
     Returns
     -------
@@ -113,7 +125,8 @@ def alternative_annotator_test(
     1                   1  may replace           1.0
     2  panel (all judges)  may replace           1.0
     """
-    panel = read_panel(judges, humans, level=level, classes=classes, missing=missing)
+    columns = {"task": task, "worker": worker, "label": label}
+    panel = read_panel(judges, humans, level=level, classes=classes, columns=columns, wide=wide, missing=missing)
     return replacement_of(panel, epsilon=epsilon, rate=rate, min_tasks=min_tasks)
 
 
@@ -179,7 +192,8 @@ def _together(panel: Panel, of_judges: Floats) -> Floats:
     task = np.searchsorted(answered, answers.task[theirs])
     workers = answers.workers[: panel.n_judges]
     subset = Answers(task, answers.worker[theirs], label, answers.tasks[answered], workers, answers.classes)
-    values[answered] = panel.scale.values[DawidSkene().fit(subset).probas_.argmax(axis=1)]
+    ordinal = panel.scale.level == "ordinal"
+    values[answered] = panel.scale.values[chosen(DawidSkene(ordinal=ordinal).fit(subset).probas_, ordinal)]
     return values
 
 

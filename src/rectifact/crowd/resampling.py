@@ -25,6 +25,9 @@ MOST_CELLS = 1 << 22
 LEAST_SLOWED = 0.1
 """Least divisor of the acceleration, which would change sign for a few very unequal tasks."""
 
+LEAST_SPREAD = 1e-6
+"""Least value of the kurtosis beyond what the skewness calls for."""
+
 
 @dataclass(frozen=True)
 class Bootstrap:
@@ -46,10 +49,15 @@ class Estimates:
 
 
 def estimates(terms: Terms, figures: Figures, bootstrap: Bootstrap) -> Estimates:
-    """Figures of all tasks, and their bias-corrected and accelerated bootstrap intervals over tasks [1]_.
+    r"""Figures of all tasks, and their bias-corrected and accelerated bootstrap intervals over tasks [1]_.
 
     A bootstrap is too narrow for few tasks, as a variance with the divisor n and quantiles of the normal distribution
-    are; its levels are expanded by what the t distribution asks for [2]_.
+    are; its levels are expanded by what the t distribution asks for [2]_. Its degrees of freedom say how well the tasks
+    tell the variance. With skewness :math:`\gamma` and kurtosis :math:`\kappa` of what single tasks contribute, the
+    relative variance of the variance is :math:`(\kappa - 1) / n`. A part :math:`\gamma^2 / n` of that goes along with
+    the figure itself, so that the acceleration takes care of it. The rest corresponds to
+    :math:`2 (n - 1) / (\kappa - 1 - \gamma^2)` degrees of freedom: n - 1 for normal contributions, fewer for long
+    tails, and any number for shares, whose variance is known when they are.
 
     Parameters
     ----------
@@ -92,7 +100,7 @@ def estimates(terms: Terms, figures: Figures, bootstrap: Bootstrap) -> Estimates
     total = counts @ rows
     value = named(total[None])[0]
     resampled, left_out = named(_resampled(rows, counts, bootstrap)), named(total - rows)
-    low, high = _accelerated(value, resampled, left_out, counts, _expanded(n_tasks, bootstrap.confidence))
+    low, high = _accelerated(value, resampled, left_out, counts, bootstrap.confidence)
     return Estimates(value, low, high, n_tasks)
 
 
@@ -123,14 +131,8 @@ def _weights(counts: NDArray[np.int64], n_tasks: int, size: int, rng: np.random.
     return np.bincount(drawn.ravel(), minlength=size * n_rows).reshape(size, n_rows).astype(float)
 
 
-def _expanded(n_tasks: int, confidence: float) -> Floats:
-    """Lower and upper quantile, as numbers of standard deviations."""
-    wide = float(stdtrit(n_tasks - 1, (1 + confidence) / 2)) * np.sqrt(n_tasks / (n_tasks - 1))
-    return np.array([-wide, wide])
-
-
 def _accelerated(
-    value: Floats, resampled: Floats, left_out: Floats, counts: NDArray[np.int64], tails: Floats
+    value: Floats, resampled: Floats, left_out: Floats, counts: NDArray[np.int64], confidence: float
 ) -> tuple[Floats, Floats]:
     """Ends of the intervals; NaN where a figure is not defined, in itself or in most resamples."""
     ends = np.full((2, len(value)), np.nan)
@@ -141,18 +143,28 @@ def _accelerated(
         near = 1e-12 * (1 + abs(value[j]))
         below = np.mean(drawn < value[j] - near) + np.mean(np.abs(drawn - value[j]) <= near) / 2
         bias = ndtri(np.clip(below, 1 / (len(drawn) + 1), len(drawn) / (len(drawn) + 1)))
-        shifted = bias + tails
-        slowed = np.maximum(1 - _acceleration(left_out[:, j], counts) * shifted, LEAST_SLOWED)
-        ends[:, j] = np.quantile(drawn, ndtr(bias + shifted / slowed))
+        skewness, kurtosis = _shape(left_out[:, j], counts)
+        shifted = bias + _tails(int(counts.sum()), skewness, kurtosis, confidence)
+        slowed = np.maximum(1 - skewness / (6 * np.sqrt(counts.sum())) * shifted, LEAST_SLOWED)
+        ends[:, j] = np.quantile(drawn, ndtr(bias + shifted / slowed), method="weibull")  # others are too narrow
     return ends[0], ends[1]
 
 
-def _acceleration(left_out: Floats, counts: NDArray[np.int64]) -> float:
-    """A sixth of the skewness of a figure, from its values without each task in turn."""
+def _shape(left_out: Floats, counts: NDArray[np.int64]) -> tuple[float, float]:
+    """Skewness and kurtosis of what single tasks contribute, from the figure without each of them in turn."""
     known = np.isfinite(left_out)
     values, weights = left_out[known], counts[known]
-    if not len(values):
-        return 0.0
-    lack = np.average(values, weights=weights) - values
-    spread = float(weights @ lack**2)
-    return float(weights @ lack**3) / (6 * spread**1.5) if spread > 0 else 0.0
+    lack = np.average(values, weights=weights) - values if len(values) else values
+    spread = float(np.average(lack**2, weights=weights)) if len(values) else 0.0
+    if not spread > 0:
+        return 0.0, 3.0
+    skewness, kurtosis = (np.average(lack**power, weights=weights) / spread ** (power / 2) for power in (3, 4))
+    return float(skewness), float(kurtosis)
+
+
+def _tails(n_tasks: int, skewness: float, kurtosis: float, confidence: float) -> Floats:
+    """Lower and upper quantile, as numbers of standard deviations."""
+    spread = (kurtosis - 1 - skewness**2) * (1 + 6 / n_tasks)  # of n normal contributions, 2 on average
+    freedom = 2 * (n_tasks - 1) / max(spread, LEAST_SPREAD)
+    wide = float(stdtrit(max(freedom, 1.0), (1 + confidence) / 2)) * np.sqrt(n_tasks / (n_tasks - 1))
+    return np.array([-wide, wide])

@@ -8,10 +8,12 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.errors import InputError
+from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_at_least, check_generator, check_option
 from rectifact.datasets.seeds import RandomState, takes_seed
 
 
+@short_repr
 @dataclass(frozen=True)
 class CrowdSet:
     """Answers of a crowd and what is known about the truth.

@@ -10,12 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from rectifact.core.errors import InputError
+from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_at_least, check_generator, check_option
 from rectifact.datasets.seeds import RandomState, takes_seed
 
 TopicKind = Literal["dir", "ctm", "ctm-authors", "groups", "binary", "independent", "neg", "neg-dir", "neg-authors"]
 
 
+@short_repr
 @dataclass(frozen=True)
 class LabelledMatrix:
     """Samples in rows and their labels.
@@ -34,6 +36,7 @@ class LabelledMatrix:
     image_shape: tuple[int, int] | None = None
 
 
+@short_repr
 @dataclass(frozen=True)
 class Topics:
     """Mixtures ``X = weights @ components (+ noise)`` and what they are made of.
@@ -50,6 +53,7 @@ class Topics:
     components: NDArray[np.float64]
 
 
+@short_repr
 @dataclass(frozen=True)
 class Graph:
     """A graph with planted communities.

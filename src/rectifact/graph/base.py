@@ -34,6 +34,7 @@ from rectifact.graph.components import Components, find_components
 from rectifact.graph.edges import read_graph
 from rectifact.graph.knn import Neighbours, connect, similarities_to
 from rectifact.graph.normalisation import inverse_roots, normalize
+from rectifact.graph.plots import GraphPlots
 from rectifact.graph.quality import modularity_of_new, quality
 from rectifact.graph.similarities import Similarities, check_similarities
 from rectifact.graph.solvers import gap, objective, projected_gradient
@@ -94,7 +95,7 @@ def best_run(runs: Iterator[Run], rounding: float = 1e-8) -> tuple[Run, dict[str
     return best, losses
 
 
-class GraphClusterer(ClusterMixin, Iterative):
+class GraphClusterer(GraphPlots, ClusterMixin, Iterative):
     """Base of estimators that factorise a matrix of similarities, ``X ~ U U'``."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

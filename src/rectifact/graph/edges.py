@@ -59,10 +59,16 @@ def edge_columns(table: Any, named: Mapping[str, str], tables: bool) -> list[str
     if named:
         missing = "target" if "source" in found else "source"
         raise InputError(f"No column for the {missing} among {there}.", f"Name it: {missing}='...'.")
-    if len(there) not in (2, 3) or len(there) == len(table):  # as a matrix of similarities is
+    if len(there) < 2 or len(there) == len(table):  # as a matrix of similarities is
         return None
     text = not any(table.get_column(name).dtype.is_numeric() for name in there[:2])
-    return there if tables or text else None
+    if len(there) <= 3:
+        return there if tables or text else None
+    if text:
+        what = f"The columns {there[0]!r} and {there[1]!r} hold text, which points cannot have."
+        named_so = f"source={there[0]!r}, target={there[1]!r}"
+        raise InputError(what, f"If they are nodes of a graph, give {named_so}; else drop or encode such columns.")
+    return None
 
 
 def from_edges(

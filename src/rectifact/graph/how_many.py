@@ -82,6 +82,10 @@ class GraphTrial:
         """``k``: hidden edges decide alone, as their likelihood falls as soon as communities follow noise."""
         return k
 
+    def doubt(self) -> str:
+        """Nothing: what hidden data does not support is not there."""
+        return ""
+
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """Overlap (Jaccard) of each community in two samples of the edges, in the order of ``model``."""
         one, other = self._labels_of(0, k), self._labels_of(1, k)

@@ -94,7 +94,7 @@ def check_similarities(X: Array) -> Similarities:
     if X.shape[0] != X.shape[1]:
         raise InputError(
             f"affinity='precomputed' needs a square matrix of similarities; got shape {tuple(X.shape)}.",
-            "Give affinity='knn' if X holds points.",
+            "Give affinity='knn' if X holds points, or a DataFrame with the columns source and target for edges.",
         )
     return _checked_chunks(operand(X)) if is_chunked(X) else _symmetric(X)
 

@@ -235,6 +235,13 @@ class SymNMF(GraphClusterer):
         if missed > MISSED and graph.S.shape[0] * self.n_clusters <= CHEAP_SIZE:
             yield from _in_threads(run, self._starts(graph, "random"), at_once)
 
+    def _place(self, start: str) -> tuple[int, int]:
+        """Which of how many starts it is; ``init="auto"`` decides after the first whether there are others."""
+        first = 0 if self.init == "random" else 1
+        number = first + int(start.removeprefix("random ")) if start.startswith("random") else 1
+        others = self.init in ("random", "pool") or number > 1
+        return number, first + self.n_init if others else 1
+
     def _run(
         self,
         solve: Callable[..., Array],
@@ -245,7 +252,8 @@ class SymNMF(GraphClusterer):
         l1: float = 0.0,
     ) -> Run:
         every = 1 if solve is SOLVERS["newton"] else 5  # where iterations cost as much as checks
-        monitor = monitor_of(self, check_every=every, checkpoint=checkpoint, run=f"{start} l1" if l1 else start)
+        name = f"{start} l1" if l1 else start
+        monitor = monitor_of(self, check_every=every, checkpoint=checkpoint, run=name, place=self._place(start))
         return Run(start, solve(S, U, S.squared, monitor=monitor, l1=l1), monitor)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.arrays import Array
-from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.errors import FitWarning, InputError, missing_extra
 from rectifact.core.monitor import monitor_of
 from rectifact.core.operand import is_chunked
 from rectifact.core.validation import Interval, StrOptions, fit_context
@@ -285,11 +285,14 @@ class SymNMFNet(GraphClusterer):
         labels = [] if known is None else [self._label_term(known, X, squared)]
         wanted = [] if self.regularizer is None else [self._wanted(unit)]
         stages = [labels, labels + wanted] if wanted and recipe.keep_alive else [labels + wanted]
-        for name, start in self._starts(graph, init):
+        n_starts = {"spectral": 1, "random": self.n_init, "pool": 1 + self.n_init}[init]
+        for number, (name, start) in enumerate(self._starts(graph, init)):
             U = tensors.to_tensor((start if known is None else aligned(start, known)) / unit**0.5, X)
             _check_terms(wanted, U)
             for stage, terms in enumerate(stages):
-                monitor = monitor_of(self, check_every=10, checkpoint=checkpoint, run=f"{name} stage {stage}")
+                place = len(stages) * number + stage + 1, len(stages) * n_starts
+                options: dict[str, Any] = {"checkpoint": checkpoint, "run": f"{name} stage {stage}", "place": place}
+                monitor = monitor_of(self, check_every=10, **options)
                 trained = net.start(X, U, lam, n_blocks)
                 show = partial(_shown, unit**0.5, S.like)
                 common = {"terms": terms, "monitor": monitor, "unit": unit, "show": show}
@@ -348,5 +351,5 @@ def _torch_modules() -> tuple[Any, Any]:
     try:
         from rectifact.graph import net, tensors
     except ImportError as error:
-        raise ImportError("SymNMFNet needs torch: pip install 'rectifact[torch]', or use SymNMF.") from error
+        raise ImportError(str(missing_extra("SymNMFNet", "torch", "torch", "or use SymNMF"))) from error
     return net, tensors

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ class Options:
     keep: tuple[str, ...] = ()
     table: bool = False
     graph: bool = False
+    header: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class View:
             kept = [name for name in kept if name in own]
         self.table = frame.table.select(kept)
         self.names = kept
+        self.first = frame.table.column_names[0] if frame.table.num_columns else ""
 
     def _check_known(self, names: Sequence[str]) -> None:
         known = self.frame.table.column_names
@@ -108,12 +111,10 @@ class View:
         return is_name(kind)
 
     def is_id_name(self, name: str) -> bool:
-        """Whether a column is called as identifiers are."""
-        return (
-            self.frame.named
-            and bool(ID.fullmatch(name))
-            and (len(self.names) <= MOST_MEASURES or name == self.names[0])
-        )
+        """Whether a column is called as identifiers are, or the first as what has them."""
+        first = name == self.first
+        usual = ID.fullmatch(name) or (first and word(name) in WORDS["row"])
+        return bool(self.frame.named and usual) and (first or len(self.names) <= MOST_MEASURES)
 
     def is_measure(self, name: str) -> bool:
         """Whether a column holds numbers that are neither identifiers nor times, by its name."""
@@ -131,6 +132,22 @@ class View:
             return False
         values = self.table.column(name).to_numpy()
         return bool(values[0] in (0, 1) and np.array_equal(values, np.arange(values[0], values[0] + n)))
+
+
+def quoted(name: str) -> str:
+    """A name as a shell takes it, for a message that shows an option.
+
+    Examples
+    --------
+    >>> quoted("how much"), quoted("age")
+    ("'how much'", 'age')
+    """
+    return shlex.quote(name)
+
+
+def listing(names: Sequence[str]) -> str:
+    """Names of columns as an option takes them."""
+    return quoted(",".join(f'"{name}"' if "," in name else name for name in names))
 
 
 def ask(what: str, remedy: str) -> NoReturn:

@@ -89,7 +89,7 @@ def _read_separated(path: Path, layout: Layout, header: bool | None) -> Frame:
         utf8_source(path), read_options=csv.ReadOptions(**lines, column_names=layout.names), parse_options=parse
     ) as head:
         names, first = head.schema.names, head.schema.types[0]
-    named = header if header is not None and layout.names is None else not _are_numbers(names)
+    named = header if header is not None and layout.names is None else not _are_numbers(names, layout.separator)
     if named:
         check_different_names(path, names)
     as_text = {names[0]: pa.string()} if named and (names[0] in ("", SAMPLES) or is_name(first)) else {}
@@ -100,7 +100,9 @@ def _read_separated(path: Path, layout: Layout, header: bool | None) -> Frame:
         table = _convert(named=named, types={}, **options)
     decimal = _decimal(path, table, layout.separator)
     if decimal == ",":
-        table = _convert(named=named, types=as_text if named else {}, decimal=decimal, **options)
+        table = _convert(named=named, types={}, decimal=decimal, **options)
+        if named and (names[0] in ("", SAMPLES) or is_name(table.schema.types[0])):
+            table = _convert(named=named, types={names[0]: pa.string()}, decimal=decimal, **options)
     if any(pa.types.is_binary(kind) for kind in table.schema.types):
         raise UnicodeError  # pyarrow takes text that is not UTF-8 for bytes
     remarks = ["decimal commas"] if decimal == "," else []
@@ -147,8 +149,10 @@ def _without_trailing(frame: Frame) -> Frame:
     return Frame(frame.path, table.remove_column(last), frame.text, frame.named, frame.index, frame.remarks)
 
 
-def _are_numbers(names: Sequence[str]) -> bool:
+def _are_numbers(names: Sequence[str], separator: str) -> bool:
     """Whether the first line of a CSV file is data: numbers and gaps, but not the numbering of unnamed columns."""
+    if separator != ",":
+        names = [re.sub(r"^\s*([+-]?\d+),(\d+)\s*$", r"\1.\2", name) for name in names]  # decimal commas
     numbering = [str(i) for i in range(len(names))]
     if len(names) > 1 and names in (numbering, ["", *numbering[:-1]]):
         return False  # as pandas writes a frame whose columns have no names, with or without its index
@@ -161,7 +165,9 @@ def _is_data(names: Sequence[str], table: pa.Table) -> bool:
     others = [name for name, column in zip(names, table.columns, strict=True) if not is_name(column.type)]
     if not texts or not all(is_number_or_gap(name) for name in others):
         return False
-    above = pa.array([name for name, column in zip(names, table.columns, strict=True) if is_name(column.type) and name])
+    above = pa.array(
+        [name for name, column in zip(names, table.columns, strict=True) if is_name(column.type) and name], pa.string()
+    )
     return any(pc.any(pc.is_in(column, above)).as_py() for column in texts)
 
 

@@ -1,21 +1,24 @@
 """Whatever a command was given: a matrix, triples, edges, a graph or texts, and one sentence about it."""
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
+from pyarrow import parquet
 
 from rectifact.core.errors import InputError, count
-from rectifact.core.validation import check_not_empty
+from rectifact.core.validation import canonical, check_not_empty
 from rectifact.io.assemble import from_numbers, from_texts, from_triples, is_adjacency, pairs, sentence
-from rectifact.io.columns import Options, Plan, Purpose
+from rectifact.io.columns import Options, Plan, Purpose, quoted
 from rectifact.io.files import reading
-from rectifact.io.frames import Frame, read_frame
+from rectifact.io.frames import SAMPLES, Frame, read_frame
 from rectifact.io.graphs import GRAPHS, read_graph_file
-from rectifact.io.kinds import find_kind
-from rectifact.io.matrices import SAMPLES, NamedMatrix, as_floats, read_matrix, read_names
+from rectifact.io.kinds import find_kind, find_list
+from rectifact.io.matrices import NamedMatrix, as_floats, read_matrix, read_names
 from rectifact.io.single_cell import holds_10x, read_10x
 from rectifact.io.text import are_numbers, are_records, text_head, text_suffix
 
@@ -52,20 +55,14 @@ class Request:
         Files with the names of rows and columns.
     transpose : bool
         Whether samples are in columns.
-    header : bool or None
-        Whether the first line of a table has the names of its columns.
     sheet : str or None
-    text : bool
-        Whether each line of a text file is a document, whatever it looks like.
     """
 
     options: Options
     rows: Path | None = None
     columns: Path | None = None
     transpose: bool = False
-    header: bool | None = None
     sheet: str | None = None
-    text: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,18 +119,37 @@ def read_input(path: Path, purpose: Purpose, request: Request) -> Input:
     if suffix in GRAPHS:
         if purpose != "cluster":
             raise InputError(f"{str(path)!r} holds a graph.", "Use rectifact cluster for its communities.")
+        _refuse_table_options(path, request, "a graph")
         return _from_graph(path)
     if path.is_dir() or suffix in MATRICES:
-        _refuse_table_options(path, request)
+        _refuse_table_options(path, request, "a matrix")
         return _checked(path, purpose, request, _stored(path))
     if suffix in TABLES or suffix in PLAIN:
         spaced = suffix in PLAIN and _is_spaced(path, purpose)
-        frame = read_frame(path, header=request.header, sheet=request.sheet, spaced=spaced)
+        frame = read_frame(path, header=request.options.header, sheet=request.sheet, spaced=spaced)
         return _from_frame(frame, purpose, request)
     raise InputError(
         f"The ending of {str(path)!r} does not show its format.",
         "Rename it to .csv, .tsv, .txt, .xlsx, .jsonl, .parquet, .npz, .npy, .mtx, .h5ad, .gml or .graphml.",
     )
+
+
+def refuse_lists(folder: Path, purpose: Purpose) -> None:
+    """Refuse a folder of Parquet files that hold triples, edges or texts, by the first rows of the first file."""
+    first = next((path for path in sorted(folder.glob("*.parquet")) if path.is_file()), None)
+    if first is None:
+        return
+    with reading(first, "Parquet"), parquet.ParquetFile(first) as file:
+        head = pa.Table.from_batches(list(islice(file.iter_batches(1000), 1)), file.schema_arrow)
+    try:
+        found = find_list(Frame(first, head, lambda name: []), purpose)
+    except InputError:  # it would ask
+        found = True
+    if found:
+        raise InputError(
+            f"The files in {str(folder)!r} look like lists of pairs, triples or texts, not like rows of a matrix.",
+            "Join them in one table, and name that file.",
+        )
 
 
 def is_plain_text(path: Path) -> bool:
@@ -142,7 +158,12 @@ def is_plain_text(path: Path) -> bool:
         return False
     with reading(path, "text"):
         lines = text_head(path)
-    return not are_numbers(lines) and are_records(lines) != "\t"
+    separator = are_records(lines)
+    if separator in {",", ";", "|"} and len(lines) > 2 and not are_numbers(lines):
+        raise InputError(
+            f"{str(path)!r} may hold one text per line, or a table.", "Use --text for texts, or rename it to .csv."
+        )
+    return not are_numbers(lines) and separator != "\t"
 
 
 def _is_spaced(path: Path, purpose: Purpose) -> bool:
@@ -158,20 +179,23 @@ def _is_spaced(path: Path, purpose: Purpose) -> bool:
     raise InputError(f"The lines of {str(path)!r} do not have the same number of fields.", remedy)
 
 
-def _refuse_table_options(path: Path, request: Request) -> None:
+def _refuse_table_options(path: Path, request: Request, what: str) -> None:
     options = request.options
     given = {"--triples": options.triples, "--text-column": options.text_columns, "--id-column": options.id_column}
     given |= {"--drop": options.drop, "--columns with a list": options.keep, "--sheet": request.sheet}
     for name, value in given.items():
         if value:
-            raise InputError(f"{name} is for tables, and {str(path)!r} is a matrix.", "Leave it out.")
+            raise InputError(f"{name} is for tables, and {str(path)!r} is {what}.", "Leave it out.")
 
 
 def _stored(path: Path) -> tuple[NamedMatrix, str]:
     """A matrix from a file or a folder, and what it is."""
     if path.is_dir():
         if not holds_10x(path):
-            raise InputError(f"{str(path)!r} is a folder.", "Name a file in it, or a folder with matrix.mtx.")
+            raise InputError(
+                f"The folder {str(path)!r} holds no matrices.",
+                "Name a file, or a folder with matrix.mtx, barcodes.tsv and features.tsv.",
+            )
         X, cells, genes = read_10x(path)
         matrix = NamedMatrix(as_floats(path, X), cells, genes, "barcode", "gene")
         return matrix, "a 10x folder, with cells in rows"
@@ -190,18 +214,24 @@ def _checked(path: Path, purpose: Purpose, request: Request, stored: tuple[Named
     if request.columns is not None:
         matrix = replace(matrix, columns=read_names(request.columns, n_columns, "column"))
     if request.transpose:
-        titles = ("feature" if matrix.column_title == "feature" else matrix.column_title), matrix.row_title
-        X = matrix.X.T.tocsr() if sp.issparse(matrix.X) else matrix.X.T
-        titles = (SAMPLES if titles[0] == "feature" else titles[0], "feature" if titles[1] == SAMPLES else titles[1])
-        matrix = NamedMatrix(X, matrix.columns, matrix.rows, *titles)
+        matrix = _turned(matrix)
         what += ", transposed"
     sure = request.options.table or request.options.keep or request.options.graph
-    if purpose == "cluster" and not sure and _is_symmetric(matrix):
+    if purpose == "cluster" and not sure and _may_be_graph(matrix):
         raise InputError(
-            f"{str(path)!r} holds a symmetric matrix, which may be that of a graph, or points.",
-            f"Use --graph {path} for a graph, or --table for points.",
+            f"{str(path)!r} holds a square matrix, which may be that of a graph, or points.",
+            f"Use --graph {quoted(str(path))} for a graph, or --table for points.",
         )
     return Input(f"Read as {what}: {shape_said(matrix)}.", matrix)
+
+
+def _turned(matrix: NamedMatrix) -> NamedMatrix:
+    """The matrix with rows for columns, and their names."""
+    X = canonical(matrix.X.T) if sp.issparse(matrix.X) else matrix.X.T
+    row_title = SAMPLES if matrix.column_title == "feature" else matrix.column_title
+    return NamedMatrix(
+        X, matrix.columns, matrix.rows, row_title, "feature" if matrix.row_title == SAMPLES else matrix.row_title
+    )
 
 
 def shape_said(matrix: NamedMatrix) -> str:
@@ -211,12 +241,13 @@ def shape_said(matrix: NamedMatrix) -> str:
     return f"{sizes[0]} by {sizes[1]}, {' and '.join(names) + ' named' if names else 'without names'}"
 
 
-def _is_symmetric(matrix: NamedMatrix) -> bool:
+def _may_be_graph(matrix: NamedMatrix) -> bool:
+    """Whether rows and columns have the same names, or a matrix without two sets of names is symmetric."""
     X = matrix.X
     if X.shape[0] != X.shape[1] or X.shape[0] < 3:
         return False
-    if matrix.rows is not None and matrix.columns is not None and not np.array_equal(matrix.rows, matrix.columns):
-        return False
+    if matrix.rows is not None and matrix.columns is not None:
+        return bool(np.array_equal(matrix.rows, matrix.columns))
     return abs(X - X.T).nnz == 0 if sp.issparse(X) else bool(np.array_equal(X, X.T, equal_nan=True))
 
 
@@ -228,11 +259,13 @@ def _from_graph(path: Path) -> Input:
 def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
     if len(frame.table) == 0:
         check_not_empty((0, max(frame.table.num_columns, 1)))
-    plan = (
-        Plan("numbers", ())
-        if request.options.graph and is_adjacency(frame)
-        else find_kind(frame, purpose, request.options)
-    )
+    square = request.options.graph and is_adjacency(frame)
+    plan = Plan("numbers", ()) if square else find_kind(frame, purpose, request.options)
+    if plan.kind in {"texts", "edges"} and (request.rows or request.columns or request.transpose):
+        raise InputError(
+            f"--transpose and files of names are for matrices, and {str(frame.path)!r} holds {plan.kind}.",
+            "Leave them out.",
+        )
     if plan.kind == "texts":
         documents, names, title, said = from_texts(frame, plan)
         return Input(said, documents=documents, names=names, title=title)

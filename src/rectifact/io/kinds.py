@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rectifact.core.errors import InputError
-from rectifact.io.columns import MOST_MEASURES, WORDS, Options, Plan, Purpose, View, ask, plain, word
+from rectifact.io.columns import MOST_MEASURES, WORDS, Options, Plan, Purpose, View, ask, listing, plain, quoted, word
 from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.listed import given_edges, given_triples, listed_by_content, listed_by_name
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
@@ -50,7 +50,16 @@ def find_kind(frame: Frame, purpose: Purpose, options: Options) -> Plan:
         return _texts(view, options.text_columns)
     if options.table or options.keep:
         return _numbers(view, sure=True)
-    return listed_by_name(view) or _documents(view) or listed_by_content(view) or _numbers(view, sure=False)
+    return _listed(view) or _numbers(view, sure=False)
+
+
+def _listed(view: View) -> Plan | None:
+    return listed_by_name(view) or _documents(view) or listed_by_content(view)
+
+
+def find_list(frame: Frame, purpose: Purpose) -> bool:
+    """Whether a table holds triples, edges or texts; raises an InputError where it may."""
+    return len(frame.table) > 1 and _listed(View(frame, purpose, Options())) is not None
 
 
 def _documents(view: View) -> Plan | None:
@@ -70,14 +79,14 @@ def _documents(view: View) -> Plan | None:
             return None  # long names of the rows
         raise InputError(
             f"{view.where} holds texts, in the column {found[0]!r}.",
-            f"Use rectifact parts for their topics, or leave the column out with --drop {found[0]}.",
+            f"Use rectifact parts for their topics, or leave the column out with --drop {quoted(found[0])}.",
         )
     if len(found) > 1 or len(numbers) >= 10:
-        also = ", --table for the numbers" if len(numbers) >= 10 else f", or both, as in {','.join(found[:2])}"
+        also = ", --table for the numbers" if len(numbers) >= 10 else f", or both, as in {listing(found[:2])}"
         named = ", ".join(map(repr, found))
         ask(
             f"{view.where} has texts in {named}" + (f", and {len(numbers)} columns of numbers." if numbers else "."),
-            f"Say which to read with --text-column {found[0]}{also}.",
+            f"Say which to read with --text-column {quoted(found[0])}{also}.",
         )
     return _texts(view, found)
 
@@ -96,6 +105,8 @@ def _texts(view: View, columns: Sequence[str]) -> Plan:
 
 
 def _numbers(view: View, sure: bool) -> Plan:
+    if not sure:
+        _check_header(view)
     index = _given_index(view) or _index(view, sure)
     columns = [name for name in view.names if name not in index and name not in view.frame.index]
     if not columns:
@@ -109,6 +120,21 @@ def _numbers(view: View, sure: bool) -> Plan:
         if not sure:
             _check_meant(view, name)
     return view.plan("numbers", columns, index)
+
+
+def _check_header(view: View) -> None:
+    """Ask about a first line of numbers that go up by one, as years do, and as no other line does."""
+    if view.frame.named or view.options.header is not None or len(view.names) < 3 or len(view.table) < 2:
+        return
+    first = view.table.slice(0, 1000).columns
+    if not all(is_number(column.type) for column in first):
+        return
+    rises = (np.diff(np.column_stack([column.to_numpy() for column in first]), axis=1) == 1).all(axis=1)
+    if rises[0] and rises.sum() == 1:
+        ask(
+            f"The numbers in the first line of {view.where} may be names of columns or data.",
+            "Use --header or --no-header.",
+        )
 
 
 def _given_index(view: View) -> list[str]:
@@ -131,15 +157,17 @@ def _index(view: View, sure: bool) -> list[str]:
         if view.differ(name):
             return [name]
         if not sure:
+            own = quoted(name)
             ask(
                 f"The column {name!r} of {view.where} looks like names of the rows, but has the same one more than "
                 "once.",
-                f"Name the rows by it anyway with --id-column {name}, or leave it out with --drop {name}.",
+                f"Name the rows by it anyway with --id-column {own}, or leave it out with --drop {own}.",
             )
     if not sure and view.counts_rows(first):
+        own = quoted(first)
         ask(
             f"The column {first!r} of {view.where} numbers the rows.",
-            f"Use --id-column {first} if it names them, --drop {first} to leave it out, or --table to keep it.",
+            f"Use --id-column {own} if it names them, --drop {own} to leave it out, or --table to keep it.",
         )
     return ids[:1] if is_text else []
 
@@ -148,13 +176,13 @@ def _check_numbers(view: View, name: str) -> None:
     """Refuse a column that does not hold numbers."""
     kind, column = view.type(name), view.table.column(name)
     if pa.types.is_null(kind) and len(view.table):
-        raise InputError(f"The column {name!r} of {view.where} is empty.", f"Leave it out with --drop {name}.")
+        raise InputError(f"The column {name!r} of {view.where} is empty.", f"Leave it out with --drop {quoted(name)}.")
     if is_number(kind):
         return
     what, remedy = _why_not(column) if is_name(kind) else (f"holds {kind}", "")
     raise InputError(
         f"The column {name!r} of {view.where} {what}, where numbers are expected.",
-        f"Leave it out with --drop {name}{remedy}.",
+        f"Leave it out with --drop {quoted(name)}{remedy}.",
     )
 
 
@@ -168,7 +196,7 @@ def _check_meant(view: View, name: str) -> None:
         what = "classes" if word(name) in WORDS["class"] else "times"
         ask(
             f"The column {name!r} of {view.where} seems to hold {what}, not measurements.",
-            f"Leave it out with --drop {name}, or keep it with --table.",
+            f"Leave it out with --drop {quoted(name)}, or keep it with --table.",
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 
 from rectifact.core.errors import InputError, count
-from rectifact.io.columns import WORDS, Plan, View, ask, plain, word
+from rectifact.io.columns import WORDS, Plan, View, ask, listing, plain, quoted, word
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 
 MOST_LISTED = 8  # columns of a list of triples or edges; a wider table is a matrix
@@ -58,15 +58,14 @@ def listed_by_name(view: View) -> Plan | None:
     values = _values(view, VALUES, pair)
     others = values or [name for name in view.names if name not in pair and view.is_measure(name)]
     if len(rows) > 1 or len(columns) > 1 or len(others) > len(values) or len(values) > 1:
-        example = ",".join([*pair, *others[:1]])
-        bare = "" if values else f", or --triples {','.join(pair)} for pairs without a value"
+        example = listing([*pair, *others[:1]])
+        bare = "" if values else f", or --triples {listing(pair)} for pairs without a value"
         ask(f"{view.where} looks like triples.", f"Say which columns to read: --triples {example}{bare}.")
     triples = (*pair, *values)
     if view.purpose == "cluster":
         ask(
             f"{view.where} looks like triples of {', '.join(map(repr, triples))}, not like points.",
-            f"Use rectifact embed for the rows, --triples {','.join(triples)} for a graph of rows and columns, or "
-            "--table for points.",
+            "Use rectifact embed or parts, or --table for points.",
         )
     return view.plan("triples", triples)
 
@@ -77,13 +76,13 @@ def _edges(view: View, source: str, target: str) -> Plan:
     if len(weights) > 1:
         ask(
             f"{view.where} has edges with {' and '.join(map(repr, weights))}.",
-            f"Say which are the weights: --triples {','.join(triples)}.",
+            f"Say which are the weights: --triples {listing(triples)}.",
         )
     if view.purpose == "cluster":
         return view.plan("edges", triples)
     return ask(
         f"{view.where} looks like edges from {triples[0]!r} to {triples[1]!r}.",
-        f"Use rectifact cluster for communities, --triples {','.join(triples)} for the matrix of the edges, or "
+        f"Use rectifact cluster for communities, --triples {listing(triples)} for the matrix of the edges, or "
         "--table to read the columns as numbers.",
     )
 
@@ -111,11 +110,11 @@ def listed_by_content(view: View) -> Plan | None:
             return view.plan("edges", triples)
         if rest:
             return view.plan("triples", triples)
-    example = ",".join(triples)
+    example = listing(triples)
     if view.purpose == "cluster":
         ask(
             f"{view.where} may hold edges between {first!r} and {second!r}, or points.",
-            f"Use --graph {view.frame.path} for edges, or --table for points.",
+            f"Use --graph {quoted(str(view.frame.path))} for edges, or --table for points.",
         )
     return ask(
         f"{view.where} may hold triples of row, column and value, or a table of numbers.",
@@ -135,6 +134,10 @@ def _are_pairs(view: View, first: str, second: str, certain: bool) -> bool:
     if pairs < 0.9 * n:
         return False
     ends = [set(column.unique().to_pylist()) for column in columns]
+    if certain and max(map(len, ends)) < n:
+        return True
+    if view.purpose != "cluster" and len(ends[0]) == n:  # each row has a name of its own
+        return False
     shared = len(ends[0] & ends[1]) >= 0.3 * min(map(len, ends))
     return len(ends[0]) + len(ends[1]) <= n or shared or (view.purpose == "cluster" and len(view.names) == 2)
 

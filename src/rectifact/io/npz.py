@@ -13,20 +13,13 @@ from numpy.typing import NDArray
 from rectifact.core.errors import InputError
 
 ROWS = (
-    "rows",
-    "row_names",
-    "rownames",
-    "samples",
-    "obs",
-    "obs_names",
-    "index",
-    "ids",
-    "users",
-    "documents",
-    "barcodes",
+    *("rows", "row_names", "rownames", "samples", "obs", "obs_names", "index", "ids", "users", "documents"),
+    *("barcodes", "cells"),
 )
-COLUMNS = ("columns", "column_names", "col_names", "colnames", "features", "feature_names", "var", "var_names")
-COLUMNS += ("genes", "words", "terms", "vocab", "vocabulary", "items")
+COLUMNS = (
+    *("columns", "column_names", "col_names", "colnames", "features", "feature_names", "var", "var_names"),
+    *("genes", "words", "terms", "vocab", "vocabulary", "items"),
+)
 SPARSE = {"format", "shape", "data"}
 
 Named = tuple[Any, NDArray[np.str_] | None, NDArray[np.str_] | None]

@@ -1,5 +1,6 @@
 """Counts of genes in cells: the folders that 10x Genomics writes, and AnnData files."""
 
+import warnings
 from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
@@ -92,9 +93,9 @@ def read_anndata(path: Path, layer: str | None = None) -> Named:
     with reading(path, "AnnData"), open_bytes(path) as file:
         if file.read(4) != b"\x89HDF":
             raise ValueError("it is not an HDF5 file")
-    from anndata import read_h5ad
+    with reading(path, "AnnData"), warnings.catch_warnings(action="ignore"):  # its own, about pandas and old files
+        from anndata import read_h5ad
 
-    with reading(path, "AnnData"):
         data = read_h5ad(path)
         X = data.X if layer is None else data.layers[layer]
     if X is None:

@@ -55,7 +55,7 @@ def encoding_of(start: bytes) -> str:
     ('utf-16', 'utf-8')
     """
     found = next((name for mark, name in MARKS.items() if start.startswith(mark)), "utf-8")
-    if found == "utf-8" and b"\0" in start:  # UTF-16 without a byte order mark
+    if found.startswith("utf-8") and b"\0" in start:  # UTF-16 without a byte order mark
         raise UnicodeError
     return found
 

@@ -12,11 +12,12 @@ from rectifact.core.arrays import Array, to_host
 from rectifact.core.errors import InputError
 from rectifact.core.estimator import Iterative
 from rectifact.core.operand import Operand, is_chunked
+from rectifact.core.plots import ConvergencePlot, plot
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, check_at_least, check_option
 from rectifact.latent.neighbours import best_unseen, long_table, most_similar, places_of
 
 
-class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative):
+class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative):
     """Base class: non-negative samples in, an embedding out."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -119,6 +120,13 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Itera
         others, cosines = most_similar(vectors, places, n)
         names = np.arange(len(vectors)) if names is None else names
         return long_table("item", names[places], "neighbour", names[others], "similarity", cosines)
+
+    def plot_map(self) -> Any:
+        """Map of the rows of the fit in two dimensions, as in the report.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "map")
 
     def _predicted(self, A: Array) -> Any:
         return to_host(self.inverse_transform(A))

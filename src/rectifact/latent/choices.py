@@ -97,7 +97,7 @@ def best_climb(
         n_init = RESTARTS if X.shape[0] * X.shape[1] <= MOST_RESTARTED else 1
     climbs = []
     for run in range(n_init):
-        served = monitor(run, PATIENCE)
+        served = monitor(run, PATIENCE, n_init)
         model = nmd(X, shaken(X, start, run, seed) if run else start, monitor=served, **options)
         climbs.append((served.history[-1]["loss"], run, model, served))
         if served.stop_reason == "callback":

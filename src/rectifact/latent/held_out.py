@@ -95,6 +95,9 @@ def held_out_score(estimator: Any, X: Any, y: None = None) -> float:
     >>> search.fit(X).best_params_
     {'n_components': 5}
     """
+    if not hasattr(estimator, "_held_out_likelihoods"):
+        what = f"held_out_score is for NMD and LogisticPCA; got {type(estimator).__name__}."
+        raise InputError(what, "Leave scoring out: the score of other estimators is on held-out data already.")
     return float(estimator.score(X, held_out=hide_entries(X, random_state=0)))
 
 

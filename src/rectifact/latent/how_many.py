@@ -24,6 +24,9 @@ SHARE, MOST_HIDDEN = 0.1, 200_000
 RECURS = 0.5
 """Cosine from which on a dimension of one half of the samples is one of the other half too."""
 
+CLOSE = 0.9
+"""Share of the dimensions in common from which on a number that was tried is taken, rather than one more fit."""
+
 SUPPORTED = 0.1
 """Size of a dimension of the first fit, relative to the largest, from which on the data may support it."""
 
@@ -79,7 +82,15 @@ class LatentTrial:
         """The number of dimensions that halves of the samples have in common, by more than chance, up to ``k``."""
         self.recurrence[k] = self.stability(k)
         common = int(np.sum(self.recurrence[k] >= RECURS))
-        return max((number for number in ks if number <= common), default=1)
+        possible = [number for number in ks if number <= common]
+        tried = [number for number in possible if number in self._scores and number >= CLOSE * common]
+        best = max(tried or possible, default=1)
+        self._spans.setdefault(best, _closest(self._spans[k], best))
+        return best
+
+    def doubt(self) -> str:
+        """Nothing: what hidden data does not support is not there."""
+        return ""
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """Cosine between each dimension and what the halves of the samples span, the lower of the two."""
@@ -109,6 +120,13 @@ class LatentTrial:
         if np.ndim(missing) != 2:
             return self._mask
         return sp.csr_array(to_host(missing)).astype(bool) + self._mask
+
+
+def _closest(spans: list[NDArray[Any]], k: int) -> list[NDArray[Any]]:
+    """The ``k`` directions of each of two spans that come closest to the other span."""
+    one, other = spans
+    left, _, right = np.linalg.svd(one @ other.T)
+    return [left[:, :k].T @ one, right[:k] @ other]
 
 
 def _some_rows(X: Any, rng: np.random.Generator) -> Any:

@@ -164,11 +164,10 @@ class NMD(LatentTransformer):
         X, data = (in_units(each, facts.unit) for each in (X, data))
         every, checkpoint = check_every(X), open_checkpoint(self, X.data)
 
-        def monitor(run: int = 0, patience: int = 1) -> Monitor:
+        def monitor(run: int = 0, patience: int = 1, n_runs: int = 1) -> Monitor:
             name = f"run {run + 1}" if run else "run"
-            return monitor_of(
-                self, check_every=every, patience=max(1, patience // every), checkpoint=checkpoint, run=name
-            )
+            options: dict[str, Any] = {"checkpoint": checkpoint, "run": name, "place": (run + 1, n_runs)}
+            return monitor_of(self, check_every=every, patience=max(1, patience // every), **options)
 
         solve = self._published if self.solver == "em" else self._sweeps
         self._unit = facts.unit

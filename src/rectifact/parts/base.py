@@ -7,16 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, namespace, to_csr, to_host, to_like
+from rectifact.core.arrays import Array, namespace, to_host, to_like
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.estimator import Iterative
 from rectifact.core.findings import Finding, findings_table
 from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import Operand, is_chunked, operand
-from rectifact.core.sparse import is_sparse
+from rectifact.core.plots import ConvergencePlot, plot
 from rectifact.core.threads import small_products
 from rectifact.core.validation import (
     RUN_CONSTRAINTS,
@@ -30,6 +30,7 @@ from rectifact.core.validation import (
 from rectifact.parts.conditions import constant_sum_error
 from rectifact.parts.diagnosis import background_share, diagnose
 from rectifact.parts.fitting import predicted_squares
+from rectifact.parts.matching import parts_of
 from rectifact.parts.samples import choose_norm, largest_entry, sample_block
 from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace
 
@@ -55,7 +56,7 @@ class Start:
     space: Subspace
 
 
-class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative):
+class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative):
     """What both estimators share: a start, weights of new samples, and samples made from weights."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -196,6 +197,27 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
         size = squared_norm(X)
         return float(operand(cross).total(predicted_squares, grams) / size) if size else 0.0
 
+    def plot_part(self, part: int = 1, n: int = 10, *, features: Any = None) -> Any:
+        """Chart of the ``n`` largest features of a part, counted from 1; ``features`` are names of the columns.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "part", part=part, n=n, features=features)
+
+    def plot_weights(self, X: Any) -> Any:
+        """Chart of the share of each part in the samples X.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "weights", X=X)
+
+    def plot_residuals(self, X: Any) -> Any:
+        """Chart of what the parts leave unexplained in each of the samples X.
+
+        .. versionadded:: 0.2
+        """
+        return plot(self, "residuals", X=X)
+
     def diagnose(self, X: Any, *, halves: bool = True) -> pd.DataFrame:
         """What could be wrong with the parts, and what to do about it, the worst first.
 
@@ -230,7 +252,10 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
         step = max(1, n // MOST_DIAGNOSED)
         weights = operand(self.transform(samples.native)).total(_every_row, step, combine=_stack)
         block, _ = sample_block(samples, *DIAGNOSED_BLOCK)
-        other = self._halves(samples) if halves and n >= 4 * k and not is_chunked(samples.data) else None
+        other = None
+        if halves and n >= 4 * k and not is_chunked(samples.data):
+            even, options = np.arange(n) % 2 == 0, {"missing": None} if gaps else {}
+            other = parts_of(self, samples, even, options), parts_of(self, samples, ~even, options)
         return diagnose(
             weights,
             np.asarray(to_host(self.components_), dtype=float),
@@ -241,18 +266,6 @@ class PartsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterat
             background=0.0 if getattr(self, "background", False) else background_share(block, k),
             other_halves=other,
         )
-
-    def _halves(self, X: Operand) -> tuple[Any, Any]:
-        """Parts of every other sample, and of the rest."""
-        found = []
-        options: dict[str, Any] = {"checkpoint": None, "resume": False, "verbose": False, "callbacks": None}
-        options |= {"missing": None} if self._allows_gaps else {}
-        for first in (0, 1):
-            rows = to_csr(X.data)[first::2] if is_sparse(X.data) else X.data[first::2]
-            with warnings.catch_warnings(action="ignore"):
-                model = clone(self).set_params(**options).fit(rows)
-            found.append(np.asarray(to_host(model.components_), dtype=float))
-        return found[0], found[1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from rectifact.core.findings import SEVERITIES, Finding
 from rectifact.parts.conditions import correlation_conditions, correlations, decay_order, independence_conditions
+from rectifact.parts.matching import matched_cosines
 
 CONSTANT_SUM = 0.05  # relative spread of the sum of the weights below which it counts as constant
 ROUNDING = 1e-10  # of the squared norm
@@ -198,10 +198,7 @@ def _noise(noisy: float) -> list[Finding]:
 def _halves(halves: tuple[NDArray[Any], NDArray[Any]] | None) -> list[Finding]:
     if halves is None:
         return []
-    both = _unit(np.vstack([_unit(H) for H in halves]) - np.vstack([_unit(H) for H in halves]).mean(axis=0))
-    cosines = both[: len(halves[0])] @ both[len(halves[0]) :].T  # of what tells parts apart: spectra are all alike
-    rows, columns = linear_sum_assignment(-cosines)
-    found = cosines[rows, columns]
+    found = matched_cosines(*halves)
     if found.min() >= UNSTABLE:
         return []
     n_unstable = int((found < UNSTABLE).sum())
@@ -211,10 +208,6 @@ def _halves(halves: tuple[NDArray[Any], NDArray[Any]] | None) -> list[Finding]:
     )
     remedy = "Lower n_components, or add samples: parts beyond the true number depend on chance."
     return [Finding("warning", "parts that two halves do not share", detail, remedy, "Lower --parts, or add samples.")]
-
-
-def _unit(rows: NDArray[Any]) -> NDArray[Any]:
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
 
 
 def _conditions(W: NDArray[Any]) -> list[Finding]:

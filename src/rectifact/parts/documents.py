@@ -1,8 +1,10 @@
 """Texts as a matrix: read documents from files and count their words."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,8 +15,20 @@ from rectifact.core.errors import InputError, InputTypeError
 from rectifact.core.validation import check_at_least, check_option
 from rectifact.io.files import reading
 from rectifact.io.matrices import NamedMatrix
+from rectifact.io.text import encoding_of, open_bytes
+from rectifact.parts.stop_words import stop_words_of
 
 WORD = r"(?u)\b\w{2,100}\b"  # anything longer is pasted data, not a word
+Weighting = Literal["counts", "tfidf", "log"]
+BEGINNING = 300
+"""Letters of each document that are kept, for the report."""
+
+
+@dataclass(frozen=True)
+class Corpus(NamedMatrix):
+    """Documents by words, with the beginnings of the documents."""
+
+    texts: Sequence[str] = ()
 
 
 def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
@@ -23,7 +37,8 @@ def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
     Parameters
     ----------
     path : Path
-        A file in UTF-8, whose blank lines are skipped, or a folder, which is searched with its subfolders.
+        A file in UTF-8 or with a byte order mark, whose blank lines are skipped, or a folder, which is searched with
+        its subfolders.
 
     Returns
     -------
@@ -66,13 +81,13 @@ def _read_folder(folder: Path) -> tuple[list[str], NDArray[np.str_]]:
 
 def _read_text(path: Path) -> str:
     """Text of a file, with lines that end in a newline alone, whichever system wrote it."""
-    with reading(path, "UTF-8 text"):
-        content = path.read_bytes()
+    with reading(path, "text"), open_bytes(path) as file:
+        content = file.read()
     try:
-        text = content.decode("utf-8-sig")
-        fault = content.find(b"\0")  # UTF-16 without a byte order mark can pass as UTF-8
-    except UnicodeDecodeError as error:
-        text, fault = "", error.start
+        text = content.decode(encoding_of(content))
+        fault = -1
+    except UnicodeError as error:  # UTF-16 without a byte order mark can pass as UTF-8, with zeros
+        text, fault = "", error.start if isinstance(error, UnicodeDecodeError) else content.find(b"\0")
     if fault >= 0:
         line = content.count(b"\n", 0, fault) + 1
         raise InputError(f"{str(path)!r} is not UTF-8 text, see its line {line}.", "Save it as plain text in UTF-8.")
@@ -82,12 +97,13 @@ def _read_text(path: Path) -> str:
 def count_words(
     documents: Sequence[str],
     *,
-    min_documents: int = 2,
-    max_share: float = 0.5,
+    min_df: float = 2,
+    max_df: float = 0.5,
     max_words: int = 20_000,
-    stop_words: Literal["english"] | None = "english",
-    tfidf: bool = False,
-) -> NamedMatrix:
+    stop_words: str | None = "english",
+    ngrams: int = 1,
+    weighting: Weighting = "counts",
+) -> Corpus:
     """Count the words of documents.
 
     A word has 2 to 100 letters or digits of any script; upper and lower case are the same.
@@ -95,22 +111,28 @@ def count_words(
     Parameters
     ----------
     documents : list of str
-    min_documents : int, default 2
-        Words in fewer documents are left out. With fewer than twice as many documents all words are kept.
-    max_share : float, default 0.5
-        Words in a larger share of the documents are left out, since they do not tell documents apart. Above 0 and at
-        most 1.
+    min_df : int or float, default 2
+        Words in fewer documents are left out; below 1 it is a share of the documents. With fewer than twice as many
+        documents all words are kept.
+    max_df : float or int, default 0.5
+        Words in a larger share of the documents are left out, since they do not tell documents apart; above 1 it is a
+        number of documents.
     max_words : int, default 20000
         Number of words to keep, the most frequent ones.
-    stop_words : {"english"} or None, default "english"
-        Whether to leave out "the", "and", "of", and so on.
-    tfidf : bool, default False
-        Whether to weight each count by the rarity of its word, and scale each document to length 1.
+    stop_words : str or None, default "english"
+        Which words to leave out: those of a language (english, german, french, spanish, italian, portuguese, dutch or
+        swedish), or those in a text file, by its path. None keeps all.
+    ngrams : int, default 1
+        Longest run of words that counts as one, such as 2 for "new york" beside "new" and "york".
+    weighting : {"counts", "tfidf", "log"}, default "counts"
+        ``"tfidf"`` weights each count by the rarity of its word, and scales each document to length 1; ``"log"`` does
+        so with one plus the logarithm of each count, so that a word which fills one document does not fill a topic.
 
     Returns
     -------
-    NamedMatrix
-        Documents by words, a ``csr_array``; ``columns`` are the words in alphabetical order.
+    Corpus
+        Documents by words, a ``csr_array``; ``columns`` are the words in alphabetical order, and ``texts`` are the
+        beginnings of the documents.
 
     Raises
     ------
@@ -119,7 +141,7 @@ def count_words(
 
     Examples
     --------
-    >>> counted = count_words(["red apple", "green apple tree", "red car", "grey car"], max_share=0.6)
+    >>> counted = count_words(["red apple", "green apple tree", "red car", "grey car"], max_df=0.6)
     >>> counted.columns.tolist()
     ['apple', 'car', 'red']
     >>> counted.X.toarray()
@@ -129,21 +151,39 @@ def count_words(
            [0., 1., 0.]])
     """
     documents = _checked(documents)
-    check_at_least(1, min_documents=min_documents, max_words=max_words)
-    check_option("stop_words", stop_words, ("english", None))
-    if not 0 < max_share <= 1:
-        what = f"max_share={max_share!r} must be above 0 and at most 1."
-        raise InputError(what, "Give a share of the documents, such as 0.5.", option="max_share")
-    fewest = min_documents if len(documents) >= 2 * min_documents else 1
-    options = {"min_df": fewest, "max_df": float(max_share), "stop_words": stop_words}
-    make = TfidfVectorizer if tfidf else CountVectorizer
-    vectorizer = make(**options, max_features=max_words, token_pattern=WORD, dtype=np.float64)
+    check_at_least(1, max_words=max_words, ngrams=ngrams)
+    check_option("weighting", weighting, get_args(Weighting))
+    fewest, most = _limits(min_df, max_df, len(documents))
+    left_out = stop_words_of(stop_words)
+    options: dict[str, Any] = {"min_df": fewest, "max_df": most, "stop_words": sorted(left_out) if left_out else None}
+    options["ngram_range"] = 1, ngrams
+    options |= {"max_features": max_words, "token_pattern": WORD, "dtype": np.float64}
+    vectorizer = CountVectorizer(**options)
+    if weighting != "counts":
+        vectorizer = TfidfVectorizer(**options, sublinear_tf=weighting == "log")
     try:
         X = sp.csr_array(vectorizer.fit_transform(documents))
     except ValueError as error:
         raise _no_word_left(documents, options) from error
     X.sort_indices()
-    return NamedMatrix(X, columns=np.array(vectorizer.get_feature_names_out(), dtype=np.str_))
+    texts = [" ".join(text[: 2 * BEGINNING].split())[:BEGINNING] for text in documents]
+    return Corpus(X, columns=np.array(vectorizer.get_feature_names_out(), dtype=np.str_), texts=texts)
+
+
+def _limits(min_df: float, max_df: float, n: int) -> tuple[float, float]:
+    """Fewest and most documents of a word, as scikit-learn takes them: whole numbers, or shares up to 1."""
+    if not isinstance(min_df, Real) or not min_df > 0 or (min_df >= 1 and not _whole(min_df)):
+        what = f"min_df={min_df!r} must be a number of documents, at least 1, or a share of them below 1."
+        raise InputError(what, "Give a number such as 2, or a share such as 0.01.", option="min_df")
+    if not isinstance(max_df, Real) or not max_df > 0 or (max_df > 1 and not _whole(max_df)):
+        what = f"max_df={max_df!r} must be a share of the documents, above 0, or a number of them above 1."
+        raise InputError(what, "Give a share such as 0.5, or a number such as 100.", option="max_df")
+    fewest = float(min_df) if min_df < 1 else int(min_df) if n >= 2 * min_df else 1
+    return fewest, float(max_df) if max_df <= 1 else int(max_df)
+
+
+def _whole(number: Any) -> bool:
+    return isinstance(number, Integral) or (np.isfinite(number) and float(number).is_integer())
 
 
 def _checked(documents: Sequence[str]) -> list[str]:
@@ -162,9 +202,9 @@ def _checked(documents: Sequence[str]) -> list[str]:
 def _no_word_left(documents: Sequence[str], options: dict[str, Any]) -> InputError:
     """Error that says which option to relax, found by trying."""
     relaxed: dict[str, Any] = {"min_df": 1, "max_df": 1.0, "stop_words": None}
-    names = {"min_df": "min_documents=1", "max_df": "max_share=1", "stop_words": "stop_words=None"}
+    names = {"min_df": "min_df=1", "max_df": "max_df=1", "stop_words": "stop_words=None"}
     what = f"No word of the {len(documents)} documents is left to count"
-    if not _has_words(documents, relaxed):
+    if not _has_words(documents, options | relaxed):
         return InputError(f"{what}: they hold no word of 2 to 100 letters.", "Check that they are texts.")
     changed = [name for name in relaxed if options[name] != relaxed[name]]
     helpful = [names[name] for name in changed if _has_words(documents, options | {name: relaxed[name]})]
@@ -172,12 +212,12 @@ def _no_word_left(documents: Sequence[str], options: dict[str, Any]) -> InputErr
     if not helpful:
         remedy = f"Relax the options together: {', '.join(names[name] for name in changed)}."
     command = remedy.replace("stop_words=None", "--all-words")
-    return InputError(f"{what}.", remedy, option=("min_documents", "max_share"), command=command)
+    return InputError(f"{what}.", remedy, option=("min_df", "max_df"), command=command)
 
 
 def _has_words(documents: Sequence[str], options: dict[str, Any]) -> bool:
     try:
-        CountVectorizer(**options, token_pattern=WORD).fit(documents)
+        CountVectorizer(**options).fit(documents)
     except ValueError:
         return False
     return True

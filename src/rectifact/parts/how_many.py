@@ -4,9 +4,11 @@ References
 ----------
 [1] A. B. Owen and P. O. Perry, "Bi-cross-validation of the SVD and the nonnegative matrix factorization", Annals of
 Applied Statistics 3(2), 2009.
+[2] D. Hong, Y. Sheng and E. Dobriban, "Selecting the number of components in PCA via random signflips", 2020.
+[3] E. Dobriban and A. B. Owen, "Deterministic parallel analysis: an improved method for selecting factors and principal
+components", Journal of the Royal Statistical Society B 81(1), 2019: directions are taken off one by one.
 """
 
-import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -14,17 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.optimize import linear_sum_assignment
+from scipy.sparse.linalg import svds
 from sklearn.base import clone
 
-from rectifact.core.arrays import to_host
+from rectifact.core.arrays import to_csr, to_host
 from rectifact.core.errors import InputError
-from rectifact.core.operand import operand
+from rectifact.core.operand import Operand, is_chunked, operand
+from rectifact.core.sparse import is_sparse
 from rectifact.core.validation import check_matrix
 from rectifact.parts.base import PartsTransformer
 from rectifact.parts.fitting import scaled_features
+from rectifact.parts.matching import agreement, matched_cosines, partners, parts_of
 from rectifact.parts.noise import noise_law
-from rectifact.parts.samples import choose_norm, fill_gaps, normalized, sample_block, with_gaps
+from rectifact.parts.samples import choose_norm, fill_gaps, largest_columns, normalized, sample_block, with_gaps
 
 MOST = 64
 """Directions looked at."""
@@ -33,7 +37,8 @@ FOLDS = 8
 """Groups of features, each predicted from the others."""
 
 MOST_ROWS, MOST_COLUMNS = 2000, 2000
-"""Samples, at equal distances, and features, the largest, in which directions are looked for."""
+"""Samples, at equal distances, and features, the largest, in which directions are looked for. Parts of halves have no
+more features either, if the data is sparse."""
 
 RANK_OF_NOISE = 16
 """Directions that are not noise, for the purpose of measuring how the noise grows with the mean."""
@@ -43,6 +48,19 @@ EXACT = 1e-10
 
 RECURS = 0.85
 """Mean cosine between the parts of two halves from which on they count as the same."""
+
+FLIPS, SPREAD = 8, 3.5
+"""Draws of signs that give the edge of the noise, and standard deviations above their mean where it is: with so few
+draws, noise alone exceeds it in one of a hundred matrices (Student's t)."""
+
+WEAK = 1.5
+"""Factor above the edge of the noise below which others just like it may be hidden there."""
+
+EACH_RECURS = 0.7
+"""Cosine from which on a single part does."""
+
+UNDECIDED = 0.02
+"""Distance from that cosine within which samples are split into halves a second time."""
 
 STEP = 1.5
 """Factor between numbers of parts that are tried on the way down."""
@@ -76,14 +94,19 @@ class PartsTrial:
         n, d = samples.shape
         self.most = max(1, min(MOST, n // SAMPLES_PER_PART, d - 1, MOST_COLUMNS - 1))
         self._samples, self._rng = samples, rng
-        self._half = rng.permutation(n) % 2 == 0
-        self._found: dict[int, tuple[Any, Any]] = {}
+        self._columns, self._narrow = _largest_features(self._known)
+        self._splits = [rng.permutation(n) % 2 == 0 for _ in range(2)]
+        self._found: dict[tuple[int, int], tuple[Any, Any]] = {}
         self.recurrence: dict[int, NDArray[Any]] = {}
+        self._weakest = np.inf
+
+    @cached_property
+    def _block(self) -> NDArray[Any]:
+        return _even_noise(sample_block(self._samples, MOST_ROWS, MOST_COLUMNS)[0])
 
     @cached_property
     def _gains(self) -> NDArray[Any]:
-        block = _even_noise(sample_block(self._samples, MOST_ROWS, MOST_COLUMNS)[0])
-        return predicted_shares(block, self.most, self._rng)
+        return predicted_shares(self._block, self.most, self._rng)
 
     def start(self, lowest: int) -> int:
         """The number of directions that predict best."""
@@ -100,54 +123,76 @@ class PartsTrial:
         return list(range(1, self._gains.shape[1]))
 
     def recurring(self, k: int, ks: Sequence[int]) -> int:
-        """The largest number up to ``k``, of ``ks``, whose parts both halves of the samples have.
+        """The largest number, of ``ks``, whose parts both halves of the samples have.
 
         From ``k`` downwards in large steps, and then between the last two: smaller numbers need not be stable, as
-        those that merge parts at random.
+        those that merge parts at random. To be seen, a direction needs less than to predict: if more than ``k`` stand
+        out from the noise, their number is tried first, and every part must recur.
         """
-        low, high = k, k
-        while low > 1 and not self._recurs(low):
-            low, high = max((number for number in ks if number <= low / STEP), default=1), low
+        low = high = self._above_noise(k, ks)
+        while low > 1 and not self._recurs(low, every=low > k):
+            low, high = k if low > k else max((number for number in ks if number <= low / STEP), default=1), low
         while between := [number for number in ks if low < number < high]:
             middle = between[len(between) // 2]
-            low, high = (middle, high) if self._recurs(middle) else (low, middle)
+            low, high = (middle, high) if self._recurs(middle, every=middle > k) else (low, middle)
         return low
 
-    def _recurs(self, k: int) -> bool:
-        self.recurrence[k] = self.stability(k)
-        return k == 1 or bool(self.recurrence[k].mean() >= RECURS)
+    def _above_noise(self, k: int, ks: Sequence[int]) -> int:
+        if k == 1:
+            return 1
+        above, self._weakest = directions_above_noise(self._block, k, self.most, self._rng)
+        return max((number for number in ks if k < number <= above), default=k)
+
+    def _recurs(self, k: int, *, every: bool = False) -> bool:
+        self.recurrence[k], cosines = self.stability(k), matched_cosines(*self._halves(k))
+        if every and cosines.min() < EACH_RECURS:
+            return False
+        found = cosines.mean()
+        if abs(found - RECURS) < UNDECIDED:
+            found = (found + matched_cosines(*self._halves(k, 1)).mean()) / 2
+        return k == 1 or bool(found >= RECURS)
+
+    def doubt(self) -> str:
+        """What speaks against the number that was found."""
+        if self._weakest >= WEAK:
+            return ""
+        return "It may be too low: the weakest parts barely stand out from the noise, and others may be hidden in it."
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
-        """Cosine of each part in the two halves, without what all parts have in common; in the order of ``model``."""
+        """1 less the error to expect of each part, from the difference of the two halves; in the order of ``model``."""
         one, other = self._halves(k)
-        if model is None:
-            return matched_cosines(one, other)
-        H = np.asarray(to_host(model.components_), dtype=float)
-        return _cosines_of(one[partners(H, one)], other[partners(H, other)])
+        H = one if model is None else np.asarray(to_host(model.components_), dtype=float)[:, self._columns]
+        return agreement(one[partners(H, one)], other[partners(H, other)])
 
     def resampled(self, model: Any, rng: np.random.Generator) -> NDArray[Any]:
         """The parts of samples drawn again, from those of ``model``, in its order and of the same size."""
         n = self._samples.shape[0]
         kind = {"refine": model.resolved_["refine"]} if hasattr(model, "refine") else {}
-        H = self._fit(rng.integers(n, size=n), {"init": model.components_, **kind})
+        H = self._fit(self._known, rng.integers(n, size=n), {"init": model.components_, **kind})
         size, wanted = (np.abs(parts).sum(axis=1, keepdims=True) for parts in (H, to_host(model.components_)))
         return np.asarray(H * wanted / np.maximum(size, 1e-300))
 
-    def _halves(self, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        if k not in self._found:
-            one, other = (self._fit(half, {"n_components": k}) for half in (self._half, ~self._half))
-            self._found[k] = one, other
-        return self._found[k]
+    def _halves(self, k: int, split: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+        if (k, split) not in self._found:
+            halves = self._splits[split], ~self._splits[split]
+            one, other = (self._fit(self._narrow, half, {"n_components": k}) for half in halves)
+            self._found[k, split] = one, other
+        return self._found[k, split]
 
-    def _fit(self, rows: NDArray[Any], options: dict[str, Any]) -> NDArray[Any]:
+    def _fit(self, X: Operand, rows: NDArray[Any], options: dict[str, Any]) -> NDArray[Any]:
         """Parts of some samples."""
         if getattr(self._estimator, "missing", None) is not None:
             options |= {"missing": np.nan}
-        X = self._known.where(self._known.split(rows))[0] if rows.dtype == bool else operand(self._known.data[rows])
-        quiet: dict[str, Any] = {"checkpoint": None, "resume": False, "callbacks": None, "verbose": False}
-        with warnings.catch_warnings(action="ignore"):
-            model = clone(self._estimator).set_params(**quiet, **options).fit(X.native)
-        return np.asarray(to_host(model.components_), dtype=float)
+        return parts_of(self._estimator, X, rows, options)
+
+
+def _largest_features(X: Operand) -> tuple[Any, Operand]:
+    """Which features of a wide sparse matrix in memory are the largest, and a matrix of these alone; else all of it."""
+    if not is_sparse(X.data) or is_chunked(X.data) or X.shape[1] <= MOST_COLUMNS:
+        return slice(None), X
+    matrix = to_csr(X.data)
+    columns = largest_columns(np.asarray(abs(matrix).sum(axis=0)).ravel(), MOST_COLUMNS)
+    return columns, operand(matrix[:, columns])
 
 
 def _even_noise(block: NDArray[Any]) -> NDArray[Any]:
@@ -160,6 +205,49 @@ def _even_noise(block: NDArray[Any]) -> NDArray[Any]:
     samples, _ = normalized(X, norm, law.row_power)
     scaled = scaled_features(samples, law.entry_power)[0] if norm == "l1" else samples
     return np.asarray(scaled.data)
+
+
+def directions_above_noise(X: NDArray[Any], least: int, most: int, rng: np.random.Generator) -> tuple[int, float]:
+    """How many directions stand out from the noise, and how far the last of them does, as a factor.
+
+    A direction stands out if it is larger than any of what it and later ones leave, with random signs [2, 3]: signs
+    change nothing about noise, and undo whatever samples have in common.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        With noise that is even and independent.
+    least, most : int
+        Fewest directions, and most. Where even the last one stands out, it is not the noise that ends them: ``least``.
+    rng : Generator
+        Draws the signs.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((200, 3)) @ rng.random((3, 40)) + 0.1 * rng.standard_normal((200, 40))
+    >>> directions_above_noise(X, 1, 20, rng)[0]
+    3
+    """
+    V = _directions(X, most)
+    sizes = np.linalg.norm(X @ V.T, axis=0)
+    if len(V) == most and sizes[-1] > (edge := _edge(X, V[:-1], rng)):
+        return least, float(sizes[least - 1] / edge)
+    for count in range(least, len(V)):
+        edge = _edge(X, V[:count], rng)
+        if sizes[count] <= edge:
+            return count, float(sizes[count - 1] / edge)
+    return max(least, len(V)), np.inf  # without noise
+
+
+def _edge(X: NDArray[Any], V: NDArray[Any], rng: np.random.Generator) -> float:
+    """What the largest singular value of the rest that the directions V leave of X does not exceed, as signs change."""
+    rest = X - (X @ V.T) @ V
+    left = np.prod([1 - len(V) / size for size in X.shape])  # of the noise
+    signs = (np.where(rng.random(X.shape) < 0.5, -1.0, 1.0) for _ in range(FLIPS))
+    start = rng.standard_normal(min(X.shape))
+    largest = [svds(rest * flip, k=1, v0=start, tol=1e-3, return_singular_vectors=False)[0] for flip in signs]
+    return float(np.mean(largest) + SPREAD * np.std(largest, ddof=1)) / float(left) ** 0.5
 
 
 def predicted_shares(X: NDArray[Any], rank: int, rng: np.random.Generator) -> NDArray[Any]:
@@ -221,39 +309,3 @@ def _gains(
         gains[:, k] = np.sum(W * (2 * with_hidden[:, :k] - W @ gram_hidden[:k, :k]), axis=1)
     gains[:, len(V_seen) + 1 :] = gains[:, [len(V_seen)]]  # there are no further directions
     return gains
-
-
-def partners(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """For each part of ``one`` the part of ``other`` that it is matched with."""
-    return np.asarray(linear_sum_assignment(-_all_cosines(one, other))[1])
-
-
-def matched_cosines(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """Cosines of matched parts of two fits, without what all parts have in common, 0 for parts of zeros.
-
-    Spectra are all alike: what tells parts apart is what is left without their mean.
-
-    Examples
-    --------
-    >>> H = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    >>> matched_cosines(H, 2 * H[::-1]).round(3)
-    array([1., 1., 1.])
-    """
-    return _cosines_of(one, other[partners(one, other)])
-
-
-def _cosines_of(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    return np.diagonal(_all_cosines(one, other)).copy()
-
-
-def _all_cosines(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    both = _unit(np.concatenate([one, other]))
-    empty = ~both.any(axis=1)
-    if len(one) > 1:
-        both = _unit(both - both[~empty].mean(axis=0)) if not empty.all() else both
-    both[empty] = 0
-    return both[: len(one)] @ both[len(one) :].T
-
-
-def _unit(rows: NDArray[Any]) -> NDArray[Any]:
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)

@@ -252,7 +252,7 @@ def sample_block(X: Operand | Array, most_rows: int, most_columns: int) -> tuple
     X = operand(X)
     block, norms = X.total(_block, max(1, -(-X.shape[0] // most_rows)), most_columns, combine=_stacked_pairs)
     if block.shape[1] > most_columns:
-        block = block[:, _largest_columns(np.abs(block).sum(axis=0), most_columns)]
+        block = block[:, largest_columns(np.abs(block).sum(axis=0), most_columns)]
     return block, norms
 
 
@@ -261,11 +261,12 @@ def _block(rows: Array, step: int, most_columns: int) -> tuple[NDArray[Any], NDA
         block = np.asarray(to_host(rows[::step]), dtype=np.float64)
         return block, np.abs(block).sum(axis=1)
     chosen = abs(to_csr(rows)[::step])  # sparse data is in one piece: chunks are made dense before
-    columns = _largest_columns(np.asarray(chosen.sum(axis=0)).ravel(), most_columns)
+    columns = largest_columns(np.asarray(chosen.sum(axis=0)).ravel(), most_columns)
     return to_csr(rows)[::step][:, columns].toarray().astype(np.float64), np.asarray(chosen.sum(axis=1)).ravel()
 
 
-def _largest_columns(sums: NDArray[Any], most: int) -> NDArray[Any]:
+def largest_columns(sums: NDArray[Any], most: int) -> NDArray[Any]:
+    """The columns of the largest sums, in their order."""
     return np.sort(np.argsort(-sums, kind="stable")[:most])
 
 

@@ -74,14 +74,16 @@ class Images:
 class Card:
     """One topic, community or dimension: figures in a line, names with bars as long as their values, and texts.
 
-    ``texts`` are pairs of a name and a text; ``number`` is the number of its colour.
+    ``texts`` are pairs of a name and a text; ``colour`` is its number on a chart, if it has one there. Values are
+    percentages if they are ``shares``.
     """
 
     title: str
     caption: str
     bars: Sequence[tuple[str, float]]
     texts: Sequence[tuple[str, str]] = ()
-    number: int = 0
+    colour: int | None = None
+    shares: bool = False
 
 
 @dataclass(frozen=True)

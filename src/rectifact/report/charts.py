@@ -7,9 +7,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
 
-from rectifact.report.marks import PALETTE, Axis, Bars, Cells, Edges, Form, Line, Mark, Points
+from rectifact.report.marks import PALETTE, Axis, Bars, Cells, Edges, Form, Line, Mark, Points, Texts
 from rectifact.report.names import count
 from rectifact.report.pixels import image_address
 from rectifact.report.scales import written
@@ -26,8 +28,10 @@ __all__ = [
     "lines",
     "network",
     "ranges",
+    "sample_map",
     "scatter",
     "scores",
+    "topic_map",
 ]
 
 MOST_POINTS, MOST_DOTS, MOST_NAMES = 3000, 60, 30
@@ -138,17 +142,107 @@ def scatter(title: str, points: NDArray[Any], names: Any, axes: Sequence[str], w
     return Chart(title, [dots], words, Axis(axes[0]), Axis(axes[1]))
 
 
+def sample_map(
+    title: str, places: NDArray[Any], names: Any, axes: Sequence[str], words: str, values: NDArray[Any] | None = None
+) -> Chart:
+    """Points in the plane with their names, coloured by values: classes, or numbers in five steps.
+
+    Axes without titles are not shown.
+    """
+    marks: list[Mark] = []
+    for colour, shade, name, inside in _groups(values, len(places)):
+        labels = [f"{names[i]}" if values is None else f"{names[i]}: {values[i]}" for i in inside]
+        x, y = places[inside].T
+        marks.append(Points(x, y, labels, [colour], radius=3.5, place=True, shade=shade, name=name))
+    across, up = (Axis(title) if title else Axis(hidden=True) for title in axes)
+    return Chart(title, marks, words, across, up, tall=not any(axes), square=not any(axes))
+
+
+def _groups(values: NDArray[Any] | None, n: int) -> list[tuple[int, float, str, list[int]]]:
+    """Colour, shade, name and members of each group of points."""
+    if values is None:
+        return [(0, 0.75, "", list(range(n)))]
+    column = pd.Series(values)
+    if pd.api.types.is_numeric_dtype(column) and column.nunique() > len(PALETTE):
+        steps = pd.qcut(column, 5, duplicates="drop")
+        levels = steps.cat.categories
+        ends = [" to ".join(map(written, _rounded(np.array([level.left, level.right])))) for level in levels]
+        found = [(0, 0.15 + 0.85 * (i + 1) / len(ends), ends[i], steps == level) for i, level in enumerate(levels)]
+        rest = column.isna()
+    else:
+        common = column.dropna().astype(str).value_counts().index.tolist()
+        shown = sorted(common[: len(PALETTE)], key=_natural)
+        found = [(i, 0.8, name, column.astype(str) == name) for i, name in enumerate(shown)]
+        rest = ~column.astype(str).isin(shown)
+    found += [(-1, 0.6, "other", rest)] if rest.any() else []
+    return [(colour, shade, name, np.flatnonzero(inside.to_numpy()).tolist()) for colour, shade, name, inside in found]
+
+
+def _natural(name: str) -> tuple[float, str]:
+    """Numbers by their size, before names."""
+    try:
+        return float(name), name
+    except ValueError:
+        return np.inf, name
+
+
 def network(
-    title: str, places: NDArray[Any], edges: NDArray[Any], colours: Sequence[int], hover: Sequence[str], words: str
+    title: str,
+    places: NDArray[Any],
+    edges: NDArray[Any],
+    colours: Sequence[int],
+    hover: Sequence[str],
+    words: str,
+    *,
+    named: Mapping[int, str] = MappingProxyType({}),
 ) -> Chart:
     """Nodes at places in the plane, and the edges between them.
 
     ``edges`` (n_edges, 2) holds numbers of nodes; ``colours`` are numbers too, -1 is grey; ``hover`` names the nodes.
+    ``named`` are those whose names are shown, the most important first.
     """
     radius = 5 if len(places) <= 200 else 4 if len(places) <= 600 else 2.5
     dots = Points(places[:, 0], places[:, 1], list(hover), list(colours), radius=radius, place=True)
+    marks: list[Mark] = [Edges(places[edges]), dots]
+    if named:
+        at = places[list(named)]
+        marks.append(Texts(at[:, 0], at[:, 1], list(named.values()), np.full(len(at), radius + 1.0)))
     bare = Axis(hidden=True)
-    return Chart(title, [Edges(places[edges]), dots], words, bare, bare, tall=True, square=True)
+    return Chart(title, marks, words, bare, bare, tall=True, square=True)
+
+
+def topic_map(parts: NDArray[Any], shares: NDArray[Any], labels: Sequence[str], noun: str) -> Chart:
+    """Parts in the plane: those with the same features are close, and the area of a dot is the share of the part."""
+    places = _in_the_plane(_divergences(np.maximum(parts, 0)))
+    radii = np.clip(38 * np.sqrt(shares / max(shares.max(), 1e-300)), 5, None)
+    order = np.argsort(-shares, kind="stable").tolist()  # small ones stay visible on large ones
+    said = [f"{noun} {i + 1}: {labels[i]}; {shares[i]:.1%}" for i in range(len(labels))]
+    marks: list[Mark] = []
+    for i in order:
+        x, y = places[[i]].T
+        marks.append(Points(x, y, [said[i]], [i], radius=float(radii[i]), place=True, shade=0.6))
+    named = [f"{i + 1}: {labels[i]}" for i in order]
+    marks.append(Texts(places[order, 0], places[order, 1], named, radii[order]))
+    room = 0.22 * np.ptp(places, axis=0).max() or 1.0
+    across, up = (Axis(hidden=True, span=(float(end.min() - room), float(end.max() + room))) for end in places.T)
+    words = f"{noun.capitalize()}s that share many features are close to each other; larger dots have a larger share."
+    return Chart(f"Map of {noun}s", marks, words, across, up, tall=True, square=True)
+
+
+def _divergences(parts: NDArray[Any]) -> NDArray[Any]:
+    """Square roots of the Jensen-Shannon divergences of the rows, as distributions: a distance between 0 and 1."""
+    p = parts / np.maximum(parts.sum(axis=1, keepdims=True), 1e-300)
+    entropy = -xlogy(p, p).sum(axis=1)
+    pairs = np.array([[-xlogy(m := (a + b) / 2, m).sum() for b in p] for a in p])
+    return np.sqrt(np.maximum(pairs - (entropy[:, None] + entropy[None]) / 2, 0) / np.log(2))
+
+
+def _in_the_plane(distances: NDArray[Any]) -> NDArray[Any]:
+    """Classical scaling: the two leading coordinates of points that have these distances."""
+    n = len(distances)
+    centre = np.eye(n) - 1 / n
+    values, vectors = np.linalg.eigh(-centre @ distances**2 @ centre / 2)
+    return np.asarray(vectors[:, [-1, -2]] * np.sqrt(np.maximum(values[[-1, -2]], 0)))
 
 
 def heat_map(

@@ -10,13 +10,15 @@ import scipy.sparse as sp
 from rectifact.core.arrays import to_csr, to_host
 from rectifact.graph.similarities import Similarities
 from rectifact.models import SavedModel
-from rectifact.report.blocks import Block, Column, Facts, Findings, Report, Section, Table
+from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Report, Section, Table
 from rectifact.report.charts import PALETTE, bars, convergence, ending, heat_map, histogram, network
 from rectifact.report.drawing import draw
 from rectifact.report.how_many import how_many, with_stability
-from rectifact.report.names import count, sample_names
+from rectifact.report.names import count, isolated, sample_names
 
-MOST_NODES, CELLS = 20_000, 120
+MOST_NODES, CELLS, MOST_CARDS, N_HUBS, N_MEMBERS, N_NAMED = 20_000, 120, 60, 8, 40, 15
+OVERLAP = 0.25
+"""Membership from which on a node belongs to a cluster besides its own, as in ``communities()``."""
 
 
 def clusters_report(saved: SavedModel) -> Report:
@@ -28,9 +30,40 @@ def clusters_report(saved: SavedModel) -> Report:
         f"{count(n, 'node')} and {count(edges, 'edge')} in {count(model.n_clusters, 'cluster')}, found by "
         f"{type(model).__name__}."
     )
-    sections = [_overview(saved), *how_many(saved.selection), _network(saved), _members(saved), _matrix(saved)]
-    sections.append(_objective(saved))
-    return Report("Clusters", words, sections)
+    sections = [_overview(saved), _network(saved), _communities(saved), _members(saved), *_overlaps(saved)]
+    sections += [*how_many(saved.selection), _matrix(saved), _objective(saved)]
+    return Report("Clusters", words, sections, *_opening(saved))
+
+
+def _opening(saved: SavedModel) -> tuple[list[str], list[str]]:
+    """The sentences that matter most, and what to do next."""
+    model, table = saved.model, saved.model.cluster_report()
+    sizes, cuts = table["size"].to_numpy(), table["conductance"].to_numpy()
+    main = [
+        f"{model.coverage_:.0%} of the weight of the edges is inside the {count(model.n_clusters, 'cluster')}. "
+        f"Modularity is {model.modularity_:.2f}: 0 is chance, and above 0.3 communities are clear.",
+        f"The largest cluster has {count(int(sizes.max()), 'node')}, the smallest {count(int(sizes.min()), 'node')}.",
+    ]
+    if np.isfinite(cuts).any():
+        best, last = int(np.nanargmin(cuts)), int(np.nanargmax(cuts))
+        main.append(
+            f"Cluster {best + 1} is the best separated (conductance {cuts[best]:.2f}), cluster {last + 1} the least "
+            f"({cuts[last]:.2f}); conductance is the share of the weight that leaves a cluster."
+        )
+    steps = ["Name the communities: the hubs of each come first under Communities."]
+    between = int(((_memberships(model) >= OVERLAP).sum(axis=1) > 1).sum())
+    if between:
+        steps.append(f"Look at the {count(between, 'node')} that belong to several clusters, under Overlaps.")
+    if saved.selection is None:
+        steps.append("Let the graph choose the number of clusters: -k auto.")
+    if getattr(model, "stability_", None) is None:
+        steps.append("Find out which clusters are found again when edges are drawn again: --stability.")
+    return main, steps
+
+
+def _memberships(model: Any) -> Any:
+    """Memberships of nodes in clusters; none of nodes without a cluster."""
+    return np.where((model.labels_ >= 0)[:, None], np.asarray(model.membership_, dtype=float), 0.0)
 
 
 def _on_host(model: Any) -> Any:
@@ -93,11 +126,74 @@ def _network(saved: SavedModel) -> Section:
     if model.n_clusters > len(PALETTE):
         words += f" Colours repeat after {len(PALETTE)} clusters."
     colours = [int(model.labels_[i]) for i in drawing.nodes]
-    chart = network("The graph, coloured by cluster", drawing.places, drawing.edges, colours, hover, words)
+    busy = np.argsort(-np.diff(model.affinity_matrix_.indptr)[drawing.nodes], kind="stable")[:N_NAMED]
+    named = {int(i): names[drawing.nodes[i]] for i in busy}
+    title = "The graph, coloured by cluster"
+    chart = network(title, drawing.places, drawing.edges, colours, hover, words, named=named)
     about = (
         "Nodes that are connected attract each other, and all others repel each other. Grey nodes are in no cluster."
     )
     return Section("Network", about, [chart])
+
+
+def _communities(saved: SavedModel) -> Section:
+    """A card for each cluster: its hubs with their weights inside it, and its members."""
+    model, names, table = saved.model, _node_names(saved), saved.model.cluster_report()
+    member, stability = _memberships(model), getattr(saved.model, "stability_", None)
+    S = model.affinity_matrix_.tocoo()
+    same = (model.labels_[S.row] == model.labels_[S.col]) & (S.row != S.col)
+    weight = np.bincount(S.row[same], S.data[same], minlength=len(names))
+    items = []
+    for k in np.argsort(-table["size"].to_numpy(), kind="stable")[:MOST_CARDS].tolist():
+        own = np.flatnonzero(model.labels_ == k)
+        hubs = own[np.argsort(-weight[own], kind="stable")][:N_HUBS]
+        order = own[np.argsort(-member[own, k], kind="stable")][:N_MEMBERS]
+        caption = f"{count(len(own), 'node')}, conductance {table['conductance'][k]:.2f}"
+        caption += "" if stability is None else f", stability {stability[k]:.2f}"
+        rest = f" and {len(own) - len(order):,} more" if len(own) > len(order) else ""
+        members = ", ".join(isolated(names[i]) for i in order) + rest
+        bars_ = [(names[i], float(weight[i])) for i in hubs]
+        items.append(Card(f"cluster {k + 1}", caption, bars_, [("Members:", members)] if len(own) else [], k))
+    words = (
+        "The hubs of a cluster are the nodes with the most weight to others in it, shown as bars. Members come in the "
+        "order of their membership."
+    )
+    cards = Cards("Hubs and members", items, "The largest cluster comes first.", model.n_clusters - len(items))
+    return Section("Communities", words, [cards])
+
+
+def _overlaps(saved: SavedModel) -> list[Section]:
+    """Nodes that belong to several clusters, and which clusters share nodes; no section if there are none."""
+    model, names = saved.model, _node_names(saved)
+    member = _memberships(model)
+    inside = (member >= OVERLAP) | (model.labels_[:, None] == np.arange(model.n_clusters))
+    several = np.flatnonzero(inside.sum(axis=1) > 1)
+    if not len(several):
+        return []
+    shared = inside[several].astype(int).T @ inside[several].astype(int)
+    pairs = [(int(shared[a, b]), a, b) for a in range(len(shared)) for b in range(a) if shared[a, b]]
+    between = Table(
+        "Clusters that share nodes",
+        [Column("cluster", "integer"), Column("and cluster", "integer"), Column("nodes in both", "integer")],
+        [[b + 1, a + 1, n] for n, a, b in sorted(pairs, reverse=True)[:MOST_NODES]],
+    )
+    order = several[np.argsort(member[several].max(axis=1), kind="stable")][:MOST_NODES]
+    nodes = Table(
+        "Nodes in several clusters",
+        [Column("node"), Column("clusters", "integer"), Column("memberships")],
+        [[names[i], int(inside[i].sum()), _listed(member[i], inside[i])] for i in order.tolist()],
+        left_out=len(several) - len(order),
+    )
+    words = (
+        f"{count(len(several), 'node')} of {len(names):,} belong to more than one cluster: their membership in another "
+        f"is at least {OVERLAP:.0%}."
+    )
+    return [Section("Overlaps", words, [between, nodes])]
+
+
+def _listed(member: Any, inside: Any) -> str:
+    places = [k for k in np.argsort(-member, kind="stable").tolist() if inside[k]]
+    return ", ".join(f"cluster {k + 1} ({member[k]:.0%})" for k in places)
 
 
 def _cluster_name(label: int) -> str:

@@ -76,6 +76,8 @@ def write_report(
     features: Any = None,
     samples: Any = None,
     image_shape: tuple[int, int] | None = None,
+    texts: Any = None,
+    groups: dict[str, Any] | None = None,
     title: str | None = None,
 ) -> None:
     """Write the report on a fitted model as one HTML file, which opens offline; a failed write leaves nothing behind.
@@ -95,6 +97,10 @@ def write_report(
         Names of the rows.
     image_shape : tuple of int, optional
         Height and width, if the samples are images.
+    texts : sequence of str of shape (n_samples,), optional
+        The documents or their beginnings, if the samples are texts: parts are then called topics, with examples.
+    groups : dict of str to array of shape (n_samples,), optional
+        A column that colours the map of the samples, by its name.
     title : str, optional
         Heading of the page.
 
@@ -112,6 +118,7 @@ def write_report(
     """
     check_report_possible(Path(path))
     given = {"X": X, "features": features, "samples": samples, "image_shape": image_shape}
+    given |= {"texts": texts, "groups": groups}
     given = {name: value for name, value in given.items() if value is not None}
     several = isinstance(what, Sequence)
     if given and (several or isinstance(what, Report | SavedModel)):

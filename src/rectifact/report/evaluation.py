@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 
 from rectifact.crowd.advice.decision import (
-    IN_DOUBT,
     accuracy_words,
     agreement_words,
     bias_summary,
-    named,
     replacement_words,
     twin_words,
     who,
 )
 from rectifact.crowd.advice.foresight import Needed
+from rectifact.crowd.advice.next_steps import IN_DOUBT
+from rectifact.crowd.data.names import sentence
 from rectifact.crowd.evaluation import Evaluation
 from rectifact.crowd.replacement import MAY
 from rectifact.report.agreement import agreement_report, kappa_map
@@ -26,7 +26,7 @@ from rectifact.report.blocks import Block, Chart, Column, Facts, Findings, Repor
 from rectifact.report.charts import histogram, ranges
 from rectifact.report.labels import labels_report, plan_blocks
 from rectifact.report.rates import rates_report
-from rectifact.report.trust import accuracy_chart, audit_section, bias_blocks, excess_chart, tasks_table
+from rectifact.report.trust import accuracy_chart, audit_section, bias_blocks, excess_chart, tasks_table, whiskers
 
 MOST_GROUPS, MOST_TASKS = 12, 200
 
@@ -72,10 +72,7 @@ def evaluation_reports(found: Evaluation, *, needed: Needed | None = None) -> li
 
 
 def _decision(found: Evaluation) -> Section:
-    problems = [step for step in found.next_steps() if step.severity == "problem"]
-    problems += [one for one in found.model._findings() if one.severity == "problem"]
-    blocks: list[Block] = [Findings([_item(one) for one in problems])] if problems else []
-    return Section("Decision", " ".join(found.decision()), [*blocks, Facts(_key_figures(found)), _main_chart(found)])
+    return Section("Decision", " ".join(found.decision()), [Facts(_key_figures(found)), _main_chart(found)])
 
 
 def _item(found: Any) -> tuple[str, str, str, str]:
@@ -152,17 +149,18 @@ def _trust(found: Evaluation) -> Section:
 def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
     decisions = {} if found.replacement is None else dict(found.replacement.judges[["judge", "decision"]].to_numpy())
     twins: dict[Any, list[str]] = {}
-    for one, other, _ in found.twins:
+    for one, other, _, _ in found.pairs:
         twins.setdefault(one, []).append(str(other))
         twins.setdefault(other, []).append(str(one))
     gaps = found.gaps.set_index("judge")["gap"].to_dict() if len(found.gaps) else {}
+    right = _right_on_gold(found)
     columns = [
         Column("worker"),
         Column("kind"),
         Column("answers", "integer"),
         Column("accuracy", "share", "probability of a right answer to a new task"),
-        Column("low", "share", "lower end of a 90 % interval"),
-        Column("high", "share", "upper end of a 90 % interval"),
+        Column("90 % interval"),
+        Column("on gold", "text", "right answers to tasks with a gold label"),
         Column("replaces people", "text", "by the alternative annotator test"),
         Column("gap to people", "number", "points by which the judge agrees with people more often than people do"),
         Column("errs like"),
@@ -170,7 +168,7 @@ def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
     rows = []
     for row in report.sort_values("accuracy", ascending=False, kind="stable").to_dict("records"):
         name = row["worker"]
-        accuracy = (round(float(row[part]), 4) for part in ("accuracy", "accuracy_low", "accuracy_high"))
+        accuracy = round(float(row["accuracy"]), 4), f"{row['accuracy_low']:.1%} to {row['accuracy_high']:.1%}"
         gap = round(100 * gaps[name], 1) if row["kind"] == "judge" and name in gaps else None
         rows.append(
             [
@@ -178,6 +176,7 @@ def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
                 row["kind"],
                 int(row["answers"]),
                 *accuracy,
+                right.get(name, ""),
                 decisions.get(name, ""),
                 gap,
                 ", ".join(twins.get(name, [])),
@@ -186,18 +185,31 @@ def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
     return Table("Judges and people", columns, rows)
 
 
+def _right_on_gold(found: Evaluation) -> dict[Any, str]:
+    """How many answers of each worker are right, of those to tasks with a gold label."""
+    if found.truth is None:
+        return {}
+    answers = found.panel.answers
+    known = found.truth[answers.task]
+    given = np.bincount(answers.worker[known >= 0], minlength=len(answers.workers))
+    right = np.bincount(answers.worker[(known >= 0) & (known == answers.label)], minlength=len(answers.workers))
+    return {name: f"{r} of {n}" for name, r, n in zip(answers.workers.tolist(), right, given, strict=True)}
+
+
 def _agreement(found: Evaluation) -> Section:
     blocks: list[Block] = []
     words = " ".join([agreement_words(found), *found.unknown]) or "No two workers answered the same tasks."
     if len(found.gaps) > 1:
         each = found.gaps.iloc[1:]
         names = [str(name) for name in each["judge"]]
-        figures = (100 * each[name].to_numpy() for name in ("gap", "low", "high"))
+        figures = each[["gap", "low", "high"]]
         low = each[each["high"] < 0]["judge"].tolist()
         text = "0: the judge agrees with people as often as people do with each other. "
-        text += f"Below it by more than chance explains: {named(low)}." if low else "No judge is below it for certain."
+        text += (
+            f"Below it by more than chance explains: {sentence(low)}." if low else "No judge is below it for certain."
+        )
         blocks.append(
-            ranges("Agreement with people, compared with people", names, *figures, "points", text, [0] * len(each))
+            whiskers("Agreement with people, compared with people", names, figures, "points", text, [0] * len(each))
         )
     if found.agreement is not None:
         blocks += kappa_map(found.agreement)

@@ -56,7 +56,7 @@ def frame_of(chart: "Chart", width: float, heading: float) -> Frame:
     across, down = (chart.y, chart.x) if chart.flat else (chart.x, chart.y)
     spans = [_span(chart, "y"), _span(chart, "x")] if chart.flat else [_span(chart, "x"), _span(chart, "y")]
     legend, top = _legend(chart, width, heading)
-    top += 22 if down.title else 10
+    top += 30 if down.title else 10
     beside = _ticks(down, spans[1], 5 if phone else 6)
     longest = (0.42 if phone else 0.36) * width if down.names else 90
     beside = [(at, cut(text, SIZE, longest)) for at, text in beside]

@@ -1,5 +1,6 @@
 """A report as one HTML page: self-contained, nothing is fetched, every text from the data is escaped."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import is_dataclass
 from datetime import UTC, datetime
@@ -18,6 +19,9 @@ from rectifact.report.svg import NARROW, Chart, style_sheet
 PAGE_ROWS = 25
 LONGEST_TEXT = 600
 """Characters of a text that are kept in the page."""
+
+OPTION = re.compile(r"(?<!\S)(-{1,2}[a-z][a-z-]*)")
+"""An option of the command line inside a sentence."""
 
 MOST_WARNINGS = 6
 """Warnings on the first screen."""
@@ -65,7 +69,8 @@ def render(reports: Sequence[Report], title: str) -> str:
     environment = Environment(
         loader=PackageLoader("rectifact.report", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    environment.filters |= {"cell": _cell, "count": count, "shade": _shade, "long": _long, "written": _figure}
+    filters = {"cell": _cell, "count": count, "shade": _shade, "long": _long, "written": _figure, "options": _options}
+    environment.filters |= filters
     folder = files("rectifact.report") / "page"
     return environment.get_template("report.html").render(
         title=_clean(title),
@@ -120,11 +125,22 @@ def _shade(share: float) -> str:
     return f"{60 * min(max(share, 0.0), 1.0):.0f}%"
 
 
+def _options(text: str) -> Any:
+    """Text in which options of the command line are shown as code, and never broken at their hyphens."""
+    from markupsafe import Markup, escape
+
+    parts = OPTION.split(text)
+    marked = [Markup("<code>{}</code>").format(part) if i % 2 else escape(part) for i, part in enumerate(parts)]
+    return Markup("").join(marked)
+
+
 def _long(value: float, bars: Sequence[tuple[str, float]]) -> str:
     """Length of a bar as a share of the longest."""
     longest = max(abs(other) for _, other in bars) or 1.0
     return f"{abs(value) / longest:.3f}"
 
 
-def _figure(value: float) -> str:
+def _figure(value: float, share: bool) -> str:
+    if share:
+        return f"{100 * value:.2g} %" if abs(value) < 0.0995 else f"{100 * value:.0f} %"
     return written(float(f"{value:.3g}"))

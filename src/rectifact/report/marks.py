@@ -133,16 +133,17 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class Label:
-    """A text at a place."""
+class Texts:
+    """Texts ``below`` places, in pixels; of those that would overlap, only the first is shown."""
 
-    x: float
-    y: float
-    text: str
+    x: NDArray[Any]
+    y: NDArray[Any]
+    texts: Sequence[str]
+    below: NDArray[Any]
 
     def extent(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """All values on both axes."""
-        return np.array([self.x]), np.array([self.y])
+        return self.x, self.y
 
 
-Mark = Bars | Points | Line | Edges | Cells | Label
+Mark = Bars | Points | Line | Edges | Cells | Texts

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from rectifact.core.arrays import to_host
 from rectifact.models import SavedModel
 
+NEGLIGIBLE = 1e-6
+"""Share of the largest coefficient below which others are not shown."""
+
 
 def count(number: int, noun: str) -> str:
     """A number of things.
@@ -42,21 +45,48 @@ def sample_names(saved: SavedModel, n: int) -> NDArray[Any]:
     return _or_numbers(saved.samples, n)
 
 
-def largest_features(saved: SavedModel, most: int, form: str) -> list[str]:
-    """For each component, the features with the largest coefficients, and these in the format ``form``."""
-    components = np.asarray(saved.model.components_, dtype=float)
+def feature_names(saved: SavedModel) -> NDArray[Any]:
+    """The names saved with the model, or those it was fitted with, or numbers from 1."""
     given = saved.features if saved.features is not None else getattr(saved.model, "feature_names_in_", None)
-    names = _or_numbers(given, components.shape[1])
-    order = np.argsort(-np.abs(components), axis=1, kind="stable")[:, :most]
+    return _or_numbers(given, saved.model.components_.shape[1], "feature ")
+
+
+def largest_features(saved: SavedModel, most: int, *, signed: bool) -> list[list[tuple[str, float]]]:
+    """For each component, the features with the largest coefficients, by size if both signs mean something."""
+    names = feature_names(saved)
     return [
-        ", ".join(f"{names[j]} ({row[j]:{form}})" for j in top if abs(row[j]) > 1e-6 * abs(row[top[0]]))
-        for row, top in zip(components, order, strict=True)
+        [(str(names[j]), float(row[j])) for j in top]
+        for row, top in zip(saved.model.components_, _largest(saved, most, signed), strict=True)
     ]
 
 
-def _or_numbers(names: Any, n: int) -> NDArray[Any]:
+def listed_features(saved: SavedModel, most: int, form: str, *, signed: bool) -> list[str]:
+    """The same as text, with the values in the format ``form``.
+
+    Bands are in the same brackets where they are known: (0.123; 0.11 to 0.14).
+    """
+    components, names = np.asarray(saved.model.components_, dtype=float), feature_names(saved)
+    bands = getattr(saved.model, "bands_", None)
+
+    def value(i: int, j: int) -> str:
+        band = "" if bands is None else f"; {bands[0][i, j]:.2g} to {bands[1][i, j]:.2g}"
+        return f"{names[j]} ({components[i, j]:{form}}{band})"
+
+    return [", ".join(value(i, j) for j in top) for i, top in enumerate(_largest(saved, most, signed))]
+
+
+def _largest(saved: SavedModel, most: int, signed: bool) -> list[list[int]]:
+    """For each component, the numbers of its largest features that are not negligible."""
+    components = np.asarray(saved.model.components_, dtype=float)
+    size = np.abs(components) if signed else components
+    order = np.argsort(-size, axis=1, kind="stable")[:, :most]
+    pairs = zip(size, order.tolist(), strict=True)
+    return [[j for j in top if row[j] > NEGLIGIBLE * row[top[0]]] for row, top in pairs]
+
+
+def _or_numbers(names: Any, n: int, noun: str = "") -> NDArray[Any]:
     if names is None or len(names) != n:
-        return np.arange(1, n + 1).astype(str)
+        return np.array([f"{noun}{i + 1}" for i in range(n)], dtype=object)
     return np.asarray([str(name) for name in names], dtype=object)
 
 

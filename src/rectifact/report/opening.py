@@ -19,7 +19,7 @@ def labels_opening(model: Aggregator) -> tuple[list[str], list[str]]:
     sure = float(np.mean(confidence > SURE))
     main = [
         f"{count(len(confidence), 'task')} {'has' if len(confidence) == 1 else 'have'} a label: {sure:.0%} with a "
-        f"confidence above {SURE:.0%}, and {count(doubtful, 'label')} below {DOUBTFUL:.0%}."
+        f"confidence above {SURE:.0%}, and {count(doubtful, 'label') if doubtful else 'none'} below {DOUBTFUL:.0%}."
     ]
     if not isinstance(model, DawidSkene):
         return main, _steps(model, doubtful)

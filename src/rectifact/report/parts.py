@@ -1,46 +1,152 @@
-"""Report on parts: what they consist of, how much of the data they explain, and which samples they do not fit."""
+"""Report on parts or topics: what they consist of, how much of the data they explain, and what they do not fit."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
+from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
-from rectifact.report.blocks import Block, Column, Facts, Findings, Images, Report, Section, Table
-from rectifact.report.charts import bars, convergence, histogram, image_address
+from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
+from rectifact.report.charts import bars, convergence, histogram, image_address, topic_map
 from rectifact.report.how_many import how_many, with_stability
-from rectifact.report.names import as_floats, count, largest_features, sample_names
+from rectifact.report.names import as_floats, count, isolated, largest_features, listed_features, sample_names
 
-N_TOP, MOST_SAMPLES, MOST_IMAGES = 12, 10_000, 100
+N_TOP, MOST_SAMPLES, MOST_IMAGES, MOST_CARDS = 12, 10_000, 100, 60
+N_EXAMPLES, LONGEST_EXAMPLE, LEAST_SHARE = 3, 240, 0.25
+"""Example documents of a topic, letters that are shown of them, and the least share that a topic has in an example."""
+
+FEW_NONZEROS = 0.5
+"""Share of nonzeros up to which the coherence of parts says something: in dense data all features occur together."""
+
 MOST_ENTRIES_FOR_HALVES = 5_000_000  # of the data: two more fits take seconds then
 
 
+@dataclass(frozen=True)
+class Words:
+    """What parts, samples and features are called."""
+
+    part: str = "part"
+    sample: str = "sample"
+    feature: str = "feature"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The data behind the parts: weights, norms of residuals, share of each part, and coherence if it has any."""
+
+    X: Any
+    W: NDArray[Any]
+    residual: NDArray[Any]
+    share: NDArray[Any]
+    coherence: NDArray[Any] | None
+
+    @property
+    def explained(self) -> float:
+        """Share of the squared norm of the data that the parts explain."""
+        return float(1 - (self.residual**2).sum() / max((row_norms(self.X) ** 2).sum(), 1e-300))
+
+
 def parts_report(saved: SavedModel) -> Report:
-    """Sections for ANDNMF and PurificationNMF; weights and residuals if the data was saved."""
-    model = saved.model
+    """Sections for ANDNMF and PurificationNMF; weights and residuals if the data was saved, topics if it is text."""
+    model, words = saved.model, Words() if saved.texts is None else Words("topic", "document", "word")
     n_parts, n_features = model.components_.shape
-    sections = [_parts(saved), *how_many(saved.selection)]
-    if saved.X is not None:
-        sections += [*_weights_and_residuals(saved), _diagnosis(saved)]
+    fit = None if saved.X is None else _fit(saved)
+    sections = [_parts(saved, fit, words), *how_many(saved.selection)]
+    if fit is not None:
+        sections += [*_weights_and_residuals(saved, fit, words), _diagnosis(saved, words)]
     if curve := convergence(model):
-        words = (
+        text = (
             "The loss is the relative error within the leading subspace of the data, where the algorithm works. What "
             "lies outside it appears only in the residuals."
         )
-        sections.append(Section("Convergence", words, curve))
-    words = f"{count(n_parts, 'part')} with {count(n_features, 'feature')}, found by {type(model).__name__}."
-    return Report("Parts", words, sections)
+        sections.append(Section("Convergence", text, curve))
+    about = f"{count(n_parts, words.part)} with {count(n_features, words.feature)}, found by {type(model).__name__}."
+    return Report(words.part.capitalize() + "s", about, sections, _main(saved, fit, words), _steps(saved, fit, words))
 
 
-def _diagnosis(saved: SavedModel) -> Section:
+def _signed(saved: SavedModel) -> bool:
+    """Whether negative coefficients mean something: they do not in counts of words, nor in other non-negative data."""
+    if saved.texts is not None:
+        return False
+    return saved.model.resolved_.get("normalize", "l2") == "l2" and bool(np.min(saved.model.components_) < 0)
+
+
+def _fit(saved: SavedModel) -> Fit:
+    model, X = saved.model, as_floats(saved.X)
+    W, H = np.asarray(model.transform(X), dtype=float), np.asarray(model.components_, dtype=float)
+    if getattr(model, "missing", None) is not None:
+        X = np.where(np.isnan(X), model.inverse_transform(W), X)
+    if getattr(model, "background", False):
+        residual = _residuals(X, np.column_stack([W, np.ones(len(W))]), np.vstack([H, model.background_]))
+    else:
+        residual = _residuals(X, W, H)
+    size = W.sum(axis=0) * np.abs(H).sum(axis=1)
+    entries = X.nnz if sp.issparse(X) else np.count_nonzero(X)
+    sparse = entries <= FEW_NONZEROS * X.shape[0] * X.shape[1] and not _signed(saved)
+    return Fit(X, W, residual, size / max(size.sum(), 1e-300), npmi_coherence(H, X) if sparse else None)
+
+
+def _main(saved: SavedModel, fit: Fit | None, words: Words) -> list[str]:
+    """The sentences that matter most."""
+    tops = largest_features(saved, 3, signed=_signed(saved))
+    if fit is None:
+        first = "; ".join(", ".join(isolated(name) for name, _ in top) for top in tops[:3])
+        return [f"The first {words.part}s, by their largest {words.feature}s: {first}."]
+    order = np.argsort(-fit.share, kind="stable")[:3]
+    names = [", ".join(isolated(name) for name, _ in top) for top in tops]
+    named = ", ".join(f"{words.part} {i + 1} ({names[i]}) with {fit.share[i]:.0%}" for i in order)
+    main = [f"The largest {words.part}s, by their share of the {_whole(saved)}: {named}."]
+    if fit.coherence is not None:
+        best, last = int(fit.coherence.argmax()), int(fit.coherence.argmin())
+        ends = (f"{fit.coherence[i]:.2f} ({words.part} {i + 1})" for i in (last, best))
+        span = " to ".join(ends)
+        main.append(
+            f"Mean coherence (NPMI) is {fit.coherence.mean():.2f}, from {span}; 1 if the {words.feature}s of a "
+            f"{words.part} always occur together, 0 if they do by chance."
+        )
+    per = (fit.W > 0).sum(axis=1).mean()
+    main.append(
+        f"The {words.part}s explain {fit.explained:.0%} of the squared norm of the data; a {words.sample} contains "
+        f"{per:.1f} of them on average."
+    )
+    return main
+
+
+def _whole(saved: SavedModel) -> str:
+    return "data" if saved.texts is None else "corpus"
+
+
+def _steps(saved: SavedModel, fit: Fit | None, words: Words) -> list[str]:
+    """What to do next."""
+    steps = []
+    if fit is None:
+        steps.append(f"Give the data as well, for the share of each {words.part} and for what they do not fit.")
+    elif saved.texts is not None:
+        steps.append("Read the examples of each topic and name it. A topic without a name is a candidate for removal.")
+    else:
+        steps.append(f"Look at the {words.sample}s at the top of the table of residuals: they fit worst.")
+    if saved.selection is None:
+        steps.append(f"Let the data choose the number of {words.part}s: -k auto.")
+    if getattr(saved.model, "stability_", None) is None:
+        steps.append(f"Find out which {words.part}s are found again in resampled data: --stability.")
+    return steps
+
+
+def _diagnosis(saved: SavedModel, words: Words) -> Section:
     X = as_floats(saved.X)
     small = X.shape[0] * X.shape[1] <= MOST_ENTRIES_FOR_HALVES
     items = [tuple(row) for row in saved.model.diagnose(X, halves=small).itertuples(index=False)]
-    return Section("Diagnosis", "What could be wrong with the parts, and what to do about it.", [Findings(items)])
+    text = f"What could be wrong with the {words.part}s, and what to do about it."
+    return Section("Diagnosis", text, [Findings(items)])
 
 
-def _parts(saved: SavedModel) -> Section:
-    components = np.asarray(saved.model.components_, dtype=float)
+def _parts(saved: SavedModel, fit: Fit | None, words: Words) -> Section:
+    components, signed = np.asarray(saved.model.components_, dtype=float), _signed(saved)
+    tops = largest_features(saved, N_TOP, signed=signed)
     blocks: list[Block] = []
     if saved.image_shape is not None:
         shown = enumerate(components[:MOST_IMAGES], 1)
@@ -48,58 +154,105 @@ def _parts(saved: SavedModel) -> Section:
         known = [""] * len(components) if stability is None else [f", stability {value:.2f}" for value in stability]
         images = [(f"part {i}{known[i - 1]}", image_address(part, saved.image_shape)) for i, part in shown]
         blocks.append(Images("Parts as images", images))
+    else:
+        blocks.append(_cards(saved, fit, words, tops))
+    if fit is not None and len(components) > 2 and not signed:
+        labels = [", ".join(name for name, _ in top[:2]) for top in tops]
+        blocks.append(topic_map(components, fit.share, labels, words.part))
+    banded = "; after it the band that holds nine tenths of the parts of resampled data"
     columns = [
-        Column("part", "integer"),
-        Column("largest features"),
+        Column(words.part, "integer"),
+        Column(
+            f"largest {words.feature}s", help=f"with their values{banded if hasattr(saved.model, 'bands_') else ''}"
+        ),
         Column("size", "number", "sum of the absolute values"),
     ]
     sizes = np.abs(components).sum(axis=1).tolist()
-    rows = list(zip(range(1, len(sizes) + 1), largest_features(saved, N_TOP, ".3g"), sizes, strict=True))
-    table = Table("Largest features", *with_stability(saved.model, columns, rows))
-    signed = "The parts themselves may have negative values."
+    texts = listed_features(saved, N_TOP, ".3g", signed=signed)
+    rows: list[Any] = [[i + 1, text, sizes[i]] for i, text in enumerate(texts)]
+    if np.allclose(sizes, sizes[0]):  # normalised: it says nothing
+        columns, rows = columns[:2], [row[:2] for row in rows]
+    if fit is not None:
+        columns.append(Column("share", "share", "of the data"))
+        rows = [[*row, float(share)] for row, share in zip(rows, fit.share, strict=True)]
+    if fit is not None and fit.coherence is not None:
+        columns.append(Column("coherence", "number", "mean NPMI of the ten largest; 1 if they always occur together"))
+        rows = [[*row, round(float(value), 3)] for row, value in zip(rows, fit.coherence, strict=True)]
+    table = Table(f"Largest {words.feature}s", *with_stability(saved.model, columns, rows))
+    text = "The parts themselves may have negative values."
     if likelihood := saved.model.resolved_.get("refine"):
-        signed = f"The parts are non-negative too; they were refined by the likelihood {likelihood!r}."
-    words = f"Each sample is a sum of parts with non-negative weights. {signed}"
-    return Section("Parts", words, [*blocks, table])
+        fitted = {"nonnegative": "by least squares", "poisson": "by their Poisson likelihood"}[likelihood]
+        text = f"The {words.part}s are non-negative too, and were refined {fitted}."
+    text = f"Each {words.sample} is a sum of {words.part}s with non-negative weights. {text}"
+    return Section(words.part.capitalize() + "s", text, [*blocks, table])
 
 
-def _weights_and_residuals(saved: SavedModel) -> list[Section]:
-    model, X = saved.model, as_floats(saved.X)
-    W = np.asarray(model.transform(X), dtype=float)
-    H = np.asarray(model.components_, dtype=float)
-    if getattr(model, "missing", None) is not None:
-        X = np.where(np.isnan(X), model.inverse_transform(W), X)
-    if getattr(model, "background", False):
-        residual = _residuals(X, np.column_stack([W, np.ones(len(W))]), np.vstack([H, model.background_]))
-    else:
-        residual = _residuals(X, W, H)
-    size = row_norms(X)
-    share = W.sum(axis=0) / max(W.sum(), 1e-300)
-    explained = 1 - (residual**2).sum() / max((size**2).sum(), 1e-300)
+def _cards(saved: SavedModel, fit: Fit | None, words: Words, tops: list[list[tuple[str, float]]]) -> Cards:
+    """A card for each part, the largest first: its features as bars, its figures, and documents mostly about it."""
+    order = np.arange(len(tops)) if fit is None else np.argsort(-fit.share, kind="stable")
+    stability = getattr(saved.model, "stability_", None)
+    items = []
+    for i in order[:MOST_CARDS].tolist():
+        caption = [] if fit is None else [f"{fit.share[i]:.1%} of the {_whole(saved)}"]
+        if fit is not None and fit.coherence is not None:
+            caption.append(f"coherence {fit.coherence[i]:.2f}")
+        if stability is not None:
+            caption.append(f"stability {stability[i]:.2f}")
+        texts = [] if fit is None or saved.texts is None else _examples(saved, fit, i)
+        whole = float(np.maximum(saved.model.components_[i], 0).sum()) if saved.texts is not None else 1.0
+        values = [(name, value / whole) for name, value in tops[i]]
+        named = Card(f"{words.part} {i + 1}", ", ".join(caption), values, texts, i, shares=saved.texts is not None)
+        items.append(named)
+    what = f"{words.part.capitalize()}s, with the largest {words.feature}s of each"
+    note = "" if fit is None else f"The {words.part} with the largest share comes first."
+    return Cards(what, items, note, len(tops) - len(items))
+
+
+def _examples(saved: SavedModel, fit: Fit, part: int) -> list[tuple[str, str]]:
+    """Documents in which the part has the largest share, among those of at least median length."""
+    sizes = fit.W * np.abs(np.asarray(saved.model.components_, dtype=float)).sum(axis=1)
+    total = sizes.sum(axis=1)
+    share = sizes[:, part] / np.where(total > 0, total, 1)
+    share[total < np.median(total)] *= 0.5  # a short document is about one topic by chance
+    names = sample_names(saved, len(share))
+    best = np.argsort(-share, kind="stable")[:N_EXAMPLES]
+    return [(f"{names[i]}:", _beginning(str(saved.texts[i]))) for i in best.tolist() if share[i] >= LEAST_SHARE]
+
+
+def _beginning(text: str) -> str:
+    text = " ".join(text[: 4 * LONGEST_EXAMPLE].split())
+    return text if len(text) <= LONGEST_EXAMPLE else text[:LONGEST_EXAMPLE].rsplit(" ", 1)[0] + " …"
+
+
+def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Words) -> list[Section]:
+    W, residual, size, share = fit.W, fit.residual, row_norms(fit.X), fit.share
     facts = [
-        ("samples", f"{len(W):,}", ""),
-        ("explained", f"{explained:.1%}", "of the squared norm of the data"),
-        ("parts per sample", f"{(W > 0).sum(axis=1).mean():.1f}", "with a positive weight, on average"),
+        (f"{words.sample}s", f"{len(W):,}", ""),
+        ("explained", f"{fit.explained:.1%}", "of the squared norm of the data"),
+        (f"{words.part}s per {words.sample}", f"{(W > 0).sum(axis=1).mean():.1f}", "on average"),
     ]
-    words = "Largest: " + ", ".join(f"part {i + 1} with {share[i]:.1%}" for i in np.argsort(-share)[:3]) + "."
-    weights = bars("Share of the total weight", [str(i + 1) for i in range(len(share))], share, "share", words)
+    if fit.coherence is not None:
+        facts.append(("coherence", f"{fit.coherence.mean():.2f}", "mean NPMI of the ten largest of each"))
+    text = "Largest: " + ", ".join(f"{words.part} {i + 1} with {share[i]:.1%}" for i in np.argsort(-share)[:3]) + "."
+    weights = bars(f"Share of each {words.part}", [str(i + 1) for i in range(len(share))], share, "share", text)
     relative = residual / np.where(size > 0, size, 1)
-    spread = histogram("Relative residuals of the samples", relative, "norm of the residual / norm of the sample")
+    norms = f"norm of the residual / norm of the {words.sample}"
+    spread = histogram(f"Relative residuals of the {words.sample}s", relative, norms)
     worst = np.argsort(-relative, kind="stable")[:MOST_SAMPLES].tolist()
     names = sample_names(saved, len(W))
-    rows = [[str(names[i]), float(f"{relative[i]:.4g}"), _largest_weights(W[i])] for i in worst]
-    columns = [Column("sample"), Column("relative residual", "number"), Column("largest weights")]
-    table = Table("Samples by residual", columns, rows, left_out=len(W) - len(worst))
-    words = "What the parts leave unexplained. The samples at the top of the table fit worst."
+    rows = [[str(names[i]), float(f"{relative[i]:.4g}"), _largest_weights(W[i], words)] for i in worst]
+    columns = [Column(words.sample), Column("relative residual", "number"), Column("largest weights")]
+    table = Table(f"{words.sample.capitalize()}s by residual", columns, rows, left_out=len(W) - len(worst))
+    text = f"What the {words.part}s leave unexplained. The {words.sample}s at the top of the table fit worst."
     return [
-        Section("Weights", "How much of each part the samples contain.", [Facts(facts), weights]),
-        Section("Residuals", words, [spread, table]),
+        Section("Weights", f"How much of each {words.part} the {words.sample}s contain.", [Facts(facts), weights]),
+        Section("Residuals", text, [spread, table]),
     ]
 
 
-def _largest_weights(weights: Any) -> str:
+def _largest_weights(weights: Any, words: Words) -> str:
     top = np.argsort(-weights, kind="stable")[:3]
-    return ", ".join(f"part {i + 1}: {weights[i]:.3g}" for i in top if weights[i] > 0)
+    return ", ".join(f"{words.part} {i + 1}: {weights[i]:.3g}" for i in top if weights[i] > 0)
 
 
 def _residuals(X: Any, W: Any, H: Any) -> Any:

@@ -28,8 +28,8 @@ def rates_report(found: Rates) -> Report:
     if len(found.differences):
         sections.append(_differences(found))
     words = (
-        f"Share of {_named(found)}. Labels of people decide; judges make the interval shorter. Intervals have a "
-        f"probability of {found.confidence:.0%}: they say what other tasks of the same kind would give."
+        f"Share of {_named(found)}. {_deciding(found)} decide; {found.panel} make the interval shorter. Intervals have "
+        f"a probability of {found.confidence:.0%}: they say what other tasks of the same kind would give."
     )
     return Report("Rates", words, sections)
 
@@ -38,17 +38,21 @@ def _named(found: Rates) -> str:
     return " or ".join(map(str, found.positive))
 
 
+def _deciding(found: Rates) -> str:
+    return "Labels of people" if found.reference == "people" else f"{found.reference[:1].upper()}{found.reference[1:]}"
+
+
 def _rates(found: Rates) -> Section:
     whole = found.rates.iloc[0]
     facts = [
         (f"share of {_named(found)}", f"{whole['rate']:.1%}", f"{whole['low']:.1%} to {whole['high']:.1%}"),
-        ("judges alone", f"{whole['judge_rate']:.1%}", "mean share of their answers, not corrected"),
-        ("labels of people", f"{whole['labels']}", f"worth {whole['worth']:.0f} without judges"),
+        (f"{found.panel} alone", f"{whole['judge_rate']:.1%}", "mean share of their answers, not corrected"),
+        (_deciding(found).lower(), f"{whole['labels']}", f"worth {whole['worth']:.0f} without {found.panel}"),
     ]
     sentences = Table("In words", [Column("result")], [[sentence] for sentence in found.words()])
     words = (
-        "The corrected rate, with the rate by people alone beside it. Judges alone have no interval: how far they are "
-        "wrong is only known from labels of people."
+        f"The corrected rate, with the rate by {found.reference} alone beside it. Answers of {found.panel} alone have "
+        f"no interval: how far they are wrong is only known from {_deciding(found).lower()}."
     )
     blocks: list[Block] = [Facts(facts), _chart(found), sentences, _rate_table(found)]
     return Section("Rates", words, blocks)
@@ -59,7 +63,7 @@ def _chart(found: Rates) -> Block:
     names, points, colours = [], [], []
     for row in found.rates.head(MOST_NAMED).to_dict("records"):
         alone = row["judge_rate"]
-        names += [str(row["group"]), f"{row['group']}: people", f"{row['group']}: judges"]
+        names += [str(row["group"]), f"{row['group']}: {found.reference}", f"{row['group']}: {found.panel}"]
         points += [
             (row["rate"], row["low"], row["high"]),
             (row["human_rate"], row["human_low"], row["human_high"]),
@@ -69,8 +73,8 @@ def _chart(found: Rates) -> Block:
     values, low, high = zip(*points, strict=True)
     whole = found.rates.iloc[0]
     text = (
-        f"{whole['group']}: {whole['rate']:.1%} corrected, {whole['human_rate']:.1%} by people alone, "
-        f"{whole['judge_rate']:.1%} by judges alone."
+        f"{whole['group']}: {whole['rate']:.1%} corrected, {whole['human_rate']:.1%} by {found.reference} alone, "
+        f"{whole['judge_rate']:.1%} by {found.panel} alone."
     )
     chart = ranges(f"Share of {_named(found)}", names, values, low, high, "share", text, colours)
     return chart.with_y(form="share")
@@ -82,13 +86,13 @@ def _rate_table(found: Rates) -> Table:
         Column("rate", "share", "corrected"),
         Column("low", "share", "lower end of the interval"),
         Column("high", "share", "upper end of the interval"),
-        Column("people", "share", "by labels of people alone"),
-        Column("people low", "share"),
-        Column("people high", "share"),
-        Column("judges", "share", "mean share of the judges' answers"),
+        Column(found.reference, "share", f"by {_deciding(found).lower()} alone"),
+        Column("from", "share"),
+        Column("to", "share"),
+        Column(found.panel, "share", "mean share of their answers"),
         Column("tasks", "integer"),
-        Column("labels", "integer", "labels of people"),
-        Column("worth", "integer", "labels of people that would be as precise without judges"),
+        Column("labels", "integer", _deciding(found).lower()),
+        Column("worth", "integer", f"labels that would be as precise without {found.panel}"),
         *_needed_column(found),
     ]
     shares = ("rate", "low", "high", "human_rate", "human_low", "human_high", "judge_rate")
@@ -111,10 +115,10 @@ def _differences(found: Rates) -> Section:
         Column("low", "share", "lower end of the interval"),
         Column("high", "share", "upper end of the interval"),
         Column("p-value", "number", "small if there is a difference"),
-        Column("people", "share", "difference by labels of people alone"),
-        Column("people p-value", "number"),
-        Column("judges", "share", "difference by judges alone"),
-        Column("labels", "integer", "labels of people in both groups"),
+        Column(found.reference, "share", f"difference by {_deciding(found).lower()} alone"),
+        Column("their p-value", "number"),
+        Column(found.panel, "share", f"difference by {found.panel} alone"),
+        Column("labels", "integer", f"{_deciding(found).lower()} in both groups"),
         *_needed_column(found),
     ]
     names = "difference", "low", "high", "p_value", "human_difference", "human_p_value", "judge_difference"

@@ -130,7 +130,7 @@ def cut(text: str, size: float, most: float) -> str:
     Examples
     --------
     >>> cut("a rather long name", 10, 60)
-    'a rathe…'
+    'a rather…'
     """
     text = " ".join(text.split())
     if width_of(text, size) <= most:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rectifact.io.files import atomic_path, check_writable
 from rectifact.report.frames import SIZE, Frame, frame_of
-from rectifact.report.marks import PALETTE, Axis, Bars, Cells, Edges, Label, Line, Mark, Points
+from rectifact.report.marks import PALETTE, Axis, Bars, Cells, Edges, Line, Mark, Points, Texts
 from rectifact.report.names import shortened
 from rectifact.report.pixels import png_address
 from rectifact.report.scales import cut, width_of, written
@@ -150,7 +150,7 @@ def _rows(chart: Chart, frame: Frame) -> list[str]:
     axis, (left, right) = chart.x if chart.flat else chart.y, sorted((frame.across.start, frame.across.end))
     pieces = [] if axis.names else [_path(f"M{left:.1f} {y:.1f}H{right:.1f}", "rf-grid") for y, _ in frame.down_ticks]
     pieces += [_text(left - 7, y + 4.5, text, "rf-end") for y, text in frame.down_ticks]
-    return [*pieces, _text(10, frame.top - 8, cut(axis.title, SIZE, frame.width - 20), "rf-soft")]
+    return [*pieces, _text(10, frame.top - 14, cut(axis.title, SIZE, frame.width - 20), "rf-soft")]
 
 
 def _columns(chart: Chart, frame: Frame) -> list[str]:
@@ -183,9 +183,22 @@ def _mark(mark: Mark, chart: Chart, frame: Frame) -> list[str]:
             return [_path(_segments(mark.ends, frame), "rf-edges")]
         case Cells():
             return _cells(mark, frame)
-        case Label():
-            x, y = frame.place(mark.x, mark.y)
-            return [_text(float(x), float(y), cut(mark.text, SIZE, 160), "rf-middle rf-label")]
+        case Texts():
+            return _texts(mark, frame)
+
+
+def _texts(mark: Texts, frame: Frame) -> list[str]:
+    """Texts that do not overlap those before them, nor leave the chart."""
+    pieces: list[str] = []
+    taken: list[tuple[float, float, float]] = []
+    for x, y, text, below in zip(*frame.place(mark.x, mark.y), mark.texts, mark.below, strict=True):
+        shown = cut(text, SIZE, 150)
+        half, at = width_of(shown, SIZE) / 2, y + below + SIZE
+        middle = min(max(x, half + 2), frame.width - half - 2)
+        if all(abs(middle - a) > half + b or abs(at - c) > SIZE + 2 for a, b, c in taken):
+            taken.append((middle, half, at))
+            pieces.append(_text(middle, at, shown, "rf-middle rf-label"))
+    return pieces
 
 
 def _through(x: NDArray[Any], y: NDArray[Any]) -> str:

@@ -37,8 +37,16 @@ def accuracy_chart(report: pd.DataFrame) -> list[Chart]:
     text = f"Highest for {_with_interval(best)}, lowest for {_with_interval(last)}. Bars are 90 % intervals."
     if len(shown) < len(rows):
         text += f" The {len(shown) // 2} best and the {len(shown) - len(shown) // 2} last of {len(rows)} are shown."
-    values = (100 * shown[name].to_numpy() for name in ("accuracy", "accuracy_low", "accuracy_high"))
-    return [ranges("Accuracy", names, *values, "right answers in percent", text, is_person.astype(int).tolist())]
+    figures = shown[["accuracy", "accuracy_low", "accuracy_high"]]
+    return [whiskers("Accuracy", names, figures, "right answers in percent", text, is_person.astype(int).tolist())]
+
+
+def whiskers(
+    title: str, names: Sequence[str], figures: pd.DataFrame, y: str, words: str, colours: Sequence[int]
+) -> Chart:
+    """One point per name, with its interval, in percent; the columns are the shares and their lower and upper ends."""
+    value, low, high = 100 * figures.to_numpy(dtype=float).T
+    return ranges(title, names, value, low, high, y, words, colours)
 
 
 def _ends(rows: pd.DataFrame) -> pd.DataFrame:
@@ -83,7 +91,6 @@ def bias_blocks(found: Biases, kinds: Mapping[Any, str] | None = None) -> list[B
         rows = rows.sort_values("bias", ascending=False, kind="stable")
         shown = _ends(rows)
         colours = [int((kinds or {}).get(worker) == "person") for worker in shown["worker"]]
-        figures = (100 * shown[column].to_numpy() for column in ("bias", "low", "high"))
         sure = rows.loc[rows["certain"], "worker"].tolist()
         text = "Above 0: the class is given too often. "
         text += (
@@ -92,7 +99,8 @@ def bias_blocks(found: Biases, kinds: Mapping[Any, str] | None = None) -> list[B
             else ("None is more than chance explains.")
         )
         workers = [str(worker) for worker in shown["worker"]]
-        blocks.append(ranges(f"How much too often {name} is said", workers, *figures, "points", text, colours))
+        figures = shown[["bias", "low", "high"]]
+        blocks.append(whiskers(f"How much too often {name} is said", workers, figures, "points", text, colours))
     sentences = found.words()
     if sentences:
         blocks.insert(0, Table("In words", [Column("bias")], [[sentence] for sentence in sentences]))

@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_generator
 from rectifact.io.checkpoint import RunFile, open_checkpoint
 from rectifact.selection.search import Curve, Trial, climb
@@ -23,6 +24,7 @@ MOST = 1000
 """No number from here on is tried by itself."""
 
 
+@short_repr
 @dataclass(frozen=True)
 class Selection:
     """A number, why it was chosen, and the model with it.
@@ -36,11 +38,13 @@ class Selection:
     best : int
         1 if there is no stable structure, or the smallest number that was asked for.
     reason : str
-        One sentence.
+        One sentence, and another one if it is not ``sure``.
     estimator : estimator
         Fitted to all data with ``best``. Its attribute ``stability_`` has one figure per part, dimension or community.
     measure : str
         What the score is.
+    sure : bool
+        False where the number may well be too low, as parts hardly stand out from the noise.
     """
 
     table: pd.DataFrame
@@ -48,6 +52,7 @@ class Selection:
     reason: str
     estimator: Any
     measure: str
+    sure: bool = True
 
 
 def select(
@@ -113,20 +118,22 @@ def select(
     except (KeyboardInterrupt, _Ended):
         if not curve.scores:
             raise
-        ended, supported = "The search was ended early. ", curve.smallest()
+        ended, supported = "The search was ended early.", curve.smallest()
         best = supported
-        warnings.warn(FitWarning(ended.strip(), f"Going on with the best so far, {best}."), stacklevel=2)
+        warnings.warn(FitWarning(ended, f"Going on with the best so far, {best}."), stacklevel=2)
     if saved is not None and not ended:
         saved.finish()
-    reason = ended + _reason(trial, curve, best, supported)
+    doubt = trial.doubt() if best > 1 else ""
+    reason = " ".join(filter(None, [ended, _reason(trial, curve, best, supported), doubt]))
     if best not in numbers:  # one, which was not asked for
         best = numbers[0]
         reason += f" {best} is the smallest number that was asked for."
+    curve.try_out(best)  # what is chosen has a score
     model = _fitted(estimator, X, trial.parameter, best)
     model.stability_ = trial.stability(best, model)
     if reason.startswith(NOTHING):
         warnings.warn(FitWarning(reason, ""), stacklevel=2)
-    return Selection(_table(curve, trial, best, model), best, reason, model, trial.measure)
+    return Selection(_table(curve, trial, best, model), best, reason, model, trial.measure, not doubt)
 
 
 class _Ended(Exception):
@@ -169,6 +176,8 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
         return f"{NOTHING}: more than one {one} does not predict held-out data better."
     if best < supported:
         return f"{best} is the largest number whose {several} recur in both halves; {supported} predict better."
+    if best > supported:
+        return f"{best} {several} stand out from the noise and recur in both halves; {supported} predict as well."
     last = "; no larger number was tried" if best == max(curve.scores) else ""
     return f"{best} is the smallest number within one standard error of the best score on held-out data{last}."
 

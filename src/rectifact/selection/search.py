@@ -46,7 +46,10 @@ class Trial(Protocol):
         """Numbers whose scores are there already."""
 
     def recurring(self, k: int, ks: Sequence[int]) -> int:
-        """The largest number up to ``k``, of ``ks``, that resampled data has in common; 1 if there is none."""
+        """The largest number around ``k``, of ``ks``, that resampled data has in common; 1 if there is none."""
+
+    def doubt(self) -> str:
+        """What speaks against the number that was found, in one sentence; empty if nothing does."""
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """How far each of the ``k`` is found again in resampled data, from 0 to 1; in the order of ``model``."""
@@ -126,7 +129,10 @@ def climb(curve: Curve, start: int, ks: Sequence[int]) -> int:
     ks = sorted({1, *ks})
     at = {k: i for i, k in enumerate(ks)}
     first = min(range(len(ks)), key=lambda i: abs(ks[i] - start))
-    curve.try_out(1, *(ks[i] for i in (first - 1, first, first + 1) if 0 <= i < len(ks)))
+    curve.try_out(1, ks[first])
+    curve.add_free(ks)
+    if curve.smallest() == ks[first]:
+        curve.try_out(*(ks[i] for i in (first - 1, first + 1) if 0 <= i < len(ks)))
     while len(curve.scores) < MOST_TRIED:
         known, best = sorted(at[k] for k in curve.scores if k in at), at[curve.smallest()]
         new = _beside(known, best, ks)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import InputError
+from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_generator
 from rectifact.graph.base import GraphClusterer
 from rectifact.graph.how_many import GraphTrial
@@ -27,6 +28,7 @@ TRIALS: tuple[tuple[type, type], ...] = (
 )
 
 
+@short_repr
 @dataclass(frozen=True)
 class Assessment:
     """How far what was found can be trusted.
@@ -34,7 +36,8 @@ class Assessment:
     Attributes
     ----------
     stability : array of shape (k,)
-        How far each part, dimension or community is found again in resampled data, 1 if it is the same.
+        How far each part, dimension or community is found again in resampled data, 1 if it is the same. For a part,
+        about 1 less its relative error.
     lower, upper : array of shape (n_components, n_features), or None
         Band that holds nine tenths of the parts of resampled samples, entry by entry; only with ``bootstrap``.
     membership : array of shape (n_nodes, n_clusters), or None
@@ -48,7 +51,10 @@ class Assessment:
 
 
 def assess(estimator: Any, X: Any, *, bootstrap: int = 0, random_state: Any = None) -> Assessment:
-    """Find out how far each part, dimension or community of a fitted estimator can be trusted, and set ``stability_``.
+    """Find out how far each part, dimension or community of a fitted estimator can be trusted.
+
+    Sets ``stability_``, and with ``bootstrap`` the ``bands_`` of parts, ``lower`` and ``upper`` in one array, for the
+    report.
 
     Parts and dimensions are compared with those of two halves of the samples, communities with those of two samples of
     the edges. A part that chance has made is not found again.
@@ -89,6 +95,7 @@ def assess(estimator: Any, X: Any, *, bootstrap: int = 0, random_state: Any = No
         return Assessment(stability)
     if isinstance(trial, PartsTrial):
         lower, upper = np.quantile([trial.resampled(estimator, rng) for _ in range(bootstrap)], INTERVAL, axis=0)
+        estimator.bands_ = np.stack([lower, upper])
         return Assessment(stability, lower, upper)
     if isinstance(trial, GraphTrial):
         shares = np.mean([trial.resampled(estimator, rng) for _ in range(bootstrap)], axis=0)

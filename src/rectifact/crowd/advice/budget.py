@@ -104,11 +104,15 @@ def look_ahead(posteriors: Floats, confusions: Floats) -> tuple[Floats, Floats]:
     array([[0.2],
            [0. ]])
     """
-    joint = confusions[None] * posteriors[:, None, None, :]
-    chance = joint.sum(axis=3)
-    error = joint.max(axis=3).sum(axis=2) - posteriors.max(axis=1)[:, None]
-    squares = (joint**2).sum(axis=3) / np.maximum(chance, 1e-300)
-    smooth = squares.sum(axis=2) - (posteriors**2).sum(axis=1)[:, None]
+    n_workers, n_answers, n_classes = confusions.shape
+    by_answer = confusions.transpose(1, 0, 2).reshape(-1, n_classes)  # sums over answers are then over long rows
+    shape = len(posteriors), n_answers, n_workers
+    largest = posteriors[:, :1] * by_answer[:, 0]
+    for c in range(1, n_classes):
+        np.maximum(largest, posteriors[:, c, None] * by_answer[:, c], out=largest)
+    squares = posteriors**2 @ (by_answer**2).T / np.maximum(posteriors @ by_answer.T, 1e-300)
+    error = largest.reshape(shape).sum(axis=1) - posteriors.max(axis=1)[:, None]
+    smooth = squares.reshape(shape).sum(axis=1) - (posteriors**2).sum(axis=1)[:, None]
     return np.maximum(error, 0), np.maximum(smooth, 0)
 
 
@@ -248,8 +252,11 @@ def buy(posteriors: Floats, market: Market, *, n: int, budget: float, excess: fl
             rows.append((t, m, market.costs[m], gains[t, m]))
             left, excess = left - market.costs[m], excess - gains[t, m]
             is_open[t] &= market.kin != market.kin[m]
+            others = np.flatnonzero(is_open[t])
+            if not len(others):
+                continue
             worlds[t] = answered(worlds[t], market.confusions[np.full(WORLDS, m)], rng)
-            gains[t : t + 1], values[t : t + 1] = drops(worlds[t : t + 1], market.confusions)
+            gains[t, others], values[t, others] = drops(worlds[t : t + 1], market.confusions[others])
         if offer := _offer(values[t], is_open[t], market, left):
             heappush(heap, (-offer[0], t, offer[1]))
     table = np.array(rows, dtype=float).reshape(-1, 4)

@@ -1,23 +1,25 @@
-"""The result of an evaluation in words: three sentences to decide by, all of it in sentences, and what to do next."""
+"""The result of an evaluation in words: three sentences to decide by, and all of it in sentences."""
 
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from rectifact.core.errors import count
-from rectifact.core.findings import Finding
+from rectifact.crowd.data.names import sentence
 from rectifact.crowd.events import EVERYTHING
-from rectifact.crowd.replacement import MAY, MAY_NOT
+from rectifact.crowd.panel_replacement import TOGETHER
+from rectifact.crowd.replacement import MAY, MAY_NOT, TOO_FEW
 
 OBSERVED = "observed agreement"
-FIRST_LABELS = 50
-"""Labels to begin with, where there are none."""
+MOST_TWINS = 6
+"""Pairs that are named."""
 
-IN_DOUBT = 0.8
-"""Confidence below which a label is called doubtful."""
-
-MOST_NAMED = 6
+VERBS = (
+    (MAY, "may replace people", "may replace people"),
+    (MAY_NOT, "does not pass the test for replacing people", "do not pass the test for replacing people"),
+    (TOO_FEW, "has too few tasks to say", "have too few tasks to say"),
+)
 
 
 def decision_words(found: Any) -> list[str]:
@@ -33,25 +35,11 @@ def words_of(found: Any) -> list[str]:
     """All that was found, in sentences."""
     said = [_rate_sentence(found)]
     if found.rates is not None:
-        said += [row for row in found.rates.words() if "interval of" not in row]
+        said += replace(found.rates, half_width=None).words()
     said += [agreement_words(found), replacement_words(found), *twin_words(found), bias_summary(found)]
     if found.audit is not None:
         said.append(found.audit.words())
-    return [sentence for sentence in said if sentence]
-
-
-def named(names: list[Any]) -> str:
-    """Names in a sentence.
-
-    Examples
-    --------
-    >>> named(["gpt", "claude", "mini"]), named(["gpt"])
-    ('gpt, claude and mini', 'gpt')
-    """
-    shown = [str(name) for name in names[:MOST_NAMED]]
-    if len(names) > MOST_NAMED:
-        shown.append(f"{len(names) - MOST_NAMED} others")
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return [f"All{words[3:]}" if words.startswith("all ") and "judges" in words else words for words in said if words]
 
 
 def who(found: Any) -> str:
@@ -66,13 +54,14 @@ def _rate_sentence(found: Any) -> str:
         return _labels_sentence(found)
     what = " or ".join(map(str, found.rates.positive))
     whole = found.rates.rates.iloc[0]
+    start = "As people label, the" if found.reference == "people" else "The"
     by = (
         f"{count(int(whole['labels']), 'gold label')}"
         if found.reference == "gold labels"
         else (f"labels of people for {count(int(whole['labels']), 'task')}")
     )
     text = (
-        f"The share of {what} is {whole['rate']:.1%} ({found.rates.confidence:.0%} interval {whole['low']:.1%} to "
+        f"{start} share of {what} is {whole['rate']:.1%} ({found.rates.confidence:.0%} interval {whole['low']:.1%} to "
         f"{whole['high']:.1%}), from {by}{_and_panel(found)}"
     )
     differences = found.rates.differences.dropna(subset="difference")
@@ -108,18 +97,29 @@ def _labels_sentence(found: Any) -> str:
 
 
 def _people_sentence(found: Any) -> str:
-    parts = [agreement_words(found), replacement_words(found)] if found.panel.has_people else []
-    twins = [row for row in found.twins if row[2]] or found.twins
-    parts += [f"{named(list(row[:2]))} err alike and count as one." for row in twins[:1] if row[2]]
-    parts += [f"{named(list(row[:2]))} err alike." for row in twins[:1] if not row[2]]
-    parts = [part for part in parts if part]
-    if not found.panel.has_people:
-        parts.insert(0, agreement_words(found))
+    parts = [agreement_words(found, short=True), _replacing(found)]
+    twins = [pair for pair in found.pairs if pair.twins]
+    parts += [f"{pair.one} and {pair.other} are twins, and count as one" for pair in twins[:2]]
     text = "; ".join(part.rstrip(".") for part in parts if part)
-    return f"{text[0].upper()}{text[1:]}." if text else "No two of them answered the same tasks."
+    return f"{text}." if text else "No two workers answered the same tasks."
 
 
-def agreement_words(found: Any) -> str:
+def _replacing(found: Any) -> str:
+    """Who may replace people, briefly."""
+    if found.replacement is None:
+        return ""
+    decisions = found.replacement.judges.set_index("judge")["decision"].drop(TOGETHER, errors="ignore")
+    names = decisions.index[decisions == MAY].tolist()
+    epsilon = f"(epsilon {found.replacement.epsilon:g})"
+    if not names and (decisions == TOO_FEW).any():
+        return "too few tasks were answered by people to say whether judges may replace them"
+    if not names:
+        return f"no judge passes the test for replacing people {epsilon}"
+    everyone = "all of them" if len(names) == len(decisions) > 1 else sentence(names, 4)
+    return f"{everyone} may replace people {epsilon}"
+
+
+def agreement_words(found: Any, *, short: bool = False) -> str:
     """How far judges agree with people, beside people with each other; or judges among each other."""
     if found.agreement is None:
         return ""
@@ -133,7 +133,7 @@ def agreement_words(found: Any) -> str:
     both = rows.loc["judges with people"]
     if pd.isna(both["value"]):
         return ""
-    text = f"Judges agree with people on {both['value']:.1%} of the tasks{_ends(both)}"
+    text = f"Judges agree with people on {both['value']:.1%} of the tasks{'' if short else _ends(both)}"
     if not len(found.gaps) or pd.isna(found.gaps["low"].iloc[0]):
         return f"{text}; too few tasks were answered by two people to say how far people agree with each other."
     return f"{text}, {gap_words(found.gaps.iloc[0])}."
@@ -156,15 +156,19 @@ def replacement_words(found: Any) -> str:
     test = found.replacement
     if test is None:
         return ""
-    decisions = test.judges.groupby("decision", sort=False)["judge"].apply(list)
+    decisions = test.judges.set_index("judge")["decision"]
+    joint = decisions.get(TOGETHER)
+    decisions = decisions.drop(TOGETHER, errors="ignore")
     parts = []
-    if MAY in decisions:
-        parts.append(f"{named(decisions[MAY])} may replace people")
-    if MAY_NOT in decisions:
-        parts.append(f"{named(decisions[MAY_NOT])} may not" + ("" if parts else " replace people"))
-    undecided = [name for decision, names in decisions.items() if decision not in (MAY, MAY_NOT) for name in names]
-    if undecided:
-        parts.append(f"for {named(undecided)} there are too few tasks to say")
+    for decision, verb, verbs in VERBS:
+        names = decisions.index[decisions == decision].tolist()
+        if len(names) == len(decisions) > 1:
+            parts.append(f"all {len(names)} judges {'and their joint label ' if joint == decision else ''}{verbs}")
+            joint = None if joint == decision else joint
+        elif names:
+            parts.append(f"{sentence(names)} {verb if len(names) == 1 else verbs}")
+    if joint is not None:
+        parts.append(f"their joint label {next(verb for decision, verb, _ in VERBS if decision == joint)}")
     return f"{', '.join(parts)} (epsilon {test.epsilon:g})."
 
 
@@ -188,19 +192,29 @@ def accuracy_words(report: pd.DataFrame) -> str:
     else:
         span = f"{first['accuracy'].iloc[-1]:.1%} to {best['accuracy']:.1%}"
         most = "are most accurate, and" if others else ""
-        text = " ".join(f"{named(first['worker'].tolist())} {most} cannot be told apart ({span} right)".split())
-    return f"{text}, and {named(others)} {'is' if len(others) == 1 else 'are'} less accurate." if others else f"{text}."
+        text = " ".join(f"{sentence(first['worker'].tolist())} {most} cannot be told apart ({span} right)".split())
+    return (
+        f"{text}, and {sentence(others)} {'is' if len(others) == 1 else 'are'} less accurate." if others else f"{text}."
+    )
 
 
 def twin_words(found: Any) -> list[str]:
-    """Workers who err alike."""
-    return [
-        f"{one} and {other} give the same answers, errors included, far more often than chance explains: they count as "
-        "one."
-        if same
-        else f"{one} and {other} make the same errors more often than chance explains."
-        for one, other, same in found.twins[:MOST_NAMED]
+    """Judges who err alike: twins one by one, and others together."""
+    twins, others = ([pair for pair in found.pairs if pair.twins is kind] for kind in (True, False))
+    said = [
+        f"{pair.one} and {pair.other} are twins: they share {pair.shared:.0%} of their errors, and count as one."
+        for pair in twins[:MOST_TWINS]
     ]
+    if others:
+        most = max(others, key=lambda pair: pair.shared)
+        pairs = f"{len(others)} {'other ' if twins else ''}pairs of judges err alike"
+        named = f"{most.one} and {most.other}"
+        start = f"{pairs}, {named} most" if len(others) > 1 else f"{named} err alike"
+        said.append(
+            f"{start}, more often than chance explains (they share {most.shared:.0%} of their errors): their agreement "
+            "counts for less."
+        )
+    return said
 
 
 def bias_summary(found: Any) -> str:
@@ -215,134 +229,3 @@ def bias_summary(found: Any) -> str:
         return ""
     reach = max(whole["high"].max(), -whole["low"].min())
     return f"No bias of a judge is more than chance explains; intervals reach up to {100 * reach:.0f} points."
-
-
-def next_steps(found: Any) -> list[Finding]:
-    """What to do next, the most important first."""
-    return [
-        *_reference_steps(found),
-        *_precision_steps(found),
-        *_people_steps(found),
-        *_twin_steps(found),
-        *_doubt_steps(found),
-    ]
-
-
-def _reference_steps(found: Any) -> list[Finding]:
-    if not found.reference:
-        remedy = f"Let a person label {FIRST_LABELS} tasks drawn at random, and give them as {{}}."
-        return [
-            Finding(
-                "problem",
-                "nobody knows how far the judges are right",
-                "Judges that agree may all be wrong in the same way; only labels of people show it.",
-                remedy.format("gold"),
-                remedy.format("--gold"),
-            )
-        ]
-    if found.rates is None:
-        remedy = "Name the class whose share you want with {}; the classes are " + (
-            f"{named(found.panel.answers.classes.tolist())}."
-        )
-        return [
-            Finding("note", "no rate", "No class was named.", remedy.format("positive"), remedy.format("--positive"))
-        ]
-    return []
-
-
-def _precision_steps(found: Any) -> list[Finding]:
-    """Labels that the asked half-width takes, for the rate and for the most uncertain difference."""
-    if found.rates is None or found.rates.half_width is None:
-        return []
-    steps, points = [], f"{100 * found.rates.half_width:g} points to both sides"
-    rates, differences = found.rates.rates, found.rates.differences
-    rows = [
-        ("the rate", rates.iloc[0]),
-        *((f"{row['second']} minus {row['first']}", row) for _, row in differences.iterrows()),
-    ]
-    for name, row in rows[:3]:
-        needed, labels = row["labels_needed"], int(row["labels"])
-        if pd.isna(needed) or needed <= labels:
-            continue
-        now = f"The interval of {name} is {50 * (row['high'] - row['low']):.1f} points to both sides now."
-        if np.isinf(needed):
-            remedy = (
-                f"For {points} of {name} you need more tasks: labels of all {int(row['tasks'])} would not be enough."
-            )
-        else:
-            more = f"Label about {int(needed) - labels} more tasks, drawn at random"
-            remedy = f"{more}, for an interval of {name} of {points}."
-        steps.append(Finding("note", f"{name} could be more precise", now, remedy))
-    return steps
-
-
-def _people_steps(found: Any) -> list[Finding]:
-    n_people = int(found.panel.is_person.sum())
-    if n_people < 2:
-        remedy = f"Let two or three people answer the same {FIRST_LABELS} tasks, and give their answers as {{}}."
-        detail = "Whether judges agree with people as people do with each other, and may replace them, is not known"
-        return [
-            Finding(
-                "note",
-                f"{'no' if not n_people else 'one'} person to compare judges with",
-                f"{detail}: that takes two people or more.",
-                remedy.format("humans"),
-                remedy.format("--humans"),
-            )
-        ]
-    test = found.replacement
-    if test is None:
-        reason = " ".join(found.unknown)
-        return [Finding("note", "judges could not be tested", reason, "Let people answer tasks that judges answered.")]
-    needed = test.judges["tasks_needed"].dropna()
-    needed = needed[np.isfinite(needed)]
-    few = test.judges[~test.judges["decision"].isin([MAY, MAY_NOT])]["judge"].tolist()
-    if not few:
-        return []
-    more = f"about {float(f'{needed.max():.2g}'):.0f} tasks" if len(needed) else f"at least {test.least} tasks"
-    return [
-        Finding(
-            "note",
-            f"too few answers of people to decide about {named(few)}",
-            "Each person is compared on the tasks that another person answered too.",
-            f"Let each person answer {more} that another person answers too.",
-        )
-    ]
-
-
-def _twin_steps(found: Any) -> list[Finding]:
-    judges = {found.panel.name(w) for w in range(found.panel.n_judges)}
-    steps = []
-    for one, other, same in found.twins[:3]:
-        both_judges = one in judges and other in judges
-        what = "give the same answers, errors included" if same else "make the same errors"
-        remedy = (
-            f"Ask only one of {one} and {other}: the other costs as much and tells next to nothing new."
-            if both_judges
-            else f"Check whether {one} and {other} worked together, or copied."
-        )
-        steps.append(
-            Finding(
-                "warning",
-                f"{one} and {other} err alike",
-                f"They {what}{',' if same else ''} more often than chance explains.",
-                remedy,
-            )
-        )
-    return steps
-
-
-def _doubt_steps(found: Any) -> list[Finding]:
-    doubtful = int((found.model.probas_.max(axis=1) < IN_DOUBT).sum())
-    if not doubtful:
-        return []
-    remedy = "Let people check these tasks, the most doubtful first{}."
-    return [
-        Finding(
-            "note",
-            f"{count(doubtful, 'label')} in doubt",
-            f"{count(doubtful, 'task')} of {len(found.model.tasks_)} have a confidence below {IN_DOUBT:.0%}.",
-            remedy.format(": model.next_labels() lists them"),
-            remedy.format(": --plan lists them"),
-        )
-    ]

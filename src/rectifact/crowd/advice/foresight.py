@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rectifact.core.reprs import short_repr
 from rectifact.crowd.advice.budget import LEAST_DROP, MOST_ROWS, Market, answered, drops, expected_error
 from rectifact.crowd.em import Floats
 
@@ -20,6 +21,7 @@ def sample(n_tasks: int, seed: int = 0) -> NDArray[np.int64]:
     return np.tile(np.arange(n_tasks), -(-MOST_ROWS // n_tasks))
 
 
+@short_repr
 @dataclass(frozen=True)
 class Needed:
     """How many answers it takes, at least, until labels are as good as wanted.

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
+from rectifact.core.reprs import short_repr
 from rectifact.crowd.em import Floats
 from rectifact.metrics import calibration_error
 
@@ -38,6 +39,7 @@ FORMS = {"confidence": (0, 1.0), "classes": (1, 1.0), "confusion": (2, 3.0)}
 """Parameters beside the power: none, a shift per class, or a matrix as well; and the ridge that holds them back."""
 
 
+@short_repr
 @dataclass(frozen=True)
 class GoldMap:
     """Probabilities in proportion to ``exp(power * x + shift + x @ mix)``, for centred log-probabilities x."""
@@ -52,6 +54,7 @@ class GoldMap:
         return softmax(self.power * x + self.shift + x @ self.mix, axis=1)
 
 
+@short_repr
 @dataclass(frozen=True)
 class MixedMap:
     """Probabilities averaged over maps, with labels by the map of number ``decides``."""
@@ -84,6 +87,7 @@ def _mixed(each: list[Floats], shares: Floats, decides: int) -> Floats:
     return mean / mean.sum(axis=1, keepdims=True)
 
 
+@short_repr
 @dataclass(frozen=True)
 class GradeMap:
     """Probabilities of ordered grades by ``base``, tilted until the expected grade is on a line.
@@ -135,6 +139,7 @@ def _places(posteriors: Floats) -> Floats:
     return np.arange(n_grades) - (n_grades - 1) / 2
 
 
+@short_repr
 @dataclass(frozen=True)
 class GoldCalibration:
     """What was learnt from true labels.

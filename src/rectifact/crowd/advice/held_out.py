@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import operand
-from rectifact.crowd.em import CrowdModel, Floats, posteriors_of
+from rectifact.crowd.em import CrowdModel, Floats, judged, posteriors_of
 from rectifact.crowd.fitting import Fitting, Problem
 
 FOLDS = 5
@@ -66,6 +66,27 @@ def held_out_answers(problem: Problem, fitting: Fitting, model: CrowdModel) -> H
         none = np.empty((0, n_classes))
         return HeldOut(np.empty(0, dtype=np.int64), np.empty(0), none, none, none)
     return HeldOut(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def judged_unseen(problem: Problem, fitting: Fitting, model: CrowdModel) -> Floats:
+    """Posteriors of all tasks from their answers alone, by models that do not know the class of the task itself.
+
+    Where the fit was told classes, it learnt how the workers answer these very tasks, so that it would look better
+    there than on others. These tasks are therefore dealt into folds, and judged by a fit that is told the other folds.
+    """
+    known, rows = problem.known, problem.B.data
+    posteriors = judged(rows, None, *model.judging)
+    if known is None:
+        return posteriors
+    told = np.random.default_rng(0).permutation(np.flatnonzero(known >= 0))
+    for fold in np.array_split(told, min(FOLDS, len(told))):
+        others = known.copy()
+        others[fold] = -1
+        part = Problem(problem.B, problem.votes, others)
+        start = part.sums(posteriors_of(rows, others, model.log_priors, model.log_confusions))
+        fitted = fitting.run(part, start, monitor=Monitor(max_iter=REFIT_ITERATIONS, tol=REFIT_TOL))
+        posteriors[fold] = judged(rows[fold], None, *fitted.judging)
+    return posteriors
 
 
 def _folds(per_task: NDArray[Any]) -> NDArray[np.int64]:

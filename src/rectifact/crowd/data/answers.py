@@ -12,6 +12,7 @@ from scipy.special import entr
 
 from rectifact.core.errors import InputError, InputTypeError
 from rectifact.core.operand import Operand, operand
+from rectifact.core.reprs import short_repr
 from rectifact.crowd.data.names import Gold, check_gold, matched, object_array, plain, plain_text
 from rectifact.crowd.em import Floats, vote_shares
 from rectifact.crowd.grades import chosen, expected_grades, grade_intervals
@@ -26,6 +27,7 @@ MOST_UNSEEN = 1000
 """Classes that nobody chose which ``n_classes`` may add."""
 
 
+@short_repr
 @dataclass(frozen=True)
 class Answers:
     """Who answered what, as integer codes. A repeated (task, worker) pair is a separate reading.

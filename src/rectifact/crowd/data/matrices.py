@@ -31,8 +31,8 @@ def to_matrix(data: Any) -> NDArray[Any]:
     if matrix.ndim != 2:
         raise InputError(
             "Answers are a table with the columns task, worker and label, the path of one, or a matrix of tasks by "
-            f"workers; got {type(data).__name__} of shape {matrix.shape}.",
-            "Reshape your data.",
+            f"workers; got {type(data).__name__}{f' of shape {matrix.shape}' if matrix.ndim else ''}.",
+            "Reshape your data, or give one of these.",
         )
     check_not_empty(matrix.shape)
     return matrix if matrix.dtype.kind in "biuf" else matrix.astype(object)

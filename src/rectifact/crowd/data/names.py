@@ -49,6 +49,20 @@ def listed(names: NDArray[Any]) -> str:
     return ", ".join(repr(plain(name)) for name in names[:NAMED]) + more
 
 
+def sentence(names: Sequence[Any], most: int = 12) -> str:
+    """Names in a sentence.
+
+    Examples
+    --------
+    >>> sentence(["gpt", "claude", "mini"]), sentence(["gpt"])
+    ('gpt, claude and mini', 'gpt')
+    """
+    shown = [str(plain(name)) for name in names[:most]]
+    if len(names) > most:
+        shown.append(f"{len(names) - most} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
 def matched(values: NDArray[Any], known: Any) -> NDArray[Any]:
     """Positions of ``values`` in ``known``, -1 where there is none; a number and its text are the same."""
     position = pd.Index(known).get_indexer(pd.Index(values))

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.errors import InputError
 from rectifact.core.operand import Operand, operand
+from rectifact.core.reprs import short_repr
 from rectifact.crowd.cooccurrence import answers_per_cell
 from rectifact.crowd.data.answers import Answers, answer_matrix, check_seen, result_table, with_classes
 from rectifact.crowd.data.names import Gold, check_gold, matched, refuse_strangers
@@ -27,6 +28,7 @@ from rectifact.crowd.em import Floats, vote_shares
 from rectifact.crowd.grades import chosen, expected_grades, grade_intervals
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class LazyAnswers:
     """Partitioned answers, and the names of workers and classes, which are in memory.

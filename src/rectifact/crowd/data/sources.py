@@ -11,7 +11,7 @@ import narwhals as nw
 import pandas as pd
 from pyarrow import parquet
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import InputError, missing_extra
 from rectifact.crowd.data.tables import find_columns
 from rectifact.io.files import natural, reading
 
@@ -59,10 +59,7 @@ def refuse_source(data: Any) -> None:
 def open_source(data: Any, names: dict[str, str | None]) -> Source:
     """Find the columns, and what to read; the answers themselves are read where they are needed."""
     if find_spec("dask") is None or find_spec("distributed") is None:
-        raise InputError(
-            "Answers in several files are read with Dask, which is not installed.",
-            "Install it: pip install 'rectifact[dask]'.",
-        )
+        raise missing_extra("Reading answers in several files", "Dask", "dask")
     from dask import delayed
 
     if nw.dependencies.is_dask_dataframe(data):

@@ -3,7 +3,7 @@
 What stands beside the answers is a column of their table, or comes by task: from a dict, a table or another file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from rectifact.crowd.data.humans import consensus
 from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain
 from rectifact.crowd.data.people import read_people
 from rectifact.crowd.data.read import coded, read_gold
-from rectifact.crowd.data.tables import COLUMN_NAMES
+from rectifact.crowd.data.tables import COLUMN_NAMES, find_column
 from rectifact.io.records import json_records
 
 PEOPLE = {"person", "people", "human", "humans", "annotator", "expert", "true", "yes", "1"}
@@ -170,7 +170,7 @@ def no_text_column(name: str) -> InputError:
 
 
 def texts_in(source: Any, answers: Answers, name: str | None) -> dict[Any, Any] | None:
-    """Texts of tasks from a column of the file or table of the answers."""
+    """Texts of tasks from a column of the file or table of the answers, in which each row is an answer."""
     return _Beside(source, answers).texts(name)
 
 
@@ -282,22 +282,11 @@ def _from_wide(
     missing: Any,
 ) -> Verdicts:
     """The same from tables with one column per worker, and perhaps columns of gold labels, groups and texts."""
-    frame = _frame(data)
-    beside = [name for name in (gold, by, text) if isinstance(name, str) and name in frame.columns]
+    frame, beside = wide_table(data, [gold, by, text], names["task"])
     if text is not None and text not in beside:
         raise no_text_column(text)
-    answers = coded(frame.drop(columns=beside), names, True, missing, None)
-    task = answers.columns.get("task")
-    tasks = frame[task] if task is not None else np.arange(len(frame))
-
-    def column(name: Any) -> dict[Any, Any] | None:
-        if name not in beside:
-            return None
-        values = frame[name]
-        kept = (values.notna() & (values != "")).to_numpy()
-        return dict(zip(np.asarray(tasks)[kept].tolist(), values[kept].tolist(), strict=True))
-
-    known, groups = column(gold), column(by)
+    answers = coded(frame, names, True, missing, None)
+    known, groups = beside.get(gold) if isinstance(gold, str) else None, beside.get(by) if isinstance(by, str) else None
     is_person = np.zeros(len(answers.workers), bool) if people is None else named_people(people, answers.workers)
     judges, theirs = _split(answers, is_person)
     if humans is not None:
@@ -307,7 +296,33 @@ def _from_wide(
         labels = gold_labels(gold, answers.columns)
     if by is not None and groups is None:
         groups = groups_of(by, answers.columns)
-    return Verdicts(judges, theirs, labels, groups, column(text))
+    return Verdicts(judges, theirs, labels, groups, None if text is None else beside[text])
+
+
+def wide_table(data: Any, columns: Sequence[Any], task: str | None) -> tuple[pd.DataFrame, dict[str, dict[Any, Any]]]:
+    """A table with one column per worker, without those of ``columns`` that it has; and these by task.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"task": ["a", "b"], "version": [1, 2], "gpt": ["pass", "fail"]})
+    >>> frame, beside = wide_table(table, ["version", None], None)
+    >>> list(frame.columns), beside
+    (['task', 'gpt'], {'version': {'a': 1, 'b': 2}})
+    """
+    frame = _frame(data)
+    named = [name for name in columns if isinstance(name, str) and name in frame.columns]
+    usual = [name for name in frame.columns if str(name).lower() in COLUMN_NAMES["task"]]
+    tasks = (
+        frame[find_column(list(frame.columns), "task", task)]
+        if task is not None or usual
+        else pd.Series(range(len(frame)))
+    )
+    beside = {}
+    for name in named:
+        kept = frame[name].notna() & (frame[name] != "")
+        beside[name] = dict(zip(tasks[kept].tolist(), frame.loc[kept, name].tolist(), strict=True))
+    return frame.drop(columns=named), beside
 
 
 def _frame(data: Any) -> pd.DataFrame:

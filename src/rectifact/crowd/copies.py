@@ -1,0 +1,145 @@
+"""Judges who err alike, and a fit that copies among them do not mislead.
+
+Where two workers say nearly the same, a model may take them for excellent and all others for mediocre. It then finds
+that the others agree with each other more often than it expects. If that goes away when the two count as a family, they
+are copies; if not, they agree because they are right.
+"""
+
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectifact.crowd.advice.dependence import dependent_pairs
+from rectifact.crowd.data.answers import Answers
+from rectifact.crowd.data.names import plain
+from rectifact.crowd.dawid_skene import DawidSkene
+from rectifact.crowd.dependence import COMMON_TASKS
+
+ALIKE = 0.9
+"""Share of their common tasks on which two workers say the same, from which on they may be copies."""
+
+SHARED = 2 / 3
+"""Share of their errors that two workers have in common, from which on they are twins."""
+
+MOST_WORKERS, MOST_ROUNDS = 60, 3
+
+
+class Pair(NamedTuple):
+    """Two workers who agree more often than chance explains.
+
+    Attributes
+    ----------
+    one, other : any
+        Names of the workers.
+    shared : float
+        Of the tasks where one of them is wrong, the share where both give the same wrong answer.
+    twins : bool
+        Whether one tells next to nothing beside the other.
+    """
+
+    one: Any
+    other: Any
+    shared: float
+    twins: bool
+
+
+def pairs_of(model: DawidSkene, among: NDArray[np.bool_]) -> list[Pair]:
+    """Pairs of workers who agree more often than the model allows, twins first, then the most striking.
+
+    Parameters
+    ----------
+    model : DawidSkene
+        Fitted.
+    among : array of bool of shape (n_workers,)
+        Workers to look at.
+    """
+    family, names = model.worker_report()["family"].to_numpy(), model.workers_
+    striking = [tuple(pair) for pair in dependent_pairs(model._answers.one_hot(), model._model)[0].tolist()]
+    kin = [(a, b) for a, b in combinations(np.flatnonzero(family != "").tolist(), 2) if family[a] == family[b]]
+    said, found = _said(model._answers), []
+    for a, b in dict.fromkeys([*striking, *kin]):
+        if among[a] and among[b]:
+            shared = _shared_errors(said, model._model.posteriors, a, b)
+            twins = bool(family[a] and family[a] == family[b]) or shared >= SHARED
+            found.append(Pair(plain(names[a]), plain(names[b]), shared, twins))
+    return sorted(found, key=lambda pair: not pair.twins)
+
+
+def fit_without_copies(model: DawidSkene, answers: Answers) -> DawidSkene:
+    """Fit the model, with copies that it has not found by itself as families, where that explains the answers better.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rectifact.crowd import read_answers
+    >>> from rectifact.datasets import make_crowd
+    >>> table = make_crowd(300, 4, 2, labels_per_task=4, random_state=0).answers
+    >>> answers = read_answers(pd.concat([table, table[table["worker"] == 0].assign(worker=4)]))
+    >>> fitted = fit_without_copies(DawidSkene(), answers)
+    >>> [(pair.one, pair.other) for pair in pairs_of(fitted, answers.given > 0)]
+    [(0, 4)]
+    """
+    model.fit(answers)
+    if len(answers.workers) > MOST_WORKERS:
+        return model
+    said = _said(answers)
+    groups: dict[Any, int] = {}
+    for _ in range(MOST_ROUNDS):
+        pair = _most_alike(model, said)
+        before = {} if pair is None else _strange(model)
+        if pair is None or not before:
+            break
+        names = answers.workers[list(pair)].tolist()
+        number = next((groups[name] for name in names if name in groups), len(groups))
+        tried = {**groups, **dict.fromkeys(names, number)}
+        other = DawidSkene(**model.get_params()).fit(answers, groups=tried)
+        same = pair in before and _shared_errors(said, model._model.posteriors, *pair) >= SHARED
+        if not same and not _total(_strange(other), pair) < _total(before, pair):
+            break
+        model, groups = other, tried
+    return model
+
+
+def _said(answers: Answers) -> NDArray[np.int64]:
+    """Number of the class that each worker gave each task, -1 for none."""
+    said = np.full((len(answers.tasks), len(answers.workers)), -1, dtype=np.int64)
+    said[answers.task, answers.worker] = answers.label
+    return said
+
+
+def _strange(model: DawidSkene) -> dict[tuple[int, int], float]:
+    """Pairs of workers of different families who agree more often than the model allows, with their scores."""
+    pairs, scores = dependent_pairs(model._answers.one_hot(), model._model)
+    family = model.worker_report()["family"].to_numpy()
+    return {
+        (a, b): float(score)
+        for (a, b), score in zip(pairs.tolist(), scores, strict=True)
+        if not family[a] or family[a] != family[b]
+    }
+
+
+def _total(scores: dict[tuple[int, int], float], without: tuple[int, int]) -> float:
+    return sum(score for pair, score in scores.items() if pair != without)
+
+
+def _most_alike(model: DawidSkene, said: NDArray[np.int64]) -> tuple[int, int] | None:
+    """The two workers of different families who say the same most often; None if nobody says nearly the same."""
+    family = model.worker_report()["family"].to_numpy()
+    best, found = ALIKE, None
+    for a, b in combinations(range(said.shape[1]), 2):
+        both = (said[:, a] >= 0) & (said[:, b] >= 0)
+        if both.sum() < COMMON_TASKS or (family[a] and family[a] == family[b]):
+            continue
+        alike = float((said[both, a] == said[both, b]).mean())
+        if alike >= best:
+            best, found = alike, (a, b)
+    return found
+
+
+def _shared_errors(said: NDArray[np.int64], posteriors: Any, a: int, b: int) -> float:
+    """Of the tasks where one of two workers is wrong, the expected share where both give the same wrong answer."""
+    both = np.flatnonzero((said[:, a] >= 0) & (said[:, b] >= 0))
+    wrong, same = 1 - posteriors[both, said[both, a]], said[both, a] == said[both, b]
+    return float(wrong[same].sum() / max(wrong[same].sum() + (~same).sum(), 1e-9))  # who differ are not both right

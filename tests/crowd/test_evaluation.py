@@ -1,0 +1,158 @@
+"""What an evaluation rests on, compared with slow forms and planted truth."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from rectifact import DawidSkene, evaluate
+from rectifact.crowd import read_answers
+from rectifact.crowd.advice.audit import audit_of
+from rectifact.crowd.advice.dependence import excess_agreement
+from rectifact.crowd.copies import fit_without_copies, pairs_of
+from rectifact.crowd.data.people import read_panel
+from rectifact.crowd.panel_bias import biases_of
+from rectifact.crowd.panel_gap import agreement_gaps
+from rectifact.datasets import make_crowd
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return make_crowd(300, 6, 3, labels_per_task=4, accuracy=(0.6, 0.9), random_state=3)
+
+
+def table_of(answers):
+    return {name: rows.set_index("task")["label"] for name, rows in answers.groupby("worker")}
+
+
+def test_agreement_gaps_are_means_over_pairs_of_answers(crowd):
+    answers = crowd.answers
+    is_judge = answers["worker"] < 3
+    gaps = agreement_gaps(read_panel(answers[is_judge], answers[~is_judge])).set_index("judge")
+    by_task = [(rows[rows["worker"] < 3], rows[rows["worker"] >= 3]) for _, rows in answers.groupby("task")]
+    among = [np.mean([a == b for a, b in combinations(people["label"], 2)]) for _, people in by_task if len(people) > 1]
+    for judge in ("all judges", 0, 1, 2):
+        own = [
+            (judges if judge == "all judges" else judges[judges["worker"] == judge], people)
+            for judges, people in by_task
+        ]
+        with_people = [
+            np.mean([a == b for a in judges["label"] for b in people["label"]])
+            for judges, people in own
+            if len(judges) and len(people)
+        ]
+        assert_allclose(gaps.loc[judge, "with_people"], np.mean(with_people))
+        assert_allclose(gaps.loc[judge, "gap"], np.mean(with_people) - np.mean(among))
+        assert gaps.loc[judge, "low"] < gaps.loc[judge, "gap"] < gaps.loc[judge, "high"]
+
+
+def test_excess_agreement_is_observed_minus_expected(crowd):
+    model = DawidSkene().fit(crowd.answers)
+    fitted, said = model._model, table_of(crowd.answers)
+    found = excess_agreement(model._answers.one_hot(), fitted)
+    place = {task: i for i, task in enumerate(model.tasks_.tolist())}
+    for a, b, excess, common in zip(found.one, found.other, found.excess, found.common, strict=True):
+        one, other = (said[model.workers_[w]] for w in (a, b))
+        both = one.index.intersection(other.index)
+        chance = np.einsum("kc,kc->c", fitted.confusions[a], fitted.confusions[b])
+        expected = sum(fitted.posteriors[place[task]] @ chance for task in both)
+        assert_allclose(excess, (one[both] == other[both]).sum() - expected, atol=1e-6)
+        assert_allclose(common, len(both), atol=1e-6)
+
+
+def test_with_all_labels_known_a_bias_is_a_difference_of_shares(crowd):
+    answers = read_answers(crowd.answers)
+    known = answers.known((crowd.truth.index.to_numpy(), crowd.truth.to_numpy()))
+    found = biases_of(answers, answers.shares(), known, against="gold labels").table
+    for row in found.to_dict("records"):
+        theirs = crowd.answers[crowd.answers["worker"] == row["worker"]]
+        true = crowd.truth.loc[theirs["task"]].to_numpy()
+        said = theirs["label"].to_numpy()
+        expected = np.mean(said == row["class"]) - np.mean(true == row["class"])
+        assert_allclose(row["bias"], expected, atol=0.02)  # predictions of all tasks take part a little
+        assert row["low"] <= expected <= row["high"]
+        assert row["labels"] == row["tasks"] == len(theirs)
+
+
+@pytest.mark.parametrize("n_gold", [0, 100])
+def test_biases_cover_the_planted_ones(n_gold):
+    covered = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        truth = rng.random(400) < 0.5
+        lenient = {"a": 0.0, "b": 0.0, "c": 0.3, "d": 0.1}
+        said = {name: (truth ^ (rng.random(400) > 0.9)) | (rng.random(400) < more) for name, more in lenient.items()}
+        answers = read_answers(pd.DataFrame({"task": np.arange(400), **said}).astype(int), wide=True)
+        model = DawidSkene().fit(answers)
+        known = None if not n_gold else np.where(rng.permutation(400) < n_gold, truth, -1)
+        found = biases_of(answers, model.probas_, known, against="gold labels").table.set_index("worker")
+        for name, more in lenient.items():
+            covered.append(found.loc[name, "low"] <= 0.5 * more <= found.loc[name, "high"])
+        assert found.loc["c", "certain"]
+        assert found.loc["c", "bias"] > 0
+    assert np.mean(covered) > 0.85
+
+
+def panel(seed, accuracies, n=400):
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n) < 0.55
+    return {name: truth ^ (rng.random(n) > accuracy) for name, accuracy in accuracies.items()}, rng, truth
+
+
+def wide(said):
+    table = pd.DataFrame({"task": np.arange(len(next(iter(said.values())))), **said})
+    return read_answers(table.astype(int), wide=True)
+
+
+def test_copies_are_not_taken_for_the_truth():
+    missed = 0
+    for seed in range(6):
+        said, rng, truth = panel(seed, {"a": 0.9, "b": 0.85, "twin": 0.8, "e": 0.75})
+        said["twin-2"] = said["twin"] ^ (rng.random(len(truth)) < 0.02)
+        answers = wide(said)
+        plain = DawidSkene().fit(answers)
+        missed += int((plain.labels_ != truth).mean() > 0.15)
+        fitted = fit_without_copies(DawidSkene(), answers)
+        assert [pair[:2] for pair in pairs_of(fitted, answers.given > 0) if pair.twins] == [("twin", "twin-2")]
+        assert (fitted.labels_ != truth).mean() < 0.15
+    assert missed  # which is what this is for
+
+
+def test_two_excellent_judges_are_not_twins():
+    for seed in range(4):
+        said, _, truth = panel(seed, {"a": 0.98, "b": 0.97, "c": 0.75, "d": 0.7, "e": 0.72})
+        answers = wide(said)
+        fitted = fit_without_copies(DawidSkene(), answers)
+        assert pairs_of(fitted, answers.given > 0) == []
+        assert (fitted.labels_ == truth).mean() > 0.95
+
+
+def test_an_audit_does_not_see_the_gold_labels(crowd):
+    gold = crowd.truth.sample(60, random_state=0)
+    wrong = gold.map(lambda label: (label + 1) % 3)  # labels that nobody would infer
+    model = DawidSkene().fit(crowd.answers, gold=wrong)
+    assert (
+        model.labels_[np.isin(model.tasks_, wrong.index)] == wrong.loc[model.tasks_[np.isin(model.tasks_, wrong.index)]]
+    ).all()
+    found = audit_of(model)
+    blind = pd.Series(DawidSkene().fit(crowd.answers).labels_, index=DawidSkene().fit(crowd.answers).tasks_)
+    assert found.n_right == (blind.loc[wrong.index] == wrong).sum()
+    assert found.n_gold == 60
+    assert found.low < found.accuracy < found.high
+    assert audit_of(DawidSkene().fit(crowd.answers)) is None
+
+
+@pytest.mark.filterwarnings("ignore:.*on which people tie")
+def test_people_decide_where_gold_labels_are_few(crowd):
+    is_judge = crowd.answers["worker"] < 3
+    judges, people = crowd.answers[is_judge], crowd.answers[~is_judge]
+    found = evaluate(judges, people, gold=crowd.truth[:5], positive=1)
+    assert found.reference == "people"
+    assert found.audit.n_gold == 5
+    assert set(found.biases.table["worker"]) == {0, 1, 2}  # people are not compared with themselves
+    assert found.decision()[0].startswith("As people label")
+    many = evaluate(judges, people, gold=crowd.truth[:50], positive=1)
+    assert many.reference == "gold labels"
+    assert set(many.biases.table["worker"]) == set(range(6))

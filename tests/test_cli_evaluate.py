@@ -1,0 +1,314 @@
+"""rectifact evaluate: from files as teams have them to a decision that is true of how the files were made."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rectifact import evaluate
+from rectifact.report import render
+from rectifact.report.evaluation import evaluation_reports
+
+TWINS = {"llama-a", "llama-b"}
+PEOPLE = {"ann": 0.95, "bob": 0.92, "cai": 0.9}
+
+
+def planted(seed, n=400, n_gold=60):
+    """Five judges, two of them twins and one lenient, three people with gaps, and gold labels of random items."""
+    rng = np.random.default_rng(seed)
+    version = np.where(np.arange(n) % 2, "v2", "v1")
+    passed = rng.random(n) < np.where(version == "v1", 0.4, 0.7)
+
+    def said(accuracy, lenient=0.0):
+        flipped = rng.random(n) > accuracy
+        return (passed ^ flipped) | (rng.random(n) < lenient)
+
+    twin = said(0.8)
+    verdicts = {"gpt": said(0.9), "llama-a": twin, "llama-b": np.where(rng.random(n) < 0.98, twin, ~twin)}
+    verdicts |= {"qwen": said(0.85), "lax": said(0.9, lenient=0.6)}
+    items = np.array([f"item{i:03d}" for i in range(n)])
+    words = np.array(["fail", "pass"])
+    beside = {"version": version, "prompt": [f"Question {i}?" for i in range(n)]}
+    judges = [
+        pd.DataFrame({"item": items, "judge": name, "verdict": words[answer.astype(int)], **beside})
+        for name, answer in verdicts.items()
+    ]
+    people = []
+    for name, accuracy in PEOPLE.items():
+        answered = rng.random(n) < 0.5
+        answer = words[said(accuracy).astype(int)]
+        people.append(pd.DataFrame({"item": items, "person": name, "verdict": answer})[answered])
+    known = rng.permutation(n)[:n_gold]
+    gold = pd.DataFrame({"item": items, "verdict": words[passed.astype(int)]}).iloc[known]
+    return pd.concat(judges, ignore_index=True), pd.concat(people, ignore_index=True), gold, passed
+
+
+@pytest.fixture(scope="module")
+def made():
+    return planted(0)
+
+
+@pytest.fixture
+def files(made, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, table in zip(("verdicts", "people", "gold"), made, strict=False):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def found(made):
+    judges, people, gold, _ = made
+    return evaluate(judges, people, gold=gold, positive="pass", by="version", text_column="prompt")
+
+
+def test_one_command_from_files_to_a_decision(run, files, found):
+    given = ("verdicts.csv", "--humans", "people.csv", "--gold", "gold.csv", "--positive", "pass", "--by", "version")
+    wanted = ("-o", "labels.csv", "--workers", "workers.csv", "--plan", "plan.csv", "--report", "report.html")
+    said = run("evaluate", *given, *wanted, "--text-column", "prompt", "--probabilities")
+    lines = [line.strip() for line in said.out.splitlines()]
+    assert lines[0] == "Decision"
+    assert lines[1:4] == found.decision()
+    assert all(sentence in lines for sentence in found.words()[1:])
+    labels = pd.read_csv(files / "labels.csv")
+    assert labels.columns[-2:].tolist() == ["probability_fail", "probability_pass"]
+    np.testing.assert_allclose(labels["probability_pass"], found.model.probas_[:, 1])
+    assert pd.read_csv(files / "workers.csv").query("kind == 'person'")["worker"].tolist() == list(PEOPLE)
+    assert set(pd.read_csv(files / "plan.csv")["worker"]) <= set(PEOPLE)  # people are asked
+    page = (files / "report.html").read_text()
+    assert all(title in page for title in ("Whom to trust", "Gold audit", "Tasks in doubt", "What to do next"))
+    assert "Question 7?" in page
+
+
+def test_everything_said_is_true_of_how_the_files_were_made():
+    covered, claims = [], []
+    for seed in range(1, 5):
+        judges, people, gold, passed = planted(seed)
+        found = evaluate(judges, people, gold=gold, positive="pass", by="version")
+        assert [{pair.one, pair.other} for pair in found.pairs if pair.twins] == [TWINS]
+        truth = [0.55, 0.4, 0.7]
+        rates = found.rates.rates
+        covered += ((rates["low"] <= truth) & (truth <= rates["high"])).tolist()
+        difference = found.rates.differences.iloc[0]
+        covered.append(difference["low"] <= 0.3 <= difference["high"])
+        sure = found.biases.table.query("certain and group == 'all tasks'")
+        claims += [(row.worker, bool(row.bias > 0)) for row in sure.itertuples()]
+        right = (found.model.labels_ == np.where(passed, "pass", "fail")).mean()
+        assert right > 0.93
+        assert abs(found.model.probas_.max(axis=1).mean() - right) < 0.04
+        assert found.audit.low <= right <= 1
+        decisions = found.replacement.judges.set_index("judge")["decision"]
+        assert decisions["gpt"] == "may replace"
+    assert np.mean(covered) > 0.85
+    assert ("lax", True) in claims
+    assert all(lenient for worker, lenient in claims if worker == "lax")
+
+
+def test_a_lenient_judge_is_named_with_an_interval(found):
+    (sentence,) = [words for words in found.biases.words() if words.startswith("lax says pass")]
+    row = found.biases.table.query("worker == 'lax' and group == 'all tasks'").iloc[0]
+    assert f"{100 * row['bias']:.1f} points too often (95% interval {100 * row['low']:.1f} to " in sentence
+    passed = 0.55
+    says = 1 - (1 - (0.9 * passed + 0.1 * (1 - passed))) * 0.4  # right nine times in ten, and lenient beyond that
+    assert row["low"] <= says - passed <= row["high"]
+
+
+def test_the_report_begins_with_the_decision(found):
+    report = evaluation_reports(found)[0]
+    first = report.sections[0]
+    assert first.title == "Decision"
+    assert first.words == " ".join(found.decision())
+    titles = [block.title for section in report.sections for block in section.blocks if hasattr(block, "title")]
+    for title in (
+        "Share of pass",
+        "Accuracy",
+        "Cohen's kappa by pair",
+        "How much too often pass is said",
+        "Next labels",
+    ):
+        assert title in titles
+    assert "llama-a" in render(evaluation_reports(found), "page")
+
+
+def test_people_in_the_same_file_and_column_by_column(run, files, made, found):
+    judges, people, gold, _ = made
+    people = people.rename(columns={"person": "judge"})
+    both = pd.concat([judges.assign(kind="llm"), people.assign(kind="human")], ignore_index=True)
+    both.to_json(files / "all.jsonl", orient="records", lines=True)
+    both = both.drop(columns=["version", "prompt"]).merge(judges[["item", "version"]].drop_duplicates(), on="item")
+    truth = gold.set_index("item")["verdict"]
+    both.assign(truth=both["item"].map(truth)).to_csv(files / "all.csv", index=False)
+    options = ("--positive", "pass", "--by", "version", "--json")
+    by_column = run("evaluate", "all.csv", "--people", "kind", "--gold", "truth", *options)
+    assert json.loads(by_column.out)["decision"] == found.decision()
+    by_name = run("evaluate", "all.csv", "--people", "ann,bob, cai", "--gold", "gold.csv", *options)
+    assert json.loads(by_name.out)["decision"] == found.decision()
+    wide = both.pivot(index="item", columns="judge", values="verdict").reset_index()
+    wide = wide.merge(judges[["item", "version"]].drop_duplicates(), on="item")
+    wide.assign(truth=wide["item"].map(truth)).to_csv(files / "wide.csv", index=False)
+    facts = json.loads(
+        run("evaluate", "wide.csv", "--wide", "--people", "ann,bob,cai", "--gold", "truth", *options).out
+    )
+    assert facts["rates"][0]["rate"] == pytest.approx(found.rates.rates["rate"][0], abs=1e-3)
+    assert facts["pairs"][0] | {"shared": 0} == {"one": "llama-a", "other": "llama-b", "shared": 0, "twins": True}
+    as_records = run("evaluate", "all.jsonl", "--people", "kind", "--gold", "gold.csv", "--json", "--positive", "pass")
+    assert json.loads(as_records.out)["people"] == 3
+
+
+def test_what_is_not_given_is_said_to_be_unknown(run, files):
+    said = run("evaluate", "verdicts.csv", "--positive", "pass", "--report", "report.html")
+    assert "nobody knows how far they are right" in said.out
+    assert "Let a person label 50 tasks drawn at random, and give them as --gold." in said.out
+    assert "llama-a and llama-b" in said.out
+    assert (files / "report.html").exists()
+    assert not list(files.glob("*.rfx"))
+    people = run("evaluate", "verdicts.csv", "--humans", "people.csv", "--positive", "pass", "--confidence", "0.9").out
+    assert "As people label, the share of pass is" in people
+    assert "90% interval" in people
+    no_class = run("evaluate", "verdicts.csv", "--gold", "gold.csv", "--json").out
+    assert json.loads(no_class)["rates"][0]["group"] == "all tasks"  # pass, of pass and fail, is meant
+
+
+def test_one_person_is_not_enough_to_test_judges(run, files, made):
+    made[1].query("person == 'ann'").to_csv(files / "people.csv", index=False)
+    said = run("evaluate", "verdicts.csv", "--humans", "people.csv").out
+    assert "two people or more" in said
+    assert "Let two or three people answer the same 50 tasks" in said
+
+
+def test_grades_in_order(run, files):
+    rng = np.random.default_rng(0)
+    grade = rng.integers(1, 6, 200)
+    table = {f"judge{j}": np.clip(grade + rng.integers(-1, 2, 200) * (rng.random(200) < 0.4), 1, 5) for j in range(4)}
+    pd.DataFrame({"task": np.arange(200), **table}).to_csv("grades.csv", index=False)
+    options = ("--wide", "--ordinal", "--positive", "4", "--positive", "5")
+    pd.DataFrame({"task": np.arange(60), "label": grade[:60]}).to_csv("gold.csv", index=False)
+    facts = json.loads(run("evaluate", "grades.csv", *options, "--gold", "gold.csv", "-o", "out.csv", "--json").out)
+    assert facts["rates"][0]["low"] <= 0.4 <= facts["rates"][0]["high"]
+    assert "expected" in pd.read_csv("out.csv").columns
+
+
+MISTAKES = {
+    "misspelt class": (["--gold", "gold.csv", "--positive", "pas"], "--positive pas is not among the classes"),
+    "no such group": (["--by", "vesrion"], "--by vesrion is neither a column of the answers nor a file."),
+    "no such gold": (["--gold", "nothing.csv"], "--gold nothing.csv is neither a column of the answers nor a file."),
+    "unknown tasks": (["--gold", "other.csv"], "No task with a gold label was answered."),
+    "judges among people": (["--humans", "mixed.csv"], "'gpt' is among the judges and among the people."),
+    "one file twice": (["--humans", "verdicts.csv"], "ANSWERS and --humans are the same file."),
+    "unknown people": (["--people", "anna"], "--people names 'anna', who gave no answer"),
+    "people twice": (["--people", "gpt", "--humans", "people.csv"], "People are given twice"),
+    "all people": (["--people", "gpt,llama-a,llama-b,qwen,lax"], "Leave out --people; rectifact agree"),
+    "no such text": (["--text-column", "promt"], "--text-column promt is not a column of the answers."),
+    "no such column": (["--label", "verdct"], "'verdct'"),
+    "a wrong share": (["--half-width", "5"], "--half-width 5.0 must lie between 0 and 1."),
+    "a wrong epsilon": (["--humans", "people.csv", "--epsilon", "3"], "--epsilon 3.0 must be at least 0 and below 1."),
+    "an unknown format": (["--format", "excel"], "excel"),
+    "budget without plan": (["--budget", "3"], "--budget is for a plan."),
+    "ask without plan": (["--ask", "ann"], "--ask is for a plan."),
+    "a table name": (["-o", "labels.txt"], "should end in .csv"),
+    "overwriting": (["--gold", "gold.csv", "-o", "gold.csv"], "One file is named twice"),
+    "order unknown": (["--ordinal"], "The order of labels such as 'fail' is not known. List all classes in order"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_one_sentence_and_nothing_is_written(run, files, name):
+    pd.DataFrame({"item": ["x"], "verdict": ["pass"]}).to_csv("other.csv", index=False)
+    pd.DataFrame({"item": ["item001"] * 2, "person": ["gpt", "eve"], "verdict": "pass"}).to_csv(
+        "mixed.csv", index=False
+    )
+    options, message = MISTAKES[name]
+    written = ["-o", "labels.csv", "--report", "report.html", *options]
+    before = {path.name for path in files.iterdir()}
+    said = run("evaluate", "verdicts.csv", *written, expect=2)
+    assert message in said.err
+    assert len(said.err.strip().splitlines()) == 1
+    assert said.out == ""
+    assert {path.name for path in files.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "Empty CSV file"),
+        ("task,worker,label\n", "There are no answers"),
+        ("task,worker,label\n1,gpt,pass\n2,gpt,fail\n", "All verdicts come from 'gpt', and it takes two"),
+        ("task,worker,label\n1,gpt,pass\n1,qwen,pass\n", "Every answer is 'pass'"),
+        ("a,b\n1,2\n", "No column for the task"),
+    ],
+)
+def test_files_that_cannot_be_evaluated(run, tmp_path, monkeypatch, content, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "verdicts.csv").write_text(content)
+    said = run("evaluate", "verdicts.csv", "-o", "labels.csv", expect=2).err
+    assert message in said
+    assert len(said.strip().splitlines()) == 1
+    assert not (tmp_path / "labels.csv").exists()
+
+
+def test_an_interrupt_ends_it_with_one_sentence(files):
+    command = [sys.executable, "-m", "rectifact.cli", "evaluate", "verdicts.csv", "-o", "labels.csv"]
+    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    run.send_signal(signal.SIGINT)
+    assert "interrupted; no file was left half-written" in run.communicate(timeout=60)[1]
+    assert run.returncode == 130
+    assert not (files / "labels.csv").exists()
+
+
+def test_labels_with_another_model_texts_and_probabilities(run, files, made):
+    said = run("labels", "verdicts.csv", "--model", "majority", "-o", "vote.csv")
+    vote = made[0].groupby(["item", "verdict"]).size().unstack(fill_value=0).idxmax(axis=1)
+    assert (pd.read_csv("vote.csv").set_index("task")["label"] == vote).mean() > 0.99  # of five, no ties
+    assert "2000 answers from 5 workers" in said.err
+    options = ("--model", "one-coin", "--probabilities", "--text-column", "prompt", "--report", "page.html")
+    said = run("labels", "verdicts.csv", "--gold", "gold.csv", *options, "-o", "labels.csv").err
+    assert "labels with a gold label were right" in said
+    table = pd.read_csv("labels.csv")
+    np.testing.assert_allclose(table[["probability_fail", "probability_pass"]].max(axis=1), table["confidence"])
+    page = (files / "page.html").read_text()
+    assert "Question 9?" in page
+    assert "Gold audit" in page
+    wide = made[0].pivot(index="item", columns="judge", values="verdict").reset_index()
+    wide.assign(prompt=[f"Question {i}?" for i in range(400)]).to_csv("wide.csv", index=False)
+    run("labels", "wide.csv", "--wide", "--text-column", "prompt", "--report", "page.html", "-o", "labels.csv")
+    assert "Question 9?" in (files / "page.html").read_text()
+
+
+def test_a_plan_for_some_workers(run, files, made):
+    some = made[0].sample(frac=0.5, random_state=0)
+    some.to_csv("verdicts.csv", index=False)
+    run("labels", "verdicts.csv", "--plan", "plan.csv", "--ask", "gpt,qwen", "-o", "labels.csv")
+    assert set(pd.read_csv("plan.csv")["worker"]) == {"gpt", "qwen"}
+    said = run("labels", "verdicts.csv", "--plan", "plan.csv", "--ask", "gtp", "-o", "labels.csv", expect=2).err
+    assert "'gtp'" in said
+
+
+def test_the_majority_vote_takes_no_gold(run, files):
+    said = run("labels", "verdicts.csv", "--model", "majority", "--gold", "gold.csv", expect=2).err
+    assert "--gold is not available for the majority vote." in said
+
+
+def test_agree_and_rate_read_exports(run, files, made):
+    judges = made[0].rename(columns={"item": "id", "judge": "name", "verdict": "value"})
+    (files / "verdicts.json").write_text(judges.to_json(orient="records"))
+    columns = ("--format", "records", "--task", "id", "--worker", "name", "--label", "value")
+    expected = json.loads(run("agree", "verdicts.csv", "--json").out)
+    assert json.loads(run("agree", "verdicts.json", *columns, "--json").out)["agreement"] == expected["agreement"]
+    rate = ("--gold", "gold.csv", "--positive", "pass", "--json")
+    expected = json.loads(run("rate", "verdicts.csv", *rate).out)
+    made[2].rename(columns={"item": "id", "verdict": "value"}).to_csv(files / "gold.csv", index=False)
+    assert json.loads(run("rate", "verdicts.json", *columns, *rate).out)["rates"] == expected["rates"]
+
+
+def test_annotators_of_label_studio_are_people(run):
+    export = Path(__file__).parent / "crowd" / "exports" / "label_studio.json"
+    said = run("evaluate", export)
+    assert "from 2 judges and 3 people on 24 tasks" in said.err
+    assert "too few tasks were answered by people to say whether judges may replace them" in said.out

@@ -1,0 +1,112 @@
+"""Options for what a report shows: words of texts, colours of a map, filled cells, starts and solvers."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from rectifact.models import load_saved
+
+SEA = ["das Schiff auf dem weiten Meer", "ein Sturm auf dem Meer und ein Schiff", "der Wind und das Meer"] * 5
+LAND = ["die Kuh frisst das Gras", "das Gras und die Kuh auf dem Hof", "ein Pferd und eine Kuh"] * 5
+
+
+@pytest.fixture
+def texts(tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(SEA + LAND), encoding="utf-8")
+    return path
+
+
+def words_of(run, texts, tmp_path, *options):
+    run("parts", texts, "-k", 2, "--features", tmp_path / "words.csv", *options)
+    return set(pd.read_csv(tmp_path / "words.csv")["feature"])
+
+
+def test_words_of_texts(run, texts, tmp_path):
+    assert "das" not in words_of(run, texts, tmp_path, "--stop-words", "german")
+    assert "das" in words_of(run, texts, tmp_path, "--stop-words", "none", "--max-df", 1)
+    assert "das" in words_of(run, texts, tmp_path, "--all-words", "--max-share", 1)
+    assert "dem meer" in words_of(run, texts, tmp_path, "--stop-words", "none", "--ngrams", 2, "--top", 60)
+    (tmp_path / "mine.txt").write_text("meer\nkuh")
+    found = words_of(run, texts, tmp_path, "--stop-words", tmp_path / "mine.txt")
+    assert not {"meer", "kuh"} & found
+    assert "schiff" not in words_of(run, texts, tmp_path, "--min-df", 0.4, "--max-df", 1)
+    said = run("parts", texts, "-k", 2, "--stop-words", "klingon", expect=2).err
+    assert "--stop-words klingon is neither a language" in said
+    assert "--min-df 1.5 must be" in run("parts", texts, "-k", 2, "--min-df", 1.5, expect=2).err
+
+
+def test_texts_become_topics_in_the_report_and_in_the_saved_model(run, texts, tmp_path):
+    files = "--report", tmp_path / "r.html", "--save", tmp_path / "m.rfx"
+    run("parts", texts, "-k", 2, "--stop-words", "german", "-o", tmp_path / "p.npz", *files)
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "<h2>Topics</h2>" in page
+    assert "ein Sturm auf dem Meer und ein Schiff" in page
+    saved = load_saved(tmp_path / "m.rfx")
+    assert saved.texts[0] == SEA[0]
+    run("report", tmp_path / "m.rfx", "-o", tmp_path / "again.html")
+    date = re.compile(r"Created .*? UTC")
+    assert date.sub("", (tmp_path / "again.html").read_text(encoding="utf-8")) == date.sub("", page)
+
+
+@pytest.fixture
+def matrix(tmp_path, rng):
+    X = np.maximum(rng.standard_normal((30, 2)) @ rng.standard_normal((2, 6)), 0).round(3)
+    table = pd.DataFrame(X, columns=list("abcdef")).mask(rng.random((30, 6)) < 0.1)
+    table.insert(0, "sample", [f"s{i}" for i in range(30)])
+    table.to_csv(tmp_path / "X.csv", index=False)
+    return tmp_path / "X.csv", table, X
+
+
+def test_missing_cells_are_filled_in(run, matrix, tmp_path):
+    path, table, truth = matrix
+    run("embed", path, "-k", 2, "--missing", "-o", tmp_path / "e.npz", "--fill", tmp_path / "full.csv")
+    full = pd.read_csv(tmp_path / "full.csv")
+    assert full.columns.tolist() == table.columns.tolist()
+    assert full["sample"].tolist() == table["sample"].tolist()
+    given, found = table.iloc[:, 1:].to_numpy(), full.iloc[:, 1:].to_numpy()
+    known = ~np.isnan(given)
+    assert np.isnan(given).sum() > 5
+    assert_allclose(found[known], given[known])
+    arrays = np.load(tmp_path / "e.npz")
+    assert_allclose(found[~known], np.maximum(arrays["embedding"] @ arrays["components"], 0)[~known], atol=1e-6)
+    assert np.median(np.abs(found - truth)[~known]) < 0.05 * truth.max()
+    said = run("embed", path, "-k", 2, "-o", tmp_path / "e.npz", "--fill", tmp_path / "full.csv", expect=2).err
+    assert "--fill is for missing cells. Add --missing" in said
+
+
+def test_a_map_is_coloured_by_a_column(run, matrix, tmp_path):
+    path, table, _ = matrix
+    kinds = ["<b>tree</b>", "rock"] * 15
+    pd.DataFrame({"sample": table["sample"], "kind": kinds}).to_csv(tmp_path / "kinds.csv", index=False)
+    (tmp_path / "kinds.txt").write_text("\n".join(kinds))
+    common = "embed", path, "-k", 2, "--missing", "-o", tmp_path / "e.npz", "--report", tmp_path / "r.html"
+    for option, value, name in (
+        ("--colour-by", f"{tmp_path / 'kinds.csv'}:kind", "kind"),
+        ("--color-by", tmp_path / "kinds.txt", "kinds"),
+        ("--colour-by", "a", "a"),
+    ):
+        run(*common, option, value)
+        page = (tmp_path / "r.html").read_text(encoding="utf-8")
+        assert f", coloured by {name}." in page
+    assert "<b>tree" not in page
+    said = run(*common, "--colour-by", f"{tmp_path / 'kinds.csv'}:colour", expect=2).err
+    assert "does not name a column" in said
+    assert "with one of sample, kind" in said
+    pd.DataFrame({"kind": kinds[:5]}).to_csv(tmp_path / "few.csv", index=False)
+    assert "has 5 rows, but there are 30 samples" in run(*common, "--colour-by", tmp_path / "few.csv", expect=2).err
+
+
+def test_starts_and_solvers_of_a_clustering(run, tmp_path, rng):
+    np.save(tmp_path / "X.npy", np.concatenate([rng.random((20, 2)), rng.random((20, 2)) + 3]))
+    files = "-o", tmp_path / "c.csv", "--save", tmp_path / "m.rfx", "--json"
+    said = run("cluster", tmp_path / "X.npy", "-k", 2, "--init", "random", "--n-init", 3, "--solver", "hals", *files)
+    assert json.loads(said.out)["clusters"] == 2
+    model = load_saved(tmp_path / "m.rfx").model
+    assert (model.n_init, model.solver) == (3, "hals")
+    assert len(model.resolved_["errors"]) == 3
+    assert model.resolved_["solver"] == "hals"
