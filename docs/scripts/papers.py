@@ -54,10 +54,8 @@ def _when(of: Paper, around: dict) -> list[str]:
     if not around:
         return [f"{command} measures everything on this page.", ""]
     date, cpu = around["date"][:10], around["cpu"]
-    return [
-        f"{command} measures everything on this page; the figures below were measured on {date}, on one thread of an {cpu}.",
-        "",
-    ]
+    measured = f"the figures below were measured on {date}, on one thread of an {cpu}"
+    return [f"{command} measures everything on this page; {measured}.", ""]
 
 
 def _row(cells: list[str]) -> list[str]:

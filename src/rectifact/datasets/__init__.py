@@ -1,15 +1,8 @@
 """Data with a known truth: bundled, generated, and loaders for published sets."""
 
 from rectifact.datasets.crowds import CrowdSet, make_crowd
-from rectifact.datasets.generators import (
-    Graph,
-    LabelledMatrix,
-    Topics,
-    make_block_model,
-    make_dots,
-    make_sprites,
-    make_topics,
-)
+from rectifact.datasets.generators import LabelledMatrix, Topics, make_dots, make_sprites, make_topics
+from rectifact.datasets.graphs import Graph, make_block_model
 from rectifact.datasets.loaders import (
     MissingDataset,
     catalogue,

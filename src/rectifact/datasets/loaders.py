@@ -17,7 +17,8 @@ from sklearn.datasets import load_digits
 from rectifact.core.errors import InputError
 from rectifact.core.validation import check_at_least, check_option
 from rectifact.datasets.crowds import CrowdSet
-from rectifact.datasets.generators import Graph, LabelledMatrix, Topics
+from rectifact.datasets.generators import LabelledMatrix, Topics
+from rectifact.datasets.graphs import Graph
 from rectifact.io.files import reading
 
 CROWDS = (

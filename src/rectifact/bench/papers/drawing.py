@@ -2,7 +2,8 @@
 
 from rectifact.bench import Rows
 from rectifact.bench.papers import Curves
-from rectifact.report.charts import Chart, lines
+from rectifact.report.charts import lines
+from rectifact.report.svg import Chart
 
 
 def panels(title: str, rows: Rows, curves: Curves) -> list[Chart]:
