@@ -69,3 +69,13 @@ def test_the_lowest_versions_are_the_lower_bounds() -> None:
         parts, least = pinned[name].split("."), bound.split(".")
         assert parts[: len(least)] == least, requirement
         assert set(parts[len(least) :]) <= {"0"}, requirement
+
+
+def test_the_pages_of_the_papers_are_those_of_the_stored_results() -> None:
+    spec = importlib.util.spec_from_file_location("papers", ROOT / "docs" / "scripts" / "papers.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    for name in script.PAPERS:
+        assert (ROOT / "docs" / "papers" / f"{name}.rst").read_text() == script.page(script.paper(name)), name

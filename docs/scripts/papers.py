@@ -1,13 +1,14 @@
 """Write one page of the documentation for each paper, from its list of items and the stored result.
 
-Run it from the root of the repository after ``rectifact bench paper NAME -o docs/benchmarks/papers/NAME.json``; figures
-are drawn with ``--plot docs/images/papers/NAME``.
+Run it from the root of the repository after ``rectifact bench paper NAME -o docs/benchmarks/papers/NAME.json``.
 """
 
 from pathlib import Path
 
 from rectifact.bench.papers import PAPERS, Item, Paper, paper
+from rectifact.bench.papers.drawing import panels
 from rectifact.bench.results import columns_of, read_result, short
+from rectifact.report.svg import save_charts
 
 DOCS = Path(__file__).parents[1]
 SHORTEST, LONGEST = 3, 60
@@ -52,10 +53,9 @@ def page(of: Paper, docs: Path = DOCS) -> str:
 def _when(of: Paper, around: dict) -> list[str]:
     command = f"``rectifact bench paper {of.name}``"
     if not around:
-        return [f"{command} measures everything on this page.", ""]
+        return [f"{command} measures what the table names; no result is stored yet.", ""]
     date, cpu = around["date"][:10], around["cpu"]
-    measured = f"the figures below were measured on {date}, on one thread of an {cpu}"
-    return [f"{command} measures everything on this page; {measured}.", ""]
+    return [f"{command} measures what the table names. The figures below were measured on {date} on an {cpu}.", ""]
 
 
 def _row(cells: list[str]) -> list[str]:
@@ -108,9 +108,20 @@ def _csv(cells: list[str]) -> str:
     return ", ".join('"' + str(cell).replace('"', '""') + '"' for cell in cells)
 
 
+def draw(of: Paper, docs: Path = DOCS) -> None:
+    """Draw the figures of the stored result."""
+    stored = docs / "benchmarks" / "papers" / f"{of.name}.json"
+    for name, rows in read_result(stored)["tables"][of.name].items() if stored.exists() else ():
+        curves = of.experiments[name].curves
+        if curves is not None:
+            path = docs / "images" / "papers" / f"{of.name}-{name.replace(' ', '-')}.svg"
+            save_charts(panels(name[0].upper() + name[1:], rows, curves), path)
+
+
 def main() -> None:
-    """Write all pages."""
+    """Draw all figures and write all pages."""
     for name in PAPERS:
+        draw(paper(name))
         (DOCS / "papers" / f"{name}.rst").write_text(page(paper(name)), encoding="utf-8")
 
 
