@@ -514,3 +514,17 @@ def test_agreement_is_that_of_pairs_of_different_workers(rng):
     drawn = [rng.integers(40, size=40) for _ in range(400)]
     again = [agreement(*(sp.csc_array(given[rows, :, c].astype(float)) for c in (0, 1)))[0] for rows in drawn]
     assert_allclose(error, np.std(again), rtol=0.2)
+
+
+@pytest.mark.parametrize("copies", [True, False])
+def test_two_workers_who_say_the_same_are_named_if_the_labels_follow_them(copies):
+    """A model that two temperatures of one judge mislead says so; four independent judges are no reason to."""
+    rng = np.random.default_rng(7)
+    truth = rng.random(300) < 0.65
+    first, third, fourth = (np.where(rng.random(300) < right, truth, ~truth) for right in (0.8, 0.87, 0.68))
+    second = np.where(rng.random(300) < (0.93 if copies else 0), first, np.where(rng.random(300) < 0.8, truth, ~truth))
+    panel = np.column_stack([first, second, third, fourth]).astype(int)
+    found = DawidSkene().fit(panel).diagnose().set_index("finding")
+    assert ("two workers decide the labels" in found.index) == copies
+    if copies:
+        assert found.loc["two workers decide the labels", "detail"].startswith("0 and 1 give the same answer to 9")

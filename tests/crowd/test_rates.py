@@ -402,3 +402,10 @@ def test_intervals_on_real_panels(name, positive, n, gain):
     mine, people = np.mean(widths, axis=0)
     assert np.mean(covered) > 0.87
     assert mine < (1 - gain) * people
+
+
+def test_gold_labels_that_may_be_misspelt_are_named():
+    answers = pd.DataFrame({"task": np.repeat(range(40), 2), "worker": ["a", "b"] * 40, "label": ["pass", "fail"] * 40})
+    gold = {task: "pass" if task % 3 else "fail" for task in range(30)} | {0: "pas", 1: "pass "}
+    with pytest.warns(UserWarning, match=r"2 gold labels are of a class that no worker has: 'pas', 'pass '"):
+        rate(answers, gold, positive="pass")

@@ -82,7 +82,8 @@ def reference_of(panel: Panel, posteriors: Floats, known: NDArray[np.int64] | No
     """
     n_gold = 0 if known is None else int((known >= 0).sum())
     if gold is not None and (n_gold >= LEAST_LABELS or (n_gold and not panel.has_people)):
-        labels = pd.Series(gold[1], index=pd.Index(gold[0], dtype=object), dtype=object)
+        kept = matched(gold[1], panel.answers.classes) >= 0  # the others have been reported
+        labels = pd.Series(gold[1][kept], index=pd.Index(gold[0][kept], dtype=object), dtype=object)
         return Reference(GOLD, labels, Judged(panel.answers, posteriors), known, posteriors)
     if not panel.has_people:
         return Reference("", None, Judged(panel.answers, posteriors), None, posteriors)

@@ -43,10 +43,11 @@ class Audit:
 
     def words(self) -> str:
         """The result in a sentence."""
+        too_sure = " That is more than the gold labels bear out." if self.expected > self.high else ""
         return (
             f"Before gold labels were used, {self.n_right} of {count(self.n_gold, 'label')} with a gold label were "
             f"right: {self.accuracy:.1%} ({self.confidence:.0%} interval {self.low:.1%} to {self.high:.1%}); their "
-            f"confidence promised {self.expected:.1%}."
+            f"confidence promised {self.expected:.1%}.{too_sure}"
         )
 
 

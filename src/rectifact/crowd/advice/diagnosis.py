@@ -18,6 +18,7 @@ from rectifact.core.operand import operand
 from rectifact.core.sparse import with_entries
 from rectifact.crowd.advice.conditions import identification_findings
 from rectifact.crowd.advice.dependence import dependent_pairs
+from rectifact.crowd.advice.likeness import likeness_findings
 from rectifact.crowd.advice.support import unconfirmed
 from rectifact.crowd.advice.workers import information
 from rectifact.crowd.data.answers import Answers
@@ -70,6 +71,7 @@ def diagnose(
         *diagnose_workers(answers.workers, model),
         *_dependence(effect, trusting, calibrated),
         *_pairs(B, answers.workers, model),
+        *likeness_findings(answers, model),
         *identification_findings(operand(B), model.priors, model.confusions, identified),
     ]
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))

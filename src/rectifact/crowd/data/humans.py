@@ -62,9 +62,20 @@ def positive_labels(gold: Any, answers: Answers, positive: Sequence[Any]) -> NDA
         )
         warnings.warn(FitWarning(what), stacklevel=4)
     _check_positive(positive, answers.classes, labels)
+    _mention_strange(labels[found], answers.classes, positive)
     known = np.full(len(answers.tasks), -1, dtype=np.int64)
     known[place[found]] = matched(labels[found], object_array(list(positive))) >= 0
     return known
+
+
+def _mention_strange(labels: NDArray[Any], classes: NDArray[Any], positive: Sequence[Any]) -> None:
+    """Say which gold labels are of classes that no worker has and that were not asked for: they may be misspelt."""
+    strange = (matched(labels, classes) < 0) & (matched(labels, object_array(list(positive))) < 0)
+    if strange.any():
+        names = listed(object_array(pd.unique(labels[strange]).tolist()))
+        verb = "is" if strange.sum() == 1 else "are"
+        what = f"{count(int(strange.sum()), 'gold label')} {verb} of a class that no worker has: {names}."
+        warnings.warn(FitWarning(what, "They count as another class; check the spelling."), stacklevel=5)
 
 
 def _check_positive(positive: Sequence[Any], classes: NDArray[Any], labels: NDArray[Any]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.errors import FitWarning, InputError, count
 
 Gold = tuple[NDArray[Any], NDArray[Any]]
 """Tasks and their certain labels."""
@@ -95,7 +95,8 @@ def check_gold(
         what = f"The gold label {label!r} of task {task!r} is none of the classes {classes.tolist()}"
         if unknown.size == found.sum():
             raise InputError(f"{what}, and no other gold label is.", "Check that both name the classes alike.")
-        others = f", and so are those of {unknown.size - 1} other tasks" if unknown.size > 1 else ""
+        more = unknown.size - 1
+        others = f", and so {'is that' if more == 1 else 'are those'} of {count(more, 'other task')}" if more else ""
         remedy = "They are left out; no worker gave such an answer." if others else "It is left out."
         warnings.warn(FitWarning(f"{what}{others}.", remedy), stacklevel=5)
     if not found.any():
