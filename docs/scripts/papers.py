@@ -105,7 +105,7 @@ def _ends(rows: list[dict], *by: str) -> list[dict]:
 
 
 def _csv(cells: list[str]) -> str:
-    return ", ".join('"' + str(cell).replace('"', '""') + '"' for cell in cells)
+    return ", ".join('"' + str(cell).replace('"', '""').replace("|", r"\|") + '"' for cell in cells)
 
 
 def draw(of: Paper, docs: Path = DOCS) -> None:
