@@ -53,8 +53,8 @@ def likeness_findings(answers: Answers, model: CrowdModel) -> list[Finding]:
     names = listed(answers.workers[list(found.pair)]).replace(", ", " and ")
     detail = (
         f"{names} give the same answer to {found.agreement:.0%} of the tasks that they share, and no other pair to "
-        f"more than {found.others:.0%}. Either both are excellent, or one repeats the other: the answers alone cannot tell, "
-        "and the labels follow these two."
+        f"more than {found.others:.0%}. Either both are excellent, or one repeats the other: the answers alone "
+        "cannot tell, and the labels follow these two."
     )
     remedy = "If they run the same model, name them as a family in {}; or check them against gold labels."
     return [
