@@ -196,6 +196,15 @@ def test_the_search_finds_a_peak_or_the_beginning_of_a_plateau(best: int, start:
     assert trial.tried <= MOST_TRIED
 
 
+def test_a_dent_at_two_does_not_hide_what_comes_after() -> None:
+    class Dent(Peak):
+        def scores(self, k: int) -> Any:
+            return super().scores(k) - 10 * (1 < k < 4)
+
+    curve = Curve(Dent(12), None, lambda row: None, None)
+    assert abs(climb(curve, 1, range(1, 41)) - 12) <= 1
+
+
 def test_only_the_numbers_that_were_asked_for_are_chosen() -> None:
     estimator, X, _ = PLANTED["relu"]
     with warnings.catch_warnings(action="ignore"):

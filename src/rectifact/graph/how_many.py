@@ -21,6 +21,7 @@ from sklearn.base import clone
 
 from rectifact.core.arrays import to_host
 from rectifact.graph.base import GraphClusterer
+from rectifact.graph.edges import read_graph
 from rectifact.graph.normalisation import inverse_roots
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import leading_eigenvectors
@@ -59,6 +60,7 @@ class GraphTrial:
         options: dict[str, Any] = {"affinity": "precomputed", "checkpoint": None, "resume": False, "callbacks": None}
         self._estimator = clone(estimator).set_params(**options)
         self._graph = _adjacency(clone(estimator).set_params(n_clusters=1), X)
+        self._points = estimator.affinity == "knn" and read_graph(X, tables=False) is None
         n = self._graph.shape[0]
         self.most = max(1, min(MOST, n // NODES_PER_CLUSTER))
         self._samples = [hide_edges(self._graph, rng) for _ in range(2)]
@@ -83,8 +85,10 @@ class GraphTrial:
         return k
 
     def doubt(self) -> str:
-        """Nothing: what hidden data does not support is not there."""
-        return ""
+        """For points: their neighbour graph is denser in small groups whether or not these mean anything."""
+        if not self._points:
+            return ""
+        return "For points it may be too high: edges between neighbours favour many small clusters, so try fewer too."
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """Overlap (Jaccard) of each community in two samples of the edges, in the order of ``model``."""

@@ -20,6 +20,10 @@ FAR = 1.5
 """How far above and below the best, as a factor, another number is tried."""
 
 
+PROBES = (4, 8, 16)
+"""Numbers that are tried before 1 is taken."""
+
+
 class Trial(Protocol):
     """What a family tells about each number, on data that the fit has not seen."""
 
@@ -133,6 +137,15 @@ def climb(curve: Curve, start: int, ks: Sequence[int]) -> int:
     curve.add_free(ks)
     if curve.smallest() == ks[first]:
         curve.try_out(*(ks[i] for i in (first - 1, first + 1) if 0 <= i < len(ks)))
+    _ascend(curve, ks, at)
+    if curve.smallest() == 1:  # before saying that there is nothing, look further up: a split in two may be the worst
+        curve.try_out(*(k for k in PROBES if k in at))
+        _ascend(curve, ks, at)
+    return curve.smallest()
+
+
+def _ascend(curve: Curve, ks: Sequence[int], at: dict[int, int]) -> None:
+    """Try numbers beside the best until both neighbours are close, and far from it."""
     while len(curve.scores) < MOST_TRIED:
         known, best = sorted(at[k] for k in curve.scores if k in at), at[curve.smallest()]
         new = _beside(known, best, ks)
@@ -140,7 +153,6 @@ def climb(curve: Curve, start: int, ks: Sequence[int]) -> int:
         if new is None:
             break
         curve.try_out(ks[new])
-    return curve.smallest()
 
 
 def _beside(known: list[int], best: int, ks: Sequence[int]) -> int | None:
