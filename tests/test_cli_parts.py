@@ -121,13 +121,16 @@ def test_an_interrupt_is_one_sentence_and_leaves_no_process(folder, tmp_path):
     assert not psutil.wait_procs(started, timeout=10)[1]
 
 
-def test_dask_that_is_not_there_is_named(run, folder, monkeypatch):
+def test_dask_that_is_not_there_is_named(run, folder, tmp_path, monkeypatch):
     for module in ("rectifact.cli.dask_options", "rectifact.crowd.data.sources"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     assert "pip install '.[dask]'" in run("labels", folder, expect=2).err
     assert "pip install '.[dask]'" in run("labels", folder, "--local-cluster", 1, expect=2).err
     monkeypatch.setattr("rectifact.io.partitions.find_spec", lambda name: None)
-    assert "pip install '.[dask]'" in run("parts", folder, "-k", 2, expect=2).err
+    chunks = tmp_path / "chunks"
+    chunks.mkdir()
+    np.save(chunks / "0.npy", np.ones((3, 2)))
+    assert "pip install '.[dask]'" in run("parts", chunks, "-k", 2, expect=2).err
 
 
 def write(path, rows, first):

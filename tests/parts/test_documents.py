@@ -134,7 +134,13 @@ def test_tiny_corpora_keep_words_of_one_document():
     three, four = ["red car", "green car", "blue tree"], ["red car", "green car", "blue tree", "tree"]
     assert count_words(three, max_df=1).columns.tolist() == ["blue", "car", "green", "red", "tree"]
     assert count_words(four, max_df=1).columns.tolist() == ["car", "tree"]
-    assert count_words(four, max_df=1, min_df=3).columns.tolist() == ["blue", "car", "green", "red", "tree"]
+    with pytest.raises(InputError, match="No word of the 4 documents is left"):
+        count_words(four, max_df=1, min_df=3)  # what was asked for is not changed in silence
+
+
+def test_one_document_is_too_few():
+    with pytest.raises(InputError, match="only one document"):
+        count_words(["red car"], max_df=1)
 
 
 def test_words_of_all_scripts_are_counted_and_pasted_data_is_not():
@@ -150,7 +156,7 @@ RELAX = "No word of the {} documents is left to count"
     ("documents", "options", "sentence"),
     [
         (["red sea", "blue sky", "big tree", "old road"], {}, "Relax one option: min_df=1."),
-        (["sea"], {}, "Relax one option: max_df=1."),
+        (["sea", "sea"], {}, "Relax one option: max_df=1."),
         (["sea"] * 4, {}, "Relax one option: max_df=1."),
         (["the", "and", "the", "of"], {}, "Relax one option: stop_words=None."),
         (["ab", "cd", "ab cd", "ab cd"], {"stop_words": None}, "Relax one option: max_df=1."),

@@ -20,6 +20,8 @@ from rectifact.parts.stop_words import stop_words_of
 
 WORD = r"(?u)\b\w{2,100}\b"  # anything longer is pasted data, not a word
 Weighting = Literal["counts", "tfidf", "log"]
+USUAL_MIN_DF = 2
+
 BEGINNING = 300
 """Letters of each document that are kept, for the report."""
 
@@ -97,7 +99,7 @@ def _read_text(path: Path) -> str:
 def count_words(
     documents: Sequence[str],
     *,
-    min_df: float = 2,
+    min_df: float = USUAL_MIN_DF,
     max_df: float = 0.5,
     max_words: int = 20_000,
     stop_words: str | None = "english",
@@ -112,8 +114,8 @@ def count_words(
     ----------
     documents : list of str
     min_df : int or float, default 2
-        Words in fewer documents are left out; below 1 it is a share of the documents. With fewer than twice as many
-        documents all words are kept.
+        Words in fewer documents are left out; below 1 it is a share of the documents. The default keeps all words of
+        fewer than four documents.
     max_df : float or int, default 0.5
         Words in a larger share of the documents are left out, since they do not tell documents apart; above 1 it is a
         number of documents.
@@ -178,7 +180,8 @@ def _limits(min_df: float, max_df: float, n: int) -> tuple[float, float]:
     if not isinstance(max_df, Real) or not max_df > 0 or (max_df > 1 and not _whole(max_df)):
         what = f"max_df={max_df!r} must be a share of the documents, above 0, or a number of them above 1."
         raise InputError(what, "Give a share such as 0.5, or a number such as 100.", option="max_df")
-    fewest = float(min_df) if min_df < 1 else int(min_df) if n >= 2 * min_df else 1
+    few = min_df == USUAL_MIN_DF and n < 2 * min_df  # a handful of documents: the default would leave nothing
+    fewest = float(min_df) if min_df < 1 else 1 if few else int(min_df)
     return fewest, float(max_df) if max_df <= 1 else int(max_df)
 
 
@@ -196,6 +199,9 @@ def _checked(documents: Sequence[str]) -> list[str]:
             raise InputTypeError(f"documents is a list of texts; number {i + 1} is of type {kind}.", "Leave it out.")
     if not texts:
         raise InputError("There is no document whose words could be counted.", "Check the file or the filter.")
+    if len(texts) == 1:
+        what = "There is only one document, and topics show in how documents differ."
+        raise InputError(what, "Give one document per line, or a folder of texts.")
     return texts
 
 
