@@ -59,6 +59,9 @@ POINTS = [[0.5, 1.5], [2.5, 3.5], [4.5, 5.5]]
 SQUARE = np.array([[0, 2, 1, 0], [2, 0, 1, 0], [1, 1, 0, 3], [0, 0, 3, 0]])
 PATH = {("a", "b"): 1.0, ("b", "c"): 1.0, ("c", "a"): 1.0, ("c", "d"): 1.0}
 EDGES = "a,b\nb,c\nc,a\nc,d\n"
+FROM_ZERO = "0,1\n1,2\n2,0\n2,3\n"
+REST_OF_RING = {("1", "2"): 1.0, ("2", "0"): 1.0, ("2", "3"): 1.0}
+RING = {("0", "1"): 1.0} | REST_OF_RING
 SPEND = "height,width\n1.5,2.5\n3.5,4.5\n"
 TWO = {"X": [[1.5, 2.5], [3.5, 4.5]], "columns": ["height", "width"]}
 
@@ -255,6 +258,21 @@ CASES: dict[str, Case] = {
         edges={("0", "1"): 1.0, ("1", "2"): 1.0, ("2", "0"): 1.0, ("2", "3"): 1.0},
     ),
     "karate.edgelist": refused("1 2\n1 3\n2 3\n3 4\n", "cluster", "may hold edges between '1' and '2', or points"),
+    "from 0.csv": Case(FROM_ZERO, "cluster --graph", "'1' and '2', no weights; no header line", edges=RING),
+    "from 0, bare.csv": refused(FROM_ZERO, "cluster", "may hold edges between '1' and '2', or points"),
+    "from 0, named by place.csv": Case(FROM_ZERO, "cluster --triples 1,2", "no header line", edges=RING),
+    "from 0, weights.csv": Case(
+        "0,1,2\n1,2,1\n2,0,1.5\n2,3,1\n",
+        "cluster --graph",
+        "from '3'; no header",
+        edges=RING | {("0", "1"): 2, ("2", "0"): 1.5},
+    ),
+    "from 0, header.csv": Case(FROM_ZERO, "cluster --graph --header", "columns '0' and '1'", edges=REST_OF_RING),
+    "from 0, named.csv": Case(f"from,to\n{FROM_ZERO}", "cluster", "columns 'from' and 'to', no weights.", edges=RING),
+    "points of pandas.csv": Case("0,1\n0.5,1.5\n2.5,3.5\n4.5,5.5\n", "cluster", "rows", X=POINTS, columns=["0", "1"]),
+    "whole points of pandas.csv": Case(
+        FROM_ZERO, "cluster --table", "3 rows by 2 columns", X=[[1, 2], [2, 0], [2, 3]], columns=["0", "1"]
+    ),
     "karate.txt": Case(EDGES.replace(",", " "), "cluster --graph", "no header line", edges=PATH),
     "neighbours.adjlist": refused(
         "a b c\nb c d\n", "cluster", "is a list of neighbours, which rectifact does not read"
