@@ -79,6 +79,19 @@ def test_missing_cells_are_filled_in(run, matrix, tmp_path):
     assert "--fill is for missing cells. Add --missing" in said
 
 
+def test_pairs_that_triples_do_not_list_are_filled_in(run, matrix, tmp_path):
+    _, table, truth = matrix
+    listed = table.melt("sample", var_name="item", value_name="rating").dropna()
+    listed.to_csv(tmp_path / "ratings.csv", index=False)
+    files = "-o", tmp_path / "e.npz", "--fill", tmp_path / "full.csv"
+    said = run("embed", tmp_path / "ratings.csv", "--triples", "sample,item,rating", "-k", 2, "--missing", *files).err
+    assert "pairs that are not listed count as missing" in said
+    full = pd.read_csv(tmp_path / "full.csv").set_index("sample").loc[table["sample"], list("abcdef")].to_numpy()
+    known = table.iloc[:, 1:].notna().to_numpy()
+    assert_allclose(full[known], truth[known])
+    assert np.median(np.abs(full - truth)[~known]) < 0.05 * truth.max()
+
+
 def test_a_map_is_coloured_by_a_column(run, matrix, tmp_path):
     path, table, _ = matrix
     kinds = ["<b>tree</b>", "rock"] * 15

@@ -22,6 +22,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from rectifact.cli import cluster, embed, parts, reading
+from rectifact.io import assemble
 
 nan = np.nan
 
@@ -189,6 +190,18 @@ CASES: dict[str, Case] = {
     ),
     "other words named.csv": Case(
         f"who,what,how much\n{RATED}", "embed --triples who,what,how\\ much", "triples, 'who' in rows", **TRIPLES
+    ),
+    "with zeros.csv": Case(
+        f"user,item,rating\n{RATED}", "embed", "named; pairs that are not listed count as 0.", **TRIPLES
+    ),
+    "with gaps.csv": Case(
+        f"user,item,rating\n{RATED}u1,i3,0\n",
+        "embed --missing",
+        "named; pairs that are not listed count as missing.",
+        X=[[5, 3, 0], [nan, 4, 1]],
+    ),
+    "counted with gaps.csv": Case(
+        "user,item,count\na,x,1\na,x,2\nb,y,4\n", "parts --missing", "count as missing.", X=[[3, nan], [nan, 4]]
     ),
     "other words, text.csv": Case(f"who,what,how much\n{RATED}u3,i1,2\n", "embed", "triples, 'who' in rows, 'what' in"),
     "u.data": refused(NUMBERS.replace(",", "\t"), "embed", "Use --triples 1,2,3 or --table."),
@@ -705,3 +718,9 @@ def test_the_corpus_is_large_and_of_both_kinds():
     kinds = [case.refused for case in CASES.values()]
     assert len(kinds) - sum(kinds) >= 40
     assert sum(kinds) >= 20
+
+
+def test_triples_of_too_many_cells_have_no_gaps(read, tmp_path, monkeypatch):
+    monkeypatch.setattr(assemble, "MOST_CELLS", 5)
+    found = read(written(tmp_path / "ratings.csv", f"user,item,rating\n{RATED}"), "embed --missing")
+    check(refused("", "", "make 2 rows by 3 columns; --missing takes at most 5 cells. Keep fewer"), found)

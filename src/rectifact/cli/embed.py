@@ -59,7 +59,9 @@ def embed(
             help="Gaussian prior on both factors, on the rows only (learnt, or wide), or none; auto decides by a trial."
         ),
     ] = "auto",
-    missing: Annotated[bool, typer.Option("--missing", help="Treat empty cells and NaN as missing entries.")] = False,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Treat empty cells, NaN and pairs that triples do not list as missing.")
+    ] = False,
     max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of sweeps over the data.")] = 300,
     recommend: Annotated[
         int | None,
@@ -106,7 +108,7 @@ def embed(
     how_many = check_numbers(numbers)
     in_chunks = holds_chunks(data)
     drop = dropped(drop, colour_by, data)
-    source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet)
+    source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet, missing=missing)
     source.check(in_chunks)
     outcome = Outcome(report, save, as_json)
     _check_out(data, out, save, in_chunks)

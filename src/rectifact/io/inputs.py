@@ -56,6 +56,8 @@ class Request:
     transpose : bool
         Whether samples are in columns.
     sheet : str or None
+    missing : bool
+        Whether cells without a value, such as pairs that triples do not list, are missing.
     """
 
     options: Options
@@ -63,6 +65,7 @@ class Request:
     columns: Path | None = None
     transpose: bool = False
     sheet: str | None = None
+    missing: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,7 +292,9 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
             weights = f"weights from {plan.columns[2]!r}" if len(plan.columns) > 2 else "no weights"
             edges = tuple(table[name].to_numpy() for name in table)
             return Input(sentence(frame, plan, f"Edges read from the columns {ends}, {weights}"), edges=edges)
-        return _finished(frame, plan, request, purpose, from_triples(frame, plan, table))
+        remark = f"pairs that are not listed count as {'missing' if request.missing else '0'}"
+        frame = replace(frame, remarks=(remark, *frame.remarks))
+        return _finished(frame, plan, request, purpose, from_triples(frame, plan, table, request.missing))
     return _finished(frame, plan, request, purpose, from_numbers(frame, plan))
 
 
