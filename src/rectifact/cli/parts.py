@@ -151,12 +151,10 @@ def parts(
     as_json: options.Json = False,
 ) -> None:
     """Find the parts that samples are mixtures of, such as topics in texts or substances in spectra."""
-    how_many = check_numbers(numbers)
-    outcome = Outcome(report, save, as_json)
+    how_many, outcome = check_numbers(numbers), Outcome(report, save, as_json)
     in_chunks = not text and holds_chunks(data)
-    source = Reading(
-        triples, text_column, id_column, rows, columns, drop, transpose, table, header, sheet, text, missing=missing
-    )
+    named = triples, text_column, id_column, rows, columns, drop
+    source = Reading(*named, transpose, table, header, sheet, text, missing=missing)
     _check_source(source, in_chunks, bootstrap)
     _check_files(out, features)
     check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)
