@@ -114,6 +114,37 @@ def test_a_map_is_coloured_by_a_column(run, matrix, tmp_path):
     assert "has 5 rows, but there are 30 samples" in run(*common, "--colour-by", tmp_path / "few.csv", expect=2).err
 
 
+def test_colours_are_matched_by_the_names_of_samples(run, matrix, tmp_path):
+    path, table, _ = matrix
+    kinds = pd.DataFrame({"batch": range(30), "barcode": table["sample"], "kind": ["tree", "rock", "sand"] * 10})
+    files = "-o", tmp_path / "e.npz", "--save", tmp_path / "m.rfx", "--report", tmp_path / "r.html"
+    common = "embed", path, "-k", 2, "--missing", "--max-iter", 5, *files, "--colour-by"
+
+    def coloured(name, expect=0):
+        said = run(*common, f"{tmp_path / name}:kind", expect=expect).err
+        return said, None if expect else load_saved(tmp_path / "m.rfx").groups["kind"].tolist()
+
+    kinds[::-1].to_csv(tmp_path / "turned.csv", index=False)
+    said, found = coloured("turned.csv")
+    assert "Colours matched by 'barcode': 30 of 30 samples." in said
+    assert found == kinds["kind"].tolist()
+    kinds[4:14].set_index("barcode")[::-1].to_parquet(tmp_path / "few.parquet")
+    said, found = coloured("few.parquet")
+    assert "Colours matched by 'barcode': 10 of 30 samples." in said
+    assert found[4:14] == kinds["kind"][4:14].tolist()
+    assert pd.isna(found[:4] + found[14:]).all()
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert re.search(r"<text[^<]*none[^<]*</text>", page)
+    assert "<title>s0</title>" in page
+    assert "<title>s4: rock</title>" in page
+    pd.concat([kinds, kinds[:3].assign(kind="sea")]).to_csv(tmp_path / "twice.csv", index=False)
+    assert "'s0' has several rows" in coloured("twice.csv", expect=2)[0]
+    kinds.assign(barcode="x")[::-1].to_csv(tmp_path / "others.csv", index=False)
+    said, found = coloured("others.csv")
+    assert "holds the names of the samples, so colours are matched by position" in said.replace("\n", " ")
+    assert found == kinds["kind"].tolist()[::-1]
+
+
 def test_starts_and_solvers_of_a_clustering(run, tmp_path, rng):
     np.save(tmp_path / "X.npy", np.concatenate([rng.random((20, 2)), rng.random((20, 2)) + 3]))
     files = "-o", tmp_path / "c.csv", "--save", tmp_path / "m.rfx", "--json"

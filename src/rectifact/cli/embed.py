@@ -86,8 +86,8 @@ def embed(
         typer.Option(
             "--colour-by",
             "--color-by",
-            help="Colour the map of the report by a column of the data, by table.csv:column, or by a text file with "
-            "one value per row.",
+            help="Colour the map of the report by a column of the data, by table.csv:column, whose rows are "
+            "matched by the names of the samples or else by position, or by a text file with one value per row.",
         ),
     ] = None,
     fill: Annotated[
@@ -123,7 +123,9 @@ def embed(
         matrix: Any = reading.read_in_chunks(data, "embed") if in_chunks else source.read(data, "embed").matrix
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
-        groups = None if colour_by is None else read_groups(colour_by, data, n_samples)
+        groups = (
+            None if colour_by is None else read_groups(colour_by, data, n_samples, None if in_chunks else matrix.rows)
+        )
         with fitting("embedding", model) as caught:
             chosen = fit_chosen(model, matrix.X, how_many)
         chosen = with_trust(chosen, matrix.X, stability=stability)
