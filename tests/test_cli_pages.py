@@ -79,6 +79,19 @@ def test_missing_cells_are_filled_in(run, matrix, tmp_path):
     assert "--fill is for missing cells. Add --missing" in said
 
 
+def test_pairs_that_triples_do_not_list_are_filled_in(run, matrix, tmp_path):
+    _, table, truth = matrix
+    listed = table.melt("sample", var_name="item", value_name="rating").dropna()
+    listed.to_csv(tmp_path / "ratings.csv", index=False)
+    files = "-o", tmp_path / "e.npz", "--fill", tmp_path / "full.csv"
+    said = run("embed", tmp_path / "ratings.csv", "--triples", "sample,item,rating", "-k", 2, "--missing", *files).err
+    assert "pairs that are not listed count as missing" in said
+    full = pd.read_csv(tmp_path / "full.csv").set_index("sample").loc[table["sample"], list("abcdef")].to_numpy()
+    known = table.iloc[:, 1:].notna().to_numpy()
+    assert_allclose(full[known], truth[known])
+    assert np.median(np.abs(full - truth)[~known]) < 0.05 * truth.max()
+
+
 def test_a_map_is_coloured_by_a_column(run, matrix, tmp_path):
     path, table, _ = matrix
     kinds = ["<b>tree</b>", "rock"] * 15
@@ -99,6 +112,37 @@ def test_a_map_is_coloured_by_a_column(run, matrix, tmp_path):
     assert "with one of sample, kind" in said
     pd.DataFrame({"kind": kinds[:5]}).to_csv(tmp_path / "few.csv", index=False)
     assert "has 5 rows, but there are 30 samples" in run(*common, "--colour-by", tmp_path / "few.csv", expect=2).err
+
+
+def test_colours_are_matched_by_the_names_of_samples(run, matrix, tmp_path):
+    path, table, _ = matrix
+    kinds = pd.DataFrame({"batch": range(30), "barcode": table["sample"], "kind": ["tree", "rock", "sand"] * 10})
+    files = "-o", tmp_path / "e.npz", "--save", tmp_path / "m.rfx", "--report", tmp_path / "r.html"
+    common = "embed", path, "-k", 2, "--missing", "--max-iter", 5, *files, "--colour-by"
+
+    def coloured(name, expect=0):
+        said = run(*common, f"{tmp_path / name}:kind", expect=expect).err
+        return said, None if expect else load_saved(tmp_path / "m.rfx").groups["kind"].tolist()
+
+    kinds[::-1].to_csv(tmp_path / "turned.csv", index=False)
+    said, found = coloured("turned.csv")
+    assert "Colours matched by 'barcode': 30 of 30 samples." in said
+    assert found == kinds["kind"].tolist()
+    kinds[4:14].set_index("barcode")[::-1].to_parquet(tmp_path / "few.parquet")
+    said, found = coloured("few.parquet")
+    assert "Colours matched by 'barcode': 10 of 30 samples." in said
+    assert found[4:14] == kinds["kind"][4:14].tolist()
+    assert pd.isna(found[:4] + found[14:]).all()
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert re.search(r"<text[^<]*none[^<]*</text>", page)
+    assert "<title>s0</title>" in page
+    assert "<title>s4: rock</title>" in page
+    pd.concat([kinds, kinds[:3].assign(kind="sea")]).to_csv(tmp_path / "twice.csv", index=False)
+    assert "'s0' has several rows" in coloured("twice.csv", expect=2)[0]
+    kinds.assign(barcode="x")[::-1].to_csv(tmp_path / "others.csv", index=False)
+    said, found = coloured("others.csv")
+    assert "holds the names of the samples, so colours are matched by position" in said.replace("\n", " ")
+    assert found == kinds["kind"].tolist()[::-1]
 
 
 def test_starts_and_solvers_of_a_clustering(run, tmp_path, rng):

@@ -22,6 +22,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from rectifact.cli import cluster, embed, parts, reading
+from rectifact.io import assemble
 
 nan = np.nan
 
@@ -59,6 +60,9 @@ POINTS = [[0.5, 1.5], [2.5, 3.5], [4.5, 5.5]]
 SQUARE = np.array([[0, 2, 1, 0], [2, 0, 1, 0], [1, 1, 0, 3], [0, 0, 3, 0]])
 PATH = {("a", "b"): 1.0, ("b", "c"): 1.0, ("c", "a"): 1.0, ("c", "d"): 1.0}
 EDGES = "a,b\nb,c\nc,a\nc,d\n"
+FROM_ZERO = "0,1\n1,2\n2,0\n2,3\n"
+REST_OF_RING = {("1", "2"): 1.0, ("2", "0"): 1.0, ("2", "3"): 1.0}
+RING = {("0", "1"): 1.0} | REST_OF_RING
 SPEND = "height,width\n1.5,2.5\n3.5,4.5\n"
 TWO = {"X": [[1.5, 2.5], [3.5, 4.5]], "columns": ["height", "width"]}
 
@@ -187,6 +191,18 @@ CASES: dict[str, Case] = {
     "other words named.csv": Case(
         f"who,what,how much\n{RATED}", "embed --triples who,what,how\\ much", "triples, 'who' in rows", **TRIPLES
     ),
+    "with zeros.csv": Case(
+        f"user,item,rating\n{RATED}", "embed", "named; pairs that are not listed count as 0.", **TRIPLES
+    ),
+    "with gaps.csv": Case(
+        f"user,item,rating\n{RATED}u1,i3,0\n",
+        "embed --missing",
+        "named; pairs that are not listed count as missing.",
+        X=[[5, 3, 0], [nan, 4, 1]],
+    ),
+    "counted with gaps.csv": Case(
+        "user,item,count\na,x,1\na,x,2\nb,y,4\n", "parts --missing", "count as missing.", X=[[3, nan], [nan, 4]]
+    ),
     "other words, text.csv": Case(f"who,what,how much\n{RATED}u3,i1,2\n", "embed", "triples, 'who' in rows, 'what' in"),
     "u.data": refused(NUMBERS.replace(",", "\t"), "embed", "Use --triples 1,2,3 or --table."),
     "u2.data": Case(
@@ -255,6 +271,21 @@ CASES: dict[str, Case] = {
         edges={("0", "1"): 1.0, ("1", "2"): 1.0, ("2", "0"): 1.0, ("2", "3"): 1.0},
     ),
     "karate.edgelist": refused("1 2\n1 3\n2 3\n3 4\n", "cluster", "may hold edges between '1' and '2', or points"),
+    "from 0.csv": Case(FROM_ZERO, "cluster --graph", "'1' and '2', no weights; no header line", edges=RING),
+    "from 0, bare.csv": refused(FROM_ZERO, "cluster", "may hold edges between '1' and '2', or points"),
+    "from 0, named by place.csv": Case(FROM_ZERO, "cluster --triples 1,2", "no header line", edges=RING),
+    "from 0, weights.csv": Case(
+        "0,1,2\n1,2,1\n2,0,1.5\n2,3,1\n",
+        "cluster --graph",
+        "from '3'; no header",
+        edges=RING | {("0", "1"): 2, ("2", "0"): 1.5},
+    ),
+    "from 0, header.csv": Case(FROM_ZERO, "cluster --graph --header", "columns '0' and '1'", edges=REST_OF_RING),
+    "from 0, named.csv": Case(f"from,to\n{FROM_ZERO}", "cluster", "columns 'from' and 'to', no weights.", edges=RING),
+    "points of pandas.csv": Case("0,1\n0.5,1.5\n2.5,3.5\n4.5,5.5\n", "cluster", "rows", X=POINTS, columns=["0", "1"]),
+    "whole points of pandas.csv": Case(
+        FROM_ZERO, "cluster --table", "3 rows by 2 columns", X=[[1, 2], [2, 0], [2, 3]], columns=["0", "1"]
+    ),
     "karate.txt": Case(EDGES.replace(",", " "), "cluster --graph", "no header line", edges=PATH),
     "neighbours.adjlist": refused(
         "a b c\nb c d\n", "cluster", "is a list of neighbours, which rectifact does not read"
@@ -687,3 +718,9 @@ def test_the_corpus_is_large_and_of_both_kinds():
     kinds = [case.refused for case in CASES.values()]
     assert len(kinds) - sum(kinds) >= 40
     assert sum(kinds) >= 20
+
+
+def test_triples_of_too_many_cells_have_no_gaps(read, tmp_path, monkeypatch):
+    monkeypatch.setattr(assemble, "MOST_CELLS", 5)
+    found = read(written(tmp_path / "ratings.csv", f"user,item,rating\n{RATED}"), "embed --missing")
+    check(refused("", "", "make 2 rows by 3 columns; --missing takes at most 5 cells. Keep fewer"), found)

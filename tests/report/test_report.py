@@ -260,7 +260,7 @@ def test_numbers_colour_a_map_in_five_steps():
     values = np.r_[np.arange(99.0), np.nan]
     chart = sample_map("m", np.zeros((100, 2)), np.arange(100).astype(str), ["", ""], "w", values)
     assert [len(mark.x) for mark in chart.marks] == [20, 20, 19, 20, 20, 1]
-    assert chart.marks[-1].name == "other"
+    assert chart.marks[-1].name == "none"
     shades = [mark.shade for mark in chart.marks[:-1]]
     assert shades == sorted(shades)
 

@@ -59,7 +59,9 @@ def embed(
             help="Gaussian prior on both factors, on the rows only (learnt, or wide), or none; auto decides by a trial."
         ),
     ] = "auto",
-    missing: Annotated[bool, typer.Option("--missing", help="Treat empty cells and NaN as missing entries.")] = False,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Treat empty cells, NaN and pairs that triples do not list as missing.")
+    ] = False,
     max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of sweeps over the data.")] = 300,
     recommend: Annotated[
         int | None,
@@ -84,8 +86,8 @@ def embed(
         typer.Option(
             "--colour-by",
             "--color-by",
-            help="Colour the map of the report by a column of the data, by table.csv:column, or by a text file with "
-            "one value per row.",
+            help="Colour the map of the report by a column of the data, by table.csv:column, whose rows are "
+            "matched by the names of the samples or else by position, or by a text file with one value per row.",
         ),
     ] = None,
     fill: Annotated[
@@ -106,7 +108,7 @@ def embed(
     how_many = check_numbers(numbers)
     in_chunks = holds_chunks(data)
     drop = dropped(drop, colour_by, data)
-    source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet)
+    source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet, missing=missing)
     source.check(in_chunks)
     outcome = Outcome(report, save, as_json)
     _check_out(data, out, save, in_chunks)
@@ -121,7 +123,9 @@ def embed(
         matrix: Any = reading.read_in_chunks(data, "embed") if in_chunks else source.read(data, "embed").matrix
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
-        groups = None if colour_by is None else read_groups(colour_by, data, n_samples)
+        groups = (
+            None if colour_by is None else read_groups(colour_by, data, n_samples, None if in_chunks else matrix.rows)
+        )
         with fitting("embedding", model) as caught:
             chosen = fit_chosen(model, matrix.X, how_many)
         chosen = with_trust(chosen, matrix.X, stability=stability)

@@ -8,8 +8,9 @@ import pandas as pd
 import scipy.sparse as sp
 
 from rectifact.cli.tables import check_table_name
+from rectifact.cli.terminal import say
 from rectifact.core.arrays import to_host
-from rectifact.core.errors import InputError
+from rectifact.core.errors import InputError, count
 from rectifact.io.matrices import NamedMatrix, read_names
 from rectifact.io.tables import read_table
 
@@ -48,8 +49,10 @@ def filled(matrix: NamedMatrix, model: Any, samples: Any, features: Any) -> pd.D
     return table
 
 
-def read_groups(text: str, data: Path, n_samples: int) -> dict[str, Any]:
+def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dict[str, Any]:
     """Values that colour the map, by the name of their column: from a table and column, or one value per line.
+
+    Another table is joined by the names of the samples, if one of its columns holds them; otherwise by position.
 
     Parameters
     ----------
@@ -58,13 +61,15 @@ def read_groups(text: str, data: Path, n_samples: int) -> dict[str, Any]:
     data : Path
         The table that was embedded.
     n_samples : int
-        Number of values that there must be.
+        Number of values that there must be where they are matched by position.
+    names : array of str of shape (n_samples,), or None
+        Names of the samples.
     """
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
     if path.suffix.lower() not in TABLES:
         return {path.stem: read_names(path, n_samples, "row")}
-    table = read_table(path).to_pandas()
+    table = read_table(path).to_pandas(ignore_metadata=True)  # an index stays a column, which may hold the names
     if not column and len(table.columns) == 1:
         column = str(table.columns[0])
     if column not in table:
@@ -73,8 +78,40 @@ def read_groups(text: str, data: Path, n_samples: int) -> dict[str, Any]:
             f"--colour-by {text!r} does not name a column of {str(path)!r}.",
             f"Write {path.name}:COLUMN, with one of {known}.",
         )
+    joined = names is not None and not (data.exists() and path.samefile(data))
+    key = _key(table.drop(columns=column), names) if joined else None
+    if key is not None:
+        values, n_found = _joined(path, table, key, column, names)
+        by = repr(key) if key else "the column without a name"
+        say(f"Colours matched by {by}: {n_found:,} of {count(n_samples, 'sample')}.")
+        return {column: values}
     if len(table) != n_samples:
         raise InputError(
-            f"{str(path)!r} has {len(table):,} rows, but there are {n_samples:,} samples.", "Give one row per sample."
+            f"{str(path)!r} has {len(table):,} rows, but there are {n_samples:,} samples.",
+            "Give one row per sample, or a column with the names of the samples.",
         )
+    if joined:
+        say(f"Note: no column of {str(path)!r} holds the names of the samples, so colours are matched by position.")
     return {column: table[column].to_numpy()}
+
+
+def _key(table: pd.DataFrame, names: Any) -> str | None:
+    """The column that holds most names of samples, at least half of those that it could hold; None if there is none."""
+    known = set(names)
+    found = {key: len(known & set(table[key].astype(str))) for key in table.columns.tolist()}
+    best = max(found, key=lambda key: found[key], default=None)
+    return best if best is not None and 2 * found[best] >= max(1, min(len(known), len(table))) else None
+
+
+def _joined(path: Path, table: pd.DataFrame, key: str, column: str, names: Any) -> tuple[Any, int]:
+    """For each sample the value in the row with its name, or a gap; and the number of samples that have a row."""
+    rows = pd.DataFrame({"name": table[key].astype(str), "value": table[column]})
+    rows = rows[rows["name"].isin(names)].drop_duplicates()
+    twice = rows["name"].duplicated()
+    if twice.any():
+        raise InputError(
+            f"{rows['name'][twice].iloc[0]!r} has several rows in {str(path)!r}, with different values of {column!r}.",
+            "Keep one row per sample.",
+        )
+    values = rows.set_index("name")["value"]
+    return values.reindex(names).to_numpy(), int(pd.Index(names).isin(values.index).sum())

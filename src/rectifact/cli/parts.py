@@ -106,7 +106,9 @@ def parts(
         str | None,
         typer.Option(help="How weights are found: auto, relu, nnls or poisson; with purification, shifted or linear."),
     ] = None,
-    missing: Annotated[bool, typer.Option("--missing", help="Treat empty cells and NaN as missing entries.")] = False,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Treat empty cells, NaN and pairs that triples do not list as missing.")
+    ] = False,
     top: Annotated[int, typer.Option(min=1, help="Number of features shown for each part.")] = 10,
     text: Annotated[
         bool, typer.Option("--text", help="Read each line of a file as a document, whatever its name.")
@@ -149,10 +151,10 @@ def parts(
     as_json: options.Json = False,
 ) -> None:
     """Find the parts that samples are mixtures of, such as topics in texts or substances in spectra."""
-    how_many = check_numbers(numbers)
-    outcome = Outcome(report, save, as_json)
+    how_many, outcome = check_numbers(numbers), Outcome(report, save, as_json)
     in_chunks = not text and holds_chunks(data)
-    source = Reading(triples, text_column, id_column, rows, columns, drop, transpose, table, header, sheet, text)
+    named = triples, text_column, id_column, rows, columns, drop
+    source = Reading(*named, transpose, table, header, sheet, text, missing=missing)
     _check_source(source, in_chunks, bootstrap)
     _check_files(out, features)
     check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)

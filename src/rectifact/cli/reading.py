@@ -115,6 +115,7 @@ class Reading:
     sheet: str | None = None
     text: bool = False
     graph: bool = False
+    missing: bool = False
 
     def request(self) -> Request:
         """The same for ``io.inputs``."""
@@ -133,7 +134,7 @@ class Reading:
             self.header,
         )
         names = {"rows": self.rows, "columns": None if listed else file}
-        return Request(options, transpose=self.transpose, sheet=self.sheet, **names)
+        return Request(options, transpose=self.transpose, sheet=self.sheet, missing=self.missing, **names)
 
     def read(self, path: Path, purpose: Purpose) -> Input:
         """What the file or folder holds; one line on stderr says how it was read."""
@@ -170,7 +171,8 @@ class Reading:
 
     def check(self, in_chunks: bool) -> None:
         """Refuse options that a folder of chunks does not take, and options that contradict each other."""
-        given = [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value and name != "graph"]
+        fitting = {"graph", "missing"}  # they are not about tables alone
+        given = [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value and name not in fitting]
         if in_chunks and given:
             raise InputError(f"{given[0]} is not available for a matrix in chunks.", "Leave it out.")
         exclusive = [name for name in given if name in ("--triples", "--text-column", "--table")]

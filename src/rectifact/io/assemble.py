@@ -8,12 +8,16 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError, count
 from rectifact.io.columns import WORDS, Plan, word
 from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.matrices import NamedMatrix, as_floats, from_table, names_array
 from rectifact.io.tables import column_numbers
+
+MOST_CELLS = 50_000_000
+"""Cells of the largest matrix of triples whose other cells are missing, which is dense."""
 
 
 def is_adjacency(frame: Frame) -> bool:
@@ -59,8 +63,8 @@ def pairs(frame: Frame, plan: Plan) -> pd.DataFrame:
     return table
 
 
-def from_triples(frame: Frame, plan: Plan, table: pd.DataFrame) -> tuple[NamedMatrix, str]:
-    """A sparse matrix whose rows and columns are in the order of the file."""
+def from_triples(frame: Frame, plan: Plan, table: pd.DataFrame, missing: bool = False) -> tuple[NamedMatrix, str]:
+    """A sparse matrix, rows and columns in the order of the file; dense, with NaN, if other pairs are missing."""
     coded = [pd.factorize(table[i]) for i in (0, 1)]
     values = table[2].to_numpy() if 2 in table else np.ones(len(table))
     shape = (len(coded[0][1]), len(coded[1][1]))
@@ -71,7 +75,8 @@ def from_triples(frame: Frame, plan: Plan, table: pd.DataFrame) -> tuple[NamedMa
             f"{plan.columns[1]!r} that have one already.",
             "Keep one value for each pair.",
         )
-    X = sp.coo_array((values.astype(float), (coded[0][0], coded[1][0])), shape=shape)
+    X: Any = sp.coo_array((values.astype(float), (coded[0][0], coded[1][0])), shape=shape)
+    X = _with_gaps(frame, X) if missing else X
     rows, columns = (
         names_array(frame.path, what, list(c[1])) for c, what in zip(coded, ("row", "column"), strict=True)
     )
@@ -82,6 +87,19 @@ def from_triples(frame: Frame, plan: Plan, table: pd.DataFrame) -> tuple[NamedMa
     value = repr(plan.columns[2]) if len(plan.columns) > 2 else "1 for each pair"
     what = f"triples, {plan.columns[0]!r} in rows, {plan.columns[1]!r} in columns, {value} as value{added}"
     return matrix, what
+
+
+def _with_gaps(frame: Frame, X: sp.coo_array) -> NDArray[np.float64]:
+    """A dense matrix with NaN where no entry is stored; stored zeros stay."""
+    if X.shape[0] * X.shape[1] > MOST_CELLS:
+        raise InputError(
+            f"The triples of {str(frame.path)!r} make {X.shape[0]:,} rows by {X.shape[1]:,} columns; --missing "
+            f"takes at most {MOST_CELLS:,} cells.",
+            "Keep fewer rows and columns, or leave out --missing, so that pairs that are not listed count as 0.",
+        )
+    gaps = np.ones(X.shape, dtype=bool)
+    gaps[X.coords] = False
+    return np.where(gaps, np.nan, X.toarray())
 
 
 def from_texts(frame: Frame, plan: Plan) -> tuple[list[str], Any, str, str]:

@@ -56,6 +56,8 @@ class Request:
     transpose : bool
         Whether samples are in columns.
     sheet : str or None
+    missing : bool
+        Whether cells without a value, such as pairs that triples do not list, are missing.
     """
 
     options: Options
@@ -63,6 +65,7 @@ class Request:
     columns: Path | None = None
     transpose: bool = False
     sheet: str | None = None
+    missing: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +130,9 @@ def read_input(path: Path, purpose: Purpose, request: Request) -> Input:
     if suffix in TABLES or suffix in PLAIN:
         spaced = suffix in PLAIN and _is_spaced(path, purpose)
         frame = read_frame(path, header=request.options.header, sheet=request.sheet, spaced=spaced)
+        if purpose == "cluster" and _may_begin_with_edge(frame, request.options):
+            bare = read_frame(path, header=False, sheet=request.sheet, spaced=spaced)
+            frame = bare if find_kind(bare, purpose, request.options).kind == "edges" else frame
         return _from_frame(frame, purpose, request)
     raise InputError(
         f"The ending of {str(path)!r} does not show its format.",
@@ -177,6 +183,16 @@ def _is_spaced(path: Path, purpose: Purpose) -> bool:
         return True
     remedy = "Write one edge per line." if purpose == "cluster" else "Use rectifact parts --text for texts."
     raise InputError(f"The lines of {str(path)!r} do not have the same number of fields.", remedy)
+
+
+def _may_begin_with_edge(frame: Frame, options: Options) -> bool:
+    """Whether the line 0,1 or 0,1,2 above numbers of nodes may be an edge, and not numbers in place of names."""
+    names, kinds = frame.table.column_names, frame.table.schema.types
+    if not frame.named or names not in (["0", "1"], ["0", "1", "2"]) or text_suffix(frame.path) == ".parquet":
+        return False
+    if options.header or options.table or options.keep or "0" in (*options.triples, *options.drop, options.id_column):
+        return False
+    return all(map(pa.types.is_integer, kinds[:2]))
 
 
 def _refuse_table_options(path: Path, request: Request, what: str) -> None:
@@ -276,7 +292,9 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
             weights = f"weights from {plan.columns[2]!r}" if len(plan.columns) > 2 else "no weights"
             edges = tuple(table[name].to_numpy() for name in table)
             return Input(sentence(frame, plan, f"Edges read from the columns {ends}, {weights}"), edges=edges)
-        return _finished(frame, plan, request, purpose, from_triples(frame, plan, table))
+        remark = f"pairs that are not listed count as {'missing' if request.missing else '0'}"
+        frame = replace(frame, remarks=(remark, *frame.remarks))
+        return _finished(frame, plan, request, purpose, from_triples(frame, plan, table, request.missing))
     return _finished(frame, plan, request, purpose, from_numbers(frame, plan))
 
 

@@ -151,7 +151,7 @@ def sample_map(
     """
     marks: list[Mark] = []
     for colour, shade, name, inside in _groups(values, len(places)):
-        labels = [f"{names[i]}" if values is None else f"{names[i]}: {values[i]}" for i in inside]
+        labels = [f"{names[i]}" if values is None or pd.isna(values[i]) else f"{names[i]}: {values[i]}" for i in inside]
         x, y = places[inside].T
         marks.append(Points(x, y, labels, [colour], radius=3.5, place=True, shade=shade, name=name))
     across, up = (Axis(title) if title else Axis(hidden=True) for title in axes)
@@ -174,7 +174,7 @@ def _groups(values: NDArray[Any] | None, n: int) -> list[tuple[int, float, str, 
         shown = sorted(common[: len(PALETTE)], key=_natural)
         found = [(i, 0.8, name, column.astype(str) == name) for i, name in enumerate(shown)]
         rest = ~column.astype(str).isin(shown)
-    found += [(-1, 0.6, "other", rest)] if rest.any() else []
+    found += [(-1, 0.6, "none" if column[rest].isna().all() else "other", rest)] if rest.any() else []
     return [(colour, shade, name, np.flatnonzero(inside.to_numpy()).tolist()) for colour, shade, name, inside in found]
 
 
