@@ -386,7 +386,7 @@ def test_bench_says_what_it_measured_and_where(run, tmp_path, monkeypatch):
         needed = "needs torch" if find_spec("torch") is None else "needs a CUDA device and Triton"
         assert needed in run("bench", "cuda", expect=2).err
     said = run("bench", "nothing", expect=2).err
-    assert "choose one of 'crowd', 'parts', 'latent', 'graph', 'selection', 'cuda', 'dask', 'all'" in said
+    assert "'crowd', 'parts', 'latent', 'graph', 'panels', 'selection', 'cuda', 'dask', 'all', 'paper'" in said
 
 
 @pytest.fixture

