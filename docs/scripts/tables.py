@@ -212,7 +212,7 @@ def nmi_table(rows: pd.DataFrame) -> str:
 
 
 def messy_table(rows: pd.DataFrame) -> str:
-    """Components that are no community."""
+    """Components that are not communities."""
     lines = [["graph", "nodes", "NMI", "nodes in no cluster", "said so"]]
     for row in rows.itertuples():
         lines.append([row.data, str(row.nodes), share(row.nmi), str(row.in_no_cluster), "yes" if row.warned else "no"])

@@ -76,8 +76,8 @@ def run(extent: Extent) -> Tables:
     -------
     dict of tables
         ``"clustering"``, the best of a pool of starts and the mean over them; ``"sparse"``, the sparse factor with and
-        without l1; ``"messy graphs"``, with components that are no community; ``"iterations"`` and ``"fit"``, by size;
-        with peers ``"communities"``, see
+        without l1; ``"messy graphs"``, with components that are not communities; ``"iterations"`` and ``"fit"``, by
+        size; with peers ``"communities"``, see
         :mod:`rectifact.bench.graph_peers`.
     """
     from rectifact.graph import net  # noqa: F401  # before the threads are limited

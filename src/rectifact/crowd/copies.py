@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectifact.crowd.advice.dependence import dependent_pairs
+from rectifact.crowd.advice.likeness import pair_agreements
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import plain
 from rectifact.crowd.dawid_skene import DawidSkene
@@ -58,7 +59,7 @@ def pairs_of(model: DawidSkene, among: NDArray[np.bool_]) -> list[Pair]:
     family, names = model.worker_report()["family"].to_numpy(), model.workers_
     striking = [tuple(pair) for pair in dependent_pairs(model._answers.one_hot(), model._model)[0].tolist()]
     kin = [(a, b) for a, b in combinations(np.flatnonzero(family != "").tolist(), 2) if family[a] == family[b]]
-    said, found = _said(model._answers), []
+    said, found = model._answers.said(), []
     for a, b in dict.fromkeys([*striking, *kin]):
         if among[a] and among[b]:
             shared = _shared_errors(said, model._model.posteriors, a, b)
@@ -84,7 +85,7 @@ def fit_without_copies(model: DawidSkene, answers: Answers) -> DawidSkene:
     model.fit(answers)
     if len(answers.workers) > MOST_WORKERS:
         return model
-    said = _said(answers)
+    said = answers.said()
     groups: dict[Any, int] = {}
     for _ in range(MOST_ROUNDS):
         pair = _most_alike(model, said)
@@ -100,13 +101,6 @@ def fit_without_copies(model: DawidSkene, answers: Answers) -> DawidSkene:
             break
         model, groups = other, tried
     return model
-
-
-def _said(answers: Answers) -> NDArray[np.int64]:
-    """Number of the class that each worker gave each task, -1 for none."""
-    said = np.full((len(answers.tasks), len(answers.workers)), -1, dtype=np.int64)
-    said[answers.task, answers.worker] = answers.label
-    return said
 
 
 def _strange(model: DawidSkene) -> dict[tuple[int, int], float]:
@@ -128,12 +122,8 @@ def _most_alike(model: DawidSkene, said: NDArray[np.int64]) -> tuple[int, int] |
     """The two workers of different families who say the same most often; None if nobody says nearly the same."""
     family = model.worker_report()["family"].to_numpy()
     best, found = ALIKE, None
-    for a, b in combinations(range(said.shape[1]), 2):
-        both = (said[:, a] >= 0) & (said[:, b] >= 0)
-        if both.sum() < COMMON_TASKS or (family[a] and family[a] == family[b]):
-            continue
-        alike = float((said[both, a] == said[both, b]).mean())
-        if alike >= best:
+    for (a, b), alike in pair_agreements(said, COMMON_TASKS):
+        if alike >= best and not (family[a] and family[a] == family[b]):
             best, found = alike, (a, b)
     return found
 

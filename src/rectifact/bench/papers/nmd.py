@@ -251,7 +251,7 @@ def _rmse(X: Any, dense: Any, rank: int, prior: Any) -> float:
 
 
 def _on_device(X: Any) -> Any:
-    """X on a GPU if there is one, for sets of this size take an hour on one core."""
+    """X on a GPU if there is one: sets of this size take long on one core."""
     with suppress(ImportError):
         import torch
 

@@ -1,5 +1,6 @@
 """Two workers of a small panel who say nearly the same: the answers alone cannot tell excellence from repetition."""
 
+from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 
@@ -26,18 +27,28 @@ class Likeness(NamedTuple):
     others: float
 
 
-def most_alike(answers: Answers) -> Likeness | None:
-    """The pair of workers who agree most often; None where fewer than two pairs share enough tasks."""
-    said = np.full((len(answers.tasks), len(answers.workers)), -1, dtype=np.int64)
-    said[answers.task, answers.worker] = answers.label
-    found: list[tuple[float, tuple[int, int]]] = []
+def pair_agreements(said: NDArray[np.int64], least: int) -> Iterator[tuple[tuple[int, int], float]]:
+    """Pairs of workers who share enough tasks, and the share of these on which they say the same.
+
+    Parameters
+    ----------
+    said : array of shape (n_tasks, n_workers)
+        As :meth:`rectifact.crowd.data.answers.Answers.said` gives it.
+    least : int
+        Number of tasks that are enough.
+    """
     for a, b in combinations(range(said.shape[1]), 2):
         both = (said[:, a] >= 0) & (said[:, b] >= 0)
-        if both.sum() >= COMMON:
-            found.append((float((said[both, a] == said[both, b]).mean()), (a, b)))
+        if both.sum() >= least:
+            yield (a, b), float((said[both, a] == said[both, b]).mean())
+
+
+def most_alike(answers: Answers) -> Likeness | None:
+    """The pair of workers who agree most often; None where fewer than two pairs share enough tasks."""
+    found = sorted(((share, pair) for pair, share in pair_agreements(answers.said(), COMMON)), reverse=True)
     if len(found) < 2:
         return None
-    (agreement, pair), (others, _), *_ = sorted(found, reverse=True)
+    (agreement, pair), (others, _), *_ = found
     return Likeness(pair, agreement, others)
 
 

@@ -123,6 +123,12 @@ class Answers:
         shape = len(self.tasks), len(self.workers)
         return sp.csr_array((np.ones(len(self)), (self.task, self.worker)), shape=shape)
 
+    def said(self) -> NDArray[np.int64]:
+        """Class that each worker gave each task, of shape (n_tasks, n_workers); -1 for none."""
+        said = np.full((len(self.tasks), len(self.workers)), -1, dtype=np.int64)
+        said[self.task, self.worker] = self.label
+        return said
+
     def known(self, gold: Gold | None) -> NDArray[np.int64] | None:
         """The class of each task where a gold label says it, -1 elsewhere; None without any labels.
 
