@@ -98,7 +98,7 @@ ALGORITHMS = {
         "conditions",
     },
     "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "priors", "logistic_pca"},
-    "graph": {"normalisation", "quality", "solvers", "spectral", "net"},
+    "graph": {"normalisation", "quality", "solvers", "spectral", "net", "recipes"},
 }
 """Modules that contain mathematics only."""
 

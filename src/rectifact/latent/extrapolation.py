@@ -57,18 +57,19 @@ class Climb:
         further = clip(1 - self.gap, None, most) if most else 0 * self.gap
         narrower = clip(0.9 * self.gap, 1 - most, None) if most else self.gap
         wider = choose(self.extrapolated, clip(4 * self.gap, None, LARGEST_GAP), self.gap)
-        moved = (
+        moved = [
             climb_on(*models, further, kept, self.extrapolated)
             for models in zip(after.parts, self.before.parts, self.point.parts, self.best.parts, strict=True)
-        )
+        ]
         point, best, before = (LatentModel(*parts) for parts in zip(*moved, strict=True))
+        ahead = kept & (most > 0)
         return Climb(
-            point=replace(point, log_sigma=clip(point.log_sigma, floor, None)),
+            point=replace(point, log_sigma=choose(ahead, clip(point.log_sigma, floor, None), point.log_sigma)),
             best=best,
             before=before,
             highest=choose(kept & (objective > self.highest), objective, self.highest),
             gap=choose(kept, narrower, wider),
-            extrapolated=kept & (most > 0),
+            extrapolated=ahead,
             rejected=choose(kept, 0 * self.rejected, self.rejected + 1),
         )
 
