@@ -74,6 +74,7 @@ ALGORITHMS = {
         "grades",
         "dependence",
         "cooccurrence",
+        "copying",
         "imputation",
         "rotation",
         "moments",

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import InputError
@@ -16,6 +17,7 @@ from rectifact.crowd.base import Aggregator
 from rectifact.crowd.data.answers import Answers, merge_answers
 from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, merge_lazy, read_more_lazy
 from rectifact.crowd.data.read import read_more
+from rectifact.crowd.dependence import same_source
 from rectifact.crowd.em import CrowdModel, judged, log_likelihood
 from rectifact.crowd.fitting import Fitting, Problem
 
@@ -80,6 +82,13 @@ class FittedModel(Aggregator):
             "prior_accuracy": fitting.strength.accuracy,
             "families": [members.tolist() for members in names],
         }
+
+    def _kin(self, n_workers: int) -> NDArray[np.int64]:
+        """Number of a worker, or of the family in which one tells the same as the other."""
+        families = self._fitting.families
+        if families is None:
+            return np.arange(n_workers)
+        return same_source(families, self._fitting.shares(len(families)), n_workers)
 
     def _few_threads(self, answers: Any) -> Any:
         """Products with the answers of a small crowd are small: threads would wait for each other."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand
 from rectifact.core.sparse import with_entries
+from rectifact.crowd.copying import find_copies
 from rectifact.crowd.dependence import design_effects, find_families
 from rectifact.crowd.device import answers_on, tensor
 from rectifact.crowd.em import (
@@ -293,8 +294,9 @@ def best_start(
 
 
 def count_copies_once(problem: Problem, fitting: Fitting) -> tuple[Problem, Fitting]:
-    """Find families of workers who answer the same, and let their votes count for less."""
-    families = find_families(problem.B, problem.votes, problem.vote_sums, problem.groups)
+    """Find families of workers who answer the same or copy, and let their votes count for less."""
+    copies = find_copies(problem.B, problem.known, problem.n_workers)
+    families = find_families(problem.B, problem.votes, problem.vote_sums, problem.groups, copies)
     counted = families.vote_weights
     if (counted < 1).any():
         problem = problem.recounted(counted)

@@ -14,7 +14,6 @@ from rectifact.crowd.advice.budget import Market, buy, candidates, expected_erro
 from rectifact.crowd.advice.foresight import Needed, foresee, needed, sample
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs
 from rectifact.crowd.data.prices import can_be_asked, prices_of, read_costs
-from rectifact.crowd.dependence import same_source
 from rectifact.crowd.fitted import FittedModel, predicted
 
 
@@ -131,10 +130,7 @@ class Planner(FittedModel):
         answers, n_workers = self._in_memory("A plan"), len(self.workers_)
         prices = prices_of(None if costs is None else read_costs(costs, answers.columns), self.workers_)
         asked = can_be_asked(workers, self.tasks_[some], self.workers_) & np.isfinite(prices)
-        worth, families = self._fitting.independent(n_workers), self._fitting.families
-        kin = np.arange(n_workers)
-        if families is not None:
-            kin = same_source(families, self._fitting.shares(len(families)), n_workers)
+        worth, kin = self._fitting.independent(n_workers), self._kin(n_workers)
         return market_of(answers.answered()[some], asked, self._model, costs=prices, independence=worth, kin=kin)
 
     def labels_needed(self, target: float, *, costs: Any = None, workers: Any = None) -> Needed:

@@ -1,10 +1,12 @@
 """How far a fitted model can be believed: its workers, findings and conditions, and calibration."""
 
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import FitWarning, count
@@ -21,6 +23,9 @@ from rectifact.crowd.data.read import read_gold
 from rectifact.crowd.dependence import design_effects
 from rectifact.crowd.fitted import FittedModel, predicted
 from rectifact.crowd.starts import check_pairs
+
+MOST_REFITTED = 200_000
+"""Answers that are fitted once more for a finding."""
 
 
 class Reviewer(FittedModel):
@@ -100,7 +105,17 @@ class Reviewer(FittedModel):
             trusting=self.model != "auto",
             calibrated=self._calibrated is not None,
             identified=None if self.refine else self.resolved_["identify"],
+            kin=self._kin(len(self.workers_)),
+            changes=self._changes if self.model == "auto" and len(answers) <= MOST_REFITTED else None,
         )
+
+    def _changes(self, names: list[Any]) -> int:
+        """How many labels change if some workers count as one."""
+        other = clone(self).set_params(callbacks=None, checkpoint=None, resume=False, verbose=False)
+        with warnings.catch_warnings(action="ignore"):  # this fit has said it
+            other.fit(replace(self._answers, gold=self._gold), groups=dict.fromkeys(names, 0))
+        found = self._answers.labels(self._model.posteriors, self.ordinal)
+        return int((other.labels_ != found).sum())
 
     def _dispersion(self, B: Any) -> float:
         """Design effect of the answers where it is certain that they are not independent, else 1."""
