@@ -86,6 +86,7 @@ ALGORITHMS = {
         "replacement",
         "resampling",
         "prediction_powered",
+        "trust",
     },
     "parts": {
         "starts",

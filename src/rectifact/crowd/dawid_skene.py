@@ -245,7 +245,7 @@ class DawidSkene(ConvergencePlot, Planner, Reviewer, Iterative):
             return self._fit(answers, problem, checkpoint)
 
     def _fit(self, answers: Any, problem: Problem, checkpoint: Any) -> Self:
-        fitting = Fitting(self.model, self.smoothing, ordinal=self.ordinal)
+        fitting = Fitting(self.model, self.smoothing, ordinal=self.ordinal, n_answers=float(answers.given.sum()))
         resolved = {"columns": answers.columns}
         if self.model == "auto" and self.refine is not None:
             problem, fitting = count_copies_once(problem, fitting)

@@ -77,7 +77,7 @@ class FittedModel(Aggregator):
         return {
             "dispersion": fitting.dispersion,
             "subtypes": fitting.n_subtypes,
-            "retreat": fitting.retreat,
+            "retreat": fitting.vote_share,
             "prior_matrix": fitting.strength.matrix,
             "prior_accuracy": fitting.strength.accuracy,
             "families": [members.tolist() for members in names],
@@ -177,6 +177,7 @@ class FittedModel(Aggregator):
         answers, touched = self._merged(data)
         check_size(len(answers.workers), len(answers.classes))
         problem = self._problem(answers)  # a task of known class may have come in
+        self._fitting = replace(self._fitting, n_answers=float(answers.given.sum()))
         part, before = problem.where(touched), self._model.posteriors
         background = self._fitting.background(problem, self._model, without=touched)
         monitor = Monitor(max_iter=UPDATE_ITERATIONS, tol=self.tol)

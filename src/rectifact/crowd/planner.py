@@ -12,7 +12,7 @@ from rectifact.core.errors import InputError
 from rectifact.core.validation import check_at_least, check_positive
 from rectifact.crowd.advice.budget import Market, buy, candidates, expected_error, market_of
 from rectifact.crowd.advice.foresight import Needed, foresee, needed, sample
-from rectifact.crowd.advice.planning import plan_labels, plan_pairs
+from rectifact.crowd.advice.planning import plan_labels, plan_pairs, worth_asking
 from rectifact.crowd.data.prices import can_be_asked, prices_of, read_costs
 from rectifact.crowd.fitted import FittedModel, predicted
 
@@ -35,7 +35,7 @@ class Planner(FittedModel):
         Parameters
         ----------
         n : int, default 10
-            Number of rows, at most.
+            Number of rows, at most: fewer if fewer answers are expected to help.
         goal : {"labels", "identify"}, default "labels"
             ``"labels"``, the tasks where one more answer is expected to help most, and whom to ask;
             ``"identify"``, pairs of workers who should answer the same tasks, so that the model can be identified
@@ -69,9 +69,10 @@ class Planner(FittedModel):
         Notes
         -----
         Errors are expected from ``probas_``. Call ``calibrate`` first, with true labels of about a hundred tasks if
-        there are any: what is promised is only as good as the confidence. After ``calibrate(gold)``, tasks with a true
-        label are asked about like all others, so that they go on telling how far the confidence can be believed; give
-        ``workers`` as a table without them to save that. Buy a part of the plan, fit again, and ask for the next part:
+        there are any: what is promised is only as good as the confidence. Tasks with a true label are not asked about,
+        nor those where an answer is not expected to help, so that there may be fewer rows than ``n``. After
+        ``calibrate(gold)``, a table ``workers`` can name tasks with a true label all the same, so that they go on
+        telling how far the confidence can be believed. Buy a part of the plan, fit again, and ask for the next part:
         answers that have come in tell where more are needed.
 
         Examples
@@ -90,7 +91,7 @@ class Planner(FittedModel):
             return self._purchase(n, costs, budget, target_error, workers)
         if goal == "labels":
             model = replace(self._model, posteriors=self.probas_)
-            return plan_labels(self.tasks_, self.workers_, answers.answered(), model, n)
+            return worth_asking(plan_labels(self.tasks_, self.workers_, answers.answered(), model, n))
         if goal == "identify" and in_money:
             raise InputError("goal='identify' takes no costs, budget, target_error or workers.", "Leave them out.")
         if goal == "identify":
@@ -99,7 +100,7 @@ class Planner(FittedModel):
 
     def _purchase(self, n: int, costs: Any, budget: Any, target_error: Any, workers: Any) -> pd.DataFrame:
         check_positive(budget=budget, target_error=target_error)
-        probas, n_tasks = self._open_probas(), len(self.tasks_)
+        probas, n_tasks = self._open_probas(workers), len(self.tasks_)
         some, error = candidates(probas, n), expected_error(probas)
         market = self._market(some, costs, workers)
         money = np.inf if budget is None else float(budget)
@@ -116,12 +117,12 @@ class Planner(FittedModel):
             }
         )
 
-    def _open_probas(self) -> Any:
-        """Probabilities by the answers alone where true labels calibrate them.
+    def _open_probas(self, workers: Any) -> Any:
+        """Probabilities of the labels, which are certain where there is a true label, so that nobody is asked there.
 
-        Tasks with such a label are asked about like all others, else they would no longer tell about these.
+        A table that says who can be asked about which task may ask for such tasks: then their answers decide.
         """
-        if not hasattr(self, "calibration_"):
+        if not hasattr(self, "calibration_") or not isinstance(workers, pd.DataFrame):
             return self.probas_
         return predicted(self._answers.matrix().data, self._calibrated, *self._model.judging)
 
@@ -166,5 +167,5 @@ class Planner(FittedModel):
         check_positive(target=target)
         self._in_memory("labels_needed()")
         some, n_tasks = sample(len(self.tasks_)), len(self.tasks_)
-        curve = foresee(self._open_probas()[some], self._market(some, costs, workers), target=target)
+        curve = foresee(self._open_probas(workers)[some], self._market(some, costs, workers), target=target)
         return needed(curve.assign(answers=n_tasks * curve["answers"], cost=n_tasks * curve["cost"]), target)

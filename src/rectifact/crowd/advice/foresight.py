@@ -44,19 +44,25 @@ class Needed:
     curve: pd.DataFrame
 
     def words(self) -> str:
-        """The result in a sentence."""
+        """The result in a sentence; a cost is named where answers have prices other than 1."""
         now, last = self.curve["error"].iloc[0], self.curve.iloc[-1]
+        priced = not np.allclose(self.curve["cost"], self.curve["answers"])
         if self.answers is None:
             return (
                 f"The workers who can be asked cannot reach an expected error of {self.target:.1%}: it is {now:.1%} "
-                f"now, and {last['error']:.1%} after {last['answers']:,.0f} more answers for {last['cost']:,.2f}."
+                f"now, and {last['error']:.1%} after {last['answers']:,.0f} more answers"
+                f"{_for(last['cost']) if priced else ''}."
             )
         if self.answers == 0:
             return f"The expected error is {now:.1%} already; {self.target:.1%} is wanted."
         return (
-            f"About {self.answers:,} more answers for {self.cost:,.2f} are needed to bring the expected error from "
-            f"{now:.1%} to {self.target:.1%}."
+            f"About {self.answers:,} more answers{_for(self.cost) if priced else ''} are needed to bring the "
+            f"expected error from {now:.1%} to {self.target:.1%}."
         )
+
+
+def _for(cost: float | None) -> str:
+    return f" for {cost:,.2f}"
 
 
 def foresee(posteriors: Floats, market: Market, *, target: float, seed: int = 0) -> pd.DataFrame:
@@ -96,8 +102,8 @@ def foresee(posteriors: Floats, market: Market, *, target: float, seed: int = 0)
         posteriors.copy(),
         market.open.copy(),
     )
-    _, values = drops(now[:, None], market.confusions)
-    curve, bought, spent = [(0.0, 0.0, expected_error(now))], 0, 0.0
+    gains, values = drops(now[:, None], market.confusions)
+    curve, bought, spent, error = [(0.0, 0.0, expected_error(now))], 0, 0.0, expected_error(now)
     while curve[-1][2] > target:
         worth = np.where(is_open & (values > LEAST_DROP), values / market.costs, -1.0)
         best = worth.argmax(axis=1)
@@ -106,11 +112,12 @@ def foresee(posteriors: Floats, market: Market, *, target: float, seed: int = 0)
         if not len(some):
             break
         asked = best[some]
+        error -= float(gains[some, asked].sum()) / len(now)  # as a plan counts, and less random than what was drawn
         now[some] = answered(now[some], market.confusions[asked], rng)
         is_open[some] &= market.kin != market.kin[asked][:, None]
-        _, values[some] = drops(now[some][:, None], market.confusions)
+        gains[some], values[some] = drops(now[some][:, None], market.confusions)
         bought, spent = bought + len(some), spent + float(market.costs[asked].sum())
-        curve.append((bought / len(now), spent / len(now), expected_error(now)))
+        curve.append((bought / len(now), spent / len(now), max(error, 0.0)))
     return pd.DataFrame(curve, columns=["answers", "cost", "error"])
 
 
