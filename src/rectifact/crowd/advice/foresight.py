@@ -13,6 +13,9 @@ from rectifact.crowd.em import Floats
 AT_ONCE = 0.1
 """Answers per task that are bought in one step of the curve."""
 
+ROUNDING = 1e-9
+"""By which an error may miss the target."""
+
 
 def sample(n_tasks: int, seed: int = 0) -> NDArray[np.int64]:
     """Tasks for a curve: some of many, or all of them several times."""
@@ -104,7 +107,7 @@ def foresee(posteriors: Floats, market: Market, *, target: float, seed: int = 0)
     )
     gains, values = drops(now[:, None], market.confusions)
     curve, bought, spent, error = [(0.0, 0.0, expected_error(now))], 0, 0.0, expected_error(now)
-    while curve[-1][2] > target:
+    while curve[-1][2] > target + ROUNDING:
         worth = np.where(is_open & (values > LEAST_DROP), values / market.costs, -1.0)
         best = worth.argmax(axis=1)
         order = np.argsort(-worth[every, best], kind="stable")[: max(1, int(AT_ONCE * len(now)))]
@@ -124,7 +127,7 @@ def foresee(posteriors: Floats, market: Market, *, target: float, seed: int = 0)
 def needed(curve: pd.DataFrame, target: float) -> Needed:
     """Where a curve meets the target, between two of its points."""
     error = curve["error"].to_numpy()
-    reached = np.flatnonzero(error <= target)
+    reached = np.flatnonzero(error <= target + ROUNDING)
     if not len(reached):
         return Needed(target, None, None, curve)
     i = int(reached[0])
@@ -132,7 +135,7 @@ def needed(curve: pd.DataFrame, target: float) -> Needed:
         return Needed(target, 0, 0.0, curve)
     part = (error[i - 1] - target) / max(error[i - 1] - error[i], 1e-300)
     answers, cost = (float(values[i - 1] + part * (values[i] - values[i - 1])) for values in _columns(curve))
-    return Needed(target, int(np.ceil(answers)), cost, curve)
+    return Needed(target, int(np.ceil(answers - 1e-6)), cost, curve)
 
 
 def _columns(curve: pd.DataFrame) -> list[Floats]:
