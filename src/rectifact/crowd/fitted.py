@@ -157,6 +157,7 @@ class FittedModel(Aggregator):
 
         Examples
         --------
+        >>> from rectifact import DawidSkene
         >>> from rectifact.datasets import make_crowd
         >>> answers = make_crowd(200, 8, 3, labels_per_task=5).answers.sample(frac=1, random_state=0)
         >>> bool(DawidSkene().fit(answers[:800]).score(answers[800:]) > -1.1)  # a guess would be log(1 / 3)

@@ -77,6 +77,7 @@ class Planner(FittedModel):
 
         Examples
         --------
+        >>> from rectifact import DawidSkene
         >>> from rectifact.datasets import make_crowd
         >>> model = DawidSkene().fit(make_crowd(300, 6, 2, labels_per_task=2).answers)
         >>> prices = {0: 1.0, 1: 1.0, 2: 0.1, 3: 0.1}
@@ -157,6 +158,7 @@ class Planner(FittedModel):
 
         Examples
         --------
+        >>> from rectifact import DawidSkene
         >>> from rectifact.datasets import make_crowd
         >>> model = DawidSkene().fit(make_crowd(300, 12, 2, labels_per_task=3).answers)
         >>> needed = model.labels_needed(0.05)

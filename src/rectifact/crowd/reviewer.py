@@ -82,6 +82,7 @@ class Reviewer(FittedModel):
 
         Examples
         --------
+        >>> from rectifact import DawidSkene
         >>> from rectifact.datasets import make_crowd
         >>> crowd = make_crowd(600, 10, 3, labels_per_task=3, assignment="blocks", missing=0.5, n_specialists=3)
         >>> table = DawidSkene().fit(crowd.answers).conditions()
