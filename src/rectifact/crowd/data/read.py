@@ -285,10 +285,9 @@ def _annotators(matrix: NDArray[Any], names: list[Any], long: bool, *, has_tasks
         )
         raise InputError(what, remedy, command=command)
     left = np.array(names, dtype=object)[~kept]
-    they = "it is" if len(left) == 1 else "they are"
-    share = "shares" if len(left) == 1 else "share"
-    what = f"{listed(left)} {share} no label with the other columns, so {they} not read as a worker's answers."
-    warnings.warn(FitWarning(what, "Spell its labels like the others if it is a worker."), stacklevel=5)
+    so = "shares {}, so it is not read as a worker" if len(left) == 1 else "share {}, so they are not read as workers"
+    what = f"{listed(left)} {so.format('no label with the other columns')}."
+    warnings.warn(FitWarning(what, "If a worker is among them, spell labels alike in all columns."), stacklevel=5)
     return kept
 
 
