@@ -117,7 +117,10 @@ OTHERS = {
         "panel_bias",
         "panel_gap",
         "panel_rates",
+        "panel_accuracy",
         "panel_replacement",
+        "panel_steps",
+        "panel_words",
         "reference",
     },
     "parts": {

@@ -175,10 +175,17 @@ def test_missing_is_compared_by_value(missing):
     assert len(read_answers(long, missing=missing)) == 3
 
 
-def test_a_column_that_is_no_annotator_is_refused():
-    frame = WIDE.assign(text=["one", "two", "three"])
-    with pytest.raises(InputError, match="'text' shares no label with the others"):
-        read_answers(frame, wide=True)
+def test_a_column_that_is_no_annotator_is_left_out_or_refused():
+    frame = WIDE.assign(text=["one", "two", "three"], version=["v1", "v2", "v1"])
+    with pytest.warns(UserWarning, match="'text', 'version' share no label with the others, and were not read as work"):
+        assert decoded(read_answers(frame, wide=True)) == decoded(read_answers(WIDE, wide=True))
+    spelt = pd.DataFrame({"a": ["yes", "no"], "b": ["yes", "yes"], "c": ["Yes", "No "]})
+    graded = pd.DataFrame({"a": [1, 2], "b": [2, 2], "c": [5, 4]})
+    for frame in (spelt, graded):  # column c may well be a worker's
+        with pytest.raises(InputError, match="'c' shares no label with the others"):
+            read_answers(frame, wide=True)
+    with pytest.raises(InputError, match="shares no label with the others"):
+        read_answers(WIDE[["task", "ann"]].assign(text=["one", "two", "three"]), wide=True)
     pivoted = FRAME.drop_duplicates(["task", "worker"]).pivot(index="task", columns="worker", values="label")
     answers = read_answers(pivoted, wide=True)
     assert sorted(answers.tasks) == ["t1", "t2"]

@@ -1,10 +1,11 @@
 """Report on rates: corrected shares with their intervals, differences between groups, and labels that are needed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from rectifact.crowd.panel_rates import Rates
+from rectifact.crowd.panel_rates import Rates, wanted
 from rectifact.report.blocks import Block, Column, Facts, Report, Section, Table
 from rectifact.report.charts import ranges
 
@@ -12,8 +13,8 @@ MOST_NAMED = 20
 """Groups on a chart."""
 
 
-def rates_report(found: Rates) -> Report:
-    """Sections for the rates and, where there are groups, for their differences.
+def rates_report(found: Rates, notes: Sequence[str] = ()) -> Report:
+    """Sections for the rates and, where there are groups, for their differences; ``notes`` were said on the way.
 
     Examples
     --------
@@ -31,11 +32,13 @@ def rates_report(found: Rates) -> Report:
         f"Share of {_named(found)}. {_deciding(found)} decide; {found.panel} make the interval shorter. Intervals have "
         f"a probability of {found.confidence:.0%}: they say what other tasks of the same kind would give."
     )
-    return Report("Rates", words, sections)
+    if notes:
+        sections.append(Section("About the data", " ".join(notes), []))
+    return Report("Rates", words, sections, main=found.words()[:3])
 
 
 def _named(found: Rates) -> str:
-    return " or ".join(map(str, found.positive))
+    return wanted(found)
 
 
 def _deciding(found: Rates) -> str:
@@ -49,7 +52,7 @@ def _rates(found: Rates) -> Section:
         (f"{found.panel} alone", f"{whole['judge_rate']:.1%}", "mean share of their answers, not corrected"),
         (_deciding(found).lower(), f"{whole['labels']}", f"worth {whole['worth']:.0f} without {found.panel}"),
     ]
-    sentences = Table("In words", [Column("result")], [[sentence] for sentence in found.words()])
+    sentences = Table("In words", [Column("result")], [[words] for words in found.words()], folded=True)
     words = (
         f"The corrected rate, with the rate by {found.reference} alone beside it. Answers of {found.panel} alone have "
         f"no interval: how far they are wrong is only known from {_deciding(found).lower()}."
@@ -103,7 +106,7 @@ def _rate_table(found: Rates) -> Table:
         ]
         for row in found.rates.to_dict("records")
     ]
-    return Table("Rates", columns, rows)
+    return Table("Rates", columns, rows, folded=True)
 
 
 def _differences(found: Rates) -> Section:
@@ -129,7 +132,7 @@ def _differences(found: Rates) -> Section:
         ]
         for row in rows
     ]
-    blocks: list[Block] = [Table("Differences", columns, cells)]
+    blocks: list[Block] = [Table("Differences", columns, cells, folded=True)]
     known = [row for row in rows if not pd.isna(row["difference"])][:MOST_NAMED]
     if known:
         titles = [f"{row['second']} minus {row['first']}" for row in known]

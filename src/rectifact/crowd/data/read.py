@@ -1,5 +1,6 @@
 """Reads answers into memory from a file, a table or a matrix, coded as ``Answers``; reads gold labels too."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +13,13 @@ import pyarrow as pa
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rectifact.core.errors import InputError, InputTypeError
+from rectifact.core.errors import FitWarning, InputError, InputTypeError
 from rectifact.crowd.data.answers import Answers, check_comparable, encode, make_answers, with_classes
 from rectifact.crowd.data.files import labels_in, read_file, read_flat
 from rectifact.crowd.data.formats import check_format
 from rectifact.crowd.data.gaps import labelled, warn_of_empty
 from rectifact.crowd.data.matrices import from_matrix, from_sparse, to_matrix, whole_numbers
-from rectifact.crowd.data.names import Gold, object_array, plain, refuse_strangers
+from rectifact.crowd.data.names import Gold, listed, object_array, plain, refuse_strangers
 from rectifact.crowd.data.records import from_records
 from rectifact.crowd.data.sources import is_source, refuse_source
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long
@@ -125,8 +126,8 @@ def coded(
     elif isinstance(data, list) and data and isinstance(data[0], dict):
         if not wide:
             check_format(form, files=False)
-            listed = ((None, record) for record in data)
-            return from_records(listed, None, names, form=form, question=question, missing=missing, classes=classes)
+            rows = ((None, record) for record in data)
+            return from_records(rows, None, names, form=form, question=question, missing=missing, classes=classes)
         data = pd.DataFrame(data, dtype=object)
     elif isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
@@ -257,21 +258,55 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
     for j, name in enumerate(workers):
         matrix[:, j] = frame.get_column(name).to_list()
     matrix[pd.isna(matrix)] = None  # one kind of gap, that can be compared
-    _check_annotators(whole_numbers(matrix), workers, looks_long(frame.columns))
+    kept = _annotators(whole_numbers(matrix), workers, looks_long(frame.columns))
+    matrix, workers = matrix[:, kept], [workers[j] for j in kept]
     columns = {} if column is None else {"task": column}
     return from_matrix(matrix, tasks, np.array(workers, dtype=object), missing, classes, columns)
 
 
-def _check_annotators(matrix: NDArray[Any], names: list[Any], long: bool) -> None:
-    """Refuse a column that shares no label with the others: it holds texts or numbers, not a worker's answers."""
+def _annotators(matrix: NDArray[Any], names: list[Any], long: bool) -> list[int]:
+    """The columns that hold answers, without those that share no label with the others: texts, groups, lengths.
+
+    These are left out with a warning. Refused are columns that may be a worker's all the same: few numbers, labels that
+    differ from others only in case or spaces, and columns that leave fewer than two.
+    """
     seen = [{value for value in column if value not in (None, "")} for column in matrix.T]
-    for j, labels in enumerate(seen):
-        others = set().union(*(seen[:j] + seen[j + 1 :]))
-        if labels and others and not labels & others:
+    strange = [j for j, labels in enumerate(seen) if labels and _others(seen, j) and not labels & _others(seen, j)]
+    kept = [j for j in range(len(seen)) if j not in strange]
+    for j in strange:
+        if len(kept) < 2 or long or _may_answer(seen[j], set().union(*(seen[k] for k in kept))):
             what = f"The column {names[j]!r} shares no label with the others, so it does not seem to be a worker."
             remedy = f"Name it as the task (task={names[j]!r}), or drop it."
             command = f"Name it as the task (--task {names[j]}), or drop it."
             raise _not_wide(what) if long else InputError(what, remedy, command=command)
+    if strange:
+        one = len(strange) == 1
+        what = f"{'The column' if one else 'The columns'} {listed(object_array([names[j] for j in strange]))} "
+        what += f"{'shares' if one else 'share'} no label with the others, and {'was' if one else 'were'} not read as "
+        warnings.warn(FitWarning(f"{what}{'a worker' if one else 'workers'}."), stacklevel=4)
+    return kept
+
+
+def _others(seen: list[set[Any]], j: int) -> set[Any]:
+    return set().union(*(seen[:j] + seen[j + 1 :]))
+
+
+def _may_answer(labels: set[Any], known: set[Any]) -> bool:
+    """Whether labels that nobody else gives may be a worker's: few numbers, or known labels in another spelling."""
+    few_numbers = len(labels) <= len(known) and all(_is_number(value) for value in labels | known)
+    return few_numbers or bool({_folded(value) for value in labels} & {_folded(value) for value in known})
+
+
+def _folded(value: Any) -> str:
+    return str(value).strip().casefold()
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _not_wide(what: str) -> InputError:
