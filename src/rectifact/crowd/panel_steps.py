@@ -28,6 +28,7 @@ MOST_NAMED = 12
 def next_steps(found: Any) -> list[Finding]:
     """What to do next, the most important first."""
     return [
+        *_spelling_steps(found),
         *_reference_steps(found),
         *_group_steps(found),
         *_precision_steps(found),
@@ -35,6 +36,19 @@ def next_steps(found: Any) -> list[Finding]:
         *_twin_steps(found),
         *_doubt_steps(found),
     ]
+
+
+def _spelling_steps(found: Any) -> list[Finding]:
+    """Labels that differ only in case or spaces come before all else, as they spoil every figure."""
+    spelt: dict[str, list[Any]] = {}
+    for name in found.panel.answers.classes.tolist():
+        spelt.setdefault(str(name).strip().casefold(), []).append(name)
+    alike = [names for names in spelt.values() if len(names) > 1]
+    if not alike:
+        return []
+    named = "; ".join(sentence([repr(name) for name in names]) for names in alike[:MOST_NAMED])
+    detail = "They count as different classes, in the rate as well."
+    return [Finding("warning", "labels in several spellings", detail, f"Merge {named}, if they mean the same.")]
 
 
 def _reference_steps(found: Any) -> list[Finding]:

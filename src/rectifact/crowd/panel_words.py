@@ -17,8 +17,8 @@ from rectifact.crowd.replacement import MAY, MAY_NOT, TOO_FEW
 
 __all__ = ["accuracy_sentence", "agreement_words", "decision_words", "gap_words", "who", "words_of"]
 
-MOST_TWINS = 6
-"""Pairs that are named."""
+MOST_TWINS, MOST_GROUPS = 6, 10
+"""Pairs that are named, and groups of tasks."""
 
 SAME = 0.98
 """Share of tasks on which the joint label is that of one judge, from which on this is said."""
@@ -41,7 +41,7 @@ def words_of(found: Any) -> list[str]:
     """All that was found, in sentences."""
     said = [_rate_sentence(found)]
     if found.rates is not None:
-        said += replace(found.rates, half_width=None).words()
+        said += _rates_words(found.rates)
     said += two_rates_words(found)
     said += [agreement_words(found), replacement_words(found), *twin_words(found), bias_summary(found)]
     if found.audit is not None:
@@ -49,6 +49,15 @@ def words_of(found: Any) -> list[str]:
     return [
         f"{words[0].upper()}{words[1:]}" if words.startswith(("all ", "the ")) else words for words in said if words
     ]
+
+
+def _rates_words(rates: Rates) -> list[str]:
+    """Rates and differences in sentences, of the first groups where there are many."""
+    some = replace(
+        rates, half_width=None, rates=rates.rates.head(MOST_GROUPS + 1), differences=rates.differences.head(MOST_GROUPS)
+    )
+    more = len(rates.rates) - 1 - MOST_GROUPS
+    return [*some.words(), *([f"{count(more, 'more group')} in the table of rates."] if more > 0 else [])]
 
 
 def _rate_sentence(found: Any) -> str:
@@ -116,10 +125,10 @@ def two_rates_words(found: Any) -> list[str]:
             f"{_beside_gold(found)}."
         )
     if compared(found)[1]:
-        said += [f"As people label, {words}" for words in replace(other, half_width=None).difference_words()]
+        said += [f"As people label, {words}" for words in other.difference_words()[:MOST_GROUPS]]
         said.append(
-            "Use these to compare groups: errors that people make alike in all groups make a difference look smaller, "
-            "not larger."
+            "Compare groups as people label: errors that people make alike in all groups make a difference look "
+            "smaller, not larger."
         )
     return said
 
@@ -200,7 +209,7 @@ def replacement_words(found: Any) -> str:
         subjects += [JOINT] if TOGETHER in names else []
         if subjects:
             parts.append(_decided(decision, sentence(subjects), len(subjects) > 1 or len(judges) > 1))
-    return f"{'; '.join(parts)} (epsilon {test.epsilon:g}).{_followed(found)}"
+    return f"{'; '.join(parts)} (alternative annotator test, epsilon {test.epsilon:g}).{_followed(found)}"
 
 
 def _decided(decision: str, subject: str, several: bool) -> str:
@@ -283,8 +292,8 @@ def _reach(whole: pd.DataFrame) -> str:
     off = whole[(whole["low"] > 0) | (whole["high"] < 0)]["worker"].drop_duplicates().tolist()
     if not off:
         return text
-    verb = "is" if len(off) == 1 else "are"
-    return f"{text}, and of these alone {sentence(off)} {verb} off 0"
+    whose = f"that of {sentence(off)}, taken alone, excludes" if len(off) == 1 else ""
+    return f"{text}, and {whose or f'those of {sentence(off)}, taken alone, exclude'} 0"
 
 
 def by_words(rates: Rates | None, groups: Any, reference: str) -> tuple[str, str] | None:

@@ -11,6 +11,7 @@ from rectifact.crowd.panel_replacement import TOGETHER, Replacement
 from rectifact.crowd.replacement import MAY
 from rectifact.report.blocks import Block, Chart, Column, Facts, Report, Section, Table
 from rectifact.report.charts import heat_map, ranges
+from rectifact.report.trust import notes_table
 
 KAPPA = "Cohen's kappa"
 MOST_SENTENCES = 6
@@ -40,7 +41,7 @@ def agreement_report(found: Agreement, test: Replacement | None = None, notes: S
         "other tasks, answered by the same workers, would give."
     )
     if notes:
-        sections.append(Section("About the data", " ".join(notes), []))
+        sections.append(Section("About the data", "", notes_table(notes)))
     return Report("Agreement", words, sections, main=[] if test is None else test.words()[:MOST_SENTENCES])
 
 

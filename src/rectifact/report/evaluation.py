@@ -27,12 +27,20 @@ from rectifact.crowd.panel_words import (
     who,
 )
 from rectifact.crowd.replacement import MAY
-from rectifact.report.agreement import agreement_report, kappa_map
+from rectifact.report.agreement import agreement_report
 from rectifact.report.blocks import Block, Chart, Column, Facts, Findings, Matrices, Report, Section, Table
 from rectifact.report.charts import histogram, ranges
 from rectifact.report.labels import labels_report, plan_blocks
 from rectifact.report.rates import rates_report
-from rectifact.report.trust import accuracy_chart, audit_section, bias_blocks, excess_chart, tasks_table, whiskers
+from rectifact.report.trust import (
+    accuracy_chart,
+    audit_section,
+    bias_blocks,
+    excess_chart,
+    notes_table,
+    tasks_table,
+    whiskers,
+)
 
 MOST_GROUPS, MOST_TASKS = 12, 200
 
@@ -106,8 +114,7 @@ def _decision(found: Evaluation) -> Section:
 
 def _data(found: Evaluation, notes: Sequence[str]) -> Section:
     items = [_item(finding) for finding in found.findings]
-    blocks: list[Block] = [Findings(items)] if items else []
-    return Section("About the data", " ".join(notes), blocks)
+    return Section("About the data", "", [*([Findings(items)] if items else []), *notes_table(notes)])
 
 
 def _item(found: Any) -> tuple[str, str, str, str]:
@@ -184,15 +191,14 @@ def _main_chart(found: Evaluation) -> Chart:
 
 def _trust(found: Evaluation) -> Section:
     report = found.workers()
-    words = [
-        f"Of the judges, {accuracy_sentence(found)}" if found.panel.n_judges > 1 else "",
-        *twin_words(found),
-        replacement_words(found),
-        "Accuracies are inferred from all answers together, as far as errors of different workers are independent.",
-    ]
-    return Section(
-        "Whom to trust", " ".join(filter(None, words)), [*accuracy_chart(report), _trust_table(found, report)]
-    )
+    words = [f"Of the judges, {accuracy_sentence(found)}" if found.panel.n_judges > 1 else "", *twin_words(found)]
+    table = replace(_trust_table(found, report), note=replacement_words(found))
+    return Section("Whom to trust", " ".join(filter(None, words)), [*_accuracies(report), table])
+
+
+def _accuracies(report: pd.DataFrame) -> list[Chart]:
+    told = "Accuracies are inferred from all answers together, as far as errors of different workers are independent."
+    return [replace(chart, words=f"{chart.words} {told}") for chart in accuracy_chart(report)]
 
 
 def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
@@ -260,8 +266,6 @@ def _agreement(found: Evaluation) -> Section:
         blocks.append(
             whiskers("Agreement with people, compared with people", names, figures, "points", text, [0] * len(each))
         )
-    if found.agreement is not None:
-        blocks += kappa_map(found.agreement)
     blocks += excess_chart(found.model)
     return Section("Agreement", words, blocks)
 

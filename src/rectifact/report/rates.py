@@ -8,6 +8,7 @@ import pandas as pd
 from rectifact.crowd.panel_rates import Rates, wanted
 from rectifact.report.blocks import Block, Column, Facts, Report, Section, Table
 from rectifact.report.charts import ranges
+from rectifact.report.trust import notes_table
 
 MOST_NAMED = 20
 """Groups on a chart."""
@@ -33,7 +34,7 @@ def rates_report(found: Rates, notes: Sequence[str] = ()) -> Report:
         f"a probability of {found.confidence:.0%}: they say what other tasks of the same kind would give."
     )
     if notes:
-        sections.append(Section("About the data", " ".join(notes), []))
+        sections.append(Section("About the data", "", notes_table(notes)))
     return Report("Rates", words, sections, main=found.words()[:3])
 
 

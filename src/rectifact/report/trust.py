@@ -142,6 +142,11 @@ def audit_section(found: Audit) -> Section:
     return Section("Gold audit", found.words(), [Facts(facts)])
 
 
+def notes_table(notes: Sequence[str]) -> list[Block]:
+    """What was said while answers were read; nothing if nothing was."""
+    return [Table("Notes", [Column("note")], [[note] for note in notes])] if notes else []
+
+
 def tasks_table(model: Aggregator, result: pd.DataFrame, most: int, texts: Mapping[Any, Any] | None = None) -> Table:
     """The most uncertain tasks first, with the answers that were given and, where there are some, the texts."""
     order = np.argsort(-result["entropy"].to_numpy(), kind="stable")[:most]
