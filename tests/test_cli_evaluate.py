@@ -317,7 +317,7 @@ def test_annotators_of_label_studio_are_people(run):
 
 def test_people_with_a_shorter_interval_are_shown_beside_gold_labels(run, files, made):
     judges, people, gold, _ = made
-    few = gold.head(26)
+    few = gold.head(32)
     found = evaluate(judges, people, gold=few, positive="pass", by="version")
     gold_row, people_row = found.rates.rates.iloc[0], found.by_people.rates.iloc[0]
     assert people_row["high"] - people_row["low"] < gold_row["high"] - gold_row["low"]
