@@ -130,7 +130,7 @@ def test_the_report_begins_with_a_chart_of_the_rates(panel):
     odd = panel[0].assign(version=panel[0]["version"].replace("v1", "<script>alert(1)</script>"))
     found = rate(odd, panel[1], "pass", by="version", half_width=0.01)
     report = rates_report(found)
-    assert [section.title for section in report.sections] == ["Rates", "Differences"]
+    assert [section.title for section in report.sections] == ["Share of pass", "Differences"]
     chart = report.sections[0].blocks[1]
     (points,) = [mark for mark in chart.marks if isinstance(mark, Points)]
     assert len(points.y) == 9

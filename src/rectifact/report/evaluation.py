@@ -183,8 +183,8 @@ def _main_chart(found: Evaluation) -> Chart:
     colours += [1, 5]
     value, low, high = (100 * np.array(part) for part in zip(*points, strict=True))
     text = (
-        f"Bars are {found.rates.confidence:.0%} intervals. The last two points, for all tasks, are "
-        f"{found.rates.reference} without the answers of {found.rates.panel}, and the latter without the former."
+        f"Bars are {found.rates.confidence:.0%} intervals. Blue is what {found.rates.reference} and the answers of "
+        f"{found.rates.panel} say together; the answers of {found.rates.panel} alone are not corrected."
     )
     return ranges(f"Share of {what}", names, value, low, high, "percent", text, colours)
 
@@ -261,7 +261,9 @@ def _agreement(found: Evaluation) -> Section:
         low = each[each["high"] < 0]["judge"].tolist()
         text = "0: the judge agrees with people as often as people do with each other. "
         text += (
-            f"Below it by more than chance explains: {sentence(low)}." if low else "No judge is below it for certain."
+            f"Below it by more than chance explains, each judge taken alone: {sentence(low)}."
+            if low
+            else "No judge is below it for certain."
         )
         blocks.append(
             whiskers("Agreement with people, compared with people", names, figures, "points", text, [0] * len(each))

@@ -24,7 +24,7 @@ def rates_report(found: Rates, notes: Sequence[str] = ()) -> Report:
     >>> crowd = make_crowd(300, 5, 2, random_state=0)
     >>> report = rates_report(rate(crowd.answers, crowd.truth[:60], positive=1))
     >>> [section.title for section in report.sections]
-    ['Rates']
+    ['Share of 1']
     """
     sections = [_rates(found)]
     if len(found.differences):
@@ -35,7 +35,7 @@ def rates_report(found: Rates, notes: Sequence[str] = ()) -> Report:
     )
     if notes:
         sections.append(Section("About the data", "", notes_table(notes)))
-    return Report("Rates", words, sections, main=found.words()[:3])
+    return Report("Rates", words, sections, main=[found.words()[0], *found.difference_words()[:2]])
 
 
 def _named(found: Rates) -> str:
@@ -59,7 +59,7 @@ def _rates(found: Rates) -> Section:
         f"no interval: how far they are wrong is only known from {_deciding(found).lower()}."
     )
     blocks: list[Block] = [Facts(facts), _chart(found), sentences, _rate_table(found)]
-    return Section("Rates", words, blocks)
+    return Section(f"Share of {_named(found)}", words, blocks)
 
 
 def _chart(found: Rates) -> Block:
@@ -77,7 +77,7 @@ def _chart(found: Rates) -> Block:
     values, low, high = zip(*points, strict=True)
     whole = found.rates.iloc[0]
     text = (
-        f"{whole['group']}: {whole['rate']:.1%} corrected, {whole['human_rate']:.1%} by {found.reference} alone, "
+        f"All tasks: {whole['rate']:.1%} corrected, {whole['human_rate']:.1%} by {found.reference} alone, "
         f"{whole['judge_rate']:.1%} by {found.panel} alone."
     )
     chart = ranges(f"Share of {_named(found)}", names, values, low, high, "share", text, colours)
