@@ -80,7 +80,7 @@ def _rate_sentence(found: Any) -> str:
         text += f"; as people label, it is {row['rate']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
     differences, by_people = compared(found)
     if len(differences):
-        row = differences.loc[differences["p_value"].idxmin()]
+        row = differences.iloc[int(np.argmin(differences["p_value"]))]
         text += f"; {_difference_clause(row, found.rates.confidence, len(differences), by_people)}"
     return f"{text}."
 

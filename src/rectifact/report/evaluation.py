@@ -68,8 +68,8 @@ def evaluation_reports(found: Evaluation, *, needed: Needed | None = None, notes
     >>> from rectifact.datasets import make_crowd
     >>> crowd = make_crowd(200, 6, 2, labels_per_task=6, accuracy=(0.8, 0.9), random_state=0)
     >>> reports = evaluation_reports(evaluate(crowd.answers, people=[3, 4, 5], gold=crowd.truth[:60], positive=1))
-    >>> [report.title for report in reports]
-    ['Evaluation', 'Details: rates', 'Details: agreement', 'Details: labels']
+    >>> [report.title for report in reports if report.folded]
+    ['Details: rates', 'Details: rates as people label', 'Details: agreement', 'Details: labels']
     >>> [section.title for section in reports[0].sections]
     ['Decision', 'Whom to trust', 'Agreement', 'Bias', 'Gold audit', 'Tasks in doubt', 'What to do next']
     """
@@ -128,8 +128,9 @@ def _key_figures(found: Evaluation) -> list[tuple[str, str, str]]:
         what = wanted(found.rates)
         facts.append((f"share of {what}", f"{whole['rate']:.1%}", f"{whole['low']:.1%} to {whole['high']:.1%}"))
         if found.by_people is not None:
-            row = found.by_people.rates.iloc[0]
-            facts.append(("as people label", f"{row['rate']:.1%}", f"{row['low']:.1%} to {row['high']:.1%}"))
+            theirs = found.by_people.rates.iloc[0]
+            ends = f"{theirs['low']:.1%} to {theirs['high']:.1%}"
+            facts.append(("as people label", f"{theirs['rate']:.1%}", ends))
         differences, by_people = compared(found)
         for row in differences.head(2).to_dict("records"):
             ends = f"points, {100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
@@ -174,9 +175,9 @@ def _main_chart(found: Evaluation) -> Chart:
     alone = (whole["human_rate"], whole["human_low"], whole["human_high"])
     other = found.by_people
     if other is not None and narrower(other.rates, found.rates.rates):
-        row = other.rates.iloc[0]
+        theirs = other.rates.iloc[0]
         names.append("as people label")
-        points.append((row["rate"], row["low"], row["high"]))
+        points.append((theirs["rate"], theirs["low"], theirs["high"]))
         colours.append(2)
     names += [f"{found.rates.reference} alone", f"{found.rates.panel} alone"]
     points += [alone, (whole["judge_rate"],) * 3]
