@@ -383,6 +383,15 @@ def test_people_who_are_not_named_and_groups_that_are_not_used(run, files, made)
     )
 
 
+def test_no_more_tasks_are_asked_for_than_there_are(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("few.csv").write_text("sample_id,judge_model,judgment\n1,gpt,yes\n1,qwen,no\n2,gpt,no\n2,qwen,no\n")
+    said = run("evaluate", "few.csv").out
+    assert "Next: let a person label all 2 tasks, and give the labels as --gold." in said
+    assert "answer the same 2 tasks" in said
+    assert "ANSWERS and --humans are the same file." in run("agree", "few.csv", "--humans", "few.csv", expect=2).err
+
+
 def test_judges_are_compared_task_by_task(found, made):
     best, leads = judges_compared(found)
     assert best in {"gpt", "qwen"}  # right on 88 and 87 % of these tasks

@@ -98,6 +98,10 @@ def agree(
 
 def _check(answers: Path, humans: Path | None, out: Path | None, tests: Path | None, outcome: Outcome) -> None:
     """Refuse outputs that could not be written after the work."""
+    if humans is not None and humans.resolve() == answers.resolve():
+        raise InputError(
+            "ANSWERS and --humans are the same file.", "Give the answers of people in a file of their own."
+        )
     if tests is not None and humans is None:
         raise InputError("--tests needs people to test judges against.", "Name a file with --humans.")
     if tests == STDOUT:

@@ -48,8 +48,8 @@ class Biases:
     confidence: float
 
     def together(self) -> str:
-        """How many biases were tested together, as a part of a sentence."""
-        return "one was tested" if len(self.table) == 1 else f"{len(self.table)} tested together"
+        """How many biases were tested together, as the end of a clause; empty if it was one."""
+        return "" if len(self.table) == 1 else f" when {len(self.table)} are tested together"
 
     def words(self) -> list[str]:
         """The largest bias of each worker that is certain, in sentences, the largest first; then changes."""

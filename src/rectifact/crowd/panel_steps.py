@@ -10,7 +10,8 @@ from rectifact.core.errors import count
 from rectifact.core.findings import Finding
 from rectifact.crowd.data.names import plain, sentence
 from rectifact.crowd.panel_rates import best_half_width
-from rectifact.crowd.panel_words import by_words, compared
+from rectifact.crowd.panel_replacement import TOGETHER
+from rectifact.crowd.panel_words import JOINT, by_words, compared
 from rectifact.crowd.replacement import MAY, MAY_NOT
 
 FIRST_LABELS = 50
@@ -53,7 +54,7 @@ def _spelling_steps(found: Any) -> list[Finding]:
 
 def _reference_steps(found: Any) -> list[Finding]:
     if not found.reference:
-        remedy = f"Let a person label {FIRST_LABELS} tasks drawn at random, and give them as {{}}."
+        remedy = f"Let a person label {_first_tasks(found)}, and give the labels as {{}}."
         return [
             *_unnamed_people(found),
             Finding(
@@ -71,6 +72,11 @@ def _reference_steps(found: Any) -> list[Finding]:
             Finding("note", "no rate", "No class was named.", remedy.format("positive"), remedy.format("--positive"))
         ]
     return []
+
+
+def _first_tasks(found: Any) -> str:
+    n_tasks = len(found.panel.answers.tasks)
+    return f"{FIRST_LABELS} tasks drawn at random" if n_tasks > FIRST_LABELS else f"all {n_tasks} tasks"
 
 
 def _unnamed_people(found: Any) -> list[Finding]:
@@ -160,7 +166,8 @@ def _precision_steps(found: Any) -> list[Finding]:
 def _people_steps(found: Any) -> list[Finding]:
     n_people = int(found.panel.is_person.sum())
     if n_people < 2:
-        remedy = f"Let two or three people answer the same {FIRST_LABELS} tasks, and give their answers as {{}}."
+        n_tasks = min(FIRST_LABELS, len(found.panel.answers.tasks))
+        remedy = f"Let two or three people answer the same {count(n_tasks, 'task')}, and give their answers as {{}}."
         detail = "Whether judges agree with people as people do with each other, and may replace them, is not known"
         return [
             *(_unnamed_people(found) if found.reference else []),
@@ -179,10 +186,11 @@ def _people_steps(found: Any) -> list[Finding]:
     few = test.judges[~test.judges["decision"].isin([MAY, MAY_NOT])]
     if not len(few):
         return []
+    names = [JOINT if name == TOGETHER else name for name in few["judge"]]
     return [
         Finding(
             "note",
-            f"too few answers of people to decide about {sentence(few['judge'].tolist())}",
+            f"too few answers of people to decide about {sentence(names)}",
             "Each person is compared on the tasks that another person answered too.",
             _more_answers(few["tasks_needed"], test.least, len(found.panel.answers.tasks)),
         )

@@ -283,7 +283,7 @@ def bias_summary(found: Any) -> str:
     whole = table[(table["group"] == EVERYTHING) & table["worker"].isin(judges)]
     if not len(whole):
         return ""
-    return f"No bias of a judge is more than chance explains, {found.biases.together()}; {_reach(whole)}."
+    return f"No bias of a judge is more than chance explains{found.biases.together()}; {_reach(whole)}."
 
 
 def _reach(whole: pd.DataFrame) -> str:

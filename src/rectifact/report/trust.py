@@ -103,9 +103,9 @@ def _certain(found: Biases, rows: pd.DataFrame) -> str:
     sure = rows.loc[rows["certain"], "worker"].tolist()
     off = rows.loc[((rows["low"] > 0) | (rows["high"] < 0)) & ~rows["certain"], "worker"].tolist()
     text = f"More than chance explains for {sentence(sure)}" if sure else "None is more than chance explains"
-    text += f", {found.together()}." if len(found.table) > 1 else "."
+    text += f"{found.together()}."
     if off:
-        text += f" A bar that misses 0, as that of {sentence(off, 4)}, may still be chance, as there are many."
+        text += f" A single bar that misses 0, such as that of {sentence(off[:1])}, can be chance among so many."
     return text
 
 
