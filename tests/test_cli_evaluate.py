@@ -165,7 +165,7 @@ def test_people_in_the_same_file_and_column_by_column(run, files, made, found):
 def test_what_is_not_given_is_said_to_be_unknown(run, files):
     said = run("evaluate", "verdicts.csv", "--positive", "pass", "--report", "report.html")
     assert "nobody knows how far they are right" in said.out
-    assert "Let a person label 50 tasks drawn at random, and give them as --gold." in said.out
+    assert "Let a person label 50 tasks drawn at random, and give the labels as --gold." in said.out
     assert "llama-a and llama-b" in said.out
     assert (files / "report.html").exists()
     assert not list(files.glob("*.rfx"))

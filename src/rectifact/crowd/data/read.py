@@ -126,8 +126,8 @@ def coded(
     elif isinstance(data, list) and data and isinstance(data[0], dict):
         if not wide:
             check_format(form, files=False)
-            rows = ((None, record) for record in data)
-            return from_records(rows, None, names, form=form, question=question, missing=missing, classes=classes)
+            listed = ((None, record) for record in data)
+            return from_records(listed, None, names, form=form, question=question, missing=missing, classes=classes)
         data = pd.DataFrame(data, dtype=object)
     elif isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
@@ -258,55 +258,38 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
     for j, name in enumerate(workers):
         matrix[:, j] = frame.get_column(name).to_list()
     matrix[pd.isna(matrix)] = None  # one kind of gap, that can be compared
-    kept = _annotators(whole_numbers(matrix), workers, looks_long(frame.columns))
-    matrix, workers = matrix[:, kept], [workers[j] for j in kept]
+    kept = _annotators(whole_numbers(matrix), workers, looks_long(frame.columns), has_tasks=known)
     columns = {} if column is None else {"task": column}
-    return from_matrix(matrix, tasks, np.array(workers, dtype=object), missing, classes, columns)
+    return from_matrix(matrix[:, kept], tasks, np.array(workers, dtype=object)[kept], missing, classes, columns)
 
 
-def _annotators(matrix: NDArray[Any], names: list[Any], long: bool) -> list[int]:
-    """The columns that hold answers, without those that share no label with the others: texts, groups, lengths.
+def _annotators(matrix: NDArray[Any], names: list[Any], long: bool, *, has_tasks: bool) -> NDArray[np.bool_]:
+    """Which columns are workers: one that shares no label with the others holds texts or numbers.
 
-    These are left out with a warning. Refused are columns that may be a worker's all the same: few numbers, labels that
-    differ from others only in case or spaces, and columns that leave fewer than two.
+    It may be the task, so that it is refused, unless another column is.
     """
     seen = [{value for value in column if value not in (None, "")} for column in matrix.T]
-    strange = [j for j, labels in enumerate(seen) if labels and _others(seen, j) and not labels & _others(seen, j)]
-    kept = [j for j in range(len(seen)) if j not in strange]
-    for j in strange:
-        if len(kept) < 2 or long or _may_answer(seen[j], set().union(*(seen[k] for k in kept))):
-            what = f"The column {names[j]!r} shares no label with the others, so it does not seem to be a worker."
-            remedy = f"Name it as the task (task={names[j]!r}), or drop it."
-            command = f"Name it as the task (--task {names[j]}), or drop it."
-            raise _not_wide(what) if long else InputError(what, remedy, command=command)
-    if strange:
-        one = len(strange) == 1
-        what = f"{'The column' if one else 'The columns'} {listed(object_array([names[j] for j in strange]))} "
-        what += f"{'shares' if one else 'share'} no label with the others, and {'was' if one else 'were'} not read as "
-        warnings.warn(FitWarning(f"{what}{'a worker' if one else 'workers'}."), stacklevel=4)
+    kept = np.ones(len(names), dtype=bool)
+    for j, labels in enumerate(seen):
+        others = set().union(*(seen[:j] + seen[j + 1 :]))
+        kept[j] = not (labels and others and not labels & others)
+    if kept.all():
+        return kept
+    first = names[int(np.flatnonzero(~kept)[0])]
+    what = f"The column {first!r} shares no label with the others, so it does not seem to be a worker."
+    if long:
+        raise _not_wide(what)
+    if not has_tasks or kept.sum() < 2:
+        remedy, command = (
+            f"Name it as the task ({task}), or drop it." for task in (f"task={first!r}", f"--task {first}")
+        )
+        raise InputError(what, remedy, command=command)
+    left = np.array(names, dtype=object)[~kept]
+    they = "it is" if len(left) == 1 else "they are"
+    share = "shares" if len(left) == 1 else "share"
+    what = f"{listed(left)} {share} no label with the other columns, so {they} not read as a worker's answers."
+    warnings.warn(FitWarning(what, "Spell its labels like the others if it is a worker."), stacklevel=5)
     return kept
-
-
-def _others(seen: list[set[Any]], j: int) -> set[Any]:
-    return set().union(*(seen[:j] + seen[j + 1 :]))
-
-
-def _may_answer(labels: set[Any], known: set[Any]) -> bool:
-    """Whether labels that nobody else gives may be a worker's: few numbers, or known labels in another spelling."""
-    few_numbers = len(labels) <= len(known) and all(_is_number(value) for value in labels | known)
-    return few_numbers or bool({_folded(value) for value in labels} & {_folded(value) for value in known})
-
-
-def _folded(value: Any) -> str:
-    return str(value).strip().casefold()
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _not_wide(what: str) -> InputError:
