@@ -1,5 +1,6 @@
 """Report on parts or topics: what they consist of, how much of the data they explain, and what they do not fit."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,13 +9,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
+from rectifact.core.findings import Finding
 from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
+from rectifact.parts.base import are_few
+from rectifact.parts.terms import PARTS, TOPICS, Terms
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
 from rectifact.report.charts import bars, convergence, histogram, image_address, topic_map
 from rectifact.report.how_many import how_many, with_stability
 from rectifact.report.names import as_floats, count, isolated, largest_features, listed_features, sample_names
 
+MOST_WARNINGS = 3
 N_TOP, MOST_SAMPLES, MOST_IMAGES, MOST_CARDS = 12, 10_000, 100, 60
 N_EXAMPLES, LONGEST_EXAMPLE, LEAST_SHARE = 3, 240, 0.25
 """Example documents of a topic, letters that are shown of them, and the least share that a topic has in an example."""
@@ -22,22 +27,12 @@ N_EXAMPLES, LONGEST_EXAMPLE, LEAST_SHARE = 3, 240, 0.25
 FEW_NONZEROS = 0.5
 """Share of nonzeros up to which the coherence of parts says something: in dense data all features occur together."""
 
-MOST_ENTRIES_FOR_HALVES = 5_000_000  # of the data: two more fits take seconds then
-
-
-@dataclass(frozen=True)
-class Words:
-    """What parts, samples and features are called."""
-
-    part: str = "part"
-    sample: str = "sample"
-    feature: str = "feature"
-
 
 @dataclass(frozen=True)
 class Fit:
-    """The data behind the parts: weights, norms of residuals, share of each part, and coherence if it has any."""
+    """The data behind the parts, as given and with gaps filled in; weights, residuals, shares, coherence."""
 
+    given: Any
     X: Any
     W: NDArray[Any]
     residual: NDArray[Any]
@@ -50,14 +45,23 @@ class Fit:
         return float(1 - (self.residual**2).sum() / max((row_norms(self.X) ** 2).sum(), 1e-300))
 
 
-def parts_report(saved: SavedModel) -> Report:
-    """Sections for ANDNMF and PurificationNMF; weights and residuals if the data was saved, topics if it is text."""
-    model, words = saved.model, Words() if saved.texts is None else Words("topic", "document", "word")
+def parts_report(saved: SavedModel, findings: Sequence[Finding] | None = None) -> Report:
+    """Sections for ANDNMF and PurificationNMF; weights and residuals if the data was saved, topics if it is text.
+
+    ``findings`` are shown in place of a diagnosis, if it has been made.
+    """
+    model, words = saved.model, PARTS if saved.texts is None else TOPICS
     n_parts, n_features = model.components_.shape
     fit = None if saved.X is None else _fit(saved)
+    if findings is None:
+        findings = (
+            [] if fit is None else saved.model.findings(fit.given, halves=are_few(fit.given), texts=words == TOPICS)
+        )
     sections = [_parts(saved, fit, words), *how_many(saved.selection)]
     if fit is not None:
-        sections += [*_weights_and_residuals(saved, fit, words), _diagnosis(saved, words)]
+        sections += _weights_and_residuals(saved, fit, words)
+    if findings:
+        sections.append(_diagnosis(findings, words))
     if curve := convergence(model):
         text = (
             "The loss is the relative error within the leading subspace of the data, where the algorithm works. What "
@@ -65,7 +69,8 @@ def parts_report(saved: SavedModel) -> Report:
         )
         sections.append(Section("Convergence", text, curve))
     about = f"{count(n_parts, words.part)} with {count(n_features, words.feature)}, found by {type(model).__name__}."
-    return Report(words.part.capitalize() + "s", about, sections, _main(saved, fit, words), _steps(saved, fit, words))
+    main, steps = _main(saved, fit, words), _steps(saved, fit, words)
+    return Report(words.part.capitalize() + "s", about, sections, [*_warnings(saved, findings), *main], steps)
 
 
 def _signed(saved: SavedModel) -> bool:
@@ -76,7 +81,8 @@ def _signed(saved: SavedModel) -> bool:
 
 
 def _fit(saved: SavedModel) -> Fit:
-    model, X = saved.model, as_floats(saved.X)
+    model, given = saved.model, as_floats(saved.X)
+    X = given
     W, H = np.asarray(model.transform(X), dtype=float), np.asarray(model.components_, dtype=float)
     if getattr(model, "missing", None) is not None:
         X = np.where(np.isnan(X), model.inverse_transform(W), X)
@@ -87,10 +93,10 @@ def _fit(saved: SavedModel) -> Fit:
     size = W.sum(axis=0) * np.abs(H).sum(axis=1)
     entries = X.nnz if sp.issparse(X) else np.count_nonzero(X)
     sparse = entries <= FEW_NONZEROS * X.shape[0] * X.shape[1] and not _signed(saved)
-    return Fit(X, W, residual, size / max(size.sum(), 1e-300), npmi_coherence(H, X) if sparse else None)
+    return Fit(given, X, W, residual, size / max(size.sum(), 1e-300), npmi_coherence(H, X) if sparse else None)
 
 
-def _main(saved: SavedModel, fit: Fit | None, words: Words) -> list[str]:
+def _main(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
     """The sentences that matter most."""
     tops = largest_features(saved, 3, signed=_signed(saved))
     if fit is None:
@@ -120,7 +126,7 @@ def _whole(saved: SavedModel) -> str:
     return "data" if saved.texts is None else "corpus"
 
 
-def _steps(saved: SavedModel, fit: Fit | None, words: Words) -> list[str]:
+def _steps(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
     """What to do next."""
     steps = []
     if fit is None:
@@ -136,15 +142,32 @@ def _steps(saved: SavedModel, fit: Fit | None, words: Words) -> list[str]:
     return steps
 
 
-def _diagnosis(saved: SavedModel, words: Words) -> Section:
-    X = as_floats(saved.X)
-    small = X.shape[0] * X.shape[1] <= MOST_ENTRIES_FOR_HALVES
-    items = [tuple(row) for row in saved.model.diagnose(X, halves=small).itertuples(index=False)]
+def _warnings(saved: SavedModel, findings: Sequence[Finding]) -> list[str]:
+    """What is wrong, for the first screen: whether there is structure at all, and what else was found."""
+    serious = [
+        f"{found.finding[:1].upper()}{found.finding[1:]}: {found.detail}"
+        for found in findings
+        if found.severity != "note"
+    ]
+    chosen = [] if saved.selection is None else [saved.selection.reason]
+    told = any(found.detail in chosen for found in findings)
+    return serious[:MOST_WARNINGS] if told else [*chosen, *serious[:MOST_WARNINGS]]
+
+
+def _diagnosis(findings: Sequence[Finding], words: Terms) -> Section:
+    items = [(found.severity, found.finding, found.detail, _remedy(found, words)) for found in findings]
     text = f"What could be wrong with the {words.part}s, and what to do about it."
     return Section("Diagnosis", text, [Findings(items)])
 
 
-def _parts(saved: SavedModel, fit: Fit | None, words: Words) -> Section:
+def _remedy(found: Finding, words: Terms) -> str:
+    """What to do: for texts in the words of the command line, else in those of Python and of the command line."""
+    if found.command is None or not found.remedy:
+        return found.command or found.remedy
+    return found.command if words == TOPICS else f"{found.remedy} On the command line: {found.command}"
+
+
+def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     components, signed = np.asarray(saved.model.components_, dtype=float), _signed(saved)
     tops = largest_features(saved, N_TOP, signed=signed)
     blocks: list[Block] = []
@@ -187,7 +210,7 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Words) -> Section:
     return Section(words.part.capitalize() + "s", text, [*blocks, table])
 
 
-def _cards(saved: SavedModel, fit: Fit | None, words: Words, tops: list[list[tuple[str, float]]]) -> Cards:
+def _cards(saved: SavedModel, fit: Fit | None, words: Terms, tops: list[list[tuple[str, float]]]) -> Cards:
     """A card for each part, the largest first: its features as bars, its figures, and documents mostly about it."""
     order = np.arange(len(tops)) if fit is None else np.argsort(-fit.share, kind="stable")
     stability = getattr(saved.model, "stability_", None)
@@ -224,7 +247,7 @@ def _beginning(text: str) -> str:
     return text if len(text) <= LONGEST_EXAMPLE else text[:LONGEST_EXAMPLE].rsplit(" ", 1)[0] + " …"
 
 
-def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Words) -> list[Section]:
+def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Terms) -> list[Section]:
     W, residual, size, share = fit.W, fit.residual, row_norms(fit.X), fit.share
     facts = [
         (f"{words.sample}s", f"{len(W):,}", ""),
@@ -250,7 +273,7 @@ def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Words) -> list[Se
     ]
 
 
-def _largest_weights(weights: Any, words: Words) -> str:
+def _largest_weights(weights: Any, words: Terms) -> str:
     top = np.argsort(-weights, kind="stable")[:3]
     return ", ".join(f"{words.part} {i + 1}: {weights[i]:.3g}" for i in top if weights[i] > 0)
 
