@@ -33,6 +33,7 @@ from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
+from rectifact.selection import Selection
 from rectifact.selection.choice import NOTHING
 
 LIKELIHOODS = {"nonnegative": "non-negative least squares", "poisson": "Poisson likelihood"}
@@ -186,14 +187,26 @@ def _findings(found: Found, X: Any, caught: Any, terms: Terms, in_chunks: bool) 
     messages = dict.fromkeys(terms.put(in_options(warning.message, "parts")) for warning in caught)
     reason = "" if found.selection is None else found.selection.reason
     warned = [Finding("warning", about["-k" not in text], text, "") for text in messages if text not in reason]
-    if reason.startswith(NOTHING):
-        warned.append(
-            Finding("warning", "no stable structure", reason, "", f"Do not read much into the {terms.part}s.")
-        )
+    if found.selection is not None and reason.startswith(NOTHING):
+        detail = reason.removeprefix(f"{NOTHING}: ")
+        detail = detail[:1].upper() + detail[1:]
+        warned.append(Finding("warning", NOTHING.lower(), detail, "", _all_the_same(found.selection, terms)))
     if in_chunks:
         return warned
     with progress("diagnosing"):
         return warned + found.model.findings(X, halves=are_few(X), texts=terms == TOPICS)
+
+
+def _all_the_same(selection: Selection, terms: Terms) -> str:
+    """What to do where no number of parts is stable: the number that comes closest."""
+    more = selection.table[selection.table["k"] > 1].dropna(subset=["stability"])
+    if more.empty:
+        return f"Do not read much into the {terms.part}s."
+    best = more.loc[more["stability"].idxmax()]
+    return (
+        f"To see {terms.part}s all the same, give their number: -k {best['k']:.0f} has the highest stability above 1, "
+        f"{best['stability']:.2f}."
+    )
 
 
 def _said(shown: Shown, found: Found, shape: Any, explained: float) -> str:

@@ -173,7 +173,7 @@ def _correlations(W: NDArray[Any], independent: bool, terms: Terms) -> list[Find
 def _absences(W: NDArray[Any], terms: Terms) -> list[Finding]:
     absent = (NEAR_ZERO * W.max(axis=0) >= W).mean(axis=0)
     always = np.flatnonzero((absent < RARELY_ABSENT) & (W.max(axis=0) > 0))
-    if not len(always):
+    if not len(always) or W.shape[1] == 1:
         return []
     near_zero = f"at most {absent[always].max():.1%} have a weight near zero."
     detail = f"{_numbered(always, terms)} present in nearly all {terms.sample}s: {near_zero}"
@@ -237,13 +237,15 @@ def _halves(halves: tuple[NDArray[Any], NDArray[Any]] | None, terms: Terms) -> l
     n_stable = int((found >= UNSTABLE).sum())
     detail = (
         f"Fitted apart, two halves of the {terms.sample}s agree on {n_stable} of {len(found)} {terms.part}s; the least "
-        f"similar pair has a cosine of {found.min():.2f}, without what all {terms.part}s have in common."
+        f"similar pair has a similarity of {max(found.min(), 0):.2f}, where 1 is the same."
     )
     fewer = _fewer(terms, f", or add {terms.sample}s; {terms.part}s beyond the true number depend on chance")
     return [Finding("warning", f"{terms.part}s that two halves do not share", detail, *fewer)]
 
 
 def _conditions(W: NDArray[Any], terms: Terms) -> list[Finding]:
+    if terms == TOPICS and W.shape[1] == 1:
+        return []
     found = correlation_conditions(W)
     values = ", ".join(f"{name} = {value:.2g}" for name, value in (found | {"q": decay_order(W)}).items())
     figures = "" if terms == TOPICS else f" The figures of its theory, for weights of at most one: {values}."

@@ -225,7 +225,8 @@ def topic_map(parts: NDArray[Any], shares: NDArray[Any], labels: Sequence[str], 
     marks.append(Texts(places[order, 0], places[order, 1], named, radii[order]))
     room = 0.22 * np.ptp(places, axis=0).max() or 1.0
     across, up = (Axis(hidden=True, span=(float(end.min() - room), float(end.max() + room))) for end in places.T)
-    words = f"{noun.capitalize()}s that share many features are close to each other; larger dots have a larger share."
+    what = "words" if noun == "topic" else "features"
+    words = f"{noun.capitalize()}s that share many {what} are close to each other; larger dots have a larger share."
     return Chart(f"Map of {noun}s", marks, words, across, up, tall=True, square=True)
 
 

@@ -1,5 +1,6 @@
 """Report on parts or topics: what they consist of, how much of the data they explain, and what they do not fit."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,10 +20,12 @@ from rectifact.report.charts import bars, convergence, histogram, image_address,
 from rectifact.report.how_many import how_many, with_stability
 from rectifact.report.names import as_floats, count, isolated, largest_features, listed_features, sample_names
 
-MOST_WARNINGS = 3
 N_TOP, MOST_SAMPLES, MOST_IMAGES, MOST_CARDS = 12, 10_000, 100, 60
 N_EXAMPLES, LONGEST_EXAMPLE, LEAST_SHARE = 3, 240, 0.25
 """Example documents of a topic, letters that are shown of them, and the least share that a topic has in an example."""
+
+RULES = re.compile(r"([^\w\s])\1{3,}")
+"""Lines under headings and the like, which examples do not show."""
 
 FEW_NONZEROS = 0.5
 """Share of nonzeros up to which the coherence of parts says something: in dense data all features occur together."""
@@ -62,15 +65,17 @@ def parts_report(saved: SavedModel, findings: Sequence[Finding] | None = None) -
         sections += _weights_and_residuals(saved, fit, words)
     if findings:
         sections.append(_diagnosis(findings, words))
-    if curve := convergence(model):
+    if words != TOPICS and (curve := convergence(model)):
         text = (
             "The loss is the relative error within the leading subspace of the data, where the algorithm works. What "
             "lies outside it appears only in the residuals."
         )
         sections.append(Section("Convergence", text, curve))
-    about = f"{count(n_parts, words.part)} with {count(n_features, words.feature)}, found by {type(model).__name__}."
+    within = "" if fit is None else f" in {count(len(fit.W), words.sample)}"
+    about = f"{count(n_parts, words.part)}{within} with {count(n_features, words.feature)}"
+    about += "." if words == TOPICS else f", found by {type(model).__name__}."
     main, steps = _main(saved, fit, words), _steps(saved, fit, words)
-    return Report(words.part.capitalize() + "s", about, sections, [*_warnings(saved, findings), *main], steps)
+    return Report(words.part.capitalize() + "s", about, sections, main, steps)
 
 
 def _signed(saved: SavedModel) -> bool:
@@ -105,21 +110,24 @@ def _main(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
     order = np.argsort(-fit.share, kind="stable")[:3]
     names = [", ".join(isolated(name) for name, _ in top) for top in tops]
     named = ", ".join(f"{words.part} {i + 1} ({names[i]}) with {fit.share[i]:.0%}" for i in order)
-    main = [f"The largest {words.part}s, by their share of the {_whole(saved)}: {named}."]
+    main = [] if saved.selection is None else [saved.selection.reason]
+    main += [f"The largest {words.part}s, by their share of the {_whole(saved)}: {named}."]
     if fit.coherence is not None:
         best, last = int(fit.coherence.argmax()), int(fit.coherence.argmin())
         ends = (f"{fit.coherence[i]:.2f} ({words.part} {i + 1})" for i in (last, best))
-        span = " to ".join(ends)
+        span = f", from {' to '.join(ends)}" if len(fit.coherence) > 1 else ""
         main.append(
-            f"Mean coherence (NPMI) is {fit.coherence.mean():.2f}, from {span}; 1 if the {words.feature}s of a "
+            f"Mean coherence (NPMI) is {fit.coherence.mean():.2f}{span}; 1 if the {words.feature}s of a "
             f"{words.part} always occur together, 0 if they do by chance."
         )
     per = (fit.W > 0).sum(axis=1).mean()
-    main.append(
+    if words == TOPICS:
+        return [*main, f"A document contains {per:.1f} topics on average."]
+    return [
+        *main,
         f"The {words.part}s explain {fit.explained:.0%} of the squared norm of the data; a {words.sample} contains "
-        f"{per:.1f} of them on average."
-    )
-    return main
+        f"{per:.1f} of them on average.",
+    ]
 
 
 def _whole(saved: SavedModel) -> str:
@@ -140,18 +148,6 @@ def _steps(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
     if getattr(saved.model, "stability_", None) is None:
         steps.append(f"Find out which {words.part}s are found again in resampled data: --stability.")
     return steps
-
-
-def _warnings(saved: SavedModel, findings: Sequence[Finding]) -> list[str]:
-    """What is wrong, for the first screen: whether there is structure at all, and what else was found."""
-    serious = [
-        f"{found.finding[:1].upper()}{found.finding[1:]}: {found.detail}"
-        for found in findings
-        if found.severity != "note"
-    ]
-    chosen = [] if saved.selection is None else [saved.selection.reason]
-    told = any(found.detail in chosen for found in findings)
-    return serious[:MOST_WARNINGS] if told else [*chosen, *serious[:MOST_WARNINGS]]
 
 
 def _diagnosis(findings: Sequence[Finding], words: Terms) -> Section:
@@ -192,11 +188,13 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     ]
     sizes = np.abs(components).sum(axis=1).tolist()
     texts = listed_features(saved, N_TOP, ".3g", signed=signed)
+    if words == TOPICS and not hasattr(saved.model, "bands_"):  # the weights are on the cards
+        texts = [", ".join(name for name, _ in top) for top in tops]
     rows: list[Any] = [[i + 1, text, sizes[i]] for i, text in enumerate(texts)]
     if np.allclose(sizes, sizes[0]):  # normalised: it says nothing
         columns, rows = columns[:2], [row[:2] for row in rows]
     if fit is not None:
-        columns.append(Column("share", "share", "of the data"))
+        columns.append(Column("share", "share", f"of the {words.whole}"))
         rows = [[*row, float(share)] for row, share in zip(rows, fit.share, strict=True)]
     if fit is not None and fit.coherence is not None:
         columns.append(Column("coherence", "number", "mean NPMI of the ten largest; 1 if they always occur together"))
@@ -207,6 +205,8 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
         fitted = {"nonnegative": "by least squares", "poisson": "by their Poisson likelihood"}[likelihood]
         text = f"The {words.part}s are non-negative too, and were refined {fitted}."
     text = f"Each {words.sample} is a sum of {words.part}s with non-negative weights. {text}"
+    if words == TOPICS:
+        text = "A document is a mixture of topics. The weight of a word is its share of all words of the topic."
     return Section(words.part.capitalize() + "s", text, [*blocks, table])
 
 
@@ -231,11 +231,17 @@ def _cards(saved: SavedModel, fit: Fit | None, words: Terms, tops: list[list[tup
     return Cards(what, items, note, len(tops) - len(items))
 
 
+def _document_shares(saved: SavedModel, W: NDArray[Any]) -> NDArray[Any]:
+    """Share of each topic in each document."""
+    sizes = W * np.abs(np.asarray(saved.model.components_, dtype=float)).sum(axis=1)
+    total = sizes.sum(axis=1, keepdims=True)
+    return np.asarray(sizes / np.where(total > 0, total, 1))
+
+
 def _examples(saved: SavedModel, fit: Fit, part: int) -> list[tuple[str, str]]:
     """Documents in which the part has the largest share, among those of at least median length."""
-    sizes = fit.W * np.abs(np.asarray(saved.model.components_, dtype=float)).sum(axis=1)
-    total = sizes.sum(axis=1)
-    share = sizes[:, part] / np.where(total > 0, total, 1)
+    total = (fit.W * np.abs(np.asarray(saved.model.components_, dtype=float)).sum(axis=1)).sum(axis=1)
+    share = _document_shares(saved, fit.W)[:, part]
     share[total < np.median(total)] *= 0.5  # a short document is about one topic by chance
     names = sample_names(saved, len(share))
     best = np.argsort(-share, kind="stable")[:N_EXAMPLES]
@@ -243,7 +249,8 @@ def _examples(saved: SavedModel, fit: Fit, part: int) -> list[tuple[str, str]]:
 
 
 def _beginning(text: str) -> str:
-    text = " ".join(text[: 4 * LONGEST_EXAMPLE].split())
+    text = RULES.sub(" ", text[: 4 * LONGEST_EXAMPLE])
+    text = " ".join(text.split())
     return text if len(text) <= LONGEST_EXAMPLE else text[:LONGEST_EXAMPLE].rsplit(" ", 1)[0] + " …"
 
 
@@ -251,31 +258,41 @@ def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Terms) -> list[Se
     W, residual, size, share = fit.W, fit.residual, row_norms(fit.X), fit.share
     facts = [
         (f"{words.sample}s", f"{len(W):,}", ""),
-        ("explained", f"{fit.explained:.1%}", "of the squared norm of the data"),
+        *([] if words == TOPICS else [("explained", f"{fit.explained:.1%}", "of the squared norm of the data")]),
         (f"{words.part}s per {words.sample}", f"{(W > 0).sum(axis=1).mean():.1f}", "on average"),
     ]
     if fit.coherence is not None:
         facts.append(("coherence", f"{fit.coherence.mean():.2f}", "mean NPMI of the ten largest of each"))
     text = "Largest: " + ", ".join(f"{words.part} {i + 1} with {share[i]:.1%}" for i in np.argsort(-share)[:3]) + "."
     weights = bars(f"Share of each {words.part}", [str(i + 1) for i in range(len(share))], share, "share", text)
+    shown: list[Block] = [Facts(facts), weights] if len(share) > 1 else [Facts(facts)]
     relative = residual / np.where(size > 0, size, 1)
     norms = f"norm of the residual / norm of the {words.sample}"
     spread = histogram(f"Relative residuals of the {words.sample}s", relative, norms)
     worst = np.argsort(-relative, kind="stable")[:MOST_SAMPLES].tolist()
     names = sample_names(saved, len(W))
-    rows = [[str(names[i]), float(f"{relative[i]:.4g}"), _largest_weights(W[i], words)] for i in worst]
-    columns = [Column(words.sample), Column("relative residual", "number"), Column("largest weights")]
+    parts = _document_shares(saved, W) if words == TOPICS else W
+    rows = [[str(names[i]), float(f"{relative[i]:.4g}"), _largest_weights(parts[i], words)] for i in worst]
+    largest = Column("largest topics" if words == TOPICS else "largest weights")
+    columns = [Column(words.sample), Column("relative residual", "number"), largest]
     table = Table(f"{words.sample.capitalize()}s by residual", columns, rows, left_out=len(W) - len(worst))
     text = f"What the {words.part}s leave unexplained. The {words.sample}s at the top of the table fit worst."
+    if words == TOPICS:
+        text += " Most words of a document are its own, so that values near 1 are usual."
     return [
-        Section("Weights", f"How much of each {words.part} the {words.sample}s contain.", [Facts(facts), weights]),
+        Section(
+            "Topics in documents" if words == TOPICS else "Weights",
+            f"How much of each {words.part} the {words.sample}s contain.",
+            [Facts(facts), weights],
+        ),
         Section("Residuals", text, [spread, table]),
     ]
 
 
 def _largest_weights(weights: Any, words: Terms) -> str:
     top = np.argsort(-weights, kind="stable")[:3]
-    return ", ".join(f"{words.part} {i + 1}: {weights[i]:.3g}" for i in top if weights[i] > 0)
+    form = ".0%" if words == TOPICS else ".3g"
+    return ", ".join(f"{words.part} {i + 1}: {weights[i]:{form}}" for i in top if weights[i] > 0)
 
 
 def _residuals(X: Any, W: Any, H: Any) -> Any:
