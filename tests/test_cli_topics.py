@@ -103,6 +103,9 @@ def test_a_saved_model_weighs_its_parts_in_new_samples_by_name(run, tmp_path):
     said = run("parts", tmp_path / "turned.csv", "--model", model, "--weights", tmp_path / "again.csv")
     assert "1 column that the model does not have left out" in said.err
     assert_allclose(pd.read_csv(tmp_path / "w.csv"), pd.read_csv(tmp_path / "again.csv"), atol=1e-6)
+    run("parts", tmp_path / "x.csv", "--model", model, "--shares", "--weights", tmp_path / "s.csv")
+    shares = pd.read_csv(tmp_path / "s.csv").filter(regex="^part").sum(axis=1)
+    assert_allclose(shares[shares > 0], 1)
     X[list("abcde")].to_csv(tmp_path / "short.csv", index=False)
     mistakes = {
         "'f' is missing": ("short.csv", "--model", model),

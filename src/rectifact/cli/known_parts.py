@@ -32,9 +32,13 @@ def check_known(given: dict[str, Any], in_chunks: bool) -> None:
 
 
 def apply_saved(
-    path: Path, source: Reading, data: Path, out: Path | None, weights: Path | None, outcome: Outcome, top: int
+    path: Path, source: Reading, data: Path, files: tuple[Path | None, Path | None, bool], outcome: Outcome
 ) -> None:
-    """Weights of the parts of a saved model in the data; they go to the standard output unless a file is named."""
+    """Weights of the parts of a saved model in the data; they go to the standard output unless a file is named.
+
+    ``files`` are those for arrays and for the table of weights, and whether that has shares.
+    """
+    out, weights, as_shares = files
     saved = load_saved(path)
     if not isinstance(saved.model, ANDNMF | PurificationNMF):
         kind = type(saved.model).__name__
@@ -45,12 +49,12 @@ def apply_saved(
     model, samples = saved.model, numbered(matrix.rows, matrix.X.shape[0])
     W, components = model.transform(matrix.X), np.asarray(model.components_)
     names = numbered(saved.features, components.shape[1])
-    shown = Shown(components, np.asarray(W), names, samples, terms, top, False, {}, None)
+    shown = Shown(components, np.asarray(W), names, samples, terms, 10, False, {}, None)
     if out is not None:
         save_arrays(out, {"weights": W, "samples": samples})
     nowhere = out is None and outcome.report is None and not outcome.as_json
     if weights is not None or nowhere:
-        shown.write_weights(weights or STDOUT, matrix.row_title)
+        shown.write_weights(weights or STDOUT, matrix.row_title, as_shares)
     empty = int((shown.shares().sum(axis=1) <= 0).sum())
     without = f"; {empty} of them without any" if empty else ""
     say(

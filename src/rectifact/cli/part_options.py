@@ -47,9 +47,16 @@ Features = Annotated[
 Weights = Annotated[
     Path | None,
     typer.Option(
-        help="Write one row per sample here, one column per part: .csv, .tsv, .parquet, .jsonl. For texts, the "
-        "share of each topic in each document, which add up to 1, and the largest topic. For a matrix in "
+        help="Write one row per sample here, one column per part, in the units of the data: .csv, .tsv, .parquet, "
+        ".jsonl. For texts, the share of each topic in each document, and the largest topic. For a matrix in "
         "chunks, a name without an extension creates a new folder of Parquet files, written in parallel."
+    ),
+]
+Shares = Annotated[
+    bool,
+    typer.Option(
+        "--shares",
+        help="Write --weights as the share of each part in its sample, so that each row adds up to 1, as for texts.",
     ),
 ]
 Known = Annotated[

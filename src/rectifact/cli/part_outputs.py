@@ -120,12 +120,12 @@ class Shown:
         table = self.largest()
         write_table(table if self.terms == TOPICS else retitled(table, row_title, column_title), path)
 
-    def write_weights(self, path: Path, title: str) -> None:
-        """Write one row per sample: its weights, or for texts the share of each topic and the largest one."""
+    def write_weights(self, path: Path, title: str, as_shares: bool = False) -> None:
+        """Write one row per sample: its weights or shares; for texts the share of each topic and the largest one."""
         if self.terms == TOPICS:
             write_table(topics_of_documents(self.shares().round(6), self.samples, title), path)
         else:
-            write_samples(self.W, self.samples, self.terms.part, path, title)
+            write_samples(self.shares() if as_shares else self.W, self.samples, self.terms.part, path, title)
 
     def shares(self) -> NDArray[Any]:
         """Share of each part in each sample; each row sums to 1, or to 0 where a sample has no part."""

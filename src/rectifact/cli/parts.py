@@ -46,6 +46,7 @@ def parts(
     out: own.Out = None,
     features: own.Features = None,
     weights: own.Weights = None,
+    shares: own.Shares = False,
     known: own.Known = None,
     method: own.Method = "and",
     init: own.Init = "auto",
@@ -92,7 +93,7 @@ def parts(
     in_chunks = not text and holds_chunks(data)
     named = triples, text_column, id_column, rows, columns, drop
     source = Reading(*named, transpose, table, header, sheet, text, missing=missing)
-    _check_source(source, in_chunks, bootstrap)
+    _check_source(source, in_chunks, bootstrap, shares)
     _check_files(out, features)
     check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)
     outcome.check(out, [data, features, weights, known])
@@ -102,7 +103,7 @@ def parts(
         fitted_before = {"parts": how_many != "auto", "features": features, "save": save, "init": init != "auto"}
         fitted_before |= {"stability": stability, "bootstrap": bootstrap, "checkpoint": checkpoint, "decode": decode}
         check_known(fitted_before | chosen, in_chunks)
-        apply_saved(known, source, data, out, weights, outcome, top)
+        apply_saved(known, source, data, (out, weights, shares), outcome)
         return
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     words: dict[str, Any] = {"min_df": min_df, "max_df": max_df, "max_words": max_words, "ngrams": ngrams}
@@ -132,7 +133,7 @@ def parts(
         if features is not None:
             shown.write_largest(features, matrix.row_title, matrix.column_title)
         if weights is not None:
-            shown.write_weights(weights, matrix.row_title)
+            shown.write_weights(weights, matrix.row_title, shares)
         findings = _findings(found, X, caught, terms, in_chunks)
         if not as_json:
             (say_table if STDOUT in (weights, features) else show)(shown.table())
@@ -215,14 +216,11 @@ def _said(shown: Shown, found: Found, shape: Any, explained: float) -> str:
     if shown.coherence is not None:
         return (
             f"{sizes}, of a mean coherence of {shown.coherence.mean():.2f} (NPMI: 1 if the largest words of a topic "
-            f"always occur together, 0 if by chance); {how_it_ended(model)}."
+            f"always occur together, 0 if by chance)."
         )
     kind = LIKELIHOODS.get(model.resolved_.get("refine"), "")
-    refined = f" and refined by {kind}" if kind else ""
-    return (
-        f"{sizes}: {explained:.1%} of the squared norm explained; started by {model.resolved_['init']}, "
-        f"{how_it_ended(model)}{refined}."
-    )
+    ended = f"refined by {kind}" if kind else how_it_ended(model)
+    return f"{sizes}: {explained:.1%} of the squared norm explained; started by {model.resolved_['init']}, {ended}."
 
 
 def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings: list[Finding]) -> dict[str, Any]:
@@ -282,11 +280,13 @@ def _model_options(method: str, init: str, decode: str | None, chosen: dict[str,
     return {name: None if value == "none" else value for name, value in given.items()} | {"init": start}
 
 
-def _check_source(source: Reading, in_chunks: bool, bootstrap: int) -> None:
+def _check_source(source: Reading, in_chunks: bool, bootstrap: int, shares: bool) -> None:
     """Refuse options that do not fit the data."""
     source.check(in_chunks)
     if bootstrap and in_chunks:
         raise InputError("--bootstrap needs a matrix in memory, and this one is in chunks.", "Use --stability.")
+    if shares and in_chunks:
+        raise InputError("--shares needs a matrix in memory, and this one is in chunks.", "Leave it out.")
 
 
 def _check_files(out: Path | None, features: Path | None) -> None:

@@ -16,9 +16,18 @@ from rectifact.models import SavedModel
 from rectifact.parts.base import are_few
 from rectifact.parts.terms import PARTS, TOPICS, Terms
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
-from rectifact.report.charts import bars, convergence, histogram, image_address, topic_map
+from rectifact.report.charts import bars, convergence, histogram, image_address, spectra, topic_map
 from rectifact.report.how_many import how_many, with_stability
-from rectifact.report.names import as_floats, count, isolated, largest_features, listed_features, sample_names
+from rectifact.report.names import (
+    along_axis,
+    as_floats,
+    count,
+    feature_names,
+    isolated,
+    largest_features,
+    listed_features,
+    sample_names,
+)
 
 N_TOP, MOST_SAMPLES, MOST_IMAGES, MOST_CARDS = 12, 10_000, 100, 60
 N_EXAMPLES, LONGEST_EXAMPLE, LEAST_SHARE = 3, 240, 0.25
@@ -26,6 +35,9 @@ N_EXAMPLES, LONGEST_EXAMPLE, LEAST_SHARE = 3, 240, 0.25
 
 RULES = re.compile(r"([^\w\s])\1{3,}")
 """Lines under headings and the like, which examples do not show."""
+
+MOST_SPECTRA = 10
+"""Parts whose features are places on an axis, such as wavelengths, that are drawn as lines."""
 
 FEW_NONZEROS = 0.5
 """Share of nonzeros up to which the coherence of parts says something: in dense data all features occur together."""
@@ -125,7 +137,7 @@ def _main(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
         return [*main, f"A document contains {per:.1f} topics on average."]
     return [
         *main,
-        f"The {words.part}s explain {fit.explained:.0%} of the squared norm of the data; a {words.sample} contains "
+        f"The {words.part}s explain {fit.explained:.1%} of the squared norm of the data; a {words.sample} contains "
         f"{per:.1f} of them on average.",
     ]
 
@@ -175,7 +187,10 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
         blocks.append(Images("Parts as images", images))
     else:
         blocks.append(_cards(saved, fit, words, tops))
-    if fit is not None and len(components) > 2 and not signed:
+    places = along_axis(feature_names(saved)) if saved.texts is None and saved.image_shape is None else None
+    if places is not None:
+        blocks.insert(0, spectra(places, components[:MOST_SPECTRA]))
+    elif fit is not None and len(components) > 2 and not signed:
         labels = [", ".join(name for name, _ in top[:2]) for top in tops]
         blocks.append(topic_map(components, fit.share, labels, words.part))
     banded = "; after it the band that holds nine tenths of the parts of resampled data"
@@ -283,7 +298,7 @@ def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Terms) -> list[Se
         Section(
             "Topics in documents" if words == TOPICS else "Weights",
             f"How much of each {words.part} the {words.sample}s contain.",
-            [Facts(facts), weights],
+            shown,
         ),
         Section("Residuals", text, [spread, table]),
     ]
