@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from rectifact import ANDNMF, PurificationNMF
-from rectifact.core.errors import FitWarning
+from rectifact.core.errors import FitWarning, InputTypeError
 from rectifact.datasets import make_neurons, make_signatures, make_spectra, make_topics
 from rectifact.parts.conditions import (
     constant_sum_error,
@@ -211,3 +211,9 @@ def test_findings_on_texts_speak_of_topics_and_options():
     for found in told:
         sentence = " ".join([found.finding, found.detail, found.command or found.remedy])
         assert not re.search(r"\b(parts?|samples?|features?|n_components|lambda)\b|=True", sentence), sentence
+
+
+def test_a_diagnosis_asks_for_the_samples():
+    model = ANDNMF(2, random_state=0).fit(np.random.default_rng(0).random((20, 5)))
+    with pytest.raises(InputTypeError, match=r"does not keep its samples. Give them: model.diagnose\(X\)"):
+        model.diagnose()

@@ -100,7 +100,12 @@ def parts(
     chosen = {"refine": refine, "normalize": normalize, "noise_floor": noise_floor}
     chosen |= {"background": background or None, "missing": np.nan if missing else None}
     if known is not None:
-        fitted_before = {"parts": how_many != "auto", "features": features, "save": save, "init": init != "auto"}
+        fitted_before: dict[str, Any] = {
+            "parts": how_many != "auto",
+            "features": features,
+            "save": save,
+            "init": init != "auto",
+        }
         fitted_before |= {"stability": stability, "bootstrap": bootstrap, "checkpoint": checkpoint, "decode": decode}
         check_known(fitted_before | chosen, in_chunks)
         apply_saved(known, source, data, (out, weights, shares), outcome)
@@ -203,7 +208,7 @@ def _all_the_same(selection: Selection, terms: Terms) -> str:
     more = selection.table[selection.table["k"] > 1].dropna(subset=["stability"])
     if more.empty:
         return f"Do not read much into the {terms.part}s."
-    best = more.loc[more["stability"].idxmax()]
+    best = more.iloc[int(more["stability"].argmax())]
     return (
         f"To see {terms.part}s all the same, give their number: -k {best['k']:.0f} has the highest stability above 1, "
         f"{best['stability']:.2f}."

@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, namespace, to_host, to_like
-from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.errors import FitWarning, InputError, InputTypeError
 from rectifact.core.estimator import Iterative
 from rectifact.core.findings import Finding, findings_table
 from rectifact.core.linalg import squared_norm
@@ -224,13 +224,14 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
         """
         return plot(self, "residuals", X=X)
 
-    def diagnose(self, X: Any, *, halves: bool = True, texts: bool = False) -> pd.DataFrame:
+    def diagnose(self, X: Any = None, *, halves: bool = True, texts: bool = False) -> pd.DataFrame:
         """What could be wrong with the parts, and what to do about it, the worst first.
 
         Parameters
         ----------
         X : matrix of shape (n_samples, n_features)
-            The samples that were fitted, or others like them; in memory or a Dask array.
+            The samples that were fitted, or others like them; in memory or a Dask array. They are needed, as a model of
+            parts does not keep its samples.
         halves : bool, default True
             Whether to fit two halves of the samples as well, to see which parts they share; about as long as a fit.
         texts : bool, default False
@@ -243,6 +244,8 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
         DataFrame
             Columns severity (problem, warning or note), finding, detail and remedy.
         """
+        if X is None:
+            raise InputTypeError("A model of parts does not keep its samples.", "Give them: model.diagnose(X).")
         return findings_table(self.findings(X, halves=halves, texts=texts))
 
     def findings(self, X: Any, *, halves: bool = True, texts: bool = False) -> list[Finding]:

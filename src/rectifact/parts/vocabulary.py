@@ -11,11 +11,13 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
 from rectifact.core.errors import InputError
+from rectifact.core.reprs import short_repr
 
 WORD = r"(?u)\b\w{2,100}\b"  # anything longer is pasted data, not a word
 Weighting = Literal["counts", "tfidf", "log"]
 
 
+@short_repr
 @dataclass(frozen=True)
 class Vocabulary:
     """How the words of a corpus were counted; plain arrays, which a saved model holds.
