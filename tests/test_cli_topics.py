@@ -125,6 +125,15 @@ def test_more_topics_than_documents_are_refused(run, news):
     assert "200 topics cannot be told apart in 15 words. Give a number well below 15 with -k" in said
 
 
+def test_one_table_goes_to_the_standard_output(run, news):
+    said = run("parts", news, "-k", 3, "--text-column", "text", "--weights", "-")
+    assert said.out.startswith("id,largest_topic,topic1")
+    assert said.out.count("\n") == 121
+    assert "largest words" in said.err
+    twice = ("parts", news, "-k", 3, "--text-column", "text", "--weights", "-", "--json")
+    assert "The standard output takes one of" in run(*twice, expect=2).err
+
+
 def test_names_that_occur_twice_are_kept_and_mentioned(run, news, tmp_path):
     table = pd.read_csv(news)
     table.loc[[3, 4], "id"] = "twice"

@@ -94,7 +94,7 @@ def parts(
     named = triples, text_column, id_column, rows, columns, drop
     source = Reading(*named, transpose, table, header, sheet, text, missing=missing)
     _check_source(source, in_chunks, bootstrap, shares)
-    _check_files(out, features)
+    _check_files(out, features, weights, as_json)
     check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)
     outcome.check(out, [data, features, weights, known])
     chosen = {"refine": refine, "normalize": normalize, "noise_floor": noise_floor}
@@ -294,9 +294,11 @@ def _check_source(source: Reading, in_chunks: bool, bootstrap: int, shares: bool
         raise InputError("--shares needs a matrix in memory, and this one is in chunks.", "Leave it out.")
 
 
-def _check_files(out: Path | None, features: Path | None) -> None:
+def _check_files(out: Path | None, features: Path | None, weights: Path | None, as_json: bool) -> None:
     """Refuse what could not be written afterwards."""
-    if features is not None:
+    if (features, weights, STDOUT if as_json else None).count(STDOUT) > 1:
+        raise InputError("The standard output takes one of --features, --weights and --json.", "Name files.")
+    if features is not None and features != STDOUT:
         check_table_name(features)
     if out is not None:
         check_writable(out)
