@@ -100,12 +100,8 @@ def parts(
     chosen = {"refine": refine, "normalize": normalize, "noise_floor": noise_floor}
     chosen |= {"background": background or None, "missing": np.nan if missing else None}
     if known is not None:
-        fitted_before: dict[str, Any] = {
-            "parts": how_many != "auto",
-            "features": features,
-            "save": save,
-            "init": init != "auto",
-        }
+        fitted_before: dict[str, Any] = {"parts": how_many != "auto", "features": features, "save": save}
+        fitted_before |= {"init": init != "auto"}
         fitted_before |= {"stability": stability, "bootstrap": bootstrap, "checkpoint": checkpoint, "decode": decode}
         check_known(fitted_before | chosen, in_chunks)
         apply_saved(known, source, data, (out, weights, shares), outcome)
