@@ -134,6 +134,8 @@ OTHERS = {
         "purification_estimator",
         "documents",
         "stop_words",
+        "terms",
+        "vocabulary",
         "samples",
         "dispersion",
         "diagnosis",

@@ -561,7 +561,7 @@ def test_topics_of_a_text_file(run, news):
     rows = [line for line in said.out.splitlines() if "%" in line]
     found = {frozenset(re.findall("[a-z]+", row)) & {"bank", "ball", "star", "money", "goal", "moon"} for row in rows}
     assert found == {frozenset({"bank", "money"}), frozenset({"ball", "goal"}), frozenset({"star", "moon"})}
-    assert "300 samples" in said.err
+    assert "300 documents" in said.err
 
 
 def test_parts_to_files(run, news, tmp_path):
@@ -572,9 +572,9 @@ def test_parts_to_files(run, news, tmp_path):
         assert arrays["weights"].shape == (300, 3)
         names, components = arrays["features"], arrays["components"]
     table = pd.read_csv(features)
-    assert list(table.columns) == ["part", "rank", "feature", "value"]
-    assert table.query("part == 1")["feature"].tolist() == names[np.argsort(-components[0], kind="stable")[:4]].tolist()
-    assert pd.read_parquet(weights).columns.tolist() == ["sample", "part1", "part2", "part3"]
+    assert list(table.columns) == ["topic", "rank", "word", "weight"]
+    assert table.query("topic == 1")["word"].tolist() == names[np.argsort(-components[0], kind="stable")[:4]].tolist()
+    assert pd.read_parquet(weights).columns.tolist() == ["document", "largest_topic", "topic1", "topic2", "topic3"]
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".npy", ".csv", ".parquet"])
@@ -660,7 +660,8 @@ def test_a_background_is_saved_with_the_parts(run, tmp_path):
 
 
 def test_a_warning_names_an_option(run, mistakes):
-    assert "lower -k, or give" in run("parts", mistakes / "small.csv", "-k", 3).err
+    (mistakes / "same.csv").write_text("a,b,c\n1,2,3\n2,4,6\n3,6,9\n")
+    assert "lower -k, or give" in run("parts", mistakes / "same.csv", "-k", 2).err
 
 
 def test_warnings_name_options(run, tmp_path):

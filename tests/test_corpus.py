@@ -389,7 +389,9 @@ CASES: dict[str, Case] = {
     ),
     "texts.json": Case(json.dumps(NEWS), "parts", "3 documents from 'text'", texts=NEWS),
     "lines.txt": Case("\n".join(NEWS), "parts", "3 documents, one per line", texts=NEWS, rows=["1", "2", "3"]),
-    "folder": Case(folder_of_texts, "parts", "3 documents, one per file", texts=NEWS, rows=["0.txt", "1.txt", "2.txt"]),
+    "folder": Case(
+        folder_of_texts, "parts", "3 documents, one per .txt file", texts=NEWS, rows=["0.txt", "1.txt", "2.txt"]
+    ),
     "windows.txt": Case("\r\n".join(NEWS).encode("utf-16"), "parts", "3 documents", texts=NEWS),
     "empty texts.csv": Case(
         f"id,text\n1,{NEWS[0]}\n2,\n3,{NEWS[2]}\n",

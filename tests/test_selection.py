@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from rectifact import ANDNMF, NMD, DawidSkene, InputError, LogisticPCA, PurificationNMF, SymNMF
 from rectifact.core.errors import FitWarning
 from rectifact.core.monitor import NotConverged
-from rectifact.datasets import make_block_model, make_signatures, make_spectra, make_topics
+from rectifact.datasets import MissingDataset, load_jasper, make_block_model, make_signatures, make_spectra, make_topics
 from rectifact.graph.how_many import drawn_edges, edge_gains, hide_edges, matched_overlaps
 from rectifact.latent.how_many import LatentTrial
 from rectifact.metrics import part_errors
@@ -406,3 +406,15 @@ def test_dimensions_have_no_bands() -> None:
     assert assess(model, X, random_state=0).stability.shape == (k,)
     with pytest.raises(InputError, match="bootstrap is for parts"):
         assess(model, X, bootstrap=5)
+
+
+def test_bands_lie_around_the_parts_of_real_spectra():
+    """Resamples are fitted as the parts were: from parts that are given, the fit ended elsewhere."""
+    try:
+        X = load_jasper().X[::40]
+    except MissingDataset:
+        pytest.skip("needs the Jasper Ridge image")
+    model = ANDNMF(4, random_state=0).fit(X)
+    found = assess(model, X, bootstrap=5, random_state=0)
+    inside = (model.components_ >= 0.9 * found.lower) & (model.components_ <= 1.1 * found.upper)
+    assert inside.mean() > 0.7

@@ -217,6 +217,24 @@ def test_topics_have_words_examples_shares_and_coherence(topics):
     assert [column.name for column in table.columns] == ["topic", "largest words", "share", "coherence"]
 
 
+def test_the_report_on_topics_speaks_of_topics(topics):
+    saved, _ = topics
+    page = render([report_of(saved)], "topics")
+    body = re.sub(r"(?s)<(script|style).*?</\1>|<[^>]+>", " ", page)
+    assert not re.search(r"\b([Pp]arts?|samples?|features?|n_components|lambda)\b|=True|ANDNMF", body)
+
+
+def test_parts_along_wavelengths_are_lines():
+    rng = np.random.default_rng(0)
+    X = (rng.random((50, 2)) < 0.5) * rng.random((50, 2)) @ rng.random((2, 12)) + 0.01 * rng.random((50, 12))
+    model = ANDNMF(2, random_state=0).fit(X)
+    waves = [f"{400 + 10 * i} nm" for i in range(12)]
+    drawn = [chart.title for chart in blocks_of(report_of(SavedModel(model, X=X, features=waves)), Chart)]
+    assert drawn[0] == "Parts along the features"
+    named = blocks_of(report_of(SavedModel(model, X=X, features=[f"w{i}" for i in range(12)])), Chart)
+    assert "Parts along the features" not in [chart.title for chart in named]
+
+
 def test_negative_values_are_not_words_of_a_topic(topics):
     """Not even where the parts have some, as AND alone may find."""
     saved, _ = topics

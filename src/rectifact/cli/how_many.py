@@ -21,7 +21,10 @@ from rectifact.selection import Assessment, Selection, assess, select
 from rectifact.selection.choice import MOST
 
 MOST_ROWS = 15
-"""Rows of the table on the terminal, those around the choice."""
+"""Rows of the table on the terminal: the choice, the best score, those with a stability, and the nearest others."""
+
+SHORTEST = 0.005
+"""Seconds below which a number was judged along with others."""
 
 
 def check_numbers(text: str) -> int | range | str:
@@ -118,22 +121,30 @@ def with_trust(found: Found, X: Any, *, stability: bool, bootstrap: int = 0, see
 
 
 def choice_table(selection: Selection) -> Table:
-    """The numbers around the choice, which is marked, for people."""
-    table = selection.table
-    place = int(np.flatnonzero(table["k"] == selection.best)[0])
-    first = max(0, min(place - MOST_ROWS // 2, len(table) - MOST_ROWS))
-    shown = Table("k", "score", "standard error", "stability", "seconds", title="How many?", title_justify="left")
+    """The numbers that matter most, with the choice marked, for people."""
+    table = selection.table.reset_index(drop=True)
+    timed = bool((table["seconds"] >= SHORTEST).any())
+    headings = ["k", "score", "standard error", "stability", *(["seconds"] if timed else [])]
+    shown = Table(*headings, title="How many?", title_justify="left")
     for column in shown.columns:
         column.justify = "right"
-    for k, score, error, stability, seconds in table[list(TABLE)].to_numpy()[first : first + MOST_ROWS]:
+    for k, score, error, stability, seconds in table.loc[_rows_shown(table, selection.best), list(TABLE)].to_numpy():
         mark = "> " if k == selection.best else ""
         known = f"{stability:.2f}" if np.isfinite(stability) else ""
-        cells = f"{mark}{k:.0f}", f"{score:.5g}", f"{error:.1g}", known, f"{seconds:.2f}"
+        cells = [f"{mark}{k:.0f}", f"{score:.5g}", f"{error:.1g}", known, f"{seconds:.2f}"][: len(headings)]
         shown.add_row(*cells, style="bold" if mark else None)
     left_out = len(table) - min(len(table), MOST_ROWS)
     shown.caption = f"Score: {selection.measure}." + (f" {left_out} more not shown." if left_out else "")
     shown.caption_justify = "left"
     return shown
+
+
+def _rows_shown(table: Any, best: int) -> list[int]:
+    """Rows for the terminal: the choice, the highest score, those whose stability is known, then the nearest."""
+    first = [int(np.flatnonzero(table["k"] == best)[0]), int(table["score"].argmax())]
+    first += np.flatnonzero(table["stability"].notna()).tolist()
+    nearest = np.argsort(np.abs(table["k"].to_numpy() - best), kind="stable").tolist()
+    return sorted(list(dict.fromkeys([*first, *nearest]))[:MOST_ROWS])
 
 
 @contextmanager

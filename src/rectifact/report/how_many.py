@@ -12,6 +12,9 @@ from rectifact.selection import Selection
 WIDE = 20
 """Largest number from which on the axis of a chart is logarithmic."""
 
+SHORTEST = 0.005
+"""Seconds below which a number was judged along with others."""
+
 
 def how_many(selection: Selection | None) -> list[Section]:
     """The curve with the choice marked, and its table; no section if the number was given."""
@@ -37,7 +40,11 @@ def how_many(selection: Selection | None) -> list[Section]:
         Column("seconds", "number"),
         Column("choice"),
     ]
-    values = table[[name for name in TABLE if name != "k"]].map(lambda value: float(f"{value:.4g}"))
+    names = [name for name in TABLE if name != "k"]
+    if (table["seconds"] < SHORTEST).all():  # all numbers were judged at once
+        names.remove("seconds")
+        columns.pop(-2)
+    values = table[names].map(lambda value: float(f"{value:.4g}"))
     values = values.round({"stability": 3, "seconds": 2})
     rows = [[int(n), *row, "chosen" if n == best else ""] for n, row in zip(k, values.to_numpy().tolist(), strict=True)]
     note = f"Score: {selection.measure}."
