@@ -310,9 +310,8 @@ def _opening(saved: SavedModel, errors: list[float]) -> tuple[list[str], list[st
         )
     if saved.image_shape is None:
         top = sorted(_loads(saved, model._axes(k)[0][0], 3), key=lambda pair: -abs(pair[1]))
-        more = ", ".join(isolated(name) for name, value in top if value > 0)
-        less = ", ".join(isolated(name) for name, value in top if value < 0)
-        main.append(f"Samples differ most in {more}{' and, the other way, in ' if more and less else ''}{less}.")
+        high, low = (", ".join(isolated(name) for name, value in top if sign * value > 0) for sign in (1, -1))
+        main.append(f"Samples differ most in {high}{' and, the other way, in ' if high and low else ''}{low}.")
     known = getattr(model, "stability_", None)
     if known is not None:
         main.append(f"Mean stability is {np.mean(known):.2f}; 1 if resampled data leads to the same dimensions.")
