@@ -127,7 +127,7 @@ def embed(
     -------
     AnnData or None
         The copy, or None. What is added: ``obsm["X_nmd"]``, the embedding of shape (n_obs, n_components);
-        ``obsm["X_nmd_positions"]``, coordinates for distances (:meth:`rectifact.NMD.positions`), unless X is lazy;
+        ``obsm["X_nmd_positions"]``, coordinates for distances (:meth:`rectifact.NMD.positions`), if X is in memory;
         ``varm["nmd"]``, the components of shape (n_vars, n_components); and ``uns["nmd"]`` as in :func:`parts`, with
         ``scale`` of the noise.
     """
