@@ -222,6 +222,18 @@ def test_what_is_chosen_has_a_score(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 7 in set(found.table["k"])
 
 
+def test_for_prediction_dimensions_need_not_recur(monkeypatch: pytest.MonkeyPatch) -> None:
+    estimator, X, _ = PLANTED["relu"]
+    monkeypatch.setattr(LatentTrial, "recurring", lambda *_: 1)
+    monkeypatch.setattr(LatentTrial, "scores", lambda _, k: -np.abs(k - 5.0) * np.ones(9))
+    monkeypatch.setattr(LatentTrial, "start", lambda *_: 5)
+    with warnings.catch_warnings(action="ignore"):
+        found = [select(estimator, X, random_state=0, purpose=purpose).best for purpose in ("structure", "prediction")]
+    assert found == [1, 5]
+    with pytest.raises(InputError, match="purpose='fun' is unknown"):
+        select(estimator, X, purpose="fun")
+
+
 def test_dimensions_in_common_are_not_fitted_again() -> None:
     estimator, X, _ = PLANTED["relu"]
     trial = LatentTrial(estimator, X, np.random.default_rng(0))

@@ -99,12 +99,13 @@ class Found:
             say(f"Stability of the {what}: {', '.join(f'{value:.2f}' for value in self.stability)}.")
 
 
-def fit_chosen(model: Any, X: Any, numbers: int | range | str, seed: int = 0) -> Found:
+def fit_chosen(model: Any, X: Any, numbers: int | range | str, seed: int = 0, purpose: Any = "structure") -> Found:
     """Fit the model, with the number given or with the best one, within :func:`rectifact.cli.outcome.fitting`."""
     if isinstance(numbers, int):
         return Found(model.fit(X))
     with _one_interrupt_ends_the_search() as tried, warnings.catch_warnings(record=True, action="always") as caught:
-        selection = select(model, X, numbers, random_state=seed, callbacks=[*(model.callbacks or ()), tried.append])
+        callbacks = [*(model.callbacks or ()), tried.append]
+        selection = select(model, X, numbers, purpose=purpose, random_state=seed, callbacks=callbacks)
     for warning in caught:  # the reason says the same
         if str(getattr(warning.message, "what", warning.message)) not in selection.reason:
             warnings.warn(warning.message, stacklevel=2)

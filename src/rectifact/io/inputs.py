@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from pyarrow import parquet
 
 from rectifact.core.errors import InputError, count
-from rectifact.core.validation import canonical, check_not_empty
+from rectifact.core.validation import canonical
 from rectifact.io.assemble import from_numbers, from_texts, from_triples, is_adjacency, pairs, sentence
 from rectifact.io.columns import Options, Plan, Purpose, quoted
 from rectifact.io.files import reading
@@ -19,7 +19,7 @@ from rectifact.io.frames import SAMPLES, Frame, read_frame
 from rectifact.io.graphs import GRAPHS, read_graph_file
 from rectifact.io.kinds import find_kind, find_list
 from rectifact.io.matrices import NamedMatrix, as_floats, read_matrix, read_names
-from rectifact.io.single_cell import holds_10x, read_10x
+from rectifact.io.single_cell import has_barcodes, holds_10x, read_10x
 from rectifact.io.text import are_numbers, are_records, text_head, text_suffix
 
 TABLES = {".csv", ".tsv", ".tab", ".parquet", ".xlsx", ".xlsm", ".json", ".jsonl", ".ndjson"}
@@ -238,7 +238,10 @@ def _checked(path: Path, purpose: Purpose, request: Request, stored: tuple[Named
             f"{str(path)!r} holds a square matrix, which may be that of a graph, or points.",
             f"Use --graph {quoted(str(path))} for a graph, or --table for points.",
         )
-    return Input(f"Read as {what}: {shape_said(matrix)}.", matrix)
+    said = f"Read as {what}: {shape_said(matrix)}"
+    if text_suffix(path) == ".mtx" and matrix.rows is None and has_barcodes(path.parent) and not request.transpose:
+        said += f"; for cells in rows, with their names, give the folder {str(path.parent)!r}"
+    return Input(f"{said}.", matrix)
 
 
 def _turned(matrix: NamedMatrix) -> NamedMatrix:
@@ -274,7 +277,8 @@ def _from_graph(path: Path) -> Input:
 
 def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
     if len(frame.table) == 0:
-        check_not_empty((0, max(frame.table.num_columns, 1)))
+        what = "has a header line and no rows below it" if frame.named else "has no rows"
+        raise InputError(f"{str(frame.path)!r} {what}.", "Check the program that wrote it, or the filter.")
     square = request.options.graph and is_adjacency(frame)
     plan = Plan("numbers", ()) if square else find_kind(frame, purpose, request.options)
     if plan.kind in {"texts", "edges"} and (request.rows or request.columns or request.transpose):

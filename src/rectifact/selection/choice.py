@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.reprs import short_repr
-from rectifact.core.validation import check_generator
+from rectifact.core.validation import check_generator, check_option
 from rectifact.io.checkpoint import RunFile, open_checkpoint
 from rectifact.selection.search import Curve, Trial, climb
 from rectifact.selection.trust import trial_of
@@ -60,6 +60,7 @@ def select(
     X: Any,
     ks: Sequence[int] | str = "auto",
     *,
+    purpose: Literal["structure", "prediction"] = "structure",
     n_jobs: int | None = None,
     random_state: Any = None,
     callbacks: Sequence[Callable[[dict[str, float]], Any]] = (),
@@ -80,6 +81,8 @@ def select(
         What the estimator takes.
     ks : sequence of int or "auto", default "auto"
         Numbers to choose from.
+    purpose : {"structure", "prediction"}, default "structure"
+        Whether what is found must recur in resampled data, or only has to predict well, as for recommendations.
     n_jobs : int or None, default None
         Numbers to try at the same time; each needs the memory of one fit.
     random_state : int, Generator, RandomState or None, default None
@@ -102,6 +105,7 @@ def select(
     >>> found.best
     4
     """
+    check_option("purpose", purpose, ("structure", "prediction"))
     trial = trial_of(estimator, X, check_generator(random_state))
     wanted = _wanted(ks)
     start = trial.start(wanted[0])
@@ -114,7 +118,7 @@ def select(
         best = climb(curve, start, numbers)
         curve.add_free(numbers)
         supported = best = curve.smallest()
-        best = trial.recurring(best, numbers)
+        best = trial.recurring(best, numbers) if purpose == "structure" else best
     except (KeyboardInterrupt, _Ended):
         if not curve.scores:
             raise
