@@ -278,6 +278,10 @@ def figure_5_2(quick: bool) -> Rows:
     return rows
 
 
+COMPARED = (2, 4, 5, 8, 16, 32)
+"""Ranks at which NMD and logistic PCA are compared."""
+
+
 def figure_5_3(quick: bool) -> Rows:
     """NMD and logistic PCA on binary images: RMSE, log-likelihood and seconds per iteration, against rank."""
     rows: Rows = []
@@ -287,7 +291,7 @@ def figure_5_3(quick: bool) -> Rows:
     for name, load in sets.items():
         X = load()
         dense = X.toarray()
-        for rank in (2, 5) if quick else (2, 4, 5, 8, 16, 32):
+        for rank in (2, 5) if quick else COMPARED:
             for method, model in (
                 ("NMD", NMD(rank, prior=None, max_iter=512, n_jobs=1)),
                 ("EM as printed", NMD(rank, solver="em", prior=None, max_iter=100)),

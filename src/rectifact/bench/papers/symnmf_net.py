@@ -69,6 +69,7 @@ def _clustering(
     for name, graph in _graphs(names):
         for method in methods:
             rate = {"learning_rate": 0.3} if name == "TDT2" and method == "net, as printed" else {}
+            _fitted(_model(method, graph.n_classes, 0, max_iter=2), graph.X)  # compiles
             make = [_model(method, graph.n_classes, seed, **rate) for seed in range(starts)]
             models, seconds = timed(lambda make=make, X=graph.X: [_fitted(model, X) for model in make])
             best = min(models, key=lambda model: model.objective_)
