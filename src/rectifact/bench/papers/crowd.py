@@ -117,7 +117,7 @@ EXPERIMENTS = {
     "table 3": Experiment(table_3),
     "table 4": Experiment(table_4),
     "table 5": Experiment(table_5),
-    "figure 1": Experiment(crowd_theory.figure_1, Curves("x", "y")),
+    "figure 1": Experiment(crowd_theory.figure_1, Curves("x", "y", square=True)),
     "missing co-occurrences": Experiment(missing_cooccurrences),
     "synthetic data": Experiment(crowd_beside.synthetic_data),
     "rotation": Experiment(crowd_beside.rotation),

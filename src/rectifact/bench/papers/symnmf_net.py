@@ -12,7 +12,7 @@ import torch
 from rectifact.bench import Rows
 from rectifact.bench.graph import PublishedGraph, published_graph
 from rectifact.bench.measure import at_hand, timed
-from rectifact.bench.papers import Curves, Experiment, paper
+from rectifact.bench.papers import Curves, Experiment, drawing, paper
 from rectifact.core.monitor import Monitor
 from rectifact.graph import SymNMF, SymNMFNet, net
 from rectifact.graph.similarities import check_similarities
@@ -279,6 +279,7 @@ def proposition_1(quick: bool) -> Rows:
 
 
 ITERATIONS = Curves("iteration", "relative error")
+AGREEMENT = Curves("iteration", "purity", more=("nmi",))
 EXPERIMENTS = {
     "table 1": Experiment(table_1),
     "table 2": Experiment(table_2),
@@ -286,9 +287,9 @@ EXPERIMENTS = {
     "table 4": Experiment(table_4),
     "figure 4.1": Experiment(figure_4_1, ITERATIONS),
     "figure 4.2": Experiment(figure_4_2, Curves("iteration", "relative error", line="lambda", log_y=True)),
-    "figure 4.3": Experiment(figure_4_3),
-    "figure 4.4": Experiment(figure_4_4, Curves("iteration", "nmi")),
-    "figure 4.5": Experiment(figure_4_5, Curves("iteration", "nmi")),
+    "figure 4.3": Experiment(figure_4_3, pictures=partial(drawing.bars_by_data, y="sparse factor")),
+    "figure 4.4": Experiment(figure_4_4, AGREEMENT),
+    "figure 4.5": Experiment(figure_4_5, AGREEMENT),
     "theorem 1": Experiment(theorem_1),
     "proposition 1": Experiment(proposition_1),
 }
