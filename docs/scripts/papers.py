@@ -95,12 +95,36 @@ def _experiment(of: Paper, name: str, rows: list[dict], run: dict, docs: Path) -
     for picture in (f"images/papers/{of.name}-{name.replace(' ', '-')}{end}" for end in (".svg", ".png")):
         if (docs / picture).exists():
             lines += [f".. image:: ../{picture}", f"   :alt: {title}, measured", ""]
+    lines += _against(rows)
     curves = of.experiments[name].curves
     if curves is None:
         return lines + _folded(_table(rows), f"All {len(rows)} rows", len(rows) > LONGEST)
     shown = _ends(rows, curves.panel, curves.line)
     words = "The beginning, the middle and the end of each curve; the stored result has all of it."
     return lines + _folded(_table(shown), f"Figures: {words[0].lower()}{words[1:-1]}", True)
+
+
+LOWER = {"error %": 0.005, "relative error": 0.00005}
+HIGHER = {"accuracy": 0.00005, "nmi": 0.0005, "purity": 0.0005}
+"""Scores that papers print, with half of their last digit: the lower, or the higher, the better."""
+
+
+def _against(rows: list[dict]) -> list[str]:
+    """How many scores are at least as good as those that are printed, and which are not."""
+    count, behind = 0, []
+    for row in rows:
+        for score, digit in (LOWER | HIGHER).items():
+            ours, printed = row.get(score), row.get(f"printed {score}")
+            if ours is None or not isinstance(printed, float | int):
+                continue
+            count += 1
+            worse = (ours - printed) * (1 if score in LOWER else -1)
+            if worse > digit:
+                behind.append(f"{row['data']}: {row['method']} ({score} {short(ours)}, printed {printed})")
+    if not count:
+        return []
+    words = f"Of {count} printed scores, ours are as good or better in {count - len(behind)}"
+    return [f"{words}, and behind in: {'; '.join(behind)}." if behind else f"{words}.", ""]
 
 
 def _when(run: dict) -> str:

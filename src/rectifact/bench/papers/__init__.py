@@ -23,7 +23,7 @@ MODULES = {name: {"and": "and_nmf"}.get(name, name.replace("-", "_")) for name i
 class Curves:
     """How the rows of a figure are drawn: one panel for each value of ``panel``, one line for each of ``line``.
 
-    The columns in ``more`` are drawn like ``y``, in panels of their own.
+    The columns in ``more`` are drawn like ``y``, in panels of their own; a ``square`` figure has no axes.
     """
 
     x: str

@@ -35,10 +35,14 @@ def panels(title: str, rows: Rows, curves: Curves) -> list[Chart]:
             found = {}
             for line in dict.fromkeys(str(row[curves.line]) for row in own):
                 points = [row for row in own if str(row[curves.line]) == line and row.get(y) is not None]
-                found[line] = [row[curves.x] for row in points], [row[y] for row in points]
+                label = f"{curves.line} {line}" if line[:1].isdigit() else line
+                found[label] = [row[curves.x] for row in points], [row[y] for row in points]
             ends = ", ".join(f"{line} {ys[-1]:.3g}" for line, (_, ys) in found.items() if ys)
             chart = lines(heading, found, curves.x, y, f"Last values of {y}: {ends}.")
-            drawn.append(replace(chart, square=curves.square).with_x(log=curves.log_x).with_y(log=curves.log_y))
+            if curves.square:
+                bare = {"title": "", "hidden": True}
+                chart = replace(chart, square=True).with_x(**bare).with_y(**bare)
+            drawn.append(chart.with_x(log=curves.log_x).with_y(log=curves.log_y))
     return drawn
 
 

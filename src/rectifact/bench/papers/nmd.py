@@ -207,19 +207,24 @@ def _on_device(X: Any) -> Any:
     return X
 
 
-def figure_5_2(quick: bool) -> Rows:
-    """RMSE of single images, at the ranks of the reconstructions that can be seen in the documentation."""
-    rows: Rows = []
+def reconstructions(quick: bool) -> Iterator[tuple[str, int, dict[str, Matrix]]]:
+    """Name and rank of each set, and its images (2000 at most): as they are, and as NMD and SVD reconstruct them."""
     for name, X in _sets(quick):
         rank = {"dots": 5, "sprites": 16}.get(name, 32)
         X = X[:: max(1, X.shape[0] // 2000)]
         dense = np.asarray(X.toarray(), dtype=float)
         with warnings.catch_warnings(action="ignore"):
             model = NMD(rank, prior=None, max_iter=150, tol=0, n_jobs=1).fit(X)
-        rebuilt = {"NMD": model.inverse_transform(model.embedding_)}
-        rebuilt["SVD"] = clipped_svd(dense, rank, 1.0 if name in BINARY else None)
-        for method, values in rebuilt.items():
-            errors = np.sqrt(np.mean((values - dense) ** 2, axis=1))
+        svd = clipped_svd(dense, rank, 1.0 if name in BINARY else None)
+        yield name, rank, {"images": dense, "NMD": model.inverse_transform(model.embedding_), "SVD": svd}
+
+
+def figure_5_2(quick: bool) -> Rows:
+    """RMSE of single images, at the ranks of the reconstructions that can be seen in the documentation."""
+    rows: Rows = []
+    for name, rank, found in reconstructions(quick):
+        for method in ("NMD", "SVD"):
+            errors = np.sqrt(np.mean((found[method] - found["images"]) ** 2, axis=1))
             shares = {f"rmse, {q} % quantile": float(np.quantile(errors, q / 100)) for q in (10, 50, 90)}
             rows.append({"data": name, "rank": rank, "method": method, **shares})
     return rows
