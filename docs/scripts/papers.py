@@ -104,9 +104,9 @@ def _experiment(of: Paper, name: str, rows: list[dict], run: dict, docs: Path) -
     return lines + _folded(_table(shown), f"Figures: {words[0].lower()}{words[1:-1]}", True)
 
 
-LOWER = {"error %": 0.005, "relative error": 0.00005}
-HIGHER = {"accuracy": 0.00005, "nmi": 0.0005, "purity": 0.0005}
-"""Scores that papers print, with half of their last digit: the lower, or the higher, the better."""
+LOWER = {"error %": 0.01, "relative error": 0.0001}
+HIGHER = {"accuracy": 0.0001, "nmi": 0.001, "purity": 0.001}
+"""Scores that papers print, with their last digit, which they cut off: the lower, or the higher, the better."""
 
 
 def _against(rows: list[dict]) -> list[str]:
@@ -132,7 +132,10 @@ def _when(run: dict) -> str:
     if not run:
         return ""
     took = f", in {_duration(run['seconds'])}" if "seconds" in run else ""
-    return f", {'a quick run' if run.get('quick') else 'measured'} on {run['date'][:10]} on an {run['cpu']}{took}."
+    beside = f" ({run['beside']})" if run.get("beside") else ""
+    return (
+        f", {'a quick run' if run.get('quick') else 'measured'} on {run['date'][:10]} on an {run['cpu']}{took}{beside}."
+    )
 
 
 def _duration(seconds: float) -> str:

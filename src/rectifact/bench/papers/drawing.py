@@ -64,13 +64,14 @@ def bars_by_data(title: str, rows: Rows, y: str) -> list[Chart]:
     return drawn
 
 
-def spread(title: str, rows: Rows, low: str, middle: str, high: str, y: str) -> list[Chart]:
-    """The interval between two columns of each row, by data and method; a colour for each method."""
+def spread(title: str, rows: Rows, quantiles: tuple[str, str, str], y: str) -> list[Chart]:
+    """The interval between two columns of each row around a third, by data and method; a colour for each method."""
     names = [f"{row['data']}, {row['method']}" for row in rows]
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    values = ([row[column] for row in rows] for column in (middle, low, high))
-    words = "; ".join(f"{name} {row[middle]:.3g}" for name, row in zip(names, rows, strict=True))
-    return [ranges(title, names, *values, y, f"Middle: {words}.", [methods.index(row["method"]) for row in rows])]
+    low, middle, high = ([row[column] for row in rows] for column in quantiles)
+    words = "; ".join(f"{name} {value:.3g}" for name, value in zip(names, middle, strict=True))
+    colours = [methods.index(row["method"]) for row in rows]
+    return [ranges(title, names, middle, low, high, y, f"Middle: {words}.", colours)]
 
 
 def matrix(title: str, values: Any, words: str) -> Chart:

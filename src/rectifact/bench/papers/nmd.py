@@ -230,8 +230,7 @@ def figure_5_2(quick: bool) -> Rows:
     return rows
 
 
-def _single_images(title: str, rows: Rows) -> list[Any]:
-    return drawing.spread(title, rows, *(f"rmse, {q} % quantile" for q in (10, 50, 90)), y="rmse of an image")
+QUANTILES = ("rmse, 10 % quantile", "rmse, 50 % quantile", "rmse, 90 % quantile")
 
 
 COMPARED = (2, 4, 5, 8, 16, 32)
@@ -292,7 +291,7 @@ EXPERIMENTS = {
     "figure 4.2": Experiment(nmd_entries.figure_4_2, Curves("theta", "expected", line="variance")),
     "section 4.3": Experiment(section_4_3),
     "figure 5.1": Experiment(figure_5_1, Curves("rank", "rmse", log_x=True)),
-    "figure 5.2": Experiment(figure_5_2, pictures=_single_images),
+    "figure 5.2": Experiment(figure_5_2, pictures=partial(drawing.spread, quantiles=QUANTILES, y="rmse of an image")),
     "figure 5.3": Experiment(figure_5_3, Curves("rank", "rmse", log_x=True, more=("s per iteration",))),
     "section 6": Experiment(section_6),
 }
