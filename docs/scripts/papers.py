@@ -94,7 +94,8 @@ def _experiment(of: Paper, name: str, rows: list[dict], run: dict, docs: Path) -
     lines += [text for item in of.items if item.reason and item.name.lower() == name for text in (item.reason, "")]
     for picture in (f"images/papers/{of.name}-{name.replace(' ', '-')}{end}" for end in (".svg", ".png")):
         if (docs / picture).exists():
-            lines += [f".. image:: ../{picture}", f"   :alt: {title}, measured", ""]
+            own = ["   :class: dark-light"] if picture.endswith(".svg") else []  # it has dark colours of its own
+            lines += [f".. image:: ../{picture}", f"   :alt: {title}, measured", *own, ""]
     lines += _against(rows)
     curves = of.experiments[name].curves
     if curves is None:

@@ -139,7 +139,8 @@ def section_4_3(quick: bool) -> Rows:
     for (name, X), rank in zip(at_hand(sets), (5, 32), strict=False):
         X = X[:: 5 if quick else 1]
         binary = name.startswith("dots")
-        NMD(2, prior=None, max_iter=2, tol=1, n_jobs=1).fit(X[:50])  # compiles
+        with warnings.catch_warnings(action="ignore"):
+            NMD(2, prior=None, max_iter=2, tol=1, n_jobs=1).fit(X[:50])  # compiles
         monitor = Monitor(60 if quick else 512, tol=0)
         model, seconds = timed(partial(em_nmd, monitor=monitor), X.toarray(), rank, _link(binary))
         losses = np.array([row["loss"] for row in monitor.history])
