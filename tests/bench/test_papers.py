@@ -1,12 +1,15 @@
 """The papers' items: each has an experiment or a reason, and what they name exists."""
 
 from importlib import import_module
+from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import pytest
 
 from rectifact.bench.papers import PAPERS, Item, paper
 from rectifact.bench.papers.drawing import charts
+from rectifact.bench.results import save_result
 
 NUMBERED = {
     "crowd": {"Equation": 16, "Table": 5, "Figure": 1, "Theorem": 3},
@@ -128,3 +131,20 @@ def test_pictures_of_what_is_not_a_curve() -> None:
     assert charts("figure 4.3", factors, net["figure 4.3"])[0].words == "hals 0.2, net 0.2."
     curve = [{"data": "a", "method": "net", "iteration": i, "purity": 0.5, "nmi": 0.4} for i in range(3)]
     assert [chart.y.title for chart in charts("figure 4.4", curve, net["figure 4.4"])] == ["purity", "nmi"]
+
+
+def test_pages_show_every_row_and_say_what_is_behind(tmp_path: Path) -> None:
+    script = run_path(str(Path(__file__).parents[2] / "docs" / "scripts" / "papers.py"))
+    rows = [{"data": f"set {i}", "method": "MV-EM", "error %": 9.0, "printed error %": 9.0} for i in range(69)]
+    rows.append({"data": "set 69", "method": "KOS", "error %": 9.5, "printed error %": 9.0})
+    run = {"date": "2026-01-31T12:00:00", "cpu": "Abacus", "quick": True, "seconds": 250.0}
+    result = {"environment": {}, "tables": {"crowd": {"table 3": rows}}, "runs": {"crowd": {"table 3": run}}}
+    folder = tmp_path / "benchmarks" / "papers"
+    folder.mkdir(parents=True)
+    save_result(result, folder / "crowd.json")
+    page = script["page"](paper("crowd"), tmp_path)
+    assert all(f'"set {i}", ' in page for i in range(70))
+    assert "as good or better in 69, and behind in: set 69: KOS (error % 9.5, printed 9.0)." in page
+    assert "a quick run on 2026-01-31 on an Abacus, in 4 min." in page
+    assert "Only a quick run is stored of ``--table 3``." in page
+    assert "No result is stored of ``--table 1``, ``--table 2``, ``--table 4``" in page
