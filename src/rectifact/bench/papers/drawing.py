@@ -35,7 +35,7 @@ def panels(title: str, rows: Rows, curves: Curves) -> list[Chart]:
             found = {}
             for line in dict.fromkeys(str(row[curves.line]) for row in own):
                 points = [row for row in own if str(row[curves.line]) == line and row.get(y) is not None]
-                label = f"{curves.line} {line}" if line[:1].isdigit() else line
+                label = f"{curves.line} {line}" if line[:1].isdigit() and curves.line != "method" else line
                 found[label] = [row[curves.x] for row in points], [row[y] for row in points]
             ends = ", ".join(f"{line} {ys[-1]:.3g}" for line, (_, ys) in found.items() if ys)
             chart = lines(heading, found, curves.x, y, f"Last values of {y}: {ends}.")
