@@ -98,7 +98,7 @@ ALGORITHMS = {
         "conditions",
     },
     "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "priors", "logistic_pca"},
-    "graph": {"normalisation", "quality", "solvers", "spectral", "net"},
+    "graph": {"normalisation", "peaks", "quality", "solvers", "spectral", "net"},
 }
 """Modules that contain mathematics only."""
 
@@ -147,11 +147,13 @@ OTHERS = {
         "symnmf_estimator",
         "symnmf_net_estimator",
         "components",
+        "diagnosis",
         "edges",
         "gold",
         "how_many",
         "knn",
         "plots",
+        "results",
         "similarities",
         "tensors",
     },

@@ -13,12 +13,11 @@ from sklearn.base import clone
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_generator
+from rectifact.graph.how_many import GraphTrial
 from rectifact.io.checkpoint import RunFile, open_checkpoint
+from rectifact.selection.points import MEASURE, NOTHING, choose_for_points
 from rectifact.selection.search import Curve, Trial, climb
 from rectifact.selection.trust import trial_of
-
-NOTHING = "No stable structure"
-"""How the reason begins where one part, dimension or community is enough."""
 
 MOST = 1000
 """No number from here on is tried by itself."""
@@ -34,7 +33,8 @@ class Selection:
     table : DataFrame
         One row per number that was tried: ``k``; ``score``, the mean over held-out data, larger is better;
         ``standard_error`` of the difference between this score and the best one; ``stability``, the mean over the
-        parts, NaN where it was not measured; and ``seconds``.
+        parts, NaN where it was not measured; and ``seconds``. For points, the score of k tells how far the k-th group
+        stands apart, and there are no standard errors.
     best : int
         1 if there is no stable structure, or the smallest number that was asked for.
     reason : str
@@ -69,7 +69,8 @@ def select(
     Each family is judged by what it has not seen. Parts: features of half of the samples, predicted from their other
     features and from directions of the other half (bi-cross-validation), as long as both halves have the same parts.
     Dimensions: hidden entries. Communities: hidden edges. The smallest number within one standard error of the best
-    score is taken. Numbers far from the best are not tried.
+    score is taken. Numbers far from the best are not tried. Clusters of points are counted, without a search: groups
+    between which points are rarer than chance explains.
 
     Parameters
     ----------
@@ -104,6 +105,8 @@ def select(
     """
     trial = trial_of(estimator, X, check_generator(random_state))
     wanted = _wanted(ks)
+    if isinstance(trial, GraphTrial) and trial.of_points:
+        return _for_points(estimator, X, trial, _possible(wanted, trial))  # nothing to search
     start = trial.start(wanted[0])
     numbers = _possible(wanted, trial)
     saved = _checkpoint(estimator, trial, X)
@@ -134,6 +137,18 @@ def select(
     if reason.startswith(NOTHING):
         warnings.warn(FitWarning(reason, ""), stacklevel=2)
     return Selection(_table(curve, trial, best, model), best, reason, model, trial.measure, not doubt)
+
+
+def _for_points(estimator: Any, X: Any, trial: GraphTrial, numbers: Sequence[int]) -> Selection:
+    """The number of groups that stand apart, or the nearest that was asked for."""
+    found = choose_for_points(trial.separations(), numbers, trial.smallest)
+    model = _fitted(estimator, X, trial.parameter, found.best)
+    model.stability_ = trial.stability(found.best, model)
+    if found.reason.startswith(NOTHING):
+        warnings.warn(FitWarning(found.reason, ""), stacklevel=3)
+    table = found.table
+    table.loc[table["k"] == found.best, "stability"] = float(np.mean(model.stability_))
+    return Selection(table, found.best, found.reason, model, MEASURE, found.sure)
 
 
 class _Ended(Exception):
