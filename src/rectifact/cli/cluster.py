@@ -1,5 +1,6 @@
 """rectifact cluster: communities of a graph, clusters of points."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,11 +15,18 @@ from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_table_name, samples_table, write_table
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
+from rectifact.core.findings import findings_table
 from rectifact.graph import SymNMF, from_edges, from_networkx
+from rectifact.graph.quality import edge_counts
+from rectifact.graph.results import leading_memberships
 from rectifact.io.matrices import numbered
 from rectifact.models import SavedModel
 
-RESERVED = {"cluster", "stability"}  # columns of the output
+RESERVED = {"cluster", "stability", "membership", "next_cluster", "next_membership"}  # columns of the output
+
+WARNED = {"nodes in no cluster", "node in no cluster", "points in no cluster", "point in no cluster"}
+WARNED |= {f"{noun} without {what}" for noun in ("cluster", "clusters") for what in ("nodes", "points")}
+"""Findings of which the fit has warned already."""
 
 Affinity = Literal["knn", "precomputed"]
 
@@ -60,8 +68,9 @@ def cluster(
         typer.Option(
             "--output",
             "-o",
-            help="Write one row per node or point here: cluster, its stability if it is measured, memberships; .csv, "
-            ".tsv, .parquet, or - for standard output.",
+            help="Write one row per node or point here: cluster, its stability if it is measured, the membership in "
+            "it, the next cluster and the membership there, then all memberships; .csv, .tsv, .parquet, or - for "
+            "standard output.",
         ),
     ] = STDOUT,
     metric: Annotated[Literal["euclidean", "cosine"], typer.Option(help="Distance between points.")] = "euclidean",
@@ -138,18 +147,27 @@ def cluster(
     model = found.model
     found.say_choice()
     write_table(_node_table(found, names, title), out)
+    findings = model.findings(first=1)
     say_warnings(caught, "cluster")
+    for finding in findings:
+        if finding.finding.split(" ", 1)[1] not in WARNED:
+            say(finding.on_command_line())
     labelled = model.labels_[model.labels_ >= 0]
-    n_edges, sizes = model.affinity_matrix_.nnz // 2, np.bincount(labelled, minlength=model.n_clusters).tolist()
+    n_edges, loops = edge_counts(model.affinity_matrix_)
+    sizes = np.bincount(labelled, minlength=model.n_clusters).tolist()
+    what = "node" if affinity == "precomputed" else "point"
+    edges = count(n_edges, "edge") + ("" if what == "node" else " between neighbours")
     say(
-        f"{count(len(names), 'node')}, {count(n_edges, 'edge')}, {count(model.n_clusters, 'cluster')} of "
-        f"{', '.join(map(str, sizes))}; modularity {model.modularity_:.3f}, relative error "
-        f"{model.relative_error_:.4f} from start {model.resolved_['start']}, {how_it_ended(model)}."
+        f"{count(len(names), what)}, {edges}{f', {loops} of them from a node to itself' if loops else ''}, "
+        f"{count(model.n_clusters, 'cluster')} of {', '.join(map(str, sizes))}; modularity {model.modularity_:.3f}, "
+        f"relative error {model.relative_error_:.4f} from start {model.resolved_['start']}, {how_it_ended(model)}."
     )
     found.say_stability("clusters")
-    summary = {"nodes": len(names), "edges": n_edges, "clusters": model.n_clusters, "sizes": sizes}
+    summary = {f"{what}s": len(names), "edges": n_edges, "loops": loops, "clusters": model.n_clusters, "sizes": sizes}
     summary |= {"in_no_cluster": len(names) - len(labelled), "normalized": model.resolved_["normalize"]}
     summary |= {"modularity": model.modularity_, "relative_error": model.relative_error_}
+    in_words = [replace(finding, remedy=finding.command or finding.remedy) for finding in findings]
+    summary |= {"findings": findings_table(in_words).to_dict("records")}
     outcome.write(SavedModel(model, samples=np.asarray(names), selection=found.selection), summary | found.summary)
 
 
@@ -160,6 +178,12 @@ def _node_table(found: Found, names: Any, title: str) -> pd.DataFrame:
     table.insert(1, "cluster", np.where(labels >= 0, labels + 1, -1))
     if found.stability is not None:
         table.insert(2, "stability", np.where(labels >= 0, found.stability[labels], np.nan))
+    leading: dict[str, Any] = leading_memberships(labels, np.asarray(found.model.membership_, dtype=float))
+    following = pd.Series(leading["next_cluster"] + 1, dtype="Int64")
+    leading["next_cluster"] = following.mask(following == 0)
+    place = list(table.columns).index("membership1")
+    for i, (name, values) in enumerate(leading.items()):
+        table.insert(place + i, name, values)
     if found.trust is not None and found.trust.membership is not None:
         for k, share in enumerate(found.trust.membership.T, 1):
             table[f"share{k}"] = share

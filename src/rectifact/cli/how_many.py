@@ -16,9 +16,16 @@ from rich.table import Table
 from rectifact.cli.terminal import progress, say, say_table
 from rectifact.core.errors import InputError, count
 from rectifact.core.monitor import Row
-from rectifact.models import TABLE
 from rectifact.selection import Assessment, Selection, assess, select
 from rectifact.selection.choice import MOST
+
+COLUMNS = {
+    "score": ("score", ".5g"),
+    "±": ("standard_error", ".1g"),
+    "stability": ("stability", ".2f"),
+    "seconds": ("seconds", ".2f"),
+}
+"""Columns of the table on the terminal, with the names and formats of their values."""
 
 MOST_ROWS = 15
 """Rows of the table on the terminal, those around the choice."""
@@ -92,7 +99,7 @@ class Found:
 
     def say_stability(self, what: str) -> None:
         """Show the stability of each, if it is known."""
-        if self.stability is not None:
+        if self.stability is not None and len(self.stability) > 1:
             say(f"Stability of the {what}: {', '.join(f'{value:.2f}' for value in self.stability)}.")
 
 
@@ -122,16 +129,22 @@ def choice_table(selection: Selection) -> Table:
     table = selection.table
     place = int(np.flatnonzero(table["k"] == selection.best)[0])
     first = max(0, min(place - MOST_ROWS // 2, len(table) - MOST_ROWS))
-    shown = Table("k", "score", "standard error", "stability", "seconds", title="How many?", title_justify="left")
-    for column in shown.columns:
-        column.justify = "right"
-    for k, score, error, stability, seconds in table[list(TABLE)].to_numpy()[first : first + MOST_ROWS]:
-        mark = "> " if k == selection.best else ""
-        known = f"{stability:.2f}" if np.isfinite(stability) else ""
-        cells = f"{mark}{k:.0f}", f"{score:.5g}", f"{error:.1g}", known, f"{seconds:.2f}"
-        shown.add_row(*cells, style="bold" if mark else None)
+    cells = {"k": [f"{'> ' if k == selection.best else ''}{k}" for k in table["k"]]}
+    for title, (column, style) in COLUMNS.items():
+        if table[column].notna().any():
+            cells[title] = [f"{value:{style}}" if np.isfinite(value) else "" for value in table[column]]
+    shown = Table(*cells, title="How many?", title_justify="left")
+    for own in shown.columns:
+        own.justify = "right"
+    for row in range(first, min(first + MOST_ROWS, len(table))):
+        chosen = table["k"].iloc[row] == selection.best
+        shown.add_row(*(values[row] for values in cells.values()), style="bold" if chosen else None)
     left_out = len(table) - min(len(table), MOST_ROWS)
-    shown.caption = f"Score: {selection.measure}." + (f" {left_out} more not shown." if left_out else "")
+    notes = [f"Score: {selection.measure}."]
+    if "±" in cells:
+        notes.append("±: uncertainty of the difference from the highest score; within it, scores cannot be told apart.")
+        notes.append("Numbers far from the best are not tried.")
+    shown.caption = " ".join(notes) + (f" {left_out} more not shown." if left_out else "")
     shown.caption_justify = "left"
     return shown
 

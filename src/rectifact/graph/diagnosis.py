@@ -11,7 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rectifact.core.errors import count
 from rectifact.core.findings import Finding
+from rectifact.graph.components import SMALL_CLUSTER
 from rectifact.graph.quality import quality
 from rectifact.graph.similarities import Similarities
 
@@ -23,8 +25,6 @@ NAMED = 12
 
 CLEARLY, MOST_EDGES = 0.01, 50_000
 """Modularity by which another division must be better, and the edges for which it is looked for."""
-
-EMPTY = "empty clusters"
 
 
 def diagnose(
@@ -62,7 +62,7 @@ def diagnose(
     --------
     >>> sizes = np.array([9, 8, 1])
     >>> [found.finding for found in diagnose(sizes, np.array([]), np.array([1.0, 0.9, 0.0]), 0.4, None, 1, "node")]
-    ['clusters that are not found again', 'clusters of a single node']
+    ['1 cluster that is not found again', '1 cluster of a single node']
     """
     found = []
     if len(in_none):
@@ -91,16 +91,18 @@ def listed(numbers: Sequence[int]) -> str:
 
 def _in_none(sizes: NDArray[Any], what: str) -> Finding:
     n, alone = len(sizes), int((sizes == 1).sum())
-    places = [f"{alone} without edges to others"] if alone else []
+    small = "in connected components that are too small, or not reached by any cluster"
+    where = small if not alone else "without edges to others"
+    detail = f"{'It is' if n == 1 else 'They are'} {where}."
+    remedy = "Add edges to them, or leave them out."
     if n > alone:
-        places.append(f"{n - alone} in small connected components, or not reached by any cluster")
-    remedy = (
-        "Lower min_component and raise n_clusters to give them clusters." if n > alone else "Nothing connects them."
-    )
+        detail = f"There are {alone} without edges to others, and {n - alone} {small}." if alone else detail
+        lower = "Lower min_component and raise" if sizes.max() < SMALL_CLUSTER else "Raise"
+        remedy = f"{lower} n_clusters to give them clusters."
     return Finding(
         "warning",
-        f"{what}s in no cluster",
-        f"{n} {what if n == 1 else f'{what}s'}: {', '.join(places)}.",
+        f"{count(n, what)} in no cluster",
+        detail,
         remedy,
         remedy.replace("min_component", "--min-component").replace("n_clusters", "-k"),
     )
@@ -113,15 +115,18 @@ def _unstable(weak: NDArray[Any], stability: NDArray[Any], first: int) -> list[F
     named = listed(sorted((order[:NAMED] + first).tolist()))
     more = f", and {len(order) - NAMED} more" if len(order) > NAMED else ""
     highest = stability[order].max()
-    verb = "comes" if len(order) == 1 else "come"
+    one = len(order) == 1
+    span = f"{stability[order].min():.2f}{'' if one else f' to {highest:.2f}'}"
+    remedy = f"Do not rely on {'it' if one else 'them'}."
+    fewer = f"{remedy[:-1]}, and compare with a smaller {{}}." if len(stability) > 2 else remedy
     return [
         Finding(
             "warning",
-            "clusters that are not found again",
-            f"Where a tenth of the edges is left out, {named}{more} of {len(stability)} {verb} out differently "
-            f"(stability {stability[order].min():.2f}{'' if len(order) == 1 else f' to {highest:.2f}'}).",
-            "Do not rely on them, and compare with a smaller n_clusters.",
-            "Do not rely on them, and compare with a smaller -k.",
+            f"{count(len(order), 'cluster')} that {'is' if one else 'are'} not found again",
+            f"Where a tenth of the edges is left out, {named}{more} of {len(stability)} {'comes' if one else 'come'} "
+            f"out differently (stability {span}).",
+            fewer.format("n_clusters"),
+            fewer.format("-k"),
         )
     ]
 
@@ -129,13 +134,14 @@ def _unstable(weak: NDArray[Any], stability: NDArray[Any], first: int) -> list[F
 def _few(single: NDArray[Any], empty: NDArray[Any], first: int, what: str) -> list[Finding]:
     found = []
     for places, finding, holds in (
-        (single, f"clusters of a single {what}", f"a single {what}"),
-        (empty, EMPTY, f"no {what}"),
+        (single, f"of a single {what}", f"a single {what}"),
+        (empty, f"without {what}s", f"no {what}"),
     ):
         if len(places):
             named = listed((places + first).tolist())
             detail = f"{named[0].upper()}{named[1:]} {'has' if len(places) == 1 else 'have'} {holds}."
-            found.append(Finding("warning", finding, detail, "Lower n_clusters.", "Lower -k."))
+            words = f"{count(len(places), 'cluster')} {finding}"
+            found.append(Finding("warning", words, detail, "Lower n_clusters.", "Lower -k."))
     return found
 
 
@@ -143,8 +149,8 @@ def _more_modular(n: int, own: float, n_other: int, other: float) -> Finding:
     return Finding(
         "note",
         "another division has a higher modularity",
-        f"Louvain's {n_other} communities have a modularity of {other:.3f}, these {n} have {own:.3f}. Modularity "
-        "favours large communities, so neither is right by that alone.",
+        f"Louvain's {n_other} communities have a modularity of {other:.3f}, these {n} have {own:.3f}. Neither "
+        "is right by that alone: modularity overlooks small communities in large graphs.",
         f"Compare with n_clusters={n_other}.",
         f"Compare with -k {n_other}.",
     )
@@ -160,6 +166,5 @@ def louvain(graph: sp.csr_array, degrees: NDArray[Any]) -> tuple[int, float] | N
     labels = np.empty(graph.shape[0], dtype=int)
     for k, nodes in enumerate(found):
         labels[list(nodes)] = k
-    linked = degrees > 0  # nodes without edges are communities of their own, which nobody counts
-    n = len(np.unique(labels[linked]))
+    n = sum(len(nodes) > 1 for nodes in found)  # nobody counts nodes without edges as communities
     return n, float(quality(Similarities(graph), labels, len(found), degrees, False).modularity.sum())

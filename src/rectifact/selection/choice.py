@@ -127,7 +127,8 @@ def select(
     if saved is not None and not ended:
         saved.finish()
     doubt = trial.doubt() if best > 1 else ""
-    reason = " ".join(filter(None, [ended, _reason(trial, curve, best, supported), doubt]))
+    tried = "" if curve.complete else f"The search stopped after {len(curve.scores)} numbers; others may score higher."
+    reason = " ".join(filter(None, [ended, _reason(trial, curve, best, supported), tried, doubt]))
     if best not in numbers:  # one, which was not asked for
         best = numbers[0]
         reason += f" {best} is the smallest number that was asked for."
@@ -136,7 +137,7 @@ def select(
     model.stability_ = trial.stability(best, model)
     if reason.startswith(NOTHING):
         warnings.warn(FitWarning(reason, ""), stacklevel=2)
-    return Selection(_table(curve, trial, best, model), best, reason, model, trial.measure, not doubt)
+    return Selection(_table(curve, trial, best, model, numbers), best, reason, model, trial.measure, not doubt)
 
 
 def _for_points(estimator: Any, X: Any, trial: GraphTrial, numbers: Sequence[int]) -> Selection:
@@ -194,12 +195,13 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
     if best > supported:
         return f"{best} {several} stand out from the noise and recur in both halves; {supported} predict as well."
     last = "; no larger number was tried" if best == max(curve.scores) else ""
-    return f"{best} is the smallest number within one standard error of the best score on held-out data{last}."
+    return f"{best} is the smallest number whose score on held-out data cannot be told from the best one{last}."
 
 
-def _table(curve: Curve, trial: Trial, best: int, model: Any) -> pd.DataFrame:
+def _table(curve: Curve, trial: Trial, best: int, model: Any, numbers: Sequence[int]) -> pd.DataFrame:
+    """One row per number that was tried and asked for; 1 is always tried, to compare with."""
     top, rows = curve.top(), []
-    for k in sorted(curve.scores):
+    for k in sorted(set(curve.scores) & set(numbers)):
         stability = model.stability_ if k == best else trial.recurrence.get(k, np.nan)
         row = {"k": k, "score": float(curve.scores[k].mean()), "standard_error": curve.error(k, top)}
         rows.append(row | {"stability": float(np.mean(stability)), "seconds": curve.seconds[k]})

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 NOTHING = "No stable structure"
 """How the reason begins where one part, dimension or community is enough."""
 
-MEASURE = "how much rarer points are around a group than inside it, relative to what chance explains; real above 1"
+MEASURE = (
+    "how much rarer points are around a group than inside it, relative to what chance explains; 1 or less may be chance"
+)
 
-CLOSE = 0.85
+CLOSE = 0.9
 """From here up to its inverse, a group may or may not stand apart."""
 
 SHOWN = 3
