@@ -132,6 +132,8 @@ def graph_file(kind: str, **weights: float) -> Callable[[Path], None]:
             graph.add_edge(*("abcd".index(end) for end in ends), **weights)
         if kind == "graphml":
             nx.write_graphml(graph, path)
+        elif kind == "gexf":
+            nx.write_gexf(graph, path)
         else:
             path.write_text("\n".join(nx.generate_gml(nx.relabel_nodes(graph, dict(enumerate("abcd"))))))
 
@@ -386,8 +388,31 @@ CASES: dict[str, Case] = {
     "graph to parts.graphml": refused(graph_file("graphml"), "parts", "holds a graph. Use rectifact cluster"),
     "broken.graphml": refused("<graphml><node", "cluster", "as GraphML: "),
     "broken.gml": refused("graph [ node [", "cluster", "as GML: "),
-    "pajek.net": refused(
-        "*Vertices 2\n1 a\n2 b\n*Edges\n1 2\n", "cluster", "is a Pajek network, which rectifact does not"
+    "pajek.net": Case(
+        '*Vertices 2\n1 "Ann"\n2 "Bea"\n*Edges\n1 2 3\n',
+        "cluster",
+        "Read as a Pajek graph: 2 nodes and 1 edge, weights from 'weight'",
+        edges={("Ann", "Bea"): 3.0},
+    ),
+    "gephi.gexf": Case(graph_file("gexf"), "cluster", "Read as a GEXF graph: 4 nodes and 4 edges", edges=PATH),
+    "cytoscape.json": Case(
+        json.dumps(
+            {
+                "elements": {
+                    "nodes": [{"data": {"id": "1", "name": "Ann"}}, {"data": {"id": "2", "name": "Bea"}}],
+                    "edges": [{"data": {"source": "1", "target": "2", "weight": 2}}],
+                }
+            }
+        ),
+        "cluster",
+        "2 nodes and 1 edge, with weights.",
+        edges={("Ann", "Bea"): 2.0},
+    ),
+    "many lines.adjlist": refused(
+        "a 2\nb {'weight': 1}\nc {'weight': 2}\n", "cluster", "has attributes in braces, so it is not"
+    ),
+    "papers.csv": Case(
+        "author1,author2,n_papers,first_year\na,b,3,1999\nb,c,2,2001\n", "cluster", "weights from 'n_papers' (without"
     ),
     # Texts
     "news.csv": Case(

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 import typer
 
 from rectifact.cli import options, reading
@@ -25,8 +26,10 @@ from rectifact.models import SavedModel
 RESERVED = {"cluster", "stability", "membership", "next_cluster", "next_membership"}  # columns of the output
 
 WARNED = {"nodes in no cluster", "node in no cluster", "points in no cluster", "point in no cluster"}
-WARNED |= {f"{noun} without {what}" for noun in ("cluster", "clusters") for what in ("nodes", "points")}
 """Findings of which the fit has warned already."""
+
+MOST_SIZES = 30
+"""Sizes of clusters on the terminal."""
 
 Affinity = Literal["knn", "precomputed"]
 
@@ -36,7 +39,7 @@ def cluster(
         Path | None,
         typer.Argument(
             help="Points in rows, or a graph: a table (.csv, .tsv, .xlsx, .jsonl, .parquet), .npz, .npy, .mtx, .h5ad, "
-            "a 10x folder, .gml, .graphml, or - for the standard input. Leave it out if you use --graph."
+            "a 10x folder, .gml, .graphml, .gexf, .json, or - for the standard input. Leave it out if you use --graph."
         ),
     ] = None,
     numbers: Annotated[
@@ -51,7 +54,7 @@ def cluster(
         Path | None,
         typer.Option(
             help="A graph: a table with two columns of nodes and optionally one of weights, a symmetric matrix of "
-            "weights, .gml or .graphml."
+            "weights, .gml, .graphml, .gexf, Pajek's .net, .json, or a list that networkx has written."
         ),
     ] = None,
     triples: reading.Ends = None,
@@ -159,7 +162,8 @@ def cluster(
     edges = count(n_edges, "edge") + ("" if what == "node" else " between neighbours")
     say(
         f"{count(len(names), what)}, {edges}{f', {loops} of them from a node to itself' if loops else ''}, "
-        f"{count(model.n_clusters, 'cluster')} of {', '.join(map(str, sizes))}; modularity {model.modularity_:.3f}, "
+        f"{count(model.n_clusters, 'cluster')} of {', '.join(map(str, sizes[:MOST_SIZES]))}"
+        f"{', ...' if len(sizes) > MOST_SIZES else ''}; modularity {round(model.modularity_, 3) + 0.0:.3f}, "
         f"relative error {model.relative_error_:.4f} from start {model.resolved_['start']}, {how_it_ended(model)}."
     )
     found.say_stability("clusters")
@@ -200,5 +204,20 @@ def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity]:
     matrix: Any = found.matrix
     names = numbered(matrix.rows, matrix.X.shape[0])
     if source.graph:
-        return matrix.X, names, "node", "precomputed"
+        return _without_directions(matrix.X), names, "node", "precomputed"
     return matrix.X, names, matrix.row_title, "knn"
+
+
+def _without_directions(X: Any) -> Any:
+    """The weights of edges both ways added up, as those of lists of edges are, where a matrix is not symmetric."""
+    if X.shape[0] != X.shape[1]:
+        n, m = X.shape
+        raise InputError(
+            f"A matrix of {n} rows and {count(m, 'column')} is not that of a graph, which has a column for each row.",
+            "Leave out --graph for points; or give a list of edges.",
+        )
+    if not abs(X - X.T).max() > 1e-6 * abs(X).max():  # rounding is left to the fit
+        return X
+    say("The matrix is not symmetric: directions are ignored, and weights of both directions are added up.")
+    loops = sp.diags_array(X.diagonal())
+    return X + X.T - (loops if sp.issparse(X) else loops.toarray())

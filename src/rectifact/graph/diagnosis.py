@@ -70,7 +70,9 @@ def diagnose(
     if stability is not None and len(sizes) > 1:
         found += _unstable(np.flatnonzero((stability < DISSOLVED) & (sizes > 0)), stability, first)
     found += _few(np.flatnonzero(sizes == 1), np.flatnonzero(sizes == 0), first, what)
-    if other is not None and other[1] > modularity + CLEARLY:
+    if what == "node" and len(sizes) > 1 and modularity <= 0:
+        found.append(_no_better(modularity))
+    elif other is not None and other[0] > 1 and other[1] > modularity + CLEARLY:
         found.append(_more_modular(len(sizes), modularity, *other))
     return found
 
@@ -145,12 +147,27 @@ def _few(single: NDArray[Any], empty: NDArray[Any], first: int, what: str) -> li
     return found
 
 
+def _no_better(modularity: float) -> Finding:
+    return Finding(
+        "warning",
+        "no more edges inside clusters than by chance",
+        f"Modularity is {modularity:.3f}, and 0 is chance.",
+        "Choose the number with rectifact.selection.select, or lower n_clusters.",
+        "Choose the number with -k auto, or lower -k.",
+    )
+
+
 def _more_modular(n: int, own: float, n_other: int, other: float) -> Finding:
+    what = f"Louvain's {n_other} communities have a modularity of {other:.3f}"
+    if n == 1:
+        detail = f"{what}. Random graphs have a positive modularity too, so that alone does not make them real."
+    else:
+        detail = f"{what}, these {n} have {own:.3f}. Neither is right by that alone: modularity overlooks small "
+        detail += "communities in large graphs."
     return Finding(
         "note",
         "another division has a higher modularity",
-        f"Louvain's {n_other} communities have a modularity of {other:.3f}, these {n} have {own:.3f}. Neither "
-        "is right by that alone: modularity overlooks small communities in large graphs.",
+        detail,
         f"Compare with n_clusters={n_other}.",
         f"Compare with -k {n_other}.",
     )

@@ -15,7 +15,7 @@ from rectifact.core.errors import InputError, count, missing_extra
 from rectifact.io.files import reading
 from rectifact.io.text import COMMENT, read_text, text_head
 
-GRAPHS = {".gml": "GML", ".graphml": "GraphML"}
+GRAPHS = {".gml": "GML", ".graphml": "GraphML", ".gexf": "GEXF", ".net": "Pajek", ".paj": "Pajek"}
 WEIGHTS = ("weight", "value", "Weight")
 ATTRIBUTES = re.compile(r"(?P<ends>.*\S)\s*[,;\t ]\s*(?P<data>\{[^{}]*\})\s*")
 """A line of an edge list that ends with attributes, as networkx writes them."""
@@ -46,8 +46,8 @@ def read_graph_file(path: Path) -> tuple[Any, str]:
 
     with reading(path, form):
         try:
-            graph = nx.read_gml(path, label="id") if form == "GML" else nx.read_graphml(path)
-        except (nx.NetworkXError, SyntaxError, TypeError, AttributeError) as error:  # SyntaxError: ParseError of XML
+            graph = _read(nx, path, form)
+        except (nx.NetworkXError, SyntaxError, TypeError, AttributeError, IndexError) as error:  # XML: SyntaxError
             raise ValueError(str(error)) from error
     if graph.number_of_edges() == 0:
         raise InputError(f"The graph in {str(path)!r} has no edges: there is nothing to cluster.", "Check the file.")
@@ -139,6 +139,9 @@ def read_neighbour_lines(path: Path) -> tuple[Edges, str]:
     """Edges of a list of neighbours, ``a b c`` for those from a to b and to c, each once, and how it was read."""
     with reading(path, "text"):
         lines = [_ends(line) for line in _lines(read_text(path).split("\n"))]
+    if any("{" in line[-1] or "}" in line[-1] for line in lines):
+        what = f"{str(path)!r} has attributes in braces, so it is not a plain list of neighbours."
+        raise InputError(what, "Write it as GraphML, or as a list of edges.")
     pairs = dict.fromkeys((min(node, other), max(node, other)) for node, *others in lines for other in others)
     return _said(
         path, "lists of neighbours, the first of each line joined to the others", list(pairs), [None] * len(pairs)
@@ -156,16 +159,24 @@ def holds_node_links(path: Path) -> bool:
 
 
 def _links(content: dict[str, Any]) -> list[Any] | None:
+    content = content["elements"] if isinstance(content.get("elements"), dict) else content
     found = next((content[name] for name in ("links", "edges") if isinstance(content.get(name), list)), None)
+    found = None if found is None else _bare(found)
     known = found is not None and all(isinstance(link, dict) and {"source", "target"} <= set(link) for link in found)
     return found if known else None
+
+
+def _bare(items: list[Any]) -> list[Any]:
+    """Nodes or links without the wrapper that Cytoscape puts around them."""
+    return [item["data"] if isinstance(item, dict) and isinstance(item.get("data"), dict) else item for item in items]
 
 
 def read_node_links(path: Path) -> tuple[Edges, str]:
     """Edges of a graph in JSON, and a sentence that says how it was read."""
     with reading(path, "JSON"):
         content = json.loads(read_text(path))
-    links, nodes = _links(content) or [], [node for node in content.get("nodes") or [] if isinstance(node, dict)]
+    links, within = _links(content) or [], content.get("elements") or content
+    nodes = [node for node in _bare(within.get("nodes") or []) if isinstance(node, dict)]
     names = _node_names(nodes, links)
     rows = [
         (names.get(link["source"], str(link["source"])), names.get(link["target"], str(link["target"])))
@@ -207,6 +218,12 @@ def _said(path: Path, what: str, rows: Sequence[Sequence[str]], weights: Sequenc
     start = f"Read as {what}: {count(n_nodes, 'node')} and {count(len(rows), 'edge')}, {used}"
     said = "; ".join([start, *edge_remarks(source, target)]) + "."
     return ((source, target) if values is None else (source, target, values)), said
+
+
+def _read(nx: Any, path: Path, form: str) -> Any:
+    if form == "GML":
+        return nx.read_gml(path, label="id")
+    return {"GraphML": nx.read_graphml, "GEXF": nx.read_gexf, "Pajek": nx.read_pajek}[form](path)
 
 
 def _take_weights(graph: Any) -> str | None:

@@ -14,7 +14,7 @@ from pyarrow import parquet
 from rectifact.core.errors import InputError, count
 from rectifact.core.validation import canonical, check_not_empty
 from rectifact.io.assemble import from_numbers, from_texts, from_triples, is_adjacency, pairs, sentence
-from rectifact.io.columns import Options, Plan, Purpose, quoted
+from rectifact.io.columns import Options, Plan, Purpose, quoted, word
 from rectifact.io.files import reading
 from rectifact.io.frames import SAMPLES, Frame, read_frame
 from rectifact.io.graphs import (
@@ -29,6 +29,7 @@ from rectifact.io.graphs import (
     read_node_links,
 )
 from rectifact.io.kinds import find_kind, find_list
+from rectifact.io.listed import WEIGHTS
 from rectifact.io.matrices import NamedMatrix, as_floats, read_matrix, read_names
 from rectifact.io.single_cell import holds_10x, read_10x
 from rectifact.io.text import are_numbers, are_records, text_head, text_suffix
@@ -38,8 +39,7 @@ MATRICES = {".npz", ".npy", ".mtx", ".h5ad"}
 PLAIN = {".txt", ".text", ".dat", ".data", ".edges", ".edgelist", ".asc", ".out"}
 EDGES = {".edges", ".edgelist"}
 OTHERS = {
-    **dict.fromkeys((".net", ".paj"), ("a Pajek network", "Convert it to GraphML, GML or a CSV file of edges.")),
-    **dict.fromkeys((".gexf", ".dot", ".gv"), ("a drawn graph", "Convert it to GraphML, GML or a CSV file of edges.")),
+    **dict.fromkeys((".dot", ".gv"), ("a drawing of a graph", "Convert it to GraphML, GML or a CSV file of edges.")),
     **dict.fromkeys((".xls", ".ods"), ("an old or open workbook", "Save it as .xlsx, or as CSV UTF-8.")),
     **dict.fromkeys((".pkl", ".pickle", ".joblib"), ("pickled", "Pickles are never loaded: save it as .npz or .csv.")),
     **dict.fromkeys((".rds", ".rda", ".rdata"), ("an R object", "Save it with write.csv, or writeMM for a matrix.")),
@@ -156,7 +156,7 @@ def read_input(path: Path, purpose: Purpose, request: Request) -> Input:
         return _from_frame(frame, purpose, request)
     raise InputError(
         f"The ending of {str(path)!r} does not show its format.",
-        "Rename it to .csv, .tsv, .txt, .xlsx, .jsonl, .parquet, .npz, .npy, .mtx, .h5ad, .gml or .graphml.",
+        "Rename it to .csv, .tsv, .txt, .xlsx, .jsonl, .parquet, .npz, .npy, .mtx, .h5ad, .gml, .graphml, .gexf or .json.",
     )
 
 
@@ -320,6 +320,8 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         if plan.kind == "edges":
             ends = " and ".join(map(repr, plan.columns[:2]))
             weights = f"weights from {plan.columns[2]!r}" if len(plan.columns) > 2 else "no weights"
+            if len(plan.columns) > 2 and frame.named and word(plan.columns[2]) not in WEIGHTS:
+                weights += f" (without them: --drop {quoted(plan.columns[2])})"
             edges = tuple(table[name].to_numpy() for name in table)
             frame = replace(frame, remarks=(*edge_remarks(*edges[:2]), *frame.remarks))
             return Input(sentence(frame, plan, f"Edges read from the columns {ends}, {weights}"), edges=edges)

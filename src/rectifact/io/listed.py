@@ -89,6 +89,7 @@ def _edges(view: View, source: str, target: str) -> Plan:
     ends = [source, target]
     weights = _values(view, WEIGHTS, ends)
     weights = weights or [name for name in view.names if name not in ends and view.is_measure(name)]
+    weights = [name for name in weights if not word(name).endswith(("year", "date", "time", "timestamp"))]
     triples = [source, target, *weights[:1]]
     if len(weights) > 1:
         ask(
