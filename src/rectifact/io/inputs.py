@@ -156,7 +156,8 @@ def read_input(path: Path, purpose: Purpose, request: Request) -> Input:
         return _from_frame(frame, purpose, request)
     raise InputError(
         f"The ending of {str(path)!r} does not show its format.",
-        "Rename it to .csv, .tsv, .txt, .xlsx, .jsonl, .parquet, .npz, .npy, .mtx, .h5ad, .gml, .graphml, .gexf or .json.",
+        "Rename it to .csv, .tsv, .txt, .xlsx, .json, .jsonl, .parquet, .npz, .npy, .mtx, .h5ad, .gml, .graphml or "
+        ".gexf.",
     )
 
 
