@@ -114,7 +114,7 @@ def test_a_range_is_kept_to() -> None:
 
 
 def test_what_is_close_is_said() -> None:
-    more = choose_for_points(np.array([np.inf, 3.0, 0.95, 0.9]), range(1, 9), 15)
+    more = choose_for_points(np.array([np.inf, 3.0, 0.97, 0.94]), range(1, 9), 15)
     fewer = choose_for_points(np.array([np.inf, 3.0, 1.05]), range(1, 9), 15)
     assert (more.best, more.sure, fewer.best, fewer.sure) == (2, False, 3, False)
     assert "4 would be nearly as likely: 2 more almost stand apart." in more.reason
