@@ -98,7 +98,7 @@ ALGORITHMS = {
         "conditions",
     },
     "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "priors", "logistic_pca"},
-    "graph": {"normalisation", "peaks", "quality", "solvers", "spectral", "net"},
+    "graph": {"normalisation", "peaks", "quality", "solvers", "spectral", "net", "recipes"},
 }
 """Modules that contain mathematics only."""
 
@@ -115,6 +115,9 @@ OTHERS = {
         "events",
         "panel_agreement",
         "panel_bias",
+        "panel_accuracy",
+        "panel_steps",
+        "panel_words",
         "panel_gap",
         "panel_rates",
         "panel_replacement",

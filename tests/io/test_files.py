@@ -1,5 +1,8 @@
 import json
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -92,3 +95,22 @@ def test_readers_errors_become_one_sentence(error, sentence):
     with pytest.raises(InputError, match=sentence) as caught, reading(Path("x.csv"), "CSV"):
         raise error
     assert "\n" not in str(caught.value)
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
+    """A process is killed while it writes; the next one that writes there cleans up, but not after living ones."""
+    script = (
+        "import os, signal, sys; from pathlib import Path; from rectifact.io.files import atomic_path\n"
+        "with atomic_path(Path(sys.argv[1])) as path:\n"
+        "    path.write_text('half'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    killed = subprocess.run([sys.executable, "-c", script, str(tmp_path / "out.csv")], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    living = left.with_name(left.name.replace(left.name.split(".")[3], str(os.getppid())))
+    living.touch()
+    other = tmp_path / ".rectifact.elsewhere.1.tmp"
+    other.touch()
+    with atomic_path(tmp_path / "out.csv") as path:
+        path.write_text("whole")
+    assert {path.name for path in tmp_path.iterdir()} == {"out.csv", living.name, other.name}

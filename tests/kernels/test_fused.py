@@ -51,7 +51,11 @@ def test_products_equal_the_reference(n, d, r, missing, binary):
     factors = fused.halves(A), fused.halves(B)
     rows, found = fused.nmd_row_products(X, *factors, sigma, binary, missing > 0)
     columns = fused.nmd_column_products(X, *factors, fused.halves(W), sigma, binary, missing > 0)
-    for got, wanted in ((rows, Z @ B.cpu().double().numpy().T), (columns, W.cpu().double().numpy().T @ Z)):
+    stored = fused.Halves(*(torch.empty_like(X, dtype=torch.bfloat16) for _ in range(2)))
+    fused.nmd_row_products(X, *factors, sigma, binary, missing > 0, stored)
+    again = fused._stored_products(stored, fused.halves(W))
+    by_columns = W.cpu().double().numpy().T @ Z
+    for got, wanted in ((rows, Z @ B.cpu().double().numpy().T), (columns, by_columns), (again, by_columns)):
         assert np.linalg.norm(got.cpu().numpy() - wanted) <= 1e-5 * np.linalg.norm(wanted)
     assert_allclose(found.cpu().numpy(), sums, rtol=1e-4)
 
@@ -125,6 +129,37 @@ def test_a_fit_on_the_device_equals_the_one_on_the_host(link, prior):
     assert_allclose(device.history_[-1]["loss"], host.history_[-1]["loss"], rtol=1e-3)
 
 
+@pytest.mark.parametrize("stored", [0, 2**30])
+def test_a_sweep_is_the_same_whether_z_is_stored(stored, monkeypatch):
+    from rectifact.kernels import fused_nmd
+
+    X, A, B, _ = (torch.tensor(a, dtype=torch.float32, device="cuda") for a in data(900, 300, 12, False, 0.0))
+    wanted = fused_nmd.nmd_sweep(operand(X), A, B, torch.tensor(0.7, device="cuda"), "relu", "likelihood", False)
+    monkeypatch.setattr(fused_nmd, "MOST_STORED", stored)
+    found = fused_nmd.nmd_sweep(operand(X), A, B, torch.tensor(0.7, device="cuda"), "relu", "likelihood", False)
+    for got, expected in zip(found, wanted, strict=True):
+        assert_allclose(got.cpu().numpy(), expected.cpu().numpy(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("n", "rank"), [(3, 1), (500, 5), (2000, 20), (300, 40)])
+def test_epochs_of_the_net_equal_those_of_torch(n, rank):
+    from rectifact.graph import net, normalized, tensors
+
+    graph = normalized(make_block_model(max(n, 30), min(rank, 5), degree=8).adjacency)
+    X = tensors.to_torch(graph, "cuda")
+    squared = float((graph.data**2).sum())
+    U = torch.rand((graph.shape[0], rank), device="cuda", generator=torch.Generator("cuda").manual_seed(0))
+    outputs = []
+    for most in (0, 64):
+        kernels.MOST_NET_RANK, kept = most, kernels.MOST_NET_RANK
+        made = net.start(X, U, squared**0.5, 1)
+        monitor = Monitor(20, tol=0, check_every=20)
+        outputs.append(net.train(X, squared, made, net.SETTINGS["repaired"], 1e-3, terms=[], monitor=monitor))
+        kernels.MOST_NET_RANK = kept
+    assert kernels.net_is_fused(X, rank)
+    assert_allclose(outputs[1].cpu().numpy(), outputs[0].cpu().numpy(), rtol=1e-3, atol=1e-4)
+
+
 def test_the_net_on_the_device_equals_newton():
     graph = make_block_model(300, 4, degree=20, mixing=0.15).adjacency
     net = SymNMFNet(4, affinity="precomputed", device="cuda").fit(graph)
@@ -134,7 +169,7 @@ def test_the_net_on_the_device_equals_newton():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("n_tasks", "n_workers", "n_classes"), [(1, 1, 2), (300, 7, 3), (1000, 40, 5)])
+@pytest.mark.parametrize(("n_tasks", "n_workers", "n_classes"), [(1, 1, 2), (300, 7, 3), (1000, 40, 5), (400, 20, 70)])
 def test_crowd_kernels_equal_the_reference(n_tasks, n_workers, n_classes, weighted):
     rng = np.random.default_rng(0)
     each = rng.integers(0, 6, n_tasks)
@@ -154,6 +189,9 @@ def test_crowd_kernels_equal_the_reference(n_tasks, n_workers, n_classes, weight
     assert_allclose(float(seen), evidence, rtol=1e-5)
     added = kernels.crowd_counts(on["indptr"], on["cells"], given, found, n_workers * n_classes)
     assert_allclose(added.cpu().numpy(), counts, atol=1e-4)
+    swept = kernels.crowd_sweep(on["indptr"], on["cells"], given, *logs, on["known"])
+    for got, expected in zip(swept, (wanted, counts, wanted.sum(axis=0), evidence), strict=True):
+        assert_allclose(got.cpu().numpy(), expected, rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("model", ["auto", "full", "one-coin"])

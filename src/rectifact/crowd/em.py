@@ -245,14 +245,20 @@ def _evidence(rows: Any, known: Any, log_priors: Any, log_confusions: Any) -> An
 
 
 def _judge(rows: Any, known: Any, log_priors: Any, log_confusions: Any) -> tuple[Any, ...]:
-    posteriors, likelihood = _evidence_of(rows, known, log_priors, log_confusions)
-    return posteriors, *expected_sums(rows, posteriors, log_confusions.shape[1]), likelihood
+    given = _as_cells(log_priors, log_confusions, known)
+    posteriors, counts, classes, likelihood = kernels.crowd_sweep(rows.indptr, rows.indices, rows.data, *given)
+    return posteriors, counts.reshape(-1, log_confusions.shape[1], len(log_priors)), classes, likelihood
 
 
 def _evidence_of(rows: Any, known: Any, log_priors: Any, log_confusions: Any) -> tuple[Any, Any]:
+    given = _as_cells(log_priors, log_confusions, known)
+    return kernels.crowd_posteriors(rows.indptr, rows.indices, rows.data, *given)
+
+
+def _as_cells(log_priors: Any, log_confusions: Any, known: Any) -> tuple[Any, ...]:
+    """Parameters as the kernels take them: a row for each worker and answer, and the number of subtypes last."""
     n_states = len(log_priors)
-    cells, n_subtypes = log_confusions.reshape(-1, n_states), n_states // log_confusions.shape[1]
-    return kernels.crowd_posteriors(rows.indptr, rows.indices, rows.data, log_priors, cells, known, n_subtypes)
+    return log_priors, log_confusions.reshape(-1, n_states), known, n_states // log_confusions.shape[1]
 
 
 def expected_sums(rows: Any, posteriors: Any, n_classes: int | None = None) -> Sums:

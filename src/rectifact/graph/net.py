@@ -14,57 +14,20 @@ References
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
 import torch
 
+from rectifact import kernels
 from rectifact.core.monitor import Monitor
+from rectifact.graph.recipes import SETTINGS as SETTINGS
+from rectifact.graph.recipes import Recipe as Recipe
 from rectifact.graph.solvers import gap
 
 Term = Callable[[torch.Tensor], torch.Tensor]
 """A penalty on U: maps a tensor (n, r) to a number, by operations that torch can differentiate."""
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How a net is trained.
-
-    Parameters
-    ----------
-    n_blocks : int
-        Number of blocks.
-    learning_rate : float
-        Learning rate of Adam.
-    relative : bool
-        Whether the rate is meant for graphs of norm 1 and entries of P of root mean square 1/4.
-    cosine : bool
-        Whether the rate falls to zero along a cosine.
-    beta : float
-        Weight of the distance of P from its start.
-    learn_lambda : bool
-        Whether lambda is trained too, and kept above the bound of Proposition 1.
-    keep_alive : bool
-        Whether entries that the ReLU set to zero still learn where that would raise them, and P stays non-negative.
-    epsilon : float or None, default None
-        Largest distance of P from the classical step, relative to it (equation 5); None does not bound it.
-    """
-
-    n_blocks: int
-    learning_rate: float
-    relative: bool
-    cosine: bool
-    beta: float
-    learn_lambda: bool
-    keep_alive: bool
-    epsilon: float | None = None
-
-
-SETTINGS = {
-    "paper": Recipe(10, 0.5, relative=False, cosine=False, beta=5e-6, learn_lambda=True, keep_alive=False),
-    "repaired": Recipe(1, 0.1, relative=True, cosine=True, beta=0.0, learn_lambda=False, keep_alive=True),
-}
 
 
 ADAM = ("step", "exp_avg", "exp_avg_sq")
@@ -264,15 +227,13 @@ def train(
     anneal = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, monitor.max_iter) if recipe.cosine else None
     least = 0.5 * (squared**0.5 + _distance(X, squared, net.U0))
     _take_up(trained, optimizer, anneal, monitor)
+    step = (
+        _fused_step(X, net, optimizer) if _is_fused(X, net, recipe, terms) else _step(X, net, recipe, terms, optimizer)
+    )
     for _ in monitor:
-        net.P.grad, net.lam.grad = gradients(
-            X, net, recipe.beta, terms, keep_alive=recipe.keep_alive, learn_lambda=recipe.learn_lambda
-        )
-        optimizer.step()
+        step()
         if anneal is not None:
             anneal.step()
-        if recipe.keep_alive:
-            net.P.clamp_(min=0)
         if recipe.epsilon is not None:
             _bound_layers(X, net, recipe.epsilon)
         if recipe.learn_lambda:
@@ -292,6 +253,42 @@ def train(
             factor=None if show is None else lambda: show(net.forward()[0][-1]),
         )
     return net.forward()[0][-1]
+
+
+def _step(X: torch.Tensor, net: Net, recipe: Recipe, terms: Sequence[Term], optimizer: Any) -> Callable[[], None]:
+    """A step of Adam on all parameters."""
+
+    def step() -> None:
+        net.P.grad, net.lam.grad = gradients(
+            X, net, recipe.beta, terms, keep_alive=recipe.keep_alive, learn_lambda=recipe.learn_lambda
+        )
+        optimizer.step()
+        if recipe.keep_alive:
+            net.P.clamp_(min=0)
+
+    return step
+
+
+def _is_fused(X: torch.Tensor, net: Net, recipe: Recipe, terms: Sequence[Term]) -> bool:
+    """Whether the epochs are those of ``kernels.fused_net``."""
+    plain = replace(SETTINGS["repaired"], learning_rate=recipe.learning_rate, cosine=recipe.cosine) == recipe
+    return plain and len(net.P) == 1 and not terms and kernels.net_is_fused(X, net.P.shape[-1])
+
+
+def _fused_step(X: torch.Tensor, net: Net, optimizer: Any) -> Callable[[], None]:
+    """:func:`_step` of the plain recipe with one block, whose inverse never changes."""
+    from rectifact.kernels import fused_net
+
+    kept = {"step": torch.zeros((), device=X.device)} | {name: torch.zeros_like(net.P) for name in ADAM[1:]}
+    state = optimizer.state[net.P] = dict(optimizer.state[net.P]) or kept
+    P, adam = net.P.detach()[0], {"step": state["step"]} | {name: state[name][0] for name in ADAM[1:]}
+    advance = fused_net.epochs(X, P, net.forward()[1][0], adam)
+
+    def step() -> None:
+        advance(optimizer.param_groups[0]["lr"])
+        optimizer.step()  # does nothing, as no gradient is set; the schedule of rates wants to see it
+
+    return step
 
 
 def _take_up(trained: Sequence[torch.Tensor], optimizer: Any, anneal: Any, monitor: Monitor) -> None:

@@ -2,16 +2,21 @@
 
 import errno
 import os
+import platform
 import shutil
 import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from zipfile import BadZipFile
+from zlib import crc32
 
 from rectifact.core.errors import InputError
+
+UNFINISHED = ".rectifact."
+"""How the names of temporary files begin."""
 
 MOST_SAID = 400
 """Characters kept of a reader's message, which may quote the file."""
@@ -32,8 +37,11 @@ def check_writable(path: Path) -> None:
             return
         with suppress(FileNotFoundError):
             path.lstat()  # a name that is too long
-        with NamedTemporaryFile(dir=path.resolve().parent, prefix=".rectifact."):  # permissions do not show everything
-            pass
+        probe = _temporary(path.resolve())  # permissions do not show everything
+        try:
+            probe.touch()
+        finally:
+            probe.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -57,7 +65,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
             yield path
             return
         target = path.resolve()  # through a symbolic link, not over it
-        temporary = target.with_name(f".rectifact.{os.getpid()}.{threading.get_ident()}.tmp")
+        temporary = _temporary(target)
         try:
             yield temporary
             if target.exists():
@@ -65,6 +73,41 @@ def atomic_path(path: Path) -> Iterator[Path]:
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def _temporary(target: Path) -> Path:
+    """A name beside the target that no other thread uses; what killed processes left in the folder is removed."""
+    _clean(target.parent)
+    return target.with_name(f"{UNFINISHED}{_here()}.{os.getpid()}.{threading.get_ident()}.tmp")
+
+
+@cache
+def _clean(folder: Path) -> None:
+    """Remove temporary files of processes of this machine that are no longer running, once for each folder."""
+    with suppress(OSError):
+        for left in folder.glob(f"{UNFINISHED}{_here()}.*.tmp"):
+            number = left.name.removeprefix(f"{UNFINISHED}{_here()}.").partition(".")[0]
+            if number.isdecimal() and not _runs(int(number)):
+                left.unlink(missing_ok=True)
+
+
+@cache
+def _here() -> str:
+    """A mark of this machine, and of the container, in which numbers of processes mean the same."""
+    numbers = Path("/proc/self/ns/pid")
+    return f"{crc32(f'{platform.node()} {numbers.readlink() if numbers.exists() else 0}'.encode()):08x}"
+
+
+def _runs(process: int) -> bool:
+    if os.name == "nt":  # where asking would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass  # it belongs to someone else
+    return True
 
 
 def _is_special(path: Path) -> bool:

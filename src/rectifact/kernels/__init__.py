@@ -16,7 +16,7 @@ import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
-from rectifact.core.arrays import Array, is_host, namespace
+from rectifact.core.arrays import Array, choose, is_host, namespace
 from rectifact.core.operand import Operand
 from rectifact.core.rectify import relu
 from rectifact.core.sparse import dense_rows
@@ -25,6 +25,9 @@ from rectifact.kernels.penalty import Penalty
 
 MOST_FUSED_RANK = 128
 """Ranks up to which tiles of the factors fit on the chip."""
+
+MOST_NET_RANK = 64
+"""Ranks up to which a tile of rows of SymNMF-Net fits into registers."""
 
 
 def column_sums(P: Array) -> Array:
@@ -50,6 +53,33 @@ def crowd_posteriors(
     """E-step of Dawid-Skene; see :func:`rectifact.kernels.reference.crowd_posteriors`."""
     form = _crowd_form(log_confusions)
     return form.crowd_posteriors(indptr, cells, weights, log_priors, log_confusions, known, n_subtypes)
+
+
+def crowd_sweep(
+    indptr: Array,
+    cells: Array,
+    weights: Array,
+    log_priors: Array,
+    log_confusions: Array,
+    known: Array | None,
+    n_subtypes: int = 1,
+) -> tuple[Array, Array, Array, Array]:
+    """E-step of Dawid-Skene and the sums of the M-step; all in one pass on a device.
+
+    Examples
+    --------
+    >>> B = sp.csr_array(np.array([[1.0, 0.0], [0.0, 1.0]]))  # one worker, two tasks
+    >>> logs = np.log([[0.9, 0.2], [0.1, 0.8]])
+    >>> _, counts, classes, _ = crowd_sweep(B.indptr, B.indices, B.data, np.log([0.5, 0.5]), logs, None)
+    >>> counts.round(2), classes.round(2)
+    (array([[0.82, 0.18],
+           [0.11, 0.89]]), array([0.93, 1.07]))
+    """
+    given = indptr, cells, weights, log_priors, log_confusions, known, n_subtypes
+    if not is_host(log_confusions):
+        return _crowd_form(log_confusions).crowd_sweep(*given)
+    posteriors, evidence = crowd_posteriors(*given)
+    return posteriors, crowd_counts(*given[:3], posteriors, len(log_confusions)), column_sums(posteriors), evidence
 
 
 def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, n_cells: int) -> Array:
@@ -113,6 +143,28 @@ def nmd_sweep(
     """One sweep of NMD: new A, new B and the objective; see :func:`rectifact.kernels.tiled_nmd.nmd_sweep`."""
     form = nmd_form(X, B.shape[0], objective)
     return form.nmd_sweep(X, A, B, sigma, link, objective, missing, n_jobs, penalty)
+
+
+def climb_on(
+    after: Array, before: Array, point: Array, best: Array, further: Any, kept: Any, extrapolated: Any
+) -> tuple[Array, Array, Array]:
+    """Where to sweep next, the best point and the last one kept, for one factor of a climb.
+
+    A sweep led from ``point`` to ``after``. If it is ``kept``, the next point lies ``further`` times the way from
+    ``before`` to ``after`` ahead; else it is ``before``, or ``after`` where nothing was extrapolated.
+
+    Examples
+    --------
+    >>> climb_on(np.array([3.0]), np.array([1.0]), np.array([2.0]), np.array([0.0]), 0.5, True, False)
+    (array([4.]), array([2.]), array([3.]))
+    """
+    if _serves_triton(after) and str(after.dtype) == "torch.float32" and after.ndim == 2:
+        from rectifact.kernels import fused_nmd
+
+        return fused_nmd.climb_on(after, before, point, best, further, kept, extrapolated)
+    ahead = after + further * (after - before)
+    there = choose(kept, ahead, choose(extrapolated, before, after))
+    return there, choose(kept, point, best), choose(kept, after, before)
 
 
 def nmd_curvatures(X: Array, A: Array, B: Array, sigma: Any, link: str) -> tuple[Array, Array, Array]:
@@ -221,6 +273,12 @@ def relu_columns(Z: Array, thresholds: Array) -> Array:
     from rectifact.kernels import fused_parts
 
     return fused_parts.relu_columns(Z, thresholds)
+
+
+def net_is_fused(X: Array, rank: int) -> bool:
+    """Whether ``fused_net`` serves a graph: single precision, sparse, on a CUDA device with Triton, up to rank 64."""
+    sparse = str(X.layout) == "torch.sparse_csr" and str(X.dtype) == "torch.float32"
+    return bool(X.is_cuda) and sparse and rank <= MOST_NET_RANK and find_spec("triton") is not None
 
 
 def _serves_triton(array: Array) -> bool:

@@ -9,6 +9,7 @@ from math import inf
 from typing import Any
 
 from rectifact.core.arrays import Array, choose, device, namespace
+from rectifact.kernels import climb_on
 from rectifact.latent.model import LatentModel
 
 LARGEST_GAP = 0.5
@@ -53,16 +54,22 @@ class Climb:
         """
         clip = namespace(self.gap).clip
         kept = objective >= self.highest - rounding * abs(self.highest)
-        ahead = after.beyond(self.before, clip(1 - self.gap, None, most), floor) if most else after
+        further = clip(1 - self.gap, None, most) if most else 0 * self.gap
         narrower = clip(0.9 * self.gap, 1 - most, None) if most else self.gap
         wider = choose(self.extrapolated, clip(4 * self.gap, None, LARGEST_GAP), self.gap)
+        moved = [
+            climb_on(*models, further, kept, self.extrapolated)
+            for models in zip(after.parts, self.before.parts, self.point.parts, self.best.parts, strict=True)
+        ]
+        point, best, before = (LatentModel(*parts) for parts in zip(*moved, strict=True))
+        ahead = kept & (most > 0)
         return Climb(
-            point=_choose(kept, ahead, _choose(self.extrapolated, self.before, after)),
-            best=_choose(kept, self.point, self.best),
-            before=_choose(kept, after, self.before),
+            point=replace(point, log_sigma=choose(ahead, clip(point.log_sigma, floor, None), point.log_sigma)),
+            best=best,
+            before=before,
             highest=choose(kept & (objective > self.highest), objective, self.highest),
             gap=choose(kept, narrower, wider),
-            extrapolated=kept & (most > 0),
+            extrapolated=ahead,
             rejected=choose(kept, 0 * self.rejected, self.rejected + 1),
         )
 
@@ -77,7 +84,3 @@ def begin_climb(start: LatentModel) -> Climb:
     start = replace(start, log_sigma=number(start.log_sigma, xp.float64))
     scalars = number(-inf, xp.float64), number(LARGEST_GAP, start.B.dtype), number(False, xp.bool), number(0, xp.int64)
     return Climb(start, start, start, *scalars)
-
-
-def _choose(condition: Any, yes: LatentModel, no: LatentModel) -> LatentModel:
-    return LatentModel(*(choose(condition, *pair) for pair in zip(yes.parts, no.parts, strict=True)))

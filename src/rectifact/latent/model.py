@@ -33,11 +33,6 @@ class LatentModel:
         """A, B and log sigma."""
         return self.A, self.B, self.log_sigma
 
-    def beyond(self, other: "LatentModel", beta: Any, floor: float) -> "LatentModel":
-        """The point ``beta`` times the way from ``other`` to here further on; log sigma is at least ``floor``."""
-        A, B, log_sigma = (mine + beta * (mine - theirs) for mine, theirs in zip(self.parts, other.parts, strict=True))
-        return LatentModel(A, B, namespace(B).clip(log_sigma, floor, None))
-
     def rescaled(self) -> "LatentModel":
         """The same model of binary data, in which only Theta / sigma matters, with a sigma of 1."""
         root = 1 / self.sigma**0.5

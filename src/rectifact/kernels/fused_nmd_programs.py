@@ -1,0 +1,245 @@
+"""Programs in Triton for the sweep of NMD; ``fused_nmd`` says what they are for, and calls them."""
+# mypy: allow-untyped-defs, allow-incomplete-defs
+# Triton accepts no annotations but its own.
+
+import triton
+import triton.language as tl
+from triton.language.extra.libdevice import fast_dividef, fast_logf
+
+from rectifact.kernels.truncated import COEFFICIENTS_SINGLE, LOG_ROOT_2PI, ROOT_2PI
+from rectifact.kernels.truncated import SHIFT as MOMENT_SHIFT
+
+C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12 = (tl.constexpr(value) for value in COEFFICIENTS_SINGLE)
+SHIFT = tl.constexpr(MOMENT_SHIFT)
+ONE_OVER_ROOT = tl.constexpr(1 / ROOT_2PI)
+LOG_ROOT = tl.constexpr(LOG_ROOT_2PI)
+
+
+@triton.jit
+def halves_kernel(matrix, high, low, size, BLOCK: tl.constexpr):
+    """Numbers in bfloat16, and what that leaves, in bfloat16 again."""
+    places = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    values = tl.load(matrix + places, mask=places < size)
+    rounded = values.to(tl.bfloat16)
+    tl.store(high + places, rounded, mask=places < size)
+    tl.store(low + places, (values - rounded.to(tl.float32)).to(tl.bfloat16), mask=places < size)
+
+
+@triton.jit
+def climb_kernel(
+    after, before, point, best, new_point, new_best, new_before, further, kept, extrapolated, size, BLOCK: tl.constexpr
+):
+    """:func:`rectifact.kernels.climb_on`; the three conditions and numbers are read on the device."""
+    places = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = places < size
+    there = tl.load(after + places, mask=inside)
+    last = tl.load(before + places, mask=inside)
+    if tl.load(kept) != 0:
+        tl.store(new_point + places, there + tl.load(further) * (there - last), mask=inside)
+        tl.store(new_best + places, tl.load(point + places, mask=inside), mask=inside)
+        tl.store(new_before + places, there, mask=inside)
+    else:
+        tl.store(new_point + places, tl.where(tl.load(extrapolated) != 0, last, there), mask=inside)
+        tl.store(new_best + places, tl.load(best + places, mask=inside), mask=inside)
+        tl.store(new_before + places, last, mask=inside)
+
+
+@triton.jit
+def _moments(a):
+    """``truncated_moments`` in single precision: h, d and log Phi(-a)."""
+    b = tl.abs(a)
+    s = fast_dividef(1.0, b + SHIFT)
+    t = 1.0 - 2.0 * SHIFT * s
+    p = C12 * t + C11
+    p = p * t + C10
+    p = p * t + C9
+    p = p * t + C8
+    p = p * t + C7
+    p = p * t + C6
+    p = p * t + C5
+    p = p * t + C4
+    p = p * t + C3
+    p = p * t + C2
+    p = p * t + C1
+    p = p * t + C0
+    e = b + p * s
+    exponent = 0.5 * b * b
+    mills = fast_dividef(e, 1.0 + b * e)
+    bell = tl.exp(-exponent) * ONE_OVER_ROOT
+    rest = 1.0 - bell * mills
+    positive = a >= 0
+    r = fast_dividef(1.0, tl.where(positive, e, rest))
+    h = tl.where(positive, b + r, bell * r)
+    d = tl.where(positive, r, h + b)
+    # The fast logarithm of the device: the accurate one takes many instructions, and sums agree to 1e-7 with this one.
+    log_tail = fast_logf(tl.where(positive, mills, rest)) - tl.where(positive, LOG_ROOT + exponent, 0.0)
+    return h, d, log_tail
+
+
+@triton.jit
+def _latent(theta, x, sigma, inside, BINARY: tl.constexpr, MISSING: tl.constexpr):
+    """Tile of Z, and for each entry the log-likelihood with its derivatives in log sigma; NaN is missing.
+
+    Outside the matrix theta and x are 0. The derivatives are 0 there as well, and Z is multiplied by factors that are.
+    """
+    positive = x > 0
+    sign = tl.where(positive, -1.0, 1.0) if BINARY else 1.0
+    a = sign * theta * (1.0 / sigma)
+    h, d, log_p = _moments(a)
+    z = -sigma * d * sign
+    first = a * h
+    second = -first * (1.0 + a * d)
+    if not BINARY:
+        rho = x * (1.0 / sigma) - a
+        squared = rho * rho
+        z = tl.where(positive, x, z)
+        log_p = tl.where(positive, -0.5 * squared - (tl.log(sigma) + LOG_ROOT), log_p)
+        first = tl.where(positive, squared - 1.0, first)
+        second = tl.where(positive, -2.0 * squared, second)
+    if MISSING:
+        known = x == x
+        z = tl.where(known, z, theta)
+        log_p = tl.where(known, log_p, 0.0)
+        first = tl.where(known, first, 0.0)
+        second = tl.where(known, second, 0.0)
+    return z, tl.where(inside, log_p, 0.0), first, second
+
+
+@triton.jit
+def _dot(a_high, a_low, b_high, b_low, total):
+    """``total`` plus the product in three terms, the small ones first."""
+    total = tl.dot(a_low, b_high, total)
+    total = tl.dot(a_high, b_low, total)
+    return tl.dot(a_high, b_high, total)
+
+
+@triton.jit
+def row_kernel(
+    X,
+    A_high,
+    A_low,
+    B_high,
+    B_low,
+    ZB,
+    sums,
+    Z_high,
+    Z_low,
+    sigma_at,
+    n,
+    d,
+    r,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    R: tl.constexpr,
+    BINARY: tl.constexpr,
+    MISSING: tl.constexpr,
+    STORE: tl.constexpr,
+):
+    """``Z B'`` for BM rows, and the sums over them; with STORE also Z."""
+    block = tl.program_id(0)
+    sigma = tl.load(sigma_at)
+    rows = block * BM + tl.arange(0, BM)
+    ranks = tl.arange(0, R)
+    mine = (rows[:, None] < n) & (ranks[None, :] < r)
+    places = rows[:, None].to(tl.int64) * r + ranks[None, :]
+    a_high = tl.load(A_high + places, mask=mine, other=0.0)
+    a_low = tl.load(A_low + places, mask=mine, other=0.0)
+    products = tl.zeros((BM, R), tl.float32)
+    likelihood = tl.zeros((BM,), tl.float32)
+    slope = tl.zeros((BM,), tl.float32)
+    curvature = tl.zeros((BM,), tl.float32)
+    for start in range(0, d, BN):
+        columns = start + tl.arange(0, BN)
+        some = (ranks[:, None] < r) & (columns[None, :] < d)
+        b_high = tl.load(B_high + ranks[:, None] * d + columns[None, :], mask=some, other=0.0)
+        b_low = tl.load(B_low + ranks[:, None] * d + columns[None, :], mask=some, other=0.0)
+        inside = (rows[:, None] < n) & (columns[None, :] < d)
+        at = rows[:, None].to(tl.int64) * d + columns[None, :]
+        x = tl.load(X + at, mask=inside, other=0.0)
+        theta = _dot(a_high, a_low, b_high, b_low, tl.zeros((BM, BN), tl.float32))
+        z, log_p, first, second = _latent(theta, x, sigma, inside, BINARY, MISSING)
+        z_high = z.to(tl.bfloat16)
+        z_low = (z - z_high.to(tl.float32)).to(tl.bfloat16)
+        if STORE:
+            tl.store(Z_high + at, z_high, mask=inside)
+            tl.store(Z_low + at, z_low, mask=inside)
+        products = _dot(z_high, z_low, tl.trans(b_high), tl.trans(b_low), products)
+        likelihood += tl.sum(log_p, axis=1)
+        slope += tl.sum(first, axis=1)
+        curvature += tl.sum(second, axis=1)
+    tl.store(ZB + places, products, mask=mine)
+    tl.store(sums + block * 3, tl.sum(likelihood, axis=0))
+    tl.store(sums + block * 3 + 1, tl.sum(slope, axis=0))
+    tl.store(sums + block * 3 + 2, tl.sum(curvature, axis=0))
+
+
+@triton.jit
+def stored_kernel(
+    Z_high, Z_low, W_high, W_low, parts, n, d, r, rows_each, BM: tl.constexpr, BN: tl.constexpr, R: tl.constexpr
+):
+    """``W' Z`` for BN columns of a stored Z, over one share of the rows."""
+    columns = tl.program_id(0) * BN + tl.arange(0, BN)
+    share = tl.program_id(1)
+    ranks = tl.arange(0, R)
+    products = tl.zeros((R, BN), tl.float32)
+    for start in range(share * rows_each, tl.minimum((share + 1) * rows_each, n), BM):
+        rows = start + tl.arange(0, BM)
+        mine = (rows[:, None] < n) & (ranks[None, :] < r)
+        places = rows[:, None].to(tl.int64) * r + ranks[None, :]
+        w_high = tl.load(W_high + places, mask=mine, other=0.0)
+        w_low = tl.load(W_low + places, mask=mine, other=0.0)
+        inside = (rows[:, None] < n) & (columns[None, :] < d)
+        at = rows[:, None].to(tl.int64) * d + columns[None, :]
+        z_high = tl.load(Z_high + at, mask=inside, other=0.0)
+        z_low = tl.load(Z_low + at, mask=inside, other=0.0)
+        products = _dot(tl.trans(w_high), tl.trans(w_low), z_high, z_low, products)
+    some = (ranks[:, None] < r) & (columns[None, :] < d)
+    tl.store(parts + (share * r + ranks[:, None]) * d + columns[None, :], products, mask=some)
+
+
+@triton.jit
+def column_kernel(
+    X,
+    A_high,
+    A_low,
+    B_high,
+    B_low,
+    W_high,
+    W_low,
+    parts,
+    sigma_at,
+    n,
+    d,
+    r,
+    rows_each,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    R: tl.constexpr,
+    BINARY: tl.constexpr,
+    MISSING: tl.constexpr,
+):
+    """``W' Z`` for BN columns, over one share of the rows."""
+    columns = tl.program_id(0) * BN + tl.arange(0, BN)
+    share = tl.program_id(1)
+    sigma = tl.load(sigma_at)
+    ranks = tl.arange(0, R)
+    some = (ranks[:, None] < r) & (columns[None, :] < d)
+    b_high = tl.load(B_high + ranks[:, None] * d + columns[None, :], mask=some, other=0.0)
+    b_low = tl.load(B_low + ranks[:, None] * d + columns[None, :], mask=some, other=0.0)
+    products = tl.zeros((R, BN), tl.float32)
+    for start in range(share * rows_each, tl.minimum((share + 1) * rows_each, n), BM):
+        rows = start + tl.arange(0, BM)
+        mine = (rows[:, None] < n) & (ranks[None, :] < r)
+        places = rows[:, None].to(tl.int64) * r + ranks[None, :]
+        a_high = tl.load(A_high + places, mask=mine, other=0.0)
+        a_low = tl.load(A_low + places, mask=mine, other=0.0)
+        w_high = tl.load(W_high + places, mask=mine, other=0.0)
+        w_low = tl.load(W_low + places, mask=mine, other=0.0)
+        inside = (rows[:, None] < n) & (columns[None, :] < d)
+        x = tl.load(X + rows[:, None].to(tl.int64) * d + columns[None, :], mask=inside, other=0.0)
+        theta = _dot(a_high, a_low, b_high, b_low, tl.zeros((BM, BN), tl.float32))
+        z, _, _, _ = _latent(theta, x, sigma, inside, BINARY, MISSING)
+        z_high = z.to(tl.bfloat16)
+        z_low = (z - z_high.to(tl.float32)).to(tl.bfloat16)
+        products = _dot(tl.trans(w_high), tl.trans(w_low), z_high, z_low, products)
+    tl.store(parts + (share * r + ranks[:, None]) * d + columns[None, :], products, mask=some)
