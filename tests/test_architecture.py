@@ -100,7 +100,7 @@ ALGORITHMS = {
         "conditions",
     },
     "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "priors", "logistic_pca"},
-    "graph": {"normalisation", "quality", "solvers", "spectral", "net", "recipes"},
+    "graph": {"normalisation", "peaks", "quality", "solvers", "spectral", "net", "recipes"},
 }
 """Modules that contain mathematics only."""
 
@@ -157,11 +157,13 @@ OTHERS = {
         "symnmf_estimator",
         "symnmf_net_estimator",
         "components",
+        "diagnosis",
         "edges",
         "gold",
         "how_many",
         "knn",
         "plots",
+        "results",
         "similarities",
         "tensors",
     },

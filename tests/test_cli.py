@@ -330,7 +330,7 @@ def test_all_commands_report_save_and_summarise(run, tmp_path):
     for command, wanted in (
         (("parts", tmp_path / "X.npy", "-k", 3, "--image", "3x4"), {"samples": 100, "parts": 3}),
         (("embed", tmp_path / "X.npy", "-k", 2, "-o", tmp_path / "E.npz", "--image", "3x4"), {"dimensions": 2}),
-        (("cluster", tmp_path / "X.npy", "-k", 3, "-o", tmp_path / "C.csv"), {"nodes": 100, "clusters": 3}),
+        (("cluster", tmp_path / "X.npy", "-k", 3, "-o", tmp_path / "C.csv"), {"points": 100, "clusters": 3}),
     ):
         summary = json.loads(run(*command, *common).out)
         assert wanted.items() <= summary.items()
@@ -770,7 +770,8 @@ def test_clusters_of_points_and_of_edges(run, tmp_path):
     pd.DataFrame(points, columns=["x", "y"]).to_csv(path, index=False)
     run("cluster", path, "-k", "2", "-o", out)
     table = pd.read_csv(out)
-    assert list(table.columns) == ["sample", "cluster", "membership1", "membership2"]
+    leading = ["sample", "cluster", "membership", "next_cluster", "next_membership"]
+    assert list(table.columns) == [*leading, "membership1", "membership2"]
     assert table["cluster"].iloc[:40].nunique() == table["cluster"].iloc[40:].nunique() == 1
     edges = tmp_path / "edges.csv"
     edges.write_text("from,to,weight\na,b,2\nb,c,2\na,c,2\nc,x,0.1\nx,y,2\ny,z,2\nx,z,2\n")

@@ -16,9 +16,16 @@ from rich.table import Table
 from rectifact.cli.terminal import progress, say, say_table
 from rectifact.core.errors import InputError, count
 from rectifact.core.monitor import Row
-from rectifact.models import TABLE
 from rectifact.selection import Assessment, Selection, assess, select
 from rectifact.selection.choice import MOST
+
+COLUMNS = {
+    "score": ("score", ".5g"),
+    "±": ("standard_error", ".1g"),
+    "stability": ("stability", ".2f"),
+    "seconds": ("seconds", ".2f"),
+}
+"""Columns of the table on the terminal, with the names and formats of their values."""
 
 MOST_ROWS = 15
 """Rows of the table on the terminal: the choice, the best score, those with a stability, and the nearest others."""
@@ -95,7 +102,7 @@ class Found:
 
     def say_stability(self, what: str) -> None:
         """Show the stability of each, if it is known."""
-        if self.stability is not None:
+        if self.stability is not None and len(self.stability) > 1:
             say(f"Stability of the {what}: {', '.join(f'{value:.2f}' for value in self.stability)}.")
 
 
@@ -124,18 +131,26 @@ def with_trust(found: Found, X: Any, *, stability: bool, bootstrap: int = 0, see
 def choice_table(selection: Selection) -> Table:
     """The numbers that matter most, with the choice marked, for people."""
     table = selection.table.reset_index(drop=True)
-    timed = bool((table["seconds"] >= SHORTEST).any())
-    headings = ["k", "score", "standard error", "stability", *(["seconds"] if timed else [])]
-    shown = Table(*headings, title="How many?", title_justify="left")
-    for column in shown.columns:
-        column.justify = "right"
-    for k, score, error, stability, seconds in table.loc[_rows_shown(table, selection.best), list(TABLE)].to_numpy():
+    told = [title for title, (column, _) in COLUMNS.items() if table[column].notna().any()]
+    if not (table["seconds"] >= SHORTEST).any():
+        told = [title for title in told if title != "seconds"]
+    shown = Table("k", *told, title="How many?", title_justify="left")
+    for own in shown.columns:
+        own.justify = "right"
+    for row in _rows_shown(table, selection.best):
+        k, values = (
+            table["k"].iloc[row],
+            [(table[name].iloc[row], style) for name, style in (COLUMNS[title] for title in told)],
+        )
         mark = "> " if k == selection.best else ""
-        known = f"{stability:.2f}" if np.isfinite(stability) else ""
-        cells = [f"{mark}{k:.0f}", f"{score:.5g}", f"{error:.1g}", known, f"{seconds:.2f}"][: len(headings)]
-        shown.add_row(*cells, style="bold" if mark else None)
+        cells = [f"{value:{style}}" if np.isfinite(value) else "" for value, style in values]
+        shown.add_row(f"{mark}{k}", *cells, style="bold" if mark else None)
     left_out = len(table) - min(len(table), MOST_ROWS)
-    shown.caption = f"Score: {selection.measure}." + (f" {left_out} more not shown." if left_out else "")
+    notes = [f"Score: {selection.measure}."]
+    if "±" in told:
+        notes.append("±: uncertainty of the difference from the highest score; within it, scores cannot be told apart.")
+        notes.append("Numbers far from the best are not tried.")
+    shown.caption = " ".join(notes) + (f" {left_out} more not shown." if left_out else "")
     shown.caption_justify = "left"
     return shown
 

@@ -13,12 +13,11 @@ from sklearn.base import clone
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_generator, check_option
+from rectifact.graph.how_many import GraphTrial
 from rectifact.io.checkpoint import RunFile, open_checkpoint
+from rectifact.selection.points import MEASURE, NOTHING, choose_for_points
 from rectifact.selection.search import Curve, Trial, climb
 from rectifact.selection.trust import trial_of
-
-NOTHING = "No stable structure"
-"""How the reason begins where one part, dimension or community is enough."""
 
 MOST = 1000
 """No number from here on is tried by itself."""
@@ -34,7 +33,8 @@ class Selection:
     table : DataFrame
         One row per number that was tried: ``k``; ``score``, the mean over held-out data, larger is better;
         ``standard_error`` of the difference between this score and the best one; ``stability``, the mean over the
-        parts, NaN where it was not measured; and ``seconds``.
+        parts, NaN where it was not measured; and ``seconds``. For points, the score of k tells how far the k-th group
+        stands apart, and there are no standard errors.
     best : int
         1 if there is no stable structure, or the smallest number that was asked for.
     reason : str
@@ -70,7 +70,8 @@ def select(
     Each family is judged by what it has not seen. Parts: features of half of the samples, predicted from their other
     features and from directions of the other half (bi-cross-validation), as long as both halves have the same parts.
     Dimensions: hidden entries. Communities: hidden edges. The smallest number within one standard error of the best
-    score is taken. Numbers far from the best are not tried.
+    score is taken. Numbers far from the best are not tried. Clusters of points are counted, without a search: groups
+    between which points are rarer than chance explains.
 
     Parameters
     ----------
@@ -108,6 +109,8 @@ def select(
     check_option("purpose", purpose, ("structure", "prediction"))
     trial = trial_of(estimator, X, check_generator(random_state))
     wanted = _wanted(ks)
+    if isinstance(trial, GraphTrial) and trial.of_points:
+        return _for_points(estimator, X, trial, _possible(wanted, trial))  # nothing to search
     start = trial.start(wanted[0])
     numbers = _possible(wanted, trial)
     saved = _checkpoint(estimator, trial, X)
@@ -128,7 +131,8 @@ def select(
     if saved is not None and not ended:
         saved.finish()
     doubt = trial.doubt() if best > 1 else ""
-    reason = " ".join(filter(None, [ended, _reason(trial, curve, best, supported), doubt]))
+    tried = "" if curve.complete else f"The search stopped after {len(curve.scores)} numbers; others may score higher."
+    reason = " ".join(filter(None, [ended, _reason(trial, curve, best, supported), tried, doubt]))
     if best not in numbers:  # one, which was not asked for
         best = numbers[0]
         reason += f" {best} is the smallest number that was asked for."
@@ -137,7 +141,19 @@ def select(
     model.stability_ = trial.stability(best, model)
     if reason.startswith(NOTHING):
         warnings.warn(FitWarning(reason, ""), stacklevel=2)
-    return Selection(_table(curve, trial, best, model), best, reason, model, trial.measure, not doubt)
+    return Selection(_table(curve, trial, best, model, numbers), best, reason, model, trial.measure, not doubt)
+
+
+def _for_points(estimator: Any, X: Any, trial: GraphTrial, numbers: Sequence[int]) -> Selection:
+    """The number of groups that stand apart, or the nearest that was asked for."""
+    found = choose_for_points(trial.separations(), numbers, trial.smallest)
+    model = _fitted(estimator, X, trial.parameter, found.best)
+    model.stability_ = trial.stability(found.best, model)
+    if found.reason.startswith(NOTHING):
+        warnings.warn(FitWarning(found.reason, ""), stacklevel=3)
+    table = found.table
+    table.loc[table["k"] == found.best, "stability"] = float(np.mean(model.stability_))
+    return Selection(table, found.best, found.reason, model, MEASURE, found.sure)
 
 
 class _Ended(Exception):
@@ -183,12 +199,13 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
     if best > supported:
         return f"{best} {several} stand out from the noise and recur in both halves; {supported} predict as well."
     last = "; no larger number was tried" if best == max(curve.scores) else ""
-    return f"{best} is the smallest number within one standard error of the best score on held-out data{last}."
+    return f"{best} is the smallest number whose score on held-out data cannot be told from the best one{last}."
 
 
-def _table(curve: Curve, trial: Trial, best: int, model: Any) -> pd.DataFrame:
+def _table(curve: Curve, trial: Trial, best: int, model: Any, numbers: Sequence[int]) -> pd.DataFrame:
+    """One row per number that was tried and asked for; 1 is always tried, to compare with."""
     top, rows = curve.top(), []
-    for k in sorted(curve.scores):
+    for k in sorted(set(curve.scores) & set(numbers)):
         stability = model.stability_ if k == best else trial.recurrence.get(k, np.nan)
         row = {"k": k, "score": float(curve.scores[k].mean()), "standard_error": curve.error(k, top)}
         rows.append(row | {"stability": float(np.mean(stability)), "seconds": curve.seconds[k]})
