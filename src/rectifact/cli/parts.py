@@ -34,7 +34,7 @@ from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
 from rectifact.selection import Selection
-from rectifact.selection.choice import NOTHING
+from rectifact.selection.points import NOTHING
 
 LIKELIHOODS = {"nonnegative": "non-negative least squares", "poisson": "Poisson likelihood"}
 METHODS: dict[str, type[ANDNMF] | type[PurificationNMF]] = {"and": ANDNMF, "purification": PurificationNMF}
