@@ -80,6 +80,8 @@ def test_embed(cells: tuple[Any, dict[str, Any]]) -> None:
     found = adata.obsm["X_nmd"] @ adata.varm["nmd"].T
     assert_allclose(found, model.embedding_ @ model.components_, atol=0.02 * COUNTS.max())
     assert adata.uns["nmd"]["scale"] > 0
+    if not (adata.isbacked or hasattr(adata.X, "dask")):
+        assert_allclose(adata.obsm["X_nmd_positions"], model.positions(COUNTS), atol=0.02 * COUNTS.max())
 
 
 def test_results_can_be_saved(anndata: Any, tmp_path: Path) -> None:

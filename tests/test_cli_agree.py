@@ -31,7 +31,7 @@ def files(panel, tmp_path):
 
 def test_tables_of_workers_go_to_the_terminal(run, files):
     said = run("agree", files[0])
-    assert "120 tasks" in said.err
+    assert "120 tasks" in said.out
     for words in ("Krippendorff's alpha", "Gwet's AC1", "By class", "By pair", "gpt"):
         assert words in said.out
     assert "May judges replace people?" not in said.out
@@ -43,7 +43,7 @@ def test_judges_are_tested_against_people(run, files, panel, tmp_path):
     assert "judges with people" in said.out
     assert "May judges replace people?" in said.out
     expected = alternative_annotator_test(*panel, epsilon=0.1)
-    assert all(sentence in said.err for sentence in expected.words())
+    assert all(sentence in said.out for sentence in expected.words())
     table = pd.read_csv(out)
     np.testing.assert_allclose(table["value"], agreement(panel[0], humans=panel[1]).table()["value"])
     np.testing.assert_allclose(pd.read_csv(tests)["p_value"], expected.people["p_value"])
@@ -84,8 +84,8 @@ def test_levels_and_classes(run, panel, tmp_path):
 def test_one_person_is_compared_but_not_tested(run, files, panel):
     panel[1][panel[1]["worker"] == "ann"].to_csv(files[1], index=False)
     said = run("agree", files[0], "--humans", files[1])
-    assert "There is one person, and the test of the judges needs two." in said.err
-    assert "3 judges and 1 person" in said.err
+    assert "There is one person, and the test of the judges takes two." in said.err
+    assert "3 judges and 1 person" in said.out
     assert "judges with people" in said.out
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from rectifact import evaluate
+from rectifact.crowd.panel_words import judges_compared
 from rectifact.report import render
 from rectifact.report.evaluation import evaluation_reports
 
@@ -123,12 +124,12 @@ def test_the_report_begins_with_the_decision(found):
     report = evaluation_reports(found)[0]
     first = report.sections[0]
     assert first.title == "Decision"
-    assert first.words == " ".join(found.decision())
+    assert report.main == found.decision()
     titles = [block.title for section in report.sections for block in section.blocks if hasattr(block, "title")]
     for title in (
         "Share of pass",
         "Accuracy",
-        "Cohen's kappa by pair",
+        "Agreement beyond what the model expects, in points",
         "How much too often pass is said",
         "Next labels",
     ):
@@ -164,7 +165,7 @@ def test_people_in_the_same_file_and_column_by_column(run, files, made, found):
 def test_what_is_not_given_is_said_to_be_unknown(run, files):
     said = run("evaluate", "verdicts.csv", "--positive", "pass", "--report", "report.html")
     assert "nobody knows how far they are right" in said.out
-    assert "Let a person label 50 tasks drawn at random, and give them as --gold." in said.out
+    assert "Let a person label 50 tasks drawn at random, and give the labels as --gold." in said.out
     assert "llama-a and llama-b" in said.out
     assert (files / "report.html").exists()
     assert not list(files.glob("*.rfx"))
@@ -310,5 +311,105 @@ def test_agree_and_rate_read_exports(run, files, made):
 def test_annotators_of_label_studio_are_people(run):
     export = Path(__file__).parent / "crowd" / "exports" / "label_studio.json"
     said = run("evaluate", export)
-    assert "from 2 judges and 3 people on 24 tasks" in said.err
-    assert "too few tasks were answered by people to say whether judges may replace them" in said.out
+    assert "from 2 judges and 3 people on 24 tasks" in said.out
+    assert "people answered too few tasks to say whether judges may replace them" in said.out
+
+
+def test_people_with_a_shorter_interval_are_shown_beside_gold_labels(run, files, made):
+    judges, people, gold, _ = made
+    few = gold.head(32)
+    found = evaluate(judges, people, gold=few, positive="pass", by="version")
+    gold_row, people_row = found.rates.rates.iloc[0], found.by_people.rates.iloc[0]
+    assert people_row["high"] - people_row["low"] < gold_row["high"] - gold_row["low"]
+    with pytest.warns(UserWarning, match="on which people tie were left out"):
+        alone = evaluate(judges, people, positive="pass", by="version")
+    pd.testing.assert_frame_equal(found.by_people.rates, alone.rates.rates)
+    assert f"as people label, it is {people_row['rate']:.1%}" in found.decision()[0]
+    both = people.groupby("item")["verdict"].agg(lambda said: said.mode().iloc[0] if len(said.mode()) == 1 else None)
+    compared = both.reindex(few["item"]).dropna()
+    wrong = (compared != few.set_index("item")["verdict"].reindex(compared.index)).sum()
+    assert found.people_on_gold == (wrong, len(compared))
+    assert any(words.startswith("Use the interval by gold labels for the true share") for words in found.words())
+    difference = found.by_people.differences.iloc[0]
+    assert f"as people label, {100 * difference['difference']:.1f} points higher" in found.decision()[0]
+    few.to_csv("few.csv", index=False)
+    options = ("--humans", "people.csv", "--gold", "few.csv", "--by", "version", "--json")
+    facts = json.loads(run("evaluate", "verdicts.csv", *options).out)
+    assert facts["as_people_label"]["rates"][0]["rate"] == pytest.approx(people_row["rate"])
+
+
+def test_the_same_warnings_everywhere(run, files, made):
+    judges = made[0].copy()
+    judges.loc[judges.index[:30], "verdict"] = judges["verdict"].str.capitalize()
+    judges.to_csv("verdicts.csv", index=False)
+    said = run("evaluate", "verdicts.csv", "--gold", "gold.csv", "--positive", "pass", "--report", "report.html")
+    title = "labels that differ only in case or spaces"
+    assert title in said.out
+    assert "Next: merge 'Fail' and 'fail'; 'Pass' and 'pass', if they mean the same." in said.out
+    assert title in (files / "report.html").read_text()
+    facts = json.loads(run("evaluate", "verdicts.csv", "--gold", "gold.csv", "--positive", "pass", "--json").out)
+    assert title in [row["finding"] for row in facts["findings"]]
+    labels = json.loads(run("labels", "verdicts.csv", "--json", "-o", "labels.csv").out)
+    assert title in [row["finding"] for row in labels["findings"]]
+    noted = json.loads(run("evaluate", "verdicts.csv", "--humans", "people.csv", "--json").out)["warnings"]
+    assert noted == [
+        line.removeprefix("Note: ") for line in _notes(run("evaluate", "verdicts.csv", "--humans", "people.csv"))
+    ]
+
+
+def _notes(said):
+    return [line for line in said.err.splitlines() if line.startswith("Note: ")]
+
+
+def test_people_who_are_not_named_and_groups_that_are_not_used(run, files, made):
+    both = pd.concat([made[0], made[1].rename(columns={"person": "judge"})], ignore_index=True)
+    both = both.drop(columns=["version", "prompt"]).merge(made[0][["item", "version"]].drop_duplicates(), on="item")
+    both.to_csv("all.csv", index=False)
+    said = run("evaluate", "all.csv", "--by", "version").out
+    assert "Next: if ann, bob and cai are people, say so: --people ann,bob,cai." in said
+    assert "groups were not compared" in said
+    assert "The share that is estimated" not in said
+    named = run("evaluate", "all.csv", "--by", "version", "--people", "ann,bob,cai").out  # as it says
+    assert "As people label, the share of pass is" in named
+    assert "groups were not compared" not in named
+    both.assign(kind=both["judge"].isin(PEOPLE).map({True: "human", False: "llm"})).to_csv("kinds.csv", index=False)
+    assert "Next: name that column: --people kind." in run("evaluate", "kinds.csv").out
+    one = run("evaluate", "verdicts.csv", "--gold", "gold.csv", "--by", "one.csv", expect=2)
+    assert "--by one.csv is neither a column" in one.err
+    made[0].assign(version="v1").to_csv("one.csv", index=False)
+    assert (
+        "All tasks that have a group are in 'v1'."
+        in run("evaluate", "one.csv", "--gold", "gold.csv", "--by", "version").out
+    )
+
+
+def test_no_more_tasks_are_asked_for_than_there_are(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("few.csv").write_text("sample_id,judge_model,judgment\n1,gpt,yes\n1,qwen,no\n2,gpt,no\n2,qwen,no\n")
+    said = run("evaluate", "few.csv").out
+    assert "Next: let a person label all 2 tasks, and give the labels as --gold." in said
+    assert "answer the same 2 tasks" in said
+    assert "ANSWERS and --humans are the same file." in run("agree", "few.csv", "--humans", "few.csv", expect=2).err
+
+
+def test_judges_are_compared_task_by_task(found, made):
+    best, leads = judges_compared(found)
+    assert best in {"gpt", "qwen"}  # right on 88 and 87 % of these tasks
+    judges, passed = made[0], made[3]
+    right = {
+        name: (rows.set_index("item")["verdict"].to_numpy() == np.where(passed, "pass", "fail")).mean()
+        for name, rows in judges.groupby("judge")
+    }
+    for lead in leads:
+        assert lead.low <= right[best] - right[lead.other] <= lead.high
+    assert {lead.other for lead in leads if lead.certain} >= TWINS
+
+
+def test_a_target_beyond_all_tasks_is_out_of_reach(run, files):
+    options = ("--gold", "gold.csv", "--positive", "pass", "--half-width", "0.01")
+    said = run("evaluate", "verdicts.csv", *options).out
+    assert "the 400 tasks that there are cannot give it" in said
+    assert (
+        "an interval of 1 points to both sides is out of reach: labels for all 400 tasks"
+        in run("rate", "verdicts.csv", *options).out
+    )

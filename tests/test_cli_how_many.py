@@ -135,9 +135,18 @@ def test_clusters_without_a_number(run, data, tmp_path):
     assert found["clusters"] == found["selection"]["best"] == 3
     table = pd.read_csv(out)
     assert list(table.columns) == [
-        *("node", "cluster", "stability", "membership1", "membership2", "membership3", "share1", "share2", "share3")
+        *("node", "cluster", "stability", "membership", "next_cluster", "next_membership"),
+        *("membership1", "membership2", "membership3", "share1", "share2", "share3"),
     ]
     np.testing.assert_allclose(table["stability"], np.array(found["stability"])[table["cluster"] - 1], atol=1e-4)
+    assert found["sizes"] == sorted(found["sizes"], reverse=True)
+    memberships = table[["membership1", "membership2", "membership3"]].to_numpy()
+    np.testing.assert_allclose(table["membership"], memberships.max(axis=1))
+    np.testing.assert_allclose(table["next_membership"], np.sort(memberships, axis=1)[:, 1])
+    second = table["next_cluster"].notna().to_numpy()
+    assert (
+        memberships[second, table["next_cluster"][second].astype(int) - 1] == table["next_membership"][second]
+    ).all()
     shares = table[["share1", "share2", "share3"]].to_numpy()
     assert (shares.argmax(axis=1) + 1 == table["cluster"]).mean() > 0.95
     assert set(np.unique(shares * 5).round(6)) <= set(range(6))

@@ -154,3 +154,52 @@ def test_starts_and_solvers_of_a_clustering(run, tmp_path, rng):
     assert (model.n_init, model.solver) == (3, "hals")
     assert len(model.resolved_["errors"]) == 3
     assert model.resolved_["solver"] == "hals"
+
+
+def test_neighbours_and_recommendations_have_the_names_of_the_triples(run, tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "sales.csv"
+    rows = [(f"u{i}", f"{'ab'[g]}{j}", 1 + 200 * (i == j == 0)) for i in range(40) for g in (i % 2,) for j in range(8)]
+    kept = pd.DataFrame(rows, columns=["user", "item", "plays"])[rng.random(len(rows)) < 0.8]
+    kept.to_csv(path, index=False)
+    out = ("-o", tmp_path / "e.csv", "--similar", 3, "--recommend", 2, "--json", "-k", 2, "--max-iter", 60)
+    said = run("embed", path, *out)
+    assert "of their squares: a few values decide the result" in said.err
+    assert "of their squares: a few values decide the result" in json.loads(said.out)["warnings"][0]
+    said = run("embed", path, *out, "--values", "binary")
+    assert json.loads(said.out)["warnings"] == []
+    assert json.loads(said.out)["link"] == "binary"
+    rows, columns = (pd.read_csv(tmp_path / f"e.similar-{axis}.csv") for axis in ("rows", "columns"))
+    assert list(rows.columns) == ["user", "rank", "neighbour", "similarity"]
+    same = rows["user"].str[1:].astype(int) % 2 == rows["neighbour"].str[1:].astype(int) % 2
+    assert same.mean() > 0.95
+    assert (columns["item"].str[0] == columns["neighbour"].str[0]).all()
+    best = pd.read_csv(tmp_path / "e.recommend.csv")
+    assert list(best.columns) == ["user", "rank", "item", "score"]
+
+
+def test_logarithms_are_undone_in_filled_cells(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.exp(rng.random((30, 1)) @ rng.random((1, 6)) * 3) - 1
+    table = pd.DataFrame(X, columns=list("abcdef"))
+    table.iloc[3, 2] = np.nan
+    table.to_csv(tmp_path / "X.csv", index=False)
+    fill = ("-k", 1, "--missing", "-o", tmp_path / "e.csv", "--fill", tmp_path / "full.csv", "--values", "log")
+    run("embed", tmp_path / "X.csv", *fill)
+    found = pd.read_csv(tmp_path / "full.csv")[list("abcdef")].to_numpy()
+    assert abs(found - X).max() < 0.2
+    assert abs(found - X)[~np.isnan(table)].max() < 1e-9
+
+
+def test_a_table_of_positions_can_go_to_the_standard_output(run, tmp_path):
+    np.savetxt(
+        tmp_path / "X.csv", np.random.default_rng(0).random((12, 4)), delimiter=",", header="a,b,c,d", comments=""
+    )
+    said = run("embed", tmp_path / "X.csv", "-k", 2, "--max-iter", 5, "-o", "-")
+    assert said.out.startswith("sample,position1,position2\n1,")
+    said = run("embed", tmp_path / "X.csv", "-k", 2, "-o", "-", "--similar", 2, expect=2).err
+    assert "--similar writes a file next to the output. Name a file with -o." in said
+    assert "or in .npz for all arrays" in run("embed", tmp_path / "X.csv", "-k", 2, "-o", tmp_path / "x", expect=2).err
+    (tmp_path / "X.csv").write_text("user,item,rating\n")
+    said = run("embed", tmp_path / "X.csv", "-k", 2, "-o", tmp_path / "e.csv", expect=2).err
+    assert "X.csv' has a header line and no rows below it." in said

@@ -40,8 +40,8 @@ def test_rates_and_differences_go_to_the_terminal(run, files, panel, tmp_path):
     options = ("--by", "version", "--half-width", 0.05, "-o", out, "--report", page)
     said = run("rate", files[0], "--gold", files[1], "--positive", "pass", *options)
     expected = rate(*panel, positive="pass", by="version", half_width=0.05)
-    assert "900 answers from 3 judges on 300 tasks, 120 labels of people." in said.err
-    assert all(sentence in said.err for sentence in expected.words())
+    assert "900 answers from 3 judges on 300 tasks, and 120 tasks labelled by people." in said.out
+    assert all(sentence in said.out for sentence in expected.words())
     for words in ("Share of pass", "v2 minus v1", "people alone", "more labels for ±5 points"):
         assert words in said.out
     written = pd.read_csv(out)
@@ -88,9 +88,9 @@ def test_groups_and_weights_in_files(run, files, panel, tmp_path):
 def test_people_who_tie_are_mentioned(run, files, panel):
     other = panel[1].head(2).assign(label=lambda rows: rows["label"].map({"pass": "fail", "fail": "pass"}))
     pd.concat([panel[1], other]).to_csv(files[1], index=False)
-    said = run("rate", files[0], "--gold", files[1], "--positive", "pass").err
-    assert "Note: 2 tasks on which people tie were left out.\n" in said
-    assert "118 labels of people" in said
+    said = run("rate", files[0], "--gold", files[1], "--positive", "pass")
+    assert "Note: 2 tasks on which people tie were left out.\n" in said.err
+    assert "118 tasks labelled by people" in said.out
 
 
 def test_selected_labels_are_mentioned(run, files, panel):
@@ -130,7 +130,7 @@ def test_the_report_begins_with_a_chart_of_the_rates(panel):
     odd = panel[0].assign(version=panel[0]["version"].replace("v1", "<script>alert(1)</script>"))
     found = rate(odd, panel[1], "pass", by="version", half_width=0.01)
     report = rates_report(found)
-    assert [section.title for section in report.sections] == ["Rates", "Differences"]
+    assert [section.title for section in report.sections] == ["Share of pass", "Differences"]
     chart = report.sections[0].blocks[1]
     (points,) = [mark for mark in chart.marks if isinstance(mark, Points)]
     assert len(points.y) == 9
@@ -143,4 +143,4 @@ def test_the_report_has_groups_without_labels(panel):
     few, unequal = "Fewer than 10 gold labels in 'new'", "100% of the tasks in 'old' and 0% of those in 'new'"
     with pytest.warns(UserWarning, match=few), pytest.warns(UserWarning, match=unequal):
         report = rates_report(rate(*panel, positive="pass", by=groups))
-    assert "no person has labelled one of these tasks" in render([report], "rectifact")
+    assert "nobody has labelled any of these tasks" in render([report], "rectifact")

@@ -132,6 +132,8 @@ def graph_file(kind: str, **weights: float) -> Callable[[Path], None]:
             graph.add_edge(*("abcd".index(end) for end in ends), **weights)
         if kind == "graphml":
             nx.write_graphml(graph, path)
+        elif kind == "gexf":
+            nx.write_gexf(graph, path)
         else:
             path.write_text("\n".join(nx.generate_gml(nx.relabel_nodes(graph, dict(enumerate("abcd"))))))
 
@@ -270,7 +272,64 @@ CASES: dict[str, Case] = {
         "columns 'FromNodeId' and 'ToNodeId'",
         edges={("0", "1"): 1.0, ("1", "2"): 1.0, ("2", "0"): 1.0, ("2", "3"): 1.0},
     ),
-    "karate.edgelist": refused("1 2\n1 3\n2 3\n3 4\n", "cluster", "may hold edges between '1' and '2', or points"),
+    "karate.edgelist": Case(
+        "1 2\n1 3\n2 3\n3 4\n",
+        "cluster",
+        "columns '1' and '2', no weights",
+        edges={("1", "2"): 1.0, ("1", "3"): 1.0, ("2", "3"): 1.0, ("3", "4"): 1.0},
+    ),
+    "pairs of numbers.txt": refused("1 2\n1 3\n2 3\n3 4\n", "cluster", "may hold edges between '1' and '2', or points"),
+    "scenes.csv": Case(
+        "Person A,Person B,scenes\nAnn,Bea,3\nBea,Cid,2\nCid,Ann,1\n",
+        "cluster",
+        "weights from 'scenes'",
+        edges={("Ann", "Bea"): 3.0, ("Bea", "Cid"): 2.0, ("Cid", "Ann"): 1.0},
+    ),
+    "edges and years.csv": Case("source,target,year\na,b,1999\nb,c,2000\n", "cluster", "no weights; not used: 'year'"),
+    "two weights.csv": refused(
+        "source,target,km,minutes\na,b,1,2\nb,c,3,4\n", "cluster", "which are the weights: --triples source,target,km"
+    ),
+    "edges twice.csv": Case(
+        "source,target\na,b\nb,a\na,b\nb,c\nc,c\n",
+        "cluster",
+        "no weights; 2 repeated edges added up, 1 of them given in both directions; 1 edge from a node to itself.",
+        edges={("a", "b"): 3.0, ("b", "c"): 1.0, ("c", "c"): 1.0},
+    ),
+    "events.csv": Case(
+        "woman,event\nAnn,ball\nBea,ball\nBea,tea\n", "cluster --graph", "no node is in both columns: two kinds"
+    ),
+    "points as a graph.csv": refused(
+        "x,y\n0.5,1.5\n2.5,-3.5\n",
+        "cluster --graph",
+        "holds numbers that cannot be names of nodes. For points",
+    ),
+    "networkx.edgelist": Case(
+        "a b {'weight': 3}\nb c {'weight': 2.5}\n",
+        "cluster",
+        "a list of edges as networkx writes it: 3 nodes and 2 edges, with weights.",
+        edges={("a", "b"): 3.0, ("b", "c"): 2.5},
+    ),
+    "networkx.csv": Case(
+        "Jean Valjean,Cosette,{}\nCosette,Marius,{}\n",
+        "cluster",
+        "3 nodes and 2 edges, no weights.",
+        edges={("Jean Valjean", "Cosette"): 1.0, ("Cosette", "Marius"): 1.0},
+    ),
+    "networkx, blanks.edgelist": refused(
+        "Jean Valjean Cosette {}\nCosette Marius {}\n", "cluster", "does not have two nodes and attributes"
+    ),
+    "node links.json": Case(
+        json.dumps(
+            {
+                "directed": False,
+                "nodes": [{"id": 1, "name": "Ann"}, {"id": 2, "name": "Bea"}, {"id": 3, "name": "Cid"}],
+                "links": [{"source": 1, "target": 2, "value": 4}],
+            }
+        ),
+        "cluster",
+        "a graph in JSON, nodes and links: 2 nodes and 1 edge, with weights; 1 node without edges left out.",
+        edges={("Ann", "Bea"): 4.0},
+    ),
     "from 0.csv": Case(FROM_ZERO, "cluster --graph", "'1' and '2', no weights; no header line", edges=RING),
     "from 0, bare.csv": refused(FROM_ZERO, "cluster", "may hold edges between '1' and '2', or points"),
     "from 0, named by place.csv": Case(FROM_ZERO, "cluster --triples 1,2", "no header line", edges=RING),
@@ -287,8 +346,11 @@ CASES: dict[str, Case] = {
         FROM_ZERO, "cluster --table", "3 rows by 2 columns", X=[[1, 2], [2, 0], [2, 3]], columns=["0", "1"]
     ),
     "karate.txt": Case(EDGES.replace(",", " "), "cluster --graph", "no header line", edges=PATH),
-    "neighbours.adjlist": refused(
-        "a b c\nb c d\n", "cluster", "is a list of neighbours, which rectifact does not read"
+    "neighbours.adjlist": Case(
+        "#made by hand\na b c\nb a c\nc\n",
+        "cluster",
+        "lists of neighbours, the first of each line joined to the others: 3 nodes and 3 edges, no weights.",
+        edges={("a", "b"): 1.0, ("a", "c"): 1.0, ("b", "c"): 1.0},
     ),
     "neighbours.txt": refused(
         "1 2 3\n2 3\n3 4 5 6\n", "cluster", "do not have the same number of fields. Write one edge"
@@ -326,8 +388,31 @@ CASES: dict[str, Case] = {
     "graph to parts.graphml": refused(graph_file("graphml"), "parts", "holds a graph. Use rectifact cluster"),
     "broken.graphml": refused("<graphml><node", "cluster", "as GraphML: "),
     "broken.gml": refused("graph [ node [", "cluster", "as GML: "),
-    "pajek.net": refused(
-        "*Vertices 2\n1 a\n2 b\n*Edges\n1 2\n", "cluster", "is a Pajek network, which rectifact does not"
+    "pajek.net": Case(
+        '*Vertices 2\n1 "Ann"\n2 "Bea"\n*Edges\n1 2 3\n',
+        "cluster",
+        "Read as a Pajek graph: 2 nodes and 1 edge, weights from 'weight'",
+        edges={("Ann", "Bea"): 3.0},
+    ),
+    "gephi.gexf": Case(graph_file("gexf"), "cluster", "Read as a GEXF graph: 4 nodes and 4 edges", edges=PATH),
+    "cytoscape.json": Case(
+        json.dumps(
+            {
+                "elements": {
+                    "nodes": [{"data": {"id": "1", "name": "Ann"}}, {"data": {"id": "2", "name": "Bea"}}],
+                    "edges": [{"data": {"source": "1", "target": "2", "weight": 2}}],
+                }
+            }
+        ),
+        "cluster",
+        "2 nodes and 1 edge, with weights.",
+        edges={("Ann", "Bea"): 2.0},
+    ),
+    "many lines.adjlist": refused(
+        "a 2\nb {'weight': 1}\nc {'weight': 2}\n", "cluster", "has attributes in braces, so it is not"
+    ),
+    "papers.csv": Case(
+        "author1,author2,n_papers,first_year\na,b,3,1999\nb,c,2,2001\n", "cluster", "weights from 'n_papers' (without"
     ),
     # Texts
     "news.csv": Case(
@@ -389,7 +474,9 @@ CASES: dict[str, Case] = {
     ),
     "texts.json": Case(json.dumps(NEWS), "parts", "3 documents from 'text'", texts=NEWS),
     "lines.txt": Case("\n".join(NEWS), "parts", "3 documents, one per line", texts=NEWS, rows=["1", "2", "3"]),
-    "folder": Case(folder_of_texts, "parts", "3 documents, one per file", texts=NEWS, rows=["0.txt", "1.txt", "2.txt"]),
+    "folder": Case(
+        folder_of_texts, "parts", "3 documents, one per .txt file", texts=NEWS, rows=["0.txt", "1.txt", "2.txt"]
+    ),
     "windows.txt": Case("\r\n".join(NEWS).encode("utf-16"), "parts", "3 documents", texts=NEWS),
     "empty texts.csv": Case(
         f"id,text\n1,{NEWS[0]}\n2,\n3,{NEWS[2]}\n",

@@ -128,3 +128,9 @@ def test_mixing_takes_apart_what_was_put_together():
         metrics.mixing(truth, truth[[0, 0, 1, 2]])
     with pytest.raises(InputError, match="As many"):
         metrics.mixing(truth[:3], truth)
+
+
+def test_coherence_compares_only_what_a_part_has():
+    X = [[1, 1, 0, 0], [2, 3, 0, 0], [0, 0, 1, 1]]
+    assert_allclose(metrics.npmi_coherence([[1, 1, 0, 1e-9]], X), 1)
+    assert metrics.npmi_coherence([[1, 1, 0, 0.5]], X)[0] < 0

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from rectifact import ANDNMF, NMD, DawidSkene, InputError, LogisticPCA, PurificationNMF, SymNMF
 from rectifact.core.errors import FitWarning
 from rectifact.core.monitor import NotConverged
-from rectifact.datasets import make_block_model, make_signatures, make_spectra, make_topics
+from rectifact.datasets import MissingDataset, load_jasper, make_block_model, make_signatures, make_spectra, make_topics
 from rectifact.graph.how_many import drawn_edges, edge_gains, hide_edges, matched_overlaps
 from rectifact.latent.how_many import LatentTrial
 from rectifact.metrics import part_errors
@@ -222,6 +222,18 @@ def test_what_is_chosen_has_a_score(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 7 in set(found.table["k"])
 
 
+def test_for_prediction_dimensions_need_not_recur(monkeypatch: pytest.MonkeyPatch) -> None:
+    estimator, X, _ = PLANTED["relu"]
+    monkeypatch.setattr(LatentTrial, "recurring", lambda *_: 1)
+    monkeypatch.setattr(LatentTrial, "scores", lambda _, k: -np.abs(k - 5.0) * np.ones(9))
+    monkeypatch.setattr(LatentTrial, "start", lambda *_: 5)
+    with warnings.catch_warnings(action="ignore"):
+        found = [select(estimator, X, random_state=0, purpose=purpose).best for purpose in ("structure", "prediction")]
+    assert found == [1, 5]
+    with pytest.raises(InputError, match="purpose='fun' is unknown"):
+        select(estimator, X, purpose="fun")
+
+
 def test_dimensions_in_common_are_not_fitted_again() -> None:
     estimator, X, _ = PLANTED["relu"]
     trial = LatentTrial(estimator, X, np.random.default_rng(0))
@@ -406,3 +418,15 @@ def test_dimensions_have_no_bands() -> None:
     assert assess(model, X, random_state=0).stability.shape == (k,)
     with pytest.raises(InputError, match="bootstrap is for parts"):
         assess(model, X, bootstrap=5)
+
+
+def test_bands_lie_around_the_parts_of_real_spectra():
+    """Resamples are fitted as the parts were: from parts that are given, the fit ended elsewhere."""
+    try:
+        X = load_jasper().X[::40]
+    except MissingDataset:
+        pytest.skip("needs the Jasper Ridge image")
+    model = ANDNMF(4, random_state=0).fit(X)
+    found = assess(model, X, bootstrap=5, random_state=0)
+    inside = (model.components_ >= 0.9 * found.lower) & (model.components_ <= 1.1 * found.upper)
+    assert inside.mean() > 0.7

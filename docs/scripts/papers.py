@@ -1,35 +1,36 @@
 """Write one page of the documentation for each paper, from its list of items and the stored result.
 
-Run it from the root of the repository after ``rectifact bench paper NAME -o docs/benchmarks/papers/NAME.json``.
+Run it from the root of the repository after ``rectifact bench paper NAME -o docs/benchmarks/papers/NAME.json``, which
+replaces the items that it measures and keeps all others.
 """
 
 from pathlib import Path
 
 from rectifact.bench.papers import PAPERS, Item, Paper, paper
-from rectifact.bench.papers.drawing import panels
+from rectifact.bench.papers.drawing import charts
 from rectifact.bench.results import columns_of, read_result, short
 from rectifact.report.svg import save_charts
 
 DOCS = Path(__file__).parents[1]
-SHORTEST, LONGEST = 3, 60
-"""Rows of a curve that a page shows for each line, and rows of a table."""
+SHORTEST, LONGEST = 3, 24
+"""Rows of a curve that a page shows for each line, and rows of a table that is not folded."""
 
 
 def page(of: Paper, docs: Path = DOCS) -> str:
     """The page of one paper."""
-    stored = docs / "benchmarks" / "papers" / f"{of.name}.json"
-    result = read_result(stored) if stored.exists() else {"environment": {}, "tables": {of.name: {}}}
-    tables = result["tables"][of.name]
-    title = of.title
+    result = _stored(of, docs)
+    tables, runs = result["tables"].get(of.name, {}), result.get("runs", {}).get(of.name, {})
     lines = [
         f".. Written by docs/scripts/papers.py from benchmarks/papers/{of.name}.json; change those instead.",
         "",
-        title,
-        "=" * len(title),
+        of.title,
+        "=" * len(of.title),
         "",
         f"{of.reference}.",
         "",
-        *_when(of, result["environment"]),
+        f"``rectifact bench paper {of.name}`` measures what the table names; ``--quick`` takes a minute or two.",
+        "",
+        *_missing(of, tables, runs),
         "Item by item",
         "------------",
         "",
@@ -40,22 +41,33 @@ def page(of: Paper, docs: Path = DOCS) -> str:
         *_row(["item", "what it says", "in the code", "measured by"]),
     ]
     for item in of.items:
-        lines += _row([item.name, item.about, _code(item), _measured(of, item)])
-    remarks = [item for item in of.items if item.reason]
+        lines += _row([item.name, item.about, _code(item), _measured(item)])
+    remarks = [item for item in of.items if item.reason and item.name.lower() not in tables]
     if remarks:
         lines += ["", "Remarks", "-------", ""]
         lines += [f"{item.name}\n   {item.reason}" for item in remarks]
     for name, rows in tables.items():
-        lines += ["", *_experiment(of, name, rows, docs)]
+        lines += ["", *_experiment(of, name, rows, runs.get(name, result["environment"]), docs)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _when(of: Paper, around: dict) -> list[str]:
-    command = f"``rectifact bench paper {of.name}``"
-    if not around:
-        return [f"{command} measures what the table names; no result is stored yet.", ""]
-    date, cpu = around["date"][:10], around["cpu"]
-    return [f"{command} measures what the table names. The figures below were measured on {date} on an {cpu}.", ""]
+def _stored(of: Paper, docs: Path) -> dict:
+    path = docs / "benchmarks" / "papers" / f"{of.name}.json"
+    return read_result(path) if path.exists() else {"environment": {}, "tables": {}}
+
+
+def _missing(of: Paper, tables: dict, runs: dict) -> list[str]:
+    """Which experiments have no stored result, or that of a quick run."""
+    names = {
+        "No result is stored of": [name for name in of.experiments if name not in tables],
+        "Only a quick run is stored of": [name for name in tables if runs.get(name, {}).get("quick")],
+    }
+    found = [
+        f"{words} {', '.join(f'``{_option(name)}``' for name in missing)}."
+        for words, missing in names.items()
+        if missing
+    ]
+    return [" ".join(found), ""] if found else []
 
 
 def _row(cells: list[str]) -> list[str]:
@@ -66,7 +78,7 @@ def _code(item: Item) -> str:
     return ", ".join(f"``{name.removeprefix('rectifact.')}``" for name in item.code) or "–"
 
 
-def _measured(of: Paper, item: Item) -> str:
+def _measured(item: Item) -> str:
     return "see the remarks" if item.experiment is None else f"``{_option(item.experiment)}``"
 
 
@@ -76,20 +88,75 @@ def _option(experiment: str) -> str:
     return f"--{kind} {number}" if kind in ("table", "figure") else f'--item "{experiment}"'
 
 
-def _experiment(of: Paper, name: str, rows: list[dict], docs: Path) -> list[str]:
+def _experiment(of: Paper, name: str, rows: list[dict], run: dict, docs: Path) -> list[str]:
     title = name[0].upper() + name[1:]
-    lines = [title, "-" * len(title), "", f"``rectifact bench paper {of.name} {_option(name)}``", ""]
-    picture = f"images/papers/{of.name}-{name.replace(' ', '-')}.svg"
-    if (docs / picture).exists():
-        lines += [f".. image:: ../{picture}", f"   :alt: {title}, measured", ""]
+    lines = [title, "-" * len(title), "", f"``rectifact bench paper {of.name} {_option(name)}``{_when(run)}", ""]
+    lines += [text for item in of.items if item.reason and item.name.lower() == name for text in (item.reason, "")]
+    for picture in (f"images/papers/{of.name}-{name.replace(' ', '-')}{end}" for end in (".svg", ".png")):
+        if (docs / picture).exists():
+            own = ["   :class: dark-light"] if picture.endswith(".svg") else []  # it has dark colours of its own
+            lines += [f".. image:: ../{picture}", f"   :alt: {title}, measured", *own, ""]
+    lines += _against(rows)
     curves = of.experiments[name].curves
-    shown = _ends(rows, curves.panel, curves.line) if curves is not None else rows
-    columns = columns_of(shown)
-    lines += [".. csv-table::", "   :header-rows: 1", ""]
-    lines += [f"   {_csv(columns)}", *(f"   {_csv([short(row.get(c)) for c in columns])}" for row in shown[:LONGEST])]
-    if curves is not None:
-        lines += ["", "The beginning, the middle and the end of each curve; the stored result has all of it."]
-    return lines
+    if curves is None:
+        return lines + _folded(_table(rows), f"All {len(rows)} rows", len(rows) > LONGEST)
+    shown = _ends(rows, curves.panel, curves.line)
+    words = "The beginning, the middle and the end of each curve; the stored result has all of it."
+    return lines + _folded(_table(shown), f"Figures: {words[0].lower()}{words[1:-1]}", True)
+
+
+LOWER = {"error %": 0.01, "relative error": 0.0001}
+HIGHER = {"accuracy": 0.0001, "nmi": 0.001, "purity": 0.001}
+"""Scores that papers print, with their last digit, which they cut off: the lower, or the higher, the better."""
+
+
+def _against(rows: list[dict]) -> list[str]:
+    """How many scores are at least as good as those that are printed, and which are not."""
+    count, behind = 0, []
+    for row in rows:
+        for score, digit in (LOWER | HIGHER).items():
+            ours, printed = row.get(score), row.get(f"printed {score}")
+            if ours is None or not isinstance(printed, float | int):
+                continue
+            count += 1
+            worse = (ours - printed) * (1 if score in LOWER else -1)
+            if worse > digit:
+                behind.append(f"{row['data']}: {row['method']} ({score} {short(ours)}, printed {printed})")
+    if not count:
+        return []
+    words = f"Of {count} printed scores, ours are as good or better in {count - len(behind)}"
+    return [f"{words}, and behind in: {'; '.join(behind)}." if behind else f"{words}.", ""]
+
+
+def _when(run: dict) -> str:
+    """When and where an item was measured."""
+    if not run:
+        return ""
+    took = f", in {_duration(run['seconds'])}" if "seconds" in run else ""
+    beside = f" ({run['beside']})" if run.get("beside") else ""
+    return (
+        f", {'a quick run' if run.get('quick') else 'measured'} on {run['date'][:10]} on an {run['cpu']}{took}{beside}."
+    )
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def _table(rows: list[dict]) -> list[str]:
+    columns = columns_of(rows)
+    body = (f"   {_csv([short(row.get(c)) for c in columns])}" for row in rows)
+    return [".. csv-table::", "   :header-rows: 1", "", f"   {_csv(columns)}", *body]
+
+
+def _folded(table: list[str], summary: str, fold: bool) -> list[str]:
+    """A table, behind a line that opens it if it is long."""
+    if not fold:
+        return table
+    opening, closing = (
+        f".. raw:: html\n\n   {html}\n" for html in (f"<details><summary>{summary}</summary>", "</details>")
+    )
+    return [opening, *table, "", closing]
 
 
 def _ends(rows: list[dict], *by: str) -> list[dict]:
@@ -110,12 +177,10 @@ def _csv(cells: list[str]) -> str:
 
 def draw(of: Paper, docs: Path = DOCS) -> None:
     """Draw the figures of the stored result."""
-    stored = docs / "benchmarks" / "papers" / f"{of.name}.json"
-    for name, rows in read_result(stored)["tables"][of.name].items() if stored.exists() else ():
-        curves = of.experiments[name].curves
-        if curves is not None:
+    for name, rows in _stored(of, docs)["tables"].get(of.name, {}).items():
+        if of.experiments[name].has_picture:
             path = docs / "images" / "papers" / f"{of.name}-{name.replace(' ', '-')}.svg"
-            save_charts(panels(name[0].upper() + name[1:], rows, curves), path)
+            save_charts(charts(name, rows, of.experiments[name]), path)
 
 
 def main() -> None:

@@ -106,7 +106,7 @@ def embed(
 ) -> Any:
     """Embedding of sparse non-negative data in a few dimensions, by :class:`rectifact.NMD`.
 
-    Its rows can be used in place of principal components: ``sc.pp.neighbors(adata, use_rep="X_nmd")``.
+    Positions can be used in place of principal components: ``sc.pp.neighbors(adata, use_rep="X_nmd_positions")``.
 
     .. versionadded:: 0.2
 
@@ -127,6 +127,7 @@ def embed(
     -------
     AnnData or None
         The copy, or None. What is added: ``obsm["X_nmd"]``, the embedding of shape (n_obs, n_components);
+        ``obsm["X_nmd_positions"]``, coordinates for distances (:meth:`rectifact.NMD.positions`), if X is in memory;
         ``varm["nmd"]``, the components of shape (n_vars, n_components); and ``uns["nmd"]`` as in :func:`parts`, with
         ``scale`` of the noise.
     """
@@ -139,6 +140,8 @@ def embed(
             raise
         raise InputError(error.what, "Name a layer that is not centred, such as layer='counts'.") from error
     adata.obsm[f"X_{key_added}"] = _gathered(model.embedding_)
+    if not is_chunked(X):
+        adata.obsm[f"X_{key_added}_positions"] = model.positions(X)
     adata.varm[key_added] = _of_all_genes(adata, model.components_, some)
     params |= options | {"n_components": model.n_components}
     adata.uns[key_added] = _facts(model, params, found) | {"scale": float(model.scale_)}

@@ -129,7 +129,8 @@ def mixing(components: ArrayLike, truth: ArrayLike) -> Mixing:
 def npmi_coherence(components: ArrayLike, X: Any, *, n_top: int = 10) -> NDArray[np.float64]:
     """Coherence of each part: mean normalised pointwise mutual information of its ``n_top`` largest features.
 
-    It is 1 if these always occur together in a sample, 0 if they are independent, and -1 if they never do.
+    It is 1 if these always occur together in a sample, 0 if they are independent, and -1 if they never do. Features
+    that a part does not have, below a millionth of its largest, are not compared, if it has at least two.
 
     Parameters
     ----------
@@ -152,10 +153,12 @@ def npmi_coherence(components: ArrayLike, X: Any, *, n_top: int = 10) -> NDArray
     if parts.ndim != 2 or parts.shape[1] != occurs.shape[1]:
         raise InputError(f"Parts and samples need the same features, in columns; got {parts.shape} and {occurs.shape}.")
     n_samples = occurs.shape[0]
-    upper = np.triu_indices(min(n_top, parts.shape[1]), 1)
     scores = []
     for part in parts:
-        top = occurs[:, np.argsort(-part, kind="stable")[:n_top]]
+        largest = np.argsort(-part, kind="stable")[:n_top]
+        own = largest[part[largest] > 1e-6 * max(part[largest[0]], 0)]
+        top = occurs[:, own if len(own) > 1 else largest]
+        upper = np.triu_indices(top.shape[1], 1)
         together = (top.T @ top).toarray() / n_samples
         joint, alone = together[upper], np.diag(together)
         expected = (alone[:, None] * alone[None, :])[upper]

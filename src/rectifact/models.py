@@ -31,6 +31,7 @@ from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.and_nmf import Threshold
 from rectifact.parts.and_nmf_estimator import Stream
 from rectifact.parts.purification import Purifier
+from rectifact.parts.vocabulary import Vocabulary
 from rectifact.selection import Selection
 
 ESTIMATORS: tuple[type, ...] = (
@@ -50,6 +51,7 @@ INSIDE: tuple[type, ...] = (
     Stream,
     Threshold,
     Purifier,
+    Vocabulary,
     Constant,
     Geometric,
 )
@@ -85,6 +87,8 @@ class SavedModel:
         Beginnings of the documents, if the samples are texts.
     groups : dict of str to array of shape (n_samples,), or None
         Columns by which a map of the samples is coloured.
+    vocabulary : Vocabulary, or None
+        How words were counted, if the samples are texts, for :func:`rectifact.parts.documents.count_known`.
     """
 
     model: Any
@@ -95,6 +99,7 @@ class SavedModel:
     selection: Selection | None = field(default=None, metadata={"since": "0.2"})
     texts: Any = field(default=None, metadata={"since": "0.2"})
     groups: dict[str, Any] | None = field(default=None, metadata={"since": "0.2"})
+    vocabulary: Vocabulary | None = field(default=None, metadata={"since": "0.2"})
 
 
 CLASSES: dict[str, type] = {kind.__name__: kind for kind in (*ESTIMATORS, *INSIDE, SavedModel)}
@@ -111,6 +116,7 @@ def save_model(
     selection: Selection | None = None,
     texts: Any = None,
     groups: dict[str, Any] | None = None,
+    vocabulary: Vocabulary | None = None,
 ) -> None:
     """Save a fitted model in one file, by convention ``.rfx``.
 
@@ -134,6 +140,8 @@ def save_model(
         Beginnings of the documents, if the samples are texts; the report shows examples of each topic.
     groups : dict of str to array of shape (n_samples,), optional
         Columns by which the report colours a map of the samples.
+    vocabulary : Vocabulary, optional
+        That of a :class:`rectifact.parts.documents.Corpus`, so that topics of further texts can be found.
 
     Examples
     --------
@@ -159,7 +167,7 @@ def save_model(
     choice: Any = None if selection is None else _choice(selection)
     groups = None if groups is None else {name: _as_array(values) for name, values in groups.items()}
     names = _as_array(features), _as_array(samples)
-    saved = SavedModel(_bare(model), X, *names, image_shape, choice, _as_array(texts), groups)
+    saved = SavedModel(_bare(model), X, *names, image_shape, choice, _as_array(texts), groups, vocabulary)
     _check_image_shape(saved)
     write_archive(Path(path), saved, CLASSES)
 
@@ -182,6 +190,8 @@ def load_saved(path: str | Path) -> SavedModel:
     """Load a fitted model together with what else was saved with it."""
     saved = read_archive(Path(path), CLASSES)
     if not isinstance(saved, SavedModel) or type(saved.model) not in ESTIMATORS:
+        raise no_model(Path(path))
+    if saved.vocabulary is not None and not isinstance(saved.vocabulary, Vocabulary):
         raise no_model(Path(path))
     try:
         check_is_fitted(saved.model)

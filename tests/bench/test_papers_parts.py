@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rectifact.bench.papers import Curves, Experiment, and_nmf, and_theory, purification
+from rectifact.bench.papers import Curves, Experiment, and_nmf, and_theory, purification, stored
 from rectifact.bench.parts import paper_start
+from rectifact.bench.results import read_result
 from rectifact.cli import bench_paper
+from rectifact.core.errors import InputError
 from rectifact.core.linalg import pseudo_inverse
 from rectifact.core.rectify import Constant, Geometric
 from rectifact.datasets import make_topics
@@ -112,3 +114,23 @@ def test_the_terminal_shows_the_end_of_each_curve(monkeypatch, capsys):
     assert "the end of each curve" in text
     assert text.count("4.143") == 2
     assert "58 more rows" in text
+
+
+def test_an_item_that_is_measured_again_replaces_only_itself(monkeypatch, tmp_path):
+    """One item after another makes one result, which tells when each was measured; other files are refused."""
+    values = iter([1.0, 2.0, 3.0])
+    experiments = {f"figure {i}": Experiment(lambda quick: [{"error": next(values)}]) for i in (1, 2)}
+    monkeypatch.setattr(bench_paper, "paper", lambda name: SimpleNamespace(experiments=experiments))
+    monkeypatch.setattr(stored, "paper", bench_paper.paper)
+    path = tmp_path / "and.json"
+    for figure, quick in (("2", False), ("1", True), ("2", True)):
+        chosen = {"--table": None, "--figure": figure, "--item": None}
+        bench_paper.bench_paper("and", chosen, quick=quick, outputs=[path], plot=None)
+    result = read_result(path)
+    assert result["tables"] == {"and": {"figure 1": [{"error": 2.0}], "figure 2": [{"error": 3.0}]}}
+    assert {title: run["quick"] for title, run in result["runs"]["and"].items()} == {"figure 2": True, "figure 1": True}
+    assert all(run["seconds"] >= 0 and run["date"] and run["cpu"] for run in result["runs"]["and"].values())
+    path.write_text("[1]")
+    with pytest.raises(InputError, match="environment and tables"):
+        bench_paper.bench_paper("and", chosen, quick=True, outputs=[path], plot=None)
+    assert path.read_text() == "[1]"

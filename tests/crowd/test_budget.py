@@ -164,13 +164,28 @@ def test_answers_needed(model):
     assert_allclose(found.curve["error"].iloc[0], now)
     assert found.curve["cost"].is_monotonic_increasing
     assert found.curve["answers"].iloc[-2] < found.answers <= np.ceil(found.curve["answers"].iloc[-1])
-    assert "more answers" in found.words()
+    assert "more answers are needed" in found.words()  # not money, where nobody named a price
     dear = model.labels_needed(now / 2, costs=dict.fromkeys(range(16), 10.0))
     assert_allclose(dear.cost, 10 * found.cost)
+    assert f"more answers for {dear.cost:,.2f} are needed" in dear.words()
     assert model.labels_needed(2 * now).answers == 0
     never = model.labels_needed(1e-9, workers=[0])
     assert never.answers is None
     assert "cannot reach" in never.words()
+
+
+def test_a_plan_names_neither_gold_tasks_nor_answers_that_prevent_nothing():
+    crowd = make_crowd(300, 8, 2, labels_per_task=3, accuracy=(0.6, 0.85), random_state=4)
+    gold = crowd.truth.iloc[:60].to_dict()
+    for fitted in (DawidSkene().fit(crowd.answers, gold=gold), DawidSkene().fit(crowd.answers).calibrate(gold)):
+        for plan in (fitted.next_labels(300), fitted.next_labels(5000, budget=4000)):
+            assert 0 < len(plan) < 300 * 5
+            assert not plan["task"].isin(gold).any()
+        last = plan.groupby("task")["gain"].last()
+        assert (last > 0).all()
+        assert abs(plan["error"].iloc[-1] - fitted.labels_needed(1e-6).curve["error"].iloc[-1]) < 0.01
+    both = pd.DataFrame({"task": list(gold), "worker": 0})  # unless they are asked for
+    assert fitted.next_labels(50, workers=both)["task"].isin(gold).all()
 
 
 def test_the_curve_is_that_of_the_binomial():

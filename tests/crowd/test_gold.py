@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from rectifact import load_model, save_model
 from rectifact.core.errors import FitWarning
 from rectifact.crowd import DawidSkene
-from rectifact.crowd.advice.gold import GoldMap, MixedMap, learn_from_gold
+from rectifact.crowd.advice.gold import PSEUDO_LABELS, GoldMap, MixedMap, learn_from_gold
 from rectifact.crowd.advice.held_out import judged_unseen
 from rectifact.crowd.em import judged
 from rectifact.datasets import make_crowd
@@ -69,6 +69,13 @@ def test_the_map_is_a_ridge_regression(rng):
     x = logs - logs.mean(axis=1, keepdims=True)
     peer = LogisticRegression(C=1e6, max_iter=1000).fit(x, moved)
     assert_allclose(found.map(sure), peer.predict_proba(x), atol=0.02)
+
+
+def test_labels_that_are_all_right_prove_no_certainty():
+    """Forty right labels out of forty bear out an error of about a hundredth, not of a millionth."""
+    sure = np.tile([0.97, 0.03], (40, 1))
+    confidence = learn_from_gold(sure, np.zeros(40, dtype=int)).map(sure)[0, 0]
+    assert 0.97 < confidence < 1 - PSEUDO_LABELS / 2 / (40 + PSEUDO_LABELS)
 
 
 def test_a_map_without_parameters_changes_nothing(rng):

@@ -173,3 +173,31 @@ def test_on_independent_answers_the_default_is_as_good_as_the_better_model_and_i
     assert auto < min(others) + 0.004
     assert_allclose(np.mean(dispersions), 1, atol=0.05)
     assert 0.82 < np.mean(covered) < 0.97
+
+
+@pytest.mark.parametrize("ordinal", [False, True])
+def test_a_handful_of_answers_overrules_nobody(ordinal):
+    """Of fewer than twenty answers, those that agree are the label, and a single one is not believed blindly."""
+    rng = np.random.default_rng(0)
+    for _ in range(25):
+        size = rng.integers(5, 20)
+        table = pd.DataFrame({name: rng.integers(most, size=size) for name, most in (("task", 6), ("worker", 4))})
+        table = table.assign(label=rng.integers(2, size=size)).drop_duplicates(["task", "worker"])
+        if table["label"].nunique() < 2 or table["worker"].nunique() < 2:
+            continue
+        model = DawidSkene(ordinal=ordinal).fit(table)
+        said = table.groupby("task")["label"].agg(["nunique", "first"])
+        agreed = said.loc[said["nunique"] == 1, "first"]
+        assert (model.result().set_index("task").loc[agreed.index, "label"] == agreed).all()
+    table = pd.DataFrame({"task": list("aabbc"), "worker": list("uvuvw"), "label": list("xxxxy")})
+    row = DawidSkene().fit(table).result().set_index("task").loc["c"]
+    assert row["label"] == "y"
+    assert row["confidence"] < 0.75
+
+
+def test_answers_that_come_in_end_the_caution_of_a_small_crowd():
+    crowd = make_crowd(100, 6, 2, labels_per_task=5, random_state=0).answers
+    model = DawidSkene().fit(crowd[:15])
+    assert model.resolved_["retreat"] >= 0.7
+    model.partial_fit(crowd[15:])
+    assert model._model.retreat == 0

@@ -231,8 +231,8 @@ def test_groups_from_a_column_a_table_and_a_dict(tmp_path):
     again = rate(str(tmp_path / "answers.csv"), gold, "pass", by="version", half_width=0.05)
     pd.testing.assert_frame_equal(again.rates, found.rates)
     said = "\n".join(found.words())
-    assert "v2 minus v1: +" in said
-    assert "a difference." in said
+    assert "v2 minus v1 is +" in said
+    assert ": more than chance explains." in said
     assert "more labels" in said
     table = found.table()
     assert table["kind"].tolist() == ["rate", "rate", "rate", "difference"]
@@ -264,7 +264,7 @@ def test_groups_with_few_labels_or_none():
     assert np.isnan(found.rates["rate"].iloc[2])
     assert found.rates["labels"].tolist() == [len(none), len(none), 0]
     assert found.differences[["difference", "p_value", "labels_needed"]].isna().all(axis=None)
-    assert "no person has labelled one of these tasks" in found.words()[2]
+    assert "nobody has labelled any of these tasks" in found.words()[2]
     groups = dict.fromkeys(range(200), "a") | dict.fromkeys(range(200, 400), "b")
     with pytest.warns(UserWarning, match="200 tasks without a group are in none of the groups"):
         assert rate(answers, gold, "pass", by=groups).rates["tasks"].tolist() == [600, 200, 200]

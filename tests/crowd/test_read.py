@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from rectifact import MajorityVote
-from rectifact.core.errors import InputError, InputTypeError
+from rectifact.core.errors import FitWarning, InputError, InputTypeError
 from rectifact.crowd import Answers, read_answers
 from rectifact.crowd.data.answers import with_classes
 
@@ -175,10 +175,13 @@ def test_missing_is_compared_by_value(missing):
     assert len(read_answers(long, missing=missing)) == 3
 
 
-def test_a_column_that_is_no_annotator_is_refused():
-    frame = WIDE.assign(text=["one", "two", "three"])
-    with pytest.raises(InputError, match="'text' shares no label with the others"):
-        read_answers(frame, wide=True)
+def test_a_column_that_is_no_annotator_is_left_out_or_refused():
+    frame = WIDE.assign(text=["one", "two", "three"], version=["A", "B", "A"])
+    with pytest.warns(FitWarning, match="'text', 'version' share no label with the other columns, so they are not"):
+        answers = read_answers(frame, wide=True)
+    assert decoded(answers) == decoded(read_answers(WIDE, wide=True))
+    with pytest.raises(InputError, match=r"'text' shares no label with the others.*task='text'"):  # may be the task
+        read_answers(frame.drop(columns=["task", "version"]), wide=True)
     pivoted = FRAME.drop_duplicates(["task", "worker"]).pivot(index="task", columns="worker", values="label")
     answers = read_answers(pivoted, wide=True)
     assert sorted(answers.tasks) == ["t1", "t2"]

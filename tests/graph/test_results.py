@@ -11,6 +11,7 @@ from rectifact import InputError, SymNMF, SymNMFNet, load_model, save_model
 from rectifact.core.arrays import to_host
 from rectifact.core.errors import FitWarning
 from rectifact.datasets import load_images, make_block_model
+from rectifact.graph.diagnosis import diagnose
 from rectifact.graph.knn import connect, similarities_to
 from rectifact.metrics import cluster_accuracy
 
@@ -151,3 +152,54 @@ def test_quality_on_a_device_and_in_chunks(to_form, blocks):
     lazy = SymNMF(4, affinity="precomputed").fit(chunks)
     assert_allclose(lazy.modularity_, host.modularity_)
     assert_allclose(lazy.predict_membership(chunks), lazy.predict_membership(dense), atol=1e-12)
+
+
+def test_findings_say_what_is_wrong() -> None:
+    graph = networkx.ring_of_cliques(4, 6)
+    graph.add_nodes_from(["alone", "apart"])
+    with pytest.warns(FitWarning, match="in no cluster"):
+        model = SymNMF(4, random_state=0).fit(graph)
+    model.stability_ = np.array([1.0, 0.2, 0.9, 0.0])
+    found = {row.finding: row for row in model.diagnose().itertuples()}
+    assert set(found) == {"2 nodes in no cluster", "2 clusters that are not found again"}
+    unstable = found["2 clusters that are not found again"]
+    assert "clusters 1 and 3 of 4 come out differently (stability 0.00 to 0.20)" in unstable.detail
+    assert unstable.remedy.endswith("smaller n_clusters.")
+    assert found["2 nodes in no cluster"].detail == "They are without edges to others."
+    (first,) = (each for each in model.findings(first=1) if "again" in each.finding)
+    assert "clusters 2 and 4 of 4" in first.detail
+    assert first.command.endswith("smaller -k.")
+
+
+def test_small_clusters_and_empty_ones_are_named() -> None:
+    sizes, none = np.array([5, 1, 1, 0]), np.array([3, 3, 3, 1])
+    found = diagnose(sizes, none, None, 0.4, None, 1, "node")
+    assert [each.finding for each in found] == [
+        *("4 nodes in no cluster", "2 clusters of a single node", "1 cluster without nodes")
+    ]
+    assert "1 without edges to others, and 3 in connected components" in found[0].detail
+    assert found[0].command == "Lower --min-component and raise -k to give them clusters."
+    assert found[1].detail == "Clusters 2 and 3 have a single node."
+
+
+def test_a_division_of_higher_modularity_is_named() -> None:
+    ring = networkx.ring_of_cliques(8, 6)
+    (row,) = SymNMF(3, random_state=0).fit(ring).diagnose().itertuples()
+    assert row.finding == "another division has a higher modularity"
+    assert row.detail.startswith("Louvain's 8 communities have a modularity of 0.8")
+    assert row.remedy == "Compare with n_clusters=8."
+    best = SymNMF(8, random_state=0).fit(ring)
+    assert len(best.diagnose()) == 0
+    labels = [set(np.flatnonzero(best.labels_ == k)) for k in range(8)]
+    assert best.modularity_ == pytest.approx(networkx.community.modularity(ring, labels))
+
+
+def test_the_result_is_a_table_with_names() -> None:
+    edges = pd.DataFrame({"source": [*"aabddec"], "target": [*"bccefff"], "weight": 1.0})
+    model = SymNMF(2, random_state=0).fit(edges)
+    table = model.result()
+    assert table["node"].tolist() == list("abcdef")
+    assert (table["cluster"] == model.labels_).all()
+    np.testing.assert_allclose(table["membership"], model.membership_.max(axis=1))
+    np.testing.assert_allclose(table["next_membership"], model.membership_.min(axis=1))
+    assert ((table["next_cluster"] == 1 - table["cluster"]) | (table["next_membership"] == 0)).all()

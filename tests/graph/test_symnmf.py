@@ -324,7 +324,10 @@ def test_edge_lists(rng):
     for mistake, message in (
         (lambda: from_edges([], []), "Edges are pairs of nodes"),
         (lambda: from_edges(["a"], [None]), "Some edges lack a node"),
-        (lambda: from_edges(["a"], ["b"], [-1.0]), "finite and not negative"),
+        (
+            lambda: from_edges(["a"], ["b"], [-1.0]),
+            "1 of 1 weights of edges are negative or not finite, the first is -1 in edge 1",
+        ),
         (lambda: from_edges(["a", "b"], ["b", "c"], [1.0]), "There are 2 edges, but weights of shape"),
         (
             lambda: SymNMF(2).fit(np.ones((3, 3)), source="u", target="v"),

@@ -5,6 +5,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits
+from sklearn.decomposition import TruncatedSVD
+from sklearn.neighbors import NearestNeighbors
 
 from rectifact import NMD, InputError, LogisticPCA, load_model, save_model
 
@@ -50,20 +53,64 @@ def test_a_full_row_gets_nothing(frame):
     assert set(model.recommend(full, 50)["sample"]) == {"user 1"}
 
 
+@pytest.mark.parametrize("given", [False, True])
 @pytest.mark.parametrize("axis", ["rows", "columns"])
-def test_similar_is_the_cosine(frame, axis, tmp_path):
+def test_similar_is_the_cosine(frame, axis, given, tmp_path):
     model = NMD(2, prior="factors").fit(frame)
-    A = model.embedding_ - model.embedding_.mean(axis=0)
-    vectors = A if axis == "rows" else (A @ model.components_).T
+    P = model.inverse_transform(model.embedding_)
+    vectors = ((P + frame.to_numpy()) / 2 if given and axis == "rows" else P) - P.mean(axis=0)
+    vectors = vectors if axis == "rows" else vectors.T
     units = vectors / np.linalg.norm(vectors, axis=1)[:, None]
     names = frame.index if axis == "rows" else frame.columns
-    wanted = pd.Series(units @ units[3], names).drop(names[3]).sort_values(ascending=False)[:5]
+    cosines = pd.Series(units @ units[3], names)
+    wanted = cosines.drop(names[3]).sort_values(ascending=False)[:5]
     save_model(model, tmp_path / "model.rfx")
     for each in (model, load_model(tmp_path / "model.rfx")):
-        found = each.similar(names[3], 5, axis=axis)
-        assert found["neighbour"].tolist() == wanted.index.tolist()
+        found = each.similar(names[3], 5, axis=axis, X=frame if given else None)
         assert_allclose(found["similarity"], wanted, atol=1e-9)
+        assert_allclose(cosines[found["neighbour"]], wanted, atol=1e-9)  # rows that are equal come in any order
     assert len(model.similar(list(names[:2]), 1000, axis=axis)) == 2 * (len(names) - 1)
+
+
+@pytest.mark.parametrize("estimator", [NMD(3, missing=np.nan), LogisticPCA(3, missing=np.nan)], ids=repr)
+def test_positions_lie_halfway_to_the_prediction(frame, estimator, tmp_path, monkeypatch):
+    holes = frame.where(np.random.default_rng(1).random(frame.shape) > 0.1)
+    model = estimator.fit(holes)
+    P = model.inverse_transform(model.embedding_)
+    M = (P + holes.fillna(pd.DataFrame(P, frame.index, frame.columns)).to_numpy()) / 2 - P.mean(axis=0)
+    axes = np.linalg.svd(P - P.mean(axis=0), full_matrices=False)[2]
+    found = model.positions(holes)
+    assert_allclose(np.abs(found), np.abs(M @ axes[:3].T), atol=1e-4)
+    assert_allclose(model.positions(holes.iloc[4:7]), found[4:7], atol=1e-4)
+    distances = [np.linalg.norm(A[:, None] - A, axis=2) for A in (M, model.positions(holes, 1000))]
+    assert_allclose(*distances, atol=1e-4)
+    save_model(model, tmp_path / "model.rfx")
+    assert_allclose(load_model(tmp_path / "model.rfx").positions(holes), found, atol=1e-4)
+    whole = model.positions(holes, 1000)
+    monkeypatch.setattr("rectifact.latent.neighbours.TILE", 12 * 7)  # seven rows at a time
+    assert_allclose(model.positions(holes, 1000), whole, atol=1e-9)
+
+
+def test_positions_have_the_units_of_the_data(frame):
+    X = frame.to_numpy() * np.random.default_rng(0).random(frame.shape)
+    small, large = (NMD(3, random_state=0).fit(scale * X).positions(scale * X) for scale in (1.0, 100.0))
+    assert_allclose(large, 100 * small, rtol=1e-4, atol=1e-3)
+
+
+def test_neighbours_of_digits_are_as_good_as_those_of_truncated_svd():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:600], y[:600]
+    model = NMD(10, max_iter=100, random_state=0).fit(X)
+    svd = TruncatedSVD(10, random_state=0).fit_transform(X)
+
+    def alike(A):
+        near = NearestNeighbors(n_neighbors=10).fit(A).kneighbors(return_distance=False)
+        return (y[near] == y[:, None]).mean()
+
+    found = model.similar(np.arange(600), 10, axis="rows", X=X)
+    assert (y[found["item"]] == y[found["neighbour"]]).mean() > alike(svd)
+    assert alike(model.positions(X)) > alike(svd) - 0.005
+    assert alike(model.embedding_) < alike(svd) - 0.05
 
 
 def test_mistakes_get_a_sentence(frame):
@@ -74,3 +121,20 @@ def test_mistakes_get_a_sentence(frame):
         model.recommend(frame, 0)
     with pytest.raises(InputError, match="axis='rowz' is unknown"):
         model.similar("item 1", axis="rowz")
+    with pytest.raises(InputError, match="X has 2 rows, but the model was fitted to"):
+        model.similar("user 1", axis="rows", X=frame.iloc[:2])
+    with pytest.raises(InputError, match="n_axes=0 must be a whole number"):
+        model.positions(frame, 0)
+
+
+@pytest.mark.parametrize("estimator", [NMD(1), LogisticPCA(1)], ids=repr)
+def test_triples_are_refused_with_a_remedy_that_works(estimator):
+    X = pd.DataFrame({"user": ["a", "a", "b", "c"], "item": ["x", "y", "y", "z"], "rating": [1, 1, 1, 1]})
+    for table in (X, X[["user", "item"]], X.assign(user=[1, 1, 2, 3], item=[4, 5, 5, 6])):
+        with pytest.raises(InputError, match="one row for each pair") as error:
+            estimator.fit(table)
+        advice = error.value.remedy.removeprefix("Use ").removesuffix(".")
+        matrix = eval(advice, {"X": table, "pandas": pd})
+        assert matrix.shape == (3, 3)
+        estimator.fit(matrix)
+    estimator.fit(X.assign(user=[1, 0, 0, 1], item=[1, 1, 0, 1]).set_axis(["a", "b", "c"], axis=1))

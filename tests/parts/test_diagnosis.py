@@ -1,11 +1,13 @@
 """Findings about parts: each is made once by data that deserves it, and not by data that does not."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from rectifact import ANDNMF, PurificationNMF
-from rectifact.core.errors import FitWarning
+from rectifact.core.errors import FitWarning, InputTypeError
 from rectifact.datasets import make_neurons, make_signatures, make_spectra, make_topics
 from rectifact.parts.conditions import (
     constant_sum_error,
@@ -14,6 +16,7 @@ from rectifact.parts.conditions import (
     independence_conditions,
 )
 from rectifact.parts.diagnosis import background_share, diagnose
+from rectifact.parts.terms import TOPICS
 
 GOOD = {"sum_error": 0.5, "nonnegative": True, "independent": False}
 
@@ -28,7 +31,7 @@ def names(findings):
 
 
 def test_good_data_gets_a_note():
-    assert names(diagnose(weights(), np.eye(3), **GOOD)) == ["correlation conditions"]
+    assert names(diagnose(weights(), np.eye(3), **GOOD)) == ["parts can be told apart"]
 
 
 @pytest.mark.parametrize(
@@ -196,3 +199,21 @@ def test_the_finding_names_the_parameter():
     assert "background=True" in table.loc[finding, "remedy"]
     apart = ANDNMF(4, background=True, random_state=0).fit(frames.X)
     assert finding not in set(apart.diagnose(frames.X, halves=False)["finding"])
+
+
+def test_findings_on_texts_speak_of_topics_and_options():
+    W = weights() + np.array([0, 0, 1])
+    W[0] = 0
+    halves = np.eye(3), np.array([[1.0, 0, 0], [0, 1, 0], [1, 1, 0]])
+    told = diagnose(W, np.eye(3) - 0.2, **GOOD | {"noisy_samples": 0.9}, other_halves=halves, terms=TOPICS)
+    assert "documents without a topic" in names(told)
+    assert "many documents are mostly noise" not in names(told)
+    for found in told:
+        sentence = " ".join([found.finding, found.detail, found.command or found.remedy])
+        assert not re.search(r"\b(parts?|samples?|features?|n_components|lambda)\b|=True", sentence), sentence
+
+
+def test_a_diagnosis_asks_for_the_samples():
+    model = ANDNMF(2, random_state=0).fit(np.random.default_rng(0).random((20, 5)))
+    with pytest.raises(InputTypeError, match=r"does not keep its samples. Give them: model.diagnose\(X\)"):
+        model.diagnose()

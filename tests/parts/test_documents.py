@@ -1,12 +1,13 @@
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rectifact.core.errors import InputError
-from rectifact.parts.documents import count_words, read_documents
+from rectifact.core.errors import FitWarning, InputError
+from rectifact.parts.documents import count_known, count_words, read_documents
 
 SEA = ["ships sail the sea", "the sea has waves", "waves rock ships"]
 LAND = ["roads cross the land", "land bears trees", "trees shade roads"]
@@ -33,13 +34,40 @@ def test_only_line_ends_separate_documents(tmp_path):
 
 def test_a_folder_has_one_document_per_text_file(tmp_path):
     texts = {"b.txt": "bee\nline", "a/z.txt": "deep", "a/שלום.TXT": "peace", "a.txt": "", "a/=cmd().txt": "odd"}
-    for name, text in {**texts, "notes.md": "no", "a/x.txt.bak": "no", "txt": "no"}.items():
+    texts |= {"notes.md": "# a note", "guide.rst": "a guide"}
+    for name, text in {**texts, "a/x.txt.bak": "no", "txt": "no", ".hidden.txt": "no", "page.html": "no"}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(("\ufeff" + text).encode())
     (tmp_path / "folder.txt").mkdir()
     documents, names = read_documents(tmp_path)
-    assert names.tolist() == ["a.txt", "a/=cmd().txt", "a/z.txt", "a/שלום.TXT", "b.txt"]
+    assert names.tolist() == ["a.txt", "a/=cmd().txt", "a/z.txt", "a/שלום.TXT", "b.txt", "guide.rst", "notes.md"]
     assert documents == [texts[name] for name in names]
+
+
+def test_one_unreadable_file_of_a_folder_is_left_out_and_named(tmp_path):
+    (tmp_path / "bad.txt").write_bytes(b"caf\xe9")
+    (tmp_path / "good.txt").write_text("tea")
+    with pytest.warns(FitWarning, match=r"1 file left out: '.*bad.txt' is not UTF-8 text, see its line 1"):
+        documents, names = read_documents(tmp_path)
+    assert (documents, names.tolist()) == (["tea"], ["good.txt"])
+
+
+@pytest.mark.parametrize("weighting", ["counts", "tfidf", "log"])
+def test_known_words_are_counted_as_in_their_corpus(weighting):
+    texts = ["New York is big", "new york, New Jersey", "old york and a new ship", "the ship sails"]
+    corpus = count_words(texts, min_df=1, max_df=1.0, ngrams=2, weighting=weighting)
+    again = count_known(texts, corpus.vocabulary)
+    assert_allclose(again.X.toarray(), corpus.X.toarray())
+    assert again.columns.tolist() == corpus.columns.tolist()
+    other = count_known(["An unknown word in New York", "nothing here"], corpus.vocabulary).X
+    assert set(corpus.columns[other[[0]].indices]) >= {"new", "york", "new york"}
+    assert other[[1]].nnz == 0
+
+
+def test_a_damaged_vocabulary_is_refused():
+    corpus = count_words(["red car", "red tree", "car tree"], max_df=1.0, weighting="log")
+    with pytest.raises(InputError, match="vocabulary of the model is damaged"):
+        count_known(["red"], replace(corpus.vocabulary, words=np.array(["red", "red", "car"])))
 
 
 def test_a_byte_order_mark_shows_the_encoding(tmp_path):
@@ -66,7 +94,7 @@ def test_other_encodings_are_refused_with_the_line(tmp_path, content, line):
 def test_places_without_documents(tmp_path):
     with pytest.raises(InputError, match=r"There is no file '.*nowhere.txt'"):
         read_documents(tmp_path / "nowhere.txt")
-    with pytest.raises(InputError, match=r"The folder '.*' has no .txt file. Save each document as one"):
+    with pytest.raises(InputError, match=r"The folder '.*' has no .txt, .md or .rst file. Save each document as one"):
         read_documents(tmp_path)
     for content in ("", "\n \n\t\n"):
         (tmp_path / "x.txt").write_text(content)

@@ -113,8 +113,8 @@ def test_ticks_stand_at_their_values():
     texts = {mark.text.strip("\u2068\u2069"): mark for mark in root.iter(f"{SVG}text")}
     points = circles(chart)
     assert_allclose(float(texts["100"].get("x")), points[1, 0], atol=0.2)
-    assert_allclose(float(texts["100 %"].get("y")), points[1, 1] + 4.5, atol=0.2)
-    assert_allclose(float(texts["0 %"].get("y")), points[0, 1] + 4.5, atol=0.2)
+    assert_allclose(float(texts["100%"].get("y")), points[1, 1] + 4.5, atol=0.2)
+    assert_allclose(float(texts["0%"].get("y")), points[0, 1] + 4.5, atol=0.2)
 
 
 def test_intervals_reach_from_low_to_high():
@@ -126,7 +126,7 @@ def test_intervals_reach_from_low_to_high():
     assert_allclose(ends[:, :, 0], points[:, [0]] + unit * np.array([[-0.1, 0.2], [-0.1, 0.4]]), atol=0.2)
     assert_allclose(ends[:, :, 1], points[:, [1]].repeat(2, axis=1), atol=0.1)
     assert "a: 0.5, 0.4 to 0.7" in chart.svg()
-    assert "a: 50.0 %, 40.0 % to 70.0 %" in chart.with_y(form="share").svg()
+    assert "a: 50.0%, 40.0% to 70.0%" in chart.with_y(form="share").svg()
 
 
 def test_a_heat_map_has_its_first_row_at_the_top_and_a_colour_for_negative_values():
@@ -231,8 +231,8 @@ def test_numbers_as_people_write_them():
         *("0", "0.1", "1,234,600", "−2.5", "10⁻⁶", "2·10⁹", "–")
     ]
     shares = [written(0.125, "share", step) for step in (0.25, 0.05, 0.005, 0.0005)]
-    assert shares == ["12 %", "12 %", "12.5 %", "12.50 %"]
+    assert shares == ["12%", "12%", "12.5%", "12.50%"]
     assert labels([12345.61, 12345.62], "number") == ["12,345.61", "12,345.62"]
-    assert written(-0.05, "change") == "-5 %"
+    assert written(-0.05, "change") == "-5%"
     assert cut("short", 13, 100) == "short"
     assert width_of(cut("a long name " * 9, 13, 100), 13) <= 113

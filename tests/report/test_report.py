@@ -217,6 +217,24 @@ def test_topics_have_words_examples_shares_and_coherence(topics):
     assert [column.name for column in table.columns] == ["topic", "largest words", "share", "coherence"]
 
 
+def test_the_report_on_topics_speaks_of_topics(topics):
+    saved, _ = topics
+    page = render([report_of(saved)], "topics")
+    body = re.sub(r"(?s)<(script|style).*?</\1>|<[^>]+>", " ", page)
+    assert not re.search(r"\b([Pp]arts?|samples?|features?|n_components|lambda)\b|=True|ANDNMF", body)
+
+
+def test_parts_along_wavelengths_are_lines():
+    rng = np.random.default_rng(0)
+    X = (rng.random((50, 2)) < 0.5) * rng.random((50, 2)) @ rng.random((2, 12)) + 0.01 * rng.random((50, 12))
+    model = ANDNMF(2, random_state=0).fit(X)
+    waves = [f"{400 + 10 * i} nm" for i in range(12)]
+    drawn = [chart.title for chart in blocks_of(report_of(SavedModel(model, X=X, features=waves)), Chart)]
+    assert drawn[0] == "Parts along the features"
+    named = blocks_of(report_of(SavedModel(model, X=X, features=[f"w{i}" for i in range(12)])), Chart)
+    assert "Parts along the features" not in [chart.title for chart in named]
+
+
 def test_negative_values_are_not_words_of_a_topic(topics):
     """Not even where the parts have some, as AND alone may find."""
     saved, _ = topics
@@ -378,7 +396,7 @@ def test_errors_count_known_entries_only(rng):
         model = NMD(3, missing=missing, max_iter=50).fit(data)
         found = model.inverse_transform(model.embedding_)
         error = np.sqrt(np.mean((found - X)[~mask] ** 2))
-        assert_allclose(float(facts_of(report_of(SavedModel(model, X=data)))["RMSE"]), error, rtol=1e-3)
+        assert_allclose(float(facts_of(report_of(SavedModel(model, X=data)))["known entries"]), error, rtol=1e-3)
 
 
 def test_data_other_than_the_fitted_is_refused(rng, monkeypatch):
@@ -389,7 +407,8 @@ def test_data_other_than_the_fitted_is_refused(rng, monkeypatch):
     assert report_of(SavedModel(NMD(2, max_iter=5).fit(frame), X=frame)).sections[3].title == "Quality"
     monkeypatch.setattr(embedding, "MOST_ENTRIES", 18)  # three rows are compared, fewer than there are dimensions
     report = report_of(SavedModel(NMD(5, max_iter=5).fit(frame), X=frame))
-    assert "RMSE" in facts_of(report)
+    assert "known entries" in facts_of(report)
+    assert "hidden entries" not in facts_of(report)
 
 
 def test_embedding_beside_svd():
@@ -398,13 +417,34 @@ def test_embedding_beside_svd():
     report = report_of(SavedModel(model, X=X, image_shape=(16, 16)))
     found = facts_of(report)
     error = np.sqrt(np.mean((model.inverse_transform(model.embedding_) - X.toarray()) ** 2))
-    assert_allclose(float(found["RMSE"]), error, rtol=1e-3)
-    assert float(found["RMSE"]) < float(found["RMSE of SVD"])
+    assert_allclose(float(found["known entries"]), error, rtol=1e-3)
+    assert float(found["hidden entries"]) < float(found["by truncated SVD"])
+    (chart,) = (block for block in blocks_of(report, Chart) if block.title.startswith("Error of hidden"))
+    assert found["hidden entries"] == f"{chart.marks[0].y[-1]:.4g}"  # one statement, wherever it is made
+    less = 1 - float(found["hidden entries"]) / float(found["by truncated SVD"])
+    assert f"{less:.0%} less than by truncated SVD" in report.main[1]
     assert [len(block.items) for block in blocks_of(report, Images)] == [5, 10, 10, 10]
     assert report_of(model).sections[0].title == "Map"
     assert found["prior"] == "factors"
     bare = LogisticPCA(2, prior=None, max_iter=5).fit(X)
     assert facts_of(report_of(SavedModel(bare, X=X)))["prior"] == "none"
+
+
+def test_svd_of_hidden_entries_is_a_fair_peer(rng):
+    """On a matrix of rank 1 it fills in what was hidden."""
+    X = rng.random((40, 1)) @ rng.random((1, 12))
+    seen = np.where(rng.random(X.shape) < 0.05, np.nan, X)
+    assert_allclose(embedding._imputed(seen, 1), X, atol=0.02)
+
+
+def test_one_dimension_and_large_values(rng):
+    X = rng.poisson(0.5, (60, 12)).astype(float)
+    X[0, 0] = 500.0
+    report = report_of(SavedModel(NMD(1, max_iter=20).fit(X), X=X))
+    assert report.main[0] == "1 dimension stands for the 12 features of 60 samples."
+    ((_, warning),) = report.warnings()
+    assert warning[1] == "a few large values"
+    assert "--values log" in warning[3]
 
 
 def test_clusters_and_their_bound():

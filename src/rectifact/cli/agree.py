@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rectifact.cli import options
-from rectifact.cli.outcome import Outcome, say_warnings
+from rectifact.cli.outcome import Outcome, notes_of, say_warnings
 from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
 from rectifact.core.errors import InputError, count
@@ -84,17 +84,24 @@ def agree(
     if tests is not None and test is not None:
         write_table(test.people, tests)
     say_warnings(caught, "agree")
-    _say(panel)
+    notes, read = notes_of(caught, "agree"), _read(panel)
     if as_json:
-        show_plain(json.dumps(_facts(panel, found, test)))
+        say(read)
+        show_plain(json.dumps(_facts(panel, found, test) | {"warnings": notes}))
     elif out != STDOUT:
-        _show(found, test)
+        _show(found, test, read)
+    else:
+        say(read)
     if report is not None:
-        _write_report(panel, found, test, report)
+        _write_report(found, test, notes, report)
 
 
 def _check(answers: Path, humans: Path | None, out: Path | None, tests: Path | None, outcome: Outcome) -> None:
     """Refuse outputs that could not be written after the work."""
+    if humans is not None and humans.resolve() == answers.resolve():
+        raise InputError(
+            "ANSWERS and --humans are the same file.", "Give the answers of people in a file of their own."
+        )
     if tests is not None and humans is None:
         raise InputError("--tests needs people to test judges against.", "Name a file with --humans.")
     if tests == STDOUT:
@@ -110,21 +117,23 @@ def _test(panel: Panel, epsilon: float) -> Replacement | None:
     if not panel.has_people:
         return None
     if len(panel.answers.workers) - panel.n_judges < 2:
-        warnings.warn("There is one person, and the test of the judges needs two.", stacklevel=1)
+        warnings.warn("There is one person, and the test of the judges takes two.", stacklevel=1)
         return None
     return replacement_of(panel, epsilon=epsilon)
 
 
-def _say(panel: Panel) -> None:
+def _read(panel: Panel) -> str:
+    """What was read."""
     answers = panel.answers
     n_people = len(answers.workers) - panel.n_judges
     who = count(panel.n_judges, "judge") + f" and {n_people} {'person' if n_people == 1 else 'people'}"
     who = who if panel.has_people else count(len(answers.workers), "worker")
-    say(f"{count(len(answers), 'answer')} from {who} on {count(len(answers.tasks), 'task')}.")
+    return f"{count(len(answers), 'answer')} from {who} on {count(len(answers.tasks), 'task')}."
 
 
-def _show(found: Agreement, test: Replacement | None) -> None:
-    """Tables for people on the standard output."""
+def _show(found: Agreement, test: Replacement | None, read: str) -> None:
+    """What was read, and tables and sentences for people, all on the standard output."""
+    show_plain(read)
     interval = f"{found.confidence:.0%} interval"
     show(_table(found.overall, ["among"], f"Agreement, with {interval}"))
     if len(found.classes):
@@ -138,7 +147,7 @@ def _show(found: Agreement, test: Replacement | None) -> None:
     if test is not None:
         show(_judges(test))
         for sentence in test.words():
-            say(sentence)
+            show_plain(sentence)
 
 
 def _table(rows: pd.DataFrame, names: list[str], title: str) -> Table:
@@ -149,7 +158,7 @@ def _table(rows: pd.DataFrame, names: list[str], title: str) -> Table:
         ends = f"{row['low']:.3f} to {row['high']:.3f}" if pd.notna(row["low"]) else row["note"]
         table.add_row(*(Text(str(row[name])) for name in (*names, "coefficient")), value, ends, str(row["tasks"]))
     if len(rows) > MOST_SHOWN:
-        table.caption = f"{len(rows) - MOST_SHOWN} more rows with -o."
+        table.caption = f"{count(len(rows) - MOST_SHOWN, 'more row')} with -o."
     return table
 
 
@@ -186,9 +195,9 @@ def _facts(panel: Panel, found: Agreement, test: Replacement | None) -> dict[str
     return facts
 
 
-def _write_report(panel: Panel, found: Agreement, test: Replacement | None, path: Path) -> None:
+def _write_report(found: Agreement, test: Replacement | None, notes: list[str], path: Path) -> None:
     from rectifact.report import write_report
     from rectifact.report.agreement import agreement_report
 
-    write_report(agreement_report(found, test), path, title="rectifact: agreement")
+    write_report(agreement_report(found, test, notes), path, title="rectifact: agreement")
     say(f"report -> {path}")

@@ -61,7 +61,8 @@ def bench(
         typer.Option(
             "--output",
             "-o",
-            help="Save the environment and the tables here: .json or .md; may be given more than once.",
+            help="Save the environment and the tables here: .json or .md; may be given more than once. With paper, a "
+            ".json file keeps the items that are not measured again.",
         ),
     ] = None,
     check: Annotated[

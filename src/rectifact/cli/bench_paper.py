@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from rectifact.bench.papers import PAPERS, Curves, Experiment, Paper, paper
-from rectifact.bench.papers.drawing import panels
+from rectifact.bench.papers.drawing import charts
+from rectifact.bench.papers.stored import kept, with_items
 from rectifact.bench.results import check_result_name, columns_of, plain, save_result, short
 from rectifact.cli.tables import check_different_files
 from rectifact.cli.terminal import progress, say, show
@@ -29,6 +30,7 @@ def bench_paper(
     check_different_files([*outputs, plot])
     for path in outputs:
         check_result_name(path)
+        kept(path)  # refuses a file that is something else, before anything is measured
     experiments = _chosen(paper(name), chosen)
     if plot is not None:
         _check_plot(plot, experiments)
@@ -55,8 +57,8 @@ def _chosen(of: Paper, chosen: dict[str, str | None]) -> dict[str, Experiment]:
 
 def _check_plot(plot: Path, experiments: dict[str, Experiment]) -> None:
     """Refuse, before anything is measured, what could not be drawn: one figure is a file, several are a folder."""
-    if all(experiment.curves is None for experiment in experiments.values()):
-        raise InputError("There are no curves to draw.", "Leave --plot out, or choose a figure.")
+    if not any(experiment.has_picture for experiment in experiments.values()):
+        raise InputError("There is nothing to draw.", "Leave --plot out, or choose a figure.")
     if len(experiments) > 1 and plot.suffix:
         raise InputError("--plot with several figures needs a folder.", "Name a folder, or choose one with --figure.")
     if len(experiments) == 1 and plot.suffix.lower() != ".svg":
@@ -66,23 +68,24 @@ def _check_plot(plot: Path, experiments: dict[str, Experiment]) -> None:
 
 def _draw(name: str, experiments: dict[str, Experiment], tables: dict[str, Any], plot: Path) -> None:
     for title, rows in tables.items():
-        curves = experiments[title].curves
-        if curves is None:
+        if not experiments[title].has_picture:
             continue
         path = plot if len(experiments) == 1 else plot / f"{name}-{title.replace(' ', '-')}.svg"
-        save_charts(panels(title[0].upper() + title[1:], rows, curves), path)
+        save_charts(charts(title, rows, experiments[title]), path)
         say(f"{title} -> {path}")
 
 
 def _measure(name: str, experiments: dict[str, Experiment], quick: bool, outputs: list[Path]) -> dict[str, Any]:
-    from rectifact.bench.measure import environment, one_thread
+    from rectifact.bench.measure import environment, one_thread, timed
 
     tables: dict[str, Any] = {}
+    seconds: dict[str, float] = {}
     with one_thread():
         around = plain(environment())
         for title, experiment in experiments.items():
             with progress(f"measuring {title}"):
-                rows = plain(experiment.measure(quick))
+                measured, seconds[title] = timed(experiment.measure, quick)
+                rows = plain(measured)
             if not rows:
                 say(f"{title}: the data is not on this machine; rectifact datasets says where it is looked for.")
                 continue
@@ -91,8 +94,12 @@ def _measure(name: str, experiments: dict[str, Experiment], quick: bool, outputs
             show(rows_table(heading, shown))
             if len(rows) > len(shown):
                 say(f"{title}: {len(rows) - len(shown)} more rows are not shown; -o saves them.")
+    runs = {
+        title: {"date": around["date"], "cpu": around["cpu"], "quick": quick, "seconds": seconds[title]}
+        for title in tables
+    }
     for path in outputs:
-        save_result({"environment": around, "tables": {name: tables}}, path)
+        save_result(with_items(kept(path), name, tables, runs, around), path)
     return tables
 
 

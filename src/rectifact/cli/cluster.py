@@ -1,10 +1,12 @@
 """rectifact cluster: communities of a graph, clusters of points."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 import typer
 
 from rectifact.cli import options, reading
@@ -14,11 +16,20 @@ from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_table_name, samples_table, write_table
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
+from rectifact.core.findings import findings_table
 from rectifact.graph import SymNMF, from_edges, from_networkx
+from rectifact.graph.quality import edge_counts
+from rectifact.graph.results import leading_memberships
 from rectifact.io.matrices import numbered
 from rectifact.models import SavedModel
 
-RESERVED = {"cluster", "stability"}  # columns of the output
+RESERVED = {"cluster", "stability", "membership", "next_cluster", "next_membership"}  # columns of the output
+
+WARNED = {"nodes in no cluster", "node in no cluster", "points in no cluster", "point in no cluster"}
+"""Findings of which the fit has warned already."""
+
+MOST_SIZES = 30
+"""Sizes of clusters on the terminal."""
 
 Affinity = Literal["knn", "precomputed"]
 
@@ -28,7 +39,7 @@ def cluster(
         Path | None,
         typer.Argument(
             help="Points in rows, or a graph: a table (.csv, .tsv, .xlsx, .jsonl, .parquet), .npz, .npy, .mtx, .h5ad, "
-            "a 10x folder, .gml, .graphml, or - for the standard input. Leave it out if you use --graph."
+            "a 10x folder, .gml, .graphml, .gexf, .json, or - for the standard input. Leave it out if you use --graph."
         ),
     ] = None,
     numbers: Annotated[
@@ -43,7 +54,7 @@ def cluster(
         Path | None,
         typer.Option(
             help="A graph: a table with two columns of nodes and optionally one of weights, a symmetric matrix of "
-            "weights, .gml or .graphml."
+            "weights, .gml, .graphml, .gexf, Pajek's .net, .json, or a list that networkx has written."
         ),
     ] = None,
     triples: reading.Ends = None,
@@ -60,8 +71,9 @@ def cluster(
         typer.Option(
             "--output",
             "-o",
-            help="Write one row per node or point here: cluster, its stability if it is measured, memberships; .csv, "
-            ".tsv, .parquet, or - for standard output.",
+            help="Write one row per node or point here: cluster, its stability if it is measured, the membership in "
+            "it, the next cluster and the membership there, then all memberships; .csv, .tsv, .parquet, or - for "
+            "standard output.",
         ),
     ] = STDOUT,
     metric: Annotated[Literal["euclidean", "cosine"], typer.Option(help="Distance between points.")] = "euclidean",
@@ -138,18 +150,28 @@ def cluster(
     model = found.model
     found.say_choice()
     write_table(_node_table(found, names, title), out)
+    findings = model.findings(first=1)
     say_warnings(caught, "cluster")
+    for finding in findings:
+        if finding.finding.split(" ", 1)[1] not in WARNED:
+            say(finding.on_command_line())
     labelled = model.labels_[model.labels_ >= 0]
-    n_edges, sizes = model.affinity_matrix_.nnz // 2, np.bincount(labelled, minlength=model.n_clusters).tolist()
+    n_edges, loops = edge_counts(model.affinity_matrix_)
+    sizes = np.bincount(labelled, minlength=model.n_clusters).tolist()
+    what = "node" if affinity == "precomputed" else "point"
+    edges = count(n_edges, "edge") + ("" if what == "node" else " between neighbours")
     say(
-        f"{count(len(names), 'node')}, {count(n_edges, 'edge')}, {count(model.n_clusters, 'cluster')} of "
-        f"{', '.join(map(str, sizes))}; modularity {model.modularity_:.3f}, relative error "
-        f"{model.relative_error_:.4f} from start {model.resolved_['start']}, {how_it_ended(model)}."
+        f"{count(len(names), what)}, {edges}{f', {loops} of them from a node to itself' if loops else ''}, "
+        f"{count(model.n_clusters, 'cluster')} of {', '.join(map(str, sizes[:MOST_SIZES]))}"
+        f"{', ...' if len(sizes) > MOST_SIZES else ''}; modularity {round(model.modularity_, 3) + 0.0:.3f}, "
+        f"relative error {model.relative_error_:.4f} from start {model.resolved_['start']}, {how_it_ended(model)}."
     )
     found.say_stability("clusters")
-    summary = {"nodes": len(names), "edges": n_edges, "clusters": model.n_clusters, "sizes": sizes}
+    summary = {f"{what}s": len(names), "edges": n_edges, "loops": loops, "clusters": model.n_clusters, "sizes": sizes}
     summary |= {"in_no_cluster": len(names) - len(labelled), "normalized": model.resolved_["normalize"]}
     summary |= {"modularity": model.modularity_, "relative_error": model.relative_error_}
+    in_words = [replace(finding, remedy=finding.command or finding.remedy) for finding in findings]
+    summary |= {"findings": findings_table(in_words).to_dict("records")}
     outcome.write(SavedModel(model, samples=np.asarray(names), selection=found.selection), summary | found.summary)
 
 
@@ -160,6 +182,12 @@ def _node_table(found: Found, names: Any, title: str) -> pd.DataFrame:
     table.insert(1, "cluster", np.where(labels >= 0, labels + 1, -1))
     if found.stability is not None:
         table.insert(2, "stability", np.where(labels >= 0, found.stability[labels], np.nan))
+    leading: dict[str, Any] = leading_memberships(labels, np.asarray(found.model.membership_, dtype=float))
+    following = pd.Series(leading["next_cluster"] + 1, dtype="Int64")
+    leading["next_cluster"] = following.mask(following == 0)
+    place = list(table.columns).index("membership1")
+    for i, (name, values) in enumerate(leading.items()):
+        table.insert(place + i, name, values)
     if found.trust is not None and found.trust.membership is not None:
         for k, share in enumerate(found.trust.membership.T, 1):
             table[f"share{k}"] = share
@@ -176,5 +204,20 @@ def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity]:
     matrix: Any = found.matrix
     names = numbered(matrix.rows, matrix.X.shape[0])
     if source.graph:
-        return matrix.X, names, "node", "precomputed"
+        return _without_directions(matrix.X), names, "node", "precomputed"
     return matrix.X, names, matrix.row_title, "knn"
+
+
+def _without_directions(X: Any) -> Any:
+    """The weights of edges both ways added up, as those of lists of edges are, where a matrix is not symmetric."""
+    if X.shape[0] != X.shape[1]:
+        n, m = X.shape
+        raise InputError(
+            f"A matrix of {n} rows and {count(m, 'column')} is not that of a graph, which has a column for each row.",
+            "Leave out --graph for points; or give a list of edges.",
+        )
+    if not abs(X - X.T).max() > 1e-6 * abs(X).max():  # rounding is left to the fit
+        return X
+    say("The matrix is not symmetric: directions are ignored, and weights of both directions are added up.")
+    loops = sp.diags_array(X.diagonal())
+    return X + X.T - (loops if sp.issparse(X) else loops.toarray())

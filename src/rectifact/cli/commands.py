@@ -20,7 +20,7 @@ SUMMARIES = {
     "agree": "Measure how far workers agree, and judges with people, and test whether judges may replace people.",
     "rate": "Estimate the share of a class, and differences between groups, from judges and a few labels of people.",
     "parts": "Find the parts that samples are mixtures of, such as topics in texts or substances in spectra.",
-    "embed": "Describe sparse non-negative or binary data with a few dimensions, far fewer than SVD needs.",
+    "embed": "Describe sparse non-negative or binary data with a few dimensions: a map, neighbours, recommendations.",
     "cluster": "Find communities in a graph, or clusters of points, and how strongly each node or point belongs "
     "to each.",
     "report": "Write the report for a saved model: one HTML file that opens offline.",

@@ -8,12 +8,21 @@ import typer
 
 from rectifact.cli import options, reading
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
-from rectifact.cli.embed_outputs import check_fill, dropped, filled, read_groups
+from rectifact.cli.embed_outputs import (
+    as_values,
+    check_fill,
+    check_for_chunks,
+    dropped,
+    filled,
+    neighbours,
+    read_groups,
+    say_notes,
+)
 from rectifact.cli.how_many import check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, retitled, save_arrays, write_samples, write_table
-from rectifact.cli.terminal import say
+from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
 from rectifact.io.matrices import numbered
@@ -37,10 +46,10 @@ def embed(
         typer.Option(
             "--output",
             "-o",
-            help="Save the embedding and the components here, with stability if it is measured: .npz. Or only the "
-            "embedding, as a table: .csv, .tsv, .parquet. For a matrix in chunks, name a table, or give a name without "
-            "an extension to create a new folder of Parquet files, written in parallel; use --save to keep the "
-            "components.",
+            help="Save a table with the coordinates of each sample here: .csv, .tsv, .parquet, or - for the standard "
+            "output. Or positions, embedding and components, with stability if it is measured: .npz. For a matrix in "
+            "chunks, name a table, or give a name without an extension to create a new folder of Parquet files, "
+            "written in parallel; use --save to keep the components.",
         ),
     ],
     numbers: Annotated[
@@ -59,10 +68,25 @@ def embed(
             help="Gaussian prior on both factors, on the rows only (learnt, or wide), or none; auto decides by a trial."
         ),
     ] = "auto",
+    values: Annotated[
+        Literal["raw", "log", "binary"],
+        typer.Option(
+            help="Take the values as they are, the logarithm of 1 plus each, or only which are positive. A few large "
+            "values would decide what is found in plays, sales or counts of genes: use log or binary."
+        ),
+    ] = "raw",
     missing: Annotated[
         bool, typer.Option("--missing", help="Treat empty cells, NaN and pairs that triples do not list as missing.")
     ] = False,
-    max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of sweeps over the data.")] = 300,
+    max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of sweeps over the data.")] = 1000,
+    coordinates: Annotated[
+        Literal["positions", "embedding"] | None,
+        typer.Option(
+            help="What a table holds: positions, whose distances say what is alike, or the embedding, from which the "
+            "model reproduces the data. Positions by default, and the embedding for a matrix in chunks.",
+            show_default=False,
+        ),
+    ] = None,
     recommend: Annotated[
         int | None,
         typer.Option(
@@ -70,6 +94,14 @@ def embed(
             help="Also write a table with this many recommendations per sample: the columns that are not positive in "
             "it and that the model predicts best. It is named after the output: embedding.npz gives "
             "embedding.recommend.csv.",
+        ),
+    ] = None,
+    similar: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Also write two tables with this many neighbours of each sample and of each feature, those most like "
+            "it: embedding.npz gives embedding.similar-rows.csv and embedding.similar-columns.csv.",
         ),
     ] = None,
     triples: reading.Triples = None,
@@ -104,7 +136,7 @@ def embed(
     save: options.Save = None,
     as_json: options.Json = False,
 ) -> None:
-    """Describe sparse non-negative or binary data with a few dimensions, far fewer than SVD needs."""
+    """Describe sparse non-negative or binary data with a few dimensions: a map, neighbours, recommendations."""
     how_many = check_numbers(numbers)
     in_chunks = holds_chunks(data)
     drop = dropped(drop, colour_by, data)
@@ -112,22 +144,26 @@ def embed(
     source.check(in_chunks)
     outcome = Outcome(report, save, as_json)
     _check_out(data, out, save, in_chunks)
-    suggestions = _check_recommend(out, in_chunks) if recommend else None
+    if in_chunks:
+        check_for_chunks(coordinates, values)
+    suggestions = _beside(out, "recommend", in_chunks) if recommend else None
+    alike = {axis: _beside(out, f"similar-{axis}", in_chunks) for axis in ("rows", "columns")} if similar else {}
     check_fill(fill, missing, in_chunks)
-    outcome.check(out, [data, suggestions, fill])
+    outcome.check(out, [data, suggestions, *alike.values(), fill])
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     hole = np.nan if missing else None
     run: dict[str, Any] = {"max_iter": max_iter, "checkpoint": checkpoint, "resume": resume}
     model = NMD(first_of(how_many), link, objective, hole, prior=None if prior == "none" else prior, **run)
     with cluster_of(scheduler, local_cluster):
         matrix: Any = reading.read_in_chunks(data, "embed") if in_chunks else source.read(data, "embed").matrix
+        matrix = as_values(matrix, values)
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
         groups = (
             None if colour_by is None else read_groups(colour_by, data, n_samples, None if in_chunks else matrix.rows)
         )
         with fitting("embedding", model) as caught:
-            chosen = fit_chosen(model, matrix.X, how_many)
+            chosen = fit_chosen(model, matrix.X, how_many, purpose="prediction" if recommend or fill else "structure")
         chosen = with_trust(chosen, matrix.X, stability=stability)
         chosen.say_choice()
         model = chosen.model
@@ -135,46 +171,62 @@ def embed(
         found = model.resolved_["link"]
         if out.suffix.lower() == ".npz":
             arrays = {"embedding": model.embedding_, "components": model.components_, "scale": np.array(model.scale_)}
-            save_arrays(
-                out, arrays | {"samples": samples, "features": features, "link": np.array(found)} | chosen.arrays
-            )
+            arrays |= {"positions": model.positions(matrix.X), "samples": samples, "features": features}
+            save_arrays(out, arrays | {"link": np.array(found)} | chosen.arrays)
         else:
-            write_samples(model.embedding_, samples, "dimension", out, matrix.row_title)
+            own = in_chunks or coordinates == "embedding"
+            A, title = (model.embedding_, "dimension") if own else (model.positions(matrix.X), "position")
+            write_samples(A, samples, title, out, matrix.row_title)
         if suggestions is not None and recommend:
             best = model.recommend(matrix.X, recommend, samples=samples, features=features)
             write_table(retitled(best, matrix.row_title, matrix.column_title), suggestions)
+        for axis, path in alike.items():
+            write_table(neighbours(model, matrix, axis, similar, samples, features), path)
         if fill is not None:
-            write_table(filled(matrix, model, samples, features), fill)
+            write_table(filled(matrix, model, samples, features, values), fill)
     say_warnings(caught, "embed")
+    notes = [] if in_chunks else say_notes(matrix.X, model)
     say(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {found}: "
         f"{count(model.n_components, 'dimension')}, {how_it_ended(model, 'sweep')}."
     )
     chosen.say_stability("dimensions")
-    if suggestions is not None:
-        say(f"recommendations -> {suggestions}")
     summary = {"samples": n_samples, "features": n_features, "dimensions": model.n_components}
     summary |= {"scale": float(model.scale_)} | {key: value for key, value in model.resolved_.items() if key != "link"}
-    summary |= {"link": found} | chosen.summary
+    summary |= {"link": found, "values": values, "warnings": notes} | chosen.summary
     known = {"selection": chosen.selection} | ({} if in_chunks else {"X": matrix.X, "samples": samples})
     outcome.write(SavedModel(model, features=features, image_shape=image_shape, groups=groups, **known), summary)
 
 
-def _check_recommend(out: Path, in_chunks: bool) -> Path:
-    """The file for recommendations, next to the output."""
+def _beside(out: Path, what: str, in_chunks: bool) -> Path:
+    """A file next to the output, for recommendations or neighbours."""
+    option = what.partition("-")[0]
     if in_chunks:
         raise InputError(
-            "--recommend needs a matrix in memory, and this one is in chunks.",
-            "Save the model with --save, and call its recommend for some rows.",
+            f"--{option} needs a matrix in memory, and this one is in chunks.",
+            f"Save the model with --save, and call its {option} for some rows."
+            if option == "recommend"
+            else "Take a sample of its rows.",
         )
-    path = out.with_name(f"{out.stem}.recommend.csv")
+    if out == STDOUT:
+        raise InputError(f"--{option} writes a file next to the output.", "Name a file with -o.")
+    path = out.with_name(f"{out.stem}.{what}.csv")
     check_writable(path)
     return path
 
 
 def _check_out(data: Path, out: Path, save: Path | None, in_chunks: bool) -> None:
     """Refuse a place or a format that the embedding cannot be written to."""
+    if out == STDOUT:
+        return
     if out.suffix.lower() != ".npz":
+        named = out.suffix.lower() in {".csv", ".tsv", ".parquet", ".jsonl"} or out.parent == Path("/dev")
+        if not in_chunks and not named:
+            check_writable(out)
+            raise InputError(
+                f"{str(out)!r} should end in .csv, .tsv, .parquet or .jsonl for a table, or in .npz for all arrays.",
+                "Rename it.",
+            )
         check_outputs(data, out, [save], in_chunks=in_chunks)
         return
     if in_chunks:

@@ -1,5 +1,6 @@
-"""What rectifact embed writes and shows besides the embedding: filled cells, and colours of the map."""
+"""What rectifact embed writes and shows besides the embedding: neighbours, filled cells, and colours of the map."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from rectifact.core.arrays import to_host
 from rectifact.core.errors import InputError, count
 from rectifact.io.matrices import NamedMatrix, read_names
 from rectifact.io.tables import read_table
+from rectifact.latent.data import large_values
 
 TABLES = {".csv", ".tsv", ".parquet"}
 
@@ -28,6 +30,16 @@ def check_fill(path: Path | None, missing: bool, in_chunks: bool) -> None:
     check_table_name(path)
 
 
+def check_for_chunks(coordinates: str | None, values: str) -> None:
+    """Refuse what needs the whole matrix, which is in chunks."""
+    if coordinates == "positions":
+        raise InputError(
+            "Positions need a matrix in memory, and this one is in chunks.", "Use --coordinates embedding."
+        )
+    if values != "raw":
+        raise InputError(f"--values {values} needs a matrix in memory.", "Write chunks with values of that kind.")
+
+
 def dropped(drop: str | None, colour_by: str | None, data: Path) -> str | None:
     """Columns to leave out, with the one that colours the map if it is in the data."""
     if colour_by is None or Path(colour_by).exists() or data.suffix.lower() not in TABLES:
@@ -39,14 +51,52 @@ def dropped(drop: str | None, colour_by: str | None, data: Path) -> str | None:
     return name if drop is None else f"{drop},{name}"
 
 
-def filled(matrix: NamedMatrix, model: Any, samples: Any, features: Any) -> pd.DataFrame:
+def as_values(matrix: Any, values: str) -> Any:
+    """The matrix with ``log(1 + x)``, or a one for each positive entry, in place of its values, as asked for."""
+    if values == "raw":
+        return matrix
+    X: Any = matrix.X
+
+    def changed(x: Any) -> Any:
+        if np.any(x < 0):
+            raise InputError(f"--values {values} is for values that are not negative.", "Check the file.")
+        return np.log1p(x) if values == "log" else np.where(np.isnan(x), x, x > 0)
+
+    if sp.issparse(X):
+        X = sp.csr_array(X, dtype=float, copy=True)
+        X.data = changed(X.data)
+        return replace(matrix, X=X)
+    return replace(matrix, X=changed(np.asarray(X, dtype=float)))
+
+
+def say_notes(X: Any, model: Any) -> list[str]:
+    """Say and return what to know about the data before the result is used: a sentence and a remedy each."""
+    found = large_values(X) if model.resolved_["link"] == "relu" else ""
+    notes = [f"{found} Use --values log, or --values binary for what is there at all."] if found else []
+    for note in notes:
+        say(f"Note: {note}")
+    return notes
+
+
+def filled(matrix: NamedMatrix, model: Any, samples: Any, features: Any, values: str = "raw") -> pd.DataFrame:
     """The data with what the model predicts in place of its missing cells, one row per sample."""
     X: Any = matrix.X
     known = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=float)
     found = np.asarray(to_host(model.inverse_transform(model.embedding_)), dtype=float)
+    known, found = (np.expm1(each) if values == "log" else each for each in (known, found))
     table = pd.DataFrame(np.where(np.isnan(known), found, known), columns=[str(name) for name in features])
     table.insert(0, matrix.row_title, samples, allow_duplicates=True)
     return table
+
+
+def neighbours(model: Any, matrix: NamedMatrix, axis: Any, n: int | None, samples: Any, features: Any) -> pd.DataFrame:
+    """The rows or columns most like each of them, by name, in the user's words for them."""
+    names = samples if axis == "rows" else features
+    numbers = {"samples": np.arange(len(samples)), "features": np.arange(len(features))}  # names may repeat
+    table = model.similar(np.arange(len(names)), n, axis=axis, X=matrix.X, **numbers)
+    table["item"], table["neighbour"] = names[table["item"]], names[table["neighbour"]]
+    title = matrix.row_title if axis == "rows" else matrix.column_title
+    return table.rename(columns={"item": title}) if title not in table else table
 
 
 def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dict[str, Any]:

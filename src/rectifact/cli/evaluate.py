@@ -13,16 +13,17 @@ import pandas as pd
 import typer
 
 from rectifact.cli import options
-from rectifact.cli.outcome import Outcome, say_warnings
+from rectifact.cli.outcome import Outcome, notes_of, say_warnings
 from rectifact.cli.plans import Planning, promised
 from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
 from rectifact.crowd import DawidSkene
-from rectifact.crowd.advice.decision import who
 from rectifact.crowd.data.verdicts import read_verdicts
 from rectifact.crowd.evaluation import Evaluation, evaluation_of
+from rectifact.crowd.panel_rates import Rates
+from rectifact.crowd.panel_words import who
 
 
 def evaluate(
@@ -113,15 +114,17 @@ def evaluate(
         write_table(found.workers(), workers)
     planning.write(found.model, asked)
     say_warnings(caught, "evaluate")
-    _say(verdicts.judges.source, found)
+    notes, read = notes_of(caught, "evaluate"), _read(verdicts.judges.source, found)
+    if as_json or out == STDOUT:
+        say(read)
     if as_json:
-        show_plain(json.dumps(_facts(found) | promised(needed), default=str))
+        show_plain(json.dumps(_facts(found) | {"warnings": notes} | promised(needed), default=str))
     elif out != STDOUT:
-        _show(found)
+        _show(found, read)
     if needed is not None and target is not None:
         say(needed.words())
     if report is not None:
-        _write_report(found, needed, report)
+        _write_report(found, needed, notes, report)
 
 
 def _check(
@@ -150,25 +153,26 @@ def _check(
         raise InputError("One file is named twice, and would be overwritten.", "Choose another name for the output.")
 
 
-def _say(source: dict[str, str], found: Evaluation) -> None:
+def _read(source: dict[str, str], found: Evaluation) -> str:
+    """What was read."""
     answers = found.panel.answers
     read = f"{source['sentence']} " if source else ""
-    say(f"{read}{count(len(answers), 'verdict')} from {who(found)} on {count(len(answers.tasks), 'task')}.")
+    return f"{read}{count(len(answers), 'verdict')} from {who(found)} on {count(len(answers.tasks), 'task')}."
 
 
-def _show(found: Evaluation) -> None:
+def _show(found: Evaluation, read: str) -> None:
     """The decision and all that supports it, as sentences on the standard output."""
-    show_plain("Decision")
-    for sentence in found.decision():
-        show_plain(f"  {sentence}")
-    show_plain("Findings")
-    for sentence in found.words()[1:]:
-        show_plain(f"  {sentence}")
-    steps = found.next_steps()
-    if steps:
-        show_plain("What to do next")
-        for step in steps:
-            show_plain(f"  {step.on_command_line()}")
+    parts = {
+        "Decision": found.decision(),
+        "Findings": [read, *found.words()[1:]],
+        "About the data": [finding.on_command_line() for finding in found.findings],
+        "What to do next": [step.on_command_line() for step in found.next_steps()],
+    }
+    for title, sentences in parts.items():
+        if sentences:
+            show_plain(title)
+        for sentence in sentences:
+            show_plain(f"  {sentence}")
 
 
 def _facts(found: Evaluation) -> dict[str, Any]:
@@ -177,10 +181,15 @@ def _facts(found: Evaluation) -> dict[str, Any]:
     def records(table: pd.DataFrame | None) -> Any:
         return [] if table is None else json.loads(table.to_json(orient="records"))
 
-    def steps(rows: list[Finding]) -> Any:
+    def findings(rows: list[Finding]) -> Any:
         return findings_table(rows).to_dict("records")
 
-    rates, test, agreement = found.rates, found.replacement, found.agreement
+    def shares(of: Rates | None) -> dict[str, Any]:
+        return {"rates": records(None if of is None else of.rates)} | {
+            "differences": records(None if of is None else of.differences)
+        }
+
+    test, agreement = found.replacement, found.agreement
     return {
         "answers": len(found.panel.answers),
         "tasks": len(found.panel.answers.tasks),
@@ -188,21 +197,23 @@ def _facts(found: Evaluation) -> dict[str, Any]:
         "people": int(found.panel.is_person.sum()),
         "reference": found.reference,
         "decision": found.decision(),
-        "rates": records(None if rates is None else rates.rates),
-        "differences": records(None if rates is None else rates.differences),
+        "confidence": found.biases.confidence,
+        **shares(found.rates),
+        "as_people_label": shares(found.by_people),
         "agreement": records(None if agreement is None else agreement.overall),
         "gaps": records(found.gaps),
         "replacement": records(None if test is None else test.judges),
         "pairs": [pair._asdict() for pair in found.pairs],
         "biases": records(found.biases.table),
         "audit": None if found.audit is None else vars(found.audit),
-        "next": steps(found.next_steps()),
+        "findings": findings(found.findings),
+        "next": findings(found.next_steps()),
     }
 
 
-def _write_report(found: Evaluation, needed: Any, path: Path) -> None:
+def _write_report(found: Evaluation, needed: Any, notes: list[str], path: Path) -> None:
     from rectifact.report import write_report
     from rectifact.report.evaluation import evaluation_reports
 
-    write_report(evaluation_reports(found, needed=needed), path, title="rectifact: evaluation")
+    write_report(evaluation_reports(found, needed=needed, notes=notes), path, title="rectifact: evaluation")
     say(f"report -> {path}")

@@ -16,12 +16,22 @@ from rich.table import Table
 from rectifact.cli.terminal import progress, say, say_table
 from rectifact.core.errors import InputError, count
 from rectifact.core.monitor import Row
-from rectifact.models import TABLE
 from rectifact.selection import Assessment, Selection, assess, select
 from rectifact.selection.choice import MOST
 
+COLUMNS = {
+    "score": ("score", ".5g"),
+    "±": ("standard_error", ".1g"),
+    "stability": ("stability", ".2f"),
+    "seconds": ("seconds", ".2f"),
+}
+"""Columns of the table on the terminal, with the names and formats of their values."""
+
 MOST_ROWS = 15
-"""Rows of the table on the terminal, those around the choice."""
+"""Rows of the table on the terminal: the choice, the best score, those with a stability, and the nearest others."""
+
+SHORTEST = 0.005
+"""Seconds below which a number was judged along with others."""
 
 
 def check_numbers(text: str) -> int | range | str:
@@ -92,16 +102,17 @@ class Found:
 
     def say_stability(self, what: str) -> None:
         """Show the stability of each, if it is known."""
-        if self.stability is not None:
+        if self.stability is not None and len(self.stability) > 1:
             say(f"Stability of the {what}: {', '.join(f'{value:.2f}' for value in self.stability)}.")
 
 
-def fit_chosen(model: Any, X: Any, numbers: int | range | str, seed: int = 0) -> Found:
+def fit_chosen(model: Any, X: Any, numbers: int | range | str, seed: int = 0, purpose: Any = "structure") -> Found:
     """Fit the model, with the number given or with the best one, within :func:`rectifact.cli.outcome.fitting`."""
     if isinstance(numbers, int):
         return Found(model.fit(X))
     with _one_interrupt_ends_the_search() as tried, warnings.catch_warnings(record=True, action="always") as caught:
-        selection = select(model, X, numbers, random_state=seed, callbacks=[*(model.callbacks or ()), tried.append])
+        callbacks = [*(model.callbacks or ()), tried.append]
+        selection = select(model, X, numbers, purpose=purpose, random_state=seed, callbacks=callbacks)
     for warning in caught:  # the reason says the same
         if str(getattr(warning.message, "what", warning.message)) not in selection.reason:
             warnings.warn(warning.message, stacklevel=2)
@@ -118,22 +129,38 @@ def with_trust(found: Found, X: Any, *, stability: bool, bootstrap: int = 0, see
 
 
 def choice_table(selection: Selection) -> Table:
-    """The numbers around the choice, which is marked, for people."""
-    table = selection.table
-    place = int(np.flatnonzero(table["k"] == selection.best)[0])
-    first = max(0, min(place - MOST_ROWS // 2, len(table) - MOST_ROWS))
-    shown = Table("k", "score", "standard error", "stability", "seconds", title="How many?", title_justify="left")
-    for column in shown.columns:
-        column.justify = "right"
-    for k, score, error, stability, seconds in table[list(TABLE)].to_numpy()[first : first + MOST_ROWS]:
+    """The numbers that matter most, with the choice marked, for people."""
+    table = selection.table.reset_index(drop=True)
+    told = [title for title, (column, _) in COLUMNS.items() if table[column].notna().any()]
+    if not (table["seconds"] >= SHORTEST).any():
+        told = [title for title in told if title != "seconds"]
+    shown = Table("k", *told, title="How many?", title_justify="left")
+    for own in shown.columns:
+        own.justify = "right"
+    for row in _rows_shown(table, selection.best):
+        k, values = (
+            table["k"].iloc[row],
+            [(table[name].iloc[row], style) for name, style in (COLUMNS[title] for title in told)],
+        )
         mark = "> " if k == selection.best else ""
-        known = f"{stability:.2f}" if np.isfinite(stability) else ""
-        cells = f"{mark}{k:.0f}", f"{score:.5g}", f"{error:.1g}", known, f"{seconds:.2f}"
-        shown.add_row(*cells, style="bold" if mark else None)
+        cells = [f"{value:{style}}" if np.isfinite(value) else "" for value, style in values]
+        shown.add_row(f"{mark}{k}", *cells, style="bold" if mark else None)
     left_out = len(table) - min(len(table), MOST_ROWS)
-    shown.caption = f"Score: {selection.measure}." + (f" {left_out} more not shown." if left_out else "")
+    notes = [f"Score: {selection.measure}."]
+    if "±" in told:
+        notes.append("±: uncertainty of the difference from the highest score; within it, scores cannot be told apart.")
+        notes.append("Numbers far from the best are not tried.")
+    shown.caption = " ".join(notes) + (f" {left_out} more not shown." if left_out else "")
     shown.caption_justify = "left"
     return shown
+
+
+def _rows_shown(table: Any, best: int) -> list[int]:
+    """Rows for the terminal: the choice, the highest score, those whose stability is known, then the nearest."""
+    first = [int(np.flatnonzero(table["k"] == best)[0]), int(table["score"].argmax())]
+    first += np.flatnonzero(table["stability"].notna()).tolist()
+    nearest = np.argsort(np.abs(table["k"].to_numpy() - best), kind="stable").tolist()
+    return sorted(list(dict.fromkeys([*first, *nearest]))[:MOST_ROWS])
 
 
 @contextmanager

@@ -160,6 +160,7 @@ def labels(
             audit = None if known is None or model == "majority" else audit_of(fitted)
             if calibrate:
                 fitted.calibrate(known)
+            planning.check_names(fitted)
             needed = planning.needed(fitted)
         summary = summary_of(fitted, probabilities=probabilities)
         (write_parts if partitioned else write_table)(summary.result, out)

@@ -5,15 +5,22 @@ from typing import Annotated
 
 import typer
 
+LARGE = "Long runs and large data"
+
 Report = Annotated[Path | None, typer.Option("--report", help="Write a report here: .html.")]
 Save = Annotated[Path | None, typer.Option("--save", help="Save the fitted model here, for rectifact report: .rfx.")]
 Json = Annotated[bool, typer.Option("--json", help="Print a JSON summary to standard output, for scripts.")]
 Checkpoint = Annotated[
-    Path | None, typer.Option("--checkpoint", help="Folder in which the fit saves its state while it runs.")
+    Path | None,
+    typer.Option("--checkpoint", help="Folder in which the fit saves its state while it runs.", rich_help_panel=LARGE),
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Continue the fit saved in the --checkpoint folder, or start one if there is none."),
+    typer.Option(
+        "--resume",
+        help="Continue the fit saved in the --checkpoint folder, or start one if there is none.",
+        rich_help_panel=LARGE,
+    ),
 ]
 Format = Annotated[
     str | None,
@@ -53,12 +60,15 @@ Scheduler = Annotated[
     typer.Option(
         "--scheduler",
         help="For partitioned or chunked data: address of a running Dask scheduler, such as tcp://127.0.0.1:8786.",
+        rich_help_panel=LARGE,
     ),
 ]
 LocalCluster = Annotated[
     int | None,
     typer.Option(
-        "--local-cluster", help="For partitioned or chunked data: number of Dask processes to start on this machine."
+        "--local-cluster",
+        help="For partitioned or chunked data: number of Dask processes to start on this machine.",
+        rich_help_panel=LARGE,
     ),
 ]
 Task = Annotated[str | None, typer.Option("--task", help="Name of the column with the task.")]

@@ -64,8 +64,13 @@ def _where(model: Any) -> str:
 
 def say_warnings(caught: Sequence[warnings.WarningMessage], command: str) -> None:
     """Print the warnings of a fit as notes, in the words of the command, each once."""
-    for note in dict.fromkeys(in_options(warning.message, command) for warning in caught):
+    for note in notes_of(caught, command):
         say(f"Note: {note}")
+
+
+def notes_of(caught: Sequence[warnings.WarningMessage], command: str) -> list[str]:
+    """The warnings of a fit in the words of the command, each once."""
+    return list(dict.fromkeys(in_options(warning.message, command) for warning in caught))
 
 
 def how_it_ended(model: Any, unit: str = "iteration") -> str:

@@ -2,117 +2,62 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
-import typer
-from rich.markup import escape
-from rich.table import Table
 
 from rectifact.cli import options, reading, word_options
+from rectifact.cli import part_options as own
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
-from rectifact.cli.how_many import check_numbers, first_of, fit_chosen, with_trust
-from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
+from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
+from rectifact.cli.known_parts import apply_saved, check_known
+from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended
+from rectifact.cli.part_outputs import Shown
 from rectifact.cli.reading import Reading
-from rectifact.cli.tables import (
-    check_outputs,
-    check_table_name,
-    retitled,
-    save_arrays,
-    write_samples,
-    write_table,
-)
-from rectifact.cli.terminal import progress, say, show
+from rectifact.cli.tables import check_outputs, check_table_name, save_arrays
+from rectifact.cli.terminal import STDOUT, in_options, progress, say, say_table, show
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError, count
-from rectifact.core.findings import findings_table
+from rectifact.core.findings import Finding
 from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import operand
 from rectifact.io.files import check_writable
 from rectifact.io.matrices import numbered, read_matrix
 from rectifact.io.partitions import holds_chunks
+from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
+from rectifact.parts.base import are_few, renumber
 from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
+from rectifact.parts.terms import PARTS, TOPICS, Terms
+from rectifact.selection import Selection
+from rectifact.selection.points import NOTHING
 
-NEGLIGIBLE = 1e-6  # of the largest value of a part: not shown
 LIKELIHOODS = {"nonnegative": "non-negative least squares", "poisson": "Poisson likelihood"}
 METHODS: dict[str, type[ANDNMF] | type[PurificationNMF]] = {"and": ANDNMF, "purification": PurificationNMF}
 
 
 def parts(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            help="Matrix with samples in rows, triples or texts: a table (.csv, .tsv, .xlsx, .jsonl, .parquet), .npz, "
-            ".npy, .mtx, .h5ad, a 10x folder, a .txt file with one document per line, a folder of .txt files, or - for "
-            "the standard input. Or a folder of files that hold the rows of one matrix, which Dask reads in chunks: "
-            "all .npy, all .npz (scipy.sparse.save_npz) or all .parquet."
-        ),
-    ],
-    numbers: Annotated[
-        str,
-        typer.Option(
-            "--parts", "-k", help="Number of parts: a number, a range to choose from such as 2-30, or auto to choose."
-        ),
-    ] = "auto",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Save parts, weights and names here, with the background, and with stability and bands if they are "
-            "measured: .npz. For a matrix in chunks, use --weights for the weights.",
-        ),
-    ] = None,
-    features: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the top features of each part here, one feature per row, with the stability of the part and "
-            "the band of the value if they are measured."
-        ),
-    ] = None,
-    weights: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write one row per sample here, one column per part: .csv, .tsv, .parquet. For a matrix in "
-            "chunks, a name without an extension creates a new folder of Parquet files, written in parallel."
-        ),
-    ] = None,
-    method: Annotated[Literal["and", "purification"], typer.Option(help="Algorithm.")] = "and",
-    init: Annotated[
-        str,
-        typer.Option(help="Where to start: auto, ica, spa, anchor, nndsvd, or a matrix file with one part per row."),
-    ] = "auto",
-    refine: Annotated[
-        Literal["auto", "nonnegative", "poisson", "none"] | None,
-        typer.Option(help="Fit non-negative parts from those of AND, by least squares or by Poisson likelihood."),
-    ] = None,
-    normalize: Annotated[
-        Literal["auto", "l1", "l2", "none"] | None, typer.Option(help="Norm that samples are divided by in the fit.")
-    ] = None,
-    noise_floor: Annotated[
-        float | None, typer.Option(min=0, help="Keep thresholds above this many standard deviations of the noise.")
-    ] = None,
-    background: Annotated[
-        bool,
-        typer.Option("--background", help="Estimate what every sample has, such as an offset, apart from the parts."),
-    ] = False,
-    decode: Annotated[
-        str | None,
-        typer.Option(help="How weights are found: auto, relu, nnls or poisson; with purification, shifted or linear."),
-    ] = None,
-    missing: Annotated[
-        bool, typer.Option("--missing", help="Treat empty cells, NaN and pairs that triples do not list as missing.")
-    ] = False,
-    top: Annotated[int, typer.Option(min=1, help="Number of features shown for each part.")] = 10,
-    text: Annotated[
-        bool, typer.Option("--text", help="Read each line of a file as a document, whatever its name.")
-    ] = False,
+    data: own.Data,
+    numbers: own.Numbers = "auto",
+    out: own.Out = None,
+    features: own.Features = None,
+    weights: own.Weights = None,
+    shares: own.Shares = False,
+    known: own.Known = None,
+    method: own.Method = "and",
+    init: own.Init = "auto",
+    refine: own.Refine = None,
+    normalize: own.Normalize = None,
+    noise_floor: own.NoiseFloor = None,
+    background: own.Background = False,
+    decode: own.Decode = None,
+    missing: own.Missing = False,
+    top: own.Top = 10,
+    text: own.Text = False,
     text_column: reading.TextColumn = None,
     triples: reading.Triples = None,
     id_column: reading.IdColumn = None,
@@ -132,14 +77,7 @@ def parts(
     max_df: word_options.MaxDf = 0.5,
     max_words: word_options.MaxWords = 20_000,
     stability: options.Stability = False,
-    bootstrap: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Fit this many resamples, such as 20, for bands that hold nine tenths of their parts, and measure "
-            "stability.",
-        ),
-    ] = 0,
+    bootstrap: own.Bootstrap = 0,
     seed: options.Seed = 0,
     image: options.Image = None,
     checkpoint: options.Checkpoint = None,
@@ -155,62 +93,152 @@ def parts(
     in_chunks = not text and holds_chunks(data)
     named = triples, text_column, id_column, rows, columns, drop
     source = Reading(*named, transpose, table, header, sheet, text, missing=missing)
-    _check_source(source, in_chunks, bootstrap)
-    _check_files(out, features)
+    _check_source(source, in_chunks, bootstrap, shares)
+    _check_files(out, features, weights, as_json)
     check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)
-    outcome.check(out, [data, features, weights])
+    outcome.check(out, [data, features, weights, known])
+    chosen = {"refine": refine, "normalize": normalize, "noise_floor": noise_floor}
+    chosen |= {"background": background or None, "missing": np.nan if missing else None}
+    if known is not None:
+        fitted_before: dict[str, Any] = {"parts": how_many != "auto", "features": features, "save": save}
+        fitted_before |= {"init": init != "auto"}
+        fitted_before |= {"stability": stability, "bootstrap": bootstrap, "checkpoint": checkpoint, "decode": decode}
+        check_known(fitted_before | chosen, in_chunks)
+        apply_saved(known, source, data, (out, weights, shares), outcome)
+        return
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     words: dict[str, Any] = {"min_df": min_df, "max_df": max_df, "max_words": max_words, "ngrams": ngrams}
     words |= {"stop_words": _left_out(stop_words, all_words), "weighting": "tfidf" if tfidf else weighting}
-    chosen = {"refine": refine, "normalize": normalize, "noise_floor": noise_floor}
-    chosen |= {"background": background or None, "missing": np.nan if missing else None}
     model = METHODS[method](first_of(how_many), random_state=seed, checkpoint=checkpoint, resume=resume)
     model.set_params(**_model_options(method, init, decode, chosen))
     if how_many == "auto" and not isinstance(model.init, str):
         how_many = model.n_components = np.shape(model.init)[0]
     with cluster_of(scheduler, local_cluster):
         matrix = _read(source, data, in_chunks, text, words)
-        n_samples, n_features = matrix.X.shape
-        image_shape = check_image_shape(image, n_features)
-        samples, names = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
-        with fitting("finding parts", _suited(model, matrix, refine)) as caught:
+        terms = TOPICS if isinstance(matrix, Corpus) else PARTS
+        _check_possible(how_many, matrix.X.shape, terms)
+        image_shape = check_image_shape(image, matrix.X.shape[1])
+        samples, names = numbered(matrix.rows, matrix.X.shape[0]), numbered(matrix.columns, matrix.X.shape[1])
+        with fitting(f"finding {terms.part}s", _suited(model, matrix, refine)) as caught:
             X = _dense_chunks(matrix.X) if in_chunks else matrix.X
-            found = fit_chosen(model, X, how_many, seed)
+            found = _in_terms(fit_chosen(model, X, how_many, seed), terms)
             model = found.model
-            W = model.transform(X)
+            W = _numbered(model, model.transform(X), terms)
         found = with_trust(found, X, stability=stability, bootstrap=bootstrap, seed=seed)
-        largest = _largest_features(np.asarray(model.components_), names, top, _signed(model, X), found.arrays)
+        shown = _shown(found, W, X, (samples, names), terms, top)
         found.say_choice()
         if out is not None:
-            known = {} if in_chunks else {"weights": W, "samples": samples}
-            known |= {"background": model.background_} if background else {}
-            save_arrays(out, {"components": model.components_, "features": names} | known | found.arrays)
+            known_too = {} if in_chunks else {"weights": W, "samples": samples}
+            known_too |= {"background": model.background_} if background else {}
+            save_arrays(out, {"components": model.components_, "features": names} | known_too | found.arrays)
         if features is not None:
-            write_table(retitled(largest, matrix.row_title, matrix.column_title), features)
+            shown.write_largest(features, matrix.row_title, matrix.column_title)
         if weights is not None:
-            write_samples(W, samples, "part", weights, matrix.row_title)
-        if not (out or features or weights or as_json):
-            show(_top_table(largest, operand(W).total(_column_sums), found.stability))
-        say_warnings(caught, "parts")
-        findings = [] if in_chunks else model.findings(X, halves=False)
-        for finding in findings:
-            if finding.severity != "note":
-                say(finding.on_command_line())
+            shown.write_weights(weights, matrix.row_title, shares)
+        findings = _findings(found, X, caught, terms, in_chunks)
+        if not as_json:
+            (say_table if STDOUT in (weights, features) else show)(shown.table())
         explained = 1 - model.reconstruction_err_**2 / squared_norm(np.nan_to_num(X) if missing else X)
-    n_parts = len(model.components_)
-    say(
-        f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, {count(n_parts, 'part')}: {explained:.1%} of "
-        f"the squared norm explained; start {model.resolved_['init']}, {how_it_ended(model)}."
+    say(_said(shown, found, matrix.X.shape, float(explained)))
+    for finding in findings:
+        if finding.severity != "note":
+            say(finding.on_command_line())
+    summary = _summary(shown, found, matrix.X.shape, float(explained), findings)
+    kept = {"selection": found.selection} | ({} if in_chunks else _data(matrix, samples))
+    saved = SavedModel(model, features=names, image_shape=image_shape, **kept)
+    outcome.write(saved, summary, **({} if in_chunks else {"findings": findings}))
+
+
+def _numbered(model: Any, W: Array, terms: Terms) -> Array:
+    """Weights of topics that are numbered by their share of the corpus; the fit leaves near ties in any order."""
+    if terms == PARTS or not model.resolved_.get("refine") or not isinstance(model.init, str):
+        return W
+    order = np.argsort(-W.sum(axis=0) * model.components_.sum(axis=1), kind="stable")
+    renumber(model, order)
+    return W[:, order]
+
+
+def _check_possible(how_many: int | range | str, shape: Any, terms: Terms) -> None:
+    """Refuse more parts than samples or features, of which some would be empty."""
+    most, names = min(shape), (terms.sample, terms.feature)
+    if isinstance(how_many, int) and how_many > most:
+        few = count(most, names[int(np.argmin(shape))])
+        raise InputError(
+            f"{how_many} {terms.part}s cannot be told apart in {few}.",
+            f"Give a number well below {most} with -k, or leave it out to let the data choose.",
+        )
+
+
+def _in_terms(found: Found, terms: Terms) -> Found:
+    """What was found, with the reason for the choice in the words of the data."""
+    if found.selection is None or terms == PARTS:
+        return found
+    reason, measure = terms.put(found.selection.reason), terms.put(found.selection.measure)
+    return replace(found, selection=replace(found.selection, reason=reason, measure=measure))
+
+
+def _shown(found: Found, W: Array, X: Any, named: tuple[Any, Any], terms: Terms, top: int) -> Shown:
+    components, (samples, names) = np.asarray(found.model.components_), named
+    coherence = npmi_coherence(components, X) if terms == TOPICS else None
+    return Shown(components, W, names, samples, terms, top, _signed(found.model, X), found.arrays, coherence)
+
+
+def _findings(found: Found, X: Any, caught: Any, terms: Terms, in_chunks: bool) -> list[Finding]:
+    """What the terminal, the summary and the report warn about: warnings of the fit, and the diagnosis."""
+    about = [f"{terms.part}s that were asked for", "the fit"]
+    messages = dict.fromkeys(terms.put(in_options(warning.message, "parts")) for warning in caught)
+    reason = "" if found.selection is None else found.selection.reason
+    warned = [Finding("warning", about["-k" not in text], text, "") for text in messages if text not in reason]
+    if found.selection is not None and reason.startswith(NOTHING):
+        detail = reason.removeprefix(f"{NOTHING}: ")
+        detail = detail[:1].upper() + detail[1:]
+        warned.append(Finding("warning", NOTHING.lower(), detail, "", _all_the_same(found.selection, terms)))
+    if in_chunks:
+        return warned
+    with progress("diagnosing"):
+        return warned + found.model.findings(X, halves=are_few(X), texts=terms == TOPICS)
+
+
+def _all_the_same(selection: Selection, terms: Terms) -> str:
+    """What to do where no number of parts is stable: the number that comes closest."""
+    more = selection.table[selection.table["k"] > 1].dropna(subset=["stability"])
+    if more.empty:
+        return f"Do not read much into the {terms.part}s."
+    best = more.iloc[int(more["stability"].argmax())]
+    return (
+        f"To see {terms.part}s all the same, give their number: -k {best['k']:.0f} has the highest stability above 1, "
+        f"{best['stability']:.2f}."
     )
-    if out or features or weights or as_json:
-        found.say_stability("parts")
-    if model.resolved_.get("refine"):
-        say(f"Refined by {LIKELIHOODS[model.resolved_['refine']]}.")
-    summary: dict[str, Any] = {"findings": findings_table(findings).to_dict("records")}
-    summary |= {"refine": model.resolved_.get("refine"), "init": model.resolved_["init"]}
-    summary |= {"samples": n_samples, "features": n_features, "parts": n_parts, "explained": float(explained)}
-    known = {"selection": found.selection} | ({} if in_chunks else _data(matrix, samples))
-    outcome.write(SavedModel(model, features=names, image_shape=image_shape, **known), summary | found.summary)
+
+
+def _said(shown: Shown, found: Found, shape: Any, explained: float) -> str:
+    """The last sentence: sizes, how well the parts fit, and how the fit ended."""
+    model, sizes = found.model, shown.terms.sizes(shape, len(shown.components))
+    if shown.coherence is not None:
+        return (
+            f"{sizes}, of a mean coherence of {shown.coherence.mean():.2f} (NPMI: 1 if the largest words of a topic "
+            f"always occur together, 0 if by chance)."
+        )
+    kind = LIKELIHOODS.get(model.resolved_.get("refine"), "")
+    ended = f"refined by {kind}" if kind else how_it_ended(model)
+    return f"{sizes}: {explained:.1%} of the squared norm explained; started by {model.resolved_['init']}, {ended}."
+
+
+def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings: list[Finding]) -> dict[str, Any]:
+    """Plain values for ``--json``."""
+    told = [
+        {"severity": f.severity, "finding": f.finding, "detail": f.detail, "remedy": f.command or f.remedy}
+        for f in findings
+    ]
+    model, (n_samples, n_features) = found.model, shape
+    summary: dict[str, Any] = {
+        "findings": told,
+        "refine": model.resolved_.get("refine"),
+        "init": model.resolved_["init"],
+    }
+    summary |= {"samples": n_samples, "features": n_features, "parts": len(shown.components), "explained": explained}
+    summary["topics" if shown.terms == TOPICS else "largest"] = shown.summary()
+    return summary | found.summary
 
 
 def _suited(model: Any, matrix: Any, refine: str | None) -> Any:
@@ -225,8 +253,10 @@ def _left_out(stop_words: str, all_words: bool) -> str | None:
 
 def _data(matrix: Any, samples: Any) -> dict[str, Any]:
     """What is saved of the data, for the report."""
-    texts = {"texts": np.array(matrix.texts, dtype=np.str_)} if isinstance(matrix, Corpus) else {}
-    return {"X": matrix.X, "samples": samples} | texts
+    if not isinstance(matrix, Corpus):
+        return {"X": matrix.X, "samples": samples}
+    texts = np.array(matrix.texts, dtype=np.str_)
+    return {"X": matrix.X, "samples": samples, "texts": texts, "vocabulary": matrix.vocabulary}
 
 
 def _model_options(method: str, init: str, decode: str | None, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -251,16 +281,20 @@ def _model_options(method: str, init: str, decode: str | None, chosen: dict[str,
     return {name: None if value == "none" else value for name, value in given.items()} | {"init": start}
 
 
-def _check_source(source: Reading, in_chunks: bool, bootstrap: int) -> None:
+def _check_source(source: Reading, in_chunks: bool, bootstrap: int, shares: bool) -> None:
     """Refuse options that do not fit the data."""
     source.check(in_chunks)
     if bootstrap and in_chunks:
         raise InputError("--bootstrap needs a matrix in memory, and this one is in chunks.", "Use --stability.")
+    if shares and in_chunks:
+        raise InputError("--shares needs a matrix in memory, and this one is in chunks.", "Leave it out.")
 
 
-def _check_files(out: Path | None, features: Path | None) -> None:
+def _check_files(out: Path | None, features: Path | None, weights: Path | None, as_json: bool) -> None:
     """Refuse what could not be written afterwards."""
-    if features is not None:
+    if (features, weights, STDOUT if as_json else None).count(STDOUT) > 1:
+        raise InputError("The standard output takes one of --features, --weights and --json.", "Name files.")
+    if features is not None and features != STDOUT:
         check_table_name(features)
     if out is not None:
         check_writable(out)
@@ -292,49 +326,6 @@ def _dense(chunk: Any) -> Any:
     return chunk.toarray() if sp.issparse(chunk) else chunk
 
 
-def _column_sums(rows: Array) -> Array:
-    return rows.sum(axis=0)
-
-
 def _signed(model: ANDNMF | PurificationNMF, X: Array) -> bool:
     """Whether the samples have both signs; AND has already found out."""
     return bool((model.resolved_.get("normalize") or choose_norm(X)) == "l2")
-
-
-def _largest_features(components: Any, names: Any, top: int, signed: bool, measured: dict[str, Any]) -> pd.DataFrame:
-    """A table of part, rank, feature and value, with at most ``top`` rows per part; by size if parts are signed.
-
-    If they were measured, the band of the value and the stability of the part as well.
-    """
-    size = np.abs(components) if signed else components
-    order = np.argsort(-size, axis=1, kind="stable")[:, :top]
-    part, rank = np.indices(order.shape)
-    table = pd.DataFrame(
-        {
-            "part": part.ravel() + 1,
-            "rank": rank.ravel() + 1,
-            "feature": names[order.ravel()],
-            "value": np.take_along_axis(components, order, axis=1).ravel(),
-        }
-    )
-    for name in ("lower", "upper"):
-        if name in measured:
-            table[name] = np.take_along_axis(measured[name], order, axis=1).ravel()
-    if "stability" in measured:
-        table["stability"] = measured["stability"][part.ravel()]
-    shown = np.take_along_axis(size, order, axis=1)
-    return table[(shown > NEGLIGIBLE * shown[:, :1]).ravel()]
-
-
-def _top_table(largest: pd.DataFrame, weights: Any, stability: Any) -> Table:
-    """A table of the parts for people: their shares of the total weight, stability if known, and top features."""
-    share = weights / max(weights.sum(), 1e-300)
-    measured = [] if stability is None else ["stability"]
-    table = Table("part", "share of weight", *measured, "top features (weights)", title="Parts", title_justify="left")
-    for i, weight in enumerate(share):
-        own = largest[largest["part"] == i + 1]
-        words = ", ".join(f"{name} ({value:.2g})" for name, value in zip(own["feature"], own["value"], strict=True))
-        printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words)
-        figures = [f"{stability[i]:.2f}"] if measured else []
-        table.add_row(str(i + 1), f"{weight:.1%}", *figures, escape(printable))
-    return table

@@ -12,7 +12,8 @@ from rectifact.core.validation import check_positive
 from rectifact.crowd import DawidSkene
 from rectifact.crowd.advice.budget import expected_error
 from rectifact.crowd.advice.foresight import Needed
-from rectifact.crowd.advice.planning import LEAST_GAIN, worth_asking
+from rectifact.crowd.advice.planning import LEAST_GAIN
+from rectifact.crowd.data.prices import can_be_asked
 
 MOST_PLANNED = 1000  # rows of a plan, the most useful first
 MOST_BOUGHT = 20_000  # answers of a plan in money
@@ -47,6 +48,11 @@ class Planning:
             return [name.strip() for name in self.ask.split(",") if name.strip()]
         return None if default is None or self.costs is not None else list(default)
 
+    def check_names(self, model: DawidSkene) -> None:
+        """Refuse workers who gave no answers, before anything is written."""
+        if self.path is not None and self.ask is not None:
+            can_be_asked(self.asked(), model.tasks_[:0], model.workers_)
+
     def needed(self, model: DawidSkene, default: Sequence[Any] | None = None) -> Needed | None:
         """Answers needed for the target or, for the report alone, for half the error; None if nothing asks for it."""
         if self.target is None and self.costs is None:
@@ -62,7 +68,7 @@ class Planning:
         if any(value is not None for value in (self.costs, self.budget, self.target, workers)):
             self._write_purchase(model, workers, self.path)
             return
-        table = worth_asking(model.next_labels(min(len(model.tasks_), MOST_PLANNED)))
+        table = model.next_labels(min(len(model.tasks_), MOST_PLANNED))
         write_table(table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names)))), self.path)
         say(
             f"The plan has {len(table)} of {len(model.tasks_)} tasks: those where one more answer is expected to "
@@ -72,7 +78,8 @@ class Planning:
     def _write_purchase(self, model: DawidSkene, workers: list[Any] | None, path: Path) -> None:
         limited = self.budget is not None or self.target is not None
         options: dict[str, Any] = {"costs": self.costs, "budget": self.budget, "target_error": self.target}
-        bought = model.next_labels(MOST_BOUGHT if limited else MOST_PLANNED, workers=workers, **options)
+        most = MOST_BOUGHT if limited else MOST_PLANNED
+        bought = model.next_labels(most, workers=workers, **options)
         write_table(bought, path)
         error, spent, after = expected_error(model.probas_), 0.0, expected_error(model.probas_)
         if len(bought):
@@ -84,6 +91,9 @@ class Planning:
             else (f"asks for {count(len(bought), 'answer')}")
         )
         say(f"The plan {money}, after which {after:.1%} of the labels are expected to be wrong ({error:.1%} now).")
+        missed = self.target is not None and after > self.target
+        if len(bought) < most and (missed or not limited):
+            say("Further answers of these workers are not expected to change labels, so the plan has no more.")
 
 
 def promised(needed: Needed | None) -> dict[str, Any]:

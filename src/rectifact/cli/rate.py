@@ -15,14 +15,14 @@ from rich.table import Table
 from rich.text import Text
 
 from rectifact.cli import options
-from rectifact.cli.outcome import Outcome, say_warnings
+from rectifact.cli.outcome import Outcome, notes_of, say_warnings
 from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.crowd.data.humans import task_groups
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.events import judge
-from rectifact.crowd.panel_rates import Rates, rates_of
+from rectifact.crowd.panel_rates import Rates, rates_of, wanted
 
 MOST_SHOWN = 20
 """Rows of a table on the terminal."""
@@ -89,14 +89,18 @@ def rate(
     if out is not None:
         write_table(found.table(), out)
     say_warnings(caught, "rate")
+    notes = notes_of(caught, "rate")
     who = f"{count(len(data), 'answer')} from {count(len(data.workers), 'judge')} on {count(len(data.tasks), 'task')}"
-    say(f"{who}, {count(int(found.rates['labels'].iloc[0]), 'label')} of people.")
+    read = f"{who}, and {count(int(found.rates['labels'].iloc[0]), 'task')} labelled by people."
     if as_json:
-        show_plain(json.dumps(_facts(data, found)))
+        say(read)
+        show_plain(json.dumps(_facts(data, found) | {"warnings": notes}))
     elif out != STDOUT:
-        _show(found)
+        _show(found, read)
+    else:
+        say(read)
     if report is not None:
-        _write_report(found, report)
+        _write_report(found, notes, report)
 
 
 def _check(answers: Path, gold: Path, named: list[str | None], out: Path | None, outcome: Outcome) -> None:
@@ -110,14 +114,14 @@ def _check(answers: Path, gold: Path, named: list[str | None], out: Path | None,
     outcome.check(out, [answers, gold])
 
 
-def _show(found: Rates) -> None:
-    """Tables for people on the standard output, and the result in sentences."""
-    what = " or ".join(map(str, found.positive))
-    show(_rates(found, f"Share of {what}, with {found.confidence:.0%} interval"))
+def _show(found: Rates, read: str) -> None:
+    """What was read, tables for people and the result in sentences, all on the standard output."""
+    show_plain(read)
+    show(_rates(found, f"Share of {wanted(found)}, with {found.confidence:.0%} interval"))
     if len(found.differences):
         show(_differences(found, f"Differences in points, with {found.confidence:.0%} interval"))
     for sentence in found.words()[: 2 * MOST_SHOWN]:
-        say(sentence)
+        show_plain(sentence)
 
 
 def _rates(found: Rates, title: str) -> Table:
@@ -131,7 +135,7 @@ def _rates(found: Rates, title: str) -> Table:
         table.add_row(Text(str(row["group"])), *corrected, *people, *numbers, *_needed(row, found))
     table.caption = "worth: labels of people that would be as precise without judges."
     if len(found.rates) > MOST_SHOWN:
-        table.caption += f" {len(found.rates) - MOST_SHOWN} more rows with -o."
+        table.caption += f" {count(len(found.rates) - MOST_SHOWN, 'more row')} with -o."
     return table
 
 
@@ -149,7 +153,7 @@ def _differences(found: Rates, title: str) -> Table:
             cells.append("–" if np.isnan(row[f"{of}p_value"]) else f"{row[f'{of}p_value']:.2g}")
         table.add_row(*cells, f"{row['judge_difference']:+.1f}", str(row["labels"]), *_needed(row, found))
     if len(points) > MOST_SHOWN:
-        table.caption = f"{len(points) - MOST_SHOWN} more rows with -o."
+        table.caption = f"{count(len(points) - MOST_SHOWN, 'more row')} with -o."
     return table
 
 
@@ -167,7 +171,7 @@ def _needed(row: dict[Any, Any], found: Rates) -> list[str]:
     if found.half_width is None:
         return []
     if not np.isfinite(row["labels_needed"]):
-        return ["needs more tasks" if np.isinf(row["labels_needed"]) else "–"]
+        return ["out of reach" if np.isinf(row["labels_needed"]) else "–"]
     return [str(max(int(row["labels_needed"]) - row["labels"], 0))]
 
 
@@ -189,9 +193,9 @@ def _facts(data: Any, found: Rates) -> dict[str, Any]:
     }
 
 
-def _write_report(found: Rates, path: Path) -> None:
+def _write_report(found: Rates, notes: list[str], path: Path) -> None:
     from rectifact.report import write_report
     from rectifact.report.rates import rates_report
 
-    write_report(rates_report(found), path, title="rectifact: rates")
+    write_report(rates_report(found, notes), path, title="rectifact: rates")
     say(f"report -> {path}")

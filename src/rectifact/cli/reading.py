@@ -6,6 +6,7 @@
 import csv
 import shutil
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from rectifact.io.partitions import LazyMatrix, read_chunks
 from rectifact.io.single_cell import holds_10x
 from rectifact.io.sniff import suffix_of
 from rectifact.io.text import text_suffix
-from rectifact.parts.documents import read_documents
+from rectifact.parts.documents import is_document, read_documents
 
 STDIN = STDOUT  # both are called -
 
@@ -34,9 +35,12 @@ FILES = (
     "--triples and --id-column for what is in doubt"
 )
 
+PANEL = "How the data is read"
+
 Triples = Annotated[
     str | None,
     typer.Option(
+        rich_help_panel=PANEL,
         metavar="NAMES",
         help="Read a table as triples: the columns of rows, of columns and, if there is one, of values, such as "
         "user,item,rating.",
@@ -46,46 +50,67 @@ Ends = Annotated[
     str | None,
     typer.Option(
         "--triples",
+        rich_help_panel=PANEL,
         metavar="NAMES",
         help="Read a table as edges: the columns of both nodes and, if there is one, of weights, such as a,b,weight.",
     ),
 ]
 TextColumn = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Column of a table that holds the texts; several, as in title,body, are joined."),
+    typer.Option(
+        rich_help_panel=PANEL,
+        metavar="NAME",
+        help="Column of a table that holds the texts; several, as in title,body, are joined.",
+    ),
 ]
-IdColumn = Annotated[str | None, typer.Option(metavar="NAME", help="Column of a table that names the rows.")]
+IdColumn = Annotated[
+    str | None, typer.Option(rich_help_panel=PANEL, metavar="NAME", help="Column of a table that names the rows.")
+]
 Rows = Annotated[
     Path | None,
-    typer.Option("--rows", "--row-names", help="Text file with the names of the rows, one per line."),
+    typer.Option(
+        "--rows", "--row-names", rich_help_panel=PANEL, help="Text file with the names of the rows, one per line."
+    ),
 ]
 Columns = Annotated[
     str | None,
     typer.Option(
         "--columns",
         "--names",
+        rich_help_panel=PANEL,
         metavar="NAMES",
         help="Columns of a table to use, such as age,height; or a text file with the names of the columns, one in each "
         "line.",
     ),
 ]
-Drop = Annotated[str | None, typer.Option(metavar="NAMES", help="Columns of a table to leave out, such as date,class.")]
-Transpose = Annotated[bool, typer.Option("--transpose", help="Swap rows and columns: samples are in columns.")]
+Drop = Annotated[
+    str | None,
+    typer.Option(rich_help_panel=PANEL, metavar="NAMES", help="Columns of a table to leave out, such as date,class."),
+]
+Transpose = Annotated[
+    bool, typer.Option("--transpose", rich_help_panel=PANEL, help="Swap rows and columns: samples are in columns.")
+]
 AsTable = Annotated[
     bool,
     typer.Option(
-        "--table", help="Read a table as numbers, whatever it looks like: samples in rows, features in columns."
+        "--table",
+        rich_help_panel=PANEL,
+        help="Read a table as numbers, whatever it looks like: samples in rows, features in columns.",
     ),
 ]
 Header = Annotated[
     bool | None,
     typer.Option(
         "--header/--no-header",
+        rich_help_panel=PANEL,
         help="Whether the first line of a table has the names of the columns; found out by default.",
         show_default=False,
     ),
 ]
-Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="Sheet of an Excel workbook, if it has several.")]
+Sheet = Annotated[
+    str | None,
+    typer.Option(rich_help_panel=PANEL, metavar="NAME", help="Sheet of an Excel workbook, if it has several."),
+]
 
 
 def names_in(text: str | None) -> tuple[str, ...]:
@@ -140,11 +165,11 @@ class Reading:
         """What the file or folder holds; one line on stderr says how it was read."""
         with given(path) as file:
             if purpose == "parts" and self._holds_texts(file):
-                documents, names = read_documents(file)
-                each = "one per file" if file.is_dir() else "one per line"
-                found = Input(
-                    f"Read as texts: {count(len(names), 'document')}, {each}.", documents=documents, names=names
-                )
+                with warnings.catch_warnings(record=True, action="always") as caught:
+                    documents, names = read_documents(file)
+                each = f"one per {_endings(names)} file" if file.is_dir() else "one per line"
+                said = [f"Read as texts: {count(len(names), 'document')}, {each}.", *(str(w.message) for w in caught)]
+                found = Input(" ".join(said), documents=documents, names=names)
             else:
                 found = read_input(file, purpose, self.request())
             if path == STDIN and found.matrix is not None:
@@ -157,10 +182,10 @@ class Reading:
         if path.is_dir() and holds_10x(path):
             return False
         if path.is_dir():
-            if not self.text and not any(file.suffix.lower() == ".txt" for file in path.rglob("*")):
+            if not self.text and not any(map(is_document, path.rglob("*"))):
                 raise InputError(
-                    f"The folder {str(path)!r} holds neither texts (.txt files) nor rows of a matrix (.npy, .npz or "
-                    ".parquet files).",
+                    f"The folder {str(path)!r} holds neither texts (.txt, .md or .rst files) nor rows of a "
+                    "matrix (.npy, .npz or .parquet files).",
                     "Name another folder, or a file.",
                 )
             return True
@@ -178,6 +203,11 @@ class Reading:
         exclusive = [name for name in given if name in ("--triples", "--text-column", "--table")]
         if len(exclusive) > 1:
             raise InputError(f"{' and '.join(exclusive)} are mutually exclusive.", "Choose one.")
+
+
+def _endings(names: Any) -> str:
+    """The endings of files, for a sentence: those that are read show which are not."""
+    return " or ".join(sorted({Path(str(name)).suffix.lower() for name in names}))
 
 
 def read_in_chunks(folder: Path, purpose: Purpose) -> LazyMatrix:

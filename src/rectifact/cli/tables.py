@@ -63,8 +63,8 @@ def check_outputs(data: Path, samples: Path | None, others: Sequence[Path | None
     in_chunks : bool
         Whether ``data`` is a folder of files that hold rows of one matrix.
     """
-    if samples is not None:
-        (check_parts_name if in_chunks and samples != STDOUT else check_table_name)(samples)
+    if samples is not None and samples != STDOUT:
+        (check_parts_name if in_chunks else check_table_name)(samples)
     for path in (samples, *others):
         if in_chunks and path is not None and path.resolve().parent == data.resolve():
             raise InputError(

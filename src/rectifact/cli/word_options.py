@@ -4,32 +4,49 @@ from typing import Annotated
 
 import typer
 
-from rectifact.parts.documents import Weighting
+from rectifact.parts.vocabulary import Weighting
+
+PANEL = "Words of texts"
 
 Weight = Annotated[
     Weighting,
     typer.Option(
+        metavar="NAME",
+        rich_help_panel=PANEL,
         help="How words of texts count: by the logarithm of their number and their rarity (log), by number and rarity "
-        "(tfidf), or by number alone (counts)."
+        "(tfidf), or by number alone (counts).",
     ),
 ]
 Tfidf = Annotated[bool, typer.Option("--tfidf", help="As --weighting tfidf.", hidden=True)]
 StopWords = Annotated[
     str,
     typer.Option(
+        metavar="NAME|FILE",
+        rich_help_panel=PANEL,
         help="Drop words such as 'the': those of a language (english, german, french, spanish, italian, portuguese, "
-        "dutch, swedish), those in a text file, or none."
+        "dutch, swedish, or a code such as de), those in a text file, or none.",
     ),
 ]
-AllWords = Annotated[bool, typer.Option("--all-words", help="Keep all words, as --stop-words none does.")]
+AllWords = Annotated[
+    bool,
+    typer.Option("--all-words", help="Keep all words, as --stop-words none does.", rich_help_panel=PANEL),
+]
 Ngrams = Annotated[
-    int, typer.Option(min=1, help="Longest run of words that counts as one: 2 for 'new york' beside its words.")
+    int,
+    typer.Option(
+        min=1,
+        metavar="NUMBER",
+        rich_help_panel=PANEL,
+        help="Longest run of words that counts as one: 2 for 'new york' beside its words.",
+    ),
 ]
 MinDf = Annotated[
     float,
     typer.Option(
         "--min-df",
         "--min-documents",
+        metavar="NUMBER",
+        rich_help_panel=PANEL,
         help="Drop words that occur in fewer documents than this; below 1 it is a share of them.",
     ),
 ]
@@ -38,7 +55,14 @@ MaxDf = Annotated[
     typer.Option(
         "--max-df",
         "--max-share",
+        metavar="NUMBER",
+        rich_help_panel=PANEL,
         help="Drop words that occur in a larger share of the documents than this; above 1 it is a number of them.",
     ),
 ]
-MaxWords = Annotated[int, typer.Option(min=1, help="Keep at most this many words, the most frequent.")]
+MaxWords = Annotated[
+    int,
+    typer.Option(
+        min=1, metavar="NUMBER", rich_help_panel=PANEL, help="Keep at most this many words, the most frequent."
+    ),
+]

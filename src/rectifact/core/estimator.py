@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from rectifact.core.errors import InputError
 from rectifact.core.monitor import Callback
 from rectifact.core.reprs import without_arrays
 
@@ -43,6 +44,13 @@ class Iterative(BaseEstimator):
     callbacks: Sequence[Callback] | None = None
     checkpoint: str | PathLike[str] | None = None
     resume: bool = False
+
+    def _validate_params(self) -> None:
+        for name in ("n_components", "n_clusters"):
+            if isinstance(getattr(self, name, None), str) and getattr(self, name) == "auto":
+                way = f"rectifact.selection.select({type(self).__name__}(), X) chooses one, and has the fitted model."
+                raise InputError(f"{name}='auto' is not a number.", way, option=name)
+        super()._validate_params()
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """The parameters that differ from their defaults; arrays by their shapes."""

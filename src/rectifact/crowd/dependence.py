@@ -5,6 +5,7 @@ the other answers to the task. Where it does not, the answers of a task are wort
 divided by the design effect of survey statistics.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from rectifact.core.operand import Operand
 from rectifact.core.sparse import coordinates, from_coordinates
 from rectifact.crowd.cooccurrence import n_paired_answers
+from rectifact.crowd.copying import Copy
 from rectifact.crowd.em import Floats, Sums, confusions_of
 
 NOTICED = 1e-3
@@ -176,7 +178,13 @@ class Families(NamedTuple):
     members: NDArray[np.int64]
 
 
-def find_families(B: Operand, votes: Any, vote_sums: Sums, groups: NDArray[np.int64] | None = None) -> Families:
+def find_families(
+    B: Operand,
+    votes: Any,
+    vote_sums: Sums,
+    groups: NDArray[np.int64] | None = None,
+    copies: Sequence[Copy] = (),
+) -> Families:
     """Workers who answer the same: copies of one source under several names, and groups that are given.
 
     Residuals are measured from the vote, because a model takes two copies for the truth: nobody else agrees so well.
@@ -194,6 +202,8 @@ def find_families(B: Operand, votes: Any, vote_sums: Sums, groups: NDArray[np.in
         Under these shares.
     groups : array of shape (n_workers,), default None
         Number of the group that a worker is in, -1 for none.
+    copies : sequence of Copy, default ()
+        Workers who were found to copy others.
 
     Examples
     --------
@@ -221,6 +231,9 @@ def find_families(B: Operand, votes: Any, vote_sums: Sums, groups: NDArray[np.in
     if groups is not None:
         given = (groups[one] == groups[other]) & (groups[one] >= 0)
         alike = np.where(given, np.clip(correlation, 0, 1), alike)
+    for worker, source, share in copies:
+        pair = (one == min(worker, source)) & (other == max(worker, source))
+        alike = np.where(pair, np.maximum(alike, share), alike)
     links = np.bincount(one, alike, minlength=n_workers) + np.bincount(other, alike, minlength=n_workers)
     return Families(1 / (1 + links), _components(one[alike > 0.5], other[alike > 0.5], groups, n_workers))
 

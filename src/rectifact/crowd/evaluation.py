@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.audit import Audit, audit
-from rectifact.crowd.advice.decision import decision_words, words_of
 from rectifact.crowd.advice.gold import LEAST_GOLD
-from rectifact.crowd.advice.next_steps import next_steps
 from rectifact.crowd.copies import Pair, fit_without_copies, pairs_of
 from rectifact.crowd.data.answers import Answers, check_comparable
 from rectifact.crowd.data.humans import task_groups
@@ -25,12 +23,26 @@ from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_bias import MOST_CLASSES, Biases, biases_of
 from rectifact.crowd.panel_gap import agreement_gaps
-from rectifact.crowd.panel_rates import Rates, check_options, rates_of
+from rectifact.crowd.panel_rates import Rates, check_options
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
-from rectifact.crowd.reference import PEOPLE, Reference, gold_classes, gold_series, reference_of
+from rectifact.crowd.panel_steps import next_steps
+from rectifact.crowd.panel_words import decision_words, words_of
+from rectifact.crowd.reference import (
+    PEOPLE,
+    Asked,
+    Reference,
+    beside_gold,
+    gold_classes,
+    gold_series,
+    rates_by,
+    reference_of,
+)
 
 POSITIVE = {"pass", "passed", "yes", "true", "1", "correct", "right", "good", "accept", "accepted", "positive", "win"}
 """Names of a class whose share is meant where none is named."""
+
+PAIRS = ("workers who err alike", "two workers decide the labels")
+"""Findings about workers who err alike, whom an evaluation names itself if they are judges."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +78,14 @@ class Evaluation:
         Texts by task.
     unknown : list of str
         What could not be measured, and why.
+    by_people : Rates or None
+        The share as people label, where gold labels decide and there are people as well.
+    people_on_gold : tuple of int or None
+        Of how many gold labels the consensus of people differs, and how many it was compared with.
+    findings : list of Finding
+        What is wrong with the answers, as :meth:`rectifact.DawidSkene.diagnose` finds it, the worst first.
+    kind_column : str or None
+        A column that seems to say who is a person, where nobody is named as one.
     """
 
     panel: Panel
@@ -82,6 +102,10 @@ class Evaluation:
     groups: tuple[NDArray[np.int64], NDArray[Any]] | None
     texts: dict[Any, Any] | None
     unknown: list[str]
+    by_people: Rates | None = None
+    people_on_gold: tuple[int, int] | None = None
+    findings: list[Finding] = field(default_factory=list)
+    kind_column: str | None = None
 
     @property
     def people(self) -> list[Any] | None:
@@ -220,7 +244,11 @@ def evaluation_of(
     reference = reference_of(panel, model.probas_, known, verdicts.gold)
     groups = None if verdicts.groups is None else task_groups(verdicts.groups, None, answers)
     unknown: list[str] = []
-    rates = _rates(reference, panel, names, verdicts.groups, confidence, half_width)
+    asked = Asked(names, verdicts.groups, confidence, half_width)
+    rates = rates_by(reference, panel, asked)
+    if positive is None and rates is not None:
+        what = f"The share that is estimated is that of {names[0]!r}."
+        warnings.warn(FitWarning(what, "Choose another class with positive.", option="positive"), stacklevel=3)
     agreement = _or_why(unknown, lambda: _agreement(panel, confidence, random_state))
     gaps = agreement_gaps(panel, confidence=confidence, random_state=random_state)
     replacement = _or_why(unknown, lambda: _replacement(panel, epsilon))
@@ -229,10 +257,16 @@ def evaluation_of(
     pairs = pairs_of(model, ~panel.is_person)
     gold = None if known is None or (known >= 0).sum() < LEAST_GOLD else gold_series(answers, known)
     model.calibrate(gold)
+    findings = _findings(model, panel, pairs)
+    other, on_gold = beside_gold(reference, panel, asked)
     return Evaluation(
         *(panel, model, reference.name, known, found, rates, agreement, gaps, replacement, biases, pairs, groups),
         texts=verdicts.texts,
         unknown=unknown,
+        by_people=other,
+        people_on_gold=on_gold,
+        findings=findings,
+        kind_column=verdicts.kind_column,
     )
 
 
@@ -255,31 +289,20 @@ def _positive(given: Any, answers: Answers) -> tuple[Any, ...]:
         named = [name for name in answers.classes.tolist() if plain_text(name).strip().lower() in usual]
         if len(named) != 1:
             return ()
-        what = f"The share that is estimated is that of {named[0]!r}."
-        warnings.warn(FitWarning(what, "Choose another class with positive.", option="positive"), stacklevel=4)
         return tuple(named)
     names = list(given) if isinstance(given, list | tuple | set | np.ndarray) else [given]
     place = matched(object_array(names), answers.classes)
     return tuple(name if where < 0 else plain(answers.classes[where]) for name, where in zip(names, place, strict=True))
 
 
-def _rates(
-    reference: Reference,
-    panel: Panel,
-    names: tuple[Any, ...],
-    groups: dict[Any, Any] | None,
-    confidence: float,
-    half_width: float | None,
-) -> Rates | None:
-    if not names or reference.labels is None:
-        return None
-    judged = reference.judged
-    by = None if groups is None else task_groups(groups, None, judged.answers)
-    options: dict[str, Any] = {"groups": by, "confidence": confidence, "half_width": half_width}
-    found = rates_of(judged, reference.labels, list(names), **options)
-    return found.named(
-        reference.name, "judges" if len(judged.answers.workers) == panel.n_judges else "judges and people"
-    )
+def _findings(model: DawidSkene, panel: Panel, pairs: list[Pair]) -> list[Finding]:
+    """What is wrong with the answers, but for judges who err alike, whom ``pairs`` name."""
+    people = [repr(plain(name)) for name in panel.answers.workers[panel.is_person]]
+
+    def is_said(finding: Finding) -> bool:
+        return bool(pairs) and finding.finding in PAIRS and not any(name in finding.detail for name in people)
+
+    return [finding for finding in model._findings() if not is_said(finding)]
 
 
 def _agreement(panel: Panel, confidence: float, random_state: Any) -> Agreement:

@@ -12,6 +12,7 @@ from scipy.stats import chi2_contingency
 
 from rectifact.core.errors import FitWarning, count
 from rectifact.crowd.advice.gold import cross_fitted
+from rectifact.crowd.copies import fit_without_copies
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import listed, matched, object_array, plain
 from rectifact.crowd.dawid_skene import DawidSkene
@@ -46,7 +47,7 @@ def judge(answers: Answers) -> Judged:
     """What all judges say together, without any gold labels."""
     if len(answers.workers) == 1 or len(answers.classes) == 1:
         return Judged(answers, answers.shares())
-    return Judged(answers, DawidSkene().fit(answers).probas_)
+    return Judged(answers, fit_without_copies(DawidSkene(), answers).probas_)
 
 
 @dataclass(frozen=True)

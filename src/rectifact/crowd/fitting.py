@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand
 from rectifact.core.sparse import with_entries
+from rectifact.crowd.copying import find_copies
 from rectifact.crowd.dependence import design_effects, find_families
 from rectifact.crowd.device import answers_on, tensor
 from rectifact.crowd.em import (
@@ -36,6 +37,7 @@ from rectifact.crowd.em import (
 )
 from rectifact.crowd.pooled import FIRST_STRENGTH, PooledFit, Strength, pooled_em, subtypes_of
 from rectifact.crowd.starts import Start
+from rectifact.crowd.trust import dependence_retreat, small_crowd_retreat
 
 TRIAL_TOL = 3e-4
 """Accuracy at which it is clear where a start leads."""
@@ -48,13 +50,6 @@ SUBTYPES = 2
 
 SUBTYPE_TRIAL = 20
 """Iterations after which the design effects with subtypes are measured."""
-
-EARLY_RETREAT = 2.5, 0.65
-"""The weight of the vote is the share of the variance that independent answers would not have. Up to the second number,
-it is as many times as large."""
-
-ORDINAL_RETREAT = 5.0, 1.0
-"""The same for ordered grades: a task that lies between two grades is answered with both, which only the vote shows."""
 
 
 @dataclass(frozen=True)
@@ -147,9 +142,11 @@ class Fitting:
     dispersion : float
         Design effect of the answers.
     retreat : float
-        Weight of the vote in the posteriors.
+        Weight of the vote in the posteriors, because of the dispersion.
     ordinal : bool
         Whether classes are grades in order.
+    n_answers : float
+        Number of all answers.
     """
 
     model: str
@@ -163,6 +160,12 @@ class Fitting:
     dispersion: float = 1.0
     retreat: float = 0.0
     ordinal: bool = field(default=False, metadata={"since": "0.2"})
+    n_answers: float = field(default=np.inf, metadata={"since": "0.2"})
+
+    @property
+    def vote_share(self) -> float:
+        """Weight of the vote in the posteriors."""
+        return max(self.retreat, small_crowd_retreat(self.n_answers, self.ordinal))
 
     def run(self, problem: Problem, start: Sums, *, monitor: Monitor, background: Sums = NOTHING) -> CrowdModel:
         """Fit from the sums ``start``, with what was decided."""
@@ -215,9 +218,10 @@ class Fitting:
 
     def _trusted(self, problem: Problem, model: CrowdModel) -> CrowdModel:
         """The same model with posteriors that lean on the vote."""
-        if not self.retreat or self.vote_weights is None:
+        if not self.vote_share or self.vote_weights is None:
             return model
-        model = replace(model, vote_weights=self.shares(problem.n_workers), retreat=self.retreat, ordinal=self.ordinal)
+        counted = self.shares(problem.n_workers)
+        model = replace(model, vote_weights=counted, retreat=self.vote_share, ordinal=self.ordinal)
         columns = problem.votes.shape[1]
         posteriors = problem.B.map_rows(
             judged, *model.judging, along=(problem.known,), columns=columns, dtype=np.float64
@@ -293,8 +297,9 @@ def best_start(
 
 
 def count_copies_once(problem: Problem, fitting: Fitting) -> tuple[Problem, Fitting]:
-    """Find families of workers who answer the same, and let their votes count for less."""
-    families = find_families(problem.B, problem.votes, problem.vote_sums, problem.groups)
+    """Find families of workers who answer the same or copy, and let their votes count for less."""
+    copies = find_copies(problem.B, problem.known, problem.n_workers)
+    families = find_families(problem.B, problem.votes, problem.vote_sums, problem.groups, copies)
     counted = families.vote_weights
     if (counted < 1).any():
         problem = problem.recounted(counted)
@@ -318,13 +323,7 @@ def decide(problem: Problem, fitting: Fitting, start: Start, *, monitors: Monito
     fitted = fitting.pooled(problem, begun, monitor=trial)
     seen = problem.unweighted(fitted)
     each = design_effects(problem.B, seen, fitted.confusions, counted, fitting.families).workers
-    return replace(fitting, weights=counted / each, retreat=_retreat(effects.overall, fitting.ordinal)), begun
-
-
-def _retreat(effect: float, ordinal: bool = False) -> float:
-    """Weight of the vote, given the design effect of the answers."""
-    (times, most), share = ORDINAL_RETREAT if ordinal else EARLY_RETREAT, 1 - 1 / effect
-    return max(min(times * share, most), share)
+    return replace(fitting, weights=counted / each, retreat=dependence_retreat(effects.overall, fitting.ordinal)), begun
 
 
 def _begun(problem: Problem, start: Start) -> Any:

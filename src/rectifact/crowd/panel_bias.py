@@ -47,6 +47,10 @@ class Biases:
     changes: pd.DataFrame
     confidence: float
 
+    def together(self) -> str:
+        """How many biases were tested together, as the end of a clause; empty if it was one."""
+        return "" if len(self.table) == 1 else f" when {len(self.table)} are tested together"
+
     def words(self) -> list[str]:
         """The largest bias of each worker that is certain, in sentences, the largest first; then changes."""
         whole = self.table[(self.table["group"] == EVERYTHING) & self.table["certain"]]

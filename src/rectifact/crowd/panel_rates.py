@@ -118,13 +118,17 @@ class Rates:
 
     def words(self) -> list[str]:
         """The result in sentences."""
-        what = " or ".join(str(plain(name)) for name in self.positive)
-        said = [_rate_words(row, what, self) for row in self.rates.to_dict("records")]
-        said += [_difference_words(row, self.confidence) for row in self.differences.to_dict("records")]
+        said = [_rate_words(row, wanted(self), self) for row in self.rates.to_dict("records")]
+        said += [*_outside_words(self.rates), *self.difference_words()]
         if self.half_width is not None:
             rows = [*self.rates.to_dict("records"), *self.differences.to_dict("records")]
-            said += [_needed_words(row, self.half_width, self.confidence) for row in rows]
+            said += [_needed_words(row, self) for row in rows]
         return said
+
+    def difference_words(self) -> list[str]:
+        """The differences between groups in sentences."""
+        rows = self.differences.to_dict("records")
+        return [_difference_words(row, self.confidence, len(rows)) for row in rows]
 
 
 def rate(
@@ -278,38 +282,63 @@ def _difference_row(first: Any, second: Any, found: dict[Any, Shares], half_widt
     return [first, second, *figures, naive, n_tasks, n_labels, needed]
 
 
+def wanted(found: Rates) -> str:
+    """The classes whose share it is, in words."""
+    return " or ".join(str(plain(name)) for name in found.positive)
+
+
 def _rate_words(row: dict[Any, Any], what: str, found: Rates) -> str:
-    who = "all tasks" if row["group"] == EVERYTHING else str(row["group"])
+    who = "All tasks" if row["group"] == EVERYTHING else str(row["group"])
     if not row["labels"]:
-        return f"{who}: no person has labelled one of these tasks; {found.panel} alone say {row['judge_rate']:.1%}."
+        return f"{who}: nobody has labelled any of these tasks; {found.panel} alone say {row['judge_rate']:.1%}."
     people = f"{row['human_rate']:.1%} ({row['human_low']:.1%} to {row['human_high']:.1%})"
     ends = f"{row['low']:.1%} to {row['high']:.1%}"
     return (
-        f"{who}: share of {what} {row['rate']:.1%} ({found.confidence:.0%} interval {ends}); "
-        f"{found.reference} alone {people}, {found.panel} alone {row['judge_rate']:.1%}."
+        f"{who}: the share of {what} is {row['rate']:.1%} ({found.confidence:.0%} interval {ends}); by "
+        f"{found.reference} alone it is {people}, by {found.panel} alone {row['judge_rate']:.1%}."
     )
 
 
-def _difference_words(row: dict[Any, Any], confidence: float) -> str:
+def _outside_words(rates: pd.DataFrame) -> list[str]:
+    """Why the rate of all tasks may not lie between those of the groups, where it does not."""
+    whole, groups = rates["rate"].iloc[0], rates["rate"].iloc[1:].dropna()
+    if not len(groups) or groups.min() <= whole <= groups.max():
+        return []
+    return [
+        "The rate of all tasks does not lie between those of the groups: each row is corrected by its own labels, and "
+        "all of them are uncertain by as much as their intervals say."
+    ]
+
+
+def _difference_words(row: dict[Any, Any], confidence: float, n: int) -> str:
     pair = f"{row['second']} minus {row['first']}"
     if np.isnan(row["difference"]):
-        return f"{pair}: needs labels of people in both groups."
+        return f"{pair} takes labels of people in both groups."
     value, low, high = (f"{100 * row[name]:+.1f}" for name in ("difference", "low", "high"))
-    verdict = "a difference" if row["p_value"] < 1 - confidence else "not more than chance explains"
+    verdict = "more than chance explains" if row["p_value"] * n < 1 - confidence else "not more than chance explains"
+    together = "" if n == 1 else f", {n} comparisons considered"
     interval = f"{confidence:.0%} interval {low} to {high}, p = {row['p_value']:.2g}"
-    return f"{pair}: {value} points ({interval}): {verdict}."
+    return f"{pair} is {value} points ({interval}): {verdict}{together}."
 
 
-def _needed_words(row: dict[Any, Any], half_width: float, confidence: float) -> str:
+def best_half_width(row: Any, found: Rates) -> float:
+    """Points to both sides, at best, of a rate or a difference if all of its tasks had labels."""
+    rates, z = found.rates.set_index("group"), deviations(found.confidence)
+    names = [row["group"]] if "group" in row else [row["first"], row["second"]]
+    ends = [wilson(rates.loc[name, "rate"], rates.loc[name, "tasks"], z) for name in names]
+    return float(50 * np.hypot.reduce([high - low for low, high in ends]))
+
+
+def _needed_words(row: dict[Any, Any], found: Rates) -> str:
     who = row["group"] if "group" in row else f"{row['second']} minus {row['first']}"
+    who = "All tasks" if who == EVERYTHING else who
     needed = row["labels_needed"]
-    goal = f"{who}: an interval of {100 * half_width:g} points to both sides"
+    goal = f"{who}: an interval of {100 * (found.half_width or 0):g} points to both sides"
     if np.isnan(needed):
-        return f"{goal} needs labels of people first."
-    if np.isinf(needed) and "group" in row:
-        low, high = wilson(row["rate"], row["tasks"], deviations(confidence))
-        return f"{goal} needs more tasks: labels of all {row['tasks']} tasks would give {50 * (high - low):.1f} points."
+        return f"{goal} takes labels of people first."
     if np.isinf(needed):
-        return f"{goal} needs more tasks: labels of all of them would not be enough."
+        best = best_half_width(row, found)
+        all_of_them = f"labels for all {row['tasks']} tasks would give about {best:.1f} points"
+        return f"{goal} is out of reach: {all_of_them}. Add tasks."
     more = int(needed) - row["labels"]
-    return f"{goal} needs about {max(more, 0)} more labels." if more > 0 else f"{goal} is reached."
+    return f"{goal} takes about {max(more, 0)} more labels." if more > 0 else f"{goal} is reached."

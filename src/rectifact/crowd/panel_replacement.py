@@ -11,6 +11,7 @@ from rectifact.core.errors import InputError, count
 from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_at_least
 from rectifact.crowd.agreement import Level
+from rectifact.crowd.copies import fit_without_copies
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.people import Panel, read_panel
 from rectifact.crowd.dawid_skene import DawidSkene
@@ -43,16 +44,25 @@ class Replacement:
         What was allowed for the cost of people.
     least : int
         Fewest tasks for a comparison.
+    n_tasks : int
+        Tasks that there are.
+    follows : tuple or None
+        The judge whose answer the panel's label is most often, on how many of how many tasks.
     """
 
     judges: pd.DataFrame
     people: pd.DataFrame
     epsilon: float
     least: int
+    n_tasks: int = 0
+    follows: tuple[Any, int, int] | None = None
 
     def words(self) -> list[str]:
         """The decision about each judge as a sentence."""
-        return [_sentence(row, self.epsilon, self.least) for row in self.judges.to_dict("records")]
+        said = [_sentence(row, self) for row in self.judges.to_dict("records")]
+        if self.follows is not None and self.follows[1] == self.follows[2]:
+            said.append(f"{TOGETHER} is the answer of {self.follows[0]} on all {self.follows[2]} tasks.")
+        return said
 
 
 def alternative_annotator_test(
@@ -150,7 +160,20 @@ def replacement_of(panel: Panel, *, epsilon: float, rate: float = 0.05, min_task
     by_judge = [_judge_row(name, verdict) for name, verdict in verdicts.items()]
     by_person = [row for name, verdict in verdicts.items() for row in _person_rows(name, verdict, names)]
     tables = pd.DataFrame(by_judge, columns=JUDGE_COLUMNS), pd.DataFrame(by_person, columns=PERSON_COLUMNS)
-    return Replacement(*tables, epsilon, min_tasks)
+    return Replacement(*tables, epsilon, min_tasks, len(panel.answers.tasks), _follows(answers))
+
+
+def _follows(answers: dict[Any, Floats]) -> tuple[Any, int, int] | None:
+    """The judge whose answer the joint label is most often, on how many of the tasks that the judge answered."""
+    joint = answers.get(TOGETHER)
+    if joint is None:
+        return None
+    found = []
+    for name, values in answers.items():
+        both = ~(np.isnan(values) | np.isnan(joint))
+        if name != TOGETHER and both.any():
+            found.append((name, int((values == joint)[both].sum()), int(both.sum())))
+    return max(found, key=lambda one: one[1] / one[2], default=None)
 
 
 def _check_people(panel: Panel) -> None:
@@ -193,7 +216,8 @@ def _together(panel: Panel, of_judges: Floats) -> Floats:
     workers = answers.workers[: panel.n_judges]
     subset = Answers(task, answers.worker[theirs], label, answers.tasks[answered], workers, answers.classes)
     ordinal = panel.scale.level == "ordinal"
-    values[answered] = panel.scale.values[chosen(DawidSkene(ordinal=ordinal).fit(subset).probas_, ordinal)]
+    model = fit_without_copies(DawidSkene(ordinal=ordinal), subset)
+    values[answered] = panel.scale.values[chosen(model.probas_, ordinal)]
     return values
 
 
@@ -212,17 +236,20 @@ def _person_rows(name: Any, verdict: Verdict, people: list[Any]) -> list[list[An
     return rows
 
 
-def _sentence(row: dict[Any, Any], epsilon: float, least: int) -> str:
-    judge, decision = row["judge"], row["decision"]
+def _sentence(row: dict[Any, Any], test: Replacement) -> str:
+    judge, decision, least = row["judge"], row["decision"], test.least
     unsure = f"Too few tasks to say whether {judge} may replace people"
     if not row["people"]:
         return f"{unsure}: no person shares {least} tasks with it and another person."
     people = "1 person" if row["people"] == 1 else f"{row['people']} people"
     details = (
-        f"it wins against {row['wins']} of {people} at epsilon {epsilon:g}, and is as good as the person or better on "
-        f"{row['advantage']:.0%} of the tasks"
+        f"it wins against {row['wins']} of {people} at epsilon {test.epsilon:g}, and is as good as the person or "
+        f"better on {row['advantage']:.0%} of the tasks"
     )
     if decision in (MAY, MAY_NOT):
         return f"{judge} {decision} people: {details}."
     needed = float(f"{row['tasks_needed']:.2g}")
-    return f"{unsure}: {details}; if this stays so, about {needed:.0f} tasks per person would be enough to show it."
+    enough = f"if this stays so, about {needed:.0f} tasks per person would be enough to show it"
+    if needed > test.n_tasks > 0:
+        enough += f", more than the {test.n_tasks} that there are"
+    return f"{unsure}: {details}; {enough}."

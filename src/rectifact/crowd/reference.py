@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, count
 from rectifact.crowd.data.answers import Answers
-from rectifact.crowd.data.humans import consensus
+from rectifact.crowd.data.humans import consensus, task_groups
 from rectifact.crowd.data.names import Gold, matched
 from rectifact.crowd.data.people import Panel
 from rectifact.crowd.data.verdicts import only
 from rectifact.crowd.em import Floats
 from rectifact.crowd.events import Judged, judge
+from rectifact.crowd.panel_rates import Rates, rates_of
 from rectifact.crowd.prediction_powered import LEAST_LABELS
 
 GOLD, PEOPLE = "gold labels", "people"
@@ -87,10 +88,11 @@ def reference_of(panel: Panel, posteriors: Floats, known: NDArray[np.int64] | No
         return Reference(GOLD, labels, Judged(panel.answers, posteriors), known, posteriors)
     if not panel.has_people:
         return Reference("", None, Judged(panel.answers, posteriors), None, posteriors)
-    return _by_people(panel)
+    return by_people(panel)
 
 
-def _by_people(panel: Panel) -> Reference:
+def by_people(panel: Panel) -> Reference:
+    """People as the reference: their consensus, and what judges say without them."""
     answers = panel.answers
     theirs = panel.is_person[answers.worker]
     tasks, said = answers.tasks[answers.task[theirs]], answers.classes[answers.label[theirs]]
@@ -103,3 +105,39 @@ def _by_people(panel: Panel) -> Reference:
     posteriors[matched(judged.answers.tasks, answers.tasks)] = judged.posteriors
     by_task = pd.Series(said, index=pd.Index(tasks, dtype=object), dtype=object)
     return Reference(PEOPLE, by_task, judged, truth, posteriors)
+
+
+class Asked(NamedTuple):
+    """What rates are asked for: of which classes, by groups of tasks, with which probability and half-width."""
+
+    names: tuple[Any, ...]
+    groups: dict[Any, Any] | None
+    confidence: float
+    half_width: float | None
+
+
+def rates_by(reference: Reference, panel: Panel, asked: Asked) -> Rates | None:
+    """The rates by a reference; None where no class is named, or nothing to measure by is there."""
+    if not asked.names or reference.labels is None:
+        return None
+    judged = reference.judged
+    by = None if asked.groups is None else task_groups(asked.groups, None, judged.answers)
+    options: dict[str, Any] = {"groups": by, "confidence": asked.confidence, "half_width": asked.half_width}
+    found = rates_of(judged, reference.labels, list(asked.names), **options)
+    return found.named(
+        reference.name, "judges" if len(judged.answers.workers) == panel.n_judges else "judges and people"
+    )
+
+
+def beside_gold(reference: Reference, panel: Panel, asked: Asked) -> tuple[Rates | None, tuple[int, int] | None]:
+    """The rates as people label, where gold labels decide, and from how many gold labels people differ, of how many."""
+    if reference.name != GOLD or not panel.has_people or reference.truth is None:
+        return None, None
+    people = by_people(panel)
+    if people.truth is None or (people.truth >= 0).sum() < LEAST_LABELS:
+        return None, None
+    with warnings.catch_warnings(action="ignore"):  # about ties, and people who chose their tasks: gold labels decide
+        rates = rates_by(people, panel, asked)
+    both = (people.truth >= 0) & (reference.truth >= 0)
+    wrong = int((people.truth != reference.truth)[both].sum())
+    return rates, (wrong, int(both.sum())) if both.any() else None

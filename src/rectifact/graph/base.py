@@ -9,12 +9,11 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, namespace, to_host, to_like
+from rectifact.core.arrays import Array, device, namespace, to_host, to_like
 from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.estimator import Iterative
 from rectifact.core.linalg import nnls_gram
@@ -34,8 +33,8 @@ from rectifact.graph.components import Components, find_components
 from rectifact.graph.edges import read_graph
 from rectifact.graph.knn import Neighbours, connect, similarities_to
 from rectifact.graph.normalisation import inverse_roots, normalize
-from rectifact.graph.plots import GraphPlots
 from rectifact.graph.quality import modularity_of_new, quality
+from rectifact.graph.results import GraphResults
 from rectifact.graph.similarities import Similarities, check_similarities
 from rectifact.graph.solvers import gap, objective, projected_gradient
 from rectifact.graph.spectral import eigenvalue_bound, random_start, spectral_start
@@ -95,7 +94,7 @@ def best_run(runs: Iterator[Run], rounding: float = 1e-8) -> tuple[Run, dict[str
     return best, losses
 
 
-class GraphClusterer(GraphPlots, ClusterMixin, Iterative):
+class GraphClusterer(GraphResults, ClusterMixin, Iterative):
     """Base of estimators that factorise a matrix of similarities, ``X ~ U U'``."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -190,53 +189,6 @@ class GraphClusterer(GraphPlots, ClusterMixin, Iterative):
         new = to_host(_largest(self._membership(rows)))
         return modularity_of_new(weights[:, :-1], new, old, weights[:, -1], to_host(self.degrees_).astype(float))
 
-    def communities(self, threshold: float = 0.25) -> list[list[Any]]:
-        """Communities as overlapping sets of nodes, by name.
-
-        Parameters
-        ----------
-        threshold : float, default 0.25
-            A node belongs to the community of its label, and to all others in which its membership is at least this.
-            Above 0.5, every node belongs to one community only.
-
-        Returns
-        -------
-        list of list
-            Nodes of each community, as in ``nodes_``, those of largest membership first.
-
-        Examples
-        --------
-        >>> import networkx
-        >>> from rectifact import SymNMF
-        >>> graph = networkx.Graph(["ab", "ac", "bc", "cd", "ce", "de"])  # two triangles that share a node
-        >>> sorted(map(sorted, SymNMF(2).fit(graph).communities()))
-        [['a', 'b', 'c'], ['c', 'd', 'e']]
-        """
-        check_is_fitted(self)
-        if not 0 < threshold <= 1:
-            raise InputError(f"threshold={threshold} must be above 0 and at most 1.", option="threshold")
-        membership, labels = to_host(self.membership_), to_host(self.labels_)
-        inside = (membership >= threshold) | (labels[:, None] == np.arange(self.n_clusters))
-        orders = [np.argsort(-membership[:, k], kind="stable") for k in range(self.n_clusters)]
-        names = [getattr(node, "item", lambda node=node: node)() for node in self.nodes_]
-        return [[names[i] for i in order if inside[i, k]] for k, order in enumerate(orders)]
-
-    def cluster_report(self) -> pd.DataFrame:
-        """One row per community: its size and how well it is separated, by the weights of the edges.
-
-        Returns
-        -------
-        DataFrame
-            ``cluster``; ``size``; ``coverage``, the share of all weight that is inside the community; ``conductance``,
-            the weight that leaves it relative to its total degree, or that of the rest if that is less; and
-            ``modularity``, its part of the modularity.
-        """
-        check_is_fitted(self)
-        S = Similarities(self.affinity_matrix_)
-        found = quality(S, self.labels_, self.n_clusters, self.degrees_, self.resolved_["normalize"])
-        columns = {"cluster": np.arange(self.n_clusters), "size": found.sizes, "coverage": found.coverage}
-        return pd.DataFrame(columns | {"conductance": found.conductance, "modularity": found.modularity})
-
     def _graph(self, X: Any, **columns: str | None) -> Graph:
         """The graph to factorise, from points or a graph in any form; ``columns`` are those of a table of edges."""
         given = read_graph(X, columns, tables=self.affinity == "precomputed")
@@ -270,7 +222,9 @@ class GraphClusterer(GraphPlots, ClusterMixin, Iterative):
             for i in range(self.n_init):
                 yield f"random {i + 1}", random_start(graph.S, self.n_clusters, rng, nodes)
 
-    def _set_result(self, graph: Graph, U: Array, monitor: Monitor, l1: float = 0.0) -> Self:
+    def _set_result(self, graph: Graph, U: Array, monitor: Monitor, l1: float = 0.0, known: bool = False) -> Self:
+        """Set the attributes; the largest community is the first, unless classes that are ``known`` are the order."""
+        U = U if known else _largest_first(U)
         S, xp = graph.S, namespace(U)
         self._set_errors(S, U, l1)
         self.affinity_matrix_, self.components_ = S.operand.native, U
@@ -325,6 +279,14 @@ def _largest(membership: Array) -> Array:
     """Column of the largest entry of each row; -1 for rows of zeros."""
     xp = namespace(membership)
     return xp.where(xp.max(membership, axis=1) > 0, xp.argmax(membership, axis=1), -1)
+
+
+def _largest_first(U: Array) -> Array:
+    """Columns in the order of the number of nodes whose largest entry they have."""
+    labels = to_host(_largest(U))
+    order = np.argsort(-np.bincount(labels[labels >= 0], minlength=U.shape[1]), kind="stable")
+    xp = namespace(U)
+    return xp.take(U, xp.asarray(order, device=device(U)), axis=1)
 
 
 def _unlabelled(labels: NDArray[Any], parts: Components, l1: float) -> FitWarning:

@@ -176,7 +176,10 @@ def _adjacency(source: NDArray[Any], target: NDArray[Any], weight: Any, n_nodes:
             f"There are {len(source)} edges, but weights of shape {values.shape}.", "Give one for each edge."
         )
     if not (np.isfinite(values) & (values >= 0)).all():
-        raise InputError("Weights of edges are finite and not negative.", "Drop or shift those that are not.")
+        wrong = ~(np.isfinite(values) & (values >= 0))
+        first = int(wrong.argmax())
+        what = f"{int(wrong.sum())} of {len(values)} weights of edges are negative or not finite, the first is "
+        raise InputError(f"{what}{values[first]:g} in edge {first + 1}.", "Drop or shift such weights.")
     loops = source == target
     half = sp.coo_array((np.where(loops, values / 2, values), (source, target)), shape=(n_nodes, n_nodes))
     whole = sp.csr_array(half + half.T)

@@ -1,7 +1,8 @@
-"""How many communities: the number that predicts hidden edges best.
+"""How many communities: the number that predicts hidden edges best. For points, the number of groups that stand apart.
 
 Modularity cannot decide: it has a resolution limit, and it is positive on random graphs. The likelihood of edges that
-the fit has not seen falls as soon as communities follow noise.
+the fit has not seen falls as soon as communities follow noise. The edges between neighbouring points are no noise,
+whatever the number: there, the density of the points decides (:mod:`rectifact.graph.peaks`).
 
 References
 ----------
@@ -20,9 +21,10 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
 from rectifact.core.arrays import to_host
-from rectifact.graph.base import GraphClusterer
-from rectifact.graph.edges import read_graph
+from rectifact.graph.base import Graph, GraphClusterer
+from rectifact.graph.knn import nearest
 from rectifact.graph.normalisation import inverse_roots
+from rectifact.graph.peaks import density_neighbours, separations
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import leading_eigenvectors
 
@@ -59,8 +61,8 @@ class GraphTrial:
     def __init__(self, estimator: GraphClusterer, X: Any, rng: np.random.Generator) -> None:
         options: dict[str, Any] = {"affinity": "precomputed", "checkpoint": None, "resume": False, "callbacks": None}
         self._estimator = clone(estimator).set_params(**options)
-        self._graph = _adjacency(clone(estimator).set_params(n_clusters=1), X)
-        self._points = estimator.affinity == "knn" and read_graph(X, tables=False) is None
+        given = clone(estimator).set_params(n_clusters=1)._graph(X)
+        self._graph, self._near = _adjacency(given), given.near
         n = self._graph.shape[0]
         self.most = max(1, min(MOST, n // NODES_PER_CLUSTER))
         self._samples = [hide_edges(self._graph, rng) for _ in range(2)]
@@ -85,10 +87,25 @@ class GraphTrial:
         return k
 
     def doubt(self) -> str:
-        """For points: their neighbour graph is denser in small groups whether or not these mean anything."""
-        if not self._points:
-            return ""
-        return "For points it may be too high: edges between neighbours favour many small clusters, so try fewer too."
+        """Nothing."""
+        return ""
+
+    @property
+    def of_points(self) -> bool:
+        """Whether the nodes are points, joined to their neighbours."""
+        return self._near is not None
+
+    @property
+    def smallest(self) -> int:
+        """Points that a group of points needs to be counted."""
+        return density_neighbours(self._graph.shape[0])
+
+    def separations(self) -> NDArray[Any]:
+        """How far each group of points stands apart, as :func:`rectifact.graph.peaks.separations` has it."""
+        if self._near is None:
+            raise ValueError("Only points have a density.")
+        squared = to_host(nearest(self._near.points, self.smallest, None, None))
+        return separations(np.sqrt(squared.data.reshape(-1, self.smallest)), self._graph)
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """Overlap (Jaccard) of each community in two samples of the edges, in the order of ``model``."""
@@ -118,9 +135,8 @@ class GraphTrial:
         return self._labels[sample, k]
 
 
-def _adjacency(estimator: GraphClusterer, X: Any) -> sp.csr_array:
+def _adjacency(graph: Graph) -> sp.csr_array:
     """The graph on the host, before its normalisation, without loops."""
-    graph = estimator._graph(X)
     S = graph.S.scaled(1 / inverse_roots(graph.degrees)) if graph.normalized else graph.S
     A = sp.csr_array(to_host(S.operand.gather(S.operand.data))).astype(float)
     A.setdiag(0)

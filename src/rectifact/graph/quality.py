@@ -89,6 +89,19 @@ def modularity_of_new(
     return float(inside / strength.sum() - volumes[0] @ volumes[1])
 
 
+def edge_counts(graph: Any) -> tuple[int, int]:
+    """Edges of a symmetric CSR matrix on the host, each once, and how many of them are from a node to itself.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> edge_counts(csr_array([[2, 1, 0], [1, 0, 3], [0, 3, 0]]))
+    (3, 1)
+    """
+    loops = int((graph.diagonal() != 0).sum())
+    return (int((graph.data != 0).sum()) + loops) // 2, loops
+
+
 def quality(S: Similarities, labels: Array, n_clusters: int, degrees: Array, normalized: bool) -> Quality:
     """Weights inside and around clusters, from one product with the similarities.
 

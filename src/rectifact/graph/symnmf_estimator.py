@@ -89,8 +89,8 @@ class SymNMF(GraphClusterer):
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        Community of each node, the column of U that is largest; -1 for nodes in no community, which have no edges to
-        others or are in a component that is too small. A warning says how many.
+        Community of each node, the column of U that is largest; 0 is the community of most nodes. -1 for nodes in no
+        community, which have no edges to others or are in a component that is too small. A warning says how many.
     membership_ : array of shape (n_samples, n_clusters)
         Rows of U that sum to one; zeros for nodes in no community. Shares, not probabilities: labels are right more
         often than they say.

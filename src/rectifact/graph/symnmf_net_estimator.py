@@ -97,7 +97,8 @@ class SymNMFNet(GraphClusterer):
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        Community of each node, the column of U that is largest; -1 for nodes in no community.
+        Community of each node, the column of U that is largest; -1 for nodes in no community. 0 is the community of
+        most nodes, or of the class 0 where ``gold`` was given.
     membership_ : array of shape (n_samples, n_clusters)
         Rows of U that sum to one; zeros for nodes in no community. Shares, not probabilities: labels are right more
         often than they say.
@@ -256,7 +257,7 @@ class SymNMFNet(GraphClusterer):
             warnings.warn(
                 FitWarning(f"{what} may be unstable (epsilon is {theory.epsilon:.3g}).", remedy), stacklevel=3
             )
-        return self._set_result(graph, best.U, best.monitor)
+        return self._set_result(graph, best.U, best.monitor, known=known is not None)
 
     def _runs(
         self,

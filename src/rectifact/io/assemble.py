@@ -117,6 +117,10 @@ def from_texts(frame: Frame, plan: Plan) -> tuple[list[str], Any, str, str]:
     start += f", named by {title!r}" if plan.index and plan.index[0] else ""
     empty = len(joined) - len(kept)
     start += f"; {count(empty, 'row')} without text left out" if empty else ""
+    found, times = np.unique(names[kept], return_counts=True)
+    if (times > 1).any():
+        again = f"{found[times.argmax()]!s}"
+        start += f"; {count(int((times > 1).sum()), 'name')} of documents used more than once, as {again!r}, and kept"
     said = sentence(frame, plan, start)
     return [joined[i] for i in kept], names[kept], title, said
 

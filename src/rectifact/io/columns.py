@@ -125,6 +125,11 @@ class View:
         column = plain(self.table.column(name))
         return column.null_count <= 1 and len(column.unique()) == len(column)
 
+    def mostly_differ(self, name: str) -> bool:
+        """Whether a column has more different cells than repeated ones, as identifiers with a few duplicates do."""
+        column = plain(self.table.column(name))
+        return column.null_count <= 1 and 2 * len(column.unique()) > len(column)
+
     def counts_rows(self, name: str) -> bool:
         """Whether a column holds the numbers of the rows, from 0 or 1."""
         n = len(self.table)

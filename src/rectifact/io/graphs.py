@@ -1,14 +1,28 @@
-"""Graphs in GML and GraphML files, read by networkx."""
+"""Graphs in files: GML and GraphML, read by networkx; lists of edges and of neighbours that it writes; JSON."""
 
+import json
+import re
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
 from rectifact.core.errors import InputError, count, missing_extra
 from rectifact.io.files import reading
+from rectifact.io.text import COMMENT, read_text, text_head
 
-GRAPHS = {".gml": "GML", ".graphml": "GraphML"}
+GRAPHS = {".gml": "GML", ".graphml": "GraphML", ".gexf": "GEXF", ".net": "Pajek", ".paj": "Pajek"}
 WEIGHTS = ("weight", "value", "Weight")
+ATTRIBUTES = re.compile(r"(?P<ends>.*\S)\s*[,;\t ]\s*(?P<data>\{[^{}]*\})\s*")
+"""A line of an edge list that ends with attributes, as networkx writes them."""
+WEIGHT = re.compile(r"""['"](?:weight|value|Weight)['"]\s*:\s*([^,}]+)""")
+
+Edges = tuple[Any, ...]
+"""Both ends and, if there are any, weights."""
 
 
 def read_graph_file(path: Path) -> tuple[Any, str]:
@@ -32,8 +46,8 @@ def read_graph_file(path: Path) -> tuple[Any, str]:
 
     with reading(path, form):
         try:
-            graph = nx.read_gml(path, label="id") if form == "GML" else nx.read_graphml(path)
-        except (nx.NetworkXError, SyntaxError, TypeError, AttributeError) as error:  # SyntaxError: ParseError of XML
+            graph = _read(nx, path, form)
+        except (nx.NetworkXError, SyntaxError, TypeError, AttributeError, IndexError) as error:  # XML: SyntaxError
             raise ValueError(str(error)) from error
     if graph.number_of_edges() == 0:
         raise InputError(f"The graph in {str(path)!r} has no edges: there is nothing to cluster.", "Check the file.")
@@ -42,7 +56,174 @@ def read_graph_file(path: Path) -> tuple[Any, str]:
     sizes = f"{count(graph.number_of_nodes(), 'node')} and {count(graph.number_of_edges(), 'edge')}"
     directed = "; directions are ignored" if graph.is_directed() else ""
     used = f"weights from {weight!r}" if weight else "no weights"
-    return graph, f"Read as a {form} graph: {sizes}, {used}, nodes called by their {named}{directed}."
+    ends = pd.DataFrame(list(graph.edges()))
+    said = f"Read as a {form} graph: {sizes}, {used}, nodes called by their {named}{directed}"
+    return graph, "; ".join([said, *edge_remarks(ends[0], ends[1])]) + "."
+
+
+def edge_remarks(source: Any, target: Any) -> list[str]:
+    """What a user should know about edges: repeated ones, which are added up, loops, and two kinds of nodes.
+
+    Examples
+    --------
+    >>> edge_remarks(["a", "b", "a", "c"], ["b", "a", "c", "c"])
+    ['1 repeated edge added up, given in both directions', '1 edge from a node to itself']
+    >>> edge_remarks(["Ann", "Bea", "Ann"], ["tea", "tea", "ball"])
+    ['no node is in both columns: two kinds of nodes, which are clustered together']
+    """
+    ends = pd.DataFrame({"a": np.asarray(source, dtype=object), "b": np.asarray(target, dtype=object)}).astype(str)
+    swapped = ends["a"] > ends["b"]
+    ordered = ends.mask(swapped, ends[["b", "a"]].set_axis(["a", "b"], axis=1))
+    again, same_way = ordered.duplicated(), ends.duplicated()
+    both, loops = int((again & ~same_way).sum()), int((ends["a"] == ends["b"]).sum())
+    remarks = []
+    if again.any():
+        ways = f", {both} of them given in both directions" if both else ""
+        ways = ", given in both directions" if both == again.sum() else ways
+        remarks.append(f"{count(int(again.sum()), 'repeated edge')} added up{ways}")
+    if loops:
+        remarks.append(f"{count(loops, 'edge')} from a node to itself")
+    if len(ends) > 2 and not set(ends["a"]) & set(ends["b"]):
+        remarks.append("no node is in both columns: two kinds of nodes, which are clustered together")
+    return remarks
+
+
+def has_attributes(path: Path) -> bool:
+    """Whether each line of a text file ends with attributes in braces, as networkx writes lists of edges."""
+    try:
+        with reading(path, "text"):
+            lines = _lines(text_head(path))
+    except InputError:  # whatever reads the file next says what is wrong with it
+        return False
+    return bool(lines) and all(ATTRIBUTES.fullmatch(line) for line in lines)
+
+
+def read_edge_lines(path: Path) -> tuple[Edges, str]:
+    """Edges of a list that networkx has written, ``a b {'weight': 3}``, and a sentence that says how it was read."""
+    with reading(path, "text"):
+        lines = _lines(read_text(path).split("\n"))
+    rows, weights = [], []
+    for number, line in enumerate(lines, 1):
+        found = ATTRIBUTES.fullmatch(line)
+        ends = _ends(found["ends"]) if found else []
+        if found is None or len(ends) != 2:
+            raise InputError(
+                f"Edge {number} of {str(path)!r} does not have two nodes and attributes: {line[:60]!r}.",
+                "If names have blanks, write the list with another delimiter, such as a tab.",
+            )
+        rows.append(ends)
+        weights.append(_weight(path, number, WEIGHT.search(found["data"])))
+    return _said(path, "a list of edges as networkx writes it", rows, weights)
+
+
+def _weight(path: Path, number: int, found: re.Match[str] | None) -> float | None:
+    if found is None:
+        return None
+    try:
+        return float(found[1])
+    except ValueError as error:
+        what = f"The weight of edge {number} of {str(path)!r} is {found[1].strip()}, which is not a number."
+        raise InputError(what, "Correct it, or drop the edge.") from error
+
+
+def _ends(text: str) -> list[str]:
+    separator = next((mark for mark in "\t,;|" if mark in text), None)
+    return [end.strip() for end in text.split(separator) if end.strip()]
+
+
+def _lines(lines: Sequence[str]) -> list[str]:
+    return [line.strip() for line in lines if line.strip() and not line.startswith(COMMENT)]
+
+
+def read_neighbour_lines(path: Path) -> tuple[Edges, str]:
+    """Edges of a list of neighbours, ``a b c`` for those from a to b and to c, each once, and how it was read."""
+    with reading(path, "text"):
+        lines = [_ends(line) for line in _lines(read_text(path).split("\n"))]
+    if any("{" in line[-1] or "}" in line[-1] for line in lines):
+        what = f"{str(path)!r} has attributes in braces, so it is not a plain list of neighbours."
+        raise InputError(what, "Write it as GraphML, or as a list of edges.")
+    pairs = dict.fromkeys((min(node, other), max(node, other)) for node, *others in lines for other in others)
+    return _said(
+        path, "lists of neighbours, the first of each line joined to the others", list(pairs), [None] * len(pairs)
+    )
+
+
+def holds_node_links(path: Path) -> bool:
+    """Whether a JSON file has nodes and links, as d3 and networkx write graphs."""
+    try:
+        with reading(path, "JSON"):
+            content = json.loads(read_text(path)) if "".join(text_head(path)).lstrip().startswith("{") else None
+    except InputError:  # JSON Lines, or broken: whatever reads it next says what is wrong
+        return False
+    return isinstance(content, dict) and _links(content) is not None
+
+
+def _links(content: dict[str, Any]) -> list[Any] | None:
+    content = content["elements"] if isinstance(content.get("elements"), dict) else content
+    found = next((content[name] for name in ("links", "edges") if isinstance(content.get(name), list)), None)
+    found = None if found is None else _bare(found)
+    known = found is not None and all(isinstance(link, dict) and {"source", "target"} <= set(link) for link in found)
+    return found if known else None
+
+
+def _bare(items: list[Any]) -> list[Any]:
+    """Nodes or links without the wrapper that Cytoscape puts around them."""
+    return [item["data"] if isinstance(item, dict) and isinstance(item.get("data"), dict) else item for item in items]
+
+
+def read_node_links(path: Path) -> tuple[Edges, str]:
+    """Edges of a graph in JSON, and a sentence that says how it was read."""
+    with reading(path, "JSON"):
+        content = json.loads(read_text(path))
+    links, within = _links(content) or [], content.get("elements") or content
+    nodes = [node for node in _bare(within.get("nodes") or []) if isinstance(node, dict)]
+    names = _node_names(nodes, links)
+    rows = [
+        (names.get(link["source"], str(link["source"])), names.get(link["target"], str(link["target"])))
+        for link in links
+    ]
+    key = next((name for name in WEIGHTS if links and all(name in link for link in links)), None)
+    weights = [None if key is None else float(link[key]) for link in links]
+    edges, said = _said(path, "a graph in JSON, nodes and links", rows, weights)
+    alone = len(nodes) - len({end for row in rows for end in row})
+    return edges, said.removesuffix(".") + (f"; {count(alone, 'node')} without edges left out." if alone > 0 else ".")
+
+
+def _node_names(nodes: list[dict[str, Any]], links: list[dict[str, Any]]) -> dict[Any, str]:
+    """What each end of a link stands for: the id of a node, or its place among the nodes."""
+    ids = [node.get("id", node.get("key")) for node in nodes]
+    places = any(end not in ids for link in links for end in (link["source"], link["target"]))
+    called = [
+        str(node.get("label", node.get("name", name if name is not None else i)))
+        for i, (node, name) in enumerate(zip(nodes, ids, strict=True))
+    ]
+    if len(set(called)) < len(called):
+        called = [str(name if name is not None else i) for i, name in enumerate(ids)]
+    return dict(zip(range(len(nodes)) if places else ids, called, strict=True))
+
+
+def _said(path: Path, what: str, rows: Sequence[Sequence[str]], weights: Sequence[float | None]) -> tuple[Edges, str]:
+    """Ends and weights as arrays, and a sentence; weights are used if every edge has one."""
+    if not rows:
+        raise InputError(f"The graph in {str(path)!r} has no edges: there is nothing to cluster.", "Check the file.")
+    source, target = (np.asarray(end, dtype=object) for end in zip(*rows, strict=True))
+    values: NDArray[Any] | None = None
+    used = "no weights"
+    known = [weight for weight in weights if weight is not None]
+    if len(known) == len(rows):
+        values, used = np.asarray(known, dtype=float), "with weights"
+    elif known:
+        used = f"weights not used, as {count(len(rows) - len(known), 'edge')} have none"
+    n_nodes = len({*source, *target})
+    start = f"Read as {what}: {count(n_nodes, 'node')} and {count(len(rows), 'edge')}, {used}"
+    said = "; ".join([start, *edge_remarks(source, target)]) + "."
+    return ((source, target) if values is None else (source, target, values)), said
+
+
+def _read(nx: Any, path: Path, form: str) -> Any:
+    if form == "GML":
+        return nx.read_gml(path, label="id")
+    return {"GraphML": nx.read_graphml, "GEXF": nx.read_gexf, "Pajek": nx.read_pajek}[form](path)
 
 
 def _take_weights(graph: Any) -> str | None:

@@ -1,5 +1,6 @@
 """Whatever a command was given: a matrix, triples, edges, a graph or texts, and one sentence about it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -11,23 +12,34 @@ import scipy.sparse as sp
 from pyarrow import parquet
 
 from rectifact.core.errors import InputError, count
-from rectifact.core.validation import canonical, check_not_empty
+from rectifact.core.validation import canonical
 from rectifact.io.assemble import from_numbers, from_texts, from_triples, is_adjacency, pairs, sentence
-from rectifact.io.columns import Options, Plan, Purpose, quoted
+from rectifact.io.columns import Options, Plan, Purpose, quoted, word
 from rectifact.io.files import reading
 from rectifact.io.frames import SAMPLES, Frame, read_frame
-from rectifact.io.graphs import GRAPHS, read_graph_file
+from rectifact.io.graphs import (
+    GRAPHS,
+    Edges,
+    edge_remarks,
+    has_attributes,
+    holds_node_links,
+    read_edge_lines,
+    read_graph_file,
+    read_neighbour_lines,
+    read_node_links,
+)
 from rectifact.io.kinds import find_kind, find_list
+from rectifact.io.listed import WEIGHTS
 from rectifact.io.matrices import NamedMatrix, as_floats, read_matrix, read_names
-from rectifact.io.single_cell import holds_10x, read_10x
+from rectifact.io.single_cell import has_barcodes, holds_10x, read_10x
 from rectifact.io.text import are_numbers, are_records, text_head, text_suffix
 
 TABLES = {".csv", ".tsv", ".tab", ".parquet", ".xlsx", ".xlsm", ".json", ".jsonl", ".ndjson"}
 MATRICES = {".npz", ".npy", ".mtx", ".h5ad"}
 PLAIN = {".txt", ".text", ".dat", ".data", ".edges", ".edgelist", ".asc", ".out"}
+EDGES = {".edges", ".edgelist"}
 OTHERS = {
-    **dict.fromkeys((".net", ".paj"), ("a Pajek network", "Convert it to GraphML, GML or a CSV file of edges.")),
-    **dict.fromkeys((".gexf", ".dot", ".gv"), ("a drawn graph", "Convert it to GraphML, GML or a CSV file of edges.")),
+    **dict.fromkeys((".dot", ".gv"), ("a drawing of a graph", "Convert it to GraphML, GML or a CSV file of edges.")),
     **dict.fromkeys((".xls", ".ods"), ("an old or open workbook", "Save it as .xlsx, or as CSV UTF-8.")),
     **dict.fromkeys((".pkl", ".pickle", ".joblib"), ("pickled", "Pickles are never loaded: save it as .npz or .csv.")),
     **dict.fromkeys((".rds", ".rda", ".rdata"), ("an R object", "Save it with write.csv, or writeMM for a matrix.")),
@@ -38,7 +50,6 @@ OTHERS = {
         (".pdf", ".doc", ".docx", ".html", ".htm"), ("a formatted document", "Save it as plain text, .txt.")
     ),
     **dict.fromkeys((".zip", ".tar", ".tgz"), ("an archive", "Unpack it first.")),
-    ".adjlist": ("a list of neighbours", "Write one edge per line: node,neighbour."),
 }
 """What other endings stand for, and what to do."""
 
@@ -124,9 +135,18 @@ def read_input(path: Path, purpose: Purpose, request: Request) -> Input:
             raise InputError(f"{str(path)!r} holds a graph.", "Use rectifact cluster for its communities.")
         _refuse_table_options(path, request, "a graph")
         return _from_graph(path)
+    listed = None if path.is_dir() else _reader_of_edges(path, suffix, request)
+    if listed is not None:
+        if purpose != "cluster":
+            raise InputError(f"{str(path)!r} holds a graph.", "Use rectifact cluster for its communities.")
+        _refuse_table_options(path, request, "a graph")
+        edges, said = listed(path)
+        return Input(said, edges=edges, title="node")
     if path.is_dir() or suffix in MATRICES:
         _refuse_table_options(path, request, "a matrix")
         return _checked(path, purpose, request, _stored(path))
+    if suffix in EDGES and purpose == "cluster" and not request.options.table:
+        request = replace(request, options=replace(request.options, graph=True))
     if suffix in TABLES or suffix in PLAIN:
         spaced = suffix in PLAIN and _is_spaced(path, purpose)
         frame = read_frame(path, header=request.options.header, sheet=request.sheet, spaced=spaced)
@@ -136,8 +156,18 @@ def read_input(path: Path, purpose: Purpose, request: Request) -> Input:
         return _from_frame(frame, purpose, request)
     raise InputError(
         f"The ending of {str(path)!r} does not show its format.",
-        "Rename it to .csv, .tsv, .txt, .xlsx, .jsonl, .parquet, .npz, .npy, .mtx, .h5ad, .gml or .graphml.",
+        "Rename it to .csv, .tsv, .txt, .xlsx, .json, .jsonl, .parquet, .npz, .npy, .mtx, .h5ad, .gml, .graphml or "
+        ".gexf.",
     )
+
+
+def _reader_of_edges(path: Path, suffix: str, request: Request) -> Callable[[Path], tuple[Edges, str]] | None:
+    """What reads a graph that networkx or a web page has written as text; None for other files."""
+    if suffix == ".adjlist":
+        return read_neighbour_lines
+    if suffix == ".json" and not request.options.triples and holds_node_links(path):
+        return read_node_links
+    return read_edge_lines if suffix in {*PLAIN, ".csv", ".tsv"} and has_attributes(path) else None
 
 
 def refuse_lists(folder: Path, purpose: Purpose) -> None:
@@ -181,7 +211,8 @@ def _is_spaced(path: Path, purpose: Purpose) -> bool:
     sizes = {len(line.split()) for line in lines}
     if len(sizes) == 1 and (purpose == "cluster" or are_numbers(lines)):
         return True
-    remedy = "Write one edge per line." if purpose == "cluster" else "Use rectifact parts --text for texts."
+    remedy = "Write one edge per line; if each line has a node and its neighbours, rename it to .adjlist."
+    remedy = remedy if purpose == "cluster" else "Use rectifact parts --text for texts."
     raise InputError(f"The lines of {str(path)!r} do not have the same number of fields.", remedy)
 
 
@@ -238,7 +269,10 @@ def _checked(path: Path, purpose: Purpose, request: Request, stored: tuple[Named
             f"{str(path)!r} holds a square matrix, which may be that of a graph, or points.",
             f"Use --graph {quoted(str(path))} for a graph, or --table for points.",
         )
-    return Input(f"Read as {what}: {shape_said(matrix)}.", matrix)
+    said = f"Read as {what}: {shape_said(matrix)}"
+    if text_suffix(path) == ".mtx" and matrix.rows is None and has_barcodes(path.parent) and not request.transpose:
+        said += f"; for cells in rows, with their names, give the folder {str(path.parent)!r}"
+    return Input(f"{said}.", matrix)
 
 
 def _turned(matrix: NamedMatrix) -> NamedMatrix:
@@ -274,7 +308,8 @@ def _from_graph(path: Path) -> Input:
 
 def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
     if len(frame.table) == 0:
-        check_not_empty((0, max(frame.table.num_columns, 1)))
+        what = "has a header line and no rows below it" if frame.named else "has no rows"
+        raise InputError(f"{str(frame.path)!r} {what}.", "Check the program that wrote it, or the filter.")
     square = request.options.graph and is_adjacency(frame)
     plan = Plan("numbers", ()) if square else find_kind(frame, purpose, request.options)
     if plan.kind in {"texts", "edges"} and (request.rows or request.columns or request.transpose):
@@ -290,7 +325,10 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         if plan.kind == "edges":
             ends = " and ".join(map(repr, plan.columns[:2]))
             weights = f"weights from {plan.columns[2]!r}" if len(plan.columns) > 2 else "no weights"
+            if len(plan.columns) > 2 and frame.named and word(plan.columns[2]) not in WEIGHTS:
+                weights += f" (without them: --drop {quoted(plan.columns[2])})"
             edges = tuple(table[name].to_numpy() for name in table)
+            frame = replace(frame, remarks=(*edge_remarks(*edges[:2]), *frame.remarks))
             return Input(sentence(frame, plan, f"Edges read from the columns {ends}, {weights}"), edges=edges)
         remark = f"pairs that are not listed count as {'missing' if request.missing else '0'}"
         frame = replace(frame, remarks=(remark, *frame.remarks))

@@ -101,6 +101,8 @@ def _texts(view: View, columns: Sequence[str]) -> Plan:
         likely = [name for name in others if view.is_id_name(name) or name in ("", SAMPLES)]
         likely += [name for name in others[:1] if view.is_id(name) and view.names[0] == name]
         index = next(([name] for name in likely if view.is_id(name) and view.differ(name)), [])
+        called = [name for name in others if view.is_id_name(name) and view.is_id(name)]
+        index = index or next(([name] for name in called if view.mostly_differ(name)), [])
     return view.plan("texts", columns, index)
 
 

@@ -35,9 +35,24 @@ def given_edges(view: View) -> Plan:
         raise InputError(
             f"{view.where} has {count(len(view.names), 'column')}; edges are two columns of nodes, and may have a "
             "third of weights.",
-            "Say which they are, such as --triples source,target,weight.",
+            "Say which they are, such as --triples source,target,weight; for points, leave out --graph.",
         )
+    for name in view.names[:2]:
+        if not view.is_id(name) and not _are_whole(view, name):
+            raise InputError(
+                f"The column {name!r} of {view.where} holds numbers that cannot be names of nodes.",
+                "For points, leave out --graph; for edges, say which columns they are, such as --triples "
+                "source,target,weight.",
+            )
     return view.plan("edges", view.names)
+
+
+def _are_whole(view: View, name: str) -> bool:
+    """Whether a column holds whole numbers that are not negative, however they are written."""
+    if not is_number(view.type(name)):
+        return False
+    values = view.table.column(name).to_numpy()
+    return bool(((values >= 0) & (values == values.round())).all())
 
 
 def listed_by_name(view: View) -> Plan | None:
@@ -71,7 +86,10 @@ def listed_by_name(view: View) -> Plan | None:
 
 
 def _edges(view: View, source: str, target: str) -> Plan:
-    weights = _values(view, WEIGHTS, [source, target])
+    ends = [source, target]
+    weights = _values(view, WEIGHTS, ends)
+    weights = weights or [name for name in view.names if name not in ends and view.is_measure(name)]
+    weights = [name for name in weights if not word(name).endswith(("year", "date", "time", "timestamp"))]
     triples = [source, target, *weights[:1]]
     if len(weights) > 1:
         ask(

@@ -23,6 +23,13 @@ def holds_10x(folder: Path) -> bool:
     return folder.is_dir() and _member(folder, "matrix.mtx") is not None
 
 
+def has_barcodes(folder: Path) -> bool:
+    """Whether it is a folder that :func:`read_10x` reads, with names of cells and genes."""
+    return holds_10x(folder) and all(
+        _member(folder, *names) for names in (("barcodes.tsv",), ("features.tsv", "genes.tsv"))
+    )
+
+
 def _member(folder: Path, *names: str) -> Path | None:
     found = [folder / f"{name}{end}" for name in names for end in ("", ".gz")]
     return next((path for path in found if path.is_file()), None)

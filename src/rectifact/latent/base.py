@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,7 +15,16 @@ from rectifact.core.estimator import Iterative
 from rectifact.core.operand import Operand, is_chunked
 from rectifact.core.plots import ConvergencePlot, plot
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, check_at_least, check_option
-from rectifact.latent.neighbours import best_unseen, long_table, most_similar, places_of
+from rectifact.latent.data import refuse_triples
+from rectifact.latent.neighbours import (
+    WIDE,
+    axes_of_predictions,
+    best_unseen,
+    between,
+    long_table,
+    most_similar,
+    places_of,
+)
 
 
 class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative):
@@ -77,18 +87,62 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         samples = np.arange(X.shape[0]) if samples is None else samples
         return long_table("sample", samples, "feature", self._feature_names(features)[columns], "score", scores)
 
+    def positions(self, X: Any, n_axes: int | None = None) -> NDArray[np.float64]:
+        """Coordinates for distances: rows of X that are alike are near each other.
+
+        How far the embedding lies below a zero of the data is nearly free, so distances in it say less than those
+        between rows of the data. Here a row is taken halfway to what the model predicts for it, which fills its missing
+        entries, and is measured along the principal axes of the predictions for the rows of the fit.
+
+        .. versionadded:: 0.2
+
+        Parameters
+        ----------
+        X : array, sparse array or frame of shape (n_samples, n_features)
+            Rows of the fit, or new ones.
+        n_axes : int, optional
+            Number of axes, at most that of features; as many as dimensions by default. More of them are better for
+            neighbours: :meth:`similar` takes 64.
+
+        Returns
+        -------
+        array of shape (n_samples, n_axes)
+            The axis of largest spread first.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from sklearn.neighbors import KNeighborsClassifier
+        >>> from rectifact import NMD
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = NMD(10, max_iter=50).fit(X[:400])
+        >>> nearest = KNeighborsClassifier().fit(model.positions(X[:400]), y[:400])
+        >>> nearest.score(model.positions(X[400:600]), y[400:600]) > 0.9
+        True
+        """
+        check_is_fitted(self)
+        check_at_least(1, n_axes=1 if n_axes is None else n_axes)
+        X = self._known(X)
+        if is_chunked(X.data):
+            raise InputError(
+                "positions works on data in memory, and X is a Dask array.", "Take some rows: X[:1000].compute()."
+            )
+        return self._positions(X, self._embed(X), n_axes or self.components_.shape[0])
+
     def similar(
         self,
         items: Any,
         n: int = 10,
         *,
         axis: Literal["rows", "columns"] = "columns",
+        X: Any = None,
         samples: Any = None,
         features: Any = None,
     ) -> pd.DataFrame:
         """The rows or columns of the fit that are most like the given ones.
 
-        The similarity is the cosine: of rows of the embedding, less their mean; of columns of Theta, less its mean row.
+        The similarity of rows is the cosine of their :meth:`positions` on 64 axes; that of columns is the correlation
+        of what the model predicts for them.
 
         Parameters
         ----------
@@ -96,6 +150,9 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
             Rows or columns; numbers from 0 if they have no names.
         n : int, default 10
         axis : {"rows", "columns"}, default "columns"
+        X : array, sparse array or frame of shape (n_samples, n_features), optional
+            The data of the fit, which makes the neighbours of rows better. Without it, rows are compared by what the
+            model predicts for them.
         samples, features : sequences of names, optional
             As in :meth:`recommend`.
 
@@ -107,19 +164,26 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         check_is_fitted(self)
         check_at_least(1, n=n)
         check_option("axis", axis, ("rows", "columns"))
-        if is_chunked(getattr(self, "embedding_", None)) or not hasattr(self, "embedding_"):
-            raise InputError("The model has no embedding in memory, which similarities need.", "Fit data in memory.")
-        A = np.asarray(to_host(self.embedding_), dtype=np.float64)
-        A = A - A.mean(axis=0)
         if axis == "rows":
-            vectors, names = A, getattr(self, "sample_names_", None) if samples is None else np.asarray(samples)
+            vectors = self._positions_of_fit(X)
+            names = getattr(self, "sample_names_", None) if samples is None else np.asarray(samples)
         else:
-            B = np.asarray(to_host(self.components_), dtype=np.float64)
-            vectors, names = B.T @ np.asarray(np.linalg.qr(A, mode="r")).T, self._feature_names(features)
+            vectors, names = self._feature_vectors(), self._feature_names(features)
         places = places_of(items, names, len(vectors), axis.removesuffix("s"))
         others, cosines = most_similar(vectors, places, n)
         names = np.arange(len(vectors)) if names is None else names
         return long_table("item", names[places], "neighbour", names[others], "similarity", cosines)
+
+    def _positions_of_fit(self, X: Any = None) -> NDArray[np.float64]:
+        """Positions of the rows of the fit on 64 axes, which :meth:`similar` compares; X as there."""
+        self._check_embedding()
+        data = None if X is None else self._of_the_fit(X)
+        return self._positions(data, self.embedding_, max(WIDE, self.components_.shape[0]))
+
+    def _feature_vectors(self) -> NDArray[np.float64]:
+        """Vectors of shape (n_features, 64), whose cosines are the correlations of what is predicted."""
+        axes, spreads, _ = self._axes(max(WIDE, self.components_.shape[0]))
+        return axes.T * spreads
 
     def plot_map(self) -> Any:
         """Map of the rows of the fit in two dimensions, as in the report.
@@ -127,6 +191,30 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         .. versionadded:: 0.2
         """
         return plot(self, "map")
+
+    def _check_embedding(self) -> None:
+        if is_chunked(getattr(self, "embedding_", None)) or not hasattr(self, "embedding_"):
+            raise InputError("The model has no embedding in memory, which similarities need.", "Fit data in memory.")
+
+    def _axes(self, n_axes: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        self._check_embedding()
+        return axes_of_predictions(self.embedding_, self._predicted, self.components_.shape[1], n_axes)
+
+    def _positions(self, X: Operand | None, A: Array, n_axes: int) -> NDArray[np.float64]:
+        """Positions of data in the units of the fit with the embedding A; those of the predictions if X is None."""
+        axes, _, centre = self._axes(n_axes)
+        data = None if X is None else to_host(X.data)
+        return between(data, A, self._predicted, axes, centre, getattr(self, "_unit", 1.0))
+
+    def _of_the_fit(self, X: Any) -> Operand:
+        X = self._known(X)
+        if X.shape[0] != len(self.embedding_):
+            raise InputError(
+                f"X has {X.shape[0]:,} rows, but the model was fitted to {len(self.embedding_):,}.",
+                "Give the data of the fit.",
+                option="X=",
+            )
+        return X
 
     def _predicted(self, A: Array) -> Any:
         return to_host(self.inverse_transform(A))
@@ -136,7 +224,8 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         return np.arange(self.components_.shape[1]) if names is None else np.asarray(names)
 
     def _name_samples(self, X: Any) -> None:
-        """Keep the names of the rows of a frame."""
+        """Keep the names of the rows of a frame, which must be a matrix."""
+        refuse_triples(X)
         names = _names_of_rows(X)
         if names is not None:
             self.sample_names_ = names

@@ -13,10 +13,29 @@ from rectifact.core.errors import InputError
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import is_sparse, with_entries
 from rectifact.core.validation import check_matrix
+from rectifact.io.columns import WORDS, word
 from rectifact.latent.statistics import Statistics, statistics
 
 CHECK_ON_DEVICE = 10
 """Iterations between checks on a device, which has to wait for the host at each of them."""
+
+LEAST_VALUES, MOST_SQUARES = 100, 0.5
+"""Positive entries from which on large ones are looked for, and the share of the squares that few of them may hold."""
+
+
+def refuse_triples(X: Any) -> None:
+    """Refuse a frame with one row for each pair, such as user, item and rating, which is not a matrix."""
+    names = [str(name) for name in getattr(X, "columns", ())]
+    if len(names) not in (2, 3) or not hasattr(X, "dtypes"):
+        return
+    kinds = [getattr(kind, "kind", "O") for kind in X.dtypes]
+    known = all(word(name) in WORDS[what] for name, what in zip(names, ("row", "column"), strict=False))
+    if not (known or (kinds[:2] == ["O", "O"] and (len(names) == 2 or kinds[2] in "iuf"))):
+        return
+    what = f"X has one row for each pair, with the columns {', '.join(map(repr, names))}, and not one for each sample."
+    if len(names) == 2:
+        raise InputError(what, f"Use pandas.crosstab(X[{names[0]!r}], X[{names[1]!r}]).")
+    raise InputError(what, f"Use X.pivot_table({names[2]!r}, {names[0]!r}, {names[1]!r}).fillna(0).")
 
 
 def check_nonnegative(estimator: Any, X: Any, *, reset: bool, missing: bool) -> Operand:
@@ -135,3 +154,27 @@ def _csr(X: Any) -> Any:
 
 def _divided(X: Array, unit: float) -> Array:
     return with_entries(X, X.data / unit) if is_sparse(X) else X / unit
+
+
+def large_values(X: Any) -> str:
+    """A sentence, if one positive entry in a hundred holds most of the sum of squares, and else nothing.
+
+    Parameters
+    ----------
+    X : array or sparse array on the host, or frame
+
+    Examples
+    --------
+    >>> large_values(np.arange(100.0))
+    ''
+    >>> large_values(np.r_[np.ones(99), 100.0])
+    'The largest 1% of the positive values hold 99% of their squares: a few values decide the result.'
+    """
+    values = np.asarray(X.data if sp.issparse(X) else X, dtype=np.float64).ravel()
+    squares = np.sort(values[values > 0] ** 2)
+    if len(squares) < LEAST_VALUES:
+        return ""
+    share = squares[-(len(squares) // 100) :].sum() / squares.sum()
+    if share < MOST_SQUARES:
+        return ""
+    return f"The largest 1% of the positive values hold {share:.0%} of their squares: a few values decide the result."

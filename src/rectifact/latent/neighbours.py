@@ -1,4 +1,4 @@
-"""What to do with an embedding: the best unseen columns of each row, and the rows or columns most like a given one."""
+"""What to do with an embedding: the best unseen columns of each row, positions, and what is most like a given item."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,12 +6,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.utils.extmath import randomized_svd
 
 from rectifact.core.errors import InputError
 from rectifact.core.sparse import dense_rows
 
 TILE = 1 << 22
 """Entries of a dense tile of predictions."""
+
+WIDE = 64
+"""Axes of the positions that are compared to find what is alike."""
+
+MOST_ROWS = 2000
+"""Rows of the fit whose predictions give the axes, fewer where there are many columns."""
 
 
 def best_unseen(X: Any, A: Any, predict: Callable[[Any], Any], n: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -46,15 +53,61 @@ def best_unseen(X: Any, A: Any, predict: Callable[[Any], Any], n: int) -> tuple[
     return columns, values
 
 
+def axes_of_predictions(
+    A: Any, predict: Callable[[Any], Any], n_columns: int, n_axes: int
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Principal axes of the predictions for rows evenly chosen from A.
+
+    Returns
+    -------
+    axes : array of shape (at most n_axes, n_columns)
+        Orthonormal, the largest spread first, each with its largest entry positive.
+    spreads : array of shape (at most n_axes,)
+        Standard deviations along them.
+    centre : array of shape (n_columns,)
+        Mean prediction.
+    """
+    n_rows = min(len(A), MOST_ROWS, max(4 * n_axes, TILE // n_columns))
+    P = np.asarray(predict(A[np.unique(np.linspace(0, len(A) - 1, n_rows).astype(int))]), dtype=np.float64)
+    centre = P.mean(axis=0)
+    _, spreads, axes = randomized_svd(P - centre, min(n_axes, *P.shape), n_iter=7, random_state=0)
+    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], 1)
+    return axes * np.where(largest < 0, -1.0, 1.0), spreads / len(P) ** 0.5, centre
+
+
+def between(
+    X: Any, A: Any, predict: Callable[[Any], Any], axes: NDArray[Any], centre: NDArray[Any], unit: float
+) -> NDArray[Any]:
+    """Coordinates of points halfway between the rows of X, which has ``unit``, and what is predicted for them.
+
+    Missing entries are those predicted; with X None, all are.
+    """
+    found = np.empty((len(A), len(axes)))
+    step = max(1, TILE // axes.shape[1])
+    for i in range(0, len(A), step):
+        rows = slice(i, min(i + step, len(A)))
+        P = np.asarray(predict(A[rows]), dtype=np.float64)
+        if X is not None:
+            known = unit * np.asarray(dense_rows(X, rows), dtype=np.float64)
+            P = (P + np.where(np.isnan(known), P, known)) / 2
+        found[rows] = (P - centre) @ axes.T
+    return found
+
+
 def most_similar(vectors: NDArray[Any], items: NDArray[Any], n: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """The ``n`` rows of ``vectors`` with the largest cosine to each of the rows ``items``, and the cosines."""
     norms = np.linalg.norm(vectors, axis=1)
     units = vectors / np.where(norms > 0, norms, 1.0)[:, None]
     n = min(n, len(units) - 1)
-    found = units[items] @ units.T
-    found[np.arange(len(items)), items] = -np.inf
-    best = np.argsort(-found, axis=1, kind="stable")[:, :n]
-    return best, np.take_along_axis(found, best, 1)
+    best, cosines = np.empty((len(items), n), dtype=np.int64), np.empty((len(items), n))
+    step = max(1, TILE // len(units))
+    for i in range(0, len(items), step):
+        some = items[i : i + step]
+        found = units[some] @ units.T
+        found[np.arange(len(some)), some] = -np.inf
+        best[i : i + step] = np.argsort(-found, axis=1, kind="stable")[:, :n]
+        cosines[i : i + step] = np.take_along_axis(found, best[i : i + step], 1)
+    return best, cosines
 
 
 def long_table(first: str, names: Any, second: str, others: NDArray[Any], what: str, values: NDArray[Any]) -> Any:

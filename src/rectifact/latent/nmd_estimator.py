@@ -76,7 +76,7 @@ class NMD(LatentTransformer):
         ``"auto"`` takes 12 for up to 4096 entries, and 1 otherwise. With ``prior="factors"`` there is one.
     n_jobs : int or None, default -1
         Number of threads; -1 uses all cores.
-    max_iter : int, default 300
+    max_iter : int, default 1000
     tol : float, default 1e-6
         Stop when the objective per entry changes by less than ``tol`` times its first value in each of ten sweeps;
         while priors are learnt, by less than 5000 ``tol`` in ten sweeps.
@@ -137,7 +137,7 @@ class NMD(LatentTransformer):
     solver: Literal["sweep", "em"] = "sweep"
     n_init: int | Literal["auto"] = "auto"
     n_jobs: int | None = -1
-    max_iter: int = 300
+    max_iter: int = 1000
     tol: float = 1e-6
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -341,17 +341,15 @@ class ANDNMF(PartsTransformer):
         if name != self.resolved_["init"]:
             self.thresholds_ = xp.zeros_like(self.thresholds_)
         size = sample_norms(best.H[:k], self._stream.norm or "l2")
-        H = best.H[:k] / size
-        if not isinstance(self.init, str):
-            order = xp.arange(k, device=H.device)
-        else:
-            order = xp.argsort(-operand(best.W).total(_column_squares)[:k] * xp.sum(best.H[:k] ** 2, axis=1))
+        H, W = best.H[:k] / size, best.W[:, :k] * (size[:, 0] * (1.0 if raw else plan.norms))
+        order = xp.arange(k, device=H.device)
+        if isinstance(self.init, str):  # the largest share of the data first
+            order = xp.argsort(-operand(W).total(_column_sums) * xp.sum(H, axis=1))
         self.components_, self.thresholds_ = H[order], self.thresholds_[order]
         self.resolved_ |= {"init": name, "refine_loss": best.loss}
         if background is not None:
             self.background_ = best.H[k]
-        norms = 1.0 if raw else plan.norms
-        return best.W[:, :k][:, order] * (size[order, 0] * norms)
+        return W[:, order]
 
     def _without_faint_weights(self, known: Operand, best: Refined, law: NoiseLaw) -> Refined:
         n_fixed, missing = int(self.background), self._allows_gaps
@@ -534,8 +532,8 @@ class ANDNMF(PartsTransformer):
         self.thresholds_ = self._padded(thresholds[:, None] * size)[:, 0]
 
 
-def _column_squares(W: Array) -> Array:
-    return namespace(W).sum(W**2, axis=0)
+def _column_sums(W: Array) -> Array:
+    return namespace(W).sum(W, axis=0)
 
 
 def _filled(X: Array) -> Array:

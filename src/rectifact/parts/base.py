@@ -11,12 +11,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, namespace, to_host, to_like
-from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.errors import FitWarning, InputError, InputTypeError
 from rectifact.core.estimator import Iterative
 from rectifact.core.findings import Finding, findings_table
 from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.plots import ConvergencePlot, plot
+from rectifact.core.sparse import is_sparse
 from rectifact.core.threads import small_products
 from rectifact.core.validation import (
     RUN_CONSTRAINTS,
@@ -33,6 +34,7 @@ from rectifact.parts.fitting import predicted_squares
 from rectifact.parts.matching import parts_of
 from rectifact.parts.samples import choose_norm, largest_entry, sample_block
 from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace
+from rectifact.parts.terms import PARTS, TOPICS, Terms
 
 MOST_DIAGNOSED = 20_000
 """Samples whose weights are looked at for a diagnosis."""
@@ -45,6 +47,10 @@ GROUPS = 8
 
 MOST_WORDS = 10_000
 """Features whose co-occurrences are held as a dense matrix, of 0.8 GB."""
+
+
+MOST_ENTRIES_FOR_HALVES, MOST_STORED_FOR_HALVES = 5_000_000, 500_000
+"""Entries of dense data, and stored ones of sparse data, up to which two more fits take seconds."""
 
 
 @dataclass(frozen=True)
@@ -218,32 +224,39 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
         """
         return plot(self, "residuals", X=X)
 
-    def diagnose(self, X: Any, *, halves: bool = True) -> pd.DataFrame:
+    def diagnose(self, X: Any = None, *, halves: bool = True, texts: bool = False) -> pd.DataFrame:
         """What could be wrong with the parts, and what to do about it, the worst first.
 
         Parameters
         ----------
         X : matrix of shape (n_samples, n_features)
-            The samples that were fitted, or others like them; in memory or a Dask array.
+            The samples that were fitted, or others like them; in memory or a Dask array. They are needed, as a model of
+            parts does not keep its samples.
         halves : bool, default True
             Whether to fit two halves of the samples as well, to see which parts they share; about as long as a fit.
+        texts : bool, default False
+            Whether the samples are texts: the findings then speak of topics, documents and words.
+
+            .. versionadded:: 0.2
 
         Returns
         -------
         DataFrame
             Columns severity (problem, warning or note), finding, detail and remedy.
         """
-        return findings_table(self.findings(X, halves=halves))
+        if X is None:
+            raise InputTypeError("A model of parts does not keep its samples.", "Give them: model.diagnose(X).")
+        return findings_table(self.findings(X, halves=halves, texts=texts))
 
-    def findings(self, X: Any, *, halves: bool = True) -> list[Finding]:
+    def findings(self, X: Any, *, halves: bool = True, texts: bool = False) -> list[Finding]:
         """The rows of :meth:`diagnose` as objects."""
         check_is_fitted(self)
         samples = self._known(check_matrix(self, X, reset=False, allow_nan=self._allows_gaps))
         with warnings.catch_warnings():  # X was checked above; what follows passes it on without its names
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            return self._findings(samples, halves)
+            return self._findings(samples, halves, TOPICS if texts else PARTS)
 
-    def _findings(self, samples: Operand, halves: bool) -> list[Finding]:
+    def _findings(self, samples: Operand, halves: bool, terms: Terms) -> list[Finding]:
         gaps = self._allows_gaps
         if gaps:
             xp, W = namespace(samples.data), self.transform(samples.data)
@@ -262,9 +275,10 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
             sum_error=constant_sum_error(subspace(samples, k).coordinates),
             nonnegative=choose_norm(samples) == "l1",
             independent=self._needs_independence,
-            noisy_samples=self.resolved_.get("noisy_samples", 0.0),
+            noisy_samples=0.0 if is_sparse(samples.data) else self.resolved_.get("noisy_samples", 0.0),
             background=0.0 if getattr(self, "background", False) else background_share(block, k),
             other_halves=other,
+            terms=terms,
         )
 
     def __sklearn_tags__(self) -> Any:
@@ -272,6 +286,22 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def renumber(model: "PartsTransformer", order: Any) -> None:
+    """Put the parts of a fitted model, which were refined, into another order."""
+    for name in ("components_", "thresholds_", "stability_"):
+        if hasattr(model, name):
+            setattr(model, name, getattr(model, name)[order])
+
+
+def are_few(X: Any) -> bool:
+    """Whether samples are so few that two more fits, of halves of them, take seconds."""
+    if is_chunked(X):
+        return False
+    if hasattr(X, "nnz"):
+        return bool(X.nnz <= MOST_STORED_FOR_HALVES)
+    return int(X.shape[0]) * int(X.shape[1]) <= MOST_ENTRIES_FOR_HALVES
 
 
 def _every_row(rows: Array, step: int) -> Any:

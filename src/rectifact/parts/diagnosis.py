@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rectifact.core.errors import count
 from rectifact.core.findings import SEVERITIES, Finding
 from rectifact.parts.conditions import correlation_conditions, correlations, decay_order, independence_conditions
 from rectifact.parts.matching import matched_cosines
+from rectifact.parts.terms import PARTS, TOPICS, Terms
 
 CONSTANT_SUM = 0.05  # relative spread of the sum of the weights below which it counts as constant
 ROUNDING = 1e-10  # of the squared norm
@@ -73,8 +75,9 @@ def diagnose(
     noisy_samples: float = 0.0,
     background: float = 0.0,
     other_halves: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    terms: Terms = PARTS,
 ) -> list[Finding]:
-    """All findings, the worst first; a single note with the conditions of [1] is good news.
+    """All findings, the worst first; a single note that the weights can be told apart is good news.
 
     Parameters
     ----------
@@ -94,38 +97,50 @@ def diagnose(
         See :func:`background_share`.
     other_halves : pair of arrays of shape (n_components, n_features), optional
         Parts found from two halves of the samples.
+    terms : Terms, optional
+        What parts, samples and features are called.
     """
     findings = [
-        *_sums(sum_error, independent),
-        *_background(background, independent),
-        *_correlations(W, independent),
-        *_absences(W),
-        *_sizes(W, H),
-        *_negative(H, nonnegative, independent),
-        *_noise(noisy_samples),
-        *_halves(other_halves),
-        *_conditions(W),
-        *(_assumptions(W, H) if independent else []),
+        *_sums(sum_error, independent, terms),
+        *_background(background, independent, terms),
+        *_correlations(W, independent, terms),
+        *_absences(W, terms),
+        *_sizes(W, H, terms),
+        *_negative(H, nonnegative, independent, terms),
+        *_noise(noisy_samples, terms),
+        *_without_parts(W, terms),
+        *_halves(other_halves, terms),
+        *_conditions(W, terms),
+        *(_assumptions(W, H, terms) if independent else []),
     ]
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))
 
 
-def _sums(error: float, independent: bool) -> list[Finding]:
+def _fewer(terms: Terms, end: str = "") -> tuple[str, str]:
+    """What to do about too many parts, in Python and on the command line."""
+    ask = f" to ask for fewer {terms.part}s{end}."
+    return f"Lower n_components{ask}", f"Lower -k{ask}"
+
+
+def _sums(error: float, independent: bool, terms: Terms) -> list[Finding]:
     if error >= CONSTANT_SUM:
         return []
-    detail = f"The weights of a sample add up to a constant within {error:.1%}, so they are not independent."
+    detail = f"The weights of a {terms.sample} add up to a constant within {error:.1%}, so they are not independent."
     if independent:
-        remedy = "Use ANDNMF; Purification needs independent weights, and its parts are wrong here."
+        remedy = f"Use ANDNMF; Purification needs independent weights, and its {terms.part}s are wrong here."
         return [Finding("problem", "weights sum to one", detail, remedy, "Use --method and.")]
-    remedy = "Nothing, if you know that they are shares; a constant background cannot be told apart from the parts."
+    remedy = (
+        f"Nothing, if you know that they are shares; a constant background cannot be told apart from the {terms.part}s."
+    )
     return [Finding("note", "weights sum to one", detail, remedy)]
 
 
-def _background(share: float, independent: bool) -> list[Finding]:
+def _background(share: float, independent: bool, terms: Terms) -> list[Finding]:
     if not share:
         return []
     detail = (
-        f"A constant explains what the parts leave over, and nearly every sample has about {share:.0%} of the mean."
+        f"A constant explains what the {terms.part}s leave over, and nearly every {terms.sample} has about {share:.0%} "
+        "of the mean."
     )
     remedy, command = (
         "Use background=True; if weights are shares that sum to one, add a part instead.",
@@ -134,107 +149,132 @@ def _background(share: float, independent: bool) -> list[Finding]:
     if independent:
         remedy = "Subtract it from the samples, or use ANDNMF with background=True."
         command = "Use --method and --background"
-    command += ", or another number of --parts if weights are shares that sum to one."
+    command += f", or ask for one {terms.part} more (-k) if weights are shares that sum to one."
     return [Finding("warning", "a constant background is likely", detail, remedy, command)]
 
 
-def _correlations(W: NDArray[Any], independent: bool) -> list[Finding]:
+def _correlations(W: NDArray[Any], independent: bool, terms: Terms) -> list[Finding]:
     varies = np.flatnonzero(W.std(axis=0) > 0)
     if len(varies) < 2:
         return []
     between = correlations(W[:, varies])
     i, j = np.unravel_index(np.abs(between).argmax(), between.shape)
     value = float(between[i, j])
-    pair = f"The weights of parts {varies[i] + 1} and {varies[j] + 1} have a correlation of {value:.2f}."
+    pair = f"The weights of {terms.part}s {varies[i] + 1} and {varies[j] + 1} have a correlation of {value:.2f}."
     if independent and abs(value) > max(DEPENDENT, 5 / len(W) ** 0.5):
         remedy = "Use ANDNMF, which allows correlated weights."
         return [Finding("warning", "weights are not independent", pair, remedy, "Use --method and.")]
     if value > NEVER_APART:
-        remedy = "Lower n_components by one, or add samples in which only one of them occurs."
-        return [Finding("warning", "parts that always occur together", pair, remedy, "Lower --parts by one.")]
+        fewer = _fewer(terms, f", or add {terms.sample}s in which only one of them occurs")
+        return [Finding("warning", f"{terms.part}s that always occur together", pair, *fewer)]
     return []
 
 
-def _absences(W: NDArray[Any]) -> list[Finding]:
+def _absences(W: NDArray[Any], terms: Terms) -> list[Finding]:
     absent = (NEAR_ZERO * W.max(axis=0) >= W).mean(axis=0)
     always = np.flatnonzero((absent < RARELY_ABSENT) & (W.max(axis=0) > 0))
-    if not len(always):
+    if not len(always) or W.shape[1] == 1:
         return []
-    detail = (
-        f"{_parts(always)} present in nearly all samples: at most {absent[always].max():.1%} have a weight near zero."
+    near_zero = f"at most {absent[always].max():.1%} have a weight near zero."
+    detail = f"{_numbered(always, terms)} present in nearly all {terms.sample}s: {near_zero}"
+    remedy, command = (
+        "Check them, or try background=True if one is a constant offset.",
+        "Check them, or try --background if one is a constant offset.",
     )
-    remedy = "Check them, or try background=True if one is a constant offset."
-    return [Finding("warning", "parts that are never absent", detail, remedy, "Check them, or try --background.")]
+    if terms == TOPICS:
+        remedy = "If they consist of words that every document has, lower max_df, or leave more stop_words out."
+        command = remedy.replace("max_df", "--max-df").replace("leave more stop_words out", "name more --stop-words")
+    return [Finding("warning", f"{terms.part}s that are never absent", detail, remedy, command)]
 
 
-def _sizes(W: NDArray[Any], H: NDArray[Any]) -> list[Finding]:
+def _sizes(W: NDArray[Any], H: NDArray[Any], terms: Terms) -> list[Finding]:
     sizes = W.sum(axis=0) * np.abs(H).sum(axis=1)
     tiny = np.flatnonzero(sizes < NEXT_TO_NOTHING * max(sizes.sum(), 1e-300))
     if not len(tiny):
         return []
-    detail = f"{_parts(tiny)} less than {NEXT_TO_NOTHING:.1%} of the total weight."
-    return [Finding("warning", "parts that carry almost nothing", detail, "Lower n_components.", "Lower --parts.")]
+    detail = f"{_numbered(tiny, terms)} less than {NEXT_TO_NOTHING:.1%} of the {terms.whole}."
+    return [Finding("warning", f"{terms.part}s that carry almost nothing", detail, *_fewer(terms))]
 
 
-def _negative(H: NDArray[Any], nonnegative: bool, independent: bool) -> list[Finding]:
+def _negative(H: NDArray[Any], nonnegative: bool, independent: bool, terms: Terms) -> list[Finding]:
     size = np.abs(H).sum()
     share = float(np.maximum(-H, 0).sum() / size) if size > 0 else 0.0
     if not nonnegative or share < NEGATIVE:
         return []
-    detail = f"{share:.0%} of the mass of the parts is negative, though the data is not."
+    detail = f"{share:.0%} of the mass of the {terms.part}s is negative, though the data is not."
     python, command = ("ANDNMF", "--method and") if independent else ("refine='auto'", "--refine auto")
-    remedy = f"Use {python}, or another number of parts."
-    return [Finding("warning", "negative parts", detail, remedy, f"Use {command}, or another number of --parts.")]
+    remedy = f"Use {python}, or another number of {terms.part}s."
+    command = f"Use {command}, or another number of {terms.part}s (-k)."
+    return [Finding("warning", f"negative {terms.part}s", detail, remedy, command)]
 
 
-def _noise(noisy: float) -> list[Finding]:
-    if noisy < MANY:
+def _noise(noisy: float, terms: Terms) -> list[Finding]:
+    if noisy < MANY or terms == TOPICS:  # a document repeats few words: most of it never fits
         return []
-    detail = f"In {noisy:.0%} of the samples, the parts explain less than half of the squared norm."
-    remedy = "Expect little from the weights of single samples; leave out samples that are nearly empty."
-    return [Finding("note", "many samples are mostly noise", detail, remedy)]
+    detail = f"In {noisy:.0%} of the {terms.sample}s, the {terms.part}s explain less than half of the squared norm."
+    remedy = (
+        f"Expect little from the weights of single {terms.sample}s; leave out {terms.sample}s that are nearly empty."
+    )
+    return [Finding("note", f"many {terms.sample}s are mostly noise", detail, remedy)]
 
 
-def _halves(halves: tuple[NDArray[Any], NDArray[Any]] | None) -> list[Finding]:
+def _without_parts(W: NDArray[Any], terms: Terms) -> list[Finding]:
+    empty = int((W.sum(axis=1) <= 0).sum())
+    if not empty or terms != TOPICS:  # a sample may well be empty
+        return []
+    has = "has" if empty == 1 else "have"
+    detail = f"{empty} of {count(len(W), terms.sample)} {has} a weight of zero for each {terms.part}."
+    remedy = f"Look at them: they share no {terms.feature}s with the {terms.part}s. More {terms.part}s may cover them."
+    return [Finding("note", f"{terms.sample}s without a {terms.part}", detail, remedy)]
+
+
+def _halves(halves: tuple[NDArray[Any], NDArray[Any]] | None, terms: Terms) -> list[Finding]:
     if halves is None:
         return []
     found = matched_cosines(*halves)
     if found.min() >= UNSTABLE:
         return []
-    n_unstable = int((found < UNSTABLE).sum())
+    n_stable = int((found >= UNSTABLE).sum())
     detail = (
-        f"Two halves of the samples share {len(found) - n_unstable} of {len(found)} parts; the least similar pair has "
-        f"a cosine of {found.min():.2f}, without what all parts have in common."
+        f"Fitted apart, two halves of the {terms.sample}s agree on {n_stable} of {len(found)} {terms.part}s; the least "
+        f"similar pair has a similarity of {max(found.min(), 0):.2f}, where 1 is the same."
     )
-    remedy = "Lower n_components, or add samples: parts beyond the true number depend on chance."
-    return [Finding("warning", "parts that two halves do not share", detail, remedy, "Lower --parts, or add samples.")]
+    fewer = _fewer(terms, f", or add {terms.sample}s; {terms.part}s beyond the true number depend on chance")
+    return [Finding("warning", f"{terms.part}s that two halves do not share", detail, *fewer)]
 
 
-def _conditions(W: NDArray[Any]) -> list[Finding]:
+def _conditions(W: NDArray[Any], terms: Terms) -> list[Finding]:
+    if terms == TOPICS and W.shape[1] == 1:
+        return []
     found = correlation_conditions(W)
     values = ", ".join(f"{name} = {value:.2g}" for name, value in (found | {"q": decay_order(W)}).items())
-    detail = f"For weights scaled to a maximum of one, the correlation conditions of AND hold with {values}."
+    figures = "" if terms == TOPICS else f" The figures of its theory, for weights of at most one: {values}."
     if found["lambda"] < LEAST_LAMBDA:
-        remedy = "Lower n_components: the weights of some parts are almost a combination of others."
-        return [Finding("warning", "weights are nearly dependent", detail, remedy, "Lower --parts.")]
-    remedy = "Nothing; small r, k, m and large lambda and q are good."
-    return [Finding("note", "correlation conditions", detail, remedy)]
+        detail = f"The weights of some {terms.part}s are almost a combination of those of others.{figures}"
+        return [Finding("warning", "weights are nearly dependent", detail, *_fewer(terms))]
+    detail = f"No {terms.part} occurs only in fixed proportion to others, which is what the method needs.{figures}"
+    small = "" if terms == TOPICS else "; small r, k, m and large lambda and q are good"
+    return [Finding("note", f"{terms.part}s can be told apart", detail, f"Nothing to do{small}.")]
 
 
-def _assumptions(W: NDArray[Any], H: NDArray[Any]) -> list[Finding]:
+def _assumptions(W: NDArray[Any], H: NDArray[Any], terms: Terms) -> list[Finding]:
     found = independence_conditions(W, H)
     values = ", ".join(f"{name} = {found[name]:.2g}" for name in ("C1", "c2", "C2"))
     detail = (
         f"For weights scaled to a maximum of one, the moments in the theorems of Purification are {values}; noise in "
-        f"the entries of a sample is multiplied by at most {found['inverse']:.2g} in its weights."
+        f"the entries of a {terms.sample} is multiplied by at most {found['inverse']:.2g} in its weights."
     )
     if found["independence of parts"] < NEARLY_DEPENDENT:
-        remedy = "Lower n_components: one part is almost a combination of others, so its weights are mostly noise."
-        return [Finding("warning", "parts are nearly dependent", detail, remedy, "Lower --parts.")]
-    remedy = "Nothing; the theorems ask for a C2 of at most twice c2, and for a C1 that is small next to the parts."
+        why = f": one {terms.part} is almost a combination of others, so its weights are mostly noise."
+        remedy, command = (part + why for part in ("Lower n_components", "Lower -k"))
+        return [Finding("warning", f"{terms.part}s are nearly dependent", detail, remedy, command)]
+    remedy = (
+        f"Nothing; the theorems ask for a C2 of at most twice c2, and for a C1 that is small next to the {terms.part}s."
+    )
     return [Finding("note", "assumptions of Purification", detail, remedy)]
 
 
-def _parts(numbers: NDArray[Any]) -> str:
-    listed = ", ".join(str(i + 1) for i in numbers[:5]) + (", ..." if len(numbers) > 5 else "")
-    return f"Part {listed} is" if len(numbers) == 1 else f"Parts {listed} are"
+def _numbered(numbers: NDArray[Any], terms: Terms) -> str:
+    """Numbers of parts as the subject of a sentence, with its verb."""
+    listed, name = ", ".join(str(i + 1) for i in numbers[:5]) + (", ..." if len(numbers) > 5 else ""), terms.part
+    return f"{name.capitalize()} {listed} is" if len(numbers) == 1 else f"{name.capitalize()}s {listed} are"

@@ -1,26 +1,28 @@
 """Texts as a matrix: read documents from files and count their words."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
-from rectifact.core.errors import InputError, InputTypeError
+from rectifact.core.errors import FitWarning, InputError, InputTypeError, count
 from rectifact.core.validation import check_at_least, check_option
 from rectifact.io.files import reading
 from rectifact.io.matrices import NamedMatrix
 from rectifact.io.text import encoding_of, open_bytes
 from rectifact.parts.stop_words import stop_words_of
+from rectifact.parts.vocabulary import WORD, Vocabulary, Weighting
 
-WORD = r"(?u)\b\w{2,100}\b"  # anything longer is pasted data, not a word
-Weighting = Literal["counts", "tfidf", "log"]
 USUAL_MIN_DF = 2
+PLAIN_TEXT = {".txt", ".text", ".md", ".markdown", ".rst"}
+"""Endings of the files of a folder that are documents."""
 
 BEGINNING = 300
 """Letters of each document that are kept, for the report."""
@@ -28,19 +30,20 @@ BEGINNING = 300
 
 @dataclass(frozen=True)
 class Corpus(NamedMatrix):
-    """Documents by words, with the beginnings of the documents."""
+    """Documents by words, with the beginnings of the documents, and what counts the words of others in the same way."""
 
     texts: Sequence[str] = ()
+    vocabulary: Vocabulary | None = None
 
 
 def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
-    r"""Read documents from a text file, one per line, or from a folder, one per ``.txt`` file.
+    r"""Read documents from a text file, one per line, or from a folder, one per ``.txt``, ``.md`` or ``.rst`` file.
 
     Parameters
     ----------
     path : Path
         A file in UTF-8 or with a byte order mark, whose blank lines are skipped, or a folder, which is searched with
-        its subfolders.
+        its subfolders. A file of the folder that is not text is left out with a warning.
 
     Returns
     -------
@@ -51,7 +54,7 @@ def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
     Raises
     ------
     InputError
-        If there is no document, or the file is not UTF-8 text.
+        If there is no document, or nothing is UTF-8 text.
 
     Examples
     --------
@@ -72,13 +75,31 @@ def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
     return [lines[i].strip() for i in numbers], np.array([str(i + 1) for i in numbers])
 
 
+def is_document(path: Path) -> bool:
+    """Whether a file of a folder is read as a document, by its ending; hidden files are not."""
+    return path.suffix.lower() in PLAIN_TEXT and not path.name.startswith(".")
+
+
 def _read_folder(folder: Path) -> tuple[list[str], NDArray[np.str_]]:
-    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.suffix.lower() == ".txt"}
-    names = sorted(name for name, path in files.items() if path.is_file())
-    if not names:
-        raise InputError(f"The folder {str(folder)!r} has no .txt file.", "Save each document as one.")
-    printable = [name.encode("utf-8", "replace").decode() for name in names]  # a file name need not be valid text
-    return [_read_text(files[name]) for name in names], np.array(printable)
+    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if is_document(path)}
+    texts: dict[str, str] = {}
+    wrong: list[InputError] = []
+    for name in sorted(name for name, path in files.items() if path.is_file()):
+        try:
+            texts[name] = _read_text(files[name])
+        except InputError as error:
+            wrong.append(error)
+    if not texts:
+        raise (
+            wrong[0]
+            if wrong
+            else InputError(f"The folder {str(folder)!r} has no .txt, .md or .rst file.", "Save each document as one.")
+        )
+    if wrong:
+        what = f"{count(len(wrong), 'file')} left out: {wrong[0].what}"
+        warnings.warn(FitWarning(what, wrong[0].remedy), stacklevel=3)
+    printable = [name.encode("utf-8", "replace").decode() for name in texts]  # a file name need not be valid text
+    return list(texts.values()), np.array(printable)
 
 
 def _read_text(path: Path) -> str:
@@ -123,7 +144,7 @@ def count_words(
         Number of words to keep, the most frequent ones.
     stop_words : str or None, default "english"
         Which words to leave out: those of a language (english, german, french, spanish, italian, portuguese, dutch or
-        swedish), or those in a text file, by its path. None keeps all.
+        swedish, or their codes, such as "de"), or those in a text file, by its path. None keeps all.
     ngrams : int, default 1
         Longest run of words that counts as one, such as 2 for "new york" beside "new" and "york".
     weighting : {"counts", "tfidf", "log"}, default "counts"
@@ -133,8 +154,8 @@ def count_words(
     Returns
     -------
     Corpus
-        Documents by words, a ``csr_array``; ``columns`` are the words in alphabetical order, and ``texts`` are the
-        beginnings of the documents.
+        Documents by words, a ``csr_array``; ``columns`` are the words in alphabetical order, ``texts`` are the
+        beginnings of the documents, and ``vocabulary`` is for :func:`count_known`.
 
     Raises
     ------
@@ -168,8 +189,43 @@ def count_words(
     except ValueError as error:
         raise _no_word_left(documents, options) from error
     X.sort_indices()
-    texts = [" ".join(text[: 2 * BEGINNING].split())[:BEGINNING] for text in documents]
-    return Corpus(X, columns=np.array(vectorizer.get_feature_names_out(), dtype=np.str_), texts=texts)
+    words = np.array(vectorizer.get_feature_names_out(), dtype=np.str_)
+    rarity = vectorizer.idf_ if weighting != "counts" else None
+    vocabulary = Vocabulary(words, weighting, rarity, ngrams, np.array(sorted(left_out or ()), dtype=np.str_))
+    return Corpus(X, columns=words, texts=beginnings(documents), vocabulary=vocabulary)
+
+
+def count_known(documents: Sequence[str], vocabulary: Vocabulary) -> Corpus:
+    """Count the words of further documents as those of an earlier corpus, for ``transform`` of the model fitted to it.
+
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    documents : list of str
+    vocabulary : Vocabulary
+        That of the earlier corpus, or of :func:`rectifact.models.load_saved`.
+
+    Returns
+    -------
+    Corpus
+        Documents by the words of the vocabulary; other words do not count.
+
+    Examples
+    --------
+    >>> first = count_words(["red apple", "green apple tree", "red car", "grey car"], max_df=0.6)
+    >>> count_known(["a car, a red car, a boat"], first.vocabulary).X.toarray()
+    array([[0., 2., 1.]])
+    """
+    documents = _checked(documents, fewest=1)
+    return Corpus(
+        vocabulary.count(documents), columns=vocabulary.words, texts=beginnings(documents), vocabulary=vocabulary
+    )
+
+
+def beginnings(documents: Sequence[str]) -> list[str]:
+    """The first letters of each document, on one line."""
+    return [" ".join(text[: 2 * BEGINNING].split())[:BEGINNING] for text in documents]
 
 
 def _limits(min_df: float, max_df: float, n: int) -> tuple[float, float]:
@@ -189,7 +245,7 @@ def _whole(number: Any) -> bool:
     return isinstance(number, Integral) or (np.isfinite(number) and float(number).is_integer())
 
 
-def _checked(documents: Sequence[str]) -> list[str]:
+def _checked(documents: Sequence[str], fewest: int = 2) -> list[str]:
     if isinstance(documents, str):
         raise InputTypeError("documents is a list of texts; got a single text.", "Split it, for example by lines.")
     texts = list(documents)
@@ -199,7 +255,7 @@ def _checked(documents: Sequence[str]) -> list[str]:
             raise InputTypeError(f"documents is a list of texts; number {i + 1} is of type {kind}.", "Leave it out.")
     if not texts:
         raise InputError("There is no document whose words could be counted.", "Check the file or the filter.")
-    if len(texts) == 1:
+    if len(texts) < fewest:
         what = "There is only one document, and topics show in how documents differ."
         raise InputError(what, "Give one document per line, or a folder of texts.")
     return texts

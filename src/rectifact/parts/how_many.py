@@ -165,11 +165,11 @@ class PartsTrial:
         return agreement(one[partners(H, one)], other[partners(H, other)])
 
     def resampled(self, model: Any, rng: np.random.Generator) -> NDArray[Any]:
-        """The parts of samples drawn again, from those of ``model``, in its order and of the same size."""
-        n = self._samples.shape[0]
-        kind = {"refine": model.resolved_["refine"]} if hasattr(model, "refine") else {}
-        H = self._fit(self._known, rng.integers(n, size=n), {"init": model.components_, **kind})
-        size, wanted = (np.abs(parts).sum(axis=1, keepdims=True) for parts in (H, to_host(model.components_)))
+        """The parts of samples drawn again, found as those of ``model`` were, in its order and of the same size."""
+        n, mine = self._samples.shape[0], np.asarray(to_host(model.components_), dtype=float)
+        H = self._fit(self._known, rng.integers(n, size=n), {})
+        H = H[partners(mine, H)]
+        size, wanted = (np.abs(parts).sum(axis=1, keepdims=True) for parts in (H, mine))
         return np.asarray(H * wanted / np.maximum(size, 1e-300))
 
     def _halves(self, k: int, split: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -75,6 +75,8 @@ LISTS = {
 """Words of each language besides English, whose list is scikit-learn's."""
 
 LANGUAGES = ("english", *LISTS)
+CODES = dict(zip(("en", "de", "fr", "es", "it", "pt", "nl", "sv"), LANGUAGES, strict=True))
+"""Languages by their ISO 639 codes."""
 
 
 def stop_words_of(name: str | None) -> frozenset[str] | None:
@@ -83,15 +85,17 @@ def stop_words_of(name: str | None) -> frozenset[str] | None:
     Parameters
     ----------
     name : str or None
-        A language, such as ``"german"``, or the path of a text file with one word or several per line.
+        A language by its English name or its code, such as ``"german"`` or ``"de"``, or the path of a text file with
+        one word or several per line.
 
     Examples
     --------
-    >>> "nicht" in stop_words_of("german"), stop_words_of(None)
-    (True, None)
+    >>> "nicht" in stop_words_of("german"), stop_words_of("de") == stop_words_of("German"), stop_words_of(None)
+    (True, True, None)
     """
     if name is None:
         return None
+    name = CODES.get(name.lower(), name.lower()) if name.lower() in (*CODES, *LANGUAGES) else name
     if name == "english":
         return frozenset(ENGLISH_STOP_WORDS)
     if name in LISTS:

@@ -1,23 +1,26 @@
 """Report on agreement: overall, by class and by pair, and whether judges may replace people."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rectifact.crowd.panel_agreement import Agreement
-from rectifact.crowd.panel_replacement import Replacement
+from rectifact.crowd.panel_replacement import TOGETHER, Replacement
 from rectifact.crowd.replacement import MAY
 from rectifact.report.blocks import Block, Chart, Column, Facts, Report, Section, Table
 from rectifact.report.charts import heat_map, ranges
+from rectifact.report.trust import notes_table
 
 KAPPA = "Cohen's kappa"
+MOST_SENTENCES = 6
 MOST_NAMED = 60
 """Workers on a chart."""
 
 
-def agreement_report(found: Agreement, test: Replacement | None = None) -> Report:
-    """Sections for the tables of agreement and, where judges were tested, for the decisions.
+def agreement_report(found: Agreement, test: Replacement | None = None, notes: Sequence[str] = ()) -> Report:
+    """Sections for the tables of agreement and, where judges were tested, for the decisions; ``notes`` were said.
 
     Examples
     --------
@@ -37,13 +40,16 @@ def agreement_report(found: Agreement, test: Replacement | None = None) -> Repor
         f"Answers are {kinds[found.level]}. Intervals have a probability of {found.confidence:.0%}: they say what "
         "other tasks, answered by the same workers, would give."
     )
-    return Report("Agreement", words, sections)
+    if notes:
+        sections.append(Section("About the data", "", notes_table(notes)))
+    return Report("Agreement", words, sections, main=[] if test is None else test.words()[:MOST_SENTENCES])
 
 
 def _decisions(test: Replacement) -> Section:
-    passed = int((test.judges["decision"] == MAY).sum())
+    judges = test.judges[test.judges["judge"] != TOGETHER]
+    passed = int((judges["decision"] == MAY).sum())
     facts = [
-        ("may replace people", f"{passed} of {len(test.judges)}", "judges, the panel's label included"),
+        ("judges that may replace people", f"{passed} of {len(judges)}", "the joint label of all judges not counted"),
         ("epsilon", f"{test.epsilon:g}", "allowance for the cost of people; --epsilon"),
     ]
     decisions = Table(
@@ -64,7 +70,7 @@ def _decisions(test: Replacement) -> Section:
             for row in test.judges.to_dict("records")
         ],
     )
-    sentences = Table("In words", [Column("decision")], [[sentence] for sentence in test.words()])
+    sentences = Table("In words", [Column("decision")], [[sentence] for sentence in test.words()], folded=True)
     people = Table(
         "Judge and person",
         [
@@ -80,7 +86,8 @@ def _decisions(test: Replacement) -> Section:
             [str(judge), str(person), int(tasks), _number(one), _number(other), _number(p), outcome]
             for judge, person, tasks, one, other, p, outcome in test.people.itertuples(index=False, name=None)
         ],
-        note=f"People need {test.least} tasks with the judge and another person.",
+        note=f"People take part who share {test.least} tasks with the judge and another person.",
+        folded=True,
     )
     words = (
         "The alternative annotator test leaves out each person in turn, and asks who is closer to the remaining "
@@ -175,7 +182,7 @@ def _table(title: str, rows: pd.DataFrame, names: dict[str, str]) -> Table:
         ]
         for row in rows.to_dict("records")
     ]
-    return Table(title, columns, cells)
+    return Table(title, columns, cells, folded=title != "Agreement")
 
 
 def _number(value: Any) -> float | None:

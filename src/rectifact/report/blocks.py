@@ -37,13 +37,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows to sort, search and page through; ``left_out`` more rows are not in the page."""
+    """Rows to sort, search and page through; ``left_out`` more rows are not in the page.
+
+    A table that is ``folded`` shows its rows when its title is clicked.
+    """
 
     title: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
     note: str = ""
     left_out: int = 0
+    folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,8 @@ class Report:
         The sentences that matter most, for the first screen.
     steps : sequence of str
         What to do next.
+    folded : bool, default False
+        Whether it shows its title only, until that is clicked.
     """
 
     title: str
@@ -129,6 +135,7 @@ class Report:
     sections: Sequence[Section]
     main: Sequence[str] = ()
     steps: Sequence[str] = ()
+    folded: bool = False
 
     def warnings(self) -> list[tuple[int, tuple[str, str, str, str]]]:
         """Problems and warnings of all sections, each with the number of its section, problems first."""

@@ -20,14 +20,14 @@ def calibration_section(model: DawidSkene) -> Section:
     temperature = getattr(model, "temperature_", None)
     dispersion = model.resolved_.get("dispersion")
     words = (
-        "Confidence is calibrated if nine in ten labels are right among the tasks with a confidence of 90 %. Without "
+        "Confidence is calibrated if nine in ten labels are right among the tasks with a confidence of 90%. Without "
         "true labels, this can be checked only against the answers: each is left out in turn, and compared with what "
         "the others predict. Where answers agree less often than expected, confidence is too high."
     )
     facts = [("calibrated", "no" if temperature is None else "yes", "by --calibrate, calibrate() in Python")]
     by_gold = getattr(model, "calibration_", None)
     if by_gold is not None:
-        error = f"{by_gold.error:.2f}", f"{by_gold.error_low:.2f} to {by_gold.error_high:.2f} with 90 % probability"
+        error = f"{by_gold.error:.2f}", f"{by_gold.error_low:.2f} to {by_gold.error_high:.2f} with 90% probability"
         facts[0] = ("calibrated", "yes", f"by {count(by_gold.n_gold, 'gold label')}")
         facts.append(("calibration error", error[0], f"to expect on other tasks; {error[1]}"))
     if temperature is not None:
@@ -66,7 +66,7 @@ def reliability_chart(model: DawidSkene) -> list[Chart]:
     low, high = np.array([(interval.low, interval.high) for interval in intervals]).T
     words = (
         f"{count(len(truth), 'gold label')}: mean confidence {confidence.mean():.1%}, right {right.mean():.1%}. "
-        f"Points on the diagonal are calibrated; bars are 90 % intervals. {source}"
+        f"Points on the diagonal are calibrated; bars are 90% intervals. {source}"
     )
     span = np.array([means[:, 0].min(), 1.0])
     curves = {"share of right labels": (means[:, 0], means[:, 1]), "calibrated": (span, span)}
@@ -86,7 +86,7 @@ def agreement_chart(model: DawidSkene) -> list[Chart]:
     label, confidence, weight = left_out.posteriors.argmax(axis=1), left_out.posteriors.max(axis=1), left_out.weight
     agree, expected = left_out.label == label, left_out.expected[np.arange(len(label)), label]
     steps = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999])
-    names = ["below 50 %", "50–70 %", "70–80 %", "80–90 %", "90–95 %", "95–99 %", "99–99.9 %", "above 99.9 %"]
+    names = ["below 50%", "50–70%", "70–80%", "80–90%", "90–95%", "95–99%", "99–99.9%", "above 99.9%"]
     place = np.searchsorted(steps, confidence, side="right")
     count, total = np.bincount(place, minlength=len(names)), np.bincount(place, weight, minlength=len(names))
     kept = np.flatnonzero(count >= min(FEW_ANSWERS, count.max()))

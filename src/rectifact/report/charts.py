@@ -211,6 +211,15 @@ def network(
     return Chart(title, marks, words, bare, bare, tall=True, square=True)
 
 
+def spectra(places: NDArray[Any], parts: NDArray[Any]) -> Chart:
+    """One line per part over features that are places on an axis, such as wavelengths."""
+    marks: list[Mark] = [
+        Line(places, part, f"part {i + 1}", i) for i, part in enumerate(np.asarray(parts, dtype=float))
+    ]
+    words = f"The names of the {len(places)} features are numbers, so that parts can be drawn along them."
+    return Chart("Parts along the features", marks, words, Axis("feature"), Axis("value"))
+
+
 def topic_map(parts: NDArray[Any], shares: NDArray[Any], labels: Sequence[str], noun: str) -> Chart:
     """Parts in the plane: those with the same features are close, and the area of a dot is the share of the part."""
     places = _in_the_plane(_divergences(np.maximum(parts, 0)))
@@ -225,7 +234,8 @@ def topic_map(parts: NDArray[Any], shares: NDArray[Any], labels: Sequence[str], 
     marks.append(Texts(places[order, 0], places[order, 1], named, radii[order]))
     room = 0.22 * np.ptp(places, axis=0).max() or 1.0
     across, up = (Axis(hidden=True, span=(float(end.min() - room), float(end.max() + room))) for end in places.T)
-    words = f"{noun.capitalize()}s that share many features are close to each other; larger dots have a larger share."
+    what = "words" if noun == "topic" else "features"
+    words = f"{noun.capitalize()}s that share many {what} are close to each other; larger dots have a larger share."
     return Chart(f"Map of {noun}s", marks, words, across, up, tall=True, square=True)
 
 

@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from rectifact.core.arrays import to_csr, to_host
+from rectifact.graph.quality import edge_counts
+from rectifact.graph.results import leading_memberships
 from rectifact.graph.similarities import Similarities
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Report, Section, Table
@@ -17,6 +19,9 @@ from rectifact.report.how_many import how_many, with_stability
 from rectifact.report.names import count, isolated, sample_names
 
 MOST_NODES, CELLS, MOST_CARDS, N_HUBS, N_MEMBERS, N_NAMED = 20_000, 120, 60, 8, 40, 15
+NEGLIGIBLE = 0.005
+"""Conductance that counts as none."""
+
 OVERLAP = 0.25
 """Membership from which on a node belongs to a cluster besides its own, as in ``communities()``."""
 
@@ -25,37 +30,55 @@ def clusters_report(saved: SavedModel) -> Report:
     """Sections for SymNMF and SymNMFNet."""
     saved = replace(saved, model=_on_host(saved.model))
     model = saved.model
-    n, edges = len(model.labels_), model.affinity_matrix_.nnz // 2
-    words = (
-        f"{count(n, 'node')} and {count(edges, 'edge')} in {count(model.n_clusters, 'cluster')}, found by "
-        f"{type(model).__name__}."
-    )
+    n, (edges, loops) = len(model.labels_), edge_counts(model.affinity_matrix_)
+    between = "" if _what(model) == "node" else " between neighbours"
+    between += f", {loops:,} of them loops," if loops else ""
+    words = f"{count(n, _what(model))} and {count(edges, 'edge')}{between} in {count(model.n_clusters, 'cluster')}, "
+    words += f"found by {type(model).__name__}."
     sections = [_overview(saved), _network(saved), _communities(saved), _members(saved), *_overlaps(saved)]
     sections += [*how_many(saved.selection), _matrix(saved), _objective(saved)]
     return Report("Clusters", words, sections, *_opening(saved))
+
+
+def _what(model: Any) -> str:
+    """What is clustered."""
+    return "point" if hasattr(model, "points_") else "node"
 
 
 def _opening(saved: SavedModel) -> tuple[list[str], list[str]]:
     """The sentences that matter most, and what to do next."""
     model, table = saved.model, saved.model.cluster_report()
     sizes, cuts = table["size"].to_numpy(), table["conductance"].to_numpy()
+    what, points = _what(model), hasattr(model, "points_")
     main = [
-        f"{model.coverage_:.0%} of the weight of the edges is inside the {count(model.n_clusters, 'cluster')}. "
-        f"Modularity is {model.modularity_:.2f}: 0 is chance, and above 0.3 communities are clear.",
-        f"The largest cluster has {count(int(sizes.max()), 'node')}, the smallest {count(int(sizes.min()), 'node')}.",
+        f"The largest of {count(model.n_clusters, 'cluster')} has {count(int(sizes.max()), what)}, the smallest "
+        f"{count(int(sizes.min()), what)}.",
     ]
-    if np.isfinite(cuts).any():
+    if points:
+        chosen = saved.selection.reason if saved.selection is not None else ""
+        main.insert(0, chosen or f"{model.coverage_:.0%} of the weight between neighbours is inside clusters.")
+    else:
+        main.insert(
+            0,
+            f"{model.coverage_:.0%} of the weight of the edges is inside the {count(model.n_clusters, 'cluster')}. "
+            f"Modularity is {model.modularity_:.2f}: 0 is chance, and above 0.3 communities are clear.",
+        )
+    if saved.selection is not None and not points and saved.selection.best == 1:
+        main.insert(0, saved.selection.reason)
+    if np.isfinite(cuts).any() and np.nanmax(cuts) < NEGLIGIBLE:
+        main.append("Hardly any weight leaves the clusters.")
+    elif np.isfinite(cuts).any():
         best, last = int(np.nanargmin(cuts)), int(np.nanargmax(cuts))
         main.append(
             f"Cluster {best + 1} is the best separated (conductance {cuts[best]:.2f}), cluster {last + 1} the least "
             f"({cuts[last]:.2f}); conductance is the share of the weight that leaves a cluster."
         )
-    steps = ["Name the communities: the hubs of each come first under Communities."]
+    steps = ["Name the clusters: the hubs of each come first under Communities."]
     between = int(((_memberships(model) >= OVERLAP).sum(axis=1) > 1).sum())
     if between:
-        steps.append(f"Look at the {count(between, 'node')} that belong to several clusters, under Overlaps.")
+        steps.append(f"Look at the {count(between, what)} in several clusters, under Overlaps.")
     if saved.selection is None:
-        steps.append("Let the graph choose the number of clusters: -k auto.")
+        steps.append(f"Let the {'points' if points else 'graph'} choose the number of clusters: -k auto.")
     if getattr(model, "stability_", None) is None:
         steps.append("Find out which clusters are found again when edges are drawn again: --stability.")
     return main, steps
@@ -87,23 +110,22 @@ def _overview(saved: SavedModel) -> Section:
     sizes = table["size"].to_numpy()
     facts = [
         ("clusters", str(model.n_clusters), ""),
-        ("largest, smallest", f"{sizes.max():,}, {sizes.min():,}", "nodes"),
+        ("largest, smallest", f"{sizes.max():,}, {sizes.min():,}", f"{_what(model)}s"),
         ("weight inside clusters", f"{model.coverage_:.1%}", "of the total weight of the edges"),
         ("modularity", f"{model.modularity_:.3f}", "that weight, less what would be inside by chance"),
     ]
     left_out = int((model.labels_ < 0).sum())
-    findings: list[Block] = []
     if left_out:
-        facts.append(("in no cluster", f"{left_out:,}", f"nodes, {left_out / len(model.labels_):.1%} of all"))
-        parts = len(np.unique(model.component_labels_[model.labels_ < 0]))
-        detail = f"They are in {count(parts, 'connected component')} too small for clusters, or the factor misses them."
-        remedy = "Lower min_component, or raise n_clusters."
-        findings = [Findings([("warning", f"{count(left_out, 'node')} in no cluster", detail, remedy)])]
+        facts.append(("in no cluster", f"{left_out:,}", f"{_what(model)}s, {left_out / len(model.labels_):.1%} of all"))
+    found = [
+        (each.severity, each.finding, each.detail, each.command or each.remedy) for each in model.findings(first=1)
+    ]
+    findings: list[Block] = [Findings(found)] if found else []
     words = "Sizes: " + ", ".join(f"{size:,}" for size in sizes[:30]) + ("." if len(sizes) <= 30 else ", …")
-    chart = bars("Cluster sizes", [str(i + 1) for i in range(len(sizes))], sizes, "nodes", words)
+    chart = bars("Cluster sizes", [str(i + 1) for i in range(len(sizes))], sizes, f"{_what(model)}s", words)
     columns = [
         Column("cluster", "integer"),
-        Column("nodes", "integer"),
+        Column(f"{_what(model)}s", "integer"),
         Column("coverage", "share", "of the weight of all edges, inside this cluster"),
         Column("conductance", "number", "weight that leaves it, relative to its own; 0 if nothing leaves"),
         Column("modularity", "number", "its part of the modularity"),
@@ -111,7 +133,8 @@ def _overview(saved: SavedModel) -> Section:
     shares = table[["coverage", "conductance", "modularity"]].to_numpy().round(6)
     rows = [[k + 1, int(sizes[k]), *map(float, shares[k])] for k in range(len(sizes))]
     quality = Table("Quality of clusters", *with_stability(model, columns, rows))
-    words = "A cluster is a group of nodes that are densely connected to each other."
+    words = f"A cluster is a group of {_what(model)}s that are densely connected to each other."
+    words += " Clusters are numbered by size, here and in all files."
     return Section("Overview", words, [Facts(facts), *findings, chart, quality])
 
 
@@ -121,18 +144,20 @@ def _network(saved: SavedModel) -> Section:
     drawing = draw(model.affinity_matrix_, model.labels_, np.asarray(model.membership_))
     names = _node_names(saved)
     hover = [f"{names[i]}: {_cluster_name(model.labels_[i])}" for i in drawing.nodes]
-    words = f"{count(len(drawing.nodes), 'node')} of {len(names):,} and {count(len(drawing.edges), 'edge')} of "
-    words += f"{sp.triu(model.affinity_matrix_, 1).nnz:,} are drawn."
+    what, (n_edges, loops) = _what(model), edge_counts(model.affinity_matrix_)
+    words = f"{count(len(drawing.nodes), what)} of {len(names):,} and {count(len(drawing.edges), 'edge')} of "
+    words += f"{n_edges - loops:,} between different {what}s are drawn."
     if model.n_clusters > len(PALETTE):
         words += f" Colours repeat after {len(PALETTE)} clusters."
     colours = [int(model.labels_[i]) for i in drawing.nodes]
     busy = np.argsort(-np.diff(model.affinity_matrix_.indptr)[drawing.nodes], kind="stable")[:N_NAMED]
     named = {int(i): names[drawing.nodes[i]] for i in busy}
-    title = "The graph, coloured by cluster"
+    title = f"The {'graph' if what == 'node' else 'points'}, coloured by cluster"
     chart = network(title, drawing.places, drawing.edges, colours, hover, words, named=named)
-    about = (
-        "Nodes that are connected attract each other, and all others repel each other. Grey nodes are in no cluster."
-    )
+    about = f"{what.title()}s that are connected attract each other, and all others repel each other."
+    about += f" Grey {what}s are in no cluster." if (model.labels_ < 0).any() else ""
+    if what == "point":
+        about += " Each point is joined to its nearest neighbours; where it lies in the data is not drawn."
     return Section("Network", about, [chart])
 
 
@@ -148,15 +173,17 @@ def _communities(saved: SavedModel) -> Section:
         own = np.flatnonzero(model.labels_ == k)
         hubs = own[np.argsort(-weight[own], kind="stable")][:N_HUBS]
         order = own[np.argsort(-member[own, k], kind="stable")][:N_MEMBERS]
-        caption = f"{count(len(own), 'node')}, conductance {table['conductance'][k]:.2f}"
+        caption = count(len(own), _what(model))
+        cut = table["conductance"][k]
+        caption += f", conductance {cut:.2f}" if np.isfinite(cut) else ""
         caption += "" if stability is None else f", stability {stability[k]:.2f}"
         rest = f" and {len(own) - len(order):,} more" if len(own) > len(order) else ""
         members = ", ".join(isolated(names[i]) for i in order) + rest
         bars_ = [(names[i], float(weight[i])) for i in hubs]
         items.append(Card(f"cluster {k + 1}", caption, bars_, [("Members:", members)] if len(own) else [], k))
     words = (
-        "The hubs of a cluster are the nodes with the most weight to others in it, shown as bars. Members come in the "
-        "order of their membership."
+        f"The hubs of a cluster are the {_what(model)}s with the most weight to others in it, shown as bars. Members "
+        "come in the order of their membership."
     )
     cards = Cards("Hubs and members", items, "The largest cluster comes first.", model.n_clusters - len(items))
     return Section("Communities", words, [cards])
@@ -173,20 +200,20 @@ def _overlaps(saved: SavedModel) -> list[Section]:
     shared = inside[several].astype(int).T @ inside[several].astype(int)
     pairs = [(int(shared[a, b]), a, b) for a in range(len(shared)) for b in range(a) if shared[a, b]]
     between = Table(
-        "Clusters that share nodes",
-        [Column("cluster", "integer"), Column("and cluster", "integer"), Column("nodes in both", "integer")],
+        f"Clusters that share {_what(model)}s",
+        [Column("cluster", "integer"), Column("and cluster", "integer"), Column(f"{_what(model)}s in both", "integer")],
         [[b + 1, a + 1, n] for n, a, b in sorted(pairs, reverse=True)[:MOST_NODES]],
     )
     order = several[np.argsort(member[several].max(axis=1), kind="stable")][:MOST_NODES]
     nodes = Table(
-        "Nodes in several clusters",
-        [Column("node"), Column("clusters", "integer"), Column("memberships")],
+        f"{_what(model).title()}s in several clusters",
+        [Column(_what(model)), Column("clusters", "integer"), Column("memberships")],
         [[names[i], int(inside[i].sum()), _listed(member[i], inside[i])] for i in order.tolist()],
         left_out=len(several) - len(order),
     )
     words = (
-        f"{count(len(several), 'node')} of {len(names):,} belong to more than one cluster: their membership in another "
-        f"is at least {OVERLAP:.0%}."
+        f"{count(len(several), _what(model))} of {len(names):,} belong to more than one cluster: their membership in "
+        f"another is at least {OVERLAP:.0%}."
     )
     return [Section("Overlaps", words, [between, nodes])]
 
@@ -202,32 +229,46 @@ def _cluster_name(label: int) -> str:
 
 def _members(saved: SavedModel) -> Section:
     model = saved.model
-    membership = np.asarray(model.membership_)
-    largest = membership.max(axis=1)
-    second = np.argsort(-membership, axis=1, kind="stable")[:, :2][:, -1]
+    leading = leading_memberships(model.labels_, np.asarray(model.membership_, dtype=float))
+    largest, second = leading["membership"], leading["next_cluster"]
     order = np.argsort(np.where(model.labels_ >= 0, largest, 2), kind="stable")[:MOST_NODES].tolist()
     names = _node_names(saved)
     degree = np.diff(model.affinity_matrix_.indptr)
-    rows = [
-        [names[i], *_places(model.labels_[i], second[i]), round(float(largest[i]), 4), int(degree[i])] for i in order
+    shares = np.round([largest, leading["next_membership"]], 4)
+    rows: list[list[Any]] = [
+        [
+            names[i],
+            _number(model.labels_[i]),
+            float(shares[0, i]),
+            _number(second[i]),
+            float(shares[1, i]),
+            int(degree[i]),
+        ]
+        for i in order
     ]
     columns = [
-        Column("node"),
+        Column(_what(model)),
         Column("cluster", "integer"),
+        Column("membership", "share", f"in the cluster of the {_what(model)}"),
         Column("next cluster", "integer", "where the membership is second largest"),
-        Column("membership", "share", "in the cluster of the node"),
+        Column("membership there", "share"),
         Column("neighbours", "integer"),
     ]
-    table = Table("Nodes by membership, lowest first", columns, rows, left_out=len(names) - len(order))
+    table = Table(
+        f"{_what(model).title()}s by membership, lowest first", columns, rows, left_out=len(names) - len(order)
+    )
     inside = largest[model.labels_ >= 0]
-    spread = histogram("Largest memberships", inside, "largest membership of a node", span=(0, 1))
-    words = "A node with a membership of 1 belongs to one cluster only; nodes with lower values lie between clusters."
+    what = _what(model)
+    spread = histogram("Largest memberships", inside, f"largest membership of a {what}", span=(0, 1))
+    words = (
+        f"A {what} with a membership of 1 belongs to one cluster only; {what}s with lower values lie between clusters."
+    )
     return Section("Memberships", words, [spread, table])
 
 
-def _places(label: int, second: int) -> tuple[int | None, int | None]:
-    """Numbers of the cluster of a node and of the next; none for a node in no cluster."""
-    return (int(label) + 1, int(second) + 1) if label >= 0 else (None, None)
+def _number(label: int) -> int | None:
+    """The number of a cluster for people; None for none."""
+    return int(label) + 1 if label >= 0 else None
 
 
 def _node_names(saved: SavedModel) -> list[str]:
@@ -248,8 +289,9 @@ def _matrix(saved: SavedModel) -> Section:
     S = model.affinity_matrix_.tocoo()
     grid = np.zeros((cells, cells))
     np.add.at(grid, (place[S.row], place[S.col]), S.data)
-    words = f"{len(largest) / cells:.1f} nodes per cell. Colour shows the square root of the weight."
-    chart = heat_map("Similarities ordered by cluster", np.sqrt(grid), "nodes, by cluster", (), words)
+    what = _what(model)
+    words = f"{len(largest) / cells:.1f} {what}s per cell. Colour shows the square root of the weight."
+    chart = heat_map("Similarities ordered by cluster", np.sqrt(grid), f"{what}s, by cluster", (), words)
     return Section("Similarities", "Good clusters show as squares along the diagonal.", [chart])
 
 
@@ -275,5 +317,5 @@ def _objective(saved: SavedModel) -> Section:
         columns = [Column("start"), Column("relative error", "number"), Column("above the bound", "number")]
         best_first = sorted(errors.items(), key=lambda item: item[1])
         blocks.append(Table("Starts", columns, [[name, round(e, 7), round(e - bound, 7)] for name, e in best_first]))
-    words = 'The error has many local minima; init="pool" tries random starts too.'
+    words = "The error has many local minima; --init pool tries random starts too."
     return Section("Objective and bound", words, [*blocks, *convergence(model)])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rectifact.core.errors import InputError
+from rectifact.core.findings import Finding
 from rectifact.crowd.advice.audit import Audit
 from rectifact.crowd.advice.foresight import Needed
 from rectifact.crowd.base import Aggregator
@@ -23,7 +24,12 @@ from rectifact.report.parts import parts_report
 
 
 def report_of(
-    model: Any, *, needed: Needed | None = None, audit: Audit | None = None, texts: Mapping[Any, Any] | None = None
+    model: Any,
+    *,
+    needed: Needed | None = None,
+    audit: Audit | None = None,
+    texts: Mapping[Any, Any] | None = None,
+    findings: Sequence[Finding] | None = None,
 ) -> Report:
     """Report on a fitted model.
 
@@ -39,6 +45,8 @@ def report_of(
         How often labels are right that have seen no gold label, for the report on labels.
     texts : mapping, default None
         Text by task, for the report on labels.
+    findings : sequence of Finding, default None
+        For the report on parts, a diagnosis that has been made already.
 
     Returns
     -------
@@ -57,7 +65,7 @@ def report_of(
         main, steps = labels_opening(saved.model)
         return replace(labels_report(saved.model, needed, audit=audit, texts=texts), main=main, steps=steps)
     if isinstance(saved.model, ANDNMF | PurificationNMF):
-        return parts_report(saved)
+        return parts_report(saved, findings)
     if isinstance(saved.model, NMD | LogisticPCA):
         return embedding_report(saved)
     if isinstance(saved.model, SymNMF | SymNMFNet):

@@ -1,4 +1,4 @@
-"""Report on an embedding: how well a few dimensions explain the data, compared with truncated SVD."""
+"""Report on an embedding: a map, neighbours, and how well a few dimensions predict what was hidden."""
 
 import warnings
 from typing import Any
@@ -9,13 +9,14 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
 
-from rectifact.core.arrays import to_host
 from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
 from rectifact.latent import NMD
+from rectifact.latent.data import large_values
+from rectifact.latent.held_out import hide_entries
 from rectifact.metrics import root_mean_squared_error
 from rectifact.models import SavedModel
-from rectifact.report.blocks import Block, Card, Cards, Chart, Column, Facts, Images, Report, Section, Table
+from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
 from rectifact.report.charts import convergence, image_address, lines, sample_map
 from rectifact.report.how_many import how_many, with_stability
 from rectifact.report.names import (
@@ -23,15 +24,18 @@ from rectifact.report.names import (
     count,
     feature_names,
     isolated,
-    largest_features,
     listed_features,
     sample_names,
 )
 from rectifact.report.projection import MOST_MAPPED, evenly, in_the_plane
 
-MOST_ENTRIES, N_IMAGES, N_TOP, SWEEPS = 4_000_000, 10, 10, 60
-MOST_CARDS, MOST_LISTED, N_NEAR, WIDEST = 60, 2000, 6, 256
-"""Dimensions shown one by one, items with a list of neighbours, neighbours of each, columns of a prediction."""
+MOST_ENTRIES, N_IMAGES, N_TOP = 4_000_000, 10, 10
+SWEEPS, ROUNDS, LEAST_HIDDEN = 60, 10, 50
+"""Sweeps and rounds of short fits by NMD and SVD, and hidden entries that can compare them."""
+
+MOST_CARDS, MOST_LISTED, N_NEAR, MOST_FEATURES, FEWEST = 60, 2000, 6, 500, 10
+"""Dimensions shown one by one, items with a list of neighbours, neighbours of each, features on a map: at
+most and at least."""
 
 
 def embedding_report(saved: SavedModel) -> Report:
@@ -42,7 +46,7 @@ def embedding_report(saved: SavedModel) -> Report:
             "The model was fitted to a Dask array and has no embedding in memory, which the report would show.",
             "Fit a sample of the rows.",
         )
-    quality, errors = (None, None) if saved.X is None else _quality(saved)
+    quality, errors = (None, []) if saved.X is None else _quality(saved)
     sections = [_map(saved), _dimensions(saved), _neighbours(saved)]
     sections += [*([] if quality is None else [quality]), *how_many(saved.selection)]
     if curve := convergence(model):
@@ -72,31 +76,50 @@ def _some_rows(saved: SavedModel) -> tuple[Any, Any]:
 
 
 def _quality(saved: SavedModel) -> tuple[Section, list[float]]:
+    """The section, and the errors of this model and of truncated SVD on hidden entries, if there are enough."""
     model = saved.model
     X, places = _some_rows(saved)
     found = np.asarray(model.inverse_transform(model.embedding_[places]), dtype=float)
     k = model.embedding_.shape[1]
     known = ~np.isnan(X)
-    svd = _clipped_svd(np.where(known, X, 0), k)
-    errors = [root_mean_squared_error(guess[known], X[known]) for guess in (found, svd)]
-    facts = [
-        ("RMSE", f"{errors[0]:.4g}", "of the reconstruction from the embedding"),
-        ("RMSE of SVD", f"{errors[1]:.4g}", f"truncated at rank {k} and clipped to the range of the data"),
+    ranks, ours, theirs, n_rows = _hidden_errors(model, X, k)
+    hidden = [ours[-1], theirs[-1]] if ranks and ranks[-1] == k else []
+    facts = []
+    if hidden:
+        facts = [
+            ("hidden entries", f"{hidden[0]:.4g}", "RMSE of entries that were hidden from a short fit"),
+            (
+                "by truncated SVD",
+                f"{hidden[1]:.4g}",
+                f"RMSE of the same entries, at rank {k}, filled in again and again",
+            ),
+        ]
+    facts += [
+        ("known entries", f"{root_mean_squared_error(found[known], X[known]):.4g}", "RMSE of the data reproduced"),
         ("nonzeros", f"{np.mean(X[known] != 0):.1%}", "of the known entries"),
         ("prior", *_prior(model.resolved_)),
     ]
     blocks: list[Block] = [Facts(facts)]
+    if model.resolved_.get("link") == "relu" and (large := large_values(X)):
+        remedy = "Use --values log, or --values binary for what is there at all; in Python, np.log1p(X) or X > 0."
+        blocks.insert(0, Findings([("warning", "a few large values", large, remedy)]))
     words = "The model looks for log-odds of low rank that predict the zeros and ones of the data."
     if isinstance(model, NMD):
         words = "The model looks for a matrix of low rank that matches the data once negative entries are set to zero."
-        blocks += _rank_charts(model, X, k) if known.all() else []
+    if len(ranks) > 1:
+        caption = f"From fits of at most {SWEEPS} iterations to {count(n_rows, 'sample')}, of which 5% was hidden."
+        curves = {type(model).__name__: (ranks, ours), "truncated SVD": (ranks, theirs)}
+        blocks.append(
+            lines("Error of hidden entries by the number of dimensions", curves, "dimensions", "RMSE", caption)
+        )
     if saved.image_shape is not None:
         names = sample_names(saved, saved.X.shape[0])[places]
+        svd = _clipped_svd(np.where(known, X, 0), k)
         versions = {"Data": X, "Reconstructed by this model": found, "Reconstructed by truncated SVD": svd}
         blocks += [_images(title, rows, names, saved.image_shape) for title, rows in versions.items()]
     if len(X) < saved.X.shape[0]:
         words += f" Measured on {len(X):,} of {count(saved.X.shape[0], 'sample')}."
-    return Section("Quality", words, blocks), errors
+    return Section("Quality", words, blocks), hidden
 
 
 def _prior(resolved: dict[str, Any]) -> tuple[str, str]:
@@ -112,24 +135,37 @@ def _clipped_svd(X: Any, k: int) -> Any:
     return ((U * s) @ Vt).clip(X.min(), X.max())
 
 
-def _rank_charts(model: NMD, X: Any, k: int) -> list[Chart]:
-    """RMSE against rank, next to SVD: short fits of smaller ranks to a few hundred samples at most."""
+def _hidden_errors(model: Any, X: Any, k: int) -> tuple[list[int], list[float], list[float], int]:
+    """RMSE of hidden entries by rank, of short fits to a few hundred samples and of truncated SVD; the samples."""
     X = X[:: max(len(X) // 400, 1)]
-    X = X / (X.max() or 1.0)
     wanted = {max(1, round(k * share)) for share in (0.125, 0.25, 0.5, 1.0)}
-    ranks = sorted(rank for rank in wanted if rank <= min(X.shape))
-    if len(ranks) < 2:
-        return []
-    data = sp.csr_array(X)
-    short = {"max_iter": SWEEPS, "tol": 0.0, "callbacks": None, "verbose": False, "missing": None}
-    fits = [clone(model).set_params(n_components=rank, **short) for rank in ranks]
-    with warnings.catch_warnings(action="ignore"):  # short fits do not converge
-        ours = [root_mean_squared_error(fit.fit(data).inverse_transform(fit.embedding_), X) for fit in fits]
-    theirs = [root_mean_squared_error(_clipped_svd(X, rank), X) for rank in ranks]
-    words = f"At rank {ranks[-1]}: {ours[-1]:.3g} for NMD and {theirs[-1]:.3g} for SVD, "
-    words += f"from fits of {SWEEPS} iterations to {count(len(X), 'sample')}."
-    curves = {"NMD": (ranks, ours), "truncated SVD": (ranks, theirs)}
-    return [lines("Error against rank", curves, "rank", "RMSE, data scaled to 1", words)]
+    ranks = sorted(rank for rank in wanted if rank < min(X.shape))
+    hidden = hide_entries(X, random_state=0).toarray() & ~np.isnan(X)
+    seen = np.where(hidden, np.nan, X)
+    left = seen[~np.isnan(seen)]
+    if not ranks or hidden.sum() < LEAST_HIDDEN or not 0 < np.count_nonzero(left) < len(left):
+        return [], [], [], len(X)
+    short = {"max_iter": SWEEPS, "callbacks": None, "verbose": False, "missing": np.nan, "checkpoint": None}
+    short |= {"prior": model.resolved_["prior"]} | ({"solver": "sweep"} if isinstance(model, NMD) else {})
+    ours = []
+    for rank in ranks:
+        with warnings.catch_warnings(action="ignore"):  # short fits do not converge
+            fit = clone(model).set_params(n_components=rank, **short).fit(sp.csr_array(seen))
+        found = np.asarray(fit.inverse_transform(fit.embedding_), dtype=float)
+        ours.append(root_mean_squared_error(found[hidden], X[hidden]))
+    theirs = [root_mean_squared_error(_imputed(seen, rank)[hidden], X[hidden]) for rank in ranks]
+    return ranks, ours, theirs, len(X)
+
+
+def _imputed(X: Any, rank: int) -> Any:
+    """Predictions of truncated SVD, in whose gaps its own predictions are put again and again, from column means."""
+    gaps = np.isnan(X)
+    known = (~gaps).sum(axis=0)
+    filled = np.where(gaps, np.nansum(X, axis=0) / np.maximum(known, 1), X)
+    for _ in range(ROUNDS):
+        found = _clipped_svd(filled, rank)
+        filled = np.where(gaps, found, X)
+    return found
 
 
 def _images(title: str, rows: Any, names: Any, shape: tuple[int, int]) -> Images:
@@ -139,24 +175,43 @@ def _images(title: str, rows: Any, names: Any, shape: tuple[int, int]) -> Images
 
 
 def _map(saved: SavedModel) -> Section:
-    """Samples in the plane, by what the model predicts for them: it has zeros, which the embedding has not."""
+    """Samples and features in the plane, near those that they are like."""
     model, names = saved.model, sample_names(saved, len(saved.model.embedding_))
-    E, kept = np.asarray(model.embedding_, dtype=float), evenly(len(names), MOST_MAPPED)
-    if E.shape[1] <= 2:
-        places = E[kept] if E.shape[1] == 2 else np.c_[kept + 1.0, E[kept, 0]]
-        axes = ["dimension 1", "dimension 2"] if E.shape[1] == 2 else ["sample", "dimension 1"]
-        how = "The two dimensions of the embedding." if E.shape[1] == 2 else "The dimension of the embedding."
-    else:
-        places, method = in_the_plane(_predicted(model, kept))
-        axes, how = ["", ""], f"By {method}, from what the model predicts for each sample. "
-        how += "Neighbours on the map are alike; distances between groups mean little."
+    kept = evenly(len(names), MOST_MAPPED)
+    places, method = in_the_plane(_directions(model._positions_of_fit(_data(saved))[kept]))
+    how = f"By {method}: neighbours on the map are alike, as in the tables below; distances between groups mean little."
     group, values = _group(saved)
     words = f"{len(kept):,} of {count(len(names), 'sample')}" if len(kept) < len(names) else count(len(names), "sample")
     words += "." if group is None else f", coloured by {group}."
     chosen = None if values is None else values[kept]
-    chart = sample_map("Map of the samples", places, names[kept], axes, words, chosen)
+    charts = [sample_map("Map of the samples", places, names[kept], ["", ""], words, chosen)]
+    features = feature_names(saved)
+    if saved.image_shape is None and len(features) >= FEWEST:
+        vectors = model._feature_vectors()
+        kept = np.sort(np.argsort(-np.linalg.norm(vectors, axis=1), kind="stable")[:MOST_FEATURES])
+        places, _ = in_the_plane(_directions(vectors[kept]))
+        of = "" if len(kept) == len(features) else f", those that vary most of {len(features):,}"
+        words = f"{count(len(kept), 'feature')}{of}."
+        charts.append(sample_map("Map of the features", places, features[kept], ["", ""], words))
     more = "" if group is not None else " With --colour-by, colours show the values of a column."
-    return Section("Map", f"{how}{more}", [chart])
+    return Section("Map", f"{how}{more}", charts)
+
+
+def _data(saved: SavedModel) -> Any:
+    """The data of the fit, with NaN for what a mask hid from it; None if it was not saved."""
+    mask: Any = getattr(saved.model, "missing", None)
+    if saved.X is None or not (sp.issparse(mask) or np.ndim(mask) == 2):
+        return saved.X
+    X = as_floats(saved.X)
+    X = X.toarray() if sp.issparse(X) else np.array(X)
+    X[(mask.toarray() if sp.issparse(mask) else np.asarray(mask)).astype(bool)] = np.nan
+    return X
+
+
+def _directions(vectors: Any) -> Any:
+    """Vectors of length 1, whose distances follow from their cosines."""
+    norms = np.linalg.norm(vectors, axis=1)
+    return vectors / np.where(norms > 0, norms, 1.0)[:, None]
 
 
 def _group(saved: SavedModel) -> tuple[str | None, Any]:
@@ -167,17 +222,6 @@ def _group(saved: SavedModel) -> tuple[str | None, Any]:
             raise InputError(what, "Give one value for each sample.")
         return name, np.asarray(values)
     return None, None
-
-
-def _predicted(model: Any, rows: Any) -> Any:
-    """What the model predicts for some samples, in a few columns that keep their distances."""
-    width = model.components_.shape[1]
-    G = None
-    if width > WIDEST:
-        G = np.random.default_rng(0).standard_normal((width, WIDEST)) / np.sqrt(WIDEST)
-    tiles = np.array_split(rows, max(1, len(rows) * width // MOST_ENTRIES + 1))
-    found = [np.asarray(to_host(model.inverse_transform(model.embedding_[tile])), dtype=float) for tile in tiles]
-    return np.concatenate([tile if G is None else tile @ G for tile in found])
 
 
 def _neighbours(saved: SavedModel) -> Section:
@@ -191,14 +235,16 @@ def _neighbours(saved: SavedModel) -> Section:
         kept = evenly(len(names), MOST_LISTED)
         if len(names) < 3:
             continue
-        tiles = np.array_split(kept, max(1, len(kept) * len(names) // MOST_ENTRIES + 1))
-        found = pd.concat([model.similar(tile, N_NEAR, axis=axis, **_numbered(n, n_features)) for tile in tiles])
+        found = model.similar(kept, N_NEAR, axis=axis, X=_data(saved), **_numbered(n, n_features))
         said = [f"{names[j]} ({value:.2f})" for j, value in zip(found["neighbour"], found["similarity"], strict=True)]
         lists = pd.Series(said).groupby(found["item"].to_numpy()).agg(", ".join)
         rows = [[str(names[i]), lists.get(i, "")] for i in kept.tolist()]
-        columns = [Column(what), Column("most alike", "text", "with the cosine of the two; 1 is the same direction")]
+        columns = [Column(what), Column("most alike", "text", "with the similarity of the two, at most 1")]
         blocks.append(Table(f"Nearest {what}s", columns, rows, left_out=len(names) - len(kept)))
-    words = "Search for an item to see which others are most like it, by the cosine of their positions."
+    words = (
+        "Search for a name to see what is most like it. Samples are compared by the data and what the model predicts "
+    )
+    words += "for them, features by the correlation of what it predicts; the figure is 1 for the same profile."
     return Section("Nearest neighbours", words, blocks)
 
 
@@ -208,46 +254,64 @@ def _numbered(n: int, n_features: int) -> dict[str, Any]:
 
 
 def _dimensions(saved: SavedModel) -> Section:
-    spread = np.asarray(saved.model.embedding_, dtype=float).std(axis=0).tolist()
-    tops = largest_features(saved, N_TOP, signed=True)
-    stability = getattr(saved.model, "stability_", None)
+    """What tells samples apart, by name, and the dimensions of the model."""
+    model = saved.model
+    k = model.components_.shape[0]
+    axes, spreads, _ = model._axes(k)
     cards = []
-    for i, top in enumerate(tops[:MOST_CARDS]):
-        caption = f"spread {spread[i]:.3g}" + ("" if stability is None else f", stability {stability[i]:.2f}")
-        ordered = sorted(top, key=lambda pair: -pair[1])
-        cards.append(Card(f"dimension {i + 1}", caption, ordered))
-    note = "Samples high on a dimension have more of the features with blue bars, and less of those with orange bars."
+    for i, (axis, spread) in enumerate(zip(axes[:MOST_CARDS], spreads, strict=False)):
+        cards.append(Card(f"position {i + 1}", f"spread {spread:.3g}", _loads(saved, axis, N_TOP)))
+    note = "Samples high on a position have more of the features with blue bars, and less of those with orange bars."
+    if saved.image_shape is None:
+        loads: Block = Cards("What each position loads on", cards, note, len(axes) - len(cards))
+    else:
+        images = [
+            (f"position {i + 1}", image_address(row, saved.image_shape)) for i, row in enumerate(axes[:MOST_CARDS])
+        ]
+        loads = Images("Positions as images", images)
     columns = [
         Column("dimension", "integer"),
         Column("features with the largest coefficients"),
         Column("spread", "number", "standard deviation over the samples"),
     ]
-    texts = listed_features(saved, N_TOP, "+.3g", signed=True)
-    rows = [[i + 1, text, spread[i]] for i, text in enumerate(texts)]
-    words = "The most important dimension comes first. Rotated dimensions would explain the data equally well."
-    table = Table("Dimensions", *with_stability(saved.model, columns, rows))
-    loads: Block = Cards("What each dimension loads on", cards, note, len(tops) - len(cards))
-    if saved.image_shape is not None:
-        rows_of = np.asarray(saved.model.components_, dtype=float)[:MOST_CARDS]
-        images = [(f"dimension {i + 1}", image_address(row, saved.image_shape)) for i, row in enumerate(rows_of)]
-        loads = Images("Dimensions as images", images)
+    spread = np.asarray(model.embedding_, dtype=float).std(axis=0).tolist()
+    rows = [[i + 1, text, spread[i]] for i, text in enumerate(listed_features(saved, N_TOP, "+.3g", signed=True))]
+    words = (
+        "Positions tell which samples are alike: they are the columns of the table that embed writes. Dimensions are "
+    )
+    words += (
+        "what the model is made of, before negative values are set to zero: features that are nearly always zero may "
+    )
+    words += "have large coefficients there. In both, the most important comes first."
+    table = Table("Dimensions of the model", *with_stability(model, columns, rows))
     return Section("Dimensions", words, [loads, table])
 
 
-def _opening(saved: SavedModel, errors: list[float] | None) -> tuple[list[str], list[str]]:
+def _loads(saved: SavedModel, axis: Any, most: int) -> list[tuple[str, float]]:
+    """The features that count most on an axis, and how much, from the highest to the lowest."""
+    names, top = feature_names(saved), np.argsort(-np.abs(axis), kind="stable")[:most]
+    return sorted(((str(names[j]), float(axis[j])) for j in top), key=lambda pair: -pair[1])
+
+
+def _opening(saved: SavedModel, errors: list[float]) -> tuple[list[str], list[str]]:
     """The sentences that matter most, and what to do next."""
     model = saved.model
     n, k = model.embedding_.shape
     n_features = model.components_.shape[1]
-    main = [f"{count(k, 'dimension')} stand for the {count(n_features, 'feature')} of {count(n, 'sample')}."]
-    if errors is not None:
+    stand = "stands" if k == 1 else "stand"
+    main = [f"{count(k, 'dimension')} {stand} for the {count(n_features, 'feature')} of {count(n, 'sample')}."]
+    if errors:
         less = 1 - errors[0] / max(errors[1], 1e-300)
-        than = f"{less:.0%} less" if less > 0.005 else f"{-less:.0%} more" if less < -0.005 else "the same"
-        main.append(f"They leave an error of {errors[0]:.3g} per entry (RMSE), {than} than truncated SVD with as many.")
+        than = f"{less:.0%} less than by" if less > 0.005 else f"{-less:.0%} more than by"
+        than = "the same as by" if abs(less) <= 0.005 else than
+        main.append(
+            f"Entries that were hidden from a fit are predicted with an error of {errors[0]:.3g} (RMSE), {than} "
+            "truncated SVD with as many dimensions."
+        )
     if saved.image_shape is None:
-        top = largest_features(saved, 3, signed=True)[0]
-        named = ", ".join(f"{isolated(name)} ({'+' if value > 0 else '−'})" for name, value in top)
-        main.append(f"The first dimension loads most on {named}.")
+        top = sorted(_loads(saved, model._axes(k)[0][0], 3), key=lambda pair: -abs(pair[1]))
+        high, low = (", ".join(isolated(name) for name, value in top if sign * value > 0) for sign in (1, -1))
+        main.append(f"Samples differ most in {high}{' and, the other way, in ' if high and low else ''}{low}.")
     known = getattr(model, "stability_", None)
     if known is not None:
         main.append(f"Mean stability is {np.mean(known):.2f}; 1 if resampled data leads to the same dimensions.")

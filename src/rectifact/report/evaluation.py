@@ -3,35 +3,49 @@
 What was measured in detail follows as reports of their own: rates, agreement and labels.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from rectifact.crowd.advice.decision import (
-    accuracy_words,
-    agreement_words,
-    bias_summary,
-    replacement_words,
-    twin_words,
-    who,
-)
 from rectifact.crowd.advice.foresight import Needed
-from rectifact.crowd.advice.next_steps import IN_DOUBT
 from rectifact.crowd.data.names import sentence
 from rectifact.crowd.evaluation import Evaluation
+from rectifact.crowd.panel_rates import wanted
+from rectifact.crowd.panel_steps import IN_DOUBT
+from rectifact.crowd.panel_words import (
+    accuracy_sentence,
+    agreement_words,
+    bias_summary,
+    compared,
+    narrower,
+    replacement_words,
+    twin_words,
+    two_rates_words,
+    who,
+)
 from rectifact.crowd.replacement import MAY
-from rectifact.report.agreement import agreement_report, kappa_map
-from rectifact.report.blocks import Block, Chart, Column, Facts, Findings, Report, Section, Table
+from rectifact.report.agreement import agreement_report
+from rectifact.report.blocks import Block, Chart, Column, Facts, Findings, Matrices, Report, Section, Table
 from rectifact.report.charts import histogram, ranges
 from rectifact.report.labels import labels_report, plan_blocks
 from rectifact.report.rates import rates_report
-from rectifact.report.trust import accuracy_chart, audit_section, bias_blocks, excess_chart, tasks_table, whiskers
+from rectifact.report.trust import (
+    accuracy_chart,
+    audit_section,
+    bias_blocks,
+    excess_chart,
+    notes_table,
+    tasks_table,
+    whiskers,
+)
 
 MOST_GROUPS, MOST_TASKS = 12, 200
 
 
-def evaluation_reports(found: Evaluation, *, needed: Needed | None = None) -> list[Report]:
+def evaluation_reports(found: Evaluation, *, needed: Needed | None = None, notes: Sequence[str] = ()) -> list[Report]:
     """The report on the decision, and those with all details.
 
     Parameters
@@ -40,6 +54,8 @@ def evaluation_reports(found: Evaluation, *, needed: Needed | None = None) -> li
         From :func:`rectifact.evaluate`.
     needed : Needed, default None
         Answers that are needed, from :meth:`rectifact.DawidSkene.labels_needed`.
+    notes : sequence of str, default ()
+        What was said while the answers were read.
 
     Returns
     -------
@@ -52,8 +68,8 @@ def evaluation_reports(found: Evaluation, *, needed: Needed | None = None) -> li
     >>> from rectifact.datasets import make_crowd
     >>> crowd = make_crowd(200, 6, 2, labels_per_task=6, accuracy=(0.8, 0.9), random_state=0)
     >>> reports = evaluation_reports(evaluate(crowd.answers, people=[3, 4, 5], gold=crowd.truth[:60], positive=1))
-    >>> [report.title for report in reports]
-    ['Evaluation', 'Rates', 'Agreement', 'Labels']
+    >>> [report.title for report in reports if report.folded]
+    ['Details: rates', 'Details: rates as people label', 'Details: agreement', 'Details: labels']
     >>> [section.title for section in reports[0].sections]
     ['Decision', 'Whom to trust', 'Agreement', 'Bias', 'Gold audit', 'Tasks in doubt', 'What to do next']
     """
@@ -61,18 +77,44 @@ def evaluation_reports(found: Evaluation, *, needed: Needed | None = None) -> li
     if found.audit is not None:
         sections.append(audit_section(found.audit))
     sections += [_doubts(found), _next(found, needed)]
+    if found.findings or notes:
+        sections.append(_data(found, notes))
     answers = found.panel.answers
     words = f"{len(answers):,} verdicts from {who(found)} on {len(answers.tasks):,} tasks."
-    reports = [Report("Evaluation", words, sections)]
+    reports = [Report("Evaluation", words, sections, main=found.decision())]
     if found.rates is not None:
-        reports.append(rates_report(found.rates))
+        reports.append(_detail(rates_report(found.rates), "rates"))
+    if found.by_people is not None:
+        reports.append(_detail(rates_report(found.by_people), "rates as people label"))
     if found.agreement is not None:
-        reports.append(agreement_report(found.agreement, found.replacement))
-    return [*reports, labels_report(found.model, needed, texts=found.texts)]
+        reports.append(_detail(agreement_report(found.agreement, found.replacement), "agreement"))
+    return [*reports, _detail(_labels(found, needed), "labels")]
+
+
+def _detail(report: Report, title: str) -> Report:
+    return replace(report, title=f"Details: {title}", folded=True)
+
+
+def _labels(found: Evaluation, needed: Needed | None) -> Report:
+    """The report on the labels, without what the first one has."""
+    report = labels_report(found.model, needed, texts=found.texts)
+    kept = []
+    for section in report.sections:
+        if section.title == "Workers":
+            kept.append(replace(section, blocks=[block for block in section.blocks if isinstance(block, Matrices)]))
+        elif section.title in ("Overview", "Calibration"):
+            kept.append(section)
+    return replace(report, sections=kept)
 
 
 def _decision(found: Evaluation) -> Section:
-    return Section("Decision", " ".join(found.decision()), [Facts(_key_figures(found)), _main_chart(found)])
+    words = " ".join(two_rates_words(found))
+    return Section("Decision", words, [_main_chart(found), Facts(_key_figures(found))])
+
+
+def _data(found: Evaluation, notes: Sequence[str]) -> Section:
+    items = [_item(finding) for finding in found.findings]
+    return Section("About the data", "", [*([Findings(items)] if items else []), *notes_table(notes)])
 
 
 def _item(found: Any) -> tuple[str, str, str, str]:
@@ -83,10 +125,16 @@ def _key_figures(found: Evaluation) -> list[tuple[str, str, str]]:
     facts = []
     if found.rates is not None:
         whole = found.rates.rates.iloc[0]
-        what = " or ".join(map(str, found.rates.positive))
+        what = wanted(found.rates)
         facts.append((f"share of {what}", f"{whole['rate']:.1%}", f"{whole['low']:.1%} to {whole['high']:.1%}"))
-        for row in found.rates.differences.dropna(subset="difference").head(2).to_dict("records"):
+        if found.by_people is not None:
+            theirs = found.by_people.rates.iloc[0]
+            ends = f"{theirs['low']:.1%} to {theirs['high']:.1%}"
+            facts.append(("as people label", f"{theirs['rate']:.1%}", ends))
+        differences, by_people = compared(found)
+        for row in differences.head(2).to_dict("records"):
             ends = f"points, {100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
+            ends += ", as people label" if by_people else ""
             facts.append((f"{row['second']} minus {row['first']}", f"{100 * row['difference']:+.1f}", ends))
     if len(found.gaps):
         gap = found.gaps.iloc[0]
@@ -96,7 +144,11 @@ def _key_figures(found: Evaluation) -> list[tuple[str, str, str]]:
         judges = found.replacement.judges.head(found.panel.n_judges)
         passed = int((judges["decision"] == MAY).sum())
         facts.append(
-            ("may replace people", f"{passed} of {len(judges)}", f"judges, at epsilon {found.replacement.epsilon:g}")
+            (
+                "judges that may replace people",
+                f"{passed} of {len(judges)}",
+                f"at epsilon {found.replacement.epsilon:g}",
+            )
         )
     if found.audit is not None:
         ends = f"of gold labels; {found.audit.low:.1%} to {found.audit.high:.1%}"
@@ -112,7 +164,7 @@ def _main_chart(found: Evaluation) -> Chart:
     if found.rates is None:
         return histogram("Confidence of the labels", found.model.probas_.max(axis=1), "confidence", span=(0, 1))
     rows = found.rates.rates.head(MOST_GROUPS)
-    what = " or ".join(map(str, found.rates.positive))
+    what = wanted(found.rates)
     names, points, colours = [], [], []
     for row in rows.to_dict("records"):
         if not np.isnan(row["rate"]):
@@ -121,29 +173,33 @@ def _main_chart(found: Evaluation) -> Chart:
             colours.append(0)
     whole = rows.iloc[0]
     alone = (whole["human_rate"], whole["human_low"], whole["human_high"])
+    other = found.by_people
+    if other is not None and narrower(other.rates, found.rates.rates):
+        theirs = other.rates.iloc[0]
+        names.append("as people label")
+        points.append((theirs["rate"], theirs["low"], theirs["high"]))
+        colours.append(2)
     names += [f"{found.rates.reference} alone", f"{found.rates.panel} alone"]
     points += [alone, (whole["judge_rate"],) * 3]
     colours += [1, 5]
     value, low, high = (100 * np.array(part) for part in zip(*points, strict=True))
     text = (
-        f"Bars are {found.rates.confidence:.0%} intervals. The last two points, for all tasks, are "
-        f"{found.rates.reference} without the answers of {found.rates.panel}, and the latter without the former."
+        f"Bars are {found.rates.confidence:.0%} intervals. Blue is what {found.rates.reference} and the answers of "
+        f"{found.rates.panel} say together; the answers of {found.rates.panel} alone are not corrected."
     )
     return ranges(f"Share of {what}", names, value, low, high, "percent", text, colours)
 
 
 def _trust(found: Evaluation) -> Section:
     report = found.workers()
-    judges = accuracy_words(report[report["kind"] == "judge"])
-    words = [
-        f"Of the judges, {judges}",
-        *twin_words(found),
-        replacement_words(found),
-        "Accuracies are inferred from all answers together, as far as errors of different workers are independent.",
-    ]
-    return Section(
-        "Whom to trust", " ".join(filter(None, words)), [*accuracy_chart(report), _trust_table(found, report)]
-    )
+    words = [f"Of the judges, {accuracy_sentence(found)}" if found.panel.n_judges > 1 else "", *twin_words(found)]
+    table = replace(_trust_table(found, report), note=replacement_words(found))
+    return Section("Whom to trust", " ".join(filter(None, words)), [*_accuracies(report), table])
+
+
+def _accuracies(report: pd.DataFrame) -> list[Chart]:
+    told = "Accuracies are inferred from all answers together, as far as errors of different workers are independent."
+    return [replace(chart, words=f"{chart.words} {told}") for chart in accuracy_chart(report)]
 
 
 def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
@@ -159,7 +215,7 @@ def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
         Column("kind"),
         Column("answers", "integer"),
         Column("accuracy", "share", "probability of a right answer to a new task"),
-        Column("90 % interval"),
+        Column("90% interval"),
         Column("on gold", "text", "right answers to tasks with a gold label"),
         Column("replaces people", "text", "by the alternative annotator test"),
         Column("gap to people", "number", "points by which the judge agrees with people more often than people do"),
@@ -206,13 +262,13 @@ def _agreement(found: Evaluation) -> Section:
         low = each[each["high"] < 0]["judge"].tolist()
         text = "0: the judge agrees with people as often as people do with each other. "
         text += (
-            f"Below it by more than chance explains: {sentence(low)}." if low else "No judge is below it for certain."
+            f"Below it by more than chance explains, each judge taken alone: {sentence(low)}."
+            if low
+            else "No judge is below it for certain."
         )
         blocks.append(
             whiskers("Agreement with people, compared with people", names, figures, "points", text, [0] * len(each))
         )
-    if found.agreement is not None:
-        blocks += kappa_map(found.agreement)
     blocks += excess_chart(found.model)
     return Section("Agreement", words, blocks)
 
@@ -236,7 +292,8 @@ def _doubts(found: Evaluation) -> Section:
     words += " The most uncertain tasks come first."
     if found.texts is None:
         words += " Name a column with the text of the tasks with --text-column to see it here."
-    return Section("Tasks in doubt", words, [tasks_table(found.model, found.model.result(), MOST_TASKS, found.texts)])
+    table = tasks_table(found.model, found.model.result(), MOST_TASKS, found.texts)
+    return Section("Tasks in doubt", words, [replace(table, folded=True)])
 
 
 def _next(found: Evaluation, needed: Needed | None) -> Section:
@@ -245,4 +302,8 @@ def _next(found: Evaluation, needed: Needed | None) -> Section:
         "help most: --plan writes such a list."
     )
     steps = Findings([_item(step) for step in found.next_steps()])
-    return Section("What to do next", words, [steps, *plan_blocks(found.model, needed, found.people)])
+    plan = [
+        replace(block, folded=True) if isinstance(block, Table) else block
+        for block in plan_blocks(found.model, needed, found.people)
+    ]
+    return Section("What to do next", words, [steps, *plan])

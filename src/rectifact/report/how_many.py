@@ -12,6 +12,9 @@ from rectifact.selection import Selection
 WIDE = 20
 """Largest number from which on the axis of a chart is logarithmic."""
 
+SHORTEST = 0.005
+"""Seconds below which a number was judged along with others."""
+
 
 def how_many(selection: Selection | None) -> list[Section]:
     """The curve with the choice marked, and its table; no section if the number was given."""
@@ -19,11 +22,18 @@ def how_many(selection: Selection | None) -> list[Section]:
         return []
     table, best = selection.table, selection.best
     k, score, error, stability = (table[name].to_numpy() for name in ("k", "score", "standard_error", "stability"))
-    top = k[int(np.argmax(score))]
-    words = f"{top} has the highest score{', and is' if top == best else f'; {best} is'} chosen. "
-    words += "Bars show one standard error of the difference from the highest."
-    chart = scores("Score by number", k, score, error, best, "number", "score", words)
-    blocks: list[Block] = [chart.with_x(log=bool(k.max() >= WIDE))]
+    has_errors, scored = bool(np.isfinite(error).any()), np.isfinite(score)
+    blocks: list[Block] = []
+    if has_errors:
+        top = k[int(np.argmax(score))]
+        words = f"{top} has the highest score{', and is' if top == best else f'; {best} is'} chosen. Bars show one "
+        words += "standard error of the difference from the highest: within it, scores cannot be told apart."
+        chart = scores("Score by number", k, score, error, best, "number", "score", words)
+        blocks.append(chart.with_x(log=bool(k.max() >= WIDE)))
+    elif scored.sum() > 1:
+        words = f"{best} is chosen. Groups below the line may be due to chance."
+        curve = {"score": (k[scored], score[scored]), "chance": (k[scored], np.ones(scored.sum()))}
+        blocks.append(lines("Score by number", curve, "number", "score", words).with_x(whole=True))
     known = np.isfinite(stability)
     if known.sum() > 1:
         curve = {"stability": (k[known], stability[known])}
@@ -32,14 +42,21 @@ def how_many(selection: Selection | None) -> list[Section]:
     columns = [
         Column("number", "integer"),
         Column("score", "number", selection.measure),
-        Column("standard error", "number", "of the difference from the highest score"),
+        Column("standard error", "number", "of the difference from the highest score; within it, they are as good"),
         Column("stability", "number", "mean over all of them; 1 if resampled data leads to the same"),
         Column("seconds", "number"),
         Column("choice"),
     ]
-    values = table[[name for name in TABLE if name != "k"]].map(lambda value: float(f"{value:.4g}"))
+    names = [name for name in TABLE if name != "k"]
+    if (table["seconds"] < SHORTEST).all():  # all numbers were judged at once
+        names.remove("seconds")
+        columns.pop(-2)
+    values = table[names].map(lambda value: float(f"{value:.4g}"))
     values = values.round({"stability": 3, "seconds": 2})
     rows = [[int(n), *row, "chosen" if n == best else ""] for n, row in zip(k, values.to_numpy().tolist(), strict=True)]
+    empty = {i + 1 for i, name in enumerate(values.columns) if values[name].isna().all()}
+    kept = [i for i in range(len(columns)) if i not in empty]
+    columns, rows = [columns[i] for i in kept], [[row[i] for i in kept] for row in rows]
     note = f"Score: {selection.measure}."
     return [Section("How many?", selection.reason, [*blocks, Table("Numbers that were tried", columns, rows, note)])]
 

@@ -116,7 +116,7 @@ def _cell(value: Any, form: str) -> str:
     if value is None:
         return "–"
     if form == "share":
-        return f"{100 * value:.1f} %" if not 0.9995 <= value < 1 else "> 99.9 %"
+        return f"{100 * value:.1f}%" if not 0.9995 <= value < 1 else "> 99.9%"
     return f"{value:.4g}" if form == "number" else str(value)
 
 
@@ -142,5 +142,5 @@ def _long(value: float, bars: Sequence[tuple[str, float]]) -> str:
 
 def _figure(value: float, share: bool) -> str:
     if share:
-        return f"{100 * value:.2g} %" if abs(value) < 0.0995 else f"{100 * value:.0f} %"
+        return f"{100 * value:.2g}%" if abs(value) < 0.0995 else f"{100 * value:.0f}%"
     return written(float(f"{value:.3g}"))

@@ -124,8 +124,8 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
     report = report.sort_values(by, ascending=False, kind="stable")
     helps = {
         "accuracy": "probability of a right answer to a new task",
-        "accuracy_low": "lower end of a 90 % interval",
-        "accuracy_high": "upper end of a 90 % interval",
+        "accuracy_low": "lower end of a 90% interval",
+        "accuracy_high": "upper end of a 90% interval",
         "information": "bits that one answer provides; 0 is no information",
         "spammer": "0: always right; 1: the answers do not depend on the task",
         "agreement": "expected share of right answers",

@@ -1,5 +1,6 @@
 """Helpers for the reports: names of samples and features, counts as text, and data as plain arrays on the host."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,12 @@ from rectifact.models import SavedModel
 
 NEGLIGIBLE = 1e-6
 """Share of the largest coefficient below which others are not shown."""
+
+PLACE, FEWEST_PLACES = (
+    re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:nm|um|µm|Å|cm-1|cm\^-1|cm⁻¹|1/cm|eV|keV|Hz|kHz|MHz|GHz|ppm|m/z|s|ms|min)?"),
+    10,
+)
+"""A number with or without a unit, and how many features need one to be places on an axis."""
 
 
 def count(number: int, noun: str) -> str:
@@ -49,6 +56,23 @@ def feature_names(saved: SavedModel) -> NDArray[Any]:
     """The names saved with the model, or those it was fitted with, or numbers from 1."""
     given = saved.features if saved.features is not None else getattr(saved.model, "feature_names_in_", None)
     return _or_numbers(given, saved.model.components_.shape[1], "feature ")
+
+
+def along_axis(names: Any) -> NDArray[np.float64] | None:
+    """Numbers in the names of features, if they rise or fall from each to the next as wavelengths do; else None.
+
+    Examples
+    --------
+    >>> along_axis([f"{i}.5 nm" for i in range(400, 420)])[:2]
+    array([400.5, 401.5])
+    >>> along_axis(["red", "green"] * 5)
+    """
+    found = [PLACE.fullmatch(str(name).strip()) for name in names]
+    if len(found) < FEWEST_PLACES or not all(found):
+        return None
+    values = np.array([float(match[1]) for match in found if match is not None])
+    steps = np.diff(values)
+    return values if (steps > 0).all() or (steps < 0).all() else None
 
 
 def largest_features(saved: SavedModel, most: int, *, signed: bool) -> list[list[tuple[str, float]]]:

@@ -1,5 +1,7 @@
 """Report on parts or topics: what they consist of, how much of the data they explain, and what they do not fit."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,36 +10,44 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
+from rectifact.core.findings import Finding
 from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
+from rectifact.parts.base import are_few
+from rectifact.parts.terms import PARTS, TOPICS, Terms
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
-from rectifact.report.charts import bars, convergence, histogram, image_address, topic_map
+from rectifact.report.charts import bars, convergence, histogram, image_address, spectra, topic_map
 from rectifact.report.how_many import how_many, with_stability
-from rectifact.report.names import as_floats, count, isolated, largest_features, listed_features, sample_names
+from rectifact.report.names import (
+    along_axis,
+    as_floats,
+    count,
+    feature_names,
+    isolated,
+    largest_features,
+    listed_features,
+    sample_names,
+)
 
 N_TOP, MOST_SAMPLES, MOST_IMAGES, MOST_CARDS = 12, 10_000, 100, 60
 N_EXAMPLES, LONGEST_EXAMPLE, LEAST_SHARE = 3, 240, 0.25
 """Example documents of a topic, letters that are shown of them, and the least share that a topic has in an example."""
 
+RULES = re.compile(r"([^\w\s])\1{3,}")
+"""Lines under headings and the like, which examples do not show."""
+
+MOST_SPECTRA = 10
+"""Parts whose features are places on an axis, such as wavelengths, that are drawn as lines."""
+
 FEW_NONZEROS = 0.5
 """Share of nonzeros up to which the coherence of parts says something: in dense data all features occur together."""
-
-MOST_ENTRIES_FOR_HALVES = 5_000_000  # of the data: two more fits take seconds then
-
-
-@dataclass(frozen=True)
-class Words:
-    """What parts, samples and features are called."""
-
-    part: str = "part"
-    sample: str = "sample"
-    feature: str = "feature"
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The data behind the parts: weights, norms of residuals, share of each part, and coherence if it has any."""
+    """The data behind the parts, as given and with gaps filled in; weights, residuals, shares, coherence."""
 
+    given: Any
     X: Any
     W: NDArray[Any]
     residual: NDArray[Any]
@@ -50,22 +60,34 @@ class Fit:
         return float(1 - (self.residual**2).sum() / max((row_norms(self.X) ** 2).sum(), 1e-300))
 
 
-def parts_report(saved: SavedModel) -> Report:
-    """Sections for ANDNMF and PurificationNMF; weights and residuals if the data was saved, topics if it is text."""
-    model, words = saved.model, Words() if saved.texts is None else Words("topic", "document", "word")
+def parts_report(saved: SavedModel, findings: Sequence[Finding] | None = None) -> Report:
+    """Sections for ANDNMF and PurificationNMF; weights and residuals if the data was saved, topics if it is text.
+
+    ``findings`` are shown in place of a diagnosis, if it has been made.
+    """
+    model, words = saved.model, PARTS if saved.texts is None else TOPICS
     n_parts, n_features = model.components_.shape
     fit = None if saved.X is None else _fit(saved)
+    if findings is None:
+        findings = (
+            [] if fit is None else saved.model.findings(fit.given, halves=are_few(fit.given), texts=words == TOPICS)
+        )
     sections = [_parts(saved, fit, words), *how_many(saved.selection)]
     if fit is not None:
-        sections += [*_weights_and_residuals(saved, fit, words), _diagnosis(saved, words)]
-    if curve := convergence(model):
+        sections += _weights_and_residuals(saved, fit, words)
+    if findings:
+        sections.append(_diagnosis(findings, words))
+    if words != TOPICS and (curve := convergence(model)):
         text = (
             "The loss is the relative error within the leading subspace of the data, where the algorithm works. What "
             "lies outside it appears only in the residuals."
         )
         sections.append(Section("Convergence", text, curve))
-    about = f"{count(n_parts, words.part)} with {count(n_features, words.feature)}, found by {type(model).__name__}."
-    return Report(words.part.capitalize() + "s", about, sections, _main(saved, fit, words), _steps(saved, fit, words))
+    within = "" if fit is None else f" in {count(len(fit.W), words.sample)}"
+    about = f"{count(n_parts, words.part)}{within} with {count(n_features, words.feature)}"
+    about += "." if words == TOPICS else f", found by {type(model).__name__}."
+    main, steps = _main(saved, fit, words), _steps(saved, fit, words)
+    return Report(words.part.capitalize() + "s", about, sections, main, steps)
 
 
 def _signed(saved: SavedModel) -> bool:
@@ -76,7 +98,8 @@ def _signed(saved: SavedModel) -> bool:
 
 
 def _fit(saved: SavedModel) -> Fit:
-    model, X = saved.model, as_floats(saved.X)
+    model, given = saved.model, as_floats(saved.X)
+    X = given
     W, H = np.asarray(model.transform(X), dtype=float), np.asarray(model.components_, dtype=float)
     if getattr(model, "missing", None) is not None:
         X = np.where(np.isnan(X), model.inverse_transform(W), X)
@@ -87,10 +110,10 @@ def _fit(saved: SavedModel) -> Fit:
     size = W.sum(axis=0) * np.abs(H).sum(axis=1)
     entries = X.nnz if sp.issparse(X) else np.count_nonzero(X)
     sparse = entries <= FEW_NONZEROS * X.shape[0] * X.shape[1] and not _signed(saved)
-    return Fit(X, W, residual, size / max(size.sum(), 1e-300), npmi_coherence(H, X) if sparse else None)
+    return Fit(given, X, W, residual, size / max(size.sum(), 1e-300), npmi_coherence(H, X) if sparse else None)
 
 
-def _main(saved: SavedModel, fit: Fit | None, words: Words) -> list[str]:
+def _main(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
     """The sentences that matter most."""
     tops = largest_features(saved, 3, signed=_signed(saved))
     if fit is None:
@@ -99,28 +122,31 @@ def _main(saved: SavedModel, fit: Fit | None, words: Words) -> list[str]:
     order = np.argsort(-fit.share, kind="stable")[:3]
     names = [", ".join(isolated(name) for name, _ in top) for top in tops]
     named = ", ".join(f"{words.part} {i + 1} ({names[i]}) with {fit.share[i]:.0%}" for i in order)
-    main = [f"The largest {words.part}s, by their share of the {_whole(saved)}: {named}."]
+    main = [] if saved.selection is None else [saved.selection.reason]
+    main += [f"The largest {words.part}s, by their share of the {_whole(saved)}: {named}."]
     if fit.coherence is not None:
         best, last = int(fit.coherence.argmax()), int(fit.coherence.argmin())
         ends = (f"{fit.coherence[i]:.2f} ({words.part} {i + 1})" for i in (last, best))
-        span = " to ".join(ends)
+        span = f", from {' to '.join(ends)}" if len(fit.coherence) > 1 else ""
         main.append(
-            f"Mean coherence (NPMI) is {fit.coherence.mean():.2f}, from {span}; 1 if the {words.feature}s of a "
+            f"Mean coherence (NPMI) is {fit.coherence.mean():.2f}{span}; 1 if the {words.feature}s of a "
             f"{words.part} always occur together, 0 if they do by chance."
         )
     per = (fit.W > 0).sum(axis=1).mean()
-    main.append(
-        f"The {words.part}s explain {fit.explained:.0%} of the squared norm of the data; a {words.sample} contains "
-        f"{per:.1f} of them on average."
-    )
-    return main
+    if words == TOPICS:
+        return [*main, f"A document contains {per:.1f} topics on average."]
+    return [
+        *main,
+        f"The {words.part}s explain {fit.explained:.1%} of the squared norm of the data; a {words.sample} contains "
+        f"{per:.1f} of them on average.",
+    ]
 
 
 def _whole(saved: SavedModel) -> str:
     return "data" if saved.texts is None else "corpus"
 
 
-def _steps(saved: SavedModel, fit: Fit | None, words: Words) -> list[str]:
+def _steps(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
     """What to do next."""
     steps = []
     if fit is None:
@@ -136,15 +162,20 @@ def _steps(saved: SavedModel, fit: Fit | None, words: Words) -> list[str]:
     return steps
 
 
-def _diagnosis(saved: SavedModel, words: Words) -> Section:
-    X = as_floats(saved.X)
-    small = X.shape[0] * X.shape[1] <= MOST_ENTRIES_FOR_HALVES
-    items = [tuple(row) for row in saved.model.diagnose(X, halves=small).itertuples(index=False)]
+def _diagnosis(findings: Sequence[Finding], words: Terms) -> Section:
+    items = [(found.severity, found.finding, found.detail, _remedy(found, words)) for found in findings]
     text = f"What could be wrong with the {words.part}s, and what to do about it."
     return Section("Diagnosis", text, [Findings(items)])
 
 
-def _parts(saved: SavedModel, fit: Fit | None, words: Words) -> Section:
+def _remedy(found: Finding, words: Terms) -> str:
+    """What to do: for texts in the words of the command line, else in those of Python and of the command line."""
+    if found.command is None or not found.remedy:
+        return found.command or found.remedy
+    return found.command if words == TOPICS else f"{found.remedy} On the command line: {found.command}"
+
+
+def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     components, signed = np.asarray(saved.model.components_, dtype=float), _signed(saved)
     tops = largest_features(saved, N_TOP, signed=signed)
     blocks: list[Block] = []
@@ -156,7 +187,10 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Words) -> Section:
         blocks.append(Images("Parts as images", images))
     else:
         blocks.append(_cards(saved, fit, words, tops))
-    if fit is not None and len(components) > 2 and not signed:
+    places = along_axis(feature_names(saved)) if saved.texts is None and saved.image_shape is None else None
+    if places is not None:
+        blocks.insert(0, spectra(places, components[:MOST_SPECTRA]))
+    elif fit is not None and len(components) > 2 and not signed:
         labels = [", ".join(name for name, _ in top[:2]) for top in tops]
         blocks.append(topic_map(components, fit.share, labels, words.part))
     banded = "; after it the band that holds nine tenths of the parts of resampled data"
@@ -169,11 +203,13 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Words) -> Section:
     ]
     sizes = np.abs(components).sum(axis=1).tolist()
     texts = listed_features(saved, N_TOP, ".3g", signed=signed)
+    if words == TOPICS and not hasattr(saved.model, "bands_"):  # the weights are on the cards
+        texts = [", ".join(name for name, _ in top) for top in tops]
     rows: list[Any] = [[i + 1, text, sizes[i]] for i, text in enumerate(texts)]
     if np.allclose(sizes, sizes[0]):  # normalised: it says nothing
         columns, rows = columns[:2], [row[:2] for row in rows]
     if fit is not None:
-        columns.append(Column("share", "share", "of the data"))
+        columns.append(Column("share", "share", f"of the {words.whole}"))
         rows = [[*row, float(share)] for row, share in zip(rows, fit.share, strict=True)]
     if fit is not None and fit.coherence is not None:
         columns.append(Column("coherence", "number", "mean NPMI of the ten largest; 1 if they always occur together"))
@@ -184,10 +220,12 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Words) -> Section:
         fitted = {"nonnegative": "by least squares", "poisson": "by their Poisson likelihood"}[likelihood]
         text = f"The {words.part}s are non-negative too, and were refined {fitted}."
     text = f"Each {words.sample} is a sum of {words.part}s with non-negative weights. {text}"
+    if words == TOPICS:
+        text = "A document is a mixture of topics. The weight of a word is its share of all words of the topic."
     return Section(words.part.capitalize() + "s", text, [*blocks, table])
 
 
-def _cards(saved: SavedModel, fit: Fit | None, words: Words, tops: list[list[tuple[str, float]]]) -> Cards:
+def _cards(saved: SavedModel, fit: Fit | None, words: Terms, tops: list[list[tuple[str, float]]]) -> Cards:
     """A card for each part, the largest first: its features as bars, its figures, and documents mostly about it."""
     order = np.arange(len(tops)) if fit is None else np.argsort(-fit.share, kind="stable")
     stability = getattr(saved.model, "stability_", None)
@@ -208,11 +246,17 @@ def _cards(saved: SavedModel, fit: Fit | None, words: Words, tops: list[list[tup
     return Cards(what, items, note, len(tops) - len(items))
 
 
+def _document_shares(saved: SavedModel, W: NDArray[Any]) -> NDArray[Any]:
+    """Share of each topic in each document."""
+    sizes = W * np.abs(np.asarray(saved.model.components_, dtype=float)).sum(axis=1)
+    total = sizes.sum(axis=1, keepdims=True)
+    return np.asarray(sizes / np.where(total > 0, total, 1))
+
+
 def _examples(saved: SavedModel, fit: Fit, part: int) -> list[tuple[str, str]]:
     """Documents in which the part has the largest share, among those of at least median length."""
-    sizes = fit.W * np.abs(np.asarray(saved.model.components_, dtype=float)).sum(axis=1)
-    total = sizes.sum(axis=1)
-    share = sizes[:, part] / np.where(total > 0, total, 1)
+    total = (fit.W * np.abs(np.asarray(saved.model.components_, dtype=float)).sum(axis=1)).sum(axis=1)
+    share = _document_shares(saved, fit.W)[:, part]
     share[total < np.median(total)] *= 0.5  # a short document is about one topic by chance
     names = sample_names(saved, len(share))
     best = np.argsort(-share, kind="stable")[:N_EXAMPLES]
@@ -220,39 +264,50 @@ def _examples(saved: SavedModel, fit: Fit, part: int) -> list[tuple[str, str]]:
 
 
 def _beginning(text: str) -> str:
-    text = " ".join(text[: 4 * LONGEST_EXAMPLE].split())
+    text = RULES.sub(" ", text[: 4 * LONGEST_EXAMPLE])
+    text = " ".join(text.split())
     return text if len(text) <= LONGEST_EXAMPLE else text[:LONGEST_EXAMPLE].rsplit(" ", 1)[0] + " …"
 
 
-def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Words) -> list[Section]:
+def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Terms) -> list[Section]:
     W, residual, size, share = fit.W, fit.residual, row_norms(fit.X), fit.share
     facts = [
         (f"{words.sample}s", f"{len(W):,}", ""),
-        ("explained", f"{fit.explained:.1%}", "of the squared norm of the data"),
+        *([] if words == TOPICS else [("explained", f"{fit.explained:.1%}", "of the squared norm of the data")]),
         (f"{words.part}s per {words.sample}", f"{(W > 0).sum(axis=1).mean():.1f}", "on average"),
     ]
     if fit.coherence is not None:
         facts.append(("coherence", f"{fit.coherence.mean():.2f}", "mean NPMI of the ten largest of each"))
     text = "Largest: " + ", ".join(f"{words.part} {i + 1} with {share[i]:.1%}" for i in np.argsort(-share)[:3]) + "."
     weights = bars(f"Share of each {words.part}", [str(i + 1) for i in range(len(share))], share, "share", text)
+    shown: list[Block] = [Facts(facts), weights] if len(share) > 1 else [Facts(facts)]
     relative = residual / np.where(size > 0, size, 1)
     norms = f"norm of the residual / norm of the {words.sample}"
     spread = histogram(f"Relative residuals of the {words.sample}s", relative, norms)
     worst = np.argsort(-relative, kind="stable")[:MOST_SAMPLES].tolist()
     names = sample_names(saved, len(W))
-    rows = [[str(names[i]), float(f"{relative[i]:.4g}"), _largest_weights(W[i], words)] for i in worst]
-    columns = [Column(words.sample), Column("relative residual", "number"), Column("largest weights")]
+    parts = _document_shares(saved, W) if words == TOPICS else W
+    rows = [[str(names[i]), float(f"{relative[i]:.4g}"), _largest_weights(parts[i], words)] for i in worst]
+    largest = Column("largest topics" if words == TOPICS else "largest weights")
+    columns = [Column(words.sample), Column("relative residual", "number"), largest]
     table = Table(f"{words.sample.capitalize()}s by residual", columns, rows, left_out=len(W) - len(worst))
     text = f"What the {words.part}s leave unexplained. The {words.sample}s at the top of the table fit worst."
+    if words == TOPICS:
+        text += " Most words of a document are its own, so that values near 1 are usual."
     return [
-        Section("Weights", f"How much of each {words.part} the {words.sample}s contain.", [Facts(facts), weights]),
+        Section(
+            "Topics in documents" if words == TOPICS else "Weights",
+            f"How much of each {words.part} the {words.sample}s contain.",
+            shown,
+        ),
         Section("Residuals", text, [spread, table]),
     ]
 
 
-def _largest_weights(weights: Any, words: Words) -> str:
+def _largest_weights(weights: Any, words: Terms) -> str:
     top = np.argsort(-weights, kind="stable")[:3]
-    return ", ".join(f"{words.part} {i + 1}: {weights[i]:.3g}" for i in top if weights[i] > 0)
+    form = ".0%" if words == TOPICS else ".3g"
+    return ", ".join(f"{words.part} {i + 1}: {weights[i]:{form}}" for i in top if weights[i] > 0)
 
 
 def _residuals(X: Any, W: Any, H: Any) -> Any:

@@ -1,19 +1,21 @@
 """Report on rates: corrected shares with their intervals, differences between groups, and labels that are needed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from rectifact.crowd.panel_rates import Rates
+from rectifact.crowd.panel_rates import Rates, wanted
 from rectifact.report.blocks import Block, Column, Facts, Report, Section, Table
 from rectifact.report.charts import ranges
+from rectifact.report.trust import notes_table
 
 MOST_NAMED = 20
 """Groups on a chart."""
 
 
-def rates_report(found: Rates) -> Report:
-    """Sections for the rates and, where there are groups, for their differences.
+def rates_report(found: Rates, notes: Sequence[str] = ()) -> Report:
+    """Sections for the rates and, where there are groups, for their differences; ``notes`` were said on the way.
 
     Examples
     --------
@@ -22,7 +24,7 @@ def rates_report(found: Rates) -> Report:
     >>> crowd = make_crowd(300, 5, 2, random_state=0)
     >>> report = rates_report(rate(crowd.answers, crowd.truth[:60], positive=1))
     >>> [section.title for section in report.sections]
-    ['Rates']
+    ['Share of 1']
     """
     sections = [_rates(found)]
     if len(found.differences):
@@ -31,11 +33,13 @@ def rates_report(found: Rates) -> Report:
         f"Share of {_named(found)}. {_deciding(found)} decide; {found.panel} make the interval shorter. Intervals have "
         f"a probability of {found.confidence:.0%}: they say what other tasks of the same kind would give."
     )
-    return Report("Rates", words, sections)
+    if notes:
+        sections.append(Section("About the data", "", notes_table(notes)))
+    return Report("Rates", words, sections, main=[found.words()[0], *found.difference_words()[:2]])
 
 
 def _named(found: Rates) -> str:
-    return " or ".join(map(str, found.positive))
+    return wanted(found)
 
 
 def _deciding(found: Rates) -> str:
@@ -49,13 +53,13 @@ def _rates(found: Rates) -> Section:
         (f"{found.panel} alone", f"{whole['judge_rate']:.1%}", "mean share of their answers, not corrected"),
         (_deciding(found).lower(), f"{whole['labels']}", f"worth {whole['worth']:.0f} without {found.panel}"),
     ]
-    sentences = Table("In words", [Column("result")], [[sentence] for sentence in found.words()])
+    sentences = Table("In words", [Column("result")], [[words] for words in found.words()], folded=True)
     words = (
         f"The corrected rate, with the rate by {found.reference} alone beside it. Answers of {found.panel} alone have "
         f"no interval: how far they are wrong is only known from {_deciding(found).lower()}."
     )
     blocks: list[Block] = [Facts(facts), _chart(found), sentences, _rate_table(found)]
-    return Section("Rates", words, blocks)
+    return Section(f"Share of {_named(found)}", words, blocks)
 
 
 def _chart(found: Rates) -> Block:
@@ -73,7 +77,7 @@ def _chart(found: Rates) -> Block:
     values, low, high = zip(*points, strict=True)
     whole = found.rates.iloc[0]
     text = (
-        f"{whole['group']}: {whole['rate']:.1%} corrected, {whole['human_rate']:.1%} by {found.reference} alone, "
+        f"All tasks: {whole['rate']:.1%} corrected, {whole['human_rate']:.1%} by {found.reference} alone, "
         f"{whole['judge_rate']:.1%} by {found.panel} alone."
     )
     chart = ranges(f"Share of {_named(found)}", names, values, low, high, "share", text, colours)
@@ -103,7 +107,7 @@ def _rate_table(found: Rates) -> Table:
         ]
         for row in found.rates.to_dict("records")
     ]
-    return Table("Rates", columns, rows)
+    return Table("Rates", columns, rows, folded=True)
 
 
 def _differences(found: Rates) -> Section:
@@ -129,7 +133,7 @@ def _differences(found: Rates) -> Section:
         ]
         for row in rows
     ]
-    blocks: list[Block] = [Table("Differences", columns, cells)]
+    blocks: list[Block] = [Table("Differences", columns, cells, folded=True)]
     known = [row for row in rows if not pd.isna(row["difference"])][:MOST_NAMED]
     if known:
         titles = [f"{row['second']} minus {row['first']}" for row in known]

@@ -97,13 +97,13 @@ def written(value: float, form: Form = "number", step: float = 0.0) -> str:
     Examples
     --------
     >>> written(0.25, "share"), written(0.05, "change"), written(12_000.0), written(1.5e-7)
-    ('25 %', '+5 %', '12,000', '1.5·10⁻⁷')
+    ('25%', '+5%', '12,000', '1.5·10⁻⁷')
     """
     if not np.isfinite(value):
         return "–"
     if form != "number":
         digits = 0 if step == 0 or step >= 0.0099 else min(4, int(np.ceil(-np.log10(step) - 2)))
-        return f"{100 * value:{'+' if form == 'change' and value else ''}.{digits}f} %"
+        return f"{100 * value:{'+' if form == 'change' and value else ''}.{digits}f}%"
     if value == 0 or 1e-4 <= abs(value) < 1e7:
         digits = max(5, int(np.ceil(np.log10(abs(value) / step))) + 1) if step > 0 and value else 5
         return f"{float(f'{value:.{digits}g}'):,.15g}".replace("-", "−")

@@ -9,7 +9,7 @@ import pandas as pd
 from rectifact.crowd.advice.audit import Audit
 from rectifact.crowd.advice.dependence import excess_agreement
 from rectifact.crowd.base import Aggregator
-from rectifact.crowd.data.names import matched, object_array
+from rectifact.crowd.data.names import matched, object_array, sentence
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.panel_bias import Biases
@@ -34,7 +34,7 @@ def accuracy_chart(report: pd.DataFrame) -> list[Chart]:
         f"{name} (person)" if person else str(name) for name, person in zip(shown["worker"], is_person, strict=True)
     ]
     best, last = rows.iloc[0], rows.iloc[-1]
-    text = f"Highest for {_with_interval(best)}, lowest for {_with_interval(last)}. Bars are 90 % intervals."
+    text = f"Highest for {_with_interval(best)}, lowest for {_with_interval(last)}. Bars are 90% intervals."
     if len(shown) < len(rows):
         text += f" The {len(shown) // 2} best and the {len(shown) - len(shown) // 2} last of {len(rows)} are shown."
     figures = shown[["accuracy", "accuracy_low", "accuracy_high"]]
@@ -91,20 +91,22 @@ def bias_blocks(found: Biases, kinds: Mapping[Any, str] | None = None) -> list[B
         rows = rows.sort_values("bias", ascending=False, kind="stable")
         shown = _ends(rows)
         colours = [int((kinds or {}).get(worker) == "person") for worker in shown["worker"]]
-        sure = rows.loc[rows["certain"], "worker"].tolist()
-        text = "Above 0: the class is given too often. "
-        text += (
-            f"More than chance explains for {', '.join(map(str, sure))}."
-            if sure
-            else ("None is more than chance explains.")
-        )
+        text = f"Above 0: the class is given too often. {_certain(found, rows)}"
         workers = [str(worker) for worker in shown["worker"]]
         figures = shown[["bias", "low", "high"]]
         blocks.append(whiskers(f"How much too often {name} is said", workers, figures, "points", text, colours))
-    sentences = found.words()
-    if sentences:
-        blocks.insert(0, Table("In words", [Column("bias")], [[sentence] for sentence in sentences]))
     return [*blocks, _bias_table(found)]
+
+
+def _certain(found: Biases, rows: pd.DataFrame) -> str:
+    """Which biases are certain, and that those of all workers were tested together."""
+    sure = rows.loc[rows["certain"], "worker"].tolist()
+    off = rows.loc[((rows["low"] > 0) | (rows["high"] < 0)) & ~rows["certain"], "worker"].tolist()
+    text = f"More than chance explains for {sentence(sure)}" if sure else "None is more than chance explains"
+    text += f"{found.together()}."
+    if off:
+        text += f" A single bar that misses 0, such as that of {sentence(off[:1])}, can be chance among so many."
+    return text
 
 
 def _bias_table(found: Biases) -> Table:
@@ -127,7 +129,7 @@ def _bias_table(found: Biases) -> Table:
         ]
         for row in found.table.to_dict("records")
     ]
-    return Table("Biases in points", columns, rows)
+    return Table("Biases in points", columns, rows, folded=True)
 
 
 def audit_section(found: Audit) -> Section:
@@ -137,10 +139,12 @@ def audit_section(found: Audit) -> Section:
         ("gold labels", f"{found.n_gold}", f"{found.n_right} of them have the same label"),
         ("promised", f"{found.expected:.1%}", "mean confidence of these labels"),
     ]
-    words = (
-        f"{found.words()} Where the promise is above the interval, confidence is too high: calibrate it by gold labels."
-    )
-    return Section("Gold audit", words, [Facts(facts)])
+    return Section("Gold audit", found.words(), [Facts(facts)])
+
+
+def notes_table(notes: Sequence[str]) -> list[Block]:
+    """What was said while answers were read; nothing if nothing was."""
+    return [Table("Notes", [Column("note")], [[note] for note in notes])] if notes else []
 
 
 def tasks_table(model: Aggregator, result: pd.DataFrame, most: int, texts: Mapping[Any, Any] | None = None) -> Table:

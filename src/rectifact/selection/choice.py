@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -12,13 +12,12 @@ from sklearn.base import clone
 
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.reprs import short_repr
-from rectifact.core.validation import check_generator
+from rectifact.core.validation import check_generator, check_option
+from rectifact.graph.how_many import GraphTrial
 from rectifact.io.checkpoint import RunFile, open_checkpoint
+from rectifact.selection.points import MEASURE, NOTHING, choose_for_points
 from rectifact.selection.search import Curve, Trial, climb
 from rectifact.selection.trust import trial_of
-
-NOTHING = "No stable structure"
-"""How the reason begins where one part, dimension or community is enough."""
 
 MOST = 1000
 """No number from here on is tried by itself."""
@@ -34,7 +33,8 @@ class Selection:
     table : DataFrame
         One row per number that was tried: ``k``; ``score``, the mean over held-out data, larger is better;
         ``standard_error`` of the difference between this score and the best one; ``stability``, the mean over the
-        parts, NaN where it was not measured; and ``seconds``.
+        parts, NaN where it was not measured; and ``seconds``. For points, the score of k tells how far the k-th group
+        stands apart, and there are no standard errors.
     best : int
         1 if there is no stable structure, or the smallest number that was asked for.
     reason : str
@@ -60,6 +60,7 @@ def select(
     X: Any,
     ks: Sequence[int] | str = "auto",
     *,
+    purpose: Literal["structure", "prediction"] = "structure",
     n_jobs: int | None = None,
     random_state: Any = None,
     callbacks: Sequence[Callable[[dict[str, float]], Any]] = (),
@@ -69,7 +70,8 @@ def select(
     Each family is judged by what it has not seen. Parts: features of half of the samples, predicted from their other
     features and from directions of the other half (bi-cross-validation), as long as both halves have the same parts.
     Dimensions: hidden entries. Communities: hidden edges. The smallest number within one standard error of the best
-    score is taken. Numbers far from the best are not tried.
+    score is taken. Numbers far from the best are not tried. Clusters of points are counted, without a search: groups
+    between which points are rarer than chance explains.
 
     Parameters
     ----------
@@ -80,6 +82,8 @@ def select(
         What the estimator takes.
     ks : sequence of int or "auto", default "auto"
         Numbers to choose from.
+    purpose : {"structure", "prediction"}, default "structure"
+        Whether what is found must recur in resampled data, or only has to predict well, as for recommendations.
     n_jobs : int or None, default None
         Numbers to try at the same time; each needs the memory of one fit.
     random_state : int, Generator, RandomState or None, default None
@@ -102,8 +106,11 @@ def select(
     >>> found.best
     4
     """
+    check_option("purpose", purpose, ("structure", "prediction"))
     trial = trial_of(estimator, X, check_generator(random_state))
     wanted = _wanted(ks)
+    if isinstance(trial, GraphTrial) and trial.of_points:
+        return _for_points(estimator, X, trial, _possible(wanted, trial))  # nothing to search
     start = trial.start(wanted[0])
     numbers = _possible(wanted, trial)
     saved = _checkpoint(estimator, trial, X)
@@ -114,7 +121,7 @@ def select(
         best = climb(curve, start, numbers)
         curve.add_free(numbers)
         supported = best = curve.smallest()
-        best = trial.recurring(best, numbers)
+        best = trial.recurring(best, numbers) if purpose == "structure" else best
     except (KeyboardInterrupt, _Ended):
         if not curve.scores:
             raise
@@ -124,7 +131,8 @@ def select(
     if saved is not None and not ended:
         saved.finish()
     doubt = trial.doubt() if best > 1 else ""
-    reason = " ".join(filter(None, [ended, _reason(trial, curve, best, supported), doubt]))
+    tried = "" if curve.complete else f"The search stopped after {len(curve.scores)} numbers; others may score higher."
+    reason = " ".join(filter(None, [ended, _reason(trial, curve, best, supported), tried, doubt]))
     if best not in numbers:  # one, which was not asked for
         best = numbers[0]
         reason += f" {best} is the smallest number that was asked for."
@@ -133,7 +141,19 @@ def select(
     model.stability_ = trial.stability(best, model)
     if reason.startswith(NOTHING):
         warnings.warn(FitWarning(reason, ""), stacklevel=2)
-    return Selection(_table(curve, trial, best, model), best, reason, model, trial.measure, not doubt)
+    return Selection(_table(curve, trial, best, model, numbers), best, reason, model, trial.measure, not doubt)
+
+
+def _for_points(estimator: Any, X: Any, trial: GraphTrial, numbers: Sequence[int]) -> Selection:
+    """The number of groups that stand apart, or the nearest that was asked for."""
+    found = choose_for_points(trial.separations(), numbers, trial.smallest)
+    model = _fitted(estimator, X, trial.parameter, found.best)
+    model.stability_ = trial.stability(found.best, model)
+    if found.reason.startswith(NOTHING):
+        warnings.warn(FitWarning(found.reason, ""), stacklevel=3)
+    table = found.table
+    table.loc[table["k"] == found.best, "stability"] = float(np.mean(model.stability_))
+    return Selection(table, found.best, found.reason, model, MEASURE, found.sure)
 
 
 class _Ended(Exception):
@@ -179,12 +199,13 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
     if best > supported:
         return f"{best} {several} stand out from the noise and recur in both halves; {supported} predict as well."
     last = "; no larger number was tried" if best == max(curve.scores) else ""
-    return f"{best} is the smallest number within one standard error of the best score on held-out data{last}."
+    return f"{best} is the smallest number whose score on held-out data cannot be told from the best one{last}."
 
 
-def _table(curve: Curve, trial: Trial, best: int, model: Any) -> pd.DataFrame:
+def _table(curve: Curve, trial: Trial, best: int, model: Any, numbers: Sequence[int]) -> pd.DataFrame:
+    """One row per number that was tried and asked for; 1 is always tried, to compare with."""
     top, rows = curve.top(), []
-    for k in sorted(curve.scores):
+    for k in sorted(set(curve.scores) & set(numbers)):
         stability = model.stability_ if k == best else trial.recurrence.get(k, np.nan)
         row = {"k": k, "score": float(curve.scores[k].mean()), "standard_error": curve.error(k, top)}
         rows.append(row | {"stability": float(np.mean(stability)), "seconds": curve.seconds[k]})

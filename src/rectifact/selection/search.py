@@ -66,6 +66,7 @@ class Curve:
         self, trial: Trial, n_jobs: int | None, report: Callable[[dict[str, float]], Any], saved: RunFile | None
     ) -> None:
         self._trial, self._jobs, self._report, self._saved = trial, effective_n_jobs(n_jobs), report, saved
+        self.complete = True  # False where a search ended because it had tried as many numbers as it may
         self.scores: dict[int, NDArray[Any]] = {}
         self.seconds: dict[int, float] = {}
         for k, (score, seconds) in (_read(saved) if saved is not None else {}).items():
@@ -146,11 +147,14 @@ def climb(curve: Curve, start: int, ks: Sequence[int]) -> int:
 
 def _ascend(curve: Curve, ks: Sequence[int], at: dict[int, int]) -> None:
     """Try numbers beside the best until both neighbours are close, and far from it."""
-    while len(curve.scores) < MOST_TRIED:
+    while True:
         known, best = sorted(at[k] for k in curve.scores if k in at), at[curve.smallest()]
         new = _beside(known, best, ks)
         new = _far(known, best, ks) if new is None else new
         if new is None:
+            break
+        if len(curve.scores) >= MOST_TRIED:
+            curve.complete = False
             break
         curve.try_out(ks[new])
 

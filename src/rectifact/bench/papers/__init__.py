@@ -5,7 +5,7 @@ Each paper has two files here: ``<paper>.json`` lists its numbered items and the
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -21,7 +21,10 @@ MODULES = {name: {"and": "and_nmf"}.get(name, name.replace("-", "_")) for name i
 
 @dataclass(frozen=True)
 class Curves:
-    """How the rows of a figure are drawn: one panel for each value of ``panel``, one line for each of ``line``."""
+    """How the rows of a figure are drawn: one panel for each value of ``panel``, one line for each of ``line``.
+
+    The columns in ``more`` are drawn like ``y``, in panels of their own; a ``square`` figure has no axes.
+    """
 
     x: str
     y: str
@@ -29,6 +32,8 @@ class Curves:
     line: str = "method"
     log_x: bool = False
     log_y: bool = False
+    more: tuple[str, ...] = ()
+    square: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,11 +45,19 @@ class Experiment:
     measure : callable
         ``measure(quick)`` gives rows; a quick one takes a minute or two.
     curves : Curves or None, default None
-        How a figure is drawn.
+        How curves are drawn.
+    pictures : callable or None, default None
+        ``pictures(title, rows)`` gives the charts of what is not a curve.
     """
 
     measure: Callable[[bool], Rows]
     curves: Curves | None = None
+    pictures: Callable[[str, Rows], Sequence[Any]] | None = None
+
+    @property
+    def has_picture(self) -> bool:
+        """Whether the rows can be drawn."""
+        return self.curves is not None or self.pictures is not None
 
 
 @dataclass(frozen=True)

@@ -154,19 +154,20 @@ def footnote_9(quick: bool) -> Rows:
 
 def figure_2(quick: bool) -> Rows:
     """Decreasing and constant thresholds; and noise, of the printed scale and of that in the authors' program."""
+    falling = [row for kind in ("dir", "ctm", "ctm-authors") for row in _thresholds(kind, quick)]
+    return falling + [row for gamma in (0.001, 0.01, 0.05, 0.1) for row in _noisy(gamma, quick)]
+
+
+def _thresholds(kind: str, quick: bool) -> Rows:
+    """Curves on one set under decreasing and constant thresholds."""
     rows: Rows = []
-    for kind in ("dir", "ctm", "ctm-authors"):
-        data = mixtures(kind, quick)
-        schedules = {"decreasing": Geometric(0.1, 1.1)} | {
-            f"constant {value:g}": Constant(value) for value in (0.1, 0.01, 0.001)
-        }
-        for name, schedule in schedules.items():
-            method = partial(_compressed, Threshold(schedule, "absolute"))
-            curve = followed(method, data, paper_start(data.components), 200)
-            curve[-1]["printed"] = _claim("figure 2", kind, name)
-            rows += [{"data": f"{kind}, thresholds", "method": name, **row} for row in curve]
-    for gamma in (0.001, 0.01, 0.05, 0.1):
-        rows += _noisy(gamma, quick)
+    data = mixtures(kind, quick)
+    constants = {f"constant {value:g}": Constant(value) for value in (0.1, 0.01, 0.001)}
+    for name, schedule in ({"decreasing": Geometric(0.1, 1.1)} | constants).items():
+        method = partial(_compressed, Threshold(schedule, "absolute"))
+        curve = followed(method, data, paper_start(data.components), 200)
+        curve[-1]["printed"] = _claim("figure 2", kind, name)
+        rows += [{"data": f"{kind}, thresholds", "method": name, **row} for row in curve]
     return rows
 
 
@@ -189,11 +190,14 @@ def _noisy(gamma: float, quick: bool) -> Rows:
 
 # Sweeps
 
+SWEPT = ("dir", "ctm-authors", "neg-dir")
+"""Sets on which starts are compared."""
+
 
 def initialization(quick: bool) -> Rows:
     """Error after 200 stages from starts at several distances, in the span of the parts and outside of it."""
     rows: Rows = []
-    for kind in ("dir", "ctm-authors", "neg-dir"):
+    for kind in SWEPT:
         data = mixtures(kind, quick)
         parts, rng = data.components, np.random.default_rng(0)
         size = np.sqrt(100 / len(parts))  # the norm of U does not depend on the number of parts then
@@ -227,7 +231,7 @@ def _ends(data: Topics, start: Parts) -> dict[str, float]:
 def definition_2(quick: bool) -> Rows:
     """Constants of the paper's start, and of starts that are found without the truth, in the best order and scale."""
     rows: Rows = []
-    for kind in ("dir", "ctm-authors", "neg-dir"):
+    for kind in SWEPT:
         data = mixtures(kind, quick)
         truth = data.components
         starts = {"A* (I + U)": paper_start(truth)}

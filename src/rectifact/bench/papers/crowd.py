@@ -12,7 +12,7 @@ from rectifact.bench import Rows
 from rectifact.bench.crowd_machines import Design, ask, blocks, independent, machines, repeated
 from rectifact.bench.measure import at_hand
 from rectifact.bench.papers import Curves, Experiment, crowd_beside, crowd_theory, paper
-from rectifact.bench.papers.crowd_methods import LEAST_SHARED, SETS, SLOW, chosen, measured
+from rectifact.bench.papers.crowd_methods import LEAST_SHARED, SETS, SLOW, chosen, measured, warmed_up
 from rectifact.crowd import read_answers
 from rectifact.crowd.cooccurrence import cooccurrences
 from rectifact.crowd.imputation import reached
@@ -34,9 +34,10 @@ def _uci(table: str, name: str, designs: dict[str, Design], quick: bool) -> Rows
     rows: Rows = []
     for data, trials in at_hand({name: partial(repeated, name, 2 if quick else 20)}):
         n_classes = len(np.unique(trials[0].truth))
+        methods = warmed_up(chosen(quick, n_classes), n_classes)
         for title, design in designs.items():
             crowds = [ask(trial, design, seed) for seed, trial in enumerate(trials)]
-            for method, run in chosen(quick, n_classes).items():
+            for method, run in methods.items():
                 found = np.array([measured(run, *crowd) for crowd in crowds[: 5 if method in SLOW else None]])
                 error, seconds = found.mean(axis=0).tolist()
                 rows.append(_row(table, f"{data}, {title}", method, error, seconds) | {"sd": float(found[:, 0].std())})
@@ -69,7 +70,8 @@ def table_3(quick: bool) -> Rows:
 def _people(table: str, names: tuple[str, ...], quick: bool, without: dict[str, tuple[str, ...]]) -> Rows:
     rows: Rows = []
     for name, crowd in at_hand({name: SETS[name] for name in names}):
-        for method, run in chosen(quick, crowd.answers["label"].nunique(), without.get(name, ())).items():
+        n_classes = crowd.answers["label"].nunique()
+        for method, run in warmed_up(chosen(quick, n_classes, without.get(name, ())), n_classes).items():
             rows.append(_row(table, name, method, *measured(run, crowd)))
     return rows
 
@@ -115,7 +117,7 @@ EXPERIMENTS = {
     "table 3": Experiment(table_3),
     "table 4": Experiment(table_4),
     "table 5": Experiment(table_5),
-    "figure 1": Experiment(crowd_theory.figure_1, Curves("x", "y")),
+    "figure 1": Experiment(crowd_theory.figure_1, Curves("x", "y", square=True)),
     "missing co-occurrences": Experiment(missing_cooccurrences),
     "synthetic data": Experiment(crowd_beside.synthetic_data),
     "rotation": Experiment(crowd_beside.rotation),

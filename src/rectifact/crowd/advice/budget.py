@@ -29,7 +29,10 @@ PREPARES = 0.25
 """Part of the gain in the smoother measure that is added."""
 
 LEAST_DROP = 1e-9
-"""Expected errors that an answer must prevent."""
+"""Expected errors that an answer must prevent, or prepare to prevent, to be compared with others."""
+
+LEAST_GAIN = 1e-6
+"""Expected errors that answers to a task must prevent to be in a plan."""
 
 MOST_ROWS = 2000
 """Tasks, in all worlds together, from which the curve of expected errors is drawn."""
@@ -260,7 +263,25 @@ def buy(posteriors: Floats, market: Market, *, n: int, budget: float, excess: fl
         if offer := _offer(values[t], is_open[t], market, left):
             heappush(heap, (-offer[0], t, offer[1]))
     table = np.array(rows, dtype=float).reshape(-1, 4)
+    table = table[_pays_off(table[:, 0], table[:, 3])]
     return Purchase(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2], table[:, 3])
+
+
+def _pays_off(tasks: Floats, gains: Floats) -> NDArray[np.bool_]:
+    """Answers that prevent errors, or prepare a later answer to the same task that does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> _pays_off(np.array([0, 1, 0, 1, 1]), np.array([0.1, 0.0, 0.0, 0.2, 0.0]))
+    array([ True,  True, False,  True, False])
+    """
+    kept, later = np.zeros(len(tasks), dtype=bool), set()
+    for i in range(len(tasks) - 1, -1, -1):
+        if gains[i] > LEAST_GAIN:
+            later.add(tasks[i])
+        kept[i] = tasks[i] in later
+    return kept
 
 
 def _offer(values: Floats, is_open: NDArray[np.bool_], market: Market, left: float) -> tuple[float, int] | None:

@@ -4,6 +4,7 @@ Every rule about what deserves a word is here, once, but for those on identifica
 the command line and the report only show findings.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,7 @@ from rectifact.core.findings import SEVERITIES, Finding
 from rectifact.core.operand import operand
 from rectifact.core.sparse import with_entries
 from rectifact.crowd.advice.conditions import identification_findings
-from rectifact.crowd.advice.dependence import dependent_pairs
-from rectifact.crowd.advice.likeness import likeness_findings
+from rectifact.crowd.advice.likeness import likeness_findings, pair_findings
 from rectifact.crowd.advice.support import unconfirmed
 from rectifact.crowd.advice.workers import information
 from rectifact.crowd.data.answers import Answers
@@ -42,6 +42,8 @@ def diagnose(
     trusting: bool = False,
     calibrated: bool = False,
     identified: str | None = None,
+    kin: NDArray[np.int64] | None = None,
+    changes: Callable[[list[Any]], int] | None = None,
 ) -> list[Finding]:
     """All findings, the worst first; an empty list is good news.
 
@@ -58,6 +60,10 @@ def diagnose(
         Whether its confidence was lowered afterwards.
     identified : str, default None
         The method that identified it, if EM did not refine it.
+    kin : array of shape (n_workers,), default None
+        The same number for workers who count as one.
+    changes : callable, default None
+        How many labels change if two workers count as one, by their names.
     """
     B, answered = answers.one_hot(), answers.answered()
     beside = unconfirmed(B, model, _few_tasks(model), least=LEAST_CONTRAST)
@@ -70,8 +76,8 @@ def diagnose(
         *_chance(answers.given, answers.classes, model),
         *diagnose_workers(answers.workers, model),
         *_dependence(effect, trusting, calibrated),
-        *_pairs(B, answers.workers, model),
-        *likeness_findings(answers, model),
+        *pair_findings(B, answers.workers, model, kin),
+        *likeness_findings(answers, model, kin, changes),
         *identification_findings(operand(B), model.priors, model.confusions, identified),
     ]
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))
@@ -322,23 +328,5 @@ def _dependence(effect: float, trusting: bool, calibrated: bool) -> list[Finding
             "answers to one task are not independent",
             f"{detail}; confidence {confidence}.",
             remedy.format("calibrate()"),
-        )
-    ]
-
-
-def _pairs(B: sp.csr_array, workers: NDArray[Any], model: CrowdModel) -> list[Finding]:
-    pairs, scores = dependent_pairs(B, model)
-    if not len(pairs):
-        return []
-    named = "; ".join(
-        f"{listed(workers[pair])} ({score:.0f} sigma)" for pair, score in zip(pairs[:NAMED], scores, strict=False)
-    )
-    who = "1 pair of workers agrees" if len(pairs) == 1 else f"{len(pairs)} pairs of workers agree"
-    return [
-        Finding(
-            "warning",
-            "workers who err alike",
-            f"{who} more often than chance explains, as copies or judges of one family do: {named}.",
-            "Keep one of each pair, or count them as one worker.",
         )
     ]

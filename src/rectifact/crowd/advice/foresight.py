@@ -13,6 +13,12 @@ from rectifact.crowd.em import Floats
 AT_ONCE = 0.1
 """Answers per task that are bought in one step of the curve."""
 
+ROUNDING = 1e-9
+"""By which an error may miss the target."""
+
+TOLD = 5e-4
+"""Errors that a sentence does not tell apart."""
+
 
 def sample(n_tasks: int, seed: int = 0) -> NDArray[np.int64]:
     """Tasks for a curve: some of many, or all of them several times."""
@@ -44,19 +50,26 @@ class Needed:
     curve: pd.DataFrame
 
     def words(self) -> str:
-        """The result in a sentence."""
-        now, last = self.curve["error"].iloc[0], self.curve.iloc[-1]
+        """The result in a sentence; a cost is named where answers have prices other than 1."""
+        error = self.curve["error"]
+        now, last = error.iloc[0], self.curve[error <= error.min() + TOLD].iloc[0]  # what follows gains nothing
+        priced = not np.allclose(self.curve["cost"], self.curve["answers"])
         if self.answers is None:
             return (
                 f"The workers who can be asked cannot reach an expected error of {self.target:.1%}: it is {now:.1%} "
-                f"now, and {last['error']:.1%} after {last['answers']:,.0f} more answers for {last['cost']:,.2f}."
+                f"now, and {last['error']:.1%} after {last['answers']:,.0f} more answers"
+                f"{_for(last['cost']) if priced else ''}."
             )
         if self.answers == 0:
             return f"The expected error is {now:.1%} already; {self.target:.1%} is wanted."
         return (
-            f"About {self.answers:,} more answers for {self.cost:,.2f} are needed to bring the expected error from "
-            f"{now:.1%} to {self.target:.1%}."
+            f"About {self.answers:,} more answers{_for(self.cost) if priced else ''} are needed to bring the "
+            f"expected error from {now:.1%} to {self.target:.1%}."
         )
+
+
+def _for(cost: float | None) -> str:
+    return f" for {cost:,.2f}"
 
 
 def foresee(posteriors: Floats, market: Market, *, target: float, seed: int = 0) -> pd.DataFrame:
@@ -96,9 +109,9 @@ def foresee(posteriors: Floats, market: Market, *, target: float, seed: int = 0)
         posteriors.copy(),
         market.open.copy(),
     )
-    _, values = drops(now[:, None], market.confusions)
-    curve, bought, spent = [(0.0, 0.0, expected_error(now))], 0, 0.0
-    while curve[-1][2] > target:
+    gains, values = drops(now[:, None], market.confusions)
+    curve, bought, spent, error = [(0.0, 0.0, expected_error(now))], 0, 0.0, expected_error(now)
+    while curve[-1][2] > target + ROUNDING:
         worth = np.where(is_open & (values > LEAST_DROP), values / market.costs, -1.0)
         best = worth.argmax(axis=1)
         order = np.argsort(-worth[every, best], kind="stable")[: max(1, int(AT_ONCE * len(now)))]
@@ -106,18 +119,19 @@ def foresee(posteriors: Floats, market: Market, *, target: float, seed: int = 0)
         if not len(some):
             break
         asked = best[some]
+        error -= float(gains[some, asked].sum()) / len(now)  # as a plan counts, and less random than what was drawn
         now[some] = answered(now[some], market.confusions[asked], rng)
         is_open[some] &= market.kin != market.kin[asked][:, None]
-        _, values[some] = drops(now[some][:, None], market.confusions)
+        gains[some], values[some] = drops(now[some][:, None], market.confusions)
         bought, spent = bought + len(some), spent + float(market.costs[asked].sum())
-        curve.append((bought / len(now), spent / len(now), expected_error(now)))
+        curve.append((bought / len(now), spent / len(now), max(error, 0.0)))
     return pd.DataFrame(curve, columns=["answers", "cost", "error"])
 
 
 def needed(curve: pd.DataFrame, target: float) -> Needed:
     """Where a curve meets the target, between two of its points."""
     error = curve["error"].to_numpy()
-    reached = np.flatnonzero(error <= target)
+    reached = np.flatnonzero(error <= target + ROUNDING)
     if not len(reached):
         return Needed(target, None, None, curve)
     i = int(reached[0])
@@ -125,7 +139,7 @@ def needed(curve: pd.DataFrame, target: float) -> Needed:
         return Needed(target, 0, 0.0, curve)
     part = (error[i - 1] - target) / max(error[i - 1] - error[i], 1e-300)
     answers, cost = (float(values[i - 1] + part * (values[i] - values[i - 1])) for values in _columns(curve))
-    return Needed(target, int(np.ceil(answers)), cost, curve)
+    return Needed(target, int(np.ceil(answers - 1e-6)), cost, curve)
 
 
 def _columns(curve: pd.DataFrame) -> list[Floats]:

@@ -39,6 +39,10 @@ FORMS = {"confidence": (0, 1.0), "classes": (1, 1.0), "confusion": (2, 3.0)}
 """Parameters beside the power: none, a shift per class, or a matrix as well; and the ridge that holds them back."""
 
 
+PSEUDO_LABELS = 0.6
+"""Labels that are of any class alike, among all gold labels: a few labels that are all right prove no certainty."""
+
+
 @short_repr
 @dataclass(frozen=True)
 class GoldMap:
@@ -303,11 +307,13 @@ def _resamples(n: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _learn(posteriors: Floats, truth: NDArray[Any], form: str) -> GoldMap:
-    """The map that makes the labels most probable, held back by a ridge."""
+    """The map that makes the labels, and a part of a label of any class, most probable, held back by a ridge."""
     x, k = _centred(posteriors), posteriors.shape[1]
     level, ridge = FORMS[form]
     free = np.r_[1.0, np.full(k, level >= 1), np.full(k * k, level >= 2)].astype(float)
     hold = np.r_[0.1, np.full(k + k * k, ridge)]
+    any_class = PSEUDO_LABELS / (len(truth) + PSEUDO_LABELS)
+    labels = (1 - any_class) * np.eye(k)[truth] + any_class / k
 
     def split(v: Floats) -> GoldMap:
         return GoldMap(float(np.exp(v[0])), v[1 : k + 1], v[k + 1 :].reshape(k, k))
@@ -315,9 +321,9 @@ def _learn(posteriors: Floats, truth: NDArray[Any], form: str) -> GoldMap:
     def loss(v: Floats) -> tuple[float, Floats]:
         found = split(v)
         logs = log_softmax(found.power * x + found.shift + x @ found.mix, axis=1)
-        off = np.exp(logs) - np.eye(k)[truth]
+        off = np.exp(logs) - labels
         slope = np.r_[found.power * (off * x).sum(), off.sum(axis=0), (x.T @ off).ravel()]
-        value = -logs[np.arange(len(truth)), truth].sum() + (hold * v**2).sum() / 2
+        value = -(labels * logs).sum() + (hold * v**2).sum() / 2
         return float(value), free * (slope + hold * v)
 
     return split(minimize(loss, np.zeros(len(free)), jac=True, method="L-BFGS-B").x)

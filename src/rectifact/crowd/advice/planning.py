@@ -19,7 +19,7 @@ LEAST_GAIN = 0.001  # bits that an answer must promise to be worth asking for
 
 def worth_asking(plan: pd.DataFrame) -> pd.DataFrame:
     """The rows of a plan whose answers are expected to tell enough."""
-    return plan[plan["gain"] >= LEAST_GAIN]
+    return plan[plan["gain"] >= LEAST_GAIN].reset_index(drop=True)
 
 
 def plan_labels(

@@ -99,7 +99,7 @@ def group_numbers(groups: Mapping[Any, Any], workers: NDArray[Any]) -> NDArray[n
     place = matched(names, workers)
     strangers = names[place < 0]
     if len(strangers):
-        what = f"groups names {listed(strangers)}, who gave no answer."
+        what = f"The groups contain {listed(strangers)}, who gave no answer."
         if len(strangers) == len(names):
             raise InputError(what, "Check that both name the workers alike.")
         warnings.warn(FitWarning(what, "Check the spelling if they did."), stacklevel=4)

@@ -74,7 +74,7 @@ def prices_of(costs: "pd.Series[float] | None", workers: NDArray[Any]) -> NDArra
     """Price of each worker's answer: 1 without costs, and infinite for those who have none and cannot be asked."""
     if costs is None:
         return np.ones(len(workers))
-    places = _places(costs.index.to_numpy(), workers, "costs")
+    places = _places(costs.index.to_numpy(), workers, "There is a cost for")
     prices = np.full(len(workers), np.inf)
     prices[places] = costs.to_numpy()
     return prices
@@ -103,16 +103,16 @@ def can_be_asked(asked: Any, tasks: NDArray[Any], workers: NDArray[Any]) -> NDAr
     if isinstance(asked, str):
         raise InputError(f"workers={asked!r} is one name.", f"Give a list of names, such as workers=[{asked!r}].")
     whom = np.zeros(len(workers), dtype=bool)
-    whom[_places(object_array(list(asked)), workers, "workers")] = True
+    whom[_places(object_array(list(asked)), workers, "You cannot ask")] = True
     return whom
 
 
-def _places(names: NDArray[Any], workers: NDArray[Any], what: str) -> NDArray[np.int64]:
+def _places(names: NDArray[Any], workers: NDArray[Any], before: str) -> NDArray[np.int64]:
     places = matched(names, workers)
     strangers = names[places < 0]
     if len(strangers):
         raise InputError(
-            f"{what} names {listed(strangers)}, who gave no answer, so that nothing is known about them.",
+            f"{before} {listed(strangers)}, who gave no answer, so that nothing is known about them.",
             "Check the spelling, or let them answer some tasks first.",
         )
     return places

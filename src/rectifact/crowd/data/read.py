@@ -1,5 +1,6 @@
 """Reads answers into memory from a file, a table or a matrix, coded as ``Answers``; reads gold labels too."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +13,13 @@ import pyarrow as pa
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rectifact.core.errors import InputError, InputTypeError
+from rectifact.core.errors import FitWarning, InputError, InputTypeError
 from rectifact.crowd.data.answers import Answers, check_comparable, encode, make_answers, with_classes
 from rectifact.crowd.data.files import labels_in, read_file, read_flat
 from rectifact.crowd.data.formats import check_format
 from rectifact.crowd.data.gaps import labelled, warn_of_empty
 from rectifact.crowd.data.matrices import from_matrix, from_sparse, to_matrix, whole_numbers
-from rectifact.crowd.data.names import Gold, object_array, plain, refuse_strangers
+from rectifact.crowd.data.names import Gold, listed, object_array, plain, refuse_strangers
 from rectifact.crowd.data.records import from_records
 from rectifact.crowd.data.sources import is_source, refuse_source
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long
@@ -257,21 +258,37 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
     for j, name in enumerate(workers):
         matrix[:, j] = frame.get_column(name).to_list()
     matrix[pd.isna(matrix)] = None  # one kind of gap, that can be compared
-    _check_annotators(whole_numbers(matrix), workers, looks_long(frame.columns))
+    kept = _annotators(whole_numbers(matrix), workers, looks_long(frame.columns), has_tasks=known)
     columns = {} if column is None else {"task": column}
-    return from_matrix(matrix, tasks, np.array(workers, dtype=object), missing, classes, columns)
+    return from_matrix(matrix[:, kept], tasks, np.array(workers, dtype=object)[kept], missing, classes, columns)
 
 
-def _check_annotators(matrix: NDArray[Any], names: list[Any], long: bool) -> None:
-    """Refuse a column that shares no label with the others: it holds texts or numbers, not a worker's answers."""
+def _annotators(matrix: NDArray[Any], names: list[Any], long: bool, *, has_tasks: bool) -> NDArray[np.bool_]:
+    """Which columns are workers: one that shares no label with the others holds texts or numbers.
+
+    It may be the task, so that it is refused, unless another column is.
+    """
     seen = [{value for value in column if value not in (None, "")} for column in matrix.T]
+    kept = np.ones(len(names), dtype=bool)
     for j, labels in enumerate(seen):
         others = set().union(*(seen[:j] + seen[j + 1 :]))
-        if labels and others and not labels & others:
-            what = f"The column {names[j]!r} shares no label with the others, so it does not seem to be a worker."
-            remedy = f"Name it as the task (task={names[j]!r}), or drop it."
-            command = f"Name it as the task (--task {names[j]}), or drop it."
-            raise _not_wide(what) if long else InputError(what, remedy, command=command)
+        kept[j] = not (labels and others and not labels & others)
+    if kept.all():
+        return kept
+    first = names[int(np.flatnonzero(~kept)[0])]
+    what = f"The column {first!r} shares no label with the others, so it does not seem to be a worker."
+    if long:
+        raise _not_wide(what)
+    if not has_tasks or kept.sum() < 2:
+        remedy, command = (
+            f"Name it as the task ({task}), or drop it." for task in (f"task={first!r}", f"--task {first}")
+        )
+        raise InputError(what, remedy, command=command)
+    left = np.array(names, dtype=object)[~kept]
+    so = "shares {}, so it is not read as a worker" if len(left) == 1 else "share {}, so they are not read as workers"
+    what = f"{listed(left)} {so.format('no label with the other columns')}."
+    warnings.warn(FitWarning(what, "If a worker is among them, spell labels alike in all columns."), stacklevel=5)
+    return kept
 
 
 def _not_wide(what: str) -> InputError:

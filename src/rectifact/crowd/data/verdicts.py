@@ -4,6 +4,7 @@ What stands beside the answers is a column of their table, or comes by task: fro
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ from rectifact.io.records import json_records
 PEOPLE = {"person", "people", "human", "humans", "annotator", "expert", "true", "yes", "1"}
 """Values of a column that say that a worker is a person."""
 
+KIND_NAMES = ("kind", "type", "worker_type", "annotator_type", "rater_type", "source", "role", "is_human")
+
 
 @dataclass(frozen=True)
 class Verdicts:
@@ -41,6 +44,8 @@ class Verdicts:
         Tasks and their certain labels, one each.
     groups, texts : dict or None
         By task.
+    kind_column : str or None
+        Column that may say who is a person, where nobody is named.
     """
 
     judges: Answers
@@ -48,6 +53,7 @@ class Verdicts:
     gold: Gold | None
     groups: dict[Any, Any] | None
     texts: dict[Any, Any] | None
+    kind_column: str | None = None
 
 
 def read_verdicts(
@@ -99,7 +105,8 @@ def read_verdicts(
     if humans is not None:
         theirs = _joined(judges, theirs, read_people(humans, names, False, missing, question))
     known = answers.gold if gold is None else beside.gold(gold)
-    return Verdicts(judges, theirs, known, beside.groups(by), beside.texts(text))
+    kind = beside.kind_column() if theirs is None else None
+    return Verdicts(judges, theirs, known, beside.groups(by), beside.texts(text), kind)
 
 
 @dataclass(frozen=True)
@@ -135,6 +142,15 @@ class _Beside:
         theirs = matched(object_array(list(found)), workers) if found else np.empty(0, dtype=np.int64)
         is_person = np.isin(np.arange(len(workers)), theirs)
         return is_person if not is_person.all() else np.zeros(len(workers), dtype=bool)
+
+    def kind_column(self) -> str | None:
+        """A column with a usual name that says of some workers, but not of all, that they are people."""
+        for name in KIND_NAMES:
+            with suppress(InputError):  # a worker of several kinds
+                kinds = (self.column(name, "worker") or {}).values()
+                if 0 < sum(str(plain(kind)).strip().lower() in PEOPLE for kind in kinds) < len(kinds):
+                    return name
+        return None
 
     def gold(self, given: Any) -> Gold:
         """Certain labels, the consensus where a task has several."""

@@ -9,6 +9,21 @@
     root.dataset.theme = dark ? "light" : "dark";
   });
 
+  // Folded parts: open where a link leads, and on paper
+  const unfold = (place) => {
+    for (let box = place; box; box = box.parentElement) if (box.tagName === "DETAILS") box.open = true;
+  };
+  const follow = () => {
+    const place = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    if (!place) return;
+    unfold(place);
+    place.querySelectorAll(":scope > details").forEach(unfold);
+    place.scrollIntoView();
+  };
+  addEventListener("hashchange", follow);
+  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach(unfold));
+  follow();
+
   // Charts: what a mark is and its value, on hover, by touch and with the arrow keys
   const tip = document.createElement("div");
   tip.id = "tip";
@@ -81,7 +96,7 @@
   // Tables: the rows are data; cells are made from text alone, never from markup
   const shown = (value, form) => {
     if (value === null || Number.isNaN(value)) return "–";
-    if (form === "share") return value >= 0.9995 && value < 1 ? "> 99.9 %" : `${(100 * value).toFixed(1)} %`;
+    if (form === "share") return value >= 0.9995 && value < 1 ? "> 99.9%" : `${(100 * value).toFixed(1)}%`;
     if (form === "number") {
       const rounded = Number(value.toPrecision(4));
       return rounded !== 0 && Math.abs(rounded) < 1e-4 ? rounded.toExponential() : String(rounded);

@@ -1,0 +1,117 @@
+"""rectifact parts --model: how much of the parts or topics of a saved model is in other samples or texts."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from rectifact.cli.outcome import Outcome
+from rectifact.cli.part_outputs import Shown
+from rectifact.cli.reading import Reading
+from rectifact.cli.tables import as_json, save_arrays
+from rectifact.cli.terminal import STDOUT, say, show_plain
+from rectifact.core.errors import InputError, count
+from rectifact.io.inputs import Input
+from rectifact.io.matrices import NamedMatrix, numbered
+from rectifact.models import SavedModel, load_saved
+from rectifact.parts import ANDNMF, PurificationNMF
+from rectifact.parts.documents import Corpus, count_known
+from rectifact.parts.terms import PARTS, TOPICS
+
+
+def check_known(given: dict[str, Any], in_chunks: bool) -> None:
+    """Refuse options of a fit, which has been done, and data in chunks."""
+    for name, value in given.items():
+        if value is not None and value is not False and value != 0:
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(f"{option} is for finding parts, and --model has them.", "Leave one of them out.")
+    if in_chunks:
+        raise InputError("--model needs a matrix in memory or texts, and this matrix is in chunks.", "Name one file.")
+
+
+def apply_saved(
+    path: Path, source: Reading, data: Path, files: tuple[Path | None, Path | None, bool], outcome: Outcome
+) -> None:
+    """Weights of the parts of a saved model in the data; they go to the standard output unless a file is named.
+
+    ``files`` are those for arrays and for the table of weights, and whether that has shares.
+    """
+    out, weights, as_shares = files
+    saved = load_saved(path)
+    if not isinstance(saved.model, ANDNMF | PurificationNMF):
+        kind = type(saved.model).__name__
+        raise InputError(f"{str(path)!r} holds {kind}, not parts or topics.", "Name a file that parts --save wrote.")
+    found = source.read(data, "parts")
+    matrix = _counted(found, saved, path) if found.documents is not None else _aligned(found, saved, path)
+    terms = TOPICS if isinstance(matrix, Corpus) else PARTS
+    model, samples = saved.model, numbered(matrix.rows, matrix.X.shape[0])
+    W, components = model.transform(matrix.X), np.asarray(model.components_)
+    names = numbered(saved.features, components.shape[1])
+    shown = Shown(components, np.asarray(W), names, samples, terms, 10, False, {}, None)
+    if out is not None:
+        save_arrays(out, {"weights": W, "samples": samples})
+    nowhere = out is None and outcome.report is None and not outcome.as_json
+    if weights is not None or nowhere:
+        shown.write_weights(weights or STDOUT, matrix.row_title, as_shares)
+    empty = int((shown.shares().sum(axis=1) <= 0).sum())
+    without = f"; {empty} of them without any" if empty else ""
+    say(
+        f"{count(len(components), terms.part)} of {str(path)!r} weighed in "
+        f"{count(len(samples), terms.sample)}{without}."
+    )
+    if outcome.report is not None:
+        _write_report(outcome, saved, matrix, samples)
+    if outcome.as_json:
+        share = [round(float(value), 6) for value in shown.share]
+        summary = {f"{terms.sample}s": len(samples), f"{terms.part}s": len(components), "shares": share}
+        show_plain(as_json(summary | {f"without_{terms.part}s": empty}))
+
+
+def _write_report(outcome: Outcome, saved: SavedModel, matrix: Any, samples: Any) -> None:
+    texts = np.array(matrix.texts, dtype=np.str_) if isinstance(matrix, Corpus) else None
+    shown = replace(saved, X=matrix.X, samples=samples, texts=texts, selection=None)
+    Outcome(outcome.report, None, as_json=False).write(shown, {}, findings=[])
+
+
+def _counted(found: Input, saved: SavedModel, path: Path) -> Corpus:
+    """The words of the texts, counted as those of the model were."""
+    if saved.vocabulary is None:
+        raise InputError(
+            f"{str(path)!r} was not fitted to texts, or was saved before vocabularies were.",
+            "Give samples with its features, or fit the texts again with --save.",
+        )
+    corpus = count_known(found.documents or [], saved.vocabulary)
+    used = int((np.diff(sp.csc_array(corpus.X).indptr) > 0).sum())
+    say(f"{used} of the {len(saved.vocabulary.words)} words that the model knows occur in the texts.")
+    return replace(corpus, rows=found.names, row_title=found.title)
+
+
+def _aligned(found: Input, saved: SavedModel, path: Path) -> NamedMatrix:
+    """Samples with their features in the order of the model, by name where both have names."""
+    matrix: Any = found.matrix
+    if saved.vocabulary is not None:
+        raise InputError(f"{str(path)!r} was fitted to texts, and the data holds none.", "Name a --text-column.")
+    wanted, n_features = saved.features, saved.model.components_.shape[1]
+    both_named = matrix.columns is not None and wanted is not None
+    if both_named and set(map(str, matrix.columns)) >= set(map(str, wanted)):
+        place = {str(name): j for j, name in enumerate(matrix.columns)}
+        order = np.array([place[str(name)] for name in wanted])
+        extra = matrix.X.shape[1] - n_features
+        if extra:
+            say(f"{count(extra, 'column')} that the model does not have left out.")
+        X = matrix.X[:, order]
+        return replace(matrix, X=sp.csr_array(X) if sp.issparse(X) else X, columns=np.asarray(wanted))
+    if matrix.X.shape[1] != n_features:
+        lacking = [
+            str(name) for name in (wanted if wanted is not None else ()) if both_named and name not in matrix.columns
+        ]
+        first = f"; {lacking[0]!r} is missing" if lacking else ""
+        raise InputError(
+            f"The model has {count(n_features, 'feature')}, and the data has {matrix.X.shape[1]}{first}.",
+            "Give samples with the same features.",
+        )
+    if both_named and list(map(str, matrix.columns)) != list(map(str, wanted)):
+        say("The names of the columns are not those of the model; they are taken in their order.")
+    return NamedMatrix(matrix.X, matrix.rows, matrix.columns, matrix.row_title, matrix.column_title)

@@ -1,0 +1,155 @@
+"""What rectifact parts shows and writes: parts or topics with their shares, and the weights of the samples."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from rich.markup import escape
+from rich.table import Table
+
+from rectifact.cli.tables import retitled, samples_table, write_samples, write_table
+from rectifact.core.arrays import Array
+from rectifact.core.operand import operand
+from rectifact.parts.terms import TOPICS, Terms
+
+NEGLIGIBLE = 1e-6
+"""Share of the largest value of a part below which others are not shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """Parts as people see them, numbered from 1.
+
+    Attributes
+    ----------
+    components : array of shape (n_parts, n_features)
+    W : array or Dask array of shape (n_samples, n_parts)
+    names, samples : array of str
+        Names of features and samples; of a matrix in chunks, those of each chunk.
+    terms : Terms
+    top : int
+        Number of features that are shown of each part.
+    signed : bool
+        Whether negative values mean something.
+    measured : dict of str to array
+        Stability and bands, where they are known.
+    coherence : array of shape (n_parts,), or None
+    """
+
+    components: NDArray[Any]
+    W: Array
+    names: NDArray[Any]
+    samples: Any
+    terms: Terms
+    top: int
+    signed: bool
+    measured: dict[str, Any]
+    coherence: NDArray[Any] | None
+
+    @property
+    def share(self) -> NDArray[Any]:
+        """Share of each part in all that the parts explain."""
+        sums = np.asarray(operand(self.W).total(_column_sums), dtype=float)
+        size = sums * np.abs(self.components).sum(axis=1)
+        return np.asarray(size / max(size.sum(), 1e-300))
+
+    def largest(self) -> pd.DataFrame:
+        """A table of part, rank, feature and value, at most ``top`` rows per part, with the bands that are known."""
+        size = np.abs(self.components) if self.signed else self.components
+        order = np.argsort(-size, axis=1, kind="stable")[:, : self.top]
+        part, rank = np.indices(order.shape)
+        value = "weight" if self.terms == TOPICS else "value"
+        table = pd.DataFrame(
+            {
+                self.terms.part: part.ravel() + 1,
+                "rank": rank.ravel() + 1,
+                self.terms.feature: self.names[order.ravel()],
+                value: np.take_along_axis(self.components, order, axis=1).ravel(),
+            }
+        )
+        for name in ("lower", "upper"):
+            if name in self.measured:
+                table[name] = np.take_along_axis(self.measured[name], order, axis=1).ravel()
+        if "stability" in self.measured:
+            table["stability"] = self.measured["stability"][part.ravel()]
+        shown = np.take_along_axis(size, order, axis=1)
+        return table[(shown > NEGLIGIBLE * shown[:, :1]).ravel()]
+
+    def summary(self) -> list[dict[str, Any]]:
+        """One record per part with its share, figures and largest features, for ``--json``."""
+        table, share = self.largest(), self.share
+        columns = [self.terms.feature, table.columns[3]]
+        records = []
+        for i in range(len(self.components)):
+            own = table.loc[table[self.terms.part] == i + 1, columns]
+            record: dict[str, Any] = {self.terms.part: i + 1, "share": round(float(share[i]), 6)}
+            if self.coherence is not None:
+                record["coherence"] = round(float(self.coherence[i]), 4)
+            if "stability" in self.measured:
+                record["stability"] = round(float(self.measured["stability"][i]), 4)
+            record[f"{self.terms.feature}s"] = [
+                {columns[0]: str(name), columns[1]: float(f"{value:.6g}")} for name, value in own.to_numpy()
+            ]
+            records.append(record)
+        return records
+
+    def table(self) -> Table:
+        """The parts for people: share, coherence and stability if they are known, and the largest features."""
+        known = {"coherence": self.coherence, "stability": self.measured.get("stability")}
+        figures = {name: values for name, values in known.items() if values is not None}
+        texts, largest, share = self.terms == TOPICS, self.largest(), self.share
+        last = "largest words" if texts else f"top {self.terms.feature}s (values)"
+        title = f"{self.terms.part.capitalize()}s"
+        table = Table(self.terms.part, "share", *figures, last, title=title, title_justify="left")
+        for column in table.columns[:-1]:
+            column.justify = "right"
+        for i in np.flatnonzero(np.abs(self.components).max(axis=1) > 0).tolist():
+            own = largest[largest[self.terms.part] == i + 1]
+            pairs = zip(own[self.terms.feature], own.iloc[:, 3], strict=True)
+            text = ", ".join(str(name) if texts else f"{name} ({value:.2g})" for name, value in pairs)
+            printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+            cells = [f"{values[i]:.2f}" for values in figures.values()]
+            table.add_row(str(i + 1), f"{share[i]:.1%}", *cells, escape(printable))
+        return table
+
+    def write_largest(self, path: Path, row_title: str, column_title: str) -> None:
+        """Write the largest features; features are called as in the file, words are words."""
+        table = self.largest()
+        write_table(table if self.terms == TOPICS else retitled(table, row_title, column_title), path)
+
+    def write_weights(self, path: Path, title: str, as_shares: bool = False) -> None:
+        """Write one row per sample: its weights or shares; for texts the share of each topic and the largest one."""
+        if self.terms == TOPICS:
+            write_table(topics_of_documents(self.shares().round(6), self.samples, title), path)
+        else:
+            write_samples(self.shares() if as_shares else self.W, self.samples, self.terms.part, path, title)
+
+    def shares(self) -> NDArray[Any]:
+        """Share of each part in each sample; each row sums to 1, or to 0 where a sample has no part."""
+        size = np.asarray(self.W, dtype=float) * np.abs(self.components).sum(axis=1)
+        total = size.sum(axis=1, keepdims=True)
+        return np.asarray(size / np.where(total > 0, total, 1))
+
+
+def topics_of_documents(shares: NDArray[Any], documents: Any, title: str) -> pd.DataFrame:
+    """One row per document: its name, the number of its largest topic, and the share of each.
+
+    Examples
+    --------
+    >>> topics_of_documents(np.array([[0.25, 0.75], [0.0, 0.0]]), ["a", "b"], "id")
+      id  largest_topic  topic1  topic2
+    0  a              2    0.25    0.75
+    1  b           <NA>    0.00    0.00
+    """
+    table = samples_table(shares, documents, "topic", "document" if title == "sample" else title)
+    largest = pd.array(shares.argmax(axis=1) + 1, dtype="Int64")
+    largest[shares.sum(axis=1) <= 0] = pd.NA
+    table.insert(1, "largest_topic", largest)
+    return table
+
+
+def _column_sums(rows: Array) -> Array:
+    return rows.sum(axis=0)

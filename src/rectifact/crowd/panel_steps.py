@@ -1,0 +1,239 @@
+"""What to do next after an evaluation: rules that look at what was found, the most important first."""
+
+import shlex
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rectifact.core.errors import count
+from rectifact.core.findings import Finding
+from rectifact.crowd.data.names import plain, sentence
+from rectifact.crowd.panel_rates import best_half_width
+from rectifact.crowd.panel_replacement import TOGETHER
+from rectifact.crowd.panel_words import JOINT, by_words, compared
+from rectifact.crowd.replacement import MAY, MAY_NOT
+
+FIRST_LABELS = 50
+"""Labels to begin with, where there are none."""
+
+IN_DOUBT = 0.8
+"""Confidence below which a label is called doubtful."""
+
+COMPLETE = 0.95
+"""Share of the tasks that a judge answers at least, where judges answer them all and people do not."""
+
+MOST_NAMED = 12
+
+
+def next_steps(found: Any) -> list[Finding]:
+    """What to do next, the most important first."""
+    return [
+        *_spelling_steps(found),
+        *_reference_steps(found),
+        *_group_steps(found),
+        *_precision_steps(found),
+        *_people_steps(found),
+        *_twin_steps(found),
+        *_doubt_steps(found),
+    ]
+
+
+def _spelling_steps(found: Any) -> list[Finding]:
+    """Labels that differ only in case or spaces come before all else, as they spoil every figure."""
+    spelt: dict[str, list[Any]] = {}
+    for name in found.panel.answers.classes.tolist():
+        spelt.setdefault(str(name).strip().casefold(), []).append(name)
+    alike = [names for names in spelt.values() if len(names) > 1]
+    if not alike:
+        return []
+    named = "; ".join(sentence([repr(name) for name in names]) for names in alike[:MOST_NAMED])
+    detail = "They count as different classes, in the rate as well."
+    return [Finding("warning", "labels in several spellings", detail, f"Merge {named}, if they mean the same.")]
+
+
+def _reference_steps(found: Any) -> list[Finding]:
+    if not found.reference:
+        remedy = f"Let a person label {_first_tasks(found)}, and give the labels as {{}}."
+        return [
+            *_unnamed_people(found),
+            Finding(
+                "problem",
+                "nobody knows how far the judges are right",
+                "Judges that agree may all be wrong in the same way; only labels of people show it.",
+                remedy.format("gold"),
+                remedy.format("--gold"),
+            ),
+        ]
+    if found.rates is None:
+        classes = sentence(found.panel.answers.classes.tolist())
+        remedy = f"Name the class whose share you want with {{}}; the classes are {classes}."
+        return [
+            Finding("note", "no rate", "No class was named.", remedy.format("positive"), remedy.format("--positive"))
+        ]
+    return []
+
+
+def _first_tasks(found: Any) -> str:
+    n_tasks = len(found.panel.answers.tasks)
+    return f"{FIRST_LABELS} tasks drawn at random" if n_tasks > FIRST_LABELS else f"all {n_tasks} tasks"
+
+
+def _unnamed_people(found: Any) -> list[Finding]:
+    """Who may be a person, where nobody is named as one."""
+    if found.panel.has_people:
+        return []
+    names, reason = likely_people(found)
+    everybody = f"All {len(found.panel.answers.workers)} workers count as judges, because nobody is named as a person"
+    if found.kind_column is not None:
+        column = found.kind_column
+        return [
+            Finding(
+                "warning",
+                "people may be among the judges",
+                f"{everybody}, but the column {column!r} seems to say who is one.",
+                f"Name that column: people={column!r}.",
+                f"Name that column: --people {shlex.quote(column)}.",
+            )
+        ]
+    if not names:
+        return []
+    if_people = f"If {sentence(names)} {'is a person' if len(names) == 1 else 'are people'}, say so"
+    return [
+        Finding(
+            "warning",
+            "people may be among the judges",
+            f"{everybody}; {reason}.",
+            f"{if_people}: people={names!r}.",
+            f"{if_people}: --people {shlex.quote(','.join(map(str, names)))}.",
+        )
+    ]
+
+
+def likely_people(found: Any) -> tuple[list[Any], str]:
+    """Workers who answered some tasks only, where others answered nearly all, and that they did; empty if unclear."""
+    answers = found.panel.answers
+    seen = np.array([len(np.unique(answers.task[answers.worker == w])) for w in range(len(answers.workers))])
+    some = seen < COMPLETE * len(answers.tasks)
+    if not some.any() or some.sum() > MOST_NAMED or (~some).sum() < 2:
+        return [], ""
+    names = [plain(name) for name in answers.workers[some]]
+    return names, f"{sentence(names)} answered only some of the tasks, as people often do"
+
+
+def _group_steps(found: Any) -> list[Finding]:
+    why = by_words(found.rates, found.groups, found.reference)
+    if why is None:
+        return []
+    return [
+        Finding(
+            "warning",
+            "groups were not compared",
+            why[0],
+            f"{why[1]}, or leave out by.",
+            f"{why[1]}, or leave out --by.",
+        )
+    ]
+
+
+def _precision_steps(found: Any) -> list[Finding]:
+    """Labels that the asked half-width takes, for the rate and for the differences."""
+    if found.rates is None or found.rates.half_width is None:
+        return []
+    steps, wanted = [], f"{100 * found.rates.half_width:g} points to both sides"
+    differences, by_people = compared(found)
+    whose = found.by_people if by_people else found.rates
+    rows = [("the rate", found.rates.rates.iloc[0], found.rates)]
+    rows += [(f"{row['second']} minus {row['first']}", row, whose) for _, row in differences.iterrows()]
+    for name, row, rates in rows[:3]:
+        needed, labels = row["labels_needed"], int(row["labels"])
+        if pd.isna(needed) or needed <= labels:
+            continue
+        now = f"The interval of {name} reaches {50 * (row['high'] - row['low']):.1f} points to both sides now."
+        if np.isinf(needed):
+            best = f"{best_half_width(row, rates):.1f} points"
+            remedy = (
+                f"Add tasks if you need {wanted} for {name}: the {int(row['tasks'])} tasks that there are cannot give "
+                f"it, and labels for all of them would give about {best}."
+            )
+        else:
+            more = f"Label about {int(needed) - labels} more tasks, drawn at random"
+            remedy = f"{more}, for an interval of {name} of {wanted}."
+        steps.append(Finding("note", f"{name} could be more precise", now, remedy))
+    return steps
+
+
+def _people_steps(found: Any) -> list[Finding]:
+    n_people = int(found.panel.is_person.sum())
+    if n_people < 2:
+        n_tasks = min(FIRST_LABELS, len(found.panel.answers.tasks))
+        remedy = f"Let two or three people answer the same {count(n_tasks, 'task')}, and give their answers as {{}}."
+        detail = "Whether judges agree with people as people do with each other, and may replace them, is not known"
+        return [
+            *(_unnamed_people(found) if found.reference else []),
+            Finding(
+                "note",
+                f"{'no' if not n_people else 'one'} person to compare judges with",
+                f"{detail}: that takes two people or more.",
+                remedy.format("humans"),
+                remedy.format("--humans"),
+            ),
+        ]
+    test = found.replacement
+    if test is None:
+        reason = " ".join(found.unknown)
+        return [Finding("note", "judges could not be tested", reason, "Let people answer tasks that judges answered.")]
+    few = test.judges[~test.judges["decision"].isin([MAY, MAY_NOT])]
+    if not len(few):
+        return []
+    names = [JOINT if name == TOGETHER else name for name in few["judge"]]
+    return [
+        Finding(
+            "note",
+            f"too few answers of people to decide about {sentence(names)}",
+            "Each person is compared on the tasks that another person answered too.",
+            _more_answers(few["tasks_needed"], test.least, len(found.panel.answers.tasks)),
+        )
+    ]
+
+
+def _more_answers(needed: "pd.Series[float]", least: int, n_tasks: int) -> str:
+    needed = needed.dropna()
+    needed = needed[np.isfinite(needed)]
+    most = float(f"{needed.max():.2g}") if len(needed) else float(least)
+    if most <= n_tasks:
+        about = "about" if len(needed) else "at least"
+        return f"Let each person answer {about} {most:.0f} tasks that another person answers too."
+    return (
+        f"Add tasks: about {most:.0f} that two people answer would decide it, more than the {n_tasks} that there are. "
+        f"Until then, treat it as not shown."
+    )
+
+
+def _twin_steps(found: Any) -> list[Finding]:
+    return [
+        Finding(
+            "warning",
+            f"{pair.one} and {pair.other} are twins",
+            f"They share {pair.shared:.0%} of their errors, far more than chance explains.",
+            f"Ask only one of {pair.one} and {pair.other}: the other says hardly anything new.",
+        )
+        for pair in found.pairs[:3]
+        if pair.twins
+    ]
+
+
+def _doubt_steps(found: Any) -> list[Finding]:
+    doubtful = int((found.model.probas_.max(axis=1) < IN_DOUBT).sum())
+    if not doubtful:
+        return []
+    remedy = f"Let people check the {count(doubtful, 'label')} in doubt, the most doubtful first{{}}."
+    return [
+        Finding(
+            "note",
+            f"{count(doubtful, 'label')} in doubt",
+            f"{doubtful} of {count(len(found.model.tasks_), 'label')} have a confidence below {IN_DOUBT:.0%}.",
+            remedy.format(": model.next_labels() lists them"),
+            remedy.format(": --plan plan.csv lists them"),
+        )
+    ]

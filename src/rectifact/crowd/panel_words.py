@@ -1,0 +1,312 @@
+"""An evaluation in words: three sentences to decide by, and all of it in sentences."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rectifact.core.errors import count
+from rectifact.crowd.advice.decision import agreement_words, gap_words, who
+from rectifact.crowd.data.names import sentence
+from rectifact.crowd.events import EVERYTHING
+from rectifact.crowd.panel_accuracy import Lead, accuracy_words, leads_of
+from rectifact.crowd.panel_rates import Rates, wanted
+from rectifact.crowd.panel_replacement import TOGETHER
+from rectifact.crowd.replacement import MAY, MAY_NOT, TOO_FEW
+
+__all__ = ["accuracy_sentence", "agreement_words", "decision_words", "gap_words", "who", "words_of"]
+
+MOST_TWINS, MOST_GROUPS = 6, 10
+"""Pairs that are named, and groups of tasks."""
+
+SAME = 0.98
+"""Share of tasks on which the joint label is that of one judge, from which on this is said."""
+
+JOINT = "the joint label of all judges"
+
+
+def decision_words(found: Any) -> list[str]:
+    """Three sentences: the rate, judges and people, and what to do next."""
+    steps = found.next_steps()
+    last = steps[0].command or steps[0].remedy if steps else ""
+    return [
+        _rate_sentence(found),
+        _people_sentence(found),
+        f"Next: {last[0].lower()}{last[1:]}" if steps else "Nothing is left to do: the labels can be used as they are.",
+    ]
+
+
+def words_of(found: Any) -> list[str]:
+    """All that was found, in sentences."""
+    said = [_rate_sentence(found)]
+    if found.rates is not None:
+        said += _rates_words(found.rates)
+    said += two_rates_words(found)
+    said += [agreement_words(found), replacement_words(found), *twin_words(found), bias_summary(found)]
+    if found.audit is not None:
+        said.append(found.audit.words())
+    return [
+        f"{words[0].upper()}{words[1:]}" if words.startswith(("all ", "the ")) else words for words in said if words
+    ]
+
+
+def _rates_words(rates: Rates) -> list[str]:
+    """Rates and differences in sentences, of the first groups where there are many."""
+    some = replace(
+        rates, half_width=None, rates=rates.rates.head(MOST_GROUPS + 1), differences=rates.differences.head(MOST_GROUPS)
+    )
+    more = len(rates.rates) - 1 - MOST_GROUPS
+    return [*some.words(), *([f"{count(more, 'more group')} in the table of rates."] if more > 0 else [])]
+
+
+def _rate_sentence(found: Any) -> str:
+    if found.rates is None:
+        return _labels_sentence(found)
+    whole = found.rates.rates.iloc[0]
+    start = "As people label, the" if found.reference == "people" else "The"
+    by = (
+        count(int(whole["labels"]), "gold label")
+        if found.reference == "gold labels"
+        else f"labels of people for {count(int(whole['labels']), 'task')}"
+    )
+    text = (
+        f"{start} share of {wanted(found.rates)} is {whole['rate']:.1%} ({found.rates.confidence:.0%} interval "
+        f"{whole['low']:.1%} to {whole['high']:.1%}), from {by}{_and_panel(found)}"
+    )
+    other = found.by_people
+    if other is not None and narrower(other.rates, found.rates.rates):
+        row = other.rates.iloc[0]
+        text += f"; as people label, it is {row['rate']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
+    differences, by_people = compared(found)
+    if len(differences):
+        row = differences.iloc[int(np.argmin(differences["p_value"]))]
+        text += f"; {_difference_clause(row, found.rates.confidence, len(differences), by_people)}"
+    return f"{text}."
+
+
+def narrower(one: pd.DataFrame, other: pd.DataFrame) -> bool:
+    """Whether the intervals of the first rows are shorter in one table than in the other."""
+    width, its = (float(table["high"].iloc[0] - table["low"].iloc[0]) for table in (one, other))
+    return bool(width < its)
+
+
+def compared(found: Any) -> tuple[pd.DataFrame, bool]:
+    """The differences between groups with the shorter intervals, and whether these are by people in place of gold."""
+    differences = found.rates.differences.dropna(subset="difference")
+    if found.by_people is None:
+        return differences, False
+    other = found.by_people.differences.dropna(subset="difference")
+    if not len(other) or len(other) < len(differences):
+        return differences, False
+    if not len(differences) or _mean_width(other) < _mean_width(differences):
+        return other, True
+    return differences, False
+
+
+def _mean_width(differences: pd.DataFrame) -> float:
+    return float((differences["high"] - differences["low"]).mean())
+
+
+def two_rates_words(found: Any) -> list[str]:
+    """What people say, where their interval is shorter than that of the gold labels, and which of both to use."""
+    other = found.by_people
+    if found.rates is None or other is None:
+        return []
+    said = []
+    if narrower(other.rates, found.rates.rates):
+        row = other.rates.iloc[0]
+        said.append(
+            f"As people label, the share of {wanted(found.rates)} is {row['rate']:.1%} ({other.confidence:.0%} "
+            f"interval {row['low']:.1%} to {row['high']:.1%}), from {int(row['labels'])} tasks that people labelled."
+        )
+        said.append(
+            "Use the interval by gold labels for the true share: that by people is shorter, but has their errors in it"
+            f"{_beside_gold(found)}."
+        )
+    if compared(found)[1]:
+        said += [f"As people label, {words}" for words in other.difference_words()[:MOST_GROUPS]]
+        said.append(
+            "Compare groups as people label: errors that people make alike in all groups make a difference look "
+            "smaller, not larger."
+        )
+    return said
+
+
+def _beside_gold(found: Any) -> str:
+    if found.people_on_gold is None:
+        return ""
+    wrong, n = found.people_on_gold
+    if not wrong:
+        return f", and {count(n, 'gold label')} that people confirm are too few to rule these out"
+    return f" (their consensus differs from {wrong} of {count(n, 'gold label')})"
+
+
+def _and_panel(found: Any) -> str:
+    if found.reference == "people":
+        return f" and {count(found.panel.n_judges, 'judge')}"
+    return f"{',' if found.panel.has_people else ' and'} {who(found)}"
+
+
+def _difference_clause(row: Any, confidence: float, n: int, by_people: bool) -> str:
+    more = "higher" if row["difference"] >= 0 else "lower"
+    ends = f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
+    whose = ", as people label," if by_people else ""
+    shown = f"in {row['second']} it is{whose} {100 * abs(row['difference']):.1f} points {more} than in {row['first']}"
+    together = "" if n == 1 else f", {n} comparisons considered"
+    verdict = "more" if row["p_value"] * n < 1 - confidence else "which is not more"
+    return f"{shown} ({ends}), {verdict} than chance explains{together}"
+
+
+def _labels_sentence(found: Any) -> str:
+    """What the panel says, where nobody knows whether it is right."""
+    model = found.model
+    share = pd.Series(model.labels_).value_counts(normalize=True)
+    common = "; ".join(f"{name}: {part:.1%}" for name, part in share.head(3).items())
+    text = f"{who(found).capitalize()} label {count(len(model.tasks_), 'task')} ({common})"
+    if not found.reference:
+        return f"{text}, but without gold labels or people nobody knows how far they are right."
+    return f"{text}; no rate is estimated, because no class is named."
+
+
+def _people_sentence(found: Any) -> str:
+    parts = [agreement_words(found, short=True), _replacing(found)]
+    twins = [pair for pair in found.pairs if pair.twins]
+    parts += [f"{pair.one} and {pair.other} are twins, and count as one" for pair in twins[:2]]
+    text = "; ".join(part.rstrip(".") for part in parts if part)
+    return f"{text}." if text else "No two workers answered the same tasks."
+
+
+def _replacing(found: Any) -> str:
+    """Who may replace people, briefly."""
+    if found.replacement is None:
+        return ""
+    decisions = found.replacement.judges.set_index("judge")["decision"].drop(TOGETHER, errors="ignore")
+    names = decisions.index[decisions == MAY].tolist()
+    epsilon = f"(epsilon {found.replacement.epsilon:g})"
+    if not names and (decisions == TOO_FEW).any():
+        return "people answered too few tasks to say whether judges may replace them"
+    if not names:
+        return f"no judge passes the test for replacing people {epsilon}"
+    everyone = "all of them" if len(names) == len(decisions) > 1 else sentence(names, 4)
+    return f"{everyone} may replace people {epsilon}"
+
+
+def replacement_words(found: Any) -> str:
+    """Which judges may replace people, in one sentence, and whose the joint label is."""
+    test = found.replacement
+    if test is None:
+        return ""
+    decisions = test.judges.set_index("judge")["decision"]
+    parts = []
+    for decision in (MAY, MAY_NOT, TOO_FEW):
+        names = decisions.index[decisions == decision].tolist()
+        judges = [name for name in names if name != TOGETHER]
+        if len(judges) == len(decisions.drop(TOGETHER, errors="ignore")) > 1:
+            subjects = [f"all {len(judges)} judges"]
+        else:
+            subjects = [str(name) for name in judges]
+        subjects += [JOINT] if TOGETHER in names else []
+        if subjects:
+            parts.append(_decided(decision, sentence(subjects), len(subjects) > 1 or len(judges) > 1))
+    return f"{'; '.join(parts)} (alternative annotator test, epsilon {test.epsilon:g}).{_followed(found)}"
+
+
+def _decided(decision: str, subject: str, several: bool) -> str:
+    if decision == MAY:
+        return f"{subject} may replace people"
+    if decision == MAY_NOT:
+        return f"{subject} {'do' if several else 'does'} not pass the test for replacing people"
+    return f"too few tasks were answered by people to decide about {subject}"
+
+
+def _followed(found: Any) -> str:
+    """Whose label the joint one is, where it is nearly always that of one judge."""
+    follows = found.replacement.follows
+    if follows is None or follows[1] < SAME * follows[2]:
+        return ""
+    name, same, n = follows
+    twins = [pair for pair in found.pairs if pair.twins and name in (pair.one, pair.other)]
+    also = ""
+    if twins:
+        also = f", a twin of {twins[0].other if twins[0].one == name else twins[0].one}"
+    where = f"all {n}" if same == n else f"{same} of {n}"
+    return (
+        f" The joint label of all judges is that of {name}{also}, on {where} tasks: the other judges hardly change it."
+    )
+
+
+def accuracy_sentence(found: Any) -> str:
+    """Which judge is most accurate, compared with the others on the tasks that both answered."""
+    best, leads = judges_compared(found)
+    return accuracy_words(best, leads, found.biases.confidence)
+
+
+def judges_compared(found: Any) -> tuple[Any, list[Lead]]:
+    """The judge with the highest accuracy, and its lead over the others."""
+    n, model = found.panel.n_judges, found.model
+    report = found.workers()
+    accuracy = report["accuracy"].to_numpy()[:n]
+    best = int(np.argmax(accuracy))
+    others = [j for j in range(n) if j != best]
+    names = [found.panel.name(j) for j in range(n)]
+    said = model._answers.said()
+    return names[best], leads_of(said, model._model.posteriors, names, best, others, found.biases.confidence)
+
+
+def twin_words(found: Any) -> list[str]:
+    """Judges who err alike: twins one by one, and others together."""
+    twins, others = ([pair for pair in found.pairs if pair.twins is kind] for kind in (True, False))
+    said = [
+        f"{pair.one} and {pair.other} are twins: they share {pair.shared:.0%} of their errors, and count as one."
+        for pair in twins[:MOST_TWINS]
+    ]
+    if others:
+        most = max(others, key=lambda pair: pair.shared)
+        pairs = f"{len(others)} {'other ' if twins else ''}pairs of judges err alike"
+        named = f"{most.one} and {most.other}"
+        start = f"{pairs}, {named} most" if len(others) > 1 else f"{named} err alike"
+        said.append(
+            f"{start}, more often than chance explains (they share {most.shared:.0%} of their errors): their agreement "
+            "counts for less."
+        )
+    return said
+
+
+def bias_summary(found: Any) -> str:
+    """The certain biases, or that there is none."""
+    words = found.biases.words()
+    if words:
+        return " ".join(words[:3])
+    table = found.biases.table
+    judges = [found.panel.name(w) for w in range(found.panel.n_judges)]
+    whole = table[(table["group"] == EVERYTHING) & table["worker"].isin(judges)]
+    if not len(whole):
+        return ""
+    return f"No bias of a judge is more than chance explains{found.biases.together()}; {_reach(whole)}."
+
+
+def _reach(whole: pd.DataFrame) -> str:
+    reach = max(whole["high"].max(), -whole["low"].min())
+    text = f"intervals reach up to {100 * reach:.0f} points"
+    off = whole[(whole["low"] > 0) | (whole["high"] < 0)]["worker"].drop_duplicates().tolist()
+    if not off:
+        return text
+    whose = f"that of {sentence(off)}, taken alone, excludes" if len(off) == 1 else ""
+    return f"{text}, and {whose or f'those of {sentence(off)}, taken alone, exclude'} 0"
+
+
+def by_words(rates: Rates | None, groups: Any, reference: str) -> tuple[str, str] | None:
+    """Why groups that were given are not compared, and what is missing; None where they are."""
+    if groups is None:
+        return None
+    if len(groups[1]) < 2:
+        return f"All tasks that have a group are in {groups[1][0]!r}.", "Name a column with two groups or more"
+    if rates is not None:
+        return None
+    if not reference:
+        return (
+            "Groups are compared by a rate, which takes gold labels or people.",
+            "Give gold labels, or say who the people are",
+        )
+    return "Groups are compared by a rate, and no class is named for it.", "Name the class whose share you want"

@@ -1,0 +1,187 @@
+"""What can be checked about communities: findings with a remedy.
+
+Every rule about what deserves a word is here, once; the command line and the report only show findings.
+"""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rectifact.core.errors import count
+from rectifact.core.findings import Finding
+from rectifact.graph.components import SMALL_CLUSTER
+from rectifact.graph.quality import quality
+from rectifact.graph.similarities import Similarities
+
+DISSOLVED = 0.5
+"""Stability (Jaccard) below which a community is more different than the same in resampled data."""
+
+NAMED = 12
+"""Communities that a sentence names."""
+
+CLEARLY, MOST_EDGES = 0.01, 50_000
+"""Modularity by which another division must be better, and the edges for which it is looked for."""
+
+
+def diagnose(
+    sizes: NDArray[Any],
+    in_none: NDArray[Any],
+    stability: NDArray[Any] | None,
+    modularity: float,
+    other: tuple[int, float] | None,
+    first: int,
+    what: str,
+) -> list[Finding]:
+    """What could be wrong with communities, and what to do about it.
+
+    Parameters
+    ----------
+    sizes : array of shape (n_clusters,)
+        Numbers of nodes.
+    in_none : array
+        Sizes of the connected components of the nodes in no community, one for each such node.
+    stability : array of shape (n_clusters,) or None
+        None if it was not measured.
+    modularity : float
+    other : tuple of int and float, or None
+        Number of communities and modularity of another division.
+    first : int
+        Number of the first community: 0 in Python, 1 on the command line and in the report.
+    what : str
+        What is clustered, such as ``"node"``.
+
+    Returns
+    -------
+    list of Finding
+
+    Examples
+    --------
+    >>> sizes = np.array([9, 8, 1])
+    >>> [found.finding for found in diagnose(sizes, np.array([]), np.array([1.0, 0.9, 0.0]), 0.4, None, 1, "node")]
+    ['1 cluster that is not found again', '1 cluster of a single node']
+    """
+    found = []
+    if len(in_none):
+        found.append(_in_none(in_none, what))
+    if stability is not None and len(sizes) > 1:
+        found += _unstable(np.flatnonzero((stability < DISSOLVED) & (sizes > 0)), stability, first)
+    found += _few(np.flatnonzero(sizes == 1), np.flatnonzero(sizes == 0), first, what)
+    if what == "node" and len(sizes) > 1 and modularity <= 0:
+        found.append(_no_better(modularity))
+    elif other is not None and other[0] > 1 and other[1] > modularity + CLEARLY:
+        found.append(_more_modular(len(sizes), modularity, *other))
+    return found
+
+
+def listed(numbers: Sequence[int]) -> str:
+    """Numbers of communities, for a sentence.
+
+    Examples
+    --------
+    >>> listed([3]), listed([1, 2, 7])
+    ('cluster 3', 'clusters 1, 2 and 7')
+    """
+    shown = [str(number) for number in numbers[:NAMED]]
+    if len(numbers) > NAMED:
+        return f"clusters {', '.join(shown)} and {len(numbers) - NAMED} more"
+    return f"cluster {shown[0]}" if len(shown) == 1 else f"clusters {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _in_none(sizes: NDArray[Any], what: str) -> Finding:
+    n, alone = len(sizes), int((sizes == 1).sum())
+    small = "in connected components that are too small, or not reached by any cluster"
+    where = small if not alone else "without edges to others"
+    detail = f"{'It is' if n == 1 else 'They are'} {where}."
+    remedy = "Add edges to them, or leave them out."
+    if n > alone:
+        detail = f"There are {alone} without edges to others, and {n - alone} {small}." if alone else detail
+        lower = "Lower min_component and raise" if sizes.max() < SMALL_CLUSTER else "Raise"
+        remedy = f"{lower} n_clusters to give them clusters."
+    return Finding(
+        "warning",
+        f"{count(n, what)} in no cluster",
+        detail,
+        remedy,
+        remedy.replace("min_component", "--min-component").replace("n_clusters", "-k"),
+    )
+
+
+def _unstable(weak: NDArray[Any], stability: NDArray[Any], first: int) -> list[Finding]:
+    if not len(weak):
+        return []
+    order = weak[np.argsort(stability[weak], kind="stable")]
+    named = listed(sorted((order[:NAMED] + first).tolist()))
+    more = f", and {len(order) - NAMED} more" if len(order) > NAMED else ""
+    highest = stability[order].max()
+    one = len(order) == 1
+    span = f"{stability[order].min():.2f}{'' if one else f' to {highest:.2f}'}"
+    remedy = f"Do not rely on {'it' if one else 'them'}."
+    fewer = f"{remedy[:-1]}, and compare with a smaller {{}}." if len(stability) > 2 else remedy
+    return [
+        Finding(
+            "warning",
+            f"{count(len(order), 'cluster')} that {'is' if one else 'are'} not found again",
+            f"Where a tenth of the edges is left out, {named}{more} of {len(stability)} {'comes' if one else 'come'} "
+            f"out differently (stability {span}).",
+            fewer.format("n_clusters"),
+            fewer.format("-k"),
+        )
+    ]
+
+
+def _few(single: NDArray[Any], empty: NDArray[Any], first: int, what: str) -> list[Finding]:
+    found = []
+    for places, finding, holds in (
+        (single, f"of a single {what}", f"a single {what}"),
+        (empty, f"without {what}s", f"no {what}"),
+    ):
+        if len(places):
+            named = listed((places + first).tolist())
+            detail = f"{named[0].upper()}{named[1:]} {'has' if len(places) == 1 else 'have'} {holds}."
+            words = f"{count(len(places), 'cluster')} {finding}"
+            found.append(Finding("warning", words, detail, "Lower n_clusters.", "Lower -k."))
+    return found
+
+
+def _no_better(modularity: float) -> Finding:
+    return Finding(
+        "warning",
+        "no more edges inside clusters than by chance",
+        f"Modularity is {modularity:.3f}, and 0 is chance.",
+        "Choose the number with rectifact.selection.select, or lower n_clusters.",
+        "Choose the number with -k auto, or lower -k.",
+    )
+
+
+def _more_modular(n: int, own: float, n_other: int, other: float) -> Finding:
+    what = f"Louvain's {n_other} communities have a modularity of {other:.3f}"
+    if n == 1:
+        detail = f"{what}. Random graphs have a positive modularity too, so that alone does not make them real."
+    else:
+        detail = f"{what}, these {n} have {own:.3f}. Neither is right by that alone: modularity overlooks small "
+        detail += "communities in large graphs."
+    return Finding(
+        "note",
+        "another division has a higher modularity",
+        detail,
+        f"Compare with n_clusters={n_other}.",
+        f"Compare with -k {n_other}.",
+    )
+
+
+def louvain(graph: sp.csr_array, degrees: NDArray[Any]) -> tuple[int, float] | None:
+    """Number of communities and modularity by Louvain's method, from networkx; None for a large graph or without it."""
+    if graph.nnz > 2 * MOST_EDGES or find_spec("networkx") is None:
+        return None
+    import networkx as nx
+
+    found = nx.community.louvain_communities(nx.from_scipy_sparse_array(graph), seed=0)
+    labels = np.empty(graph.shape[0], dtype=int)
+    for k, nodes in enumerate(found):
+        labels[list(nodes)] = k
+    n = sum(len(nodes) > 1 for nodes in found)  # nobody counts nodes without edges as communities
+    return n, float(quality(Similarities(graph), labels, len(found), degrees, False).modularity.sum())

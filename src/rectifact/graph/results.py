@@ -1,0 +1,156 @@
+"""What a fitted estimator says about its communities, as tables and sets."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rectifact.core.arrays import is_host, to_host
+from rectifact.core.errors import InputError
+from rectifact.core.findings import Finding, findings_table
+from rectifact.graph.diagnosis import diagnose, louvain
+from rectifact.graph.plots import GraphPlots
+from rectifact.graph.quality import quality
+from rectifact.graph.similarities import Similarities
+
+
+class GraphResults(GraphPlots):
+    """Tables and sets of communities, for estimators."""
+
+    n_clusters: int
+    nodes_: Any
+    labels_: Any
+    membership_: Any
+    degrees_: Any
+    component_labels_: Any
+    affinity_matrix_: Any
+    modularity_: float
+    resolved_: dict[str, Any]
+
+    def communities(self, threshold: float = 0.25) -> list[list[Any]]:
+        """Communities as overlapping sets of nodes, by name.
+
+        Parameters
+        ----------
+        threshold : float, default 0.25
+            A node belongs to the community of its label, and to all others in which its membership is at least this.
+            Above 0.5, every node belongs to one community only.
+
+        Returns
+        -------
+        list of list
+            Nodes of each community, as in ``nodes_``, those of largest membership first.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> from rectifact import SymNMF
+        >>> graph = networkx.Graph(["ab", "ac", "bc", "cd", "ce", "de"])  # two triangles that share a node
+        >>> sorted(map(sorted, SymNMF(2).fit(graph).communities()))
+        [['a', 'b', 'c'], ['c', 'd', 'e']]
+        """
+        check_is_fitted(self)
+        if not 0 < threshold <= 1:
+            raise InputError(f"threshold={threshold} must be above 0 and at most 1.", option="threshold")
+        membership, labels = to_host(self.membership_), to_host(self.labels_)
+        inside = (membership >= threshold) | (labels[:, None] == np.arange(self.n_clusters))
+        orders = [np.argsort(-membership[:, k], kind="stable") for k in range(self.n_clusters)]
+        names = [getattr(node, "item", lambda node=node: node)() for node in self.nodes_]
+        return [[names[i] for i in order if inside[i, k]] for k, order in enumerate(orders)]
+
+    def cluster_report(self) -> pd.DataFrame:
+        """One row per community: its size and how well it is separated, by the weights of the edges.
+
+        Returns
+        -------
+        DataFrame
+            ``cluster``; ``size``; ``coverage``, the share of all weight that is inside the community; ``conductance``,
+            the weight that leaves it relative to its total degree, or that of the rest if that is less; and
+            ``modularity``, its part of the modularity.
+        """
+        check_is_fitted(self)
+        S = Similarities(self.affinity_matrix_)
+        found = quality(S, self.labels_, self.n_clusters, self.degrees_, self.resolved_["normalize"])
+        columns = {"cluster": np.arange(self.n_clusters), "size": found.sizes, "coverage": found.coverage}
+        return pd.DataFrame(columns | {"conductance": found.conductance, "modularity": found.modularity})
+
+    def result(self) -> pd.DataFrame:
+        """One row per node or point: its community, the next one, and its membership in both.
+
+        .. versionadded:: 0.2
+
+        Returns
+        -------
+        DataFrame
+            ``node``, as in ``nodes_``; ``cluster``, as in ``labels_``; ``membership`` in it; ``next_cluster``, where
+            the membership is second largest, -1 if there is no other; and ``next_membership``.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> from rectifact import SymNMF
+        >>> graph = networkx.Graph(["ab", "ac", "bc", "cd", "ce", "de"])  # two triangles that share a node
+        >>> model = SymNMF(2).fit(graph)
+        >>> model.result().round(2).query("node == 'c'")[["node", "membership", "next_membership"]]
+          node  membership  next_membership
+        2    c         0.5              0.5
+        """
+        check_is_fitted(self)
+        labels, membership = to_host(self.labels_), np.asarray(to_host(self.membership_)).astype(float)
+        columns = {"node": list(self.nodes_), "cluster": labels, **leading_memberships(labels, membership)}
+        return pd.DataFrame(columns)
+
+    def diagnose(self) -> pd.DataFrame:
+        """What could be wrong with the communities, and what to do about it, the worst first.
+
+        With networkx installed, graphs of up to 50,000 edges are compared with Louvain's communities.
+
+        .. versionadded:: 0.2
+
+        Returns
+        -------
+        DataFrame
+            Columns severity (problem, warning or note), finding, detail and remedy.
+        """
+        return findings_table(self.findings())
+
+    def findings(self, first: int = 0) -> list[Finding]:
+        """The rows of :meth:`diagnose` as objects; ``first`` is the number of the first community in their words."""
+        check_is_fitted(self)
+        labels, of_node = to_host(self.labels_), to_host(self.component_labels_)
+        points, degrees = hasattr(self, "points_"), np.asarray(to_host(self.degrees_)).astype(float)
+        other = None
+        if not points and is_host(self.affinity_matrix_):
+            S = sp.csr_array(self.affinity_matrix_).astype(float)
+            roots = np.sqrt(degrees) if self.resolved_["normalize"] else np.ones(len(degrees))
+            other = louvain(sp.csr_array(S * roots[:, None] * roots), degrees)
+        return diagnose(
+            np.bincount(labels[labels >= 0], minlength=self.n_clusters),
+            np.bincount(of_node)[of_node[labels < 0]],
+            getattr(self, "stability_", None),
+            self.modularity_,
+            other,
+            first,
+            "point" if points else "node",
+        )
+
+
+def leading_memberships(labels: NDArray[Any], membership: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Membership of each node in its community, the community where it is second largest, and how large it is there.
+
+    Examples
+    --------
+    >>> found = leading_memberships(np.array([1, 0]), np.array([[0.3, 0.7], [1.0, 0.0]]))
+    >>> {name: values.tolist() for name, values in found.items()}
+    {'membership': [0.7, 1.0], 'next_cluster': [0, -1], 'next_membership': [0.3, 0.0]}
+    """
+    rows, inside = np.arange(len(labels)), labels >= 0
+    own = np.where(inside, membership[rows, labels], 0.0)
+    others = membership.copy()
+    others[rows[inside], labels[inside]] = 0
+    second = others.argmax(axis=1)
+    share = np.where(inside, others[rows, second], 0.0)
+    return {"membership": own, "next_cluster": np.where(share > 0, second, -1), "next_membership": share}

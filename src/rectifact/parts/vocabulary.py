@@ -1,0 +1,57 @@
+"""The words of a corpus and their weights, to count the words of further documents in the same way."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.preprocessing import normalize
+
+from rectifact.core.errors import InputError
+from rectifact.core.reprs import short_repr
+
+WORD = r"(?u)\b\w{2,100}\b"  # anything longer is pasted data, not a word
+Weighting = Literal["counts", "tfidf", "log"]
+
+
+@short_repr
+@dataclass(frozen=True)
+class Vocabulary:
+    """How the words of a corpus were counted; plain arrays, which a saved model holds.
+
+    Attributes
+    ----------
+    words : array of str of shape (n_words,)
+        The words that count, or runs of words, in the order of the columns.
+    weighting : {"counts", "tfidf", "log"}
+    rarity : array of shape (n_words,), or None
+        Inverse document frequencies in the corpus; None for plain counts.
+    ngrams : int
+        Longest run of words that counts as one.
+    stop_words : array of str
+        Words that were left out before runs were formed.
+    """
+
+    words: NDArray[np.str_]
+    weighting: Weighting
+    rarity: NDArray[np.float64] | None
+    ngrams: int
+    stop_words: NDArray[np.str_]
+
+    def count(self, documents: Sequence[str]) -> sp.csr_array:
+        """Documents by words, weighted as in the corpus; words that are not known do not count."""
+        words = [str(word) for word in self.words]
+        if len(set(words)) < len(words) or (self.rarity is not None and len(self.rarity) != len(words)):
+            raise InputError("The vocabulary of the model is damaged.", "Fit and save the model again.")
+        options: dict[str, Any] = {"ngram_range": (1, int(self.ngrams)), "token_pattern": WORD, "dtype": np.float64}
+        options["stop_words"] = [str(word) for word in self.stop_words] or None
+        X = sp.csr_array(CountVectorizer(vocabulary=words, **options).transform(documents))
+        if self.weighting == "log":
+            X.data = 1 + np.log(X.data)
+        if self.rarity is not None:
+            X = sp.csr_array(normalize(X * np.asarray(self.rarity, dtype=float)))
+        X.sort_indices()
+        return X

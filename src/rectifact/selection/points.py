@@ -1,0 +1,89 @@
+"""The number of clusters of points: how many groups stand apart."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+NOTHING = "No stable structure"
+"""How the reason begins where one part, dimension or community is enough."""
+
+MEASURE = (
+    "how much rarer points are around a group than inside it, relative to what chance explains; 1 or less may be chance"
+)
+
+CLOSE = 0.9
+"""From here up to its inverse, a group may or may not stand apart."""
+
+SHOWN = 3
+"""Groups that do not stand apart, in the table."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many groups stand apart: the number, why in a sentence or two, whether it is sure, and a table."""
+
+    best: int
+    reason: str
+    sure: bool
+    table: pd.DataFrame
+
+
+def choose_for_points(apart: NDArray[Any], numbers: Sequence[int], smallest: int) -> Count:
+    """Count the groups that stand apart, and take the nearest number that was asked for.
+
+    Parameters
+    ----------
+    apart : array
+        How far each group stands apart, largest first, as :func:`rectifact.graph.peaks.separations` has it.
+    numbers : sequence of int
+        Numbers to choose from, ascending.
+    smallest : int
+        Points of the smallest group that was looked for.
+
+    Examples
+    --------
+    >>> found = choose_for_points(np.array([np.inf, 3.0, 1.5, 0.4]), range(1, 9), 15)
+    >>> found.best, found.sure, found.table["k"].tolist()
+    (3, True, [2, 3, 4])
+    """
+    groups = max(1, int((apart > 1).sum()))
+    best = min(numbers, key=lambda k: (abs(k - groups), k))
+    doubt = _doubt(apart, groups)
+    reason = " ".join(filter(None, [_reason(groups, smallest), doubt, _asked(groups, best, numbers)]))
+    last = max(groups + SHOWN, best)
+    scores = {k: float(apart[k - 1]) if k <= len(apart) else 0.0 for k in range(2, min(last, len(apart)) + 1)}
+    scores.setdefault(best, np.nan if best == 1 else 0.0)
+    blank = {"standard_error": np.nan, "stability": np.nan, "seconds": np.nan}
+    table = pd.DataFrame([{"k": k, "score": scores[k], **blank} for k in sorted(scores)])
+    return Count(best, reason, not doubt, table)
+
+
+def _reason(groups: int, smallest: int) -> str:
+    if groups == 1:
+        what = f"{NOTHING}: no group of points stands apart from the others more than chance explains."
+        return f"{what} Groups of fewer than {smallest} points are not looked for."
+    return f"{groups} groups of points stand apart: between them, points are rarer than chance explains."
+
+
+def _doubt(apart: NDArray[Any], groups: int) -> str:
+    """What speaks for more groups, or for fewer."""
+    if len(apart) > groups and apart[groups] > CLOSE:
+        more = int((apart > CLOSE).sum()) - groups
+        who = "one more almost stands" if more == 1 else f"{more} more almost stand"
+        return f"{groups + more} would be nearly as likely: {who} apart."
+    if groups > 1 and apart[groups - 1] < 1 / CLOSE:
+        fewer = groups - max(1, int((apart >= 1 / CLOSE).sum()))
+        who = "one of them hardly stands" if fewer == 1 else f"{fewer} of them hardly stand"
+        return f"{groups - fewer} would be nearly as likely: {who} apart."
+    return ""
+
+
+def _asked(groups: int, best: int, numbers: Sequence[int]) -> str:
+    if best == groups:
+        return ""
+    where = "smallest" if best == numbers[0] else "largest" if best == numbers[-1] else "nearest"
+    return f"{best} is the {where} number that was asked for."

@@ -1,0 +1,136 @@
+"""Groups of points that stand apart: their number is that of the planted ones, and none in noise."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from sklearn.datasets import load_digits, make_blobs, make_circles, make_moons
+
+from rectifact import InputError, SymNMF
+from rectifact.core.errors import FitWarning
+from rectifact.graph.peaks import density_neighbours, prominences
+from rectifact.metrics import cluster_accuracy
+from rectifact.selection import select
+from rectifact.selection.points import NOTHING, choose_for_points
+
+
+def slow_prominences(heights: Any, graph: Any, floor: float) -> list[float]:
+    """From the definition: how far one has to go down from each peak to reach a higher node."""
+    found = []
+    for node in range(len(heights)):
+        if (heights[graph[[node]].indices] > heights[node]).any():
+            continue  # not a peak
+        level = floor
+        for height in sorted(heights, reverse=True):
+            kept = np.flatnonzero(heights >= height)
+            if node in kept:
+                part = connected_components(graph[kept][:, kept])[1]
+                reached = kept[part == part[np.flatnonzero(kept == node)[0]]]
+                if heights[reached].max() > heights[node]:
+                    level = height
+                    break
+        found.append(np.inf if heights[node] == heights.max() else heights[node] - level)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_prominences_equal_their_definition(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    half = sp.random_array((40, 40), density=0.04, rng=rng, format="csr")
+    heights, graph = rng.random(40), sp.csr_array(half + half.T)
+    found, sizes = prominences(heights, graph, -1.0)
+    assert np.allclose(np.sort(found), slow_prominences(heights, graph, -1.0))
+    assert sizes.min() >= 1
+    assert sizes.max() == 40
+
+
+def rings(rng: np.random.Generator) -> Any:
+    angle, radius = rng.random(900) * 2 * np.pi, np.repeat([1, 2, 3], 300)
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + rng.normal(0, 0.08, (900, 2))
+
+
+PLANTED = {
+    "blobs": (make_blobs(500, 2, centers=5, cluster_std=0.6, random_state=4)[0], 5),
+    "many blobs": (make_blobs(1200, 10, centers=12, cluster_std=1.5, random_state=1)[0], 12),
+    "moons": (make_moons(500, noise=0.06, random_state=0)[0], 2),
+    "circles": (make_circles(500, noise=0.05, factor=0.5, random_state=0)[0], 2),
+    "rings": (rings(np.random.default_rng(111)), 3),
+    "stretched": (make_blobs(500, random_state=170)[0] @ [[0.6, -0.6], [-0.4, 0.8]], 3),
+    "few": (np.concatenate([np.random.default_rng(0).normal(at, 1, (8, 2)) for at in (0, 8, -9)]), 3),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_groups_that_were_planted_are_counted(name: str) -> None:
+    X, k = PLANTED[name]
+    found = select(SymNMF(random_state=0), X, random_state=0)
+    assert found.best == k, found.table
+    assert found.reason.startswith(f"{k} groups")
+    assert (found.table["score"] > 1).sum() == k - 1
+    assert found.estimator.stability_.shape == (k,)
+
+
+@pytest.mark.parametrize("kind", ["square", "cube", "normal", "many dimensions", "counts", "few"])
+def test_noise_has_no_groups(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    X = {
+        "square": rng.random((500, 2)),
+        "cube": rng.random((500, 3)),
+        "normal": rng.normal(size=(500, 2)),
+        "many dimensions": rng.normal(size=(500, 20)),
+        "counts": rng.poisson(3, (300, 6)),
+        "few": rng.normal(size=(30, 3)),
+    }[kind]
+    with pytest.warns(FitWarning, match=NOTHING):
+        found = select(SymNMF(random_state=0), X, random_state=0)
+    assert found.best == 1
+    assert found.table.iloc[0]["k"] == 1
+
+
+def test_points_that_are_the_same_many_times_are_groups_too() -> None:
+    X = np.repeat([[0.0, 0.0], [5.0, 5.0], [9.0, 0.0]], 40, axis=0)
+    with warnings.catch_warnings(action="ignore"):
+        assert select(SymNMF(random_state=0), X, random_state=0).best == 3
+
+
+def test_digits_have_nine_groups_or_so() -> None:
+    X, y = load_digits(return_X_y=True)
+    found = select(SymNMF(random_state=0), X, random_state=0)
+    assert 8 <= found.best <= 11
+    assert cluster_accuracy(y, found.estimator.labels_) > 0.75
+
+
+def test_a_range_is_kept_to() -> None:
+    X = PLANTED["blobs"][0]
+    with warnings.catch_warnings(action="ignore"):  # components that get no cluster
+        low, high = (select(SymNMF(random_state=0), X, ks) for ks in ([2, 3], [7, 8]))
+    assert (low.best, high.best) == (3, 7)
+    assert low.reason.endswith("3 is the largest number that was asked for.")
+    assert high.reason.endswith("7 is the smallest number that was asked for.")
+    assert set(high.table["k"]) >= {5, 7}
+
+
+def test_what_is_close_is_said() -> None:
+    more = choose_for_points(np.array([np.inf, 3.0, 0.97, 0.94]), range(1, 9), 15)
+    fewer = choose_for_points(np.array([np.inf, 3.0, 1.05]), range(1, 9), 15)
+    assert (more.best, more.sure, fewer.best, fewer.sure) == (2, False, 3, False)
+    assert "4 would be nearly as likely: 2 more almost stand apart." in more.reason
+    assert "2 would be nearly as likely: one of them hardly stands apart." in fewer.reason
+
+
+def test_few_points_have_few_neighbours() -> None:
+    assert [density_neighbours(n) for n in (2, 10, 100, 10_000)] == [1, 2, 10, 15]
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_hardly_any_points_are_no_structure(n: int) -> None:
+    with warnings.catch_warnings(action="ignore"):
+        assert select(SymNMF(random_state=0), np.arange(2.0 * n).reshape(n, 2)).best == 1
+
+
+def test_auto_as_a_parameter_names_what_chooses() -> None:
+    with pytest.raises(InputError, match=r"rectifact\.selection\.select\(SymNMF\(\), X\)"):
+        SymNMF("auto").fit(PLANTED["blobs"][0])

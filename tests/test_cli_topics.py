@@ -1,0 +1,176 @@
+"""rectifact parts on texts: one numbering, shares, warnings in every output, and models that are used again."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from rectifact import load_model
+from rectifact.cli.part_outputs import topics_of_documents
+from rectifact.models import load_saved
+from rectifact.parts.documents import count_known
+
+THEMES = ["bank money loan credit rate", "ball goal team match coach", "star planet orbit moon comet"]
+JARGON = r"(?i)\b(parts?|samples?|features?|n_components|n_features)\b|=True|lambda"
+
+
+@pytest.fixture
+def news(tmp_path):
+    """Texts on three themes; the second is the most common, and the first the rarest."""
+    rng = np.random.default_rng(0)
+    themes = rng.choice(3, size=120, p=[0.2, 0.5, 0.3])
+    texts = [" ".join(rng.choice(THEMES[i].split(), size=15)) for i in themes]
+    table = pd.DataFrame({"id": [f"n{i}" for i in range(120)], "text": texts, "theme": themes})
+    table.to_csv(tmp_path / "news.csv", index=False)
+    return tmp_path / "news.csv"
+
+
+def test_topics_have_one_number_in_every_output(run, news, tmp_path):
+    files = {name: tmp_path / name for name in ("t.npz", "words.csv", "weights.csv", "m.rfx", "r.html")}
+    said = run(
+        *("parts", news, "-k", 3, "--text-column", "text", "-o", files["t.npz"], "--words", files["words.csv"]),
+        *("--weights", files["weights.csv"], "--save", files["m.rfx"], "--report", files["r.html"]),
+    )
+    rows = [re.findall(r"[a-z]+|[0-9.]+%?", line) for line in said.out.splitlines() if "%" in line]
+    assert [row[0] for row in rows] == ["1", "2", "3"]
+    shares = [float(row[1].rstrip("%")) for row in rows]
+    assert shares == sorted(shares, reverse=True)
+    themes = [next(i for i, theme in enumerate(THEMES) if row[3] in theme) for row in rows]
+    assert themes == [1, 2, 0]
+    summary = json.loads(run("parts", news, "-k", 3, "--text-column", "text", "--json").out)
+    words = pd.read_csv(files["words.csv"])
+    for i, topic in enumerate(summary["topics"]):
+        assert topic["topic"] == i + 1
+        assert topic["share"] == pytest.approx(shares[i] / 100, abs=6e-4)
+        assert 0.5 < topic["coherence"] <= 1
+        told = [word["word"] for word in topic["words"]]
+        assert told == words.loc[words["topic"] == i + 1, "word"].tolist()
+        assert set(told[:3]) <= set(THEMES[themes[i]].split())
+    weights, truth = pd.read_csv(files["weights.csv"]), pd.read_csv(news)
+    assert_allclose(weights.filter(regex="^topic").sum(axis=1), 1, atol=1e-5)
+    assert weights["id"].tolist() == truth["id"].tolist()
+    assert np.mean([themes[i - 1] for i in weights["largest_topic"]] == truth["theme"]) > 0.95
+    assert_allclose(np.load(files["t.npz"])["components"], load_model(files["m.rfx"]).components_)
+    page = files["r.html"].read_text()
+    assert "topic 1" in page
+    said = re.sub(r"\S+/\S+", "", said.err)
+    assert not re.search(JARGON, said.replace("components, features, weights, samples ->", "")), said
+
+
+def test_warnings_are_the_same_on_the_terminal_in_json_and_in_the_report(run, news, tmp_path):
+    said = run("parts", news, "-k", 8, "--text-column", "text", "--json", "--report", tmp_path / "r.html")
+    warned = [found for found in json.loads(said.out)["findings"] if found["severity"] != "note"]
+    assert "topics that two halves do not share" in [found["finding"] for found in warned]
+    page = (tmp_path / "r.html").read_text()
+    for found in warned:
+        assert f"{found['severity']}: {found['finding']}. {found['detail']} {found['remedy']}" in said.err
+        assert found["detail"] in page
+        assert not re.search(JARGON, " ".join(found.values()))
+
+
+def test_a_saved_model_weighs_its_topics_in_new_texts(run, news, tmp_path):
+    model = tmp_path / "m.rfx"
+    run("parts", news, "-k", 3, "--text-column", "text", "--save", model, "--weights", tmp_path / "old.csv")
+    said = run("parts", news, "--text-column", "text", "--model", model, "--weights", tmp_path / "again.csv")
+    old, again = (pd.read_csv(tmp_path / name) for name in ("old.csv", "again.csv"))
+    pd.testing.assert_frame_equal(old, again, atol=1e-5)
+    assert "15 of the 15 words that the model knows" in said.err
+    (tmp_path / "new.txt").write_text("the bank and its money\nthe team of the match\nnothing known\n")
+    lines = run("parts", tmp_path / "new.txt", "--model", model).out.splitlines()
+    assert lines[0] == "document,largest_topic,topic1,topic2,topic3"
+    assert [line.split(",")[1] for line in lines[1:]] == ["3", "1", ""]
+    saved = load_saved(model)
+    W = saved.model.transform(count_known(["a goal for the team"], saved.vocabulary).X)
+    assert W.argmax() == 0
+    summary = json.loads(
+        run("parts", tmp_path / "new.txt", "--model", model, "--json", "--report", tmp_path / "n.html").out
+    )
+    assert summary["documents"] == 3
+    assert summary["without_topics"] == 1
+    assert "the bank and its money" in (tmp_path / "n.html").read_text()
+
+
+def test_a_saved_model_weighs_its_parts_in_new_samples_by_name(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame((rng.random((60, 3)) < 0.5) * rng.random((60, 3)) @ rng.random((3, 6)), columns=list("abcdef"))
+    X.to_csv(tmp_path / "x.csv", index=False)
+    X[list("fedcba")].assign(g=1.0).to_csv(tmp_path / "turned.csv", index=False)
+    model = tmp_path / "m.rfx"
+    run("parts", tmp_path / "x.csv", "-k", 3, "--save", model, "--weights", tmp_path / "w.csv")
+    said = run("parts", tmp_path / "turned.csv", "--model", model, "--weights", tmp_path / "again.csv")
+    assert "1 column that the model does not have left out" in said.err
+    assert_allclose(pd.read_csv(tmp_path / "w.csv"), pd.read_csv(tmp_path / "again.csv"), atol=1e-6)
+    run("parts", tmp_path / "x.csv", "--model", model, "--shares", "--weights", tmp_path / "s.csv")
+    shares = pd.read_csv(tmp_path / "s.csv").filter(regex="^part").sum(axis=1)
+    assert_allclose(shares[shares > 0], 1)
+    X[list("abcde")].to_csv(tmp_path / "short.csv", index=False)
+    mistakes = {
+        "'f' is missing": ("short.csv", "--model", model),
+        "--parts is for finding parts": ("x.csv", "--model", model, "-k", 2),
+        "--save is for finding parts": ("x.csv", "--model", model, "--save", tmp_path / "n.rfx"),
+        "was not fitted to texts": ("new.txt", "--model", model),
+    }
+    (tmp_path / "new.txt").write_text("some running text\nand more of it\n")
+    for message, (name, *options) in mistakes.items():
+        said = run("parts", tmp_path / name, *options, expect=2).err
+        assert message in said
+        assert said.splitlines()[-1].startswith("rectifact: ")
+
+
+def test_more_topics_than_documents_are_refused(run, news):
+    said = run("parts", news, "-k", 200, "--text-column", "text", expect=2).err
+    assert "200 topics cannot be told apart in 15 words. Give a number well below 15 with -k" in said
+
+
+def test_one_table_goes_to_the_standard_output(run, news):
+    said = run("parts", news, "-k", 3, "--text-column", "text", "--weights", "-")
+    assert said.out.startswith("id,largest_topic,topic1")
+    assert said.out.count("\n") == 121
+    assert "largest words" in said.err
+    twice = ("parts", news, "-k", 3, "--text-column", "text", "--weights", "-", "--json")
+    assert "The standard output takes one of" in run(*twice, expect=2).err
+
+
+def test_names_that_occur_twice_are_kept_and_mentioned(run, news, tmp_path):
+    table = pd.read_csv(news)
+    table.loc[[3, 4], "id"] = "twice"
+    table.to_csv(tmp_path / "again.csv", index=False)
+    said = run("parts", tmp_path / "again.csv", "-k", 3, "--weights", tmp_path / "w.csv")
+    assert "1 name of documents used more than once, as 'twice', and kept" in said.err
+    assert pd.read_csv(tmp_path / "w.csv")["id"].tolist() == table["id"].tolist()
+
+
+def test_folders_of_other_files_and_languages(run, news, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for i, text in enumerate(pd.read_csv(news)["text"][:40]):
+        (folder / f"{i}.md").write_text(f"nicht {text}")
+    (folder / "bad.md").write_bytes(b"caf\xe9")
+    said = run("parts", folder, "-k", 3, "--stop-words", "de", "--json")
+    assert "40 documents, one per .md file. 1 file left out: " in said.err
+    assert json.loads(said.out)["features"] == 15
+    assert "stop_words='xx'" not in run("parts", folder, "-k", 3, "--stop-words", "xx", expect=2).err
+
+
+def test_the_choice_is_on_the_first_screen(run, news, tmp_path):
+    said = run("parts", news, "--text-column", "text", "--save", tmp_path / "m.rfx", "--report", tmp_path / "r.html")
+    reason = load_saved(tmp_path / "m.rfx").selection.reason
+    assert reason in said.err
+    page = (tmp_path / "r.html").read_text()
+    assert page.index(reason) < page.index("Topics, with the largest words of each")
+    assert "seconds" not in said.err
+    rng = np.random.default_rng(1)
+    noise = [" ".join(rng.choice([f"word{i}" for i in range(200)], size=12)) for _ in range(80)]
+    (tmp_path / "noise.txt").write_text("\n".join(noise))
+    said = run("parts", tmp_path / "noise.txt", "--json", "--report", tmp_path / "r.html")
+    assert "no stable structure" in [found["finding"] for found in json.loads(said.out)["findings"]]
+    page = (tmp_path / "r.html").read_text()
+    assert page.index("No stable structure") < page.index("Topics, with the largest words of each")
+
+
+def test_a_document_without_a_topic_has_no_largest_one():
+    table = topics_of_documents(np.array([[0.25, 0.75], [0.0, 0.0]]), ["a", "b"], "id")
+    assert table["largest_topic"].isna().tolist() == [False, True]
