@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from rectifact.core.errors import count
-from rectifact.crowd.advice.decision import agreement_words, gap_words, who
 from rectifact.crowd.data.names import sentence
 from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.panel_accuracy import Lead, accuracy_words, leads_of
+from rectifact.crowd.panel_gap import agreement_words, gap_words, who
 from rectifact.crowd.panel_rates import Rates, wanted
 from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.replacement import MAY, MAY_NOT, TOO_FEW
