@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import InvalidParameterError
 
-ARRAYS: dict[str, str] = {"float": "fiu", "int": "iu", "bool": "b", "name": "iufbUSOMmT"}
-"""Kinds of arrays, and the types of numpy that they may have."""
+ARRAYS: dict[str, str] = {"float": "fiu", "finite": "fiu", "int": "iu", "name": "iufbUSOMmT"}
+"""Kinds of arrays, and the types of numpy that they may have; ``finite`` ones hold neither NaN nor infinity."""
 
 ENDING = {"n_iter_": "count", "converged_": "flag", "stop_reason_": "text", "history_": "history", "resolved_": "dict"}
 CROWD = ENDING | {
@@ -25,24 +25,24 @@ CROWD = ENDING | {
     "tasks_": "name tasks",
     "workers_": "name workers",
     "classes_": "name classes",
-    "probas_": "float tasks classes",
+    "probas_": "finite tasks classes",
     "labels_": "name tasks",
 }
 PARTS = ENDING | {
     "n_features_in_": "count",
-    "components_": "float parts features",
-    "thresholds_": "float parts",
+    "components_": "finite parts features",
+    "thresholds_": "finite parts",
     "reconstruction_err_": "number",
 }
-LATENT = ENDING | {"n_features_in_": "count", "components_": "float parts features", "embedding_": "float rows parts"}
+LATENT = ENDING | {"n_features_in_": "count", "components_": "finite parts features", "embedding_": "finite rows parts"}
 GRAPH = ENDING | {
     "n_features_in_": "count",
-    "components_": "float nodes clusters",
-    "membership_": "float nodes clusters",
+    "components_": "finite nodes clusters",
+    "membership_": "finite nodes clusters",
     "nodes_": "name nodes",
-    "degrees_": "float nodes",
-    "component_labels_": "int nodes",
-    "labels_": "int nodes",
+    "degrees_": "finite nodes",
+    "component_labels_": "int nodes <nodes",
+    "labels_": "int nodes <clusters",
     "affinity_matrix_": "matrix nodes nodes",
     **dict.fromkeys(("relative_error_", "objective_", "projected_gradient_", "stationarity_"), "number"),
     **dict.fromkeys(("modularity_", "coverage_"), "number"),
@@ -53,8 +53,8 @@ SHAPES: dict[str, dict[str, str]] = {
         "_gold": "tuple?",
         "_fitting": "Fitting",
         "_model": "CrowdModel",
-        "priors_": "float classes",
-        "confusions_": "float workers classes classes",
+        "priors_": "finite classes",
+        "confusions_": "finite workers classes classes",
         "log_likelihood_": "number",
         "n_effective_": "number",
         "expected_grades_": "float tasks",
@@ -62,7 +62,7 @@ SHAPES: dict[str, dict[str, str]] = {
         "calibration_": "GoldCalibration",
     },
     **dict.fromkeys(("MajorityVote", "KOS", "GhoshSVD", "EigenRatio"), CROWD),
-    "MinimaxEntropy": CROWD | {"confusions_": "float workers classes classes"},
+    "MinimaxEntropy": CROWD | {"confusions_": "finite workers classes classes"},
     "ANDNMF": PARTS | {"_stream": "Stream?"},
     "PurificationNMF": PARTS | {"_state": "Purifier", "_n_seen": "count"},
     "NMD": LATENT | {"_unit": "number", "_prior": "Gaussian?", "scale_": "number"},
@@ -82,9 +82,9 @@ SHAPES: dict[str, dict[str, str]] = {
         "source": "dict",
     },
     "CrowdModel": {
-        "priors": "float classes",
-        "confusions": "float workers classes classes",
-        "posteriors": "float tasks classes",
+        "priors": "finite classes",
+        "confusions": "finite workers classes classes",
+        "posteriors": "finite tasks classes",
         "log_priors": "float states",
         "log_confusions": "float workers classes states",
         "log_likelihood": "number",
@@ -108,12 +108,12 @@ SHAPES: dict[str, dict[str, str]] = {
     "GoldCalibration": {"n_gold": "count", "held_out": "float gold classes", "truth": "name gold", "error": "number"},
     "GoldMap": {"power": "number", "shift": "float classes"},
     "MixedMap": {"maps": "tuple", "shares": "float maps", "decides": "count"},
-    "Gaussian": {"mean": "float parts", "covariance": "float parts parts"},
+    "Gaussian": {"mean": "finite parts", "covariance": "finite parts parts"},
     "Stream": {
-        "H": "float parts features",
-        "WtX": "float parts features",
-        "WtW": "float parts parts",
-        "largest": "float parts",
+        "H": "finite parts features",
+        "WtX": "finite parts features",
+        "WtW": "finite parts parts",
+        "largest": "finite parts",
         "threshold": "Threshold",
         "stage": "count",
         "power": "number",
@@ -121,13 +121,13 @@ SHAPES: dict[str, dict[str, str]] = {
     "Threshold": {"noise": "number", "multiple": "number", "unit": "text"},
     "Constant": {"value": "number"},
     "Geometric": {"start": "number", "decay": "number", "floor": "number"},
-    "Purifier": {"H": "float parts features", "thresholds": "float parts", "gain": "number", "n_steps": "count"},
+    "Purifier": {"H": "finite parts features", "thresholds": "finite parts", "gain": "number", "n_steps": "count"},
 }
 """Attributes of each class, with kind and axes."""
 
 SCALARS: dict[str, Callable[[Any], bool]] = {
     "number": lambda value: isinstance(value, Real) and not isinstance(value, bool | np.bool_),
-    "count": lambda value: isinstance(value, Integral) and not isinstance(value, bool) and value >= 0,
+    "count": lambda value: isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0,
     "flag": lambda value: isinstance(value, bool | np.bool_),
     "text": lambda value: isinstance(value, str),
     "history": lambda value: isinstance(value, list) and all(map(_is_row, value)),
@@ -233,6 +233,8 @@ def _check(name: str, value: Any, what: str, lengths: dict[str, int]) -> None:
         fits = SCALARS[kind](value)
     elif kind in ARRAYS:
         fits = isinstance(value, np.ndarray) and value.dtype.kind in ARRAYS[kind]
+        if fits and kind == "finite" and not np.isfinite(value).all():
+            raise ValueError(f"its {name} holds values that are not finite")
     elif kind == "matrix":
         fits = sp.issparse(value) or isinstance(value, np.ndarray)
     else:
@@ -252,5 +254,5 @@ def _check_axes(name: str, value: Any, axes: list[str], lengths: dict[str, int])
         if lengths.setdefault(axis, length) != length:
             raise ValueError(f"its {name} should have {lengths[axis]} {axis}, and has {length}")
     for axis in below:
-        if value.size and not (value.min() >= 0 and value.max() < lengths.get(axis, np.inf)):
+        if value.size and not (value.min() >= -1 and value.max() < lengths.get(axis, np.inf)):
             raise ValueError(f"its {name} numbers {axis} that it does not have")
