@@ -127,7 +127,7 @@ SHAPES: dict[str, dict[str, str]] = {
 
 SCALARS: dict[str, Callable[[Any], bool]] = {
     "number": lambda value: isinstance(value, Real) and not isinstance(value, bool | np.bool_),
-    "count": lambda value: isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0,
+    "count": lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
     "flag": lambda value: isinstance(value, bool | np.bool_),
     "text": lambda value: isinstance(value, str),
     "history": lambda value: isinstance(value, list) and all(map(_is_row, value)),
