@@ -71,6 +71,23 @@ def test_warnings_are_the_same_on_the_terminal_in_json_and_in_the_report(run, ne
         assert not re.search(JARGON, " ".join(found.values()))
 
 
+def test_few_documents_do_not_confirm_topics_that_predict_best(run, tmp_path):
+    rng = np.random.default_rng(1)
+    themes = [[f"{letter}{i}" * 3 for i in range(25)] for letter in "abcdef"]
+    common = [f"common{i}" for i in range(30)]
+    texts = [" ".join([*rng.choice(themes[i % 6], 8), *rng.choice(common, 6)]) for i in range(72)]
+    (tmp_path / "few.txt").write_text("\n".join(texts))
+    said = run("parts", tmp_path / "few.txt", "--json")
+    summary = json.loads(said.out)
+    assert summary["parts"] == 1
+    warned = [found for found in summary["findings"] if found["severity"] == "warning"]
+    assert [found["finding"] for found in warned] == ["no stable structure"]
+    assert re.match(
+        r"[567] topics predict best, but do not recur in both halves of the 72 documents", warned[0]["detail"]
+    )
+    assert re.match(r"Look at -k [567], or add documents\.", warned[0]["remedy"])
+
+
 def test_a_saved_model_weighs_its_topics_in_new_texts(run, news, tmp_path):
     model = tmp_path / "m.rfx"
     run("parts", news, "-k", 3, "--text-column", "text", "--save", model, "--weights", tmp_path / "old.csv")
