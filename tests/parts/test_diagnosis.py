@@ -74,7 +74,7 @@ def test_a_stability_that_was_measured_is_the_one_that_counts():
     assert "parts that two halves do not share" not in names(found)
     found = diagnose(weights(), np.eye(3), **GOOD, stability=np.array([0.9, 0.3, 0.8]))
     weak = next(one for one in found if one.finding == "parts that two halves do not share")
-    assert "agree on 2 of 3 parts, but not on part 2 (0.30): a stability below 0.6" in weak.detail
+    assert "agree on 2 of 3 parts. Part 2 (0.30) has a stability below 0.6" in weak.detail
     assert "ower -k" not in weak.command
 
 

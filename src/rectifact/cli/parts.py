@@ -13,7 +13,7 @@ from rectifact.cli.dask_options import check_matrix_source, cluster_of
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_parts import apply_saved, check_known
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended
-from rectifact.cli.part_outputs import Shown
+from rectifact.cli.part_outputs import Shown, listed
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, check_table_name, save_arrays
 from rectifact.cli.terminal import STDOUT, in_options, progress, say, say_table, show
@@ -29,6 +29,7 @@ from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.base import are_few, renumber
+from rectifact.parts.diagnosis import repeated_texts, worst_first
 from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
@@ -136,6 +137,8 @@ def parts(
         if weights is not None:
             shown.write_weights(weights, matrix.row_title, shares)
         findings = _findings(found, X, caught, terms, in_chunks)
+        if isinstance(matrix, Corpus):
+            findings = worst_first([*findings, *repeated_texts(matrix.texts, matrix.X, samples)])
         if not as_json:
             (say_table if STDOUT in (weights, features) else show)(shown.table())
         explained = 1 - model.reconstruction_err_**2 / squared_norm(np.nan_to_num(X) if missing else X)
@@ -244,13 +247,9 @@ def _said(shown: Shown, found: Found, shape: Any, explained: float) -> str:
 
 def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings: list[Finding]) -> dict[str, Any]:
     """Plain values for ``--json``."""
-    told = [
-        {"severity": f.severity, "finding": f.finding, "detail": f.detail, "remedy": f.command or f.remedy}
-        for f in findings
-    ]
     model, (n_samples, n_features) = found.model, shape
     summary: dict[str, Any] = {
-        "findings": told,
+        "findings": listed(findings),
         "refine": model.resolved_.get("refine"),
         "init": model.resolved_["init"],
     }

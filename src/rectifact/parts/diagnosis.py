@@ -8,13 +8,16 @@ References
 correlations", ICML 2017.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.errors import count
-from rectifact.core.findings import SEVERITIES, Finding
+from rectifact.core.findings import SEVERITIES, Finding, Severity
 from rectifact.parts.conditions import correlation_conditions, correlations, decay_order, independence_conditions
 from rectifact.parts.matching import agreement, partners
 from rectifact.parts.terms import PARTS, TOPICS, Terms
@@ -35,6 +38,8 @@ MANY = 0.5  # share of samples that are mostly noise
 LIKE_A_CONSTANT = 0.75  # share of what one more part would explain that a constant explains as well
 LEAST_BACKGROUND = 0.05  # share of the data that nearly every sample has
 NEARLY_DEPENDENT = 1e-4  # smallest over largest singular value of the parts
+FEW_KNOWN = 0.5  # share of the words of a document
+MANY_COPIES = 0.05  # share of the documents
 MOST_NAMED = 8  # parts in a sentence
 LEAST_LAMBDA = 0.01  # smallest eigenvalue of the second moments, in the units of [1]
 
@@ -124,6 +129,11 @@ def diagnose(
         *_conditions(W, terms),
         *(_assumptions(W, H, terms) if independent else []),
     ]
+    return worst_first(findings)
+
+
+def worst_first(findings: Sequence[Finding]) -> list[Finding]:
+    """Problems, then warnings, then notes."""
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))
 
 
@@ -253,15 +263,13 @@ def _unstable(stability: NDArray[Any] | None, terms: Terms) -> list[Finding]:
     weak, k, name = np.flatnonzero(stability < UNSTABLE), len(stability), terms.part
     listed = ", ".join(f"{i + 1} ({max(stability[i], 0):.2f})" for i in weak[:MOST_NAMED])
     listed += ", ..." if len(weak) > MOST_NAMED else ""
-    only = f"the {name}" if k == 1 else f"{name}s {listed}" if len(weak) > 1 else f"{name} {listed}"
+    who = f"{name.capitalize()} {listed} has" if len(weak) == 1 else f"{name.capitalize()}s {listed} have"
     detail = (
-        f"Fitted apart, two halves of the {terms.sample}s agree on {k - len(weak)} of {count(k, name)}, but not on "
-        f"{only}: a stability below {UNSTABLE:g}, where 1 is the same."
+        f"Fitted apart, two halves of the {terms.sample}s agree on {k - len(weak)} of {count(k, name)}. {who} a "
+        f"stability below {UNSTABLE:g}, where 1 is the same."
     )
-    remedy = (
-        f"Check {'it' if len(weak) == 1 else 'them'} before you rely on {'it' if len(weak) == 1 else 'them'}; more "
-    )
-    remedy += f"{terms.sample}s help"
+    them = "it" if len(weak) == 1 else "them"
+    remedy = f"Check {them} before you rely on {them}; more {terms.sample}s help"
     more, command = (f", and so may another number of {name}s ({n})" if k > 1 else "" for n in ("n_components", "-k"))
     return [
         Finding("warning", f"{name}s that two halves do not share", detail, f"{remedy}{more}.", f"{remedy}{command}.")
@@ -319,6 +327,48 @@ def _assumptions(W: NDArray[Any], H: NDArray[Any], terms: Terms) -> list[Finding
         f"Nothing; the theorems ask for a C2 of at most twice c2, and for a C1 that is small next to the {terms.part}s."
     )
     return [Finding("note", "assumptions of Purification", detail, remedy)]
+
+
+def few_known(known: NDArray[Any], names: Any) -> list[Finding]:
+    """A finding about further documents most of whose words a model of topics does not know; ``known`` are shares."""
+    few = np.flatnonzero(np.nan_to_num(known) < FEW_KNOWN)
+    if not len(few):
+        return []
+    first = repr(str(names[few[0]]))
+    which = (
+        f"one document of {len(known)}, {first}: its" if len(few) == 1 else f"{len(few)} of {len(known)} documents, "
+    )
+    which += "" if len(few) == 1 else f"such as {first}: their"
+    detail = f"The model knows less than half of the words of {which} topics describe only the words that it knows."
+    remedy = "Look at them, and fit the texts again if they have a new subject."
+    command = "Look at them, by known_words in --weights, and fit the texts again if they have a new subject."
+    return [Finding("warning", "documents with few known words", detail, remedy, command)]
+
+
+def repeated_texts(texts: Sequence[str], X: Any, names: Any) -> list[Finding]:
+    """A finding about documents that have the same beginning and the same words as others.
+
+    Examples
+    --------
+    >>> X = np.array([[1, 0], [0, 2], [1, 0], [1, 0]])
+    >>> print(repeated_texts(["apple", "pear pear", "apple", "apple"], X, ["a", "b", "c", "d"])[0].detail)
+    3 of 4 documents have the same text as another one, 3 of them that of 'a'.
+    """
+    rows = sp.csr_array(X)
+    ends = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+    keys = [
+        (str(text), rows.indices[i:j].tobytes(), rows.data[i:j].tobytes())
+        for text, (i, j) in zip(texts, ends, strict=True)
+    ]
+    (most, times), *_ = (found := Counter(keys)).most_common(1)
+    if times == 1:
+        return []
+    same = sum(number for number in found.values() if number > 1)
+    detail = f"{same} of {len(keys)} documents have the same text as another one"
+    detail += f", {times} of them that of {str(names[keys.index(most)])!r}."
+    severity: Severity = "warning" if same >= MANY_COPIES * len(keys) else "note"
+    remedy = "Keep one of each, unless copies should count: topics follow what is written most often."
+    return [Finding(severity, "documents with the same text", detail, remedy)]
 
 
 def _numbered(numbers: NDArray[Any], terms: Terms) -> str:

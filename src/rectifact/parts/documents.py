@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from rectifact.core.errors import FitWarning, InputError, InputTypeError, count
+from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_at_least, check_option
 from rectifact.io.files import reading
 from rectifact.io.matrices import NamedMatrix
@@ -28,12 +29,22 @@ BEGINNING = 300
 """Letters of each document that are kept, for the report."""
 
 
+@short_repr
 @dataclass(frozen=True)
 class Corpus(NamedMatrix):
-    """Documents by words, with the beginnings of the documents, and what counts the words of others in the same way."""
+    """Documents by words, with the beginnings of the documents, and what counts the words of others in the same way.
+
+    Attributes
+    ----------
+    texts : sequence of str
+    vocabulary : Vocabulary or None
+    known : array of shape (n_documents,), or None
+        Of further documents, the share of their words that the vocabulary has.
+    """
 
     texts: Sequence[str] = ()
     vocabulary: Vocabulary | None = None
+    known: NDArray[np.float64] | None = None
 
 
 def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
@@ -209,7 +220,8 @@ def count_known(documents: Sequence[str], vocabulary: Vocabulary) -> Corpus:
     Returns
     -------
     Corpus
-        Documents by the words of the vocabulary; other words do not count.
+        Documents by the words of the vocabulary; other words do not count. ``known`` is the share of the words of each
+        document that do.
 
     Examples
     --------
@@ -218,9 +230,8 @@ def count_known(documents: Sequence[str], vocabulary: Vocabulary) -> Corpus:
     array([[0., 2., 1.]])
     """
     documents = _checked(documents, fewest=1)
-    return Corpus(
-        vocabulary.count(documents), columns=vocabulary.words, texts=beginnings(documents), vocabulary=vocabulary
-    )
+    X, known = vocabulary.count(documents), vocabulary.known_shares(documents)
+    return Corpus(X, columns=vocabulary.words, texts=beginnings(documents), vocabulary=vocabulary, known=known)
 
 
 def beginnings(documents: Sequence[str]) -> list[str]:
