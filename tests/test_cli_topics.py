@@ -194,6 +194,25 @@ def test_names_that_occur_twice_are_kept_and_mentioned(run, news, tmp_path):
     assert pd.read_csv(tmp_path / "w.csv")["id"].tolist() == table["id"].tolist()
 
 
+def test_a_first_column_with_a_few_repeated_names_names_the_documents(run, news, tmp_path):
+    table = pd.read_csv(news).rename(columns={"id": "Ticket No."})
+    pd.concat([table, table.iloc[[5]]]).to_csv(tmp_path / "tickets.csv", index=False)
+    said = run("parts", tmp_path / "tickets.csv", "-k", 3).err
+    assert "named by 'Ticket No.'; 1 name of documents used more than once, as 'n5', and kept" in said
+
+
+def test_all_columns_of_text_are_named_at_once(run, tmp_path, rng):
+    table = pd.DataFrame(rng.random((20, 4)), columns=list("abcd"))
+    table.insert(0, "probe", [f"p{i}" for i in range(20)])
+    table.insert(1, "measured", "01.03.2025 x")
+    table.insert(3, "who is it", "AK")
+    table.to_csv(tmp_path / "x.csv", index=False)
+    said = run("parts", tmp_path / "x.csv", "-k", 2, expect=2).err
+    assert "'who is it' does not hold numbers either" in said
+    assert "--drop 'measured,who is it'" in said
+    run("parts", tmp_path / "x.csv", "-k", 2, "--drop", "measured,who is it")
+
+
 def test_folders_of_other_files_and_languages(run, news, tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()

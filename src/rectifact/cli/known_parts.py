@@ -18,9 +18,9 @@ from rectifact.io.inputs import Input
 from rectifact.io.matrices import NamedMatrix, numbered
 from rectifact.models import SavedModel, load_saved
 from rectifact.parts import ANDNMF, PurificationNMF
-from rectifact.parts.diagnosis import few_known
 from rectifact.parts.documents import Corpus, count_known
 from rectifact.parts.terms import PARTS, TOPICS
+from rectifact.parts.topics import few_known
 
 
 def check_known(given: dict[str, Any], in_chunks: bool) -> None:

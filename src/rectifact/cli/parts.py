@@ -29,11 +29,12 @@ from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.base import are_few, renumber
-from rectifact.parts.diagnosis import repeated_texts, worst_first
+from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
+from rectifact.parts.topics import repeated_texts
 from rectifact.selection import Selection
 from rectifact.selection.points import NOTHING
 

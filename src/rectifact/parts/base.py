@@ -84,6 +84,11 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns of weights: part1, part2 and so on; ``input_features`` is ignored."""
+        check_is_fitted(self)
+        return np.array([f"part{i + 1}" for i in range(self._n_features_out)], dtype=object)
+
     def _check_scale(self, X: Operand) -> None:
         """Refuse data without a scale, or one whose squares overflow."""
         largest = largest_entry(X)

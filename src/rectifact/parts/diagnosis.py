@@ -8,16 +8,14 @@ References
 correlations", ICML 2017.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.errors import count
-from rectifact.core.findings import SEVERITIES, Finding, Severity
+from rectifact.core.findings import SEVERITIES, Finding
 from rectifact.parts.conditions import correlation_conditions, correlations, decay_order, independence_conditions
 from rectifact.parts.matching import agreement, partners
 from rectifact.parts.terms import PARTS, TOPICS, Terms
@@ -38,8 +36,6 @@ MANY = 0.5  # share of samples that are mostly noise
 LIKE_A_CONSTANT = 0.75  # share of what one more part would explain that a constant explains as well
 LEAST_BACKGROUND = 0.05  # share of the data that nearly every sample has
 NEARLY_DEPENDENT = 1e-4  # smallest over largest singular value of the parts
-FEW_KNOWN = 0.5  # share of the words of a document
-MANY_COPIES = 0.05  # share of the documents
 MOST_NAMED = 8  # parts in a sentence
 LEAST_LAMBDA = 0.01  # smallest eigenvalue of the second moments, in the units of [1]
 
@@ -327,48 +323,6 @@ def _assumptions(W: NDArray[Any], H: NDArray[Any], terms: Terms) -> list[Finding
         f"Nothing; the theorems ask for a C2 of at most twice c2, and for a C1 that is small next to the {terms.part}s."
     )
     return [Finding("note", "assumptions of Purification", detail, remedy)]
-
-
-def few_known(known: NDArray[Any], names: Any) -> list[Finding]:
-    """A finding about further documents most of whose words a model of topics does not know; ``known`` are shares."""
-    few = np.flatnonzero(np.nan_to_num(known) < FEW_KNOWN)
-    if not len(few):
-        return []
-    first = repr(str(names[few[0]]))
-    which = (
-        f"one document of {len(known)}, {first}: its" if len(few) == 1 else f"{len(few)} of {len(known)} documents, "
-    )
-    which += "" if len(few) == 1 else f"such as {first}: their"
-    detail = f"The model knows less than half of the words of {which} topics describe only the words that it knows."
-    remedy = "Look at them, and fit the texts again if they have a new subject."
-    command = "Look at them, by known_words in --weights, and fit the texts again if they have a new subject."
-    return [Finding("warning", "documents with few known words", detail, remedy, command)]
-
-
-def repeated_texts(texts: Sequence[str], X: Any, names: Any) -> list[Finding]:
-    """A finding about documents that have the same beginning and the same words as others.
-
-    Examples
-    --------
-    >>> X = np.array([[1, 0], [0, 2], [1, 0], [1, 0]])
-    >>> print(repeated_texts(["apple", "pear pear", "apple", "apple"], X, ["a", "b", "c", "d"])[0].detail)
-    3 of 4 documents have the same text as another one, 3 of them that of 'a'.
-    """
-    rows = sp.csr_array(X)
-    ends = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
-    keys = [
-        (str(text), rows.indices[i:j].tobytes(), rows.data[i:j].tobytes())
-        for text, (i, j) in zip(texts, ends, strict=True)
-    ]
-    (most, times), *_ = (found := Counter(keys)).most_common(1)
-    if times == 1:
-        return []
-    same = sum(number for number in found.values() if number > 1)
-    detail = f"{same} of {len(keys)} documents have the same text as another one"
-    detail += f", {times} of them that of {str(names[keys.index(most)])!r}."
-    severity: Severity = "warning" if same >= MANY_COPIES * len(keys) else "note"
-    remedy = "Keep one of each, unless copies should count: topics follow what is written most often."
-    return [Finding(severity, "documents with the same text", detail, remedy)]
 
 
 def _numbered(numbers: NDArray[Any], terms: Terms) -> str:

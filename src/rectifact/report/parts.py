@@ -1,6 +1,7 @@
 """Report on parts or topics: what they consist of, how much of the data they explain, and what they do not fit."""
 
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +15,9 @@ from rectifact.core.findings import Finding
 from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
 from rectifact.parts.base import are_few
-from rectifact.parts.diagnosis import repeated_texts, worst_first
+from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.terms import PARTS, TOPICS, Terms
+from rectifact.parts.topics import document_shares, examples, most_similar, repeated_texts
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
 from rectifact.report.charts import bars, convergence, histogram, image_address, spectra, topic_map
 from rectifact.report.how_many import how_many, with_stability
@@ -31,8 +33,8 @@ from rectifact.report.names import (
 )
 
 N_TOP, MOST_SAMPLES, MOST_IMAGES, MOST_CARDS = 12, 10_000, 100, 60
-N_EXAMPLES, LONGEST_EXAMPLE, LEAST_SHARE = 3, 240, 0.25
-"""Example documents of a topic, letters that are shown of them, and the least share that a topic has in an example."""
+N_EXAMPLES, LONGEST_EXAMPLE = 3, 240
+"""Example documents of a topic, and letters that are shown of them."""
 
 RULES = re.compile(r"([^\w\s])\1{3,}")
 """Lines under headings and the like, which examples do not show."""
@@ -73,6 +75,12 @@ def parts_report(saved: SavedModel, findings: Sequence[Finding] | None = None, s
     ``findings`` are shown in place of a diagnosis, if it has been made. ``source`` names the model, if its parts were
     found in other samples.
     """
+    with warnings.catch_warnings():  # the data is passed on without the names of its columns
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        return _report(saved, findings, source)
+
+
+def _report(saved: SavedModel, findings: Sequence[Finding] | None, source: str | None) -> Report:
     model, words = saved.model, PARTS if saved.texts is None else TOPICS
     n_parts, n_features = model.components_.shape
     fit = None if saved.X is None else _fit(saved)
@@ -139,7 +147,7 @@ def _main(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
     names = [", ".join(isolated(name) for name, _ in top) for top in tops]
     named = ", ".join(f"{words.part} {i + 1} ({names[i]}) with {fit.share[i]:.0%}" for i in order)
     main = [] if saved.selection is None else [saved.selection.reason]
-    main += [f"The largest {words.part}s, by their share of the {_whole(saved)}: {named}."]
+    main += [f"The largest {words.part}s, by their share of the {words.whole}: {named}."]
     if fit.coherence is not None:
         best, last = int(fit.coherence.argmax()), int(fit.coherence.argmin())
         ends = (f"{fit.coherence[i]:.2f} ({words.part} {i + 1})" for i in (last, best))
@@ -156,10 +164,6 @@ def _main(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
         f"The {words.part}s explain {fit.explained:.1%} of the squared norm of the data; a {words.sample} has "
         f"{per:.1f} of them on average that make up more than {PRESENT:.0%} of it.",
     ]
-
-
-def _whole(saved: SavedModel) -> str:
-    return "data" if saved.texts is None else "corpus"
 
 
 def _steps(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = False) -> list[str]:
@@ -210,7 +214,7 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     if places is not None:
         blocks.insert(0, spectra(places, components[:MOST_SPECTRA]))
     elif fit is not None and len(components) > 2 and not signed:
-        i, j, cosine = _most_similar(components)
+        i, j, cosine = most_similar(components)
         alike = f"The most similar {words.part}s are {i + 1} and {j + 1}, with a cosine of {cosine:.2f}"
         if cosine >= SIMILAR:
             labels = [", ".join(name for name, _ in top[:2]) for top in tops]
@@ -250,21 +254,13 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     return Section(words.part.capitalize() + "s", text, [*blocks, table])
 
 
-def _most_similar(components: NDArray[Any]) -> tuple[int, int, float]:
-    """The two parts with the largest cosine, and that."""
-    unit = components / np.maximum(np.linalg.norm(components, axis=1, keepdims=True), 1e-300)
-    cosines = np.triu(unit @ unit.T, 1)
-    i, j = np.unravel_index(cosines.argmax(), cosines.shape)
-    return int(i), int(j), float(cosines[i, j])
-
-
 def _cards(saved: SavedModel, fit: Fit | None, words: Terms, tops: list[list[tuple[str, float]]]) -> Cards:
     """A card for each part, the largest first: its features as bars, its figures, and documents mostly about it."""
     order = np.arange(len(tops)) if fit is None else np.argsort(-fit.share, kind="stable")
     stability = getattr(saved.model, "stability_", None)
     items = []
     for i in order[:MOST_CARDS].tolist():
-        caption = [] if fit is None else [f"{fit.share[i]:.1%} of the {_whole(saved)}"]
+        caption = [] if fit is None else [f"{fit.share[i]:.1%} of the {words.whole}"]
         if fit is not None and fit.coherence is not None:
             caption.append(f"coherence {fit.coherence[i]:.2f}")
         if stability is not None:
@@ -279,32 +275,18 @@ def _cards(saved: SavedModel, fit: Fit | None, words: Terms, tops: list[list[tup
     return Cards(what, items, note, len(tops) - len(items))
 
 
-def _document_shares(saved: SavedModel, W: NDArray[Any]) -> NDArray[Any]:
-    """Share of each topic in each document."""
-    sizes = W * np.abs(np.asarray(saved.model.components_, dtype=float)).sum(axis=1)
-    total = sizes.sum(axis=1, keepdims=True)
-    return np.asarray(sizes / np.where(total > 0, total, 1))
-
-
 def _present(saved: SavedModel, fit: Fit) -> float:
     """Parts of a sample that make up a good share of it, on average over the samples that have any."""
-    shares = _document_shares(saved, fit.W)
+    shares = document_shares(fit.W, saved.model.components_)
     shares = shares[shares.sum(axis=1) > 0]
     return float((shares > PRESENT).sum(axis=1).mean()) if len(shares) else 0.0
 
 
 def _examples(saved: SavedModel, fit: Fit, part: int) -> list[tuple[str, str]]:
-    """Documents in which the part has the largest share, among those of at least median length."""
-    total = (fit.W * np.abs(np.asarray(saved.model.components_, dtype=float)).sum(axis=1)).sum(axis=1)
-    share = _document_shares(saved, fit.W)[:, part]
-    share[total < np.median(total)] *= 0.5  # a short document is about one topic by chance
-    names = sample_names(saved, len(share))
-    shown: dict[str, str] = {}  # each text once
-    for i in np.argsort(-share, kind="stable").tolist():
-        if share[i] < LEAST_SHARE or len(shown) == N_EXAMPLES:
-            break
-        shown.setdefault(_beginning(str(saved.texts[i])), f"{names[i]}:")
-    return [(name, text) for text, name in shown.items()]
+    """Documents in which the part has the largest share, with their names."""
+    shown = [_beginning(str(text)) for text in saved.texts]
+    names = sample_names(saved, len(shown))
+    return [(f"{names[i]}:", shown[i]) for i in examples(fit.W, saved.model.components_, shown, part, N_EXAMPLES)]
 
 
 def _beginning(text: str) -> str:
@@ -330,7 +312,7 @@ def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Terms) -> list[Se
     spread = histogram(f"Relative residuals of the {words.sample}s", relative[size > 0], norms)
     worst = np.argsort(-relative, kind="stable")[:MOST_SAMPLES].tolist()
     names = sample_names(saved, len(W))
-    parts = _document_shares(saved, W) if words == TOPICS else W
+    parts = document_shares(W, saved.model.components_) if words == TOPICS else W
     none = "none known" if words == TOPICS else ""
     rows = [[str(names[i]), float(f"{relative[i]:.4g}"), _largest_weights(parts[i], words) or none] for i in worst]
     largest = Column("largest topics" if words == TOPICS else "largest weights")
