@@ -36,7 +36,7 @@ def test_only_line_ends_separate_documents(tmp_path):
 
 
 def test_a_folder_has_one_document_per_text_file(tmp_path):
-    texts = {"b.txt": "bee\nline", "a/z.txt": "deep", "a/שלום.TXT": "peace", "a.txt": "", "a/=cmd().txt": "odd"}
+    texts = {"b.txt": "bee\nline", "a/z.txt": "deep", "a/שלום.TXT": "peace", "a.txt": "ay", "a/=cmd().txt": "odd"}
     texts |= {"notes.md": "# a note", "guide.rst": "a guide"}
     for name, text in {**texts, "a/x.txt.bak": "no", "txt": "no", ".hidden.txt": "no", "page.html": "no"}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -108,8 +108,8 @@ class Shown:
         last = "largest words" if texts else f"top {self.terms.feature}s (values)"
         title = f"{self.terms.part.capitalize()}s"
         table = Table(self.terms.part, "share", *figures, last, title=title, title_justify="left")
-        each = f"in --weights, of each {self.terms.sample}" if texts else "summed over its features"
-        table.caption = f"Share: of all that the {self.terms.part}s explain of the {self.terms.whole}; {each}."
+        each = f"; in --weights, of each {self.terms.sample}" if texts else ""
+        table.caption = f"Share: of all that the {self.terms.part}s explain of the {self.terms.whole}{each}."
         table.caption_justify = "left"
         for column in table.columns[:-1]:
             column.justify = "right"
