@@ -136,6 +136,7 @@ OTHERS = {
         "stop_words",
         "terms",
         "vocabulary",
+        "topics",
         "samples",
         "dispersion",
         "diagnosis",

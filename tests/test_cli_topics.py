@@ -71,16 +71,34 @@ def test_warnings_are_the_same_on_the_terminal_in_json_and_in_the_report(run, ne
         assert not re.search(JARGON, " ".join(found.values()))
 
 
+def test_few_documents_do_not_confirm_topics_that_predict_best(run, tmp_path):
+    rng = np.random.default_rng(1)
+    themes = [[f"{letter}{i}" * 3 for i in range(25)] for letter in "abcdef"]
+    common = [f"common{i}" for i in range(30)]
+    texts = [" ".join([*rng.choice(themes[i % 6], 8), *rng.choice(common, 6)]) for i in range(72)]
+    (tmp_path / "few.txt").write_text("\n".join(texts))
+    said = run("parts", tmp_path / "few.txt", "--json")
+    summary = json.loads(said.out)
+    assert summary["parts"] == 1
+    warned = [found for found in summary["findings"] if found["severity"] == "warning"]
+    assert [found["finding"] for found in warned] == ["no stable structure"]
+    assert re.match(
+        r"[567] topics predict best, but do not recur in both halves of the 72 documents", warned[0]["detail"]
+    )
+    assert re.match(r"Look at -k [567], or add documents\.", warned[0]["remedy"])
+
+
 def test_a_saved_model_weighs_its_topics_in_new_texts(run, news, tmp_path):
     model = tmp_path / "m.rfx"
     run("parts", news, "-k", 3, "--text-column", "text", "--save", model, "--weights", tmp_path / "old.csv")
     said = run("parts", news, "--text-column", "text", "--model", model, "--weights", tmp_path / "again.csv")
     old, again = (pd.read_csv(tmp_path / name) for name in ("old.csv", "again.csv"))
+    assert (again.pop("known_words") == 1).all()
     pd.testing.assert_frame_equal(old, again, atol=1e-5)
-    assert "15 of the 15 words that the model knows" in said.err
+    assert "knows 100% of the words of a text on average, without stop words; 15 of its 15 words occur" in said.err
     (tmp_path / "new.txt").write_text("the bank and its money\nthe team of the match\nnothing known\n")
     lines = run("parts", tmp_path / "new.txt", "--model", model).out.splitlines()
-    assert lines[0] == "document,largest_topic,topic1,topic2,topic3"
+    assert lines[0] == "document,largest_topic,known_words,topic1,topic2,topic3"
     assert [line.split(",")[1] for line in lines[1:]] == ["3", "1", ""]
     saved = load_saved(model)
     W = saved.model.transform(count_known(["a goal for the team"], saved.vocabulary).X)
@@ -91,6 +109,39 @@ def test_a_saved_model_weighs_its_topics_in_new_texts(run, news, tmp_path):
     assert summary["documents"] == 3
     assert summary["without_topics"] == 1
     assert "the bank and its money" in (tmp_path / "n.html").read_text()
+
+
+def test_new_texts_with_a_new_subject_are_found(run, news, tmp_path):
+    model, weights, page = tmp_path / "m.rfx", tmp_path / "w.csv", tmp_path / "new.html"
+    run("parts", news, "-k", 3, "--text-column", "text", "--save", model)
+    new = pd.DataFrame({"id": ["old", "garden", "nothing"], "text": ["bank loan rate", "tulips seeds soil ball", "2"]})
+    new.to_csv(tmp_path / "new.csv", index=False)
+    said = run("parts", tmp_path / "new.csv", "--text-column", "text", *("--model", model, "--weights", weights))
+    table = pd.read_csv(weights)
+    assert_allclose(table["known_words"], [1, 0.25, np.nan])
+    assert "less than half of the words of 2 of 3 documents, such as 'garden'" in said.err
+    run("parts", tmp_path / "new.csv", "--text-column", "text", *("--model", model, "--report", page))
+    text = page.read_text()
+    assert "3 topics in 3 new documents" in text
+    assert "those of the model m.rfx" in text
+    assert "documents with few known words" in text
+    assert "-k auto" not in text
+    assert "1 document without known words is at its end" in text
+    summary = json.loads(run("parts", tmp_path / "new.csv", "--text-column", "text", "--model", model, "--json").out)
+    assert summary["known_words"] == [1.0, 0.25, None]
+    assert [found["finding"] for found in summary["findings"]] == ["documents with few known words"]
+
+
+def test_documents_with_the_same_text_are_counted_and_shown_once(run, news, tmp_path):
+    table = pd.read_csv(news)
+    copies = pd.concat([table, table.iloc[[3] * 40]], ignore_index=True)
+    copies["id"] = [f"n{i}" for i in range(len(copies))]
+    copies.to_csv(tmp_path / "copies.csv", index=False)
+    page = tmp_path / "r.html"
+    said = run("parts", tmp_path / "copies.csv", "--text-column", "text", "-k", 3, "--report", page).err
+    assert "41 of 160 documents have the same text as another one, 41 of them that of 'n3'" in said
+    assert page.read_text().count(table["text"][3]) <= 2  # on one card, and in its title
+    assert "same text" not in run("parts", news, "--text-column", "text", "-k", 3).err
 
 
 def test_a_saved_model_weighs_its_parts_in_new_samples_by_name(run, tmp_path):
@@ -141,6 +192,25 @@ def test_names_that_occur_twice_are_kept_and_mentioned(run, news, tmp_path):
     said = run("parts", tmp_path / "again.csv", "-k", 3, "--weights", tmp_path / "w.csv")
     assert "1 name of documents used more than once, as 'twice', and kept" in said.err
     assert pd.read_csv(tmp_path / "w.csv")["id"].tolist() == table["id"].tolist()
+
+
+def test_a_first_column_with_a_few_repeated_names_names_the_documents(run, news, tmp_path):
+    table = pd.read_csv(news).rename(columns={"id": "Ticket No."})
+    pd.concat([table, table.iloc[[5]]]).to_csv(tmp_path / "tickets.csv", index=False)
+    said = run("parts", tmp_path / "tickets.csv", "-k", 3).err
+    assert "named by 'Ticket No.'; 1 name of documents used more than once, as 'n5', and kept" in said
+
+
+def test_all_columns_of_text_are_named_at_once(run, tmp_path, rng):
+    table = pd.DataFrame(rng.random((20, 4)), columns=list("abcd"))
+    table.insert(0, "probe", [f"p{i}" for i in range(20)])
+    table.insert(1, "measured", "01.03.2025 x")
+    table.insert(3, "who is it", "AK")
+    table.to_csv(tmp_path / "x.csv", index=False)
+    said = run("parts", tmp_path / "x.csv", "-k", 2, expect=2).err
+    assert "'who is it' does not hold numbers either" in said
+    assert "--drop 'measured,who is it'" in said
+    run("parts", tmp_path / "x.csv", "-k", 2, "--drop", "measured,who is it")
 
 
 def test_folders_of_other_files_and_languages(run, news, tmp_path):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from typing import Any
 
 import networkx
@@ -29,6 +30,7 @@ from rectifact import (
     SymNMF,
     SymNMFNet,
     held_out_score,
+    write_report,
 )
 from rectifact.crowd import read_answers
 from rectifact.datasets import make_block_model, make_crowd, make_dots, make_topics
@@ -92,7 +94,7 @@ def test_a_pipeline_from_texts_to_parts() -> None:
     pipe = make_pipeline(TfidfVectorizer(), ANDNMF(random_state=0)).fit(texts)
     assert pipe.transform(texts).shape == (20, 2)
     assert 0 < pipe.score(texts) <= 1
-    assert_array_equal(pipe.get_feature_names_out(), ["andnmf0", "andnmf1"])
+    assert_array_equal(pipe.get_feature_names_out(), ["part1", "part2"])
 
 
 def predicted_share(X: Any, H: Any) -> float:
@@ -249,3 +251,10 @@ def test_wrong_input_is_one_sentence_that_says_what_to_do(call: Any, message: st
         call()
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_report_on_a_frame_warns_of_nothing(tmp_path):
+    frame = pd.DataFrame(make_topics(n_samples=60, n_features=12, n_topics=2).X, columns=[f"f{i}" for i in range(12)])
+    model = ANDNMF(2, random_state=0).fit(frame)
+    with warnings.catch_warnings(action="error"):
+        write_report(model, tmp_path / "r.html", X=frame)

@@ -68,6 +68,33 @@ def test_a_finding(W, H, options, expected):
     assert expected in [(one.severity, one.finding) for one in found]
 
 
+def test_a_stability_that_was_measured_is_the_one_that_counts():
+    other = {"other_halves": (np.eye(3), np.array([[1.0, 0, 0], [0, 1, 0], [1, 1, 0]]))}
+    found = diagnose(weights(), np.eye(3), **GOOD, **other, stability=np.array([0.9, 0.65, 0.8]))
+    assert "parts that two halves do not share" not in names(found)
+    found = diagnose(weights(), np.eye(3), **GOOD, stability=np.array([0.9, 0.3, 0.8]))
+    weak = next(one for one in found if one.finding == "parts that two halves do not share")
+    assert "agree on 2 of 3 parts. Part 2 (0.30) has a stability below 0.6" in weak.detail
+    assert "ower -k" not in weak.command
+
+
+def test_a_single_part_is_not_one_too_many():
+    found = diagnose(weights(k=1), np.eye(1), **GOOD, stability=np.array([0.2]))
+    weak = next(one for one in found if "two halves" in one.finding)
+    assert "number" not in weak.command
+    assert "-k" not in weak.command
+
+
+def test_a_topic_without_a_subject():
+    W, H = weights() * [8, 1, 1], np.eye(3)
+    found = diagnose(W, H, **GOOD, coherence=np.array([0.08, 0.6, 0.6]), terms=TOPICS)
+    junk = next(one for one in found if one.finding == "a topic without a subject")
+    assert re.match(r"Topic 1 holds \d\d% of the corpus, and its largest words rarely occur together", junk.detail)
+    for coherence in ([0.4, 0.0, 0.6], [0.5, 0.5, 0.5]):
+        found = diagnose(W, H, **GOOD, coherence=np.array(coherence), terms=TOPICS)
+        assert "a topic without a subject" not in names(found)
+
+
 def test_conditions_against_their_definition():
     W = weights()
     x = W / W.max(axis=0)

@@ -2,12 +2,15 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rectifact.core.errors import FitWarning, InputError
+from rectifact import ANDNMF
+from rectifact.core.errors import FitWarning, InputError, InputTypeError
 from rectifact.parts.documents import count_known, count_words, read_documents
+from rectifact.parts.topics import topic_table
 
 SEA = ["ships sail the sea", "the sea has waves", "waves rock ships"]
 LAND = ["roads cross the land", "land bears trees", "trees shade roads"]
@@ -33,7 +36,7 @@ def test_only_line_ends_separate_documents(tmp_path):
 
 
 def test_a_folder_has_one_document_per_text_file(tmp_path):
-    texts = {"b.txt": "bee\nline", "a/z.txt": "deep", "a/שלום.TXT": "peace", "a.txt": "", "a/=cmd().txt": "odd"}
+    texts = {"b.txt": "bee\nline", "a/z.txt": "deep", "a/שלום.TXT": "peace", "a.txt": "ay", "a/=cmd().txt": "odd"}
     texts |= {"notes.md": "# a note", "guide.rst": "a guide"}
     for name, text in {**texts, "a/x.txt.bak": "no", "txt": "no", ".hidden.txt": "no", "page.html": "no"}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -42,6 +45,17 @@ def test_a_folder_has_one_document_per_text_file(tmp_path):
     documents, names = read_documents(tmp_path)
     assert names.tolist() == ["a.txt", "a/=cmd().txt", "a/z.txt", "a/שלום.TXT", "b.txt", "guide.rst", "notes.md"]
     assert documents == [texts[name] for name in names]
+
+
+def test_empty_files_of_a_folder_are_left_out(tmp_path):
+    (tmp_path / "empty.txt").write_text(" \n")
+    with pytest.raises(InputError, match="are all empty"):
+        read_documents(tmp_path)
+    (tmp_path / "full.txt").write_text("a text")
+    with pytest.warns(FitWarning, match=r"1 file without text left out: 'empty\.txt'"):
+        documents, names = read_documents(tmp_path)
+    assert documents == ["a text"]
+    assert names.tolist() == ["full.txt"]
 
 
 def test_one_unreadable_file_of_a_folder_is_left_out_and_named(tmp_path):
@@ -216,7 +230,7 @@ def test_documents_without_words(documents):
     [
         ([], {}, "There is no document whose words could be counted"),
         ("one text", {}, "documents is a list of texts; got a single text"),
-        (["one", None], {}, "documents is a list of texts; number 2 is of type NoneType. Leave it out"),
+        (["one", None], {}, "documents is a list of texts; number 2 is missing. Leave it out"),
         (SEA, {"min_df": 0}, "min_df=0 must be a number of documents, at least 1"),
         (SEA, {"min_df": 1.5}, "min_df=1.5 must be a number of documents"),
         (SEA, {"max_words": 0}, "max_words=0 must be a whole number of at least 1"),
@@ -269,6 +283,41 @@ def test_stop_words_of_languages_and_files(tmp_path):
     (tmp_path / "words.txt").write_text("Sea\nship mast")
     found = count_words(["sea ship wind"] * 4, max_df=1, stop_words=str(tmp_path / "words.txt"))
     assert found.columns.tolist() == ["wind"]
+
+
+def test_a_table_and_gaps_are_refused_in_plain_words():
+    frame = pd.DataFrame({"id": [1, 2], "body": ["a text", None]})
+    with pytest.raises(InputTypeError, match="got a table with the columns 'id', 'body'"):
+        count_words(frame)
+    with pytest.raises(InputTypeError, match=r"number 2 is missing.*dropna"):
+        count_words(frame["body"])
+
+
+def test_a_corpus_is_shown_in_one_line():
+    corpus = count_words(["red apple", "green apple", "red car"], weighting="log")
+    assert repr(corpus) == f"Corpus(3 documents by {corpus.X.shape[1]} words, weighting='log')"
+
+
+def test_a_table_of_topics():
+    rng = np.random.default_rng(0)
+    themes = ["bank money loan credit", "goal team match coach"]
+    kinds = rng.choice(2, size=60, p=[0.7, 0.3])
+    texts = [" ".join(rng.choice(themes[i].split(), 9)) for i in kinds]
+    texts += [texts[0]] * 5
+    corpus = count_words(texts, max_df=1.0)
+    model = ANDNMF(2, refine="nonnegative", random_state=0).fit(corpus.X)
+    table = topic_table(model, corpus, n_words=4, n_examples=2)
+    assert table.columns.tolist() == ["topic", "share", "coherence", "words", "examples"]
+    assert table["topic"].tolist() == [1, 2]
+    assert table["share"].sum() == pytest.approx(1)
+    larger = table.loc[table["share"].idxmax()]
+    assert set(larger["words"]) == set(themes[0].split())
+    assert len(larger["examples"]) == len(set(larger["examples"])) == 2
+    assert all(text in texts and set(text.split()) <= set(larger["words"]) for text in larger["examples"])
+    model.stability_ = np.ones(2)
+    assert "stability" in topic_table(model, corpus)
+    with pytest.raises(InputTypeError, match="takes a Corpus"):
+        topic_table(model, corpus.X)
 
 
 def test_the_beginnings_of_documents_are_kept():

@@ -201,7 +201,7 @@ def test_fits_repeat_and_leave_the_data_alone(topics, fitted):
 
 def test_output_as_a_frame(topics):
     frame = ANDNMF(3, random_state=0, max_iter=20).set_output(transform="pandas").fit_transform(topics.X)
-    assert list(frame.columns) == ["andnmf0", "andnmf1", "andnmf2"]
+    assert list(frame.columns) == ["part1", "part2", "part3"]
 
 
 def test_float32_sees_the_same_noise(topics):

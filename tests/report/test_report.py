@@ -649,3 +649,41 @@ def test_a_stability_that_is_known_for_several_numbers_has_its_curve():
     assert stable.marks[0].y.tolist() == [0.9, 0.4]
     assert listed.rows[1:] == [[2, 2.0, 0.6, 0.9, 1.0, "chosen"], [30, 2.5, 0.0, 0.4, 1.0, ""]]
     assert np.isnan(listed.rows[0][3])  # shown as a dash
+
+
+def test_a_part_counts_from_a_tenth_of_a_sample(rng):
+    H, W = np.eye(4), np.tile([10.0, 0.1, 0.1, 0.1], (40, 1)) * rng.uniform(0.5, 1, (40, 1))
+    W[np.arange(40), np.arange(40) % 4] += 20
+    model = ANDNMF(4, random_state=0).fit(W @ H + 1e-6)
+    saved = SavedModel(model, X=W @ H, texts=["words"] * 40)
+    size = model.transform(W @ H) * model.components_.sum(axis=1)
+    shares = size / size.sum(axis=1, keepdims=True)
+    expected = (shares > 0.1).sum(axis=1).mean()
+    assert expected < (shares > 0).sum(axis=1).mean() - 0.5
+    said = " ".join(report_of(saved, findings=[]).main)
+    assert f"A document has {expected:.1f} topics on average that make up more than 10% of it." in said
+
+
+def test_topics_that_share_no_words_have_no_map(topics):
+    apart = ANDNMF(3, random_state=0).fit(np.eye(3)[np.arange(60) % 3])
+    section = report_of(SavedModel(apart, X=np.eye(3)[np.arange(60) % 3], texts=["a b"] * 60), findings=[]).sections[0]
+    assert not [block for block in section.blocks if getattr(block, "title", "") == "Map of topics"]
+    assert "no two share many words" in section.words
+
+
+def test_every_dot_of_a_map_has_its_number():
+    parts = np.array([[1.0, 0.01, 0.02], [1.0, 0.011, 0.02], [1.0, 0.012, 0.02], [0.0, 1.0, 1.0]])
+    drawn = topic_map(parts, np.full(4, 0.25), ["a longer name"] * 4, "topic").svg()
+    assert {label[0] for label in re.findall(r">\u2068(\d)[^<]*</text>", drawn)} == set("1234")
+
+
+def test_a_document_without_words_is_not_explained_perfectly():
+    X = np.eye(3)[np.arange(60) % 3] + 0.1
+    model = ANDNMF(3, random_state=0).fit(X)
+    X[7] = 0
+    sections = report_of(SavedModel(model, X=X, texts=["a b"] * 60), findings=[]).sections
+    spread, table = next(section for section in sections if section.title == "Residuals").blocks
+    assert "59 values" in spread.words
+    assert table.rows[-1][0] == "8"
+    assert np.isnan(table.rows[-1][1])
+    assert table.rows[-1][2] == "none known"

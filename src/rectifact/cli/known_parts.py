@@ -8,17 +8,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from rectifact.cli.outcome import Outcome
-from rectifact.cli.part_outputs import Shown
+from rectifact.cli.part_outputs import Shown, listed
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import as_json, save_arrays
 from rectifact.cli.terminal import STDOUT, say, show_plain
 from rectifact.core.errors import InputError, count
+from rectifact.core.findings import Finding
 from rectifact.io.inputs import Input
 from rectifact.io.matrices import NamedMatrix, numbered
 from rectifact.models import SavedModel, load_saved
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import Corpus, count_known
 from rectifact.parts.terms import PARTS, TOPICS
+from rectifact.parts.topics import few_known
 
 
 def check_known(given: dict[str, Any], in_chunks: bool) -> None:
@@ -49,7 +51,8 @@ def apply_saved(
     model, samples = saved.model, numbered(matrix.rows, matrix.X.shape[0])
     W, components = model.transform(matrix.X), np.asarray(model.components_)
     names = numbered(saved.features, components.shape[1])
-    shown = Shown(components, np.asarray(W), names, samples, terms, 10, False, {}, None)
+    known = matrix.known if isinstance(matrix, Corpus) else None
+    shown = Shown(components, np.asarray(W), names, samples, terms, 10, False, {}, None, known)
     if out is not None:
         save_arrays(out, {"weights": W, "samples": samples})
     nowhere = out is None and outcome.report is None and not outcome.as_json
@@ -61,18 +64,25 @@ def apply_saved(
         f"{count(len(components), terms.part)} of {str(path)!r} weighed in "
         f"{count(len(samples), terms.sample)}{without}."
     )
+    findings = [] if known is None else few_known(known, samples)
+    for finding in findings:
+        say(finding.on_command_line())
     if outcome.report is not None:
-        _write_report(outcome, saved, matrix, samples)
+        _write_report(outcome, saved, matrix, samples, path, findings)
     if outcome.as_json:
         share = [round(float(value), 6) for value in shown.share]
         summary = {f"{terms.sample}s": len(samples), f"{terms.part}s": len(components), "shares": share}
-        show_plain(as_json(summary | {f"without_{terms.part}s": empty}))
+        if known is not None:
+            summary["known_words"] = [None if np.isnan(share) else round(float(share), 4) for share in known]
+        show_plain(as_json(summary | {f"without_{terms.part}s": empty, "findings": listed(findings)}))
 
 
-def _write_report(outcome: Outcome, saved: SavedModel, matrix: Any, samples: Any) -> None:
+def _write_report(
+    outcome: Outcome, saved: SavedModel, matrix: Any, samples: Any, path: Path, findings: list[Finding]
+) -> None:
     texts = np.array(matrix.texts, dtype=np.str_) if isinstance(matrix, Corpus) else None
     shown = replace(saved, X=matrix.X, samples=samples, texts=texts, selection=None)
-    Outcome(outcome.report, None, as_json=False).write(shown, {}, findings=[])
+    Outcome(outcome.report, None, as_json=False).write(shown, {}, findings=findings, source=path.name)
 
 
 def _counted(found: Input, saved: SavedModel, path: Path) -> Corpus:
@@ -84,7 +94,11 @@ def _counted(found: Input, saved: SavedModel, path: Path) -> Corpus:
         )
     corpus = count_known(found.documents or [], saved.vocabulary)
     used = int((np.diff(sp.csc_array(corpus.X).indptr) > 0).sum())
-    say(f"{used} of the {len(saved.vocabulary.words)} words that the model knows occur in the texts.")
+    share = 0.0 if corpus.known is None or np.isnan(corpus.known).all() else float(np.nanmean(corpus.known))
+    say(
+        f"The model knows {share:.0%} of the words of a text on average, without stop words; {used} of its "
+        f"{len(saved.vocabulary.words)} words occur."
+    )
     return replace(corpus, rows=found.names, row_title=found.title)
 
 

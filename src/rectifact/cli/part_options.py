@@ -41,7 +41,7 @@ Features = Annotated[
         "--features",
         "--words",
         help="Write the top features of each part, or words of each topic, here, one per row, with the stability "
-        "of the part and the band of the value if they are measured.",
+        "of the part and the band of the value if they are measured. Whole parts are in the .npz file of -o.",
     ),
 ]
 Weights = Annotated[

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from rectifact.cli.tables import retitled, samples_table, write_samples, write_table
 from rectifact.core.arrays import Array
+from rectifact.core.findings import Finding
 from rectifact.core.operand import operand
 from rectifact.parts.terms import TOPICS, Terms
 
@@ -37,6 +38,8 @@ class Shown:
     measured : dict of str to array
         Stability and bands, where they are known.
     coherence : array of shape (n_parts,), or None
+    known : array of shape (n_samples,), or None
+        Share of the words of each document that a saved model knows.
     """
 
     components: NDArray[Any]
@@ -48,6 +51,7 @@ class Shown:
     signed: bool
     measured: dict[str, Any]
     coherence: NDArray[Any] | None
+    known: NDArray[Any] | None = None
 
     @property
     def share(self) -> NDArray[Any]:
@@ -104,6 +108,9 @@ class Shown:
         last = "largest words" if texts else f"top {self.terms.feature}s (values)"
         title = f"{self.terms.part.capitalize()}s"
         table = Table(self.terms.part, "share", *figures, last, title=title, title_justify="left")
+        each = f"; in --weights, of each {self.terms.sample}" if texts else ""
+        table.caption = f"Share: of all that the {self.terms.part}s explain of the {self.terms.whole}{each}."
+        table.caption_justify = "left"
         for column in table.columns[:-1]:
             column.justify = "right"
         for i in np.flatnonzero(np.abs(self.components).max(axis=1) > 0).tolist():
@@ -123,7 +130,7 @@ class Shown:
     def write_weights(self, path: Path, title: str, as_shares: bool = False) -> None:
         """Write one row per sample: its weights or shares; for texts the share of each topic and the largest one."""
         if self.terms == TOPICS:
-            write_table(topics_of_documents(self.shares().round(6), self.samples, title), path)
+            write_table(topics_of_documents(self.shares().round(6), self.samples, title, self.known), path)
         else:
             write_samples(self.shares() if as_shares else self.W, self.samples, self.terms.part, path, title)
 
@@ -134,8 +141,10 @@ class Shown:
         return np.asarray(size / np.where(total > 0, total, 1))
 
 
-def topics_of_documents(shares: NDArray[Any], documents: Any, title: str) -> pd.DataFrame:
-    """One row per document: its name, the number of its largest topic, and the share of each.
+def topics_of_documents(
+    shares: NDArray[Any], documents: Any, title: str, known: NDArray[Any] | None = None
+) -> pd.DataFrame:
+    """One row per document: its name, the number of its largest topic, the share of known words, and of each topic.
 
     Examples
     --------
@@ -148,7 +157,17 @@ def topics_of_documents(shares: NDArray[Any], documents: Any, title: str) -> pd.
     largest = pd.array(shares.argmax(axis=1) + 1, dtype="Int64")
     largest[shares.sum(axis=1) <= 0] = pd.NA
     table.insert(1, "largest_topic", largest)
+    if known is not None:
+        table.insert(2, "known_words", np.round(known, 4))
     return table
+
+
+def listed(findings: list[Finding]) -> list[dict[str, str]]:
+    """Findings as plain values, for ``--json``."""
+    return [
+        {"severity": f.severity, "finding": f.finding, "detail": f.detail, "remedy": f.command or f.remedy}
+        for f in findings
+    ]
 
 
 def _column_sums(rows: Array) -> Array:

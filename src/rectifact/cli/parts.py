@@ -13,7 +13,7 @@ from rectifact.cli.dask_options import check_matrix_source, cluster_of
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_parts import apply_saved, check_known
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended
-from rectifact.cli.part_outputs import Shown
+from rectifact.cli.part_outputs import Shown, listed
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, check_table_name, save_arrays
 from rectifact.cli.terminal import STDOUT, in_options, progress, say, say_table, show
@@ -29,10 +29,12 @@ from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.base import are_few, renumber
+from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
+from rectifact.parts.topics import repeated_texts
 from rectifact.selection import Selection
 from rectifact.selection.points import NOTHING
 
@@ -121,7 +123,7 @@ def parts(
         samples, names = numbered(matrix.rows, matrix.X.shape[0]), numbered(matrix.columns, matrix.X.shape[1])
         with fitting(f"finding {terms.part}s", _suited(model, matrix, refine)) as caught:
             X = _dense_chunks(matrix.X) if in_chunks else matrix.X
-            found = _in_terms(fit_chosen(model, X, how_many, seed), terms)
+            found = _in_terms(fit_chosen(model, X, how_many, seed), terms, int(matrix.X.shape[0]))
             model = found.model
             W = _numbered(model, model.transform(X), terms)
         found = with_trust(found, X, stability=stability, bootstrap=bootstrap, seed=seed)
@@ -136,6 +138,8 @@ def parts(
         if weights is not None:
             shown.write_weights(weights, matrix.row_title, shares)
         findings = _findings(found, X, caught, terms, in_chunks)
+        if isinstance(matrix, Corpus):
+            findings = worst_first([*findings, *repeated_texts(matrix.texts, matrix.X, samples)])
         if not as_json:
             (say_table if STDOUT in (weights, features) else show)(shown.table())
         explained = 1 - model.reconstruction_err_**2 / squared_norm(np.nan_to_num(X) if missing else X)
@@ -169,12 +173,28 @@ def _check_possible(how_many: int | range | str, shape: Any, terms: Terms) -> No
         )
 
 
-def _in_terms(found: Found, terms: Terms) -> Found:
+def _in_terms(found: Found, terms: Terms, n_samples: int) -> Found:
     """What was found, with the reason for the choice in the words of the data."""
-    if found.selection is None or terms == PARTS:
+    if found.selection is None:
         return found
     reason, measure = terms.put(found.selection.reason), terms.put(found.selection.measure)
+    if number := _unconfirmed(found.selection):
+        reason = (
+            f"{NOTHING}: {count(number, terms.part)} predict best, but do not recur in both halves of the {n_samples} "
+            f"{terms.sample}s, which may be too few to confirm them."
+        )
+        if found.selection.best > 1:
+            reason += f" {found.selection.best} is the smallest number that was asked for."
     return replace(found, selection=replace(found.selection, reason=reason, measure=measure))
+
+
+def _unconfirmed(selection: Selection) -> int:
+    """The smallest number that predicts best, where a lower one was taken as it does not recur; 0 elsewhere."""
+    table = selection.table.dropna(subset=["score", "standard_error"])
+    if not selection.reason.startswith(NOTHING) or table.empty:
+        return 0
+    as_good = table.loc[table["score"].max() - table["score"] <= table["standard_error"], "k"]
+    return 0 if (as_good <= selection.best).any() else int(as_good.min())
 
 
 def _shown(found: Found, W: Array, X: Any, named: tuple[Any, Any], terms: Terms, top: int) -> Shown:
@@ -200,13 +220,15 @@ def _findings(found: Found, X: Any, caught: Any, terms: Terms, in_chunks: bool) 
 
 
 def _all_the_same(selection: Selection, terms: Terms) -> str:
-    """What to do where no number of parts is stable: the number that comes closest."""
+    """What to do where no number of parts is stable: look at the number that predicts best, or comes closest."""
+    if number := _unconfirmed(selection):
+        return f"Look at -k {number}, or add {terms.sample}s."
     more = selection.table[selection.table["k"] > 1].dropna(subset=["stability"])
     if more.empty:
         return f"Do not read much into the {terms.part}s."
     best = more.iloc[int(more["stability"].argmax())]
     return (
-        f"To see {terms.part}s all the same, give their number: -k {best['k']:.0f} has the highest stability above 1, "
+        f"To see more {terms.part}s all the same, give their number, such as -k {best['k']:.0f}, whose stability is "
         f"{best['stability']:.2f}."
     )
 
@@ -226,13 +248,9 @@ def _said(shown: Shown, found: Found, shape: Any, explained: float) -> str:
 
 def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings: list[Finding]) -> dict[str, Any]:
     """Plain values for ``--json``."""
-    told = [
-        {"severity": f.severity, "finding": f.finding, "detail": f.detail, "remedy": f.command or f.remedy}
-        for f in findings
-    ]
     model, (n_samples, n_features) = found.model, shape
     summary: dict[str, Any] = {
-        "findings": told,
+        "findings": listed(findings),
         "refine": model.resolved_.get("refine"),
         "init": model.resolved_["init"],
     }

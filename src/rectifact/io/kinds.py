@@ -14,6 +14,9 @@ from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.listed import given_edges, given_triples, listed_by_content, listed_by_name
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 
+MOST_DROPPED = 10
+"""Columns that a remedy names; more of them have another reason, such as decimal commas."""
+
 
 def find_kind(frame: Frame, purpose: Purpose, options: Options) -> Plan:
     """How to read a table for a command.
@@ -102,6 +105,7 @@ def _texts(view: View, columns: Sequence[str]) -> Plan:
         likely += [name for name in others[:1] if view.is_id(name) and view.names[0] == name]
         index = next(([name] for name in likely if view.is_id(name) and view.differ(name)), [])
         called = [name for name in others if view.is_id_name(name) and view.is_id(name)]
+        called += [name for name in likely if name not in called and is_name(view.type(name))]
         index = index or next(([name] for name in called if view.mostly_differ(name)), [])
     return view.plan("texts", columns, index)
 
@@ -118,7 +122,7 @@ def _numbers(view: View, sure: bool) -> Plan:
             "Check what separates its columns: commas, semicolons or tabs.",
         )
     for name in columns:
-        _check_numbers(view, name)
+        _check_numbers(view, name, columns)
         if not sure:
             _check_meant(view, name)
     return view.plan("numbers", columns, index)
@@ -174,17 +178,26 @@ def _index(view: View, sure: bool) -> list[str]:
     return ids[:1] if is_text else []
 
 
-def _check_numbers(view: View, name: str) -> None:
-    """Refuse a column that does not hold numbers."""
+def _check_numbers(view: View, name: str, columns: Sequence[str]) -> None:
+    """Refuse a column that does not hold numbers; the remedy names all such columns."""
     kind, column = view.type(name), view.table.column(name)
     if pa.types.is_null(kind) and len(view.table):
         raise InputError(f"The column {name!r} of {view.where} is empty.", f"Leave it out with --drop {quoted(name)}.")
     if is_number(kind):
         return
     what, remedy = _why_not(column) if is_name(kind) else (f"holds {kind}", "")
+    others = [other for other in columns if other != name and not is_number(view.type(other))]
+    if 0 < len(others) <= MOST_DROPPED:
+        remedy = remedy.replace(" it ", " them ")
+        more = f", and {len(others)} other columns do not hold numbers either" if len(others) > 1 else ""
+        more = more or f", and {others[0]!r} does not hold numbers either"
+        raise InputError(
+            f"The column {name!r} of {view.where} {what}, where numbers are expected{more}.",
+            f"Leave them out with --drop {listing([*view.options.drop, name, *others])}{remedy}.",
+        )
     raise InputError(
         f"The column {name!r} of {view.where} {what}, where numbers are expected.",
-        f"Leave it out with --drop {quoted(name)}{remedy}.",
+        f"Leave it out with --drop {listing([*view.options.drop, name])}{remedy}.",
     )
 
 

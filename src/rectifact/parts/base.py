@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, namespace, to_host, to_like
+from rectifact.core.arrays import Array, namespace, to_csr, to_host, to_like
 from rectifact.core.errors import FitWarning, InputError, InputTypeError
 from rectifact.core.estimator import Iterative
 from rectifact.core.findings import Finding, findings_table
@@ -28,6 +28,7 @@ from rectifact.core.validation import (
     check_generator,
     check_matrix,
 )
+from rectifact.metrics import npmi_coherence
 from rectifact.parts.conditions import constant_sum_error
 from rectifact.parts.diagnosis import background_share, diagnose
 from rectifact.parts.fitting import predicted_squares
@@ -82,6 +83,11 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns of weights: part1, part2 and so on; ``input_features`` is ignored."""
+        check_is_fitted(self)
+        return np.array([f"part{i + 1}" for i in range(self._n_features_out)], dtype=object)
 
     def _check_scale(self, X: Operand) -> None:
         """Refuse data without a scale, or one whose squares overflow."""
@@ -234,6 +240,7 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
             parts does not keep its samples.
         halves : bool, default True
             Whether to fit two halves of the samples as well, to see which parts they share; about as long as a fit.
+            Where ``stability_`` has been measured, it says that, and nothing is fitted.
         texts : bool, default False
             Whether the samples are texts: the findings then speak of topics, documents and words.
 
@@ -265,8 +272,8 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
         step = max(1, n // MOST_DIAGNOSED)
         weights = operand(self.transform(samples.native)).total(_every_row, step, combine=_stack)
         block, _ = sample_block(samples, *DIAGNOSED_BLOCK)
-        other = None
-        if halves and n >= 4 * k and not is_chunked(samples.data):
+        other, stability = None, getattr(self, "stability_", None)
+        if halves and stability is None and n >= 4 * k and not is_chunked(samples.data):
             even, options = np.arange(n) % 2 == 0, {"missing": None} if gaps else {}
             other = parts_of(self, samples, even, options), parts_of(self, samples, ~even, options)
         return diagnose(
@@ -278,8 +285,17 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
             noisy_samples=0.0 if is_sparse(samples.data) else self.resolved_.get("noisy_samples", 0.0),
             background=0.0 if getattr(self, "background", False) else background_share(block, k),
             other_halves=other,
+            stability=None if stability is None else np.asarray(to_host(stability), dtype=float),
+            coherence=self._coherence(samples) if terms == TOPICS else None,
             terms=terms,
         )
+
+    def _coherence(self, samples: Operand) -> Any:
+        """Coherence of the topics, for counts of words in memory."""
+        if is_chunked(samples.data):
+            return None
+        X = to_csr(samples.data) if is_sparse(samples.data) else to_host(samples.data)
+        return npmi_coherence(np.asarray(to_host(self.components_), dtype=float), X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

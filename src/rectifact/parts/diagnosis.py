@@ -8,6 +8,7 @@ References
 correlations", ICML 2017.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from rectifact.core.errors import count
 from rectifact.core.findings import SEVERITIES, Finding
 from rectifact.parts.conditions import correlation_conditions, correlations, decay_order, independence_conditions
-from rectifact.parts.matching import matched_cosines
+from rectifact.parts.matching import agreement, partners
 from rectifact.parts.terms import PARTS, TOPICS, Terms
 
 CONSTANT_SUM = 0.05  # relative spread of the sum of the weights below which it counts as constant
@@ -27,11 +28,15 @@ NEVER_APART = 0.95  # correlation of two weights
 DEPENDENT = 0.3  # correlation of two weights that independence does not allow
 NEXT_TO_NOTHING = 1e-3  # share of the weight
 NEGATIVE = 0.05  # share of the absolute sum of a part
-UNSTABLE = 0.8  # cosine of a part with its partner from other samples
+UNSTABLE = (
+    0.6  # stability: a cosine of 0.7 between the parts of two halves, from which on a choice counts a part as found
+)
+JUNK_SHARE, JUNK_COHERENCE = 0.4, 0.15  # of a topic that is a rest of several
 MANY = 0.5  # share of samples that are mostly noise
 LIKE_A_CONSTANT = 0.75  # share of what one more part would explain that a constant explains as well
 LEAST_BACKGROUND = 0.05  # share of the data that nearly every sample has
 NEARLY_DEPENDENT = 1e-4  # smallest over largest singular value of the parts
+MOST_NAMED = 8  # parts in a sentence
 LEAST_LAMBDA = 0.01  # smallest eigenvalue of the second moments, in the units of [1]
 
 
@@ -75,6 +80,8 @@ def diagnose(
     noisy_samples: float = 0.0,
     background: float = 0.0,
     other_halves: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    stability: NDArray[Any] | None = None,
+    coherence: NDArray[Any] | None = None,
     terms: Terms = PARTS,
 ) -> list[Finding]:
     """All findings, the worst first; a single note that the weights can be told apart is good news.
@@ -97,6 +104,10 @@ def diagnose(
         See :func:`background_share`.
     other_halves : pair of arrays of shape (n_components, n_features), optional
         Parts found from two halves of the samples.
+    stability : array of shape (n_components,), optional
+        Stability of each part, where it has been measured; the halves are then not looked at.
+    coherence : array of shape (n_components,), optional
+        Coherence of each topic.
     terms : Terms, optional
         What parts, samples and features are called.
     """
@@ -109,10 +120,16 @@ def diagnose(
         *_negative(H, nonnegative, independent, terms),
         *_noise(noisy_samples, terms),
         *_without_parts(W, terms),
-        *_halves(other_halves, terms),
+        *_unstable(_stability(H, other_halves) if stability is None else stability, terms),
+        *_incoherent(W, H, coherence, terms),
         *_conditions(W, terms),
         *(_assumptions(W, H, terms) if independent else []),
     ]
+    return worst_first(findings)
+
+
+def worst_first(findings: Sequence[Finding]) -> list[Finding]:
+    """Problems, then warnings, then notes."""
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))
 
 
@@ -228,19 +245,53 @@ def _without_parts(W: NDArray[Any], terms: Terms) -> list[Finding]:
     return [Finding("note", f"{terms.sample}s without a {terms.part}", detail, remedy)]
 
 
-def _halves(halves: tuple[NDArray[Any], NDArray[Any]] | None, terms: Terms) -> list[Finding]:
+def _stability(H: NDArray[Any], halves: tuple[NDArray[Any], NDArray[Any]] | None) -> NDArray[Any] | None:
+    """How far the parts of two halves that belong to each of the parts H are the same."""
     if halves is None:
+        return None
+    one, other = halves
+    return agreement(one[partners(H, one)], other[partners(H, other)])
+
+
+def _unstable(stability: NDArray[Any] | None, terms: Terms) -> list[Finding]:
+    if stability is None or stability.min() >= UNSTABLE:
         return []
-    found = matched_cosines(*halves)
-    if found.min() >= UNSTABLE:
-        return []
-    n_stable = int((found >= UNSTABLE).sum())
+    weak, k, name = np.flatnonzero(stability < UNSTABLE), len(stability), terms.part
+    listed = ", ".join(f"{i + 1} ({max(stability[i], 0):.2f})" for i in weak[:MOST_NAMED])
+    listed += ", ..." if len(weak) > MOST_NAMED else ""
+    who = f"{name.capitalize()} {listed} has" if len(weak) == 1 else f"{name.capitalize()}s {listed} have"
     detail = (
-        f"Fitted apart, two halves of the {terms.sample}s agree on {n_stable} of {len(found)} {terms.part}s; the least "
-        f"similar pair has a similarity of {max(found.min(), 0):.2f}, where 1 is the same."
+        f"Fitted apart, two halves of the {terms.sample}s agree on {k - len(weak)} of {count(k, name)}. {who} a "
+        f"stability below {UNSTABLE:g}, where 1 is the same."
     )
-    fewer = _fewer(terms, f", or add {terms.sample}s; {terms.part}s beyond the true number depend on chance")
-    return [Finding("warning", f"{terms.part}s that two halves do not share", detail, *fewer)]
+    them = "it" if len(weak) == 1 else "them"
+    remedy = f"Check {them} before you rely on {them}; more {terms.sample}s help"
+    more, command = (f", and so may another number of {name}s ({n})" if k > 1 else "" for n in ("n_components", "-k"))
+    return [
+        Finding("warning", f"{name}s that two halves do not share", detail, f"{remedy}{more}.", f"{remedy}{command}.")
+    ]
+
+
+def _incoherent(W: NDArray[Any], H: NDArray[Any], coherence: NDArray[Any] | None, terms: Terms) -> list[Finding]:
+    """A topic that holds much of the corpus, and whose words have little to do with each other."""
+    if coherence is None or len(H) == 1:
+        return []
+    sizes = W.sum(axis=0) * np.abs(H).sum(axis=1)
+    share = sizes / max(sizes.sum(), 1e-300)
+    largest = int(share.argmax())
+    if share[largest] < JUNK_SHARE or coherence[largest] >= JUNK_COHERENCE:
+        return []
+    detail = (
+        f"{terms.part.capitalize()} {largest + 1} holds {share[largest]:.0%} of the {terms.whole}, and its largest "
+        f"{terms.feature}s rarely occur together: a coherence of {coherence[largest]:.2f}, where 0 is chance."
+    )
+    remedy = (
+        f"It is probably a rest of several {terms.part}s: try a larger n_components, lower max_df, or leave more "
+        "stop_words out."
+    )
+    command = remedy.replace("a larger n_components", "a larger -k").replace("max_df", "--max-df")
+    command = command.replace("leave more stop_words out", "name more --stop-words")
+    return [Finding("warning", f"a {terms.part} without a subject", detail, remedy, command)]
 
 
 def _conditions(W: NDArray[Any], terms: Terms) -> list[Finding]:

@@ -28,12 +28,27 @@ BEGINNING = 300
 """Letters of each document that are kept, for the report."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Corpus(NamedMatrix):
-    """Documents by words, with the beginnings of the documents, and what counts the words of others in the same way."""
+    """Documents by words, with the beginnings of the documents, and what counts the words of others in the same way.
+
+    Attributes
+    ----------
+    texts : sequence of str
+    vocabulary : Vocabulary or None
+    known : array of shape (n_documents,), or None
+        Of further documents, the share of their words that the vocabulary has.
+    """
 
     texts: Sequence[str] = ()
     vocabulary: Vocabulary | None = None
+    known: NDArray[np.float64] | None = None
+
+    def __repr__(self) -> str:
+        """Sizes, and how words are weighted."""
+        n, d = self.X.shape
+        weighting = "" if self.vocabulary is None else f", weighting={self.vocabulary.weighting!r}"
+        return f"Corpus({count(n, 'document')} by {count(d, 'word')}{weighting})"
 
 
 def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
@@ -95,6 +110,13 @@ def _read_folder(folder: Path) -> tuple[list[str], NDArray[np.str_]]:
             if wrong
             else InputError(f"The folder {str(folder)!r} has no .txt, .md or .rst file.", "Save each document as one.")
         )
+    empty = [name for name, text in texts.items() if not text.strip()]
+    if len(empty) == len(texts):
+        raise InputError(f"The texts in {str(folder)!r} are all empty.", "Name another folder.")
+    if empty:
+        what = f"{count(len(empty), 'file')} without text left out: {empty[0]!r}."
+        warnings.warn(FitWarning(what, ""), stacklevel=3)
+        texts = {name: text for name, text in texts.items() if text.strip()}
     if wrong:
         what = f"{count(len(wrong), 'file')} left out: {wrong[0].what}"
         warnings.warn(FitWarning(what, wrong[0].remedy), stacklevel=3)
@@ -209,7 +231,8 @@ def count_known(documents: Sequence[str], vocabulary: Vocabulary) -> Corpus:
     Returns
     -------
     Corpus
-        Documents by the words of the vocabulary; other words do not count.
+        Documents by the words of the vocabulary; other words do not count. ``known`` is the share of the words of each
+        document that do.
 
     Examples
     --------
@@ -218,9 +241,8 @@ def count_known(documents: Sequence[str], vocabulary: Vocabulary) -> Corpus:
     array([[0., 2., 1.]])
     """
     documents = _checked(documents, fewest=1)
-    return Corpus(
-        vocabulary.count(documents), columns=vocabulary.words, texts=beginnings(documents), vocabulary=vocabulary
-    )
+    X, known = vocabulary.count(documents), vocabulary.known_shares(documents)
+    return Corpus(X, columns=vocabulary.words, texts=beginnings(documents), vocabulary=vocabulary, known=known)
 
 
 def beginnings(documents: Sequence[str]) -> list[str]:
@@ -248,10 +270,17 @@ def _whole(number: Any) -> bool:
 def _checked(documents: Sequence[str], fewest: int = 2) -> list[str]:
     if isinstance(documents, str):
         raise InputTypeError("documents is a list of texts; got a single text.", "Split it, for example by lines.")
+    if hasattr(documents, "columns"):
+        names = [str(name) for name in documents.columns]
+        what = f"documents is a list of texts; got a table with the columns {', '.join(map(repr, names[:5]))}."
+        raise InputTypeError(what, "Give one of them, such as table['text'].")
     texts = list(documents)
     for i, text in enumerate(texts):
         if not isinstance(text, str):
             kind = type(text).__name__
+            if text is None or text != text:  # NaN is not equal to itself
+                what = f"documents is a list of texts; number {i + 1} is missing."
+                raise InputTypeError(what, "Leave it out, as documents.dropna() does for a column of pandas.")
             raise InputTypeError(f"documents is a list of texts; number {i + 1} is of type {kind}.", "Leave it out.")
     if not texts:
         raise InputError("There is no document whose words could be counted.", "Check the file or the filter.")

@@ -55,3 +55,21 @@ class Vocabulary:
             X = sp.csr_array(normalize(X * np.asarray(self.rarity, dtype=float)))
         X.sort_indices()
         return X
+
+    def known_shares(self, documents: Sequence[str]) -> NDArray[np.float64]:
+        """Share of the words of each document, without stop words, that count; NaN for one without words.
+
+        Examples
+        --------
+        >>> words = Vocabulary(np.array(["apple", "red"]), "counts", None, 1, np.array(["the"]))
+        >>> words.known_shares(["the red apple", "the red car", "the"])
+        array([1. , 0.5, nan])
+        """
+        left_out = [str(word) for word in self.stop_words] or None
+        split = CountVectorizer(token_pattern=WORD, stop_words=left_out).build_analyzer()
+        known = {str(word) for word in self.words}
+        return np.array([_share([word in known for word in split(text)]) for text in documents])
+
+
+def _share(known: list[bool]) -> float:
+    return sum(known) / len(known) if known else np.nan

@@ -30,6 +30,7 @@ def report_of(
     audit: Audit | None = None,
     texts: Mapping[Any, Any] | None = None,
     findings: Sequence[Finding] | None = None,
+    source: str | None = None,
 ) -> Report:
     """Report on a fitted model.
 
@@ -47,6 +48,8 @@ def report_of(
         Text by task, for the report on labels.
     findings : sequence of Finding, default None
         For the report on parts, a diagnosis that has been made already.
+    source : str, default None
+        For the report on parts, the name of the saved model, where the samples are not those of its fit.
 
     Returns
     -------
@@ -65,7 +68,7 @@ def report_of(
         main, steps = labels_opening(saved.model)
         return replace(labels_report(saved.model, needed, audit=audit, texts=texts), main=main, steps=steps)
     if isinstance(saved.model, ANDNMF | PurificationNMF):
-        return parts_report(saved, findings)
+        return parts_report(saved, findings, source)
     if isinstance(saved.model, NMD | LogisticPCA):
         return embedding_report(saved)
     if isinstance(saved.model, SymNMF | SymNMFNet):

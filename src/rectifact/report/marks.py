@@ -134,7 +134,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts ``below`` places, in pixels; of those that would overlap, only the first is shown."""
+    """Texts ``below`` places, in pixels; of those that would overlap, what precedes the colon is at the place."""
 
     x: NDArray[Any]
     y: NDArray[Any]

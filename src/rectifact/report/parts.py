@@ -1,6 +1,7 @@
 """Report on parts or topics: what they consist of, how much of the data they explain, and what they do not fit."""
 
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,9 @@ from rectifact.core.findings import Finding
 from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
 from rectifact.parts.base import are_few
+from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.terms import PARTS, TOPICS, Terms
+from rectifact.parts.topics import document_shares, examples, most_similar, repeated_texts
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
 from rectifact.report.charts import bars, convergence, histogram, image_address, spectra, topic_map
 from rectifact.report.how_many import how_many, with_stability
@@ -30,11 +33,17 @@ from rectifact.report.names import (
 )
 
 N_TOP, MOST_SAMPLES, MOST_IMAGES, MOST_CARDS = 12, 10_000, 100, 60
-N_EXAMPLES, LONGEST_EXAMPLE, LEAST_SHARE = 3, 240, 0.25
-"""Example documents of a topic, letters that are shown of them, and the least share that a topic has in an example."""
+N_EXAMPLES, LONGEST_EXAMPLE = 3, 240
+"""Example documents of a topic, and letters that are shown of them."""
 
 RULES = re.compile(r"([^\w\s])\1{3,}")
 """Lines under headings and the like, which examples do not show."""
+
+PRESENT = 0.1
+"""Share of a sample from which on a part counts as one of its parts."""
+
+SIMILAR = 0.2
+"""Cosine of the most similar parts from which on a map shows something."""
 
 MOST_SPECTRA = 10
 """Parts whose features are places on an axis, such as wavelengths, that are drawn as lines."""
@@ -60,18 +69,23 @@ class Fit:
         return float(1 - (self.residual**2).sum() / max((row_norms(self.X) ** 2).sum(), 1e-300))
 
 
-def parts_report(saved: SavedModel, findings: Sequence[Finding] | None = None) -> Report:
+def parts_report(saved: SavedModel, findings: Sequence[Finding] | None = None, source: str | None = None) -> Report:
     """Sections for ANDNMF and PurificationNMF; weights and residuals if the data was saved, topics if it is text.
 
-    ``findings`` are shown in place of a diagnosis, if it has been made.
+    ``findings`` are shown in place of a diagnosis, if it has been made. ``source`` names the model, if its parts were
+    found in other samples.
     """
+    with warnings.catch_warnings():  # the data is passed on without the names of its columns
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        return _report(saved, findings, source)
+
+
+def _report(saved: SavedModel, findings: Sequence[Finding] | None, source: str | None) -> Report:
     model, words = saved.model, PARTS if saved.texts is None else TOPICS
     n_parts, n_features = model.components_.shape
     fit = None if saved.X is None else _fit(saved)
     if findings is None:
-        findings = (
-            [] if fit is None else saved.model.findings(fit.given, halves=are_few(fit.given), texts=words == TOPICS)
-        )
+        findings = [] if fit is None else _findings(saved, fit, words)
     sections = [_parts(saved, fit, words), *how_many(saved.selection)]
     if fit is not None:
         sections += _weights_and_residuals(saved, fit, words)
@@ -83,11 +97,21 @@ def parts_report(saved: SavedModel, findings: Sequence[Finding] | None = None) -
             "lies outside it appears only in the residuals."
         )
         sections.append(Section("Convergence", text, curve))
-    within = "" if fit is None else f" in {count(len(fit.W), words.sample)}"
+    new = "" if source is None else "new "
+    within = "" if fit is None else f" in {count(len(fit.W), f'{new}{words.sample}')}"
     about = f"{count(n_parts, words.part)}{within} with {count(n_features, words.feature)}"
     about += "." if words == TOPICS else f", found by {type(model).__name__}."
-    main, steps = _main(saved, fit, words), _steps(saved, fit, words)
+    main, steps = _main(saved, fit, words), _steps(saved, fit, words, new=source is not None)
+    if source is not None:
+        about += f" The {words.part}s are those of the model {source}, which was fitted to other {words.sample}s."
     return Report(words.part.capitalize() + "s", about, sections, main, steps)
+
+
+def _findings(saved: SavedModel, fit: Fit, words: Terms) -> list[Finding]:
+    found = saved.model.findings(fit.given, halves=are_few(fit.given), texts=words == TOPICS)
+    if words == TOPICS:
+        found += repeated_texts([str(text) for text in saved.texts], fit.X, sample_names(saved, len(fit.W)))
+    return worst_first(found)
 
 
 def _signed(saved: SavedModel) -> bool:
@@ -123,7 +147,7 @@ def _main(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
     names = [", ".join(isolated(name) for name, _ in top) for top in tops]
     named = ", ".join(f"{words.part} {i + 1} ({names[i]}) with {fit.share[i]:.0%}" for i in order)
     main = [] if saved.selection is None else [saved.selection.reason]
-    main += [f"The largest {words.part}s, by their share of the {_whole(saved)}: {named}."]
+    main += [f"The largest {words.part}s, by their share of the {words.whole}: {named}."]
     if fit.coherence is not None:
         best, last = int(fit.coherence.argmax()), int(fit.coherence.argmin())
         ends = (f"{fit.coherence[i]:.2f} ({words.part} {i + 1})" for i in (last, best))
@@ -132,32 +156,30 @@ def _main(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
             f"Mean coherence (NPMI) is {fit.coherence.mean():.2f}{span}; 1 if the {words.feature}s of a "
             f"{words.part} always occur together, 0 if they do by chance."
         )
-    per = (fit.W > 0).sum(axis=1).mean()
+    per = _present(saved, fit)
     if words == TOPICS:
-        return [*main, f"A document contains {per:.1f} topics on average."]
+        return [*main, f"A document has {per:.1f} topics on average that make up more than {PRESENT:.0%} of it."]
     return [
         *main,
-        f"The {words.part}s explain {fit.explained:.1%} of the squared norm of the data; a {words.sample} contains "
-        f"{per:.1f} of them on average.",
+        f"The {words.part}s explain {fit.explained:.1%} of the squared norm of the data; a {words.sample} has "
+        f"{per:.1f} of them on average that make up more than {PRESENT:.0%} of it.",
     ]
 
 
-def _whole(saved: SavedModel) -> str:
-    return "data" if saved.texts is None else "corpus"
-
-
-def _steps(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
+def _steps(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = False) -> list[str]:
     """What to do next."""
     steps = []
     if fit is None:
         steps.append(f"Give the data as well, for the share of each {words.part} and for what they do not fit.")
+    elif new:
+        steps.append(f"Look at {words.sample}s that fit worst: a new kind would need new {words.part}s.")
     elif saved.texts is not None:
         steps.append("Read the examples of each topic and name it. A topic without a name is a candidate for removal.")
     else:
         steps.append(f"Look at the {words.sample}s at the top of the table of residuals: they fit worst.")
-    if saved.selection is None:
+    if saved.selection is None and not new:
         steps.append(f"Let the data choose the number of {words.part}s: -k auto.")
-    if getattr(saved.model, "stability_", None) is None:
+    if getattr(saved.model, "stability_", None) is None and not new:
         steps.append(f"Find out which {words.part}s are found again in resampled data: --stability.")
     return steps
 
@@ -179,6 +201,7 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     components, signed = np.asarray(saved.model.components_, dtype=float), _signed(saved)
     tops = largest_features(saved, N_TOP, signed=signed)
     blocks: list[Block] = []
+    alike = ""
     if saved.image_shape is not None:
         shown = enumerate(components[:MOST_IMAGES], 1)
         stability = getattr(saved.model, "stability_", None)
@@ -191,8 +214,13 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     if places is not None:
         blocks.insert(0, spectra(places, components[:MOST_SPECTRA]))
     elif fit is not None and len(components) > 2 and not signed:
-        labels = [", ".join(name for name, _ in top[:2]) for top in tops]
-        blocks.append(topic_map(components, fit.share, labels, words.part))
+        i, j, cosine = most_similar(components)
+        alike = f"The most similar {words.part}s are {i + 1} and {j + 1}, with a cosine of {cosine:.2f}"
+        if cosine >= SIMILAR:
+            labels = [", ".join(name for name, _ in top[:2]) for top in tops]
+            blocks.append(topic_map(components, fit.share, labels, words.part))
+        else:
+            alike += f": no two share many {words.feature}s, so there is no map of them"
     banded = "; after it the band that holds nine tenths of the parts of resampled data"
     columns = [
         Column(words.part, "integer"),
@@ -222,6 +250,7 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     text = f"Each {words.sample} is a sum of {words.part}s with non-negative weights. {text}"
     if words == TOPICS:
         text = "A document is a mixture of topics. The weight of a word is its share of all words of the topic."
+    text += f" {alike}." if alike else ""
     return Section(words.part.capitalize() + "s", text, [*blocks, table])
 
 
@@ -231,7 +260,7 @@ def _cards(saved: SavedModel, fit: Fit | None, words: Terms, tops: list[list[tup
     stability = getattr(saved.model, "stability_", None)
     items = []
     for i in order[:MOST_CARDS].tolist():
-        caption = [] if fit is None else [f"{fit.share[i]:.1%} of the {_whole(saved)}"]
+        caption = [] if fit is None else [f"{fit.share[i]:.1%} of the {words.whole}"]
         if fit is not None and fit.coherence is not None:
             caption.append(f"coherence {fit.coherence[i]:.2f}")
         if stability is not None:
@@ -246,21 +275,18 @@ def _cards(saved: SavedModel, fit: Fit | None, words: Terms, tops: list[list[tup
     return Cards(what, items, note, len(tops) - len(items))
 
 
-def _document_shares(saved: SavedModel, W: NDArray[Any]) -> NDArray[Any]:
-    """Share of each topic in each document."""
-    sizes = W * np.abs(np.asarray(saved.model.components_, dtype=float)).sum(axis=1)
-    total = sizes.sum(axis=1, keepdims=True)
-    return np.asarray(sizes / np.where(total > 0, total, 1))
+def _present(saved: SavedModel, fit: Fit) -> float:
+    """Parts of a sample that make up a good share of it, on average over the samples that have any."""
+    shares = document_shares(fit.W, saved.model.components_)
+    shares = shares[shares.sum(axis=1) > 0]
+    return float((shares > PRESENT).sum(axis=1).mean()) if len(shares) else 0.0
 
 
 def _examples(saved: SavedModel, fit: Fit, part: int) -> list[tuple[str, str]]:
-    """Documents in which the part has the largest share, among those of at least median length."""
-    total = (fit.W * np.abs(np.asarray(saved.model.components_, dtype=float)).sum(axis=1)).sum(axis=1)
-    share = _document_shares(saved, fit.W)[:, part]
-    share[total < np.median(total)] *= 0.5  # a short document is about one topic by chance
-    names = sample_names(saved, len(share))
-    best = np.argsort(-share, kind="stable")[:N_EXAMPLES]
-    return [(f"{names[i]}:", _beginning(str(saved.texts[i]))) for i in best.tolist() if share[i] >= LEAST_SHARE]
+    """Documents in which the part has the largest share, with their names."""
+    shown = [_beginning(str(text)) for text in saved.texts]
+    names = sample_names(saved, len(shown))
+    return [(f"{names[i]}:", shown[i]) for i in examples(fit.W, saved.model.components_, shown, part, N_EXAMPLES)]
 
 
 def _beginning(text: str) -> str:
@@ -274,24 +300,28 @@ def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Terms) -> list[Se
     facts = [
         (f"{words.sample}s", f"{len(W):,}", ""),
         *([] if words == TOPICS else [("explained", f"{fit.explained:.1%}", "of the squared norm of the data")]),
-        (f"{words.part}s per {words.sample}", f"{(W > 0).sum(axis=1).mean():.1f}", "on average"),
+        (f"{words.part}s per {words.sample}", f"{_present(saved, fit):.1f}", f"of more than {PRESENT:.0%}, on average"),
     ]
     if fit.coherence is not None:
         facts.append(("coherence", f"{fit.coherence.mean():.2f}", "mean NPMI of the ten largest of each"))
     text = "Largest: " + ", ".join(f"{words.part} {i + 1} with {share[i]:.1%}" for i in np.argsort(-share)[:3]) + "."
     weights = bars(f"Share of each {words.part}", [str(i + 1) for i in range(len(share))], share, "share", text)
     shown: list[Block] = [Facts(facts), weights] if len(share) > 1 else [Facts(facts)]
-    relative = residual / np.where(size > 0, size, 1)
+    relative = np.where(size > 0, residual / np.where(size > 0, size, 1), np.nan)  # nothing can be left of nothing
     norms = f"norm of the residual / norm of the {words.sample}"
-    spread = histogram(f"Relative residuals of the {words.sample}s", relative, norms)
+    spread = histogram(f"Relative residuals of the {words.sample}s", relative[size > 0], norms)
     worst = np.argsort(-relative, kind="stable")[:MOST_SAMPLES].tolist()
     names = sample_names(saved, len(W))
-    parts = _document_shares(saved, W) if words == TOPICS else W
-    rows = [[str(names[i]), float(f"{relative[i]:.4g}"), _largest_weights(parts[i], words)] for i in worst]
+    parts = document_shares(W, saved.model.components_) if words == TOPICS else W
+    none = "none known" if words == TOPICS else ""
+    rows = [[str(names[i]), float(f"{relative[i]:.4g}"), _largest_weights(parts[i], words) or none] for i in worst]
     largest = Column("largest topics" if words == TOPICS else "largest weights")
     columns = [Column(words.sample), Column("relative residual", "number"), largest]
     table = Table(f"{words.sample.capitalize()}s by residual", columns, rows, left_out=len(W) - len(worst))
     text = f"What the {words.part}s leave unexplained. The {words.sample}s at the top of the table fit worst."
+    if empty := int((size <= 0).sum()):
+        what = "known words" if words == TOPICS else "values other than zero"
+        text += f" {count(empty, words.sample)} without {what} {'is' if empty == 1 else 'are'} at its end."
     if words == TOPICS:
         text += " Most words of a document are its own, so that values near 1 are usual."
     return [

@@ -188,7 +188,7 @@ def _mark(mark: Mark, chart: Chart, frame: Frame) -> list[str]:
 
 
 def _texts(mark: Texts, frame: Frame) -> list[str]:
-    """Texts that do not overlap those before them, nor leave the chart."""
+    """Texts that do not overlap those before them, nor leave the chart; of the others, what precedes the colon."""
     pieces: list[str] = []
     taken: list[tuple[float, float, float]] = []
     for x, y, text, below in zip(*frame.place(mark.x, mark.y), mark.texts, mark.below, strict=True):
@@ -198,6 +198,8 @@ def _texts(mark: Texts, frame: Frame) -> list[str]:
         if all(abs(middle - a) > half + b or abs(at - c) > SIZE + 2 for a, b, c in taken):
             taken.append((middle, half, at))
             pieces.append(_text(middle, at, shown, "rf-middle rf-label"))
+        else:
+            pieces.append(_text(x, y + SIZE / 3, text.partition(":")[0], "rf-middle rf-label"))
     return pieces
 
 

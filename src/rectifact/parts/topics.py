@@ -1,0 +1,164 @@
+"""Topics as a table, documents that are mostly about them, and what is odd about documents."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rectifact.core.errors import InputTypeError
+from rectifact.core.findings import Finding, Severity
+from rectifact.core.validation import check_at_least
+from rectifact.metrics import npmi_coherence
+from rectifact.parts.documents import Corpus
+
+LEAST_SHARE = 0.25
+"""Least share that a topic has in an example."""
+
+NEGLIGIBLE = 1e-6
+"""Share of the largest word of a topic below which others are none of its words."""
+
+
+FEW_KNOWN, MANY_COPIES = 0.5, 0.05
+"""Share of the words of a document, and of the documents, that deserve a warning."""
+
+
+def document_shares(W: Any, H: Any) -> NDArray[Any]:
+    """Share of each part in each sample, by weights W and parts H; each row sums to 1, or to 0 without any part.
+
+    Examples
+    --------
+    >>> document_shares([[1, 1], [0, 0]], [[3, 0], [0, 1]])
+    array([[0.75, 0.25],
+           [0.  , 0.  ]])
+    """
+    sizes = np.asarray(W, dtype=float) * np.abs(np.asarray(H, dtype=float)).sum(axis=1)
+    total = sizes.sum(axis=1, keepdims=True)
+    return np.asarray(sizes / np.where(total > 0, total, 1))
+
+
+def examples(W: Any, H: Any, texts: Any, part: int, n: int) -> list[int]:
+    """Up to ``n`` documents of different texts in which a topic has the largest share, rather not the short ones.
+
+    Examples
+    --------
+    >>> examples(np.eye(2)[[0, 0, 1, 0]], np.eye(2), ["red", "red", "blue", "rose"], 0, 3)
+    [0, 3]
+    """
+    total = (np.asarray(W, dtype=float) * np.abs(np.asarray(H, dtype=float)).sum(axis=1)).sum(axis=1)
+    share = document_shares(W, H)[:, part]
+    share[total < np.median(total)] *= 0.5  # a short document is about one topic by chance
+    found: dict[str, int] = {}
+    for i in np.argsort(-share, kind="stable").tolist():
+        if share[i] < LEAST_SHARE or len(found) == n:
+            break
+        found.setdefault(str(texts[i]), i)
+    return list(found.values())
+
+
+def topic_table(model: Any, corpus: Corpus, *, n_words: int = 10, n_examples: int = 3) -> pd.DataFrame:
+    """Topics with their largest words, share of the corpus, coherence and examples, in the order of the model.
+
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    model : ANDNMF or PurificationNMF
+        Fitted to the words of the corpus.
+    corpus : Corpus
+        From :func:`rectifact.parts.documents.count_words`, or of further documents.
+    n_words : int, default 10
+        Most words of a topic.
+    n_examples : int, default 3
+        Most examples of a topic: beginnings of documents in which it has the largest share.
+
+    Returns
+    -------
+    DataFrame
+        One row per topic: ``topic``, counted from 1; ``share`` of all that the topics explain of the corpus;
+        ``coherence``, see :func:`rectifact.metrics.npmi_coherence`; ``stability``, where it was measured; ``words`` and
+        ``examples``, two lists of texts.
+
+    Examples
+    --------
+    >>> from rectifact import ANDNMF
+    >>> from rectifact.parts.documents import count_words
+    >>> corpus = count_words(["red apple pie", "apple pie", "fast car", "car race fast", "fast race", "pie apple"])
+    >>> model = ANDNMF(2, refine="nonnegative", random_state=0).fit(corpus.X)
+    >>> sorted(sorted(words) for words in topic_table(model, corpus)["words"])
+    [['apple', 'pie'], ['car', 'fast', 'race']]
+    """
+    if not isinstance(corpus, Corpus) or corpus.columns is None:
+        kind = type(corpus).__name__
+        raise InputTypeError(f"topic_table takes a Corpus; got {kind}.", "Give what count_words returned.")
+    check_is_fitted(model)
+    check_at_least(1, n_words=n_words, n_examples=n_examples)
+    W, H = np.asarray(model.transform(corpus.X), dtype=float), np.asarray(model.components_, dtype=float)
+    size = W.sum(axis=0) * np.abs(H).sum(axis=1)
+    figures: dict[str, Any] = {"topic": np.arange(1, len(H) + 1), "share": size / max(size.sum(), 1e-300)}
+    figures["coherence"] = npmi_coherence(H, corpus.X)
+    if hasattr(model, "stability_"):
+        figures["stability"] = np.asarray(model.stability_)
+    table = pd.DataFrame(figures)
+    order = np.argsort(-H, axis=1, kind="stable")[:, :n_words]
+    table["words"] = [
+        [str(corpus.columns[j]) for j in top if part[j] > NEGLIGIBLE * part[top[0]]]
+        for part, top in zip(H, order, strict=True)
+    ]
+    texts = corpus.texts
+    table["examples"] = [[texts[i] for i in examples(W, H, texts, part, n_examples)] for part in range(len(H))]
+    return table
+
+
+def most_similar(components: NDArray[Any]) -> tuple[int, int, float]:
+    """The two parts with the largest cosine, and that."""
+    unit = components / np.maximum(np.linalg.norm(components, axis=1, keepdims=True), 1e-300)
+    cosines = np.triu(unit @ unit.T, 1)
+    i, j = np.unravel_index(cosines.argmax(), cosines.shape)
+    return int(i), int(j), float(cosines[i, j])
+
+
+def few_known(known: NDArray[Any], names: Any) -> list[Finding]:
+    """A finding about further documents most of whose words a model of topics does not know; ``known`` are shares."""
+    few = np.flatnonzero(np.nan_to_num(known) < FEW_KNOWN)
+    if not len(few):
+        return []
+    first = repr(str(names[few[0]]))
+    which = (
+        f"one document of {len(known)}, {first}: its" if len(few) == 1 else f"{len(few)} of {len(known)} documents, "
+    )
+    which += "" if len(few) == 1 else f"such as {first}: their"
+    detail = f"The model knows less than half of the words of {which} topics describe only the words that it knows."
+    remedy = "Look at them, and fit the texts again if they have a new subject."
+    command = "Look at them, by known_words in --weights, and fit the texts again if they have a new subject."
+    return [Finding("warning", "documents with few known words", detail, remedy, command)]
+
+
+def repeated_texts(texts: Sequence[str], X: Any, names: Any) -> list[Finding]:
+    """A finding about documents that have the same beginning and the same words as others.
+
+    Examples
+    --------
+    >>> X = np.array([[1, 0], [0, 2], [1, 0], [1, 0]])
+    >>> print(repeated_texts(["apple", "pear pear", "apple", "apple"], X, ["a", "b", "c", "d"])[0].detail)
+    3 of 4 documents have the same text as another one, 3 of them that of 'a'.
+    """
+    rows = sp.csr_array(X)
+    ends = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+    keys = [
+        (str(text), rows.indices[i:j].tobytes(), rows.data[i:j].tobytes())
+        for text, (i, j) in zip(texts, ends, strict=True)
+    ]
+    (most, times), *_ = (found := Counter(keys)).most_common(1)
+    if times == 1:
+        return []
+    same = sum(number for number in found.values() if number > 1)
+    detail = f"{same} of {len(keys)} documents have the same text as another one"
+    detail += f", {times} of them that of {str(names[keys.index(most)])!r}."
+    severity: Severity = "warning" if same >= MANY_COPIES * len(keys) else "note"
+    remedy = "Keep one of each, unless copies should count: topics follow what is written most often."
+    return [Finding(severity, "documents with the same text", detail, remedy)]
