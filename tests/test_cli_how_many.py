@@ -93,6 +93,15 @@ def test_at_most_fifteen_rows_are_shown():
         assert "49 more not shown" in shown.caption
 
 
+def test_points_without_groups_are_one_cluster(run, tmp_path):
+    """A table of one row, without a score."""
+    points = pd.DataFrame(np.random.default_rng(4).normal(size=(400, 2)), columns=["x", "y"])
+    points.to_csv(tmp_path / "points.csv", index=False)
+    said = run("cluster", tmp_path / "points.csv", "-o", tmp_path / "o.csv", "--report", tmp_path / "r.html")
+    assert "No stable structure" in said.err
+    assert set(pd.read_csv(tmp_path / "o.csv")["cluster"]) == {1}
+
+
 def test_bands_of_parts_with_a_number_given(run, data, tmp_path):
     out, features = tmp_path / "parts.npz", tmp_path / "features.csv"
     files = "-o", out, "--features", features

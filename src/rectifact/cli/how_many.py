@@ -157,7 +157,8 @@ def choice_table(selection: Selection) -> Table:
 
 def _rows_shown(table: Any, best: int) -> list[int]:
     """Rows for the terminal: the choice, the highest score, those whose stability is known, then the nearest."""
-    first = [int(np.flatnonzero(table["k"] == best)[0]), int(table["score"].argmax())]
+    highest = [int(table["score"].argmax())] if table["score"].notna().any() else []  # one group of points has no score
+    first = [int(np.flatnonzero(table["k"] == best)[0]), *highest]
     first += np.flatnonzero(table["stability"].notna()).tolist()
     nearest = np.argsort(np.abs(table["k"].to_numpy() - best), kind="stable").tolist()
     return sorted(list(dict.fromkeys([*first, *nearest]))[:MOST_ROWS])
