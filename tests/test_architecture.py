@@ -159,6 +159,7 @@ OTHERS = {
         "components",
         "diagnosis",
         "edges",
+        "scaling",
         "gold",
         "how_many",
         "knn",

@@ -44,7 +44,8 @@ class Selection:
     measure : str
         What the score is.
     sure : bool
-        False where the number may well be too low, as parts hardly stand out from the noise.
+        False where the number may well be too low, as parts hardly stand out from the noise, or where the scores of
+        other numbers of communities are within their error.
     """
 
     table: pd.DataFrame
@@ -131,6 +132,8 @@ def select(
     if saved is not None and not ended:
         saved.finish()
     doubt = trial.doubt() if best > 1 else ""
+    if isinstance(trial, GraphTrial):
+        doubt = _undecided(curve, best)
     tried = "" if curve.complete else f"The search stopped after {len(curve.scores)} numbers; others may score higher."
     reason = " ".join(filter(None, [ended, _reason(trial, curve, best, supported), tried, doubt]))
     if best not in numbers:  # one, which was not asked for
@@ -192,6 +195,9 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
     one, several = trial.what
     if best == 1 and supported > 1:
         return f"{NOTHING}: {supported} {several} would predict best, but resampled data has other ones."
+    if best == 1 and isinstance(trial, GraphTrial) and curve.alike(1):
+        open_ = f"It is open whether there is more than one {one}"
+        return f"{open_}: 1 is the smallest number whose score on held-out data cannot be told from the best one."
     if best == 1 and len(curve.scores) > 1:
         return f"{NOTHING}: more than one {one} does not predict held-out data better."
     if best < supported:
@@ -200,6 +206,17 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
         return f"{best} {several} stand out from the noise and recur in both halves; {supported} predict as well."
     last = "; no larger number was tried" if best == max(curve.scores) else ""
     return f"{best} is the smallest number whose score on held-out data cannot be told from the best one{last}."
+
+
+def _undecided(curve: Curve, best: int) -> str:
+    """Which other numbers of communities cannot be told from the best by their scores."""
+    others = curve.alike(best)
+    if not others:
+        return ""
+    shown = [str(k) for k in others]
+    listed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    top = f"; {curve.top()} has the highest score" if curve.top() != best else ""
+    return f"The scores of {listed} are within their error too{top}."
 
 
 def _table(curve: Curve, trial: Trial, best: int, model: Any, numbers: Sequence[int]) -> pd.DataFrame:
