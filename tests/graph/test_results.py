@@ -194,6 +194,33 @@ def test_a_division_of_higher_modularity_is_named() -> None:
     assert best.modularity_ == pytest.approx(networkx.community.modularity(ring, labels))
 
 
+def test_another_division_is_of_the_same_nodes_and_has_no_remedy_where_the_number_is_the_same() -> None:
+    graph = networkx.ring_of_cliques(3, 6)
+    networkx.add_path(graph, ["x", "y"])  # too small for a cluster, and a community of Louvain's
+    with pytest.warns(FitWarning, match="in no cluster"):
+        model = SymNMF(3, random_state=0).fit(graph)
+    assert model.diagnose()["finding"].tolist() == ["2 nodes in no cluster"]
+    with pytest.warns(FitWarning, match="in no cluster"):
+        row = SymNMF(2, random_state=0).fit(graph).findings(first=1)[-1]
+    assert row.detail.startswith("Louvain's 3 communities")
+    (same,) = diagnose(np.array([5, 5]), np.array([]), None, 0.2, (2, 0.3), 1, "node")
+    assert "Compare" not in same.remedy
+    assert same.command is None
+
+
+def test_all_weak_clusters_are_named() -> None:
+    (found,) = diagnose(np.array([5, 5, 5]), np.array([]), np.array([0.5, 0.55, 0.8]), 0.4, None, 1, "node")
+    assert "clusters 1 and 2 of 3" in found.detail
+
+
+def test_points_that_are_one_group_are_said_to_be() -> None:
+    rng = np.random.default_rng(4)
+    model = SymNMF(4, random_state=0).fit(rng.normal(size=(300, 2)))
+    assert "no group of points stands apart" in model.diagnose()["finding"].tolist()
+    apart = np.concatenate([rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 8])
+    assert len(SymNMF(2, random_state=0).fit(apart).diagnose()) == 0
+
+
 def test_the_result_is_a_table_with_names() -> None:
     edges = pd.DataFrame({"source": [*"aabddec"], "target": [*"bccefff"], "weight": 1.0})
     model = SymNMF(2, random_state=0).fit(edges)

@@ -61,7 +61,8 @@ def _differ(X: Array, centres: NDArray[Any], spreads: NDArray[Any]) -> bool:
     if (np.abs(centres) <= CENTRED * spreads).all():
         return False
     xp = namespace(X)
-    ends = (X == xp.min(X, axis=0)) | (X == xp.max(X, axis=0))
+    lowest, highest = xp.min(X, axis=0), xp.max(X, axis=0)
+    ends = (lowest == X) | (highest == X)
     told = spreads[(spreads > 0) & ~to_host(xp.all(ends, axis=0))]  # yes or no is rare or frequent, in the same unit
     return len(told) > 1 and bool(told.max() > RATIO * told.min())
 

@@ -13,12 +13,15 @@ from rectifact.graph.results import leading_memberships
 from rectifact.graph.similarities import Similarities
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Report, Section, Table
-from rectifact.report.charts import PALETTE, bars, convergence, ending, heat_map, histogram, network
+from rectifact.report.charts import PALETTE, bars, convergence, ending, heat_map, histogram, network, sample_map
 from rectifact.report.drawing import draw
 from rectifact.report.how_many import how_many, with_stability
 from rectifact.report.names import count, isolated, sample_names
 
 MOST_NODES, CELLS, MOST_CARDS, N_HUBS, N_MEMBERS, N_NAMED = 20_000, 120, 60, 8, 40, 15
+MOST_COLUMNS, MOST_MEANS, MOST_DOTS = 50, 12, 3000
+"""Columns of points whose means are shown, clusters that they are shown for, and points of the drawing."""
+
 NEGLIGIBLE = 0.005
 """Conductance that counts as none."""
 
@@ -35,7 +38,14 @@ def clusters_report(saved: SavedModel) -> Report:
     between += f", {loops:,} of them loops," if loops else ""
     words = f"{count(n, _what(model))} and {count(edges, 'edge')}{between} in {count(model.n_clusters, 'cluster')}, "
     words += f"found by {type(model).__name__}."
-    sections = [_overview(saved), _network(saved), _communities(saved), _members(saved), *_overlaps(saved)]
+    sections = [
+        _overview(saved),
+        *_columns(saved),
+        _network(saved),
+        _communities(saved),
+        _members(saved),
+        *_overlaps(saved),
+    ]
     sections += [*how_many(saved.selection), _matrix(saved), _objective(saved)]
     return Report("Clusters", words, sections, *_opening(saved))
 
@@ -61,7 +71,8 @@ def _opening(saved: SavedModel) -> tuple[list[str], list[str]]:
         main.insert(
             0,
             f"{model.coverage_:.0%} of the weight of the edges is inside the {count(model.n_clusters, 'cluster')}. "
-            f"Modularity is {model.modularity_:.2f}: 0 is chance, and above 0.3 communities are clear.",
+            f"Modularity is {model.modularity_:.2f}. Random graphs reach 0.3 too if the best division is looked for, "
+            "so modularity alone does not show that clusters are real; stability and -k auto do.",
         )
     if saved.selection is not None and not points and saved.selection.best == 1:
         main.insert(0, saved.selection.reason)
@@ -74,6 +85,8 @@ def _opening(saved: SavedModel) -> tuple[list[str], list[str]]:
             f"({cuts[last]:.2f}); conductance is the share of the weight that leaves a cluster."
         )
     steps = ["Name the clusters: the hubs of each come first under Communities."]
+    if points:
+        steps = ["Name the clusters: under Columns are the means of each."] if _in_units(model) is not None else []
     between = int(((_memberships(model) >= OVERLAP).sum(axis=1) > 1).sum())
     if between:
         steps.append(f"Look at the {count(between, what)} in several clusters, under Overlaps.")
@@ -138,6 +151,43 @@ def _overview(saved: SavedModel) -> Section:
     return Section("Overview", words, [Facts(facts), *findings, chart, quality])
 
 
+def _in_units(model: Any) -> Any:
+    """Points as they were given, where that is a table of few columns; else None."""
+    X = getattr(model, "points_", None)
+    if X is None or model.metric != "euclidean" or sp.issparse(X) or X.shape[1] > MOST_COLUMNS:
+        return None
+    return np.asarray(to_host(X), dtype=float) * getattr(model, "spreads_", 1.0)
+
+
+def _columns(saved: SavedModel) -> list[Section]:
+    """Means of the columns of points in each cluster, and the two columns by which clusters differ most."""
+    model, X = saved.model, _in_units(saved.model)
+    if X is None or not (model.labels_ >= 0).any():
+        return []
+    known = saved.features if saved.features is not None else getattr(model, "feature_names_in_", None)
+    names = [f"column {j + 1}" for j in range(X.shape[1])] if known is None else [str(name) for name in known]
+    shown = [k for k in range(min(model.n_clusters, MOST_MEANS)) if (model.labels_ == k).any()]
+    means = np.array([X[model.labels_ == k].mean(axis=0) for k in shown])
+    sizes = np.array([(model.labels_ == k).sum() for k in shown])
+    overall = X.mean(axis=0)
+    told = np.sqrt(sizes @ (means - overall) ** 2 / sizes.sum()) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
+    order = np.argsort(-told, kind="stable").tolist()
+    columns = [Column("column"), Column("all", "number", "mean over all points")]
+    columns += [Column(f"cluster {k + 1}", "number") for k in shown]
+    rows: list[list[Any]] = [[names[j], *(float(f"{v:.4g}") for v in (overall[j], *means[:, j]))] for j in order]
+    table = Table("Means by cluster", columns, rows, "The column by which the clusters differ most comes first.")
+    blocks: list[Block] = [table]
+    if len(order) > 1 and len(shown) > 1:
+        kept = np.linspace(0, len(X) - 1, min(len(X), MOST_DOTS)).astype(int)
+        words = "The two columns by which the clusters differ most, relative to their spread."
+        words += f" {len(kept):,} of {len(X):,} points are shown." if len(kept) < len(X) else ""
+        own, labels = _node_names(saved), np.array([_cluster_name(label) for label in model.labels_[kept]])
+        two = [names[j] for j in order[:2]]
+        title = f"{two[0]} and {two[1]}"
+        blocks.append(sample_map(title, X[kept][:, order[:2]], [own[i] for i in kept], two, words, labels))
+    return [Section("Columns", "Means of the columns in each cluster, in the units of the data.", blocks)]
+
+
 def _network(saved: SavedModel) -> Section:
     """The graph as dots and lines, drawn by forces; a sample of its nodes where it is large."""
     model = saved.model
@@ -167,7 +217,8 @@ def _communities(saved: SavedModel) -> Section:
     member, stability = _memberships(model), getattr(saved.model, "stability_", None)
     S = model.affinity_matrix_.tocoo()
     same = (model.labels_[S.row] == model.labels_[S.col]) & (S.row != S.col)
-    weight = np.bincount(S.row[same], S.data[same], minlength=len(names))
+    roots = np.sqrt(model.degrees_) if model.resolved_["normalize"] else np.ones(len(names))
+    weight = np.bincount(S.row[same], (S.data * roots[S.row] * roots[S.col])[same], minlength=len(names))
     items = []
     for k in np.argsort(-table["size"].to_numpy(), kind="stable")[:MOST_CARDS].tolist():
         own = np.flatnonzero(model.labels_ == k)
@@ -182,8 +233,8 @@ def _communities(saved: SavedModel) -> Section:
         bars_ = [(names[i], float(weight[i])) for i in hubs]
         items.append(Card(f"cluster {k + 1}", caption, bars_, [("Members:", members)] if len(own) else [], k))
     words = (
-        f"The hubs of a cluster are the {_what(model)}s with the most weight to others in it, shown as bars. Members "
-        "come in the order of their membership."
+        f"The hubs of a cluster are the {_what(model)}s with the most weight to others in it, shown as bars: the sum "
+        "of the weights of their edges. Members come in the order of their membership."
     )
     cards = Cards("Hubs and members", items, "The largest cluster comes first.", model.n_clusters - len(items))
     return Section("Communities", words, [cards])
