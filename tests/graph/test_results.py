@@ -14,6 +14,7 @@ from rectifact.datasets import load_images, make_block_model
 from rectifact.graph.diagnosis import diagnose
 from rectifact.graph.knn import connect, similarities_to
 from rectifact.metrics import cluster_accuracy
+from rectifact.selection import select
 
 networkx = pytest.importorskip("networkx")
 
@@ -230,3 +231,28 @@ def test_the_result_is_a_table_with_names() -> None:
     np.testing.assert_allclose(table["membership"], model.membership_.max(axis=1))
     np.testing.assert_allclose(table["next_membership"], model.membership_.min(axis=1))
     assert ((table["next_cluster"] == 1 - table["cluster"]) | (table["next_membership"] == 0)).all()
+
+
+def test_points_keep_the_index_of_their_table(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 9])
+    table = pd.DataFrame(X, columns=["x", "y"], index=[f"C-{i}" for i in range(40)])
+    model = SymNMF(2, random_state=0).fit(table)
+    assert model.result()["node"].tolist() == table.index.tolist()
+    save_model(model, tmp_path / "m.rfx")
+    assert list(load_model(tmp_path / "m.rfx").nodes_) == table.index.tolist()
+    assert SymNMF(2).fit(X).result()["node"].tolist() == list(range(40))
+
+
+def test_tables_of_edges_as_people_have_them() -> None:
+    ends = {"From": [*"aabddec"], "To": [*"bccefff"]}
+    mail = pd.DataFrame(ends | {"Date": ["2024-01-01"] * 7})
+    assert SymNMF(2, random_state=0).fit(mail).degrees_.sum() == 14  # a date is not a weight
+    wide = pd.DataFrame({"id": [f"<{i}>" for i in range(7)], **ends, "size": [3.0] * 7})
+    found = select(SymNMF(1), wide, [1, 2], source="From", target="To", weight="size", random_state=0)
+    assert sorted(found.estimator.nodes_) == list("abcdef")
+    assert found.estimator.degrees_.sum() == 42
+    with pytest.raises(InputError, match="no column 'Form' for the source"):
+        select(SymNMF(1), wide, source="Form", target="To")
+    with pytest.raises(InputError, match=r"name of a file, 'play.csv'.*pandas.read_csv\('play.csv'\)"):
+        SymNMF(2).fit("play.csv")

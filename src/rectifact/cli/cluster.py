@@ -218,9 +218,25 @@ def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity, Any]:
         return *from_edges(*found.edges, sort=False), "node", "precomputed", None
     matrix: Any = found.matrix
     names = numbered(matrix.rows, matrix.X.shape[0])
+    _check_cells(matrix.X, names, matrix.columns)
     if source.graph:
         return _without_directions(matrix.X), names, "node", "precomputed", None
     return matrix.X, names, matrix.row_title, "knn", matrix.columns
+
+
+def _check_cells(X: Any, names: Any, columns: Any) -> None:
+    """Refuse empty cells, by the names of their columns."""
+    if sp.issparse(X) or columns is None:
+        return  # the fit refuses them by number
+    bad = ~np.isfinite(X)
+    if not bad.any():
+        return
+    n, (row, column) = int(bad.sum()), np.argwhere(bad)[0]
+    told = ", ".join(repr(str(columns[j])) for j in np.flatnonzero(bad.any(axis=0))[:5])
+    where = f"{'column' if bad.any(axis=0).sum() == 1 else 'columns'} {told}"
+    what = f"{count(n, 'cell')} of the {where} {'has' if n == 1 else 'have'} no number, the first in the row of "
+    drop = f"drop the {'row' if n == 1 else 'rows'}, or leave out the column with --drop {str(columns[column])!r}."
+    raise InputError(f"{what}{str(names[row])!r}.", f"Fill {'it' if n == 1 else 'them'} in, {drop}")
 
 
 def _without_directions(X: Any) -> Any:

@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
@@ -199,7 +200,7 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         """The graph to factorise, from points or a graph in any form; ``columns`` are those of a table of edges."""
         given = read_graph(X, columns, tables=self.affinity == "precomputed")
         points = self.affinity == "knn" and given is None
-        X, nodes = given or (X, None)
+        X, nodes = given or (X, _named_rows(X))
         X = check_matrix(self, X, nonnegative=not points, sparse_chunks=True)
         n = X.shape[0]
         if self.n_clusters > n:
@@ -291,6 +292,13 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = tags.input_tags.positive_only = self.affinity == "precomputed"
         return tags
+
+
+def _named_rows(X: Any) -> list[Any] | None:
+    """The index of a pandas table, unless it only counts."""
+    index = getattr(X, "index", None)
+    plain = not isinstance(index, pd.Index) or isinstance(index, pd.MultiIndex | pd.RangeIndex)
+    return None if plain or not index.is_unique else list(index)
 
 
 def _largest(membership: Array) -> Array:

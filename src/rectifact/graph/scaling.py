@@ -39,7 +39,7 @@ def find_spreads(X: Any, scale: str, metric: str) -> NDArray[Any] | None:
     --------
     >>> X = np.array([[30.0, 28_000.0], [55.0, 41_000.0], [42.0, 90_000.0]])
     >>> find_spreads(X, "auto", "euclidean").round().tolist()
-    [10.0, 26668.0]
+    [10.0, 26696.0]
     >>> find_spreads(X / [1, 1000], "auto", "euclidean") is None
     True
     """

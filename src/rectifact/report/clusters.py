@@ -25,6 +25,9 @@ MOST_COLUMNS, MOST_MEANS, MOST_DOTS = 50, 12, 3000
 NEGLIGIBLE = 0.005
 """Conductance that counts as none."""
 
+SURE = 0.9
+"""Share of resamples from which on a node is sure to be in its cluster."""
+
 OVERLAP = 0.25
 """Membership from which on a node belongs to a cluster besides its own, as in ``communities()``."""
 
@@ -64,10 +67,12 @@ def _opening(saved: SavedModel) -> tuple[list[str], list[str]]:
         f"The largest of {count(model.n_clusters, 'cluster')} has {count(int(sizes.max()), what)}, the smallest "
         f"{count(int(sizes.min()), what)}.",
     ]
+    if model.n_clusters == 1:
+        main = [f"All {count(int(sizes.max()), what)} are in one cluster."]
     if points:
         chosen = saved.selection.reason if saved.selection is not None else ""
         main.insert(0, chosen or f"{model.coverage_:.0%} of the weight between neighbours is inside clusters.")
-    else:
+    elif model.n_clusters > 1:
         main.insert(
             0,
             f"{model.coverage_:.0%} of the weight of the edges is inside the {count(model.n_clusters, 'cluster')}. "
@@ -85,7 +90,9 @@ def _opening(saved: SavedModel) -> tuple[list[str], list[str]]:
             f"({cuts[last]:.2f}); conductance is the share of the weight that leaves a cluster."
         )
     steps = ["Name the clusters: the hubs of each come first under Communities."]
-    if points:
+    if model.n_clusters == 1:
+        steps = []
+    elif points:
         steps = ["Name the clusters: under Columns are the means of each."] if _in_units(model) is not None else []
     between = int(((_memberships(model) >= OVERLAP).sum(axis=1) > 1).sum())
     if between:
@@ -240,6 +247,33 @@ def _communities(saved: SavedModel) -> Section:
     return Section("Communities", words, [cards])
 
 
+def _unsure(saved: SavedModel) -> list[Block]:
+    """Nodes that often are in another cluster, or in none, where edges are drawn again."""
+    model, shares = saved.model, getattr(saved.model, "shares_", None)
+    if shares is None:
+        return []
+    names, inside = _node_names(saved), np.flatnonzero(model.labels_ >= 0)
+    own = shares[inside, model.labels_[inside]]
+    order = np.argsort(own, kind="stable")
+    order = order[own[order] < SURE][:MOST_NODES]
+    rows: list[list[Any]] = []
+    for i in inside[order].tolist():
+        label, others = int(model.labels_[i]), shares[i].copy()
+        others[label] = 0
+        other = int(others.argmax())
+        elsewhere = _number(other) if others[other] > 0 else None
+        shown = np.round([shares[i, label], others[other]], 3).tolist()
+        rows.append([names[i], label + 1, shown[0], elsewhere, shown[1]])
+    what = _what(model)
+    columns = [Column(what), Column("cluster", "integer"), Column("share there", "share", "of the resamples")]
+    columns += [Column("or cluster", "integer"), Column("share in that", "share", "of the resamples")]
+    note = f"They are in their cluster in less than {SURE:.0%} of the graphs whose edges were drawn again. "
+    note += f"Shares may sum to less than 1: where its edges are not drawn, a {what} is in no cluster."
+    if not rows:
+        note = f"All {what}s are in their cluster in at least {SURE:.0%} of the graphs whose edges were drawn again."
+    return [Table(f"{what.title()}s that are not sure", columns, rows, note)]
+
+
 def _overlaps(saved: SavedModel) -> list[Section]:
     """Nodes that belong to several clusters, and which clusters share nodes; no section if there are none."""
     model, names = saved.model, _node_names(saved)
@@ -314,7 +348,7 @@ def _members(saved: SavedModel) -> Section:
     words = (
         f"A {what} with a membership of 1 belongs to one cluster only; {what}s with lower values lie between clusters."
     )
-    return Section("Memberships", words, [spread, table])
+    return Section("Memberships", words, [spread, *_unsure(saved), table])
 
 
 def _number(label: int) -> int | None:

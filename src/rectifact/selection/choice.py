@@ -13,6 +13,7 @@ from sklearn.base import clone
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_generator, check_option
+from rectifact.graph.edges import edges_named
 from rectifact.graph.how_many import GraphTrial
 from rectifact.io.checkpoint import RunFile, open_checkpoint
 from rectifact.selection.points import MEASURE, NOTHING, choose_for_points
@@ -65,6 +66,9 @@ def select(
     n_jobs: int | None = None,
     random_state: Any = None,
     callbacks: Sequence[Callable[[dict[str, float]], Any]] = (),
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
 ) -> Selection:
     """Choose the number of parts, dimensions or communities, and fit the estimator with it.
 
@@ -92,6 +96,8 @@ def select(
     callbacks : sequence of callables, default ()
         Each is called with ``k``, ``score`` and ``seconds`` of each number that was tried; a true value ends the
         search, as does Ctrl-C: the best number so far is taken.
+    source, target, weight : str, default None
+        Names of the columns of a table of edges, as in :meth:`rectifact.SymNMF.fit`.
 
     Returns
     -------
@@ -108,6 +114,7 @@ def select(
     4
     """
     check_option("purpose", purpose, ("structure", "prediction"))
+    X = edges_named(X, {"source": source, "target": target, "weight": weight})
     trial = trial_of(estimator, X, check_generator(random_state))
     wanted = _wanted(ks)
     if isinstance(trial, GraphTrial) and trial.of_points:
