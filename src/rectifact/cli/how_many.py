@@ -146,7 +146,7 @@ def choice_table(selection: Selection) -> Table:
         cells = [f"{value:{style}}" if np.isfinite(value) else "" for value, style in values]
         shown.add_row(f"{mark}{k}", *cells, style="bold" if mark else None)
     left_out = len(table) - min(len(table), MOST_ROWS)
-    notes = [f"Score: {selection.measure}."]
+    notes = [f"Score: {selection.measure}."] if "score" in told else []
     if "±" in told:
         notes.append("±: uncertainty of the difference from the highest score; within it, scores cannot be told apart.")
         notes.append("Numbers far from the best are not tried.")

@@ -296,7 +296,7 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
 
 def _named_rows(X: Any) -> list[Any] | None:
     """The index of a pandas table, unless it only counts."""
-    index = getattr(X, "index", None)
+    index: Any = getattr(X, "index", None)
     plain = not isinstance(index, pd.Index) or isinstance(index, pd.MultiIndex | pd.RangeIndex)
     return None if plain or not index.is_unique else list(index)
 

@@ -33,6 +33,7 @@ class GraphResults(GraphPlots):
     component_labels_: Any
     affinity_matrix_: Any
     points_: Any
+    spreads_: Any
     modularity_: float
     resolved_: dict[str, Any]
 

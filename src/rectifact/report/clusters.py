@@ -68,8 +68,11 @@ def _opening(saved: SavedModel) -> tuple[list[str], list[str]]:
         f"{count(int(sizes.min()), what)}.",
     ]
     if model.n_clusters == 1:
-        main = [f"All {count(int(sizes.max()), what)} are in one cluster."]
-    if points:
+        all_of = "All" if sizes.max() == len(model.labels_) else f"{sizes.max():,} of"
+        main = [f"{all_of} {count(len(model.labels_), what)} are in one cluster."]
+    if points and model.n_clusters == 1:
+        main += [saved.selection.reason] if saved.selection is not None else []
+    elif points:
         chosen = saved.selection.reason if saved.selection is not None else ""
         main.insert(0, chosen or f"{model.coverage_:.0%} of the weight between neighbours is inside clusters.")
     elif model.n_clusters > 1:
@@ -81,6 +84,8 @@ def _opening(saved: SavedModel) -> tuple[list[str], list[str]]:
         )
     if saved.selection is not None and not points and saved.selection.best == 1:
         main.insert(0, saved.selection.reason)
+    if model.n_clusters == 1:
+        cuts = cuts[:0]  # there are no others
     if np.isfinite(cuts).any() and np.nanmax(cuts) < NEGLIGIBLE:
         main.append("Hardly any weight leaves the clusters.")
     elif np.isfinite(cuts).any():
