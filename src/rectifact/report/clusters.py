@@ -13,20 +13,23 @@ from rectifact.graph.results import leading_memberships
 from rectifact.graph.similarities import Similarities
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Report, Section, Table
-from rectifact.report.charts import PALETTE, bars, convergence, ending, heat_map, histogram, network, sample_map
+from rectifact.report.charts import PALETTE, bars, convergence, ending, heat_map, histogram, network
 from rectifact.report.drawing import draw
 from rectifact.report.how_many import how_many, with_stability
-from rectifact.report.names import count, isolated, sample_names
+from rectifact.report.members import (
+    cluster_name,
+    cluster_number,
+    columns_section,
+    in_units,
+    node_names,
+    noun,
+    unsure_nodes,
+)
+from rectifact.report.names import count, isolated
 
 MOST_NODES, CELLS, MOST_CARDS, N_HUBS, N_MEMBERS, N_NAMED = 20_000, 120, 60, 8, 40, 15
-MOST_COLUMNS, MOST_MEANS, MOST_DOTS = 50, 12, 3000
-"""Columns of points whose means are shown, clusters that they are shown for, and points of the drawing."""
-
 NEGLIGIBLE = 0.005
 """Conductance that counts as none."""
-
-SURE = 0.9
-"""Share of resamples from which on a node is sure to be in its cluster."""
 
 OVERLAP = 0.25
 """Membership from which on a node belongs to a cluster besides its own, as in ``communities()``."""
@@ -37,13 +40,13 @@ def clusters_report(saved: SavedModel) -> Report:
     saved = replace(saved, model=_on_host(saved.model))
     model = saved.model
     n, (edges, loops) = len(model.labels_), edge_counts(model.affinity_matrix_)
-    between = "" if _what(model) == "node" else " between neighbours"
+    between = "" if noun(model) == "node" else " between neighbours"
     between += f", {loops:,} of them loops," if loops else ""
-    words = f"{count(n, _what(model))} and {count(edges, 'edge')}{between} in {count(model.n_clusters, 'cluster')}, "
+    words = f"{count(n, noun(model))} and {count(edges, 'edge')}{between} in {count(model.n_clusters, 'cluster')}, "
     words += f"found by {type(model).__name__}."
     sections = [
         _overview(saved),
-        *_columns(saved),
+        *columns_section(saved),
         _network(saved),
         _communities(saved),
         _members(saved),
@@ -53,16 +56,11 @@ def clusters_report(saved: SavedModel) -> Report:
     return Report("Clusters", words, sections, *_opening(saved))
 
 
-def _what(model: Any) -> str:
-    """What is clustered."""
-    return "point" if hasattr(model, "points_") else "node"
-
-
 def _opening(saved: SavedModel) -> tuple[list[str], list[str]]:
     """The sentences that matter most, and what to do next."""
     model, table = saved.model, saved.model.cluster_report()
     sizes, cuts = table["size"].to_numpy(), table["conductance"].to_numpy()
-    what, points = _what(model), hasattr(model, "points_")
+    what, points = noun(model), hasattr(model, "points_")
     main = [
         f"The largest of {count(model.n_clusters, 'cluster')} has {count(int(sizes.max()), what)}, the smallest "
         f"{count(int(sizes.min()), what)}.",
@@ -98,7 +96,7 @@ def _opening(saved: SavedModel) -> tuple[list[str], list[str]]:
     if model.n_clusters == 1:
         steps = []
     elif points:
-        steps = ["Name the clusters: under Columns are the means of each."] if _in_units(model) is not None else []
+        steps = ["Name the clusters: under Columns are the means of each."] if in_units(model) is not None else []
     between = int(((_memberships(model) >= OVERLAP).sum(axis=1) > 1).sum())
     if between:
         steps.append(f"Look at the {count(between, what)} in several clusters, under Overlaps.")
@@ -135,22 +133,28 @@ def _overview(saved: SavedModel) -> Section:
     sizes = table["size"].to_numpy()
     facts = [
         ("clusters", str(model.n_clusters), ""),
-        ("largest, smallest", f"{sizes.max():,}, {sizes.min():,}", f"{_what(model)}s"),
+        ("largest, smallest", f"{sizes.max():,}, {sizes.min():,}", f"{noun(model)}s"),
         ("weight inside clusters", f"{model.coverage_:.1%}", "of the total weight of the edges"),
         ("modularity", f"{model.modularity_:.3f}", "that weight, less what would be inside by chance"),
     ]
     left_out = int((model.labels_ < 0).sum())
     if left_out:
-        facts.append(("in no cluster", f"{left_out:,}", f"{_what(model)}s, {left_out / len(model.labels_):.1%} of all"))
+        facts.append(
+            (
+                "in no cluster",
+                f"{left_out:,}",
+                f"{noun(model)}s, {left_out / len(model.labels_):.1%} of all",
+            )
+        )
     found = [
         (each.severity, each.finding, each.detail, each.command or each.remedy) for each in model.findings(first=1)
     ]
     findings: list[Block] = [Findings(found)] if found else []
     words = "Sizes: " + ", ".join(f"{size:,}" for size in sizes[:30]) + ("." if len(sizes) <= 30 else ", …")
-    chart = bars("Cluster sizes", [str(i + 1) for i in range(len(sizes))], sizes, f"{_what(model)}s", words)
+    chart = bars("Cluster sizes", [str(i + 1) for i in range(len(sizes))], sizes, f"{noun(model)}s", words)
     columns = [
         Column("cluster", "integer"),
-        Column(f"{_what(model)}s", "integer"),
+        Column(f"{noun(model)}s", "integer"),
         Column("coverage", "share", "of the weight of all edges, inside this cluster"),
         Column("conductance", "number", "weight that leaves it, relative to its own; 0 if nothing leaves"),
         Column("modularity", "number", "its part of the modularity"),
@@ -158,55 +162,18 @@ def _overview(saved: SavedModel) -> Section:
     shares = table[["coverage", "conductance", "modularity"]].to_numpy().round(6)
     rows = [[k + 1, int(sizes[k]), *map(float, shares[k])] for k in range(len(sizes))]
     quality = Table("Quality of clusters", *with_stability(model, columns, rows))
-    words = f"A cluster is a group of {_what(model)}s that are densely connected to each other."
+    words = f"A cluster is a group of {noun(model)}s that are densely connected to each other."
     words += " Clusters are numbered by size, here and in all files."
     return Section("Overview", words, [Facts(facts), *findings, chart, quality])
-
-
-def _in_units(model: Any) -> Any:
-    """Points as they were given, where that is a table of few columns; else None."""
-    X = getattr(model, "points_", None)
-    if X is None or model.metric != "euclidean" or sp.issparse(X) or X.shape[1] > MOST_COLUMNS:
-        return None
-    return np.asarray(to_host(X), dtype=float) * getattr(model, "spreads_", 1.0)
-
-
-def _columns(saved: SavedModel) -> list[Section]:
-    """Means of the columns of points in each cluster, and the two columns by which clusters differ most."""
-    model, X = saved.model, _in_units(saved.model)
-    if X is None or not (model.labels_ >= 0).any():
-        return []
-    known = saved.features if saved.features is not None else getattr(model, "feature_names_in_", None)
-    names = [f"column {j + 1}" for j in range(X.shape[1])] if known is None else [str(name) for name in known]
-    shown = [k for k in range(min(model.n_clusters, MOST_MEANS)) if (model.labels_ == k).any()]
-    means = np.array([X[model.labels_ == k].mean(axis=0) for k in shown])
-    sizes = np.array([(model.labels_ == k).sum() for k in shown])
-    overall = X.mean(axis=0)
-    told = np.sqrt(sizes @ (means - overall) ** 2 / sizes.sum()) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
-    order = np.argsort(-told, kind="stable").tolist()
-    columns = [Column("column"), Column("all", "number", "mean over all points")]
-    columns += [Column(f"cluster {k + 1}", "number") for k in shown]
-    rows: list[list[Any]] = [[names[j], *(float(f"{v:.4g}") for v in (overall[j], *means[:, j]))] for j in order]
-    table = Table("Means by cluster", columns, rows, "The column by which the clusters differ most comes first.")
-    blocks: list[Block] = [table]
-    if len(order) > 1 and len(shown) > 1:
-        kept = np.linspace(0, len(X) - 1, min(len(X), MOST_DOTS)).astype(int)
-        words = "The two columns by which the clusters differ most, relative to their spread."
-        words += f" {len(kept):,} of {len(X):,} points are shown." if len(kept) < len(X) else ""
-        own, labels = _node_names(saved), np.array([_cluster_name(label) for label in model.labels_[kept]])
-        two = [names[j] for j in order[:2]]
-        title = f"{two[0]} and {two[1]}"
-        blocks.append(sample_map(title, X[kept][:, order[:2]], [own[i] for i in kept], two, words, labels))
-    return [Section("Columns", "Means of the columns in each cluster, in the units of the data.", blocks)]
 
 
 def _network(saved: SavedModel) -> Section:
     """The graph as dots and lines, drawn by forces; a sample of its nodes where it is large."""
     model = saved.model
     drawing = draw(model.affinity_matrix_, model.labels_, np.asarray(model.membership_))
-    names = _node_names(saved)
-    hover = [f"{names[i]}: {_cluster_name(model.labels_[i])}" for i in drawing.nodes]
-    what, (n_edges, loops) = _what(model), edge_counts(model.affinity_matrix_)
+    names = node_names(saved)
+    hover = [f"{names[i]}: {cluster_name(model.labels_[i])}" for i in drawing.nodes]
+    what, (n_edges, loops) = noun(model), edge_counts(model.affinity_matrix_)
     words = f"{count(len(drawing.nodes), what)} of {len(names):,} and {count(len(drawing.edges), 'edge')} of "
     words += f"{n_edges - loops:,} between different {what}s are drawn."
     if model.n_clusters > len(PALETTE):
@@ -225,7 +192,7 @@ def _network(saved: SavedModel) -> Section:
 
 def _communities(saved: SavedModel) -> Section:
     """A card for each cluster: its hubs with their weights inside it, and its members."""
-    model, names, table = saved.model, _node_names(saved), saved.model.cluster_report()
+    model, names, table = saved.model, node_names(saved), saved.model.cluster_report()
     member, stability = _memberships(model), getattr(saved.model, "stability_", None)
     S = model.affinity_matrix_.tocoo()
     same = (model.labels_[S.row] == model.labels_[S.col]) & (S.row != S.col)
@@ -236,7 +203,7 @@ def _communities(saved: SavedModel) -> Section:
         own = np.flatnonzero(model.labels_ == k)
         hubs = own[np.argsort(-weight[own], kind="stable")][:N_HUBS]
         order = own[np.argsort(-member[own, k], kind="stable")][:N_MEMBERS]
-        caption = count(len(own), _what(model))
+        caption = count(len(own), noun(model))
         cut = table["conductance"][k]
         caption += f", conductance {cut:.2f}" if np.isfinite(cut) else ""
         caption += "" if stability is None else f", stability {stability[k]:.2f}"
@@ -245,43 +212,16 @@ def _communities(saved: SavedModel) -> Section:
         bars_ = [(names[i], float(weight[i])) for i in hubs]
         items.append(Card(f"cluster {k + 1}", caption, bars_, [("Members:", members)] if len(own) else [], k))
     words = (
-        f"The hubs of a cluster are the {_what(model)}s with the most weight to others in it, shown as bars: the sum "
+        f"The hubs of a cluster are the {noun(model)}s with the most weight to others in it, shown as bars: the sum "
         "of the weights of their edges. Members come in the order of their membership."
     )
     cards = Cards("Hubs and members", items, "The largest cluster comes first.", model.n_clusters - len(items))
     return Section("Communities", words, [cards])
 
 
-def _unsure(saved: SavedModel) -> list[Block]:
-    """Nodes that often are in another cluster, or in none, where edges are drawn again."""
-    model, shares = saved.model, getattr(saved.model, "shares_", None)
-    if shares is None:
-        return []
-    names, inside = _node_names(saved), np.flatnonzero(model.labels_ >= 0)
-    own = shares[inside, model.labels_[inside]]
-    order = np.argsort(own, kind="stable")
-    order = order[own[order] < SURE][:MOST_NODES]
-    rows: list[list[Any]] = []
-    for i in inside[order].tolist():
-        label, others = int(model.labels_[i]), shares[i].copy()
-        others[label] = 0
-        other = int(others.argmax())
-        elsewhere = _number(other) if others[other] > 0 else None
-        shown = np.round([shares[i, label], others[other]], 3).tolist()
-        rows.append([names[i], label + 1, shown[0], elsewhere, shown[1]])
-    what = _what(model)
-    columns = [Column(what), Column("cluster", "integer"), Column("share there", "share", "of the resamples")]
-    columns += [Column("or cluster", "integer"), Column("share in that", "share", "of the resamples")]
-    note = f"They are in their cluster in less than {SURE:.0%} of the graphs whose edges were drawn again. "
-    note += f"Shares may sum to less than 1: where its edges are not drawn, a {what} is in no cluster."
-    if not rows:
-        note = f"All {what}s are in their cluster in at least {SURE:.0%} of the graphs whose edges were drawn again."
-    return [Table(f"{what.title()}s that are not sure", columns, rows, note)]
-
-
 def _overlaps(saved: SavedModel) -> list[Section]:
     """Nodes that belong to several clusters, and which clusters share nodes; no section if there are none."""
-    model, names = saved.model, _node_names(saved)
+    model, names = saved.model, node_names(saved)
     member = _memberships(model)
     inside = (member >= OVERLAP) | (model.labels_[:, None] == np.arange(model.n_clusters))
     several = np.flatnonzero(inside.sum(axis=1) > 1)
@@ -290,19 +230,23 @@ def _overlaps(saved: SavedModel) -> list[Section]:
     shared = inside[several].astype(int).T @ inside[several].astype(int)
     pairs = [(int(shared[a, b]), a, b) for a in range(len(shared)) for b in range(a) if shared[a, b]]
     between = Table(
-        f"Clusters that share {_what(model)}s",
-        [Column("cluster", "integer"), Column("and cluster", "integer"), Column(f"{_what(model)}s in both", "integer")],
+        f"Clusters that share {noun(model)}s",
+        [
+            Column("cluster", "integer"),
+            Column("and cluster", "integer"),
+            Column(f"{noun(model)}s in both", "integer"),
+        ],
         [[b + 1, a + 1, n] for n, a, b in sorted(pairs, reverse=True)[:MOST_NODES]],
     )
     order = several[np.argsort(member[several].max(axis=1), kind="stable")][:MOST_NODES]
     nodes = Table(
-        f"{_what(model).title()}s in several clusters",
-        [Column(_what(model)), Column("clusters", "integer"), Column("memberships")],
+        f"{noun(model).title()}s in several clusters",
+        [Column(noun(model)), Column("clusters", "integer"), Column("memberships")],
         [[names[i], int(inside[i].sum()), _listed(member[i], inside[i])] for i in order.tolist()],
         left_out=len(several) - len(order),
     )
     words = (
-        f"{count(len(several), _what(model))} of {len(names):,} belong to more than one cluster: their membership in "
+        f"{count(len(several), noun(model))} of {len(names):,} belong to more than one cluster: their membership in "
         f"another is at least {OVERLAP:.0%}."
     )
     return [Section("Overlaps", words, [between, nodes])]
@@ -313,60 +257,46 @@ def _listed(member: Any, inside: Any) -> str:
     return ", ".join(f"cluster {k + 1} ({member[k]:.0%})" for k in places)
 
 
-def _cluster_name(label: int) -> str:
-    return f"cluster {label + 1}" if label >= 0 else "no cluster"
-
-
 def _members(saved: SavedModel) -> Section:
     model = saved.model
     leading = leading_memberships(model.labels_, np.asarray(model.membership_, dtype=float))
     largest, second = leading["membership"], leading["next_cluster"]
     order = np.argsort(np.where(model.labels_ >= 0, largest, 2), kind="stable")[:MOST_NODES].tolist()
-    names = _node_names(saved)
+    names = node_names(saved)
     degree = np.diff(model.affinity_matrix_.indptr)
     shares = np.round([largest, leading["next_membership"]], 4)
     rows: list[list[Any]] = [
         [
             names[i],
-            _number(model.labels_[i]),
+            cluster_number(model.labels_[i]),
             float(shares[0, i]),
-            _number(second[i]),
+            cluster_number(second[i]),
             float(shares[1, i]),
             int(degree[i]),
         ]
         for i in order
     ]
     columns = [
-        Column(_what(model)),
+        Column(noun(model)),
         Column("cluster", "integer"),
-        Column("membership", "share", f"in the cluster of the {_what(model)}"),
+        Column("membership", "share", f"in the cluster of the {noun(model)}"),
         Column("next cluster", "integer", "where the membership is second largest"),
         Column("membership there", "share"),
         Column("neighbours", "integer"),
     ]
     table = Table(
-        f"{_what(model).title()}s by membership, lowest first", columns, rows, left_out=len(names) - len(order)
+        f"{noun(model).title()}s by membership, lowest first",
+        columns,
+        rows,
+        left_out=len(names) - len(order),
     )
     inside = largest[model.labels_ >= 0]
-    what = _what(model)
+    what = noun(model)
     spread = histogram("Largest memberships", inside, f"largest membership of a {what}", span=(0, 1))
     words = (
         f"A {what} with a membership of 1 belongs to one cluster only; {what}s with lower values lie between clusters."
     )
-    return Section("Memberships", words, [spread, *_unsure(saved), table])
-
-
-def _number(label: int) -> int | None:
-    """The number of a cluster for people; None for none."""
-    return int(label) + 1 if label >= 0 else None
-
-
-def _node_names(saved: SavedModel) -> list[str]:
-    nodes = saved.model.nodes_
-    plain = isinstance(nodes, np.ndarray) and nodes.dtype.kind == "i" and (nodes == np.arange(len(nodes))).all()
-    if plain or saved.samples is not None:
-        return [str(name) for name in sample_names(saved, len(nodes))]
-    return [str(node) for node in nodes]
+    return Section("Memberships", words, [spread, *unsure_nodes(saved), table])
 
 
 def _matrix(saved: SavedModel) -> Section:
@@ -379,7 +309,7 @@ def _matrix(saved: SavedModel) -> Section:
     S = model.affinity_matrix_.tocoo()
     grid = np.zeros((cells, cells))
     np.add.at(grid, (place[S.row], place[S.col]), S.data)
-    what = _what(model)
+    what = noun(model)
     words = f"{len(largest) / cells:.1f} {what}s per cell. Colour shows the square root of the weight."
     chart = heat_map("Similarities ordered by cluster", np.sqrt(grid), f"{what}s, by cluster", (), words)
     return Section("Similarities", "Good clusters show as squares along the diagonal.", [chart])
