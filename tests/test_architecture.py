@@ -160,6 +160,7 @@ OTHERS = {
         "components",
         "diagnosis",
         "edges",
+        "scaling",
         "gold",
         "how_many",
         "knn",

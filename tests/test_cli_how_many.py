@@ -93,6 +93,15 @@ def test_at_most_fifteen_rows_are_shown():
         assert "49 more not shown" in shown.caption
 
 
+def test_points_without_groups_are_one_cluster(run, tmp_path):
+    """A table of one row, without a score."""
+    points = pd.DataFrame(np.random.default_rng(4).normal(size=(400, 2)), columns=["x", "y"])
+    points.to_csv(tmp_path / "points.csv", index=False)
+    said = run("cluster", tmp_path / "points.csv", "-o", tmp_path / "o.csv", "--report", tmp_path / "r.html")
+    assert "No stable structure" in said.err
+    assert set(pd.read_csv(tmp_path / "o.csv")["cluster"]) == {1}
+
+
 def test_bands_of_parts_with_a_number_given(run, data, tmp_path):
     out, features = tmp_path / "parts.npz", tmp_path / "features.csv"
     files = "-o", out, "--features", features
@@ -252,3 +261,20 @@ def test_a_new_fit_forgets_the_stability_of_the_last(data):
     assess(model, X, random_state=0)
     assert len(model.stability_) == 4
     assert not hasattr(model.set_params(n_components=3).fit(X), "stability_")
+
+
+def test_an_empty_cell_is_named_by_its_column(run, tmp_path):
+    (tmp_path / "p.csv").write_text("id,age,basket\na,1,2\nb,2,\nc,3,4\nd,4,5\n")
+    said = run("cluster", tmp_path / "p.csv", "-k", 2, "-o", tmp_path / "o.csv", expect=2).err
+    assert "1 cell of the column 'basket' has no number, the first in the row of 'b'." in said
+    assert "embed" not in said
+
+
+def test_nodes_that_are_not_sure_are_in_the_report(run, data, tmp_path):
+    page = tmp_path / "r.html"
+    run("cluster", data / "edges.csv", "-k", 4, "-o", tmp_path / "o.csv", "--bootstrap", 5, "--report", page)
+    assert "Nodes that are not sure" in page.read_text()
+    assert "Shares may sum to less than 1" in page.read_text()
+    run("cluster", data / "edges.csv", "-k", 1, "-o", tmp_path / "o.csv", "--report", page)
+    assert "are in one cluster." in page.read_text()
+    assert "of 1 cluster" not in page.read_text()

@@ -292,7 +292,8 @@ CASES: dict[str, Case] = {
     "edges twice.csv": Case(
         "source,target\na,b\nb,a\na,b\nb,c\nc,c\n",
         "cluster",
-        "no weights; 2 repeated edges added up, 1 of them given in both directions; 1 edge from a node to itself.",
+        "no weights; 2 rows repeat edges and are added to them, 1 of them in the other direction; 1 edge from a "
+        "node to itself.",
         edges={("a", "b"): 3.0, ("b", "c"): 1.0, ("c", "c"): 1.0},
     ),
     "events.csv": Case(

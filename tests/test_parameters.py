@@ -90,6 +90,7 @@ LOOP = {"max_iter": 2, "tol": 0.9}
 GRAPH = {
     "n_neighbors": 4,
     "metric": "cosine",
+    "scale": "standard",
     "affinity": Change("precomputed", data=graph),
     "normalize": False,
     "min_component": Change(5, data=apart),

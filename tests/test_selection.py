@@ -11,7 +11,7 @@ from rectifact import ANDNMF, NMD, DawidSkene, InputError, LogisticPCA, Purifica
 from rectifact.core.errors import FitWarning
 from rectifact.core.monitor import NotConverged
 from rectifact.datasets import MissingDataset, load_jasper, make_block_model, make_signatures, make_spectra, make_topics
-from rectifact.graph.how_many import drawn_edges, edge_gains, hide_edges, matched_overlaps
+from rectifact.graph.how_many import drawn_edges, edge_gains, hold_out, matched_overlaps
 from rectifact.latent.how_many import LatentTrial
 from rectifact.metrics import part_errors
 from rectifact.parts.how_many import FOLDS, PartsTrial, directions_above_noise, predicted_shares
@@ -139,7 +139,8 @@ def test_parts_that_may_be_hidden_in_noise_make_the_number_unsure() -> None:
 
 def test_gains_of_edges_equal_a_loop_over_them() -> None:
     graph, labels = blocks(3), np.random.default_rng(0).integers(-1, 3, size=400)
-    rest, hidden = hide_edges(graph, np.random.default_rng(0))
+    split = hold_out(graph, np.random.default_rng(0), 1)[0]
+    rest, hidden = split.rest, split.hidden
     found = edge_gains(rest, labels, hidden)
     dense, total = rest.toarray(), rest.sum()
     for e in range(0, len(hidden.data), 50):
@@ -151,7 +152,8 @@ def test_gains_of_edges_equal_a_loop_over_them() -> None:
 
 def test_hidden_edges_are_those_that_are_left_out() -> None:
     graph = blocks()
-    rest, hidden = hide_edges(graph, np.random.default_rng(0), share=0.2)
+    split = hold_out(graph, np.random.default_rng(0), 1, share=0.2)[0]
+    rest, hidden = split.rest, split.hidden
     assert (rest != rest.T).nnz == 0
     assert ((rest + hidden + hidden.T) != graph).nnz == 0
     assert len(hidden.data) == round(0.2 * graph.nnz / 2)
@@ -430,3 +432,33 @@ def test_bands_lie_around_the_parts_of_real_spectra():
     found = assess(model, X, bootstrap=5, random_state=0)
     inside = (model.components_ >= 0.9 * found.lower) & (model.components_ <= 1.1 * found.upper)
     assert inside.mean() > 0.7
+
+
+def test_a_small_network_gives_the_same_number_whatever_is_hidden() -> None:
+    graph = make_block_model(60, 3, degree=8, mixing=0.2, random_state=2).adjacency  # one split gave 1, 2 and 3
+    found = [select(SymNMF(1, affinity="precomputed"), graph, random_state=seed) for seed in range(3)]
+    assert [each.best for each in found] == [3, 3, 3]
+    random = nx_random_graph(30, 70)
+    with pytest.warns(FitWarning, match="No stable structure"):
+        found = [select(SymNMF(1, affinity="precomputed"), random, random_state=seed) for seed in range(2)]
+    assert [(each.best, each.sure) for each in found] == [(1, True), (1, True)]
+
+
+def nx_random_graph(n: int, m: int) -> sp.csr_array:
+    """A graph whose edges are drawn at random."""
+    rng = np.random.default_rng(3)
+    i, j = np.triu_indices(n, 1)
+    places = rng.choice(len(i), m, replace=False)
+    upper = sp.csr_array((np.ones(m), (i[places], j[places])), shape=(n, n))
+    return sp.csr_array(upper + upper.T)
+
+
+def test_numbers_whose_scores_are_within_their_error_are_named() -> None:
+    networkx = pytest.importorskip("networkx")
+    found = select(SymNMF(1), networkx.karate_club_graph(), random_state=3)
+    assert found.best in (2, 3)
+    assert not found.sure
+    assert found.reason.endswith("within their error too.") or "has the highest score" in found.reason
+    close = found.table.query("score + standard_error >= score.max() and score > 0 and k != @found.best")["k"]
+    assert len(close)
+    assert all(f" {k}" in found.reason for k in close)

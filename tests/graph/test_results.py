@@ -14,6 +14,7 @@ from rectifact.datasets import load_images, make_block_model
 from rectifact.graph.diagnosis import diagnose
 from rectifact.graph.knn import connect, similarities_to
 from rectifact.metrics import cluster_accuracy
+from rectifact.selection import select
 
 networkx = pytest.importorskip("networkx")
 
@@ -194,6 +195,33 @@ def test_a_division_of_higher_modularity_is_named() -> None:
     assert best.modularity_ == pytest.approx(networkx.community.modularity(ring, labels))
 
 
+def test_another_division_is_of_the_same_nodes_and_has_no_remedy_where_the_number_is_the_same() -> None:
+    graph = networkx.ring_of_cliques(3, 6)
+    networkx.add_path(graph, ["x", "y"])  # too small for a cluster, and a community of Louvain's
+    with pytest.warns(FitWarning, match="in no cluster"):
+        model = SymNMF(3, random_state=0).fit(graph)
+    assert model.diagnose()["finding"].tolist() == ["2 nodes in no cluster"]
+    with pytest.warns(FitWarning, match="in no cluster"):
+        row = SymNMF(2, random_state=0).fit(graph).findings(first=1)[-1]
+    assert row.detail.startswith("Louvain's 3 communities")
+    (same,) = diagnose(np.array([5, 5]), np.array([]), None, 0.2, (2, 0.3), 1, "node")
+    assert "Compare" not in same.remedy
+    assert same.command is None
+
+
+def test_all_weak_clusters_are_named() -> None:
+    (found,) = diagnose(np.array([5, 5, 5]), np.array([]), np.array([0.5, 0.55, 0.8]), 0.4, None, 1, "node")
+    assert "clusters 1 and 2 of 3" in found.detail
+
+
+def test_points_that_are_one_group_are_said_to_be() -> None:
+    rng = np.random.default_rng(4)
+    model = SymNMF(4, random_state=0).fit(rng.normal(size=(300, 2)))
+    assert "no group of points stands apart" in model.diagnose()["finding"].tolist()
+    apart = np.concatenate([rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 8])
+    assert len(SymNMF(2, random_state=0).fit(apart).diagnose()) == 0
+
+
 def test_the_result_is_a_table_with_names() -> None:
     edges = pd.DataFrame({"source": [*"aabddec"], "target": [*"bccefff"], "weight": 1.0})
     model = SymNMF(2, random_state=0).fit(edges)
@@ -203,3 +231,28 @@ def test_the_result_is_a_table_with_names() -> None:
     np.testing.assert_allclose(table["membership"], model.membership_.max(axis=1))
     np.testing.assert_allclose(table["next_membership"], model.membership_.min(axis=1))
     assert ((table["next_cluster"] == 1 - table["cluster"]) | (table["next_membership"] == 0)).all()
+
+
+def test_points_keep_the_index_of_their_table(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 9])
+    table = pd.DataFrame(X, columns=["x", "y"], index=[f"C-{i}" for i in range(40)])
+    model = SymNMF(2, random_state=0).fit(table)
+    assert model.result()["node"].tolist() == table.index.tolist()
+    save_model(model, tmp_path / "m.rfx")
+    assert list(load_model(tmp_path / "m.rfx").nodes_) == table.index.tolist()
+    assert SymNMF(2).fit(X).result()["node"].tolist() == list(range(40))
+
+
+def test_tables_of_edges_as_people_have_them() -> None:
+    ends = {"From": [*"aabddec"], "To": [*"bccefff"]}
+    mail = pd.DataFrame(ends | {"Date": ["2024-01-01"] * 7})
+    assert SymNMF(2, random_state=0).fit(mail).degrees_.sum() == 14  # a date is not a weight
+    wide = pd.DataFrame({"id": [f"<{i}>" for i in range(7)], **ends, "size": [3.0] * 7})
+    found = select(SymNMF(1), wide, [1, 2], source="From", target="To", weight="size", random_state=0)
+    assert sorted(found.estimator.nodes_) == list("abcdef")
+    assert found.estimator.degrees_.sum() == 42
+    with pytest.raises(InputError, match="no column 'Form' for the source"):
+        select(SymNMF(1), wide, source="Form", target="To")
+    with pytest.raises(InputError, match=r"name of a file, 'play.csv'.*pandas.read_csv\('play.csv'\)"):
+        SymNMF(2).fit("play.csv")

@@ -319,6 +319,35 @@ def test_communities_have_hubs_members_and_overlaps():
     assert "Overlaps" not in [section.title for section in found.sections]
 
 
+def test_hubs_have_the_weights_of_the_data():
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from(
+        [("a", "b", 9), ("a", "c", 7), ("b", "c", 1), ("d", "e", 4), ("d", "f", 4), ("e", "f", 1)]
+    )
+    (cards,) = blocks_of(report_of(SymNMF(2, random_state=0).fit(graph)), Cards)
+    bars = {name: weight for card in cards.items for name, weight in card.bars}
+    assert bars == pytest.approx({"a": 16, "b": 10, "c": 8, "d": 8, "e": 5, "f": 5})
+
+
+def test_points_have_means_in_their_units():
+    rng = np.random.default_rng(0)
+    kind = np.arange(120) % 2
+    table = pd.DataFrame(
+        {"noise": rng.normal(50, 1, 120), "age": 30.0 + 20 * kind + rng.normal(0, 2, 120), "euro": 9000.0 + 9000 * kind}
+    )
+    table["euro"] += rng.normal(0, 300, 120)
+    model = SymNMF(2, scale="standard", random_state=0).fit(table)
+    report = report_of(model)
+    means = next(block for block in blocks_of(report, Table) if block.title == "Means by cluster")
+    rows = {row[0]: row[1:] for row in means.rows}
+    assert means.rows[-1][0] == "noise"
+    for name in table:
+        expected = [table[name].mean(), *(table[name][model.labels_ == k].mean() for k in range(2))]
+        assert_allclose(rows[name], expected, rtol=1e-3)
+    assert {"age and euro", "euro and age"} & {chart.title for chart in blocks_of(report, Chart)}
+    assert "under Columns" in " ".join(report.steps)
+
+
 @pytest.mark.parametrize("family", ["labels", "parts", "embed", "cluster"])
 def test_the_first_screen_says_what_matters_and_what_to_do(family, crowd, rng):
     X = rng.random((60, 8))

@@ -14,12 +14,13 @@ from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, w
 from rectifact.cli.outcome import Outcome, fitting, how_it_ended, say_warnings
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_table_name, samples_table, write_table
-from rectifact.cli.terminal import STDOUT, say
+from rectifact.cli.terminal import STDOUT, in_options, say
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import findings_table
 from rectifact.graph import SymNMF, from_edges, from_networkx
 from rectifact.graph.quality import edge_counts
 from rectifact.graph.results import leading_memberships
+from rectifact.graph.scaling import scaled_note
 from rectifact.io.matrices import numbered
 from rectifact.models import SavedModel
 
@@ -77,6 +78,13 @@ def cluster(
         ),
     ] = STDOUT,
     metric: Annotated[Literal["euclidean", "cosine"], typer.Option(help="Distance between points.")] = "euclidean",
+    scale: Annotated[
+        Literal["auto", "standard", "none"],
+        typer.Option(
+            help="Divide the columns of points by their standard deviations: auto does so in tables of at most 50 "
+            "columns that differ by more than a factor of 10."
+        ),
+    ] = "auto",
     n_neighbors: Annotated[
         int | None, typer.Option("--neighbors", min=1, help="Number of neighbours of each point.")
     ] = None,
@@ -138,20 +146,24 @@ def cluster(
     as_graph = graph is not None
     source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet, graph=as_graph)
     source.check(in_chunks=False)
-    X, names, title, affinity = _read(source, Path(str(graph or data)))
-    if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean"):
-        raise InputError("--neighbors and --metric are for points.", "Leave them out for a graph.")
+    X, names, title, affinity, features = _read(source, Path(str(graph or data)))
+    if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean" or scale != "auto"):
+        raise InputError("--neighbors, --metric and --scale are for points.", "Leave them out for a graph.")
     model = SymNMF(first_of(how_many), affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
-    model.set_params(init=init, normalize="auto" if normalize is None else normalize, min_component=min_component)
+    model.set_params(
+        scale=scale, init=init, normalize="auto" if normalize is None else normalize, min_component=min_component
+    )
     model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume, n_init=n_init, solver=solver)
     with fitting("clustering", model) as caught:
         found = fit_chosen(model, X, how_many, seed)
     found = with_trust(found, X, stability=stability, bootstrap=bootstrap, seed=seed)
     model = found.model
+    if hasattr(model, "spreads_") and scale == "auto":
+        say(in_options(scaled_note(model.spreads_, features), "cluster"))
     found.say_choice()
     write_table(_node_table(found, names, title), out)
     findings = model.findings(first=1)
-    say_warnings(caught, "cluster")
+    say_warnings([each for each in caught if "scale=" not in getattr(each.message, "options", ())], "cluster")
     for finding in findings:
         if finding.finding.split(" ", 1)[1] not in WARNED:
             say(finding.on_command_line())
@@ -172,7 +184,10 @@ def cluster(
     summary |= {"modularity": model.modularity_, "relative_error": model.relative_error_}
     in_words = [replace(finding, remedy=finding.command or finding.remedy) for finding in findings]
     summary |= {"findings": findings_table(in_words).to_dict("records")}
-    outcome.write(SavedModel(model, samples=np.asarray(names), selection=found.selection), summary | found.summary)
+    outcome.write(
+        SavedModel(model, features=features, samples=np.asarray(names), selection=found.selection),
+        summary | found.summary,
+    )
 
 
 def _node_table(found: Found, names: Any, title: str) -> pd.DataFrame:
@@ -194,18 +209,34 @@ def _node_table(found: Found, names: Any, title: str) -> pd.DataFrame:
     return table
 
 
-def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity]:
-    """Points or an adjacency matrix, the names of its rows, what they are called, and which of the two it is."""
+def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity, Any]:
+    """Points or an adjacency matrix, the names of its rows, what they are called, which it is, and named columns."""
     found = source.read(path, "cluster")
     if found.graph is not None:
-        return *from_networkx(found.graph), "node", "precomputed"
+        return *from_networkx(found.graph), "node", "precomputed", None
     if found.edges is not None:
-        return *from_edges(*found.edges, sort=False), "node", "precomputed"
+        return *from_edges(*found.edges, sort=False), "node", "precomputed", None
     matrix: Any = found.matrix
     names = numbered(matrix.rows, matrix.X.shape[0])
+    _check_cells(matrix.X, names, matrix.columns)
     if source.graph:
-        return _without_directions(matrix.X), names, "node", "precomputed"
-    return matrix.X, names, matrix.row_title, "knn"
+        return _without_directions(matrix.X), names, "node", "precomputed", None
+    return matrix.X, names, matrix.row_title, "knn", matrix.columns
+
+
+def _check_cells(X: Any, names: Any, columns: Any) -> None:
+    """Refuse empty cells, by the names of their columns."""
+    if sp.issparse(X) or columns is None:
+        return  # the fit refuses them by number
+    bad = ~np.isfinite(X)
+    if not bad.any():
+        return
+    n, (row, column) = int(bad.sum()), np.argwhere(bad)[0]
+    told = ", ".join(repr(str(columns[j])) for j in np.flatnonzero(bad.any(axis=0))[:5])
+    where = f"{'column' if bad.any(axis=0).sum() == 1 else 'columns'} {told}"
+    what = f"{count(n, 'cell')} of the {where} {'has' if n == 1 else 'have'} no number, the first in the row of "
+    drop = f"drop the {'row' if n == 1 else 'rows'}, or leave out the column with --drop {str(columns[column])!r}."
+    raise InputError(f"{what}{str(names[row])!r}.", f"Fill {'it' if n == 1 else 'them'} in, {drop}")
 
 
 def _without_directions(X: Any) -> Any:

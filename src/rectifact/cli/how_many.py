@@ -146,7 +146,7 @@ def choice_table(selection: Selection) -> Table:
         cells = [f"{value:{style}}" if np.isfinite(value) else "" for value, style in values]
         shown.add_row(f"{mark}{k}", *cells, style="bold" if mark else None)
     left_out = len(table) - min(len(table), MOST_ROWS)
-    notes = [f"Score: {selection.measure}."]
+    notes = [f"Score: {selection.measure}."] if "score" in told else []
     if "±" in told:
         notes.append("±: uncertainty of the difference from the highest score; within it, scores cannot be told apart.")
         notes.append("Numbers far from the best are not tried.")
@@ -157,7 +157,8 @@ def choice_table(selection: Selection) -> Table:
 
 def _rows_shown(table: Any, best: int) -> list[int]:
     """Rows for the terminal: the choice, the highest score, those whose stability is known, then the nearest."""
-    first = [int(np.flatnonzero(table["k"] == best)[0]), int(table["score"].argmax())]
+    highest = [int(table["score"].argmax())] if table["score"].notna().any() else []  # one group of points has no score
+    first = [int(np.flatnonzero(table["k"] == best)[0]), *highest]
     first += np.flatnonzero(table["stability"].notna()).tolist()
     nearest = np.argsort(np.abs(table["k"].to_numpy() - best), kind="stable").tolist()
     return sorted(list(dict.fromkeys([*first, *nearest]))[:MOST_ROWS])

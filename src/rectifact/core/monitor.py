@@ -325,9 +325,9 @@ _NOT_CONVERGED = {
 def set_fit_report(estimator: Any, monitor: Monitor) -> None:
     """Set ``n_iter_``, ``history_``, ``converged_`` and ``stop_reason_``; warn if the run did not converge.
 
-    ``stability_`` and ``bands_`` of an earlier fit are removed.
+    ``stability_``, ``bands_`` and ``shares_`` of an earlier fit are removed.
     """
-    for name in ("stability_", "bands_"):
+    for name in ("stability_", "bands_", "shares_"):
         vars(estimator).pop(name, None)
     estimator.n_iter_ = monitor.n_iter
     estimator.history_ = monitor.history

@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +19,7 @@ from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.estimator import Iterative
 from rectifact.core.linalg import nnls_gram
 from rectifact.core.monitor import Monitor, set_fit_report
-from rectifact.core.operand import Operand, operand
+from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import native
 from rectifact.core.threads import small_products
 from rectifact.core.validation import (
@@ -35,6 +36,7 @@ from rectifact.graph.knn import Neighbours, connect, similarities_to
 from rectifact.graph.normalisation import inverse_roots, normalize
 from rectifact.graph.quality import modularity_of_new, quality
 from rectifact.graph.results import GraphResults
+from rectifact.graph.scaling import divided, find_spreads, scaled_note
 from rectifact.graph.similarities import Similarities, check_similarities
 from rectifact.graph.solvers import gap, objective, projected_gradient
 from rectifact.graph.spectral import eigenvalue_bound, random_start, spectral_start
@@ -56,6 +58,8 @@ class Graph:
     parts : Components
     near : Neighbours or None
         How points were connected, where X holds points.
+    spreads : array of shape (n_features,) or None
+        What the columns of points were divided by.
     """
 
     S: Similarities
@@ -64,6 +68,7 @@ class Graph:
     normalized: bool
     parts: Components
     near: Neighbours | None
+    spreads: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,7 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         "min_component": [Interval(Integral, 1, None, closed="left"), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "metric": [StrOptions({"euclidean", "cosine"})],
+        "scale": [StrOptions({"auto", "standard", "none"})],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         **RUN_CONSTRAINTS,
     }
@@ -140,6 +146,7 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         X = check_matrix(self, X, reset=False, nonnegative=not points, sparse_chunks=True)
         check_alike(self.components_, X)
         if points:
+            X = divided(X, getattr(self, "spreads_", None))
             near = Neighbours(None, self.points_, self.scales_, self.resolved_["n_neighbors"], self.metric)
             X = similarities_to(near, X)
         return operand(X)
@@ -193,7 +200,7 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         """The graph to factorise, from points or a graph in any form; ``columns`` are those of a table of edges."""
         given = read_graph(X, columns, tables=self.affinity == "precomputed")
         points = self.affinity == "knn" and given is None
-        X, nodes = given or (X, None)
+        X, nodes = given or (X, _named_rows(X))
         X = check_matrix(self, X, nonnegative=not points, sparse_chunks=True)
         n = X.shape[0]
         if self.n_clusters > n:
@@ -202,11 +209,12 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
                 "Lower n_clusters.",
                 option="n_clusters",
             )
-        near = connect(X, self.n_neighbors, metric=self.metric) if points else None
+        spreads = find_spreads(X, self.scale, self.metric) if points and not is_chunked(X) else None
+        near = connect(divided(X, spreads), self.n_neighbors, metric=self.metric) if points else None
         raw = Similarities(near.similarities) if near is not None else check_similarities(X)
-        S, divided = normalize(raw, self.normalize)
+        S, by_degrees = normalize(raw, self.normalize)
         parts = find_components(S, self.n_clusters, self.min_component)
-        return Graph(S, np.arange(n) if nodes is None else nodes, raw.degrees, divided, parts, near)
+        return Graph(S, np.arange(n) if nodes is None else nodes, raw.degrees, by_degrees, parts, near, spreads)
 
     def _blas_threads(self, S: Similarities) -> AbstractContextManager[object]:
         """One thread for BLAS where ``U'U``, the largest product of a loop, is small."""
@@ -241,10 +249,21 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
             self.resolved_["n_neighbors"] = graph.near.n_neighbors
         elif hasattr(self, "points_"):
             del self.points_, self.scales_  # of an earlier fit
+        self._set_spreads(graph.spreads)
         for message in self._doubts(graph.parts, l1):
             warnings.warn(message, stacklevel=4)
         set_fit_report(self, monitor)
         return self
+
+    def _set_spreads(self, spreads: NDArray[Any] | None) -> None:
+        """Keep what columns were divided by, for new points, and say it where nobody asked for it."""
+        if hasattr(self, "spreads_"):
+            del self.spreads_  # of an earlier fit
+        if spreads is None:
+            return
+        self.spreads_ = spreads
+        if self.scale == "auto":
+            warnings.warn(scaled_note(spreads, getattr(self, "feature_names_in_", None)), stacklevel=5)
 
     def _set_errors(self, S: Similarities, U: Array, l1: float) -> None:
         XU = S @ U
@@ -273,6 +292,13 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = tags.input_tags.positive_only = self.affinity == "precomputed"
         return tags
+
+
+def _named_rows(X: Any) -> list[Any] | None:
+    """The index of a pandas table, unless it only counts."""
+    index: Any = getattr(X, "index", None)
+    plain = not isinstance(index, pd.Index) or isinstance(index, pd.MultiIndex | pd.RangeIndex)
+    return None if plain or not index.is_unique else list(index)
 
 
 def _largest(membership: Array) -> Array:

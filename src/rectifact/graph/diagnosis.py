@@ -17,8 +17,8 @@ from rectifact.graph.components import SMALL_CLUSTER
 from rectifact.graph.quality import quality
 from rectifact.graph.similarities import Similarities
 
-DISSOLVED = 0.5
-"""Stability (Jaccard) below which a community is more different than the same in resampled data."""
+WEAK = 0.6
+"""Stability (Jaccard) below which a community is about as different as the same in resampled data."""
 
 NAMED = 12
 """Communities that a sentence names."""
@@ -35,6 +35,7 @@ def diagnose(
     other: tuple[int, float] | None,
     first: int,
     what: str,
+    groups: int | None = None,
 ) -> list[Finding]:
     """What could be wrong with communities, and what to do about it.
 
@@ -47,12 +48,15 @@ def diagnose(
     stability : array of shape (n_clusters,) or None
         None if it was not measured.
     modularity : float
+        Of the nodes in a community.
     other : tuple of int and float, or None
-        Number of communities and modularity of another division.
+        Number of communities and modularity of another division of the same nodes.
     first : int
         Number of the first community: 0 in Python, 1 on the command line and in the report.
     what : str
         What is clustered, such as ``"node"``.
+    groups : int or None, default None
+        How many groups of points stand apart, where that is known.
 
     Returns
     -------
@@ -68,8 +72,10 @@ def diagnose(
     if len(in_none):
         found.append(_in_none(in_none, what))
     if stability is not None and len(sizes) > 1:
-        found += _unstable(np.flatnonzero((stability < DISSOLVED) & (sizes > 0)), stability, first)
+        found += _unstable(np.flatnonzero((stability < WEAK) & (sizes > 0)), stability, first)
     found += _few(np.flatnonzero(sizes == 1), np.flatnonzero(sizes == 0), first, what)
+    if groups == 1 and len(sizes) > 1:
+        found.append(_one_group(len(sizes)))
     if what == "node" and len(sizes) > 1 and modularity <= 0:
         found.append(_no_better(modularity))
     elif other is not None and other[0] > 1 and other[1] > modularity + CLEARLY:
@@ -157,6 +163,16 @@ def _no_better(modularity: float) -> Finding:
     )
 
 
+def _one_group(n: int) -> Finding:
+    return Finding(
+        "warning",
+        "no group of points stands apart",
+        f"By their density, the points are one group: the {n} clusters divide it where no gap is.",
+        "Take them for regions, not for kinds, or choose the number with rectifact.selection.select.",
+        "Take them for regions, not for kinds, or choose the number with -k auto.",
+    )
+
+
 def _more_modular(n: int, own: float, n_other: int, other: float) -> Finding:
     what = f"Louvain's {n_other} communities have a modularity of {other:.3f}"
     if n == 1:
@@ -164,6 +180,9 @@ def _more_modular(n: int, own: float, n_other: int, other: float) -> Finding:
     else:
         detail = f"{what}, these {n} have {own:.3f}. Neither is right by that alone: modularity overlooks small "
         detail += "communities in large graphs."
+    if n == n_other:
+        remedy = "Nothing has to be done: SymNMF does not maximise modularity."
+        return Finding("note", "another division has a higher modularity", detail, remedy)
     return Finding(
         "note",
         "another division has a higher modularity",

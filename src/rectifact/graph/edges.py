@@ -1,6 +1,7 @@
 """Graphs as people have them: lists of edges, and graphs of networkx and igraph."""
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 
 import narwhals as nw
@@ -13,6 +14,9 @@ from rectifact.core.errors import InputError
 
 ROLES = ("source", "target", "weight")
 """Columns of a table of edges; there need not be weights."""
+
+TIMES = ("year", "date", "time", "timestamp")
+"""Ends of the names of columns that are not weights."""
 
 
 def read_graph(
@@ -31,6 +35,9 @@ def read_graph(
     >>> read_graph(pd.DataFrame({"from": ["a"], "to": ["b"], "km": [9.0]}))[1].tolist()
     ['a', 'b']
     """
+    if isinstance(X, str | PathLike):
+        what = f"X is the name of a file, {str(X)!r}, and not what is in it."
+        raise InputError(what, f"Read it first: pandas.read_csv({str(X)!r}) for a table of points or of edges.")
     named = {role: name for role, name in (columns or {}).items() if name is not None}
     is_table = nw.dependencies.is_into_dataframe(X)
     if named and not is_table:
@@ -63,12 +70,38 @@ def edge_columns(table: Any, named: Mapping[str, str], tables: bool) -> list[str
         return None
     text = not any(table.get_column(name).dtype.is_numeric() for name in there[:2])
     if len(there) <= 3:
-        return there if tables or text else None
+        weights = [name for name in there[2:] if not _is_time(table.get_column(name))]
+        return [*there[:2], *weights] if tables or text else None
     if text:
         what = f"The columns {there[0]!r} and {there[1]!r} hold text, which points cannot have."
         named_so = f"source={there[0]!r}, target={there[1]!r}"
         raise InputError(what, f"If they are nodes of a graph, give {named_so}; else drop or encode such columns.")
     return None
+
+
+def _is_time(column: Any) -> bool:
+    """Whether a column says when, by its values or its name, as the command line has it."""
+    return bool(column.dtype.is_temporal() or str(column.name).lower().endswith(TIMES))
+
+
+def edges_named(X: Any, columns: Mapping[str, str | None]) -> Any:
+    """A table of edges with its columns named source, target and weight, where ``columns`` say which they are.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"day": [1], "from": ["a"], "to": ["b"]})
+    >>> list(edges_named(table, {"source": "from", "target": "to"}).columns)
+    ['source', 'target']
+    """
+    named = {role: name for role, name in columns.items() if name is not None}
+    if not named:
+        return X
+    if not nw.dependencies.is_into_dataframe(X):
+        what = f"{', '.join(named)} name columns of a table of edges; got {type(X).__name__}."
+        raise InputError(what, "Leave them out, or give a table, such as a pandas DataFrame.")
+    table = nw.from_native(X, eager_only=True)
+    names = edge_columns(table, named, True) or []
+    return nw.to_native(table.select(*(nw.col(name).alias(role) for role, name in zip(ROLES, names, strict=False))))
 
 
 def from_edges(

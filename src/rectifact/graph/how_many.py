@@ -12,6 +12,7 @@ References
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,10 @@ from rectifact.graph.spectral import leading_eigenvectors
 
 SHARE, MOST_HIDDEN = 0.1, 100_000
 """Share of the edges that are hidden, and the most."""
+
+ENOUGH, FEW, MOST_ROUNDS = 3000, 600, 3
+"""Edges of a graph that is judged by one such share. In smaller ones, further shares are hidden, and where there are
+few edges, all of them more than once: seven edges of a network of thirty people say little."""
 
 FIRST, MOST, NODES_PER_CLUSTER = 32, 256, 4
 """Eigenvalues looked at first and at most, and the fewest nodes per community."""
@@ -65,7 +70,8 @@ class GraphTrial:
         self._graph, self._near = _adjacency(given), given.near
         n = self._graph.shape[0]
         self.most = max(1, min(MOST, n // NODES_PER_CLUSTER))
-        self._samples = [hide_edges(self._graph, rng) for _ in range(2)]
+        self._splits = hold_out(self._graph, rng, max(2, n_splits(self._graph.nnz // 2)))
+        self._scored = n_splits(self._graph.nnz // 2)
         self.recurrence: dict[int, NDArray[Any]] = {}
         self._labels: dict[tuple[int, int], NDArray[Any]] = {}
 
@@ -74,13 +80,17 @@ class GraphTrial:
         return min(self.most, outstanding_eigenvalues(self._graph, self.most))
 
     def scores(self, k: int) -> NDArray[Any]:
-        """Log-likelihood of each hidden edge, weighted by its weight over the mean."""
-        graph, hidden = self._samples[0]
-        return edge_gains(graph, self._labels_of(0, k), hidden)
+        """Log-likelihood of each hidden edge, weighted by its weight over the mean; the mean of rounds that hide it."""
+        total, times = np.zeros((2, self._graph.nnz // 2))
+        for i, split in enumerate(self._splits[: self._scored]):
+            total[split.places] += edge_gains(split.rest, self._labels_of(i, k), split.hidden)
+            times[split.places] += 1
+        return np.asarray(total[times > 0] / times[times > 0])
 
     def free(self) -> list[int]:
         """Numbers whose score costs nothing more."""
-        return sorted({k for _, k in self._labels})
+        known = [k for i, k in self._labels if i < self._scored]
+        return sorted({k for k in known if known.count(k) == self._scored})
 
     def recurring(self, k: int, ks: Sequence[int]) -> int:
         """``k``: hidden edges decide alone, as their likelihood falls as soon as communities follow noise."""
@@ -131,7 +141,7 @@ class GraphTrial:
         if k == 1:
             return np.zeros(self._graph.shape[0], dtype=int)
         if (sample, k) not in self._labels:
-            self._labels[sample, k] = self._fit(self._samples[sample][0], k)
+            self._labels[sample, k] = self._fit(self._splits[sample].rest, k)
         return self._labels[sample, k]
 
 
@@ -144,26 +154,54 @@ def _adjacency(graph: Graph) -> sp.csr_array:
     return A
 
 
-def hide_edges(
-    graph: sp.csr_array, rng: np.random.Generator, share: float = SHARE
-) -> tuple[sp.csr_array, sp.coo_array]:
-    """The graph without some of its edges, and these edges, each once.
+@dataclass(frozen=True)
+class Split:
+    """A graph without some of its edges, these edges, each once, and their places among all edges."""
+
+    rest: sp.csr_array
+    hidden: sp.coo_array
+    places: NDArray[Any]
+
+
+def n_splits(n_edges: int) -> int:
+    """How many times edges are hidden, so that scores of small graphs do not depend on which.
+
+    Examples
+    --------
+    >>> n_splits(70), n_splits(600), n_splits(5000)
+    (30, 5, 1)
+    """
+    n = max(n_edges, 1)
+    return max(1, min(round(1 / SHARE), ENOUGH // n)) * max(1, min(MOST_ROUNDS, FEW // n))
+
+
+def hold_out(graph: sp.csr_array, rng: np.random.Generator, times: int, share: float = SHARE) -> list[Split]:
+    """Hide a share of the edges ``times`` times; no edge twice before all were hidden.
 
     Examples
     --------
     >>> ring = sp.csr_array(np.roll(np.eye(20), 1, axis=1) + np.roll(np.eye(20), -1, axis=1))
-    >>> rest, hidden = hide_edges(ring, np.random.default_rng(0))
-    >>> int(rest.sum() / 2 + hidden.sum())
+    >>> splits = hold_out(ring, np.random.default_rng(0), 10)
+    >>> [int(split.rest.sum() / 2 + split.hidden.sum()) for split in splits[:2]]
+    [20, 20]
+    >>> len(set(np.concatenate([split.places for split in splits])))
     20
     """
     edges = sp.coo_array(sp.triu(graph, 1))
     count = len(edges.data)
-    chosen = np.zeros(count, dtype=bool)
-    chosen[rng.permutation(count)[: max(1, round(min(share, MOST_HIDDEN / max(count, 1)) * count))]] = True
+    size = max(1, round(min(share, MOST_HIDDEN / max(count, 1)) * count))
+    each = max(1, count // size)
+    orders = [rng.permutation(count) for _ in range(-(-times // each))]
+    return [_split(edges, orders[i // each][i % each * size :][:size]) for i in range(times)]
+
+
+def _split(edges: sp.coo_array, places: NDArray[Any]) -> Split:
     i, j = edges.coords
-    hidden = sp.coo_array((edges.data[chosen], (i[chosen], j[chosen])), shape=graph.shape)
-    rest = sp.csr_array((edges.data[~chosen], (i[~chosen], j[~chosen])), shape=graph.shape)
-    return sp.csr_array(rest + rest.T), hidden
+    kept = np.ones(len(edges.data), dtype=bool)
+    kept[places] = False
+    hidden = sp.coo_array((edges.data[places], (i[places], j[places])), shape=edges.shape)
+    rest = sp.csr_array((edges.data[kept], (i[kept], j[kept])), shape=edges.shape)
+    return Split(sp.csr_array(rest + rest.T), hidden, places)
 
 
 def drawn_edges(graph: sp.csr_array, rng: np.random.Generator) -> sp.csr_array:

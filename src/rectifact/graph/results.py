@@ -12,9 +12,14 @@ from rectifact.core.arrays import is_host, to_host
 from rectifact.core.errors import InputError
 from rectifact.core.findings import Finding, findings_table
 from rectifact.graph.diagnosis import diagnose, louvain
+from rectifact.graph.knn import nearest
+from rectifact.graph.peaks import density_neighbours, separations
 from rectifact.graph.plots import GraphPlots
 from rectifact.graph.quality import quality
 from rectifact.graph.similarities import Similarities
+
+MOST_POINTS = 20_000
+"""Points whose groups are counted for a finding."""
 
 
 class GraphResults(GraphPlots):
@@ -27,6 +32,8 @@ class GraphResults(GraphPlots):
     degrees_: Any
     component_labels_: Any
     affinity_matrix_: Any
+    points_: Any
+    spreads_: Any
     modularity_: float
     resolved_: dict[str, Any]
 
@@ -122,20 +129,37 @@ class GraphResults(GraphPlots):
         check_is_fitted(self)
         labels, of_node = to_host(self.labels_), to_host(self.component_labels_)
         points, degrees = hasattr(self, "points_"), np.asarray(to_host(self.degrees_)).astype(float)
-        other = None
-        if not points and is_host(self.affinity_matrix_):
+        other, groups, modularity = None, None, self.modularity_
+        if points:
+            groups = self._groups_apart()
+        elif is_host(self.affinity_matrix_) and (inside := labels >= 0).any():
             S = sp.csr_array(self.affinity_matrix_).astype(float)
             roots = np.sqrt(degrees) if self.resolved_["normalize"] else np.ones(len(degrees))
-            other = louvain(sp.csr_array(S * roots[:, None] * roots), degrees)
+            S = sp.csr_array(sp.csr_array(S * roots[:, None] * roots)[inside][:, inside])
+            weights = np.asarray(S.sum(axis=1)).ravel()
+            other = louvain(S, weights)
+            if weights.sum() > 0:
+                own = quality(Similarities(S), labels[inside], self.n_clusters, weights, False)
+                modularity = float(own.modularity.sum())
         return diagnose(
             np.bincount(labels[labels >= 0], minlength=self.n_clusters),
             np.bincount(of_node)[of_node[labels < 0]],
             getattr(self, "stability_", None),
-            self.modularity_,
+            modularity,
             other,
             first,
             "point" if points else "node",
+            groups,
         )
+
+    def _groups_apart(self) -> int | None:
+        """How many groups of points stand apart; None where it takes long to find out."""
+        n = len(self.labels_)
+        if n > MOST_POINTS or self.n_clusters == 1 or not is_host(self.affinity_matrix_) or not is_host(self.points_):
+            return None
+        k = density_neighbours(n)
+        squared = nearest(self.points_, k, None, None)
+        return int((separations(np.sqrt(squared.data.reshape(-1, k)), sp.csr_array(self.affinity_matrix_)) > 1).sum())
 
 
 def leading_memberships(labels: NDArray[Any], membership: NDArray[Any]) -> dict[str, NDArray[Any]]:

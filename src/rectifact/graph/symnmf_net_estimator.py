@@ -62,6 +62,13 @@ class SymNMFNet(GraphClusterer):
         Neighbours of a point for ``affinity="knn"``; None is ``floor(log2(n_samples)) + 1``.
     metric : {"euclidean", "cosine"}, default "euclidean"
         Distance of points for ``affinity="knn"``.
+    scale : {"auto", "standard", "none"}, default "auto"
+        Whether columns of points are divided by their standard deviations, without which the column of the largest
+        numbers decides alone. ``"auto"`` divides, and warns, where a dense table of at most 50 columns has standard
+        deviations that differ by more than a factor of 10, unless all columns are centred, as principal components
+        are. Columns of two values do not count.
+
+        .. versionadded:: 0.2
     init : {"auto", "pool", "spectral", "random"}, default "auto"
         As in :class:`rectifact.SymNMF`; ``"auto"`` is ``"spectral"``, and ``"random"`` for the paper's settings.
     n_init : int, default 1
@@ -113,9 +120,12 @@ class SymNMFNet(GraphClusterer):
     nodes_ : array of shape (n_samples,) or list
         What the rows of the similarities are.
     points_ : array or sparse array of shape (n_samples, n_features)
-        The points, scaled to unit length for the cosine; only where X holds points.
+        The points as they were compared: divided by ``spreads_``, or of unit length for the cosine; only where X
+        holds points.
     scales_ : array of shape (n_samples,)
         Distances of points to their seventh neighbour; only where X holds points.
+    spreads_ : array of shape (n_features,)
+        What the columns of the points were divided by; only where they were.
     modularity_ : float
         Modularity of the communities on the graph before normalisation, as :meth:`cluster_report` has it for each.
     coverage_ : float
@@ -175,6 +185,7 @@ class SymNMFNet(GraphClusterer):
     min_component: int | None = None
     n_neighbors: int | None = None
     metric: Literal["euclidean", "cosine"] = "euclidean"
+    scale: Literal["auto", "standard", "none"] = "auto"
     init: Literal["auto", "pool", "spectral", "random"] = "auto"
     n_init: int = 1
     learning_rate: float | None = None

@@ -67,7 +67,7 @@ def edge_remarks(source: Any, target: Any) -> list[str]:
     Examples
     --------
     >>> edge_remarks(["a", "b", "a", "c"], ["b", "a", "c", "c"])
-    ['1 repeated edge added up, given in both directions', '1 edge from a node to itself']
+    ['1 row repeats an edge and is added to it, in the other direction', '1 edge from a node to itself']
     >>> edge_remarks(["Ann", "Bea", "Ann"], ["tea", "tea", "ball"])
     ['no node is in both columns: two kinds of nodes, which are clustered together']
     """
@@ -78,9 +78,11 @@ def edge_remarks(source: Any, target: Any) -> list[str]:
     both, loops = int((again & ~same_way).sum()), int((ends["a"] == ends["b"]).sum())
     remarks = []
     if again.any():
-        ways = f", {both} of them given in both directions" if both else ""
-        ways = ", given in both directions" if both == again.sum() else ways
-        remarks.append(f"{count(int(again.sum()), 'repeated edge')} added up{ways}")
+        n = int(again.sum())
+        ways = f", {both} of them in the other direction" if both else ""
+        ways = ", in the other direction" if both == n else ways
+        what = "repeats an edge and is added to it" if n == 1 else "repeat edges and are added to them"
+        remarks.append(f"{count(n, 'row')} {what}{ways}")
     if loops:
         remarks.append(f"{count(loops, 'edge')} from a node to itself")
     if len(ends) > 2 and not set(ends["a"]) & set(ends["b"]):

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_generator, check_option
+from rectifact.graph.edges import edges_named
 from rectifact.graph.how_many import GraphTrial
 from rectifact.io.checkpoint import RunFile, open_checkpoint
 from rectifact.selection.points import MEASURE, NOTHING, choose_for_points
@@ -44,7 +45,8 @@ class Selection:
     measure : str
         What the score is.
     sure : bool
-        False where the number may well be too low, as parts hardly stand out from the noise.
+        False where the number may well be too low, as parts hardly stand out from the noise, or where the scores of
+        other numbers of communities are within their error.
     """
 
     table: pd.DataFrame
@@ -64,6 +66,9 @@ def select(
     n_jobs: int | None = None,
     random_state: Any = None,
     callbacks: Sequence[Callable[[dict[str, float]], Any]] = (),
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
 ) -> Selection:
     """Choose the number of parts, dimensions or communities, and fit the estimator with it.
 
@@ -91,6 +96,8 @@ def select(
     callbacks : sequence of callables, default ()
         Each is called with ``k``, ``score`` and ``seconds`` of each number that was tried; a true value ends the
         search, as does Ctrl-C: the best number so far is taken.
+    source, target, weight : str, default None
+        Names of the columns of a table of edges, as in :meth:`rectifact.SymNMF.fit`.
 
     Returns
     -------
@@ -107,6 +114,7 @@ def select(
     4
     """
     check_option("purpose", purpose, ("structure", "prediction"))
+    X = edges_named(X, {"source": source, "target": target, "weight": weight})
     trial = trial_of(estimator, X, check_generator(random_state))
     wanted = _wanted(ks)
     if isinstance(trial, GraphTrial) and trial.of_points:
@@ -131,6 +139,8 @@ def select(
     if saved is not None and not ended:
         saved.finish()
     doubt = trial.doubt() if best > 1 else ""
+    if isinstance(trial, GraphTrial):
+        doubt = _undecided(curve, best)
     tried = "" if curve.complete else f"The search stopped after {len(curve.scores)} numbers; others may score higher."
     reason = " ".join(filter(None, [ended, _reason(trial, curve, best, supported), tried, doubt]))
     if best not in numbers:  # one, which was not asked for
@@ -192,6 +202,9 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
     one, several = trial.what
     if best == 1 and supported > 1:
         return f"{NOTHING}: {supported} {several} would predict best, but resampled data has other ones."
+    if best == 1 and isinstance(trial, GraphTrial) and curve.alike(1):
+        open_ = f"It is open whether there is more than one {one}"
+        return f"{open_}: 1 is the smallest number whose score on held-out data cannot be told from the best one."
     if best == 1 and len(curve.scores) > 1:
         return f"{NOTHING}: more than one {one} does not predict held-out data better."
     if best < supported:
@@ -200,6 +213,17 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
         return f"{best} {several} stand out from the noise and recur in both halves; {supported} predict as well."
     last = "; no larger number was tried" if best == max(curve.scores) else ""
     return f"{best} is the smallest number whose score on held-out data cannot be told from the best one{last}."
+
+
+def _undecided(curve: Curve, best: int) -> str:
+    """Which other numbers of communities cannot be told from the best by their scores."""
+    others = curve.alike(best)
+    if not others:
+        return ""
+    shown = [str(k) for k in others]
+    listed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    top = f"; {curve.top()} has the highest score" if curve.top() != best else ""
+    return f"The scores of {listed} are within their error too{top}."
 
 
 def _table(curve: Curve, trial: Trial, best: int, model: Any, numbers: Sequence[int]) -> pd.DataFrame:

@@ -113,6 +113,12 @@ class Curve:
         gained = float(np.mean(self.scores[top] - self.scores[min(self.scores)]))  # 1 is always tried
         return lost <= max(self.error(k, top), self._trial.negligible * gained)
 
+    def alike(self, k: int) -> list[int]:
+        """Numbers, other than k, whose score is above that of 1 and within one standard error of the highest."""
+        base = self.scores[min(self.scores)].mean()
+        found = [n for n in self.scores if n != k and self.not_worse(n) and (n == 1 or self.scores[n].mean() > base)]
+        return sorted(found)
+
     def smallest(self) -> int:
         """The smallest number that is not worse than the best."""
         return min(k for k in self.scores if self.not_worse(k))

@@ -41,7 +41,8 @@ class Assessment:
     lower, upper : array of shape (n_components, n_features), or None
         Band that holds nine tenths of the parts of resampled samples, entry by entry; only with ``bootstrap``.
     membership : array of shape (n_nodes, n_clusters), or None
-        Share of resampled graphs in which a node belongs to a community; only with ``bootstrap``.
+        Share of resampled graphs in which a node belongs to a community; only with ``bootstrap``. They sum to less than
+        1 for a node that is in no community where its edges were not drawn.
     """
 
     stability: NDArray[Any]
@@ -53,8 +54,8 @@ class Assessment:
 def assess(estimator: Any, X: Any, *, bootstrap: int = 0, random_state: Any = None) -> Assessment:
     """Find out how far each part, dimension or community of a fitted estimator can be trusted.
 
-    Sets ``stability_``, and with ``bootstrap`` the ``bands_`` of parts, ``lower`` and ``upper`` in one array, for the
-    report.
+    Sets ``stability_``, and with ``bootstrap`` the ``bands_`` of parts, ``lower`` and ``upper`` in one array, or the
+    ``shares_`` of nodes, which are ``membership``, for the report.
 
     Parts and dimensions are compared with those of two halves of the samples, communities with those of two samples of
     the edges. A part that chance has made is not found again.
@@ -99,6 +100,7 @@ def assess(estimator: Any, X: Any, *, bootstrap: int = 0, random_state: Any = No
         return Assessment(stability, lower, upper)
     if isinstance(trial, GraphTrial):
         shares = np.mean([trial.resampled(estimator, rng) for _ in range(bootstrap)], axis=0)
+        estimator.shares_ = shares
         return Assessment(stability, membership=shares)
     what = "bootstrap is for parts and communities: dimensions can be turned, and have no bands."
     raise InputError(what, "Leave it out.", option="bootstrap")
