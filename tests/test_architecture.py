@@ -124,6 +124,7 @@ OTHERS = {
         "panel_gap",
         "panel_rates",
         "panel_replacement",
+        "panel_shift",
         "planner",
         "reference",
         "reviewer",

@@ -22,6 +22,7 @@ from rectifact.core.findings import Finding, findings_table
 from rectifact.crowd import DawidSkene
 from rectifact.crowd.data.verdicts import read_verdicts
 from rectifact.crowd.evaluation import Evaluation, evaluation_of
+from rectifact.crowd.panel_bias import Biases
 from rectifact.crowd.panel_rates import Rates
 from rectifact.crowd.panel_words import who
 
@@ -184,6 +185,9 @@ def _facts(found: Evaluation) -> dict[str, Any]:
     def findings(rows: list[Finding]) -> Any:
         return findings_table(rows).to_dict("records")
 
+    def biases(of: Biases | None) -> Any:
+        return None if of is None else {"biases": records(of.table), "shifts": records(of.shifts)}
+
     def shares(of: Rates | None) -> dict[str, Any]:
         return {"rates": records(None if of is None else of.rates)} | {
             "differences": records(None if of is None else of.differences)
@@ -205,6 +209,8 @@ def _facts(found: Evaluation) -> dict[str, Any]:
         "replacement": records(None if test is None else test.judges),
         "pairs": [pair._asdict() for pair in found.pairs],
         "biases": records(found.biases.table),
+        "shifts": records(found.biases.shifts),
+        "biases_by_people": biases(found.biases_by_people),
         "audit": None if found.audit is None else vars(found.audit),
         "findings": findings(found.findings),
         "next": findings(found.next_steps()),

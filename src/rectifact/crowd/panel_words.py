@@ -13,12 +13,13 @@ from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.panel_accuracy import Lead, accuracy_words, leads_of
 from rectifact.crowd.panel_rates import Rates, wanted
 from rectifact.crowd.panel_replacement import TOGETHER
+from rectifact.crowd.panel_shift import shift_words
 from rectifact.crowd.replacement import MAY, MAY_NOT, TOO_FEW
 
 __all__ = ["accuracy_sentence", "agreement_words", "decision_words", "gap_words", "who", "words_of"]
 
-MOST_TWINS, MOST_GROUPS = 6, 10
-"""Pairs that are named, and groups of tasks."""
+MOST_TWINS, MOST_GROUPS, MOST_BIASES = 6, 10, 4
+"""Pairs that are named, groups of tasks, and biases."""
 
 SAME = 0.98
 """Share of tasks on which the joint label is that of one judge, from which on this is said."""
@@ -274,16 +275,29 @@ def twin_words(found: Any) -> list[str]:
 
 
 def bias_summary(found: Any) -> str:
-    """The certain biases, or that there is none."""
-    words = found.biases.words()
-    if words:
-        return " ".join(words[:3])
+    """The certain biases by gold labels or people, where there are both by both; or that there is none."""
+    said = bias_sentences(found.biases)[:MOST_BIASES]
+    other = found.biases_by_people
+    theirs = [] if other is None else bias_sentences(other)[:MOST_BIASES]
+    if said:
+        return " ".join([*said, *theirs])
     table = found.biases.table
     judges = [found.panel.name(w) for w in range(found.panel.n_judges)]
     whole = table[(table["group"] == EVERYTHING) & table["worker"].isin(judges)]
     if not len(whole):
-        return ""
-    return f"No bias of a judge is more than chance explains{found.biases.together()}; {_reach(whole)}."
+        return " ".join(theirs)
+    by = "By gold labels, no" if theirs else "No"
+    none = f"{by} bias of a judge is more than chance explains{found.biases.together()}; {_reach(whole)}."
+    return " ".join([*theirs, none])
+
+
+def bias_sentences(found: Any) -> list[str]:
+    """The certain biases, those of mean grades first."""
+    if found.shifts is None:
+        return found.words()
+    sure = found.shifts[found.shifts["certain"]]
+    rows = sure.loc[sure["shift"].abs().sort_values(ascending=False, kind="stable").index]
+    return [*(shift_words(row, found.confidence) for row in rows.to_dict("records")), *found.words()]
 
 
 def _reach(whole: pd.DataFrame) -> str:

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,12 @@ from numpy.typing import NDArray
 from rectifact.core.errors import FitWarning, InputError, InputTypeError, count
 from rectifact.crowd.data.answers import Answers, sort_classes
 from rectifact.crowd.data.groups import groups_in_column, read_groups
-from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain, plain_text
+from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain, refuse_strange
 from rectifact.crowd.data.read import read_gold
 from rectifact.crowd.data.tables import find_gold_column, read_table
 
 WEIGHT_NAMES = ("weight", "weights", "gold_weight", "inverse_probability")
 """Usual names of the column with the weights."""
-
-SIMILAR = 0.75
-"""How alike two names are, from 0 to 1, that may be meant to be the same."""
 
 
 def consensus(gold: Gold) -> Gold:
@@ -48,10 +44,13 @@ def consensus(gold: Gold) -> Gold:
     return object_array(top.index.tolist()), object_array(top.tolist())
 
 
-def positive_labels(gold: Any, answers: Answers, positive: Sequence[Any]) -> NDArray[np.int64]:
+def positive_labels(
+    gold: Any, answers: Answers, positive: Sequence[Any], classes: Sequence[Any] | None = None
+) -> NDArray[np.int64]:
     """1 for a task whose label is among the ``positive`` ones, 0 for another label, -1 for none.
 
-    Labels may be of classes that no worker has. Labels of tasks that nobody answered are left out.
+    Labels may be of classes that no worker has, if these are among ``classes`` or ``positive``. Labels of tasks that
+    nobody answered are left out.
     """
     tasks, labels = consensus(read_gold(gold, answers.columns))
     place = matched(tasks, answers.tasks)
@@ -66,22 +65,10 @@ def positive_labels(gold: Any, answers: Answers, positive: Sequence[Any]) -> NDA
         )
         warnings.warn(FitWarning(what), stacklevel=4)
     _check_positive(positive, answers.classes, labels)
-    _mention_strange(labels[found], answers.classes, positive)
+    refuse_strange(labels[found], answers.classes, [*positive, *(classes or ())])
     known = np.full(len(answers.tasks), -1, dtype=np.int64)
     known[place[found]] = matched(labels[found], object_array(list(positive))) >= 0
     return known
-
-
-def _mention_strange(labels: NDArray[Any], classes: NDArray[Any], positive: Sequence[Any]) -> None:
-    """Say which gold labels look like a class of the workers or one that was asked for, but are spelt differently."""
-    known = [*classes.tolist(), *positive]
-    texts = sorted({plain_text(name) for name in known})
-    strange = [name for name in pd.unique(labels) if plain_text(name) not in texts]
-    similar = [name for name in strange if get_close_matches(plain_text(name), texts, cutoff=SIMILAR)]
-    if similar:
-        names = listed(object_array(similar))
-        what = f"Gold labels are spelt differently from the classes {listed(classes)}: {names}."
-        warnings.warn(FitWarning(what, "They count as other classes; correct the spelling."), stacklevel=5)
 
 
 def _check_positive(positive: Sequence[Any], classes: NDArray[Any], labels: NDArray[Any]) -> None:
