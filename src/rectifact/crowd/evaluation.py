@@ -3,13 +3,14 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.audit import Audit, audit
 from rectifact.crowd.advice.gold import LEAST_GOLD
@@ -27,7 +28,7 @@ from rectifact.crowd.panel_rates import Rates, check_options
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
 from rectifact.crowd.panel_shift import biases_by
 from rectifact.crowd.panel_steps import next_steps
-from rectifact.crowd.panel_words import decision_words, words_of
+from rectifact.crowd.panel_words import decision_words, who, words_of
 from rectifact.crowd.reference import (
     Asked,
     beside_gold,
@@ -41,11 +42,11 @@ from rectifact.crowd.reference import (
 POSITIVE = {"pass", "passed", "yes", "true", "1", "correct", "right", "good", "accept", "accepted", "positive", "win"}
 """Names of a class whose share is meant where none is named."""
 
-PAIRS = ("workers who err alike", "two workers decide the labels")
+PAIRS = ("workers who err alike", "two workers decide the labels", "copies that count as one worker")
 """Findings about workers who err alike, whom an evaluation names itself if they are judges."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """What a panel of judges and people says, and how far it can be believed.
 
@@ -109,6 +110,17 @@ class Evaluation:
     biases_by_people: Biases | None = None
     findings: list[Finding] = field(default_factory=list)
     kind_column: str | None = None
+
+    def __repr__(self) -> str:
+        return "\n".join([f"Evaluation of {self._read()}", *self.decision()])
+
+    def _repr_html_(self) -> str:
+        items = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.decision())
+        return f"<p><b>Evaluation of {escape(self._read())}</b></p><ul>{items}</ul>"
+
+    def _read(self) -> str:
+        answers = self.panel.answers
+        return f"{count(len(answers), 'verdict')} from {who(self)} on {count(len(answers.tasks), 'task')}."
 
     @property
     def people(self) -> list[Any] | None:
@@ -306,7 +318,7 @@ def _positive(given: Any, answers: Answers) -> tuple[Any, ...]:
 
 def _findings(model: DawidSkene, panel: Panel, pairs: list[Pair]) -> list[Finding]:
     """What is wrong with the answers, but for judges who err alike, whom ``pairs`` name."""
-    people = [repr(plain(name)) for name in panel.answers.workers[panel.is_person]]
+    people = [str(plain(name)) for name in panel.answers.workers[panel.is_person]]
 
     def is_said(finding: Finding) -> bool:
         return bool(pairs) and finding.finding in PAIRS and not any(name in finding.detail for name in people)

@@ -14,7 +14,7 @@ from rectifact.core.reprs import short_repr
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.humans import gold_weights as read_weights
 from rectifact.crowd.data.humans import positive_labels, task_groups
-from rectifact.crowd.data.names import plain
+from rectifact.crowd.data.names import plain, plain_text
 from rectifact.crowd.data.people import answered_once
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.events import (
@@ -101,18 +101,8 @@ class Rates:
         rates = self.rates.rename(columns={"group": "first", "rate": "value", "human_rate": "human_value"})
         rates = rates.rename(columns={"judge_rate": "judge_value"}).assign(kind="rate", second="")
         names = {f"{of}difference": f"{of}value" for of in ("", "human_", "judge_")}
-        columns = [
-            "kind",
-            "first",
-            "second",
-            "value",
-            "low",
-            "high",
-            "p_value",
-            "human_value",
-            "human_low",
-            "human_high",
-        ]
+        columns = ["kind", "first", "second", "value", "low", "high", "p_value"]
+        columns += ["human_value", "human_low", "human_high"]
         columns += ["human_p_value", "judge_value", "tasks", "labels", "worth", "tuning", "labels_needed"]
         differences = self.differences.rename(columns=names).assign(kind="difference")
         parts = [part.reindex(columns=columns) for part in (rates, differences) if len(part)]
@@ -294,7 +284,7 @@ def _difference_row(first: Any, second: Any, found: dict[Any, Shares], half_widt
 
 def wanted(found: Rates) -> str:
     """The classes whose share it is, in words."""
-    return " or ".join(str(plain(name)) for name in found.positive)
+    return " or ".join(plain_text(name) for name in found.positive)
 
 
 def _rate_words(row: dict[Any, Any], what: str, found: Rates) -> str:

@@ -9,13 +9,17 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
 from rectifact.crowd.data.answers import Answers
-from rectifact.crowd.data.names import matched, object_array, plain
+from rectifact.crowd.data.names import matched, object_array, plain, sentence
 from rectifact.crowd.data.people import Panel
+from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.panel_bias import MODEL, MOST_CLASSES, Biases, biases_of, by_worker, holm
 from rectifact.crowd.prediction_powered import LEAST_LABELS, Floats, deviations
 from rectifact.crowd.reference import PEOPLE, Reference
 
 COLUMNS = ["worker", "shift", "low", "high", "p_value", "tasks", "labels", "against", "certain"]
+
+MOST_BIASES = 4
+"""Biases that are named."""
 
 
 def biases_by(reference: Reference, panel: Panel, names: tuple[Any, ...], groups: Any, confidence: float) -> Biases:
@@ -144,3 +148,39 @@ def shift_words(row: Any, confidence: float) -> str:
         f"{row['worker']} grades {abs(row['shift']):.2f} {how} in the mean ({confidence:.0%} interval {ends[0]:.2f} to "
         f"{ends[1]:.2f}){by_model}."
     )
+
+
+def bias_summary(found: Any) -> str:
+    """The certain biases by gold labels or people, where there are both by both; or that there is none."""
+    said = bias_sentences(found.biases)[:MOST_BIASES]
+    other = found.biases_by_people
+    theirs = [] if other is None else bias_sentences(other)[:MOST_BIASES]
+    if said:
+        return " ".join([*said, *theirs])
+    table = found.biases.table
+    judges = [found.panel.name(w) for w in range(found.panel.n_judges)]
+    whole = table[(table["group"] == EVERYTHING) & table["worker"].isin(judges)]
+    if not len(whole):
+        return " ".join(theirs)
+    by = "By gold labels, no" if theirs else "No"
+    none = f"{by} bias of a judge is more than chance explains{found.biases.together()}; {_reach(whole)}."
+    return " ".join([*theirs, none])
+
+
+def bias_sentences(found: Any) -> list[str]:
+    """The certain biases, those of mean grades first."""
+    if found.shifts is None:
+        return found.words()
+    sure = found.shifts[found.shifts["certain"]]
+    rows = sure.loc[sure["shift"].abs().sort_values(ascending=False, kind="stable").index]
+    return [*(shift_words(row, found.confidence) for row in rows.to_dict("records")), *found.words()]
+
+
+def _reach(whole: pd.DataFrame) -> str:
+    reach = max(whole["high"].max(), -whole["low"].min())
+    text = f"intervals reach up to {100 * reach:.0f} points"
+    off = whole[(whole["low"] > 0) | (whole["high"] < 0)]["worker"].drop_duplicates().tolist()
+    if not off:
+        return text
+    whose = f"that of {sentence(off)}, taken alone, excludes" if len(off) == 1 else ""
+    return f"{text}, and {whose or f'those of {sentence(off)}, taken alone, exclude'} 0"

@@ -8,10 +8,12 @@ import pandas as pd
 
 from rectifact.core.errors import count
 from rectifact.core.findings import Finding
+from rectifact.crowd.copies import families_of
 from rectifact.crowd.data.names import plain, sentence
+from rectifact.crowd.panel_choice import JOINT
 from rectifact.crowd.panel_rates import best_half_width
 from rectifact.crowd.panel_replacement import TOGETHER
-from rectifact.crowd.panel_words import JOINT, by_words, compared
+from rectifact.crowd.panel_words import by_words, compared, shared_errors
 from rectifact.crowd.replacement import MAY, MAY_NOT
 
 FIRST_LABELS = 50
@@ -20,8 +22,8 @@ FIRST_LABELS = 50
 IN_DOUBT = 0.8
 """Confidence below which a label is called doubtful."""
 
-COMPLETE = 0.95
-"""Share of the tasks that a judge answers at least, where judges answer them all and people do not."""
+COMPLETE = 0.8
+"""Share of the tasks that a judge answers at least, where people answer fewer; some answers of judges get lost."""
 
 MOST_NAMED = 12
 
@@ -55,8 +57,10 @@ def _spelling_steps(found: Any) -> list[Finding]:
 def _reference_steps(found: Any) -> list[Finding]:
     if not found.reference:
         remedy = f"Let a person label {_first_tasks(found)}, and give the labels as {{}}."
+        unnamed = _unnamed_people(found)
+        certain = found.kind_column is not None  # a column says so: what is only likely does not come first
         return [
-            *_unnamed_people(found),
+            *(unnamed if certain else []),
             Finding(
                 "problem",
                 "nobody knows how far the judges are right",
@@ -64,6 +68,7 @@ def _reference_steps(found: Any) -> list[Finding]:
                 remedy.format("gold"),
                 remedy.format("--gold"),
             ),
+            *([] if certain else unnamed),
         ]
     if found.rates is None:
         classes = sentence(found.panel.answers.classes.tolist())
@@ -157,7 +162,8 @@ def _precision_steps(found: Any) -> list[Finding]:
                 f"it, and labels for all of them would give about {best}."
             )
         else:
-            more = f"Label about {int(needed) - labels} more tasks, drawn at random"
+            whose = "Get gold labels of" if rates.reference == "gold labels" else "Let people label"
+            more = f"{whose} about {int(needed) - labels} more tasks, drawn at random"
             remedy = f"{more}, for an interval of {name} of {wanted}."
         steps.append(Finding("note", f"{name} could be more precise", now, remedy))
     return steps
@@ -214,12 +220,12 @@ def _twin_steps(found: Any) -> list[Finding]:
     return [
         Finding(
             "warning",
-            f"{pair.one} and {pair.other} are twins",
-            f"They share {pair.shared:.0%} of their errors, far more than chance explains.",
-            f"Ask only one of {pair.one} and {pair.other}: the other says hardly anything new.",
+            f"{sentence(names)} are {'twins' if len(names) == 2 else 'copies of each other'}",
+            f"They share {shared_errors(found.pairs, names)} of their errors, far more than chance explains.",
+            f"Ask only one of {sentence(names)} from now on: the {'other says' if len(names) == 2 else 'others say'} "
+            "hardly anything new.",
         )
-        for pair in found.pairs[:3]
-        if pair.twins
+        for names in families_of(found.pairs)[:3]
     ]
 
 

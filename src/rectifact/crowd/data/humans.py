@@ -21,8 +21,10 @@ WEIGHT_NAMES = ("weight", "weights", "gold_weight", "inverse_probability")
 """Usual names of the column with the weights."""
 
 
-def consensus(gold: Gold) -> Gold:
+def consensus(gold: Gold, together: Sequence[Any] = ()) -> Gold:
     """The most frequent label of each task; tasks on which people tie are left out, and empty labels too.
+
+    It is no tie if all labels that are most frequent, or none of them, are among those that count ``together``.
 
     Examples
     --------
@@ -36,6 +38,10 @@ def consensus(gold: Gold) -> Gold:
     votes = table.groupby(["task", "label"], sort=False).size()
     top = votes[votes == votes.groupby("task").transform("max")].reset_index("label")["label"]
     tied = top.index.duplicated(keep=False)
+    if tied.any() and len(together):
+        inside = pd.Series(matched(top.to_numpy(), pd.unique(object_array(list(together)))) >= 0, index=top.index)
+        split = (inside.groupby(level=0, sort=False).transform("nunique") > 1).to_numpy()
+        top, tied = top[split | ~top.index.duplicated()], split[split | ~top.index.duplicated()]
     if tied.any():
         n_tied = top.index[tied].nunique()
         what = f"{count(n_tied, 'task')} on which people tie {'was' if n_tied == 1 else 'were'} left out."
@@ -52,7 +58,7 @@ def positive_labels(
     Labels may be of classes that no worker has, if these are among ``classes`` or ``positive``. Labels of tasks that
     nobody answered are left out.
     """
-    tasks, labels = consensus(read_gold(gold, answers.columns))
+    tasks, labels = consensus(read_gold(gold, answers.columns), positive)
     place = matched(tasks, answers.tasks)
     found = place >= 0
     if not found.any():

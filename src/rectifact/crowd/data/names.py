@@ -116,6 +116,8 @@ def refuse_strange(labels: NDArray[Any], classes: NDArray[Any], named: Sequence[
     Traceback (most recent call last):
     rectifact.core.errors.InputError: 2 gold labels are none of the classes 'fail', 'pass': 'fial'. ...
     """
+    if len(classes) < 2:  # of a single class nobody knows what the others are called
+        return
     known = matched(labels, classes) >= 0
     if len(named):
         known |= matched(labels, pd.unique(object_array(list(named)))) >= 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -104,8 +105,9 @@ def read_people(humans: Any, names: dict[str, str | None], wide: bool, missing: 
     """
     is_records = isinstance(humans, str | Path) and is_json(Path(humans))
     found = names
-    if isinstance(humans, str | Path) and not is_records and not wide:
-        present = read_flat(Path(humans)).column_names
+    is_file = isinstance(humans, str | Path) and not is_records
+    if (is_file or nw.dependencies.is_into_dataframe(humans)) and not wide:
+        present = read_flat(Path(humans)).column_names if is_file else list(humans.columns)
         found = {role: name if name in present else None for role, name in names.items()}
     return coded(humans, found, wide, missing, None, None, question if is_records else None)
 
