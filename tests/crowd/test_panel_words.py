@@ -15,6 +15,7 @@ from rectifact.crowd.copies import Pair
 from rectifact.crowd.data.humans import consensus
 from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.panel_shift import shifts_of
+from rectifact.crowd.panel_steps import tasks_to_label
 from rectifact.crowd.panel_words import twin_words
 from rectifact.crowd.replacement import MAY, MAY_NOT, TOO_FEW
 from rectifact.report.evaluation import evaluation_reports
@@ -184,3 +185,20 @@ def test_a_plan_ends_where_answers_gain_nothing(found):
     assert len(plan) > 10
     assert gains["mean"].min() > WORTHWHILE
     assert gains["last"].min() > WORTHWHILE
+
+
+def test_tasks_to_label_are_those_without_a_label(found):
+    table = tasks_to_label(found, 1000)
+    _, gold, truth = graded()
+    assert set(table["task"]) == set(range(len(truth))) - set(gold.index)
+    assert table["task"].tolist() != sorted(table["task"])
+    assert len(tasks_to_label(found, 7)) == 7
+
+
+def test_columns_with_spaces_are_recognised_and_gold_is_mentioned():
+    answers, _, _ = graded()
+    named = answers.rename(columns={"task": "Item ID", "worker": "Judge Model", "label": "Verdict"})
+    assert read_answers(named).columns == {"task": "Item ID", "worker": "Judge Model", "label": "Verdict"}
+    wide = answers.pivot_table(index="task", columns="worker", values="label").rename(columns={"b": "gold_score"})
+    with pytest.warns(UserWarning, match="The column 'gold_score' is read as a judge"):
+        evaluate(wide, wide=True, people=["ann", "bob"], positive=[4, 5], ordinal=True)

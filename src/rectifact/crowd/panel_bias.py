@@ -82,8 +82,9 @@ def bias_words(row: Any, confidence: float) -> str:
     too = "too often" if sign > 0 else "too rarely"
     than = "more often than people" if sign > 0 else "less often than people"
     by_model = ", if the model is right" if row["against"] == MODEL else ""
+    name = plain_text(row["class"])
     return (
-        f"{row['worker']} says {row['class']} {100 * abs(row['bias']):.1f} points "
+        f"{row['worker']} says {repr(name) if name[-1:].isdigit() else name} {100 * abs(row['bias']):.1f} points "
         f"{than if row['against'] == 'people' else too} ({confidence:.0%} interval {ends[0]:.1f} to {ends[1]:.1f})"
         f"{by_model}."
     )

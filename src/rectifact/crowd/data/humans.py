@@ -1,5 +1,6 @@
 """Labels of people for some tasks: their consensus, weights where tasks were not drawn at random, groups of tasks."""
 
+import shlex
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from rectifact.crowd.data.answers import Answers, sort_classes
 from rectifact.crowd.data.groups import groups_in_column, read_groups
 from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain, refuse_strange
 from rectifact.crowd.data.read import read_gold
-from rectifact.crowd.data.tables import find_gold_column, read_table
+from rectifact.crowd.data.tables import find_gold_column, read_table, usual_name
 
 WEIGHT_NAMES = ("weight", "weights", "gold_weight", "inverse_probability")
 """Usual names of the column with the weights."""
@@ -91,6 +92,16 @@ def _check_positive(positive: Sequence[Any], classes: NDArray[Any], labels: NDAr
     given = object_array(list(positive))
     if (matched(classes, given) >= 0).all() and (matched(labels, given) >= 0).all():
         raise InputError("positive names all classes, whose share is 1.", "Leave some out.", option="positive")
+
+
+def mention_gold(judges: Any) -> None:
+    """Say of a column that is called gold or the like that it is read as a judge."""
+    like = [plain(name) for name in judges if set(usual_name(name).split("_")) & {"gold", "truth", "reference"}]
+    if like:
+        what = f"The column {like[0]!r} is read as a judge."
+        remedy = "If it has labels known to be right, name it: {}."
+        forms = remedy.format(f"gold={like[0]!r}"), remedy.format(f"--gold {shlex.quote(str(like[0]))}")
+        warnings.warn(FitWarning(what, forms[0], command=forms[1]), stacklevel=4)
 
 
 def gold_weights(weights: Any, gold: Any, answers: Answers, known: NDArray[np.int64]) -> NDArray[np.float64]:
