@@ -200,5 +200,6 @@ def test_columns_with_spaces_are_recognised_and_gold_is_mentioned():
     named = answers.rename(columns={"task": "Item ID", "worker": "Judge Model", "label": "Verdict"})
     assert read_answers(named).columns == {"task": "Item ID", "worker": "Judge Model", "label": "Verdict"}
     wide = answers.pivot_table(index="task", columns="worker", values="label").rename(columns={"b": "gold_score"})
-    with pytest.warns(UserWarning, match="The column 'gold_score' is read as a judge"):
+    with warnings.catch_warnings(record=True, action="always") as caught:
         evaluate(wide, wide=True, people=["ann", "bob"], positive=[4, 5], ordinal=True)
+    assert any("The column 'gold_score' is read as a judge" in str(one.message) for one in caught)

@@ -70,7 +70,7 @@ class Planner(FittedModel):
         -----
         Errors are expected from ``probas_``. Call ``calibrate`` first, with true labels of about a hundred tasks if
         there are any: what is promised is only as good as the confidence. Tasks with a true label are not asked about,
-        nor those where an answer is not expected to help (by 0.01 of a wrong label, if there is no target), so that
+        nor those where an answer is not expected to help (by 0.005 of a wrong label, if there is no target), so that
         there may be fewer rows than ``n``. After
         ``calibrate(gold)``, a table ``workers`` can name tasks with a true label all the same, so that they go on
         telling how far the confidence can be believed. Buy a part of the plan, fit again, and ask for the next part:

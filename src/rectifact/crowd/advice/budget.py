@@ -31,7 +31,7 @@ PREPARES = 0.25
 LEAST_DROP = 1e-9
 """Expected errors that an answer must prevent, or prepare to prevent, to be compared with others."""
 
-LEAST_GAIN, WORTHWHILE = 1e-6, 0.01
+LEAST_GAIN, WORTHWHILE = 1e-6, 0.005
 """Expected errors that an answer must prevent to be in a plan: where a target is to be reached, and otherwise."""
 
 MOST_ROWS = 2000
