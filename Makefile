@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-fast test-lowest test-anndata lint bench docs clean
+.PHONY: demo test test-fast test-lowest test-anndata trial trial-short lint bench docs clean
 
 demo: .venv/.run
 	$(BIN)/rectifact demo
@@ -27,6 +27,16 @@ test-lowest: .venv-lowest/.dev
 # AnnData needs pandas 2, and all other tests run with pandas 3.
 test-anndata: .venv-anndata/.dev
 	.venv-anndata/bin/python -m pytest tests/test_anndata.py tests/test_corpus.py
+
+# Damaged files, degenerate data, forged models: hours in the long form, two minutes in the short one.
+trial trial-short: export OPENBLAS_NUM_THREADS = 1
+trial trial-short: export OMP_NUM_THREADS = 1
+trial trial-short: export NUMBA_NUM_THREADS = 1
+trial: .venv/.dev
+	RECTIFACT_TRIAL=long RECTIFACT_TRIAL_TABLE=trial.json $(BIN)/python -m pytest tests/trial -q
+
+trial-short: .venv/.dev
+	RECTIFACT_TRIAL=short $(BIN)/python -m pytest tests/trial -q
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

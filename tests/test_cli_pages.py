@@ -23,7 +23,7 @@ def texts(tmp_path):
 
 def words_of(run, texts, tmp_path, *options):
     run("parts", texts, "-k", 2, "--features", tmp_path / "words.csv", *options)
-    return set(pd.read_csv(tmp_path / "words.csv")["feature"])
+    return set(pd.read_csv(tmp_path / "words.csv")["word"])
 
 
 def test_words_of_texts(run, texts, tmp_path):

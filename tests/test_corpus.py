@@ -629,7 +629,7 @@ CASES: dict[str, Case] = {
     "ragged.csv": refused("a,b\n1,2\n3,4,5\n", "parts", "Expected 2 columns, got 3"),
     "empty.csv": refused("", "parts", "is empty. Check the program that wrote it"),
     "blank.csv": refused("\n\n", "parts", "Empty CSV file"),
-    "header only.csv": refused("a,b\n", "parts", "0 sample(s)"),
+    "header only.csv": refused("a,b\n", "parts", "has a header line and no rows below it"),
     "records.jsonl": Case(
         '{"a": 0.5, "b": 1.5}\n{"a": 2.5, "b": 3.5}\n', "cluster", "numbers", X=POINTS[:2], columns=["a", "b"]
     ),
@@ -726,7 +726,7 @@ def read(monkeypatch, capsys, tmp_path):
         found.input = original(self, path, purpose)
         return found.input
 
-    def stop(model, X, *more):
+    def stop(model, X, *more, **options):
         found.X = X
         raise Stopped
 

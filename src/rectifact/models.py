@@ -25,8 +25,10 @@ from rectifact.crowd.fitting import Fitting
 from rectifact.crowd.pooled import Strength
 from rectifact.graph import SymNMF, SymNMFNet
 from rectifact.io.archive import no_model, read_archive, write_archive
+from rectifact.io.files import reading
 from rectifact.latent import NMD, LogisticPCA
 from rectifact.latent.priors import Gaussian
+from rectifact.model_shapes import check_shapes
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.and_nmf import Threshold
 from rectifact.parts.and_nmf_estimator import Stream
@@ -197,6 +199,8 @@ def load_saved(path: str | Path) -> SavedModel:
         check_is_fitted(saved.model)
     except NotFittedError as error:
         raise InputError(f"{str(path)!r} holds a model that is not fitted.", "Fit and save it again.") from error
+    with reading(Path(path), "a model saved by rectifact"):
+        check_shapes(saved.model)
     _check_image_shape(saved)
     return saved if saved.selection is None else replace(saved, selection=_selection(saved, Path(path)))
 

@@ -11,7 +11,7 @@ from rectifact.core.monitor import Monitor
 from rectifact.core.operand import operand
 from rectifact.core.rectify import Geometric
 from rectifact.core.sparse import with_entries
-from rectifact.crowd import imputation, read_answers, starts
+from rectifact.crowd import DawidSkene, imputation, read_answers, starts
 from rectifact.crowd.cooccurrence import Cooccurrences, cooccurrences, n_paired_answers, n_tasks_shared
 from rectifact.crowd.em import confusions_of, e_step, expected_sums, vote_shares
 from rectifact.crowd.moments import cnmf, multispa
@@ -262,3 +262,17 @@ def test_designated_imputation_takes_rare_classes(planted):
     rare = Cooccurrences(pairs.first, pairs.second, blocks, pairs.counts, pairs.n_workers)
     assert imputation.smallest_singular_values(blocks).max() < 0.02
     assert_allclose(imputation.completed(rare), H.reshape(-1, 3) @ H.reshape(-1, 3).T, atol=1e-6)
+
+
+def test_many_classes_start_from_the_vote():
+    """Cells of pairs of classes for each task would need gigabytes; the vote alone starts, and the result says so."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(100, size=300)
+    answers = pd.DataFrame({"task": np.arange(300).repeat(3), "worker": np.tile(range(3), 300)})
+    right = rng.random(900) < 0.8
+    answers["label"] = np.where(right, truth.repeat(3), rng.integers(100, size=900))
+    model = DawidSkene().fit(answers)
+    assert model.resolved_["identify"] == "majority"
+    assert "objectives" not in model.resolved_
+    with pytest.raises(InputError, match=r"too many\. Use identify='auto'"):
+        starts._check_products(5000, 1000)

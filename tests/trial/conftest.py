@@ -38,3 +38,11 @@ def pytest_sessionfinish() -> None:
         Path(TABLE).write_text(
             json.dumps({**about, "rows": sorted(rows, key=lambda row: str(row["row"]))}, indent=1) + "\n"
         )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run a trial only in a process of its own: cases are forked, and threads of other tests do not survive that."""
+    if os.environ.get("RECTIFACT_TRIAL") not in ("short", "long"):
+        for item in items:
+            if "trial" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="make trial-short, or make trial"))

@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from rectifact.cli.outcome import Outcome, write_page
+from rectifact.io.files import reading
+from rectifact.model_shapes import check_saved
 from rectifact.models import load_saved
 
 
@@ -17,4 +19,7 @@ def report(
 ) -> None:
     """Write the report for a saved model: one HTML file that opens offline."""
     Outcome(out, save=None, as_json=False).check(None, [model])
-    write_page(load_saved(model), out)
+    saved = load_saved(model)
+    with reading(model, "a model saved by rectifact"):
+        check_saved(saved)
+    write_page(saved, out)

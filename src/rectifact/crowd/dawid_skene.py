@@ -23,7 +23,7 @@ from rectifact.crowd.fitted import check_size
 from rectifact.crowd.fitting import TRIAL_TOL, Fitting, Problem, best_start, count_copies_once, decide, unrefined
 from rectifact.crowd.planner import Planner
 from rectifact.crowd.reviewer import Reviewer
-from rectifact.crowd.starts import METHODS, Start, identify
+from rectifact.crowd.starts import METHODS, Start, identify, tried
 from rectifact.io.checkpoint import open_checkpoint
 
 
@@ -45,7 +45,8 @@ class DawidSkene(ConvergencePlot, Planner, Reviewer, Iterative):
           2021) and rotated to the non-negative orthant; ``"none-imputed"``: the same without imputation;
         - ``"pair-free"``: as ``"robust"``, but by plain least squares, in time linear in the answers;
         - ``"multispa"``, ``"cnmf"``, ``"spectral"``: other moment methods, for comparison;
-        - ``"auto"``: from ``"majority"`` and from ``"pair-free"``, and the better objective is kept.
+        - ``"auto"``: from ``"majority"`` and from ``"pair-free"``, and the better objective is kept; with more than 64
+          classes from ``"majority"`` alone.
     refine : {"em", None}, default "em"
         ``"em"`` climbs the likelihood from there, None does not.
     model : {"auto", "full", "one-coin"}, default "auto"
@@ -320,7 +321,7 @@ class DawidSkene(ConvergencePlot, Planner, Reviewer, Iterative):
         options: dict[str, Any] = {"weigh_by_count": self.pair_weights == "count", "designated": designated, "rng": rng}
         starts = [
             identify(name, problem.B, problem.vote_sums, known=problem.known, **options)
-            for name in (("majority", "pair-free") if self.identify == "auto" else (self.identify,))
+            for name in tried(self.identify, len(problem.vote_sums.classes))
         ]
         return {start.method: start for start in starts}
 

@@ -1,4 +1,4 @@
-"""Whether judges agree with people as often as people do with each other: the difference, with its interval."""
+"""Whether judges agree with people as often as people do with each other: the difference, and in words."""
 
 from typing import Any
 
@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rectifact.core.errors import count
 from rectifact.core.validation import check_generator
 from rectifact.crowd.agreement import Tally, between_terms, ratio, tally
 from rectifact.crowd.data.people import Panel
 from rectifact.crowd.resampling import Bootstrap, Floats, estimates
 
 ALL_JUDGES = "all judges"
+OBSERVED = "observed agreement"
 COLUMNS = ["judge", "with_people", "among_people", "gap", "low", "high", "tasks"]
 
 
@@ -87,3 +89,42 @@ def _between(judges: Tally, people: Tally, panel: Panel) -> tuple[Floats, Floats
     same = np.zeros(len(both))
     same[both] = between_terms(judges, people, panel.scale)["equal"]
     return both.astype(float), same
+
+
+def who(found: Any) -> str:
+    """The panel in words."""
+    n_people = int(found.panel.is_person.sum())
+    judges = count(found.panel.n_judges, "judge")
+    return judges if not n_people else f"{judges} and {n_people} {'person' if n_people == 1 else 'people'}"
+
+
+def agreement_words(found: Any, *, short: bool = False) -> str:
+    """How far judges agree with people, beside people with each other; or judges among each other."""
+    if found.agreement is None:
+        return ""
+    rows = found.agreement.overall
+    rows = rows[rows["coefficient"] == OBSERVED].set_index("among")
+    if not found.panel.has_people:
+        one = rows.loc["workers"] if "workers" in rows.index else None
+        if one is None or pd.isna(one["value"]):
+            return ""
+        return f"Two judges agree on {one['value']:.1%} of the tasks{_ends(one)}."
+    both = rows.loc["judges with people"]
+    if pd.isna(both["value"]):
+        return ""
+    text = f"Judges agree with people on {both['value']:.1%} of the tasks{'' if short else _ends(both)}"
+    if not len(found.gaps) or pd.isna(found.gaps["low"].iloc[0]):
+        return f"{text}; too few tasks were answered by two people to say how far people agree with each other."
+    return f"{text}, {gap_words(found.gaps.iloc[0])}."
+
+
+def gap_words(row: Any) -> str:
+    """How far judges agree with people, compared with people, as the end of a sentence."""
+    ends = f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
+    how = "more often" if row["gap"] >= 0 else "less often"
+    text = f"{100 * abs(row['gap']):.1f} points {how} than people with each other ({ends})"
+    return text if row["low"] > 0 or row["high"] < 0 else f"{text}, which is not more than chance explains"
+
+
+def _ends(row: Any) -> str:
+    return "" if pd.isna(row["low"]) else f" ({row['low']:.1%} to {row['high']:.1%})"

@@ -198,7 +198,7 @@ def rate(
     >>> found = rate(crowd.answers, crowd.truth[:200], positive=1)
     >>> found.rates[["rate", "low", "high", "human_rate", "human_low", "human_high", "labels", "worth"]].round(2)
        rate   low  high  human_rate  human_low  human_high  labels   worth
-    0  0.54  0.48  0.59        0.54       0.47        0.61     200  310.69
+    0  0.54  0.48  0.59        0.54       0.47        0.61     200  310.74
     """
     if isinstance(data, Answers) and data.weight is not None:
         raise InputError("Rates count all answers alike.", "Give answers without weights.")

