@@ -150,7 +150,7 @@ def test_the_promised_error_is_kept_on_planted_crowds(n_classes, seed):
     rest = crowd.answers[["task", "worker"]].iloc[~crowd.answers.index.isin(first_answers(crowd, 3).index)]
     plan = model.next_labels(2000, workers=rest)
     bought = crowd.answers.merge(plan[["task", "worker"]])
-    assert len(bought) == 2000
+    assert 1990 <= len(bought) <= 2000  # the last answers may gain too little
     again = DawidSkene().fit(pd.concat([first_answers(crowd, 3), bought]))
     error = (again.labels_ != crowd.truth.loc[again.tasks_]).mean()
     assert abs(plan["error"].iloc[-1] - error) < 0.02

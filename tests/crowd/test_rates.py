@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 from scipy.stats import binomtest
 
-from rectifact import DawidSkene, InputError, rate
+from rectifact import DawidSkene, InputError, evaluate, rate
 from rectifact.crowd.advice.gold import cross_fitted
 from rectifact.crowd.data.humans import consensus
 from rectifact.crowd.data.read import read_answers
@@ -295,7 +295,7 @@ def test_labels_of_a_class_that_no_judge_uses_count():
     answers, gold, _ = panel()
     gold = gold.copy()
     gold.iloc[:30] = "unclear"
-    row = rate(answers, gold, "pass").rates.iloc[0]
+    row = rate(answers, gold, "pass", classes=["fail", "pass", "unclear"]).rates.iloc[0]
     assert row["labels"] == 150
     assert row["human_rate"] == pytest.approx((gold == "pass").mean())
     rare = rate(answers, gold, "unclear").rates.iloc[0]
@@ -404,8 +404,22 @@ def test_intervals_on_real_panels(name, positive, n, gain):
     assert mine < (1 - gain) * people
 
 
-def test_gold_labels_that_may_be_misspelt_are_named():
+@pytest.mark.parametrize("command", [rate, evaluate])
+def test_gold_labels_that_may_be_misspelt_are_refused_alike(command):
     answers = pd.DataFrame({"task": np.repeat(range(40), 2), "worker": ["a", "b"] * 40, "label": ["pass", "fail"] * 40})
     gold = {task: "pass" if task % 3 else "fail" for task in range(30)} | {0: "pas", 1: "pass "}
-    with pytest.warns(UserWarning, match=r"spelt differently from the classes 'fail', 'pass': 'pas', 'pass '"):
-        rate(answers, gold, positive="pass")
+    with pytest.raises(InputError, match=r"2 gold labels are none of the classes 'fail', 'pass': 'pas', 'pass '\."):
+        command(answers, gold=gold, positive="pass")
+    with warnings.catch_warnings(action="ignore"):
+        found = command(answers, gold=gold, positive="pass", classes=["fail", "pass", "pas", "pass "])
+    rates = found if command is rate else found.rates
+    assert rates.rates["labels"].iloc[0] == 30
+
+
+def test_repeated_answers_count_once_in_rates_too():
+    answers = pd.DataFrame({"task": np.repeat(range(40), 2), "worker": ["a", "b"] * 40, "label": ["pass", "fail"] * 40})
+    again = answers.iloc[[0, 2, 4]].assign(label=["pass", "fail", "fail"])
+    gold = {task: "pass" if task % 3 else "fail" for task in range(30)}
+    with pytest.warns(UserWarning, match="3 repeated answers .* left out; 2 of them contradict the first answer"):
+        found = rate(pd.concat([answers, again]), gold, positive="pass")
+    pd.testing.assert_frame_equal(found.rates, rate(answers, gold, positive="pass").rates)

@@ -22,7 +22,9 @@ from rectifact.core.findings import Finding, findings_table
 from rectifact.crowd import DawidSkene
 from rectifact.crowd.data.verdicts import read_verdicts
 from rectifact.crowd.evaluation import Evaluation, evaluation_of
+from rectifact.crowd.panel_bias import Biases
 from rectifact.crowd.panel_rates import Rates
+from rectifact.crowd.panel_steps import tasks_to_label
 from rectifact.crowd.panel_words import who
 
 
@@ -67,6 +69,10 @@ def evaluate(
     workers: Annotated[
         Path | None, typer.Option(help="Write one row per judge and person here: answers, accuracy, ...")
     ] = None,
+    sample: Annotated[
+        Path | None,
+        typer.Option(help="Write tasks to label for the rate here, drawn at random from those without a label."),
+    ] = None,
     plan: options.Plan = None,
     ask: options.Ask = None,
     costs: options.Costs = None,
@@ -90,7 +96,16 @@ def evaluate(
 ) -> None:
     """From verdicts of judges and people to a decision: rates, agreement, who may replace whom, labels."""
     planning = Planning(plan, costs, budget, target, ask)
-    _check(answers, humans, costs, [gold, by], out, workers, planning, Outcome(report, save=None, as_json=as_json))
+    _check(
+        answers,
+        humans,
+        costs,
+        [gold, by],
+        out,
+        [workers, sample],
+        planning,
+        Outcome(report, save=None, as_json=as_json),
+    )
     columns = {"task": task, "worker": worker, "label": label}
     reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": missing, "form": form, "question": field}
     order = None if classes is None else [name.strip() for name in classes.split(",")]
@@ -112,6 +127,8 @@ def evaluate(
         write_table(found.model.result(probabilities=probabilities), out)
     if workers is not None:
         write_table(found.workers(), workers)
+    if sample is not None:
+        write_table(tasks_to_label(found, random_state=seed), sample)
     planning.write(found.model, asked)
     say_warnings(caught, "evaluate")
     notes, read = notes_of(caught, "evaluate"), _read(verdicts.judges.source, found)
@@ -133,7 +150,7 @@ def _check(
     costs: Path | None,
     named: Sequence[str | None],
     out: Path | None,
-    workers: Path | None,
+    tables: Sequence[Path | None],
     planning: Planning,
     outcome: Outcome,
 ) -> None:
@@ -141,14 +158,14 @@ def _check(
     planning.check()
     if humans is not None and humans.resolve() == answers.resolve():
         raise InputError("ANSWERS and --humans are the same file.", "Say who of the workers are people: --people.")
-    if workers == STDOUT:
+    if STDOUT in tables:
         raise InputError("Only the labels can go to the standard output.", "Name a file for --workers and for --plan.")
-    for path in (out, workers):
+    for path in (out, *tables):
         if path is not None and path != STDOUT:
             check_table_name(path)
     read = [Path(name) for name in named if name is not None and Path(name).is_file()]
-    outcome.check(out, [answers, humans, costs, workers, planning.path])
-    written = {path.resolve() for path in (out, workers, planning.path, outcome.report) if path is not None}
+    outcome.check(out, [answers, humans, costs, *tables, planning.path])
+    written = {path.resolve() for path in (out, *tables, planning.path, outcome.report) if path is not None}
     if written & {path.resolve() for path in read}:
         raise InputError("One file is named twice, and would be overwritten.", "Choose another name for the output.")
 
@@ -184,6 +201,9 @@ def _facts(found: Evaluation) -> dict[str, Any]:
     def findings(rows: list[Finding]) -> Any:
         return findings_table(rows).to_dict("records")
 
+    def biases(of: Biases | None) -> Any:
+        return None if of is None else {"biases": records(of.table), "shifts": records(of.shifts)}
+
     def shares(of: Rates | None) -> dict[str, Any]:
         return {"rates": records(None if of is None else of.rates)} | {
             "differences": records(None if of is None else of.differences)
@@ -205,6 +225,8 @@ def _facts(found: Evaluation) -> dict[str, Any]:
         "replacement": records(None if test is None else test.judges),
         "pairs": [pair._asdict() for pair in found.pairs],
         "biases": records(found.biases.table),
+        "shifts": records(found.biases.shifts),
+        "biases_by_people": biases(found.biases_by_people),
         "audit": None if found.audit is None else vars(found.audit),
         "findings": findings(found.findings),
         "next": findings(found.next_steps()),

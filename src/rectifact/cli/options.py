@@ -85,7 +85,10 @@ Missing = Annotated[
 Classes = Annotated[
     str | None,
     typer.Option(
-        "--classes", metavar="A,B,C", help="All classes in order, with commas; for grades that are not numbers."
+        "--classes",
+        metavar="A,B,C",
+        help="All classes in order, with commas; for grades that are not numbers, and for gold labels that nobody else "
+        "gave.",
     ),
 ]
 Confidence = Annotated[float, typer.Option("--confidence", help="Probability of the intervals.")]

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
@@ -16,6 +18,7 @@ from rectifact.crowd.advice.planning import LEAST_GAIN
 from rectifact.crowd.data.prices import can_be_asked
 
 MOST_PLANNED = 1000  # rows of a plan, the most useful first
+MOST_OF_IT, LEAST_ROWS = 0.8, 5  # of the gain, in a plan of so many rows
 MOST_BOUGHT = 20_000  # answers of a plan in money
 
 
@@ -90,10 +93,28 @@ class Planning:
             if self.costs is not None
             else (f"asks for {count(len(bought), 'answer')}")
         )
-        say(f"The plan {money}, after which {after:.1%} of the labels are expected to be wrong ({error:.1%} now).")
+        promise = f"after which {after:.1%} of the labels are expected to be wrong ({error:.1%} now)"
+        say(f"The plan {money}, {promise}.{most_gained(bought)}")
         missed = self.target is not None and after > self.target
         if len(bought) < most and (missed or not limited):
-            say("Further answers of these workers are not expected to change labels, so the plan has no more.")
+            say("Further answers of these workers are hardly expected to change labels, so the plan has no more.")
+
+
+def most_gained(plan: pd.DataFrame) -> str:
+    """After how many answers of a plan most of what it gains is there, as a sentence; empty if that takes nearly all.
+
+    Examples
+    --------
+    >>> most_gained(pd.DataFrame({"gain": [0.5, 0.4, 0.05, 0.03, 0.02]}))
+    ' The first 2 answers bring 80% of that gain.'
+    """
+    gained = plan["gain"].cumsum().to_numpy()
+    if len(gained) < LEAST_ROWS or gained[-1] <= 0:
+        return ""
+    first = int((gained < MOST_OF_IT * gained[-1]).sum()) + 1
+    return (
+        "" if first > MOST_OF_IT * len(gained) else f" The first {first} answers bring {MOST_OF_IT:.0%} of that gain."
+    )
 
 
 def promised(needed: Needed | None) -> dict[str, Any]:

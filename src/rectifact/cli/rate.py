@@ -20,6 +20,7 @@ from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.crowd.data.humans import task_groups
+from rectifact.crowd.data.people import answered_once
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.events import judge
 from rectifact.crowd.panel_rates import Rates, rates_of, wanted
@@ -55,6 +56,7 @@ def rate(
             "column of the --gold file, or a file with columns task and weight.",
         ),
     ] = None,
+    classes: options.Classes = None,
     half_width: options.HalfWidth = None,
     confidence: options.Confidence = 0.95,
     out: Annotated[
@@ -75,7 +77,7 @@ def rate(
     _check(answers, gold, [by, gold_weights], out, Outcome(report, save=None, as_json=as_json))
     columns = {"task": task, "worker": worker, "label": label}
     with progress("judging"), warnings.catch_warnings(record=True, action="always") as caught:
-        data = coded(answers, columns, wide, missing, None, form, field)
+        data = answered_once(coded(answers, columns, wide, missing, None, form, field))
         groups = None if by is None else task_groups(by, None if wide else answers, data)
         found = rates_of(
             judge(data),
@@ -85,6 +87,7 @@ def rate(
             gold_weights=gold_weights,
             confidence=confidence,
             half_width=half_width,
+            classes=None if classes is None else [name.strip() for name in classes.split(",")],
         )
     if out is not None:
         write_table(found.table(), out)

@@ -5,6 +5,7 @@ that the others agree with each other more often than it expects. If that goes a
 are copies; if not, they agree because they are right.
 """
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -66,6 +67,23 @@ def pairs_of(model: DawidSkene, among: NDArray[np.bool_]) -> list[Pair]:
             twins = bool(family[a] and family[a] == family[b]) or shared >= SHARED
             found.append(Pair(plain(names[a]), plain(names[b]), shared, twins))
     return sorted(found, key=lambda pair: not pair.twins)
+
+
+def families_of(pairs: Sequence[Pair]) -> list[list[Any]]:
+    """Workers who are twins of each other, directly or through others, in the order of the pairs.
+
+    Examples
+    --------
+    >>> families_of([Pair("a", "b", 0.9, True), Pair("c", "d", 0.5, False), Pair("b", "e", 0.8, True)])
+    [['a', 'b', 'e']]
+    """
+    families: list[list[Any]] = []
+    for pair in pairs:
+        if pair.twins:
+            near = [family for family in families if pair.one in family or pair.other in family]
+            joined = [*(name for family in near for name in family), pair.one, pair.other]
+            families = [family for family in families if family not in near] + [list(dict.fromkeys(joined))]
+    return families
 
 
 def fit_without_copies(model: DawidSkene, answers: Answers) -> DawidSkene:

@@ -3,37 +3,38 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.audit import Audit, audit
 from rectifact.crowd.advice.gold import LEAST_GOLD
 from rectifact.crowd.copies import Pair, fit_without_copies, pairs_of
 from rectifact.crowd.data.answers import Answers, check_comparable
 from rectifact.crowd.data.humans import task_groups
-from rectifact.crowd.data.names import matched, object_array, plain, plain_text
+from rectifact.crowd.data.names import listed, matched, object_array, plain, plain_text
 from rectifact.crowd.data.people import Panel, panel_of
 from rectifact.crowd.data.verdicts import Verdicts, read_verdicts
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
-from rectifact.crowd.panel_bias import MOST_CLASSES, Biases, biases_of
+from rectifact.crowd.panel_bias import Biases
 from rectifact.crowd.panel_gap import agreement_gaps
 from rectifact.crowd.panel_rates import Rates, check_options
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
+from rectifact.crowd.panel_shift import biases_by
 from rectifact.crowd.panel_steps import next_steps
-from rectifact.crowd.panel_words import decision_words, words_of
+from rectifact.crowd.panel_words import decision_words, who, words_of
 from rectifact.crowd.reference import (
-    PEOPLE,
     Asked,
-    Reference,
     beside_gold,
     gold_classes,
     gold_series,
+    people_beside,
     rates_by,
     reference_of,
 )
@@ -41,11 +42,11 @@ from rectifact.crowd.reference import (
 POSITIVE = {"pass", "passed", "yes", "true", "1", "correct", "right", "good", "accept", "accepted", "positive", "win"}
 """Names of a class whose share is meant where none is named."""
 
-PAIRS = ("workers who err alike", "two workers decide the labels")
+PAIRS = ("workers who err alike", "two workers decide the labels", "copies that count as one worker")
 """Findings about workers who err alike, whom an evaluation names itself if they are judges."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """What a panel of judges and people says, and how far it can be believed.
 
@@ -82,6 +83,8 @@ class Evaluation:
         The share as people label, where gold labels decide and there are people as well.
     people_on_gold : tuple of int or None
         Of how many gold labels the consensus of people differs, and how many it was compared with.
+    biases_by_people : Biases or None
+        Biases against people, where gold labels decide and there are people as well.
     findings : list of Finding
         What is wrong with the answers, as :meth:`rectifact.DawidSkene.diagnose` finds it, the worst first.
     kind_column : str or None
@@ -104,8 +107,20 @@ class Evaluation:
     unknown: list[str]
     by_people: Rates | None = None
     people_on_gold: tuple[int, int] | None = None
+    biases_by_people: Biases | None = None
     findings: list[Finding] = field(default_factory=list)
     kind_column: str | None = None
+
+    def __repr__(self) -> str:
+        return "\n".join([f"Evaluation of {self._read()}", *self.decision()])
+
+    def _repr_html_(self) -> str:
+        items = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.decision())
+        return f"<p><b>Evaluation of {escape(self._read())}</b></p><ul>{items}</ul>"
+
+    def _read(self) -> str:
+        answers = self.panel.answers
+        return f"{count(len(answers), 'verdict')} from {who(self)} on {count(len(answers.tasks), 'task')}."
 
     @property
     def people(self) -> list[Any] | None:
@@ -252,19 +267,21 @@ def evaluation_of(
     agreement = _or_why(unknown, lambda: _agreement(panel, confidence, random_state))
     gaps = agreement_gaps(panel, confidence=confidence, random_state=random_state)
     replacement = _or_why(unknown, lambda: _replacement(panel, epsilon))
-    biases = _biases(reference, panel, names, groups, confidence)
+    biases = biases_by(reference, panel, names, groups, confidence)
     found = None if known is None else audit(model.probas_, known, ordinal=ordinal, confidence=confidence)
     pairs = pairs_of(model, ~panel.is_person)
     gold = None if known is None or (known >= 0).sum() < LEAST_GOLD else gold_series(answers, known)
     model.calibrate(gold)
     findings = _findings(model, panel, pairs)
-    other, on_gold = beside_gold(reference, panel, asked)
+    people = people_beside(reference, panel)
+    other, on_gold = beside_gold(reference, people, panel, asked)
     return Evaluation(
         *(panel, model, reference.name, known, found, rates, agreement, gaps, replacement, biases, pairs, groups),
         texts=verdicts.texts,
         unknown=unknown,
         by_people=other,
         people_on_gold=on_gold,
+        biases_by_people=None if people is None else biases_by(people, panel, names, groups, confidence),
         findings=findings,
         kind_column=verdicts.kind_column,
     )
@@ -292,12 +309,16 @@ def _positive(given: Any, answers: Answers) -> tuple[Any, ...]:
         return tuple(named)
     names = list(given) if isinstance(given, list | tuple | set | np.ndarray) else [given]
     place = matched(object_array(names), answers.classes)
-    return tuple(name if where < 0 else plain(answers.classes[where]) for name, where in zip(names, place, strict=True))
+    for name, where in zip(names, place, strict=True):
+        if where < 0:
+            what = f"positive={plain(name)!r} is not among the classes {listed(answers.classes)}."
+            raise InputError(what, "Check the spelling.", option="positive")
+    return tuple(plain(answers.classes[where]) for where in place)
 
 
 def _findings(model: DawidSkene, panel: Panel, pairs: list[Pair]) -> list[Finding]:
     """What is wrong with the answers, but for judges who err alike, whom ``pairs`` name."""
-    people = [repr(plain(name)) for name in panel.answers.workers[panel.is_person]]
+    people = [str(plain(name)) for name in panel.answers.workers[panel.is_person]]
 
     def is_said(finding: Finding) -> bool:
         return bool(pairs) and finding.finding in PAIRS and not any(name in finding.detail for name in people)
@@ -322,21 +343,3 @@ def _or_why(unknown: list[str], measure: Any) -> Any:
             raise
         unknown.append(error.what)
         return None
-
-
-def _biases(reference: Reference, panel: Panel, names: tuple[Any, ...], groups: Any, confidence: float) -> Biases:
-    """Biases about the positive class of two, about all of a few, and about the positive ones of many."""
-    answers = panel.answers
-    chosen = matched(object_array(list(names)), answers.classes) if names else np.empty(0, dtype=np.int64)
-    chosen = chosen[chosen >= 0]
-    few = 2 < len(answers.classes) <= MOST_CLASSES
-    return biases_of(
-        answers,
-        reference.posteriors,
-        reference.truth,
-        against=reference.name,
-        left_out=panel.is_person if reference.name == PEOPLE else None,
-        classes=chosen.tolist() if len(chosen) and not few else None,
-        groups=groups,
-        confidence=confidence,
-    )

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from rectifact.crowd.advice.gold import cross_fitted
 from rectifact.crowd.data.answers import Answers
-from rectifact.crowd.data.names import plain
+from rectifact.crowd.data.names import plain, plain_text
 from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.prediction_powered import LEAST_LABELS, Difference, Floats, deviations, difference, share
 
@@ -36,20 +36,25 @@ class Biases:
         By ``worker``, ``class`` and ``group`` of tasks: ``bias``, the share of the class among the worker's answers
         minus its true share of the same tasks, from ``low`` to ``high``; the ``p_value`` of no bias; numbers of
         ``tasks`` and of ``labels`` behind it; ``against`` what it was measured; and whether it is ``certain``, all
-        workers and classes considered.
+        workers and classes considered; biases within groups are considered together, apart from those of all tasks.
     changes : DataFrame
         By worker and class, the bias in the ``second`` group minus that in the ``first``.
     confidence : float
         Probability of the intervals.
+    shifts : DataFrame or None
+        Of grades, how much too high each worker grades in the mean, see
+        :func:`rectifact.crowd.panel_shift.shifts_of`.
     """
 
     table: pd.DataFrame
     changes: pd.DataFrame
     confidence: float
+    shifts: pd.DataFrame | None = None
 
     def together(self) -> str:
         """How many biases were tested together, as the end of a clause; empty if it was one."""
-        return "" if len(self.table) == 1 else f" when {len(self.table)} are tested together"
+        n = int((self.table["group"] == EVERYTHING).sum())
+        return "" if n == 1 else f" when {n} are tested together"
 
     def words(self) -> list[str]:
         """The largest bias of each worker that is certain, in sentences, the largest first; then changes."""
@@ -77,8 +82,9 @@ def bias_words(row: Any, confidence: float) -> str:
     too = "too often" if sign > 0 else "too rarely"
     than = "more often than people" if sign > 0 else "less often than people"
     by_model = ", if the model is right" if row["against"] == MODEL else ""
+    name = plain_text(row["class"])
     return (
-        f"{row['worker']} says {row['class']} {100 * abs(row['bias']):.1f} points "
+        f"{row['worker']} says {repr(name) if name[-1:].isdigit() else name} {100 * abs(row['bias']):.1f} points "
         f"{than if row['against'] == 'people' else too} ({confidence:.0%} interval {ends[0]:.1f} to {ends[1]:.1f})"
         f"{by_model}."
     )
@@ -100,7 +106,7 @@ def biases_of(
     *,
     against: str,
     left_out: NDArray[np.bool_] | None = None,
-    classes: Sequence[int] | None = None,
+    classes: Sequence[int | tuple[int, ...]] | None = None,
     groups: tuple[NDArray[np.int64], NDArray[Any]] | None = None,
     confidence: float = 0.95,
 ) -> Biases:
@@ -121,8 +127,8 @@ def biases_of(
         What these labels are called.
     left_out : array of bool of shape (n_workers,), default None
         Workers who are not measured: those whose own answers the labels are.
-    classes : sequence of int, default None
-        Numbers of the classes to look at; None for all, or for the last of two.
+    classes : sequence of int or of tuple, default None
+        Numbers of the classes to look at, those in a tuple together; None for all, or for the last of two.
     groups : tuple, default None
         Number of the group of each task, -1 for none, and the names of the groups.
     confidence : float, default 0.95
@@ -150,18 +156,26 @@ def biases_of(
     compared = np.ones(len(answers.workers), dtype=bool) if left_out is None else ~left_out
     rows: list[list[Any]] = []
     changes: list[list[Any]] = []
-    for c in wanted:
-        of_class = np.where(truth >= 0, (truth == c).astype(np.int64), -1)
-        view = _View(of_class, posteriors[:, c], _predicted(posteriors[:, c], of_class), deviations(confidence))
-        for w, task, label in _by_worker(answers, compared):
-            head = [plain(answers.workers[w]), plain(answers.classes[c])]
-            found = _in_groups(label == c, task, members, view)
+    for some in wanted:
+        chosen = list(some) if isinstance(some, tuple) else [some]
+        of_class = np.where(truth >= 0, np.isin(truth, chosen).astype(np.int64), -1)
+        posterior = posteriors[:, chosen].sum(axis=1)
+        view = _View(of_class, posterior, _predicted(posterior, of_class), deviations(confidence))
+        for w, task, label in by_worker(answers, compared):
+            head = [plain(answers.workers[w]), _named(answers, chosen)]
+            found = _in_groups(np.isin(label, chosen), task, members, view)
             for name, (one, n_tasks, n_labels, by_labels) in found.items():
                 measured = against if by_labels else MODEL
                 rows.append([*head, name, *_figures(one), n_tasks, n_labels, measured])
             for first, second in pairwise([name for name in found if name != EVERYTHING]):
                 changes.append([*head, first, second, *_figures(_change(found[first][0], found[second][0], view.z))])
     return Biases(_with_certain(rows, COLUMNS, confidence), _with_certain(changes, CHANGES, confidence), confidence)
+
+
+def _named(answers: Answers, chosen: list[int]) -> Any:
+    """The name of a class, or of several that count together."""
+    names = [plain(answers.classes[c]) for c in chosen]
+    return names[0] if len(names) == 1 else " or ".join(map(plain_text, names))
 
 
 class _View(NamedTuple):
@@ -173,7 +187,7 @@ class _View(NamedTuple):
     z: float
 
 
-def _by_worker(answers: Answers, kept: NDArray[np.bool_]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+def by_worker(answers: Answers, kept: NDArray[np.bool_]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
     """Number of each worker who is kept, and the tasks and labels of their answers."""
     order = np.argsort(answers.worker, kind="stable")
     ends = np.searchsorted(answers.worker[order], np.arange(len(answers.workers) + 1))
@@ -282,11 +296,29 @@ def apart(value: float, first: Any, second: Any, z: float) -> Difference:
 
 
 def _with_certain(rows: list[list[Any]], columns: list[str], confidence: float) -> pd.DataFrame:
-    """The table, and which rows are certain: p-values that stay small by Holm's procedure over all rows."""
+    """The table, and which rows are certain: all tasks are one family of tests, groups of tasks another."""
     table = pd.DataFrame(rows, columns=columns[:-1])
     p = table["p_value"].to_numpy(dtype=float)
+    whole = (table["group"] == EVERYTHING).to_numpy() if "group" in table else np.zeros(len(p), dtype=bool)
+    certain = np.zeros(len(p), dtype=bool)
+    for family in (whole, ~whole):
+        certain[family] = holm(p[family], confidence)
+    return table.assign(certain=certain)
+
+
+def holm(p: Floats, confidence: float) -> NDArray[np.bool_]:
+    """Which p-values stay small by Holm's procedure over all of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> holm(np.array([0.04, 0.001, 0.02]), 0.95)
+    array([ True,  True,  True])
+    >>> holm(np.array([0.04, 0.001, 0.03]), 0.95)
+    array([False,  True, False])
+    """
     order = np.argsort(p, kind="stable")
     passed = np.logical_and.accumulate(p[order] * (len(p) - np.arange(len(p))) < 1 - confidence)
     certain = np.zeros(len(p), dtype=bool)
     certain[order[passed]] = True
-    return table.assign(certain=certain)
+    return certain

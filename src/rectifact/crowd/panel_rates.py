@@ -1,5 +1,6 @@
 """The share of a class, and differences between groups: tables from answers of judges and a few labels of people."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -13,7 +14,8 @@ from rectifact.core.reprs import short_repr
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.humans import gold_weights as read_weights
 from rectifact.crowd.data.humans import positive_labels, task_groups
-from rectifact.crowd.data.names import plain
+from rectifact.crowd.data.names import plain, plain_text
+from rectifact.crowd.data.people import answered_once
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.events import (
     EVERYTHING,
@@ -99,18 +101,8 @@ class Rates:
         rates = self.rates.rename(columns={"group": "first", "rate": "value", "human_rate": "human_value"})
         rates = rates.rename(columns={"judge_rate": "judge_value"}).assign(kind="rate", second="")
         names = {f"{of}difference": f"{of}value" for of in ("", "human_", "judge_")}
-        columns = [
-            "kind",
-            "first",
-            "second",
-            "value",
-            "low",
-            "high",
-            "p_value",
-            "human_value",
-            "human_low",
-            "human_high",
-        ]
+        columns = ["kind", "first", "second", "value", "low", "high", "p_value"]
+        columns += ["human_value", "human_low", "human_high"]
         columns += ["human_p_value", "judge_value", "tasks", "labels", "worth", "tuning", "labels_needed"]
         differences = self.differences.rename(columns=names).assign(kind="difference")
         parts = [part.reindex(columns=columns) for part in (rates, differences) if len(part)]
@@ -140,6 +132,7 @@ def rate(
     gold_weights: Any = None,
     confidence: float = 0.95,
     half_width: float | None = None,
+    classes: Sequence[Any] | None = None,
     missing: Any = "auto",
     task: str | None = None,
     worker: str | None = None,
@@ -170,6 +163,11 @@ def rate(
         Probability that an interval is meant to have.
     half_width : float, default None
         If given, ``labels_needed`` says how many human labels would make the intervals as short as this to both sides.
+    classes : sequence, default None
+        All classes, where people have some that no judge has given. A label of people that is neither among these nor
+        an answer of a judge is refused, as it may be misspelt.
+
+        .. versionadded:: 0.2
     missing : any, default "auto"
         What stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`.
     task, worker, label : str, default None
@@ -204,8 +202,9 @@ def rate(
     """
     if isinstance(data, Answers) and data.weight is not None:
         raise InputError("Rates count all answers alike.", "Give answers without weights.")
-    judged = judge(coded(data, {"task": task, "worker": worker, "label": label}, wide, missing, None))
-    options = {"gold_weights": gold_weights, "confidence": confidence, "half_width": half_width}
+    judged = judge(answered_once(coded(data, {"task": task, "worker": worker, "label": label}, wide, missing, None)))
+    options: dict[str, Any] = {"gold_weights": gold_weights, "confidence": confidence, "half_width": half_width}
+    options |= {"classes": classes}
     return rates_of(judged, gold, positive, groups=_groups(by, data, judged.answers), **options)
 
 
@@ -222,12 +221,13 @@ def rates_of(
     gold_weights: Any = None,
     confidence: float = 0.95,
     half_width: float | None = None,
+    classes: Sequence[Any] | None = None,
 ) -> Rates:
     """Rates from answers that have been read and judged; ``groups`` are numbers of tasks' groups, and their names."""
     check_options(confidence, half_width)
     names = tuple(positive) if isinstance(positive, list | tuple | set | np.ndarray) else (positive,)
     answers = judged.answers
-    known = positive_labels(gold, answers, names)
+    known = positive_labels(gold, answers, names, classes)
     weights = None if gold_weights is None else read_weights(gold_weights, gold, answers, known)
     event = event_of(judged, names, known, weights)
     everything = np.ones(len(known), dtype=bool)
@@ -284,7 +284,7 @@ def _difference_row(first: Any, second: Any, found: dict[Any, Shares], half_widt
 
 def wanted(found: Rates) -> str:
     """The classes whose share it is, in words."""
-    return " or ".join(str(plain(name)) for name in found.positive)
+    return " or ".join(plain_text(name) for name in found.positive)
 
 
 def _rate_words(row: dict[Any, Any], what: str, found: Rates) -> str:

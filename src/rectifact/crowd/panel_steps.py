@@ -8,10 +8,13 @@ import pandas as pd
 
 from rectifact.core.errors import count
 from rectifact.core.findings import Finding
-from rectifact.crowd.data.names import plain, sentence
+from rectifact.core.validation import check_generator
+from rectifact.crowd.copies import families_of
+from rectifact.crowd.data.names import matched, object_array, plain, sentence
+from rectifact.crowd.panel_choice import JOINT
 from rectifact.crowd.panel_rates import best_half_width
 from rectifact.crowd.panel_replacement import TOGETHER
-from rectifact.crowd.panel_words import JOINT, by_words, compared
+from rectifact.crowd.panel_words import by_words, compared, shared_errors
 from rectifact.crowd.replacement import MAY, MAY_NOT
 
 FIRST_LABELS = 50
@@ -20,8 +23,8 @@ FIRST_LABELS = 50
 IN_DOUBT = 0.8
 """Confidence below which a label is called doubtful."""
 
-COMPLETE = 0.95
-"""Share of the tasks that a judge answers at least, where judges answer them all and people do not."""
+COMPLETE = 0.8
+"""Share of the tasks that a judge answers at least, where people answer fewer; some answers of judges get lost."""
 
 MOST_NAMED = 12
 
@@ -54,15 +57,15 @@ def _spelling_steps(found: Any) -> list[Finding]:
 
 def _reference_steps(found: Any) -> list[Finding]:
     if not found.reference:
-        remedy = f"Let a person label {_first_tasks(found)}, and give the labels as {{}}."
+        remedy = f"Let a person label {_first_tasks(found)}, and give the labels as {{}}.{{}}"
         return [
             *_unnamed_people(found),
             Finding(
                 "problem",
                 "nobody knows how far the judges are right",
                 "Judges that agree may all be wrong in the same way; only labels of people show it.",
-                remedy.format("gold"),
-                remedy.format("--gold"),
+                remedy.format("gold", ""),
+                remedy.format("--gold", " --sample tasks.csv draws them." if _must_draw(found) else ""),
             ),
         ]
     if found.rates is None:
@@ -76,7 +79,36 @@ def _reference_steps(found: Any) -> list[Finding]:
 
 def _first_tasks(found: Any) -> str:
     n_tasks = len(found.panel.answers.tasks)
-    return f"{FIRST_LABELS} tasks drawn at random" if n_tasks > FIRST_LABELS else f"all {n_tasks} tasks"
+    return f"{FIRST_LABELS} tasks drawn at random" if _must_draw(found) else f"all {n_tasks} tasks"
+
+
+def _must_draw(found: Any) -> bool:
+    return len(found.panel.answers.tasks) > FIRST_LABELS
+
+
+def tasks_to_label(found: Any, n: int | None = None, random_state: Any = 0) -> pd.DataFrame:
+    """Tasks without a label of what rates are measured by, drawn at random, with their texts where there are some.
+
+    Without ``n``, as many as the asked half-width of the rate takes, or 50 to begin with.
+    """
+    answers, rng = found.panel.answers, check_generator(random_state)
+    labelled = np.zeros(len(answers.tasks), dtype=bool)
+    if found.reference == "people":
+        labelled[answers.task[found.panel.is_person[answers.worker]]] = True
+    elif found.truth is not None:
+        labelled = found.truth >= 0
+    if n is None:
+        n = FIRST_LABELS
+        if found.rates is not None and np.isfinite(found.rates.rates["labels_needed"].iloc[0]):
+            row = found.rates.rates.iloc[0]
+            n = max(int(row["labels_needed"]) - int(row["labels"]), 0) or FIRST_LABELS
+    drawn = rng.permutation(np.flatnonzero(~labelled))[:n]
+    table = pd.DataFrame({"task": answers.tasks[drawn]})
+    if not found.texts:
+        return table
+    place = matched(answers.tasks[drawn], object_array(list(found.texts)))
+    texts = list(found.texts.values())
+    return table.assign(text=[texts[where] if where >= 0 else "" for where in place.tolist()])
 
 
 def _unnamed_people(found: Any) -> list[Finding]:
@@ -157,9 +189,11 @@ def _precision_steps(found: Any) -> list[Finding]:
                 f"it, and labels for all of them would give about {best}."
             )
         else:
-            more = f"Label about {int(needed) - labels} more tasks, drawn at random"
+            whose = "Get gold labels of" if rates.reference == "gold labels" else "Let people label"
+            more = f"{whose} about {int(needed) - labels} more tasks, drawn at random"
             remedy = f"{more}, for an interval of {name} of {wanted}."
-        steps.append(Finding("note", f"{name} could be more precise", now, remedy))
+        draws = "" if np.isinf(needed) or name != "the rate" else " --sample tasks.csv draws them."
+        steps.append(Finding("note", f"{name} could be more precise", now, remedy, f"{remedy}{draws}"))
     return steps
 
 
@@ -214,12 +248,12 @@ def _twin_steps(found: Any) -> list[Finding]:
     return [
         Finding(
             "warning",
-            f"{pair.one} and {pair.other} are twins",
-            f"They share {pair.shared:.0%} of their errors, far more than chance explains.",
-            f"Ask only one of {pair.one} and {pair.other}: the other says hardly anything new.",
+            f"{sentence(names)} are {'twins' if len(names) == 2 else 'copies of each other'}",
+            f"They share {shared_errors(found.pairs, names)} of their errors, far more than chance explains.",
+            f"Ask only one of {sentence(names)} from now on: the {'other says' if len(names) == 2 else 'others say'} "
+            "hardly anything new.",
         )
-        for pair in found.pairs[:3]
-        if pair.twins
+        for names in families_of(found.pairs)[:3]
     ]
 
 

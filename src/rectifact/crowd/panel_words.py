@@ -7,23 +7,18 @@ import numpy as np
 import pandas as pd
 
 from rectifact.core.errors import count
-from rectifact.crowd.data.names import sentence
-from rectifact.crowd.events import EVERYTHING
+from rectifact.crowd.copies import families_of
+from rectifact.crowd.data.names import plain_text, sentence
 from rectifact.crowd.panel_accuracy import Lead, accuracy_words, leads_of
+from rectifact.crowd.panel_choice import replacement_words, replacing
 from rectifact.crowd.panel_gap import agreement_words, gap_words, who
 from rectifact.crowd.panel_rates import Rates, wanted
-from rectifact.crowd.panel_replacement import TOGETHER
-from rectifact.crowd.replacement import MAY, MAY_NOT, TOO_FEW
+from rectifact.crowd.panel_shift import bias_summary
 
 __all__ = ["accuracy_sentence", "agreement_words", "decision_words", "gap_words", "who", "words_of"]
 
 MOST_TWINS, MOST_GROUPS = 6, 10
-"""Pairs that are named, and groups of tasks."""
-
-SAME = 0.98
-"""Share of tasks on which the joint label is that of one judge, from which on this is said."""
-
-JOINT = "the joint label of all judges"
+"""Families that are named, and groups of tasks."""
 
 
 def decision_words(found: Any) -> list[str]:
@@ -118,7 +113,7 @@ def two_rates_words(found: Any) -> list[str]:
         row = other.rates.iloc[0]
         said.append(
             f"As people label, the share of {wanted(found.rates)} is {row['rate']:.1%} ({other.confidence:.0%} "
-            f"interval {row['low']:.1%} to {row['high']:.1%}), from {int(row['labels'])} tasks that people labelled."
+            f"interval {row['low']:.1%} to {row['high']:.1%}), from {_agreed(found, int(row['labels']))}."
         )
         said.append(
             "Use the interval by gold labels for the true share: that by people is shorter, but has their errors in it"
@@ -131,6 +126,14 @@ def two_rates_words(found: Any) -> list[str]:
             "smaller, not larger."
         )
     return said
+
+
+def _agreed(found: Any, n_labels: int) -> str:
+    """On how many tasks people agree, and on how many they tie."""
+    answers, is_person = found.panel.answers, found.panel.is_person[found.panel.answers.worker]
+    ties = len(np.intersect1d(answers.task[is_person], answers.task[~is_person])) - n_labels
+    told = f", without {count(ties, 'task')} on which they tie" if ties > 0 else ""
+    return f"{count(n_labels, 'task')} that people labelled{told}"
 
 
 def _beside_gold(found: Any) -> str:
@@ -162,7 +165,7 @@ def _labels_sentence(found: Any) -> str:
     """What the panel says, where nobody knows whether it is right."""
     model = found.model
     share = pd.Series(model.labels_).value_counts(normalize=True)
-    common = "; ".join(f"{name}: {part:.1%}" for name, part in share.head(3).items())
+    common = "; ".join(f"{plain_text(name)}: {part:.1%}" for name, part in share.head(3).items())
     text = f"{who(found).capitalize()} label {count(len(model.tasks_), 'task')} ({common})"
     if not found.reference:
         return f"{text}, but without gold labels or people nobody knows how far they are right."
@@ -170,70 +173,15 @@ def _labels_sentence(found: Any) -> str:
 
 
 def _people_sentence(found: Any) -> str:
-    parts = [agreement_words(found, short=True), _replacing(found)]
-    twins = [pair for pair in found.pairs if pair.twins]
-    parts += [f"{pair.one} and {pair.other} are twins, and count as one" for pair in twins[:2]]
+    parts = [agreement_words(found, short=True), replacing(found)]
+    families = families_of(found.pairs)
+    parts += [f"{sentence(names)} are {_alike(names)}, and count as one" for names in families[:2]]
     text = "; ".join(part.rstrip(".") for part in parts if part)
     return f"{text}." if text else "No two workers answered the same tasks."
 
 
-def _replacing(found: Any) -> str:
-    """Who may replace people, briefly."""
-    if found.replacement is None:
-        return ""
-    decisions = found.replacement.judges.set_index("judge")["decision"].drop(TOGETHER, errors="ignore")
-    names = decisions.index[decisions == MAY].tolist()
-    epsilon = f"(epsilon {found.replacement.epsilon:g})"
-    if not names and (decisions == TOO_FEW).any():
-        return "people answered too few tasks to say whether judges may replace them"
-    if not names:
-        return f"no judge passes the test for replacing people {epsilon}"
-    everyone = "all of them" if len(names) == len(decisions) > 1 else sentence(names, 4)
-    return f"{everyone} may replace people {epsilon}"
-
-
-def replacement_words(found: Any) -> str:
-    """Which judges may replace people, in one sentence, and whose the joint label is."""
-    test = found.replacement
-    if test is None:
-        return ""
-    decisions = test.judges.set_index("judge")["decision"]
-    parts = []
-    for decision in (MAY, MAY_NOT, TOO_FEW):
-        names = decisions.index[decisions == decision].tolist()
-        judges = [name for name in names if name != TOGETHER]
-        if len(judges) == len(decisions.drop(TOGETHER, errors="ignore")) > 1:
-            subjects = [f"all {len(judges)} judges"]
-        else:
-            subjects = [str(name) for name in judges]
-        subjects += [JOINT] if TOGETHER in names else []
-        if subjects:
-            parts.append(_decided(decision, sentence(subjects), len(subjects) > 1 or len(judges) > 1))
-    return f"{'; '.join(parts)} (alternative annotator test, epsilon {test.epsilon:g}).{_followed(found)}"
-
-
-def _decided(decision: str, subject: str, several: bool) -> str:
-    if decision == MAY:
-        return f"{subject} may replace people"
-    if decision == MAY_NOT:
-        return f"{subject} {'do' if several else 'does'} not pass the test for replacing people"
-    return f"too few tasks were answered by people to decide about {subject}"
-
-
-def _followed(found: Any) -> str:
-    """Whose label the joint one is, where it is nearly always that of one judge."""
-    follows = found.replacement.follows
-    if follows is None or follows[1] < SAME * follows[2]:
-        return ""
-    name, same, n = follows
-    twins = [pair for pair in found.pairs if pair.twins and name in (pair.one, pair.other)]
-    also = ""
-    if twins:
-        also = f", a twin of {twins[0].other if twins[0].one == name else twins[0].one}"
-    where = f"all {n}" if same == n else f"{same} of {n}"
-    return (
-        f" The joint label of all judges is that of {name}{also}, on {where} tasks: the other judges hardly change it."
-    )
+def _alike(names: list[Any]) -> str:
+    return "twins" if len(names) == 2 else "copies of each other"
 
 
 def accuracy_sentence(found: Any) -> str:
@@ -255,11 +203,12 @@ def judges_compared(found: Any) -> tuple[Any, list[Lead]]:
 
 
 def twin_words(found: Any) -> list[str]:
-    """Judges who err alike: twins one by one, and others together."""
+    """Judges who err alike: twins by family, and others together."""
     twins, others = ([pair for pair in found.pairs if pair.twins is kind] for kind in (True, False))
     said = [
-        f"{pair.one} and {pair.other} are twins: they share {pair.shared:.0%} of their errors, and count as one."
-        for pair in twins[:MOST_TWINS]
+        f"{sentence(names)} are {_alike(names)}: they share {shared_errors(found.pairs, names)} of their errors, and "
+        "count as one."
+        for names in families_of(twins)[:MOST_TWINS]
     ]
     if others:
         most = max(others, key=lambda pair: pair.shared)
@@ -273,27 +222,11 @@ def twin_words(found: Any) -> list[str]:
     return said
 
 
-def bias_summary(found: Any) -> str:
-    """The certain biases, or that there is none."""
-    words = found.biases.words()
-    if words:
-        return " ".join(words[:3])
-    table = found.biases.table
-    judges = [found.panel.name(w) for w in range(found.panel.n_judges)]
-    whole = table[(table["group"] == EVERYTHING) & table["worker"].isin(judges)]
-    if not len(whole):
-        return ""
-    return f"No bias of a judge is more than chance explains{found.biases.together()}; {_reach(whole)}."
-
-
-def _reach(whole: pd.DataFrame) -> str:
-    reach = max(whole["high"].max(), -whole["low"].min())
-    text = f"intervals reach up to {100 * reach:.0f} points"
-    off = whole[(whole["low"] > 0) | (whole["high"] < 0)]["worker"].drop_duplicates().tolist()
-    if not off:
-        return text
-    whose = f"that of {sentence(off)}, taken alone, excludes" if len(off) == 1 else ""
-    return f"{text}, and {whose or f'those of {sentence(off)}, taken alone, exclude'} 0"
+def shared_errors(pairs: Any, names: list[Any]) -> str:
+    """The share of errors that members of a family have in common, from the least to the most of the pairs."""
+    shares = [pair.shared for pair in pairs if pair.twins and pair.one in names]
+    least, most = f"{min(shares):.0%}", f"{max(shares):.0%}"
+    return least if least == most else f"{least} to {most}"
 
 
 def by_words(rates: Rates | None, groups: Any, reference: str) -> tuple[str, str] | None:

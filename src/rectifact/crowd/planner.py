@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import InputError
 from rectifact.core.validation import check_at_least, check_positive
-from rectifact.crowd.advice.budget import Market, buy, candidates, expected_error, market_of
+from rectifact.crowd.advice.budget import LEAST_GAIN, WORTHWHILE, Market, buy, candidates, expected_error, market_of
 from rectifact.crowd.advice.foresight import Needed, foresee, needed, sample
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs, worth_asking
 from rectifact.crowd.data.prices import can_be_asked, prices_of, read_costs
@@ -70,7 +70,8 @@ class Planner(FittedModel):
         -----
         Errors are expected from ``probas_``. Call ``calibrate`` first, with true labels of about a hundred tasks if
         there are any: what is promised is only as good as the confidence. Tasks with a true label are not asked about,
-        nor those where an answer is not expected to help, so that there may be fewer rows than ``n``. After
+        nor those where an answer is not expected to help (by 0.005 of a wrong label, if there is no target), so that
+        there may be fewer rows than ``n``. After
         ``calibrate(gold)``, a table ``workers`` can name tasks with a true label all the same, so that they go on
         telling how far the confidence can be believed. Buy a part of the plan, fit again, and ask for the next part:
         answers that have come in tell where more are needed.
@@ -106,7 +107,8 @@ class Planner(FittedModel):
         market = self._market(some, costs, workers)
         money = np.inf if budget is None else float(budget)
         excess = np.inf if target_error is None else n_tasks * (error - target_error)
-        plan = buy(probas[some], market, n=n, budget=money, excess=excess)
+        least = WORTHWHILE if target_error is None else LEAST_GAIN
+        plan = buy(probas[some], market, n=n, budget=money, excess=excess, least=least)
         return pd.DataFrame(
             {
                 "task": self.tasks_[some[plan.tasks]],

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rectifact.core.errors import FitWarning, count
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.humans import consensus, task_groups
-from rectifact.crowd.data.names import Gold, matched
+from rectifact.crowd.data.names import Gold, matched, refuse_strange
 from rectifact.crowd.data.people import Panel
 from rectifact.crowd.data.verdicts import only
 from rectifact.crowd.em import Floats
@@ -51,6 +51,7 @@ def gold_classes(answers: Answers, gold: Gold | None) -> NDArray[np.int64] | Non
     """The class of tasks with a gold label; a message says how many labels are of tasks that nobody answered."""
     if gold is None:
         return None
+    refuse_strange(gold[1][matched(gold[0], answers.tasks) >= 0], answers.classes)
     known = answers.known(gold)
     lost = int((matched(gold[0], answers.tasks) < 0).sum())
     if lost:
@@ -83,8 +84,7 @@ def reference_of(panel: Panel, posteriors: Floats, known: NDArray[np.int64] | No
     """
     n_gold = 0 if known is None else int((known >= 0).sum())
     if gold is not None and (n_gold >= LEAST_LABELS or (n_gold and not panel.has_people)):
-        kept = matched(gold[1], panel.answers.classes) >= 0  # the others have been reported
-        labels = pd.Series(gold[1][kept], index=pd.Index(gold[0][kept], dtype=object), dtype=object)
+        labels = pd.Series(gold[1], index=pd.Index(gold[0], dtype=object), dtype=object)
         return Reference(GOLD, labels, Judged(panel.answers, posteriors), known, posteriors)
     if not panel.has_people:
         return Reference("", None, Judged(panel.answers, posteriors), None, posteriors)
@@ -129,14 +129,21 @@ def rates_by(reference: Reference, panel: Panel, asked: Asked) -> Rates | None:
     )
 
 
-def beside_gold(reference: Reference, panel: Panel, asked: Asked) -> tuple[Rates | None, tuple[int, int] | None]:
-    """The rates as people label, where gold labels decide, and from how many gold labels people differ, of how many."""
-    if reference.name != GOLD or not panel.has_people or reference.truth is None:
-        return None, None
+def people_beside(reference: Reference, panel: Panel) -> Reference | None:
+    """People as a second reference, where gold labels decide and people labelled enough tasks."""
+    if reference.name != GOLD or not panel.has_people:
+        return None
     people = by_people(panel)
-    if people.truth is None or (people.truth >= 0).sum() < LEAST_LABELS:
+    return None if people.truth is None or (people.truth >= 0).sum() < LEAST_LABELS else people
+
+
+def beside_gold(
+    reference: Reference, people: Reference | None, panel: Panel, asked: Asked
+) -> tuple[Rates | None, tuple[int, int] | None]:
+    """The rates as people label, where gold labels decide, and from how many gold labels people differ, of how many."""
+    if people is None or people.truth is None or reference.truth is None:
         return None, None
-    with warnings.catch_warnings(action="ignore"):  # about ties, and people who chose their tasks: gold labels decide
+    with warnings.catch_warnings(action="ignore"):  # about people who chose their tasks: gold labels decide
         rates = rates_by(people, panel, asked)
     both = (people.truth >= 0) & (reference.truth >= 0)
     wrong = int((people.truth != reference.truth)[both].sum())

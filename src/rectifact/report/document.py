@@ -10,6 +10,7 @@ from rectifact.core.findings import Finding
 from rectifact.crowd.advice.audit import Audit
 from rectifact.crowd.advice.foresight import Needed
 from rectifact.crowd.base import Aggregator
+from rectifact.crowd.evaluation import Evaluation
 from rectifact.graph import SymNMF, SymNMFNet
 from rectifact.latent import NMD, LogisticPCA
 from rectifact.models import SavedModel
@@ -17,6 +18,7 @@ from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.report.blocks import Report
 from rectifact.report.clusters import clusters_report
 from rectifact.report.embedding import embedding_report
+from rectifact.report.evaluation import evaluation_reports
 from rectifact.report.html import check_report_possible, write_page
 from rectifact.report.labels import labels_report
 from rectifact.report.opening import labels_opening
@@ -95,8 +97,8 @@ def write_report(
 
     Parameters
     ----------
-    what : fitted estimator, SavedModel, Report, or a list of these
-        Several in a list become one page.
+    what : fitted estimator, SavedModel, Report, or a list of these; or an Evaluation
+        Several in a list become one page. An evaluation comes from :func:`rectifact.evaluate`.
     path : str or Path
         Where to write: ``.html``.
     X : array or sparse array of shape (n_samples, n_features), optional
@@ -132,10 +134,13 @@ def write_report(
     given |= {"texts": texts, "groups": groups}
     given = {name: value for name, value in given.items() if value is not None}
     several = isinstance(what, Sequence)
-    if given and (several or isinstance(what, Report | SavedModel)):
+    if given and (several or isinstance(what, Report | SavedModel | Evaluation)):
         raise InputError(
             f"{next(iter(given))} belongs to one fitted estimator.", "Leave it out, or wrap each model in a SavedModel."
         )
+    if isinstance(what, Evaluation):
+        write_page(evaluation_reports(what), path, title=title or "rectifact: evaluation")
+        return
     parts = what if several else [what]
     reports = [one if isinstance(one, Report) else report_of(_with_data(one, given)) for one in parts]
     if title is None:

@@ -13,15 +13,15 @@ import pandas as pd
 from rectifact.crowd.advice.foresight import Needed
 from rectifact.crowd.data.names import sentence
 from rectifact.crowd.evaluation import Evaluation
+from rectifact.crowd.panel_choice import replacement_words
 from rectifact.crowd.panel_rates import wanted
+from rectifact.crowd.panel_shift import bias_summary
 from rectifact.crowd.panel_steps import IN_DOUBT
 from rectifact.crowd.panel_words import (
     accuracy_sentence,
     agreement_words,
-    bias_summary,
     compared,
     narrower,
-    replacement_words,
     twin_words,
     two_rates_words,
     who,
@@ -163,22 +163,19 @@ def _main_chart(found: Evaluation) -> Chart:
     """Rates with their intervals, or the confidence of the labels."""
     if found.rates is None:
         return histogram("Confidence of the labels", found.model.probas_.max(axis=1), "confidence", span=(0, 1))
-    rows = found.rates.rates.head(MOST_GROUPS)
-    what = wanted(found.rates)
-    names, points, colours = [], [], []
-    for row in rows.to_dict("records"):
-        if not np.isnan(row["rate"]):
-            names.append(str(row["group"]))
-            points.append((row["rate"], row["low"], row["high"]))
-            colours.append(0)
-    whole = rows.iloc[0]
-    alone = (whole["human_rate"], whole["human_low"], whole["human_high"])
     other = found.by_people
-    if other is not None and narrower(other.rates, found.rates.rates):
-        theirs = other.rates.iloc[0]
-        names.append("as people label")
-        points.append((theirs["rate"], theirs["low"], theirs["high"]))
-        colours.append(2)
+    by_people = other is not None and compared(found)[1]
+    rows = found.rates.rates.head(1 if by_people else MOST_GROUPS).to_dict("records")
+    shown = [(str(row["group"]), row, 0) for row in rows]
+    if other is not None and (by_people or narrower(other.rates, found.rates.rates)):
+        theirs = other.rates.head(MOST_GROUPS if by_people else 1).to_dict("records")
+        shown.append(("as people label", theirs[0], 2))
+        shown += [(f"{row['group']}, as people label", row, 2) for row in theirs[1:]]
+    shown = [one for one in shown if not np.isnan(one[1]["rate"])]
+    names, colours = [name for name, _, _ in shown], [colour for _, _, colour in shown]
+    points = [(row["rate"], row["low"], row["high"]) for _, row, _ in shown]
+    whole, what = rows[0], wanted(found.rates)
+    alone = (whole["human_rate"], whole["human_low"], whole["human_high"])
     names += [f"{found.rates.reference} alone", f"{found.rates.panel} alone"]
     points += [alone, (whole["judge_rate"],) * 3]
     colours += [1, 5]
@@ -187,6 +184,8 @@ def _main_chart(found: Evaluation) -> Chart:
         f"Bars are {found.rates.confidence:.0%} intervals. Blue is what {found.rates.reference} and the answers of "
         f"{found.rates.panel} say together; the answers of {found.rates.panel} alone are not corrected."
     )
+    if by_people:
+        text += " Groups are compared as people label, where the intervals of differences are shorter."
     return ranges(f"Share of {what}", names, value, low, high, "percent", text, colours)
 
 
@@ -283,7 +282,11 @@ def _bias(found: Evaluation) -> Section:
         "" if found.groups is None else " A bias that differs between groups (--by) makes judges unfit to compare them."
     )
     kinds = dict(zip(found.model.workers_.tolist(), np.where(found.panel.is_person, "person", "judge"), strict=True))
-    return Section("Bias", f"{bias_summary(found)} {how}{groups}", bias_blocks(found.biases, kinds))
+    blocks = bias_blocks(found.biases, kinds)
+    if found.biases_by_people is not None:
+        how += " Biases against people are shown as well."
+        blocks += bias_blocks(found.biases_by_people, kinds, than=", compared with people")
+    return Section("Bias", f"{bias_summary(found)} {how}{groups}", blocks)
 
 
 def _doubts(found: Evaluation) -> Section:

@@ -222,7 +222,8 @@ def _purchase(model: DawidSkene, asked: Sequence[Any]) -> Table:
         Column("gain", "number", "wrong labels that the answer is expected to prevent"),
         Column("error", "share", "wrong labels to expect after this answer and those before it"),
     ]
-    return Table("Next labels", columns, rows)
+    note = f"These are the first {len(rows)}; --plan writes more." if len(rows) == MOST_PLANNED else ""
+    return Table("Next labels", columns, rows, note)
 
 
 def _curve(model: DawidSkene, needed: Needed | None, asked: Sequence[Any] | None = None) -> list[Block]:

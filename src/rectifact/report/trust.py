@@ -1,6 +1,7 @@
 """Charts and tables about workers, for several reports: accuracies, biases, shared errors, gold labels, doubts."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 from rectifact.crowd.advice.audit import Audit
 from rectifact.crowd.advice.dependence import excess_agreement
 from rectifact.crowd.base import Aggregator
-from rectifact.crowd.data.names import matched, object_array, sentence
+from rectifact.crowd.data.names import matched, object_array, plain_text, sentence
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.panel_bias import Biases
@@ -83,9 +84,12 @@ def excess_chart(model: DawidSkene) -> list[Chart]:
     return [heat_map("Agreement beyond what the model expects, in points", matrix, "worker", labels, text)]
 
 
-def bias_blocks(found: Biases, kinds: Mapping[Any, str] | None = None) -> list[Block]:
-    """A chart of the biases of each class, those that are certain in sentences, and a table of all."""
-    blocks: list[Block] = []
+def bias_blocks(found: Biases, kinds: Mapping[Any, str] | None = None, than: str = "") -> list[Block]:
+    """Charts of shifts and of the biases of each class, those that are certain in sentences, and a table of all.
+
+    ``than`` ends the titles.
+    """
+    blocks: list[Block] = _shift_chart(found, kinds, than)
     whole = found.table[found.table["group"] == EVERYTHING]
     for name, rows in whole.groupby("class", sort=False):
         rows = rows.sort_values("bias", ascending=False, kind="stable")
@@ -94,8 +98,22 @@ def bias_blocks(found: Biases, kinds: Mapping[Any, str] | None = None) -> list[B
         text = f"Above 0: the class is given too often. {_certain(found, rows)}"
         workers = [str(worker) for worker in shown["worker"]]
         figures = shown[["bias", "low", "high"]]
-        blocks.append(whiskers(f"How much too often {name} is said", workers, figures, "points", text, colours))
-    return [*blocks, _bias_table(found)]
+        blocks.append(
+            whiskers(f"How much too often {plain_text(name)} is said{than}", workers, figures, "points", text, colours)
+        )
+    return [*blocks, replace(_bias_table(found), title=f"Biases in points{than}")]
+
+
+def _shift_chart(found: Biases, kinds: Mapping[Any, str] | None, than: str) -> list[Block]:
+    """How much too high each worker grades in the mean; no chart for labels that are no grades."""
+    if found.shifts is None or not len(found.shifts):
+        return []
+    rows = _ends(found.shifts.sort_values("shift", ascending=False, kind="stable"))
+    sure = rows.loc[rows["certain"], "worker"].tolist()
+    text = f"More than chance explains for {sentence(sure)}." if sure else "None is more than chance explains."
+    colours = [int((kinds or {}).get(worker) == "person") for worker in rows["worker"]]
+    names, title = [str(worker) for worker in rows["worker"]], f"How much too high grades are in the mean{than}"
+    return [ranges(title, names, rows["shift"], rows["low"], rows["high"], "grades", text, colours)]
 
 
 def _certain(found: Biases, rows: pd.DataFrame) -> str:

@@ -31,8 +31,8 @@ PREPARES = 0.25
 LEAST_DROP = 1e-9
 """Expected errors that an answer must prevent, or prepare to prevent, to be compared with others."""
 
-LEAST_GAIN = 1e-6
-"""Expected errors that answers to a task must prevent to be in a plan."""
+LEAST_GAIN, WORTHWHILE = 1e-6, 0.005
+"""Expected errors that an answer must prevent to be in a plan: where a target is to be reached, and otherwise."""
 
 MOST_ROWS = 2000
 """Tasks, in all worlds together, from which the curve of expected errors is drawn."""
@@ -215,7 +215,16 @@ class Purchase:
     drops: Floats
 
 
-def buy(posteriors: Floats, market: Market, *, n: int, budget: float, excess: float, seed: int = 0) -> Purchase:
+def buy(
+    posteriors: Floats,
+    market: Market,
+    *,
+    n: int,
+    budget: float,
+    excess: float,
+    least: float = LEAST_GAIN,
+    seed: int = 0,
+) -> Purchase:
     """Answers that lower the error most for the money, one after the other.
 
     Parameters
@@ -228,6 +237,8 @@ def buy(posteriors: Floats, market: Market, *, n: int, budget: float, excess: fl
         Most money.
     excess : float
         Expected wrong labels that are too many; the plan ends when it has prevented them.
+    least : float, default 1e-6
+        Expected errors that an answer must prevent, alone or in the mean with those after it to the same task.
     seed : int, default 0
         Of the answers that are drawn.
 
@@ -263,24 +274,30 @@ def buy(posteriors: Floats, market: Market, *, n: int, budget: float, excess: fl
         if offer := _offer(values[t], is_open[t], market, left):
             heappush(heap, (-offer[0], t, offer[1]))
     table = np.array(rows, dtype=float).reshape(-1, 4)
-    table = table[_pays_off(table[:, 0], table[:, 3])]
+    table = table[_pays_off(table[:, 0], table[:, 3], least)]
     return Purchase(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2], table[:, 3])
 
 
-def _pays_off(tasks: Floats, gains: Floats) -> NDArray[np.bool_]:
-    """Answers that prevent errors, or prepare a later answer to the same task that does.
+def _pays_off(tasks: Floats, gains: Floats, least: float) -> NDArray[np.bool_]:
+    """Answers that prevent errors, or prepare later answers to the same task that do: ``least`` each in the mean.
 
     Examples
     --------
     >>> import numpy as np
-    >>> _pays_off(np.array([0, 1, 0, 1, 1]), np.array([0.1, 0.0, 0.0, 0.2, 0.0]))
+    >>> _pays_off(np.array([0, 1, 0, 1, 1]), np.array([0.1, 0.0, 0.0, 0.2, 0.0]), 0.01)
     array([ True,  True, False,  True, False])
     """
-    kept, later = np.zeros(len(tasks), dtype=bool), set()
-    for i in range(len(tasks) - 1, -1, -1):
-        if gains[i] > LEAST_GAIN:
-            later.add(tasks[i])
-        kept[i] = tasks[i] in later
+    kept = np.zeros(len(tasks), dtype=bool)
+    order = np.argsort(tasks, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(tasks[order])) + 1):
+        start = 0
+        while start < len(rows):  # the longest run of answers from here that is worth it, then the next one
+            means = np.cumsum(gains[rows[start:]]) / np.arange(1, len(rows) - start + 1)
+            worth = np.flatnonzero((means > least) & (gains[rows[start:]] > least))
+            if not worth.size:
+                break
+            kept[rows[start : start + worth[-1] + 1]] = True
+            start += int(worth[-1]) + 1
     return kept
 
 

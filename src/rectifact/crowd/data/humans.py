@@ -1,8 +1,8 @@
 """Labels of people for some tasks: their consensus, weights where tasks were not drawn at random, groups of tasks."""
 
+import shlex
 import warnings
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +14,18 @@ from numpy.typing import NDArray
 from rectifact.core.errors import FitWarning, InputError, InputTypeError, count
 from rectifact.crowd.data.answers import Answers, sort_classes
 from rectifact.crowd.data.groups import groups_in_column, read_groups
-from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain, plain_text
+from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain, refuse_strange
 from rectifact.crowd.data.read import read_gold
-from rectifact.crowd.data.tables import find_gold_column, read_table
+from rectifact.crowd.data.tables import find_gold_column, read_table, usual_name
 
 WEIGHT_NAMES = ("weight", "weights", "gold_weight", "inverse_probability")
 """Usual names of the column with the weights."""
 
-SIMILAR = 0.75
-"""How alike two names are, from 0 to 1, that may be meant to be the same."""
 
-
-def consensus(gold: Gold) -> Gold:
+def consensus(gold: Gold, together: Sequence[Any] = ()) -> Gold:
     """The most frequent label of each task; tasks on which people tie are left out, and empty labels too.
+
+    It is no tie if all labels that are most frequent, or none of them, are among those that count ``together``.
 
     Examples
     --------
@@ -40,6 +39,10 @@ def consensus(gold: Gold) -> Gold:
     votes = table.groupby(["task", "label"], sort=False).size()
     top = votes[votes == votes.groupby("task").transform("max")].reset_index("label")["label"]
     tied = top.index.duplicated(keep=False)
+    if tied.any() and len(together):
+        inside = pd.Series(matched(top.to_numpy(), pd.unique(object_array(list(together)))) >= 0, index=top.index)
+        split = (inside.groupby(level=0, sort=False).transform("nunique") > 1).to_numpy()
+        top, tied = top[split | ~top.index.duplicated()], split[split | ~top.index.duplicated()]
     if tied.any():
         n_tied = top.index[tied].nunique()
         what = f"{count(n_tied, 'task')} on which people tie {'was' if n_tied == 1 else 'were'} left out."
@@ -48,12 +51,15 @@ def consensus(gold: Gold) -> Gold:
     return object_array(top.index.tolist()), object_array(top.tolist())
 
 
-def positive_labels(gold: Any, answers: Answers, positive: Sequence[Any]) -> NDArray[np.int64]:
+def positive_labels(
+    gold: Any, answers: Answers, positive: Sequence[Any], classes: Sequence[Any] | None = None
+) -> NDArray[np.int64]:
     """1 for a task whose label is among the ``positive`` ones, 0 for another label, -1 for none.
 
-    Labels may be of classes that no worker has. Labels of tasks that nobody answered are left out.
+    Labels may be of classes that no worker has, if these are among ``classes`` or ``positive``. Labels of tasks that
+    nobody answered are left out.
     """
-    tasks, labels = consensus(read_gold(gold, answers.columns))
+    tasks, labels = consensus(read_gold(gold, answers.columns), positive)
     place = matched(tasks, answers.tasks)
     found = place >= 0
     if not found.any():
@@ -66,22 +72,10 @@ def positive_labels(gold: Any, answers: Answers, positive: Sequence[Any]) -> NDA
         )
         warnings.warn(FitWarning(what), stacklevel=4)
     _check_positive(positive, answers.classes, labels)
-    _mention_strange(labels[found], answers.classes, positive)
+    refuse_strange(labels[found], answers.classes, [*positive, *(classes or ())])
     known = np.full(len(answers.tasks), -1, dtype=np.int64)
     known[place[found]] = matched(labels[found], object_array(list(positive))) >= 0
     return known
-
-
-def _mention_strange(labels: NDArray[Any], classes: NDArray[Any], positive: Sequence[Any]) -> None:
-    """Say which gold labels look like a class of the workers or one that was asked for, but are spelt differently."""
-    known = [*classes.tolist(), *positive]
-    texts = sorted({plain_text(name) for name in known})
-    strange = [name for name in pd.unique(labels) if plain_text(name) not in texts]
-    similar = [name for name in strange if get_close_matches(plain_text(name), texts, cutoff=SIMILAR)]
-    if similar:
-        names = listed(object_array(similar))
-        what = f"Gold labels are spelt differently from the classes {listed(classes)}: {names}."
-        warnings.warn(FitWarning(what, "They count as other classes; correct the spelling."), stacklevel=5)
 
 
 def _check_positive(positive: Sequence[Any], classes: NDArray[Any], labels: NDArray[Any]) -> None:
@@ -98,6 +92,16 @@ def _check_positive(positive: Sequence[Any], classes: NDArray[Any], labels: NDAr
     given = object_array(list(positive))
     if (matched(classes, given) >= 0).all() and (matched(labels, given) >= 0).all():
         raise InputError("positive names all classes, whose share is 1.", "Leave some out.", option="positive")
+
+
+def mention_gold(judges: Any) -> None:
+    """Say of a column that is called gold or the like that it is read as a judge."""
+    like = [plain(name) for name in judges if set(usual_name(name).split("_")) & {"gold", "truth", "reference"}]
+    if like:
+        what = f"The column {like[0]!r} is read as a judge."
+        remedy = "If it has labels known to be right, name it: {}."
+        forms = remedy.format(f"gold={like[0]!r}"), remedy.format(f"--gold {shlex.quote(str(like[0]))}")
+        warnings.warn(FitWarning(what, forms[0], command=forms[1]), stacklevel=4)
 
 
 def gold_weights(weights: Any, gold: Any, answers: Answers, known: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,6 +1,7 @@
 """Names of tasks, workers and classes: their texts, and finding one name among others."""
 
 import re
+import shlex
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -103,6 +104,35 @@ def check_gold(
         raise InputError("No task with a gold label was answered.", "Check that both name the tasks alike.")
     if repeated:
         raise InputError("A task has two gold labels.", "Keep one of them.")
+
+
+def refuse_strange(labels: NDArray[Any], classes: NDArray[Any], named: Sequence[Any] = ()) -> None:
+    """Refuse certain labels that are neither classes of the answers nor ``named`` as meant: they may be misspelt.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> refuse_strange(np.array(["pass", "fial", "fial"]), np.array(["fail", "pass"]))
+    Traceback (most recent call last):
+    rectifact.core.errors.InputError: 2 gold labels are none of the classes 'fail', 'pass': 'fial'. ...
+    """
+    if len(classes) < 2:  # of a single class nobody knows what the others are called
+        return
+    known = matched(labels, classes) >= 0
+    if len(named):
+        known |= matched(labels, pd.unique(object_array(list(named)))) >= 0
+    strange = labels[~known]
+    if not len(strange):
+        return
+    names = pd.unique(strange)
+    verb = "gold label is" if len(strange) == 1 else "gold labels are"
+    everything = [*classes.tolist(), *(plain(name) for name in names)]
+    remedy = "Correct the spelling; if it is meant, list all classes: {}."
+    raise InputError(
+        f"{len(strange)} {verb} none of the classes {listed(classes)}: {listed(names)}.",
+        remedy.format(f"classes={everything!r}"),
+        command=remedy.format(f"--classes {shlex.quote(','.join(map(plain_text, everything)))}"),
+    )
 
 
 def of_classes(gold: Gold | None, classes: NDArray[Any]) -> Gold | None:

@@ -2,10 +2,11 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -104,8 +105,9 @@ def read_people(humans: Any, names: dict[str, str | None], wide: bool, missing: 
     """
     is_records = isinstance(humans, str | Path) and is_json(Path(humans))
     found = names
-    if isinstance(humans, str | Path) and not is_records and not wide:
-        present = read_flat(Path(humans)).column_names
+    is_file = isinstance(humans, str | Path) and not is_records
+    if (is_file or nw.dependencies.is_into_dataframe(humans)) and not wide:
+        present = read_flat(Path(humans)).column_names if is_file else list(humans.columns)
         found = {role: name if name in present else None for role, name in names.items()}
     return coded(humans, found, wide, missing, None, None, question if is_records else None)
 
@@ -149,7 +151,7 @@ def _merged(parts: Sequence[Answers], classes: Sequence[Any] | None) -> Answers:
     codes["label"], values["label"] = encode(np.concatenate(labels), "label")
     codes["worker"] = np.concatenate(workers)
     values["worker"] = np.concatenate([part.workers.astype(object) for part in parts])
-    return _once(make_answers(codes, values, classes, first.columns))
+    return answered_once(make_answers(codes, values, classes, first.columns))
 
 
 def _spelled_like(names: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
@@ -160,15 +162,20 @@ def _spelled_like(names: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
     return spelled
 
 
-def _once(answers: Answers) -> Answers:
+def answered_once(answers: Answers) -> Answers:
     """The first answer of each worker to each task: a worker's agreement with themselves is another matter."""
     cell = answers.task.astype(np.int64) * len(answers.workers) + answers.worker
-    kept = np.sort(np.unique(cell, return_index=True)[1])
-    if repeated := len(cell) - len(kept):
-        what = f"{count(repeated, 'repeated answer')} of a worker to the same task {'was' if repeated == 1 else 'were'}"
-        warnings.warn(FitWarning(f"{what} left out."), stacklevel=5)
+    _, first, of = np.unique(cell, return_index=True, return_inverse=True)
+    kept = np.sort(first)
+    repeated = len(cell) - len(kept)
+    if not repeated:
+        return answers
+    what = f"{count(repeated, 'repeated answer')} of a worker to the same task {'was' if repeated == 1 else 'were'}"
+    others = int((answers.label != answers.label[first][of]).sum())
+    differ = f"; {others} of them contradict{'s' if others == 1 else ''} the first answer, which was kept"
+    warnings.warn(FitWarning(f"{what} left out{differ if others else ''}."), stacklevel=5)
     task, worker, label = (codes[kept] for codes in (answers.task, answers.worker, answers.label))
-    return Answers(task, worker, label, answers.tasks, answers.workers, answers.classes, answers.columns)
+    return replace(answers, task=task, worker=worker, label=label)
 
 
 def _scale(answers: Answers, level: Level, ordered: bool) -> Scale:

@@ -22,7 +22,7 @@ from rectifact.crowd.data.matrices import from_matrix, from_sparse, to_matrix, w
 from rectifact.crowd.data.names import Gold, listed, object_array, plain, refuse_strangers
 from rectifact.crowd.data.records import from_records
 from rectifact.crowd.data.sources import is_source, refuse_source
-from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long
+from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long, usual_name
 
 LEAVE_OUT_WIDE = "It has columns for task, worker and label, so it is long: leave out wide=True."
 
@@ -242,7 +242,7 @@ def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: 
 
 
 def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any] | None) -> Answers:
-    known = task is not None or any(str(name).lower() in COLUMN_NAMES["task"] for name in frame.columns)
+    known = task is not None or any(usual_name(name) in COLUMN_NAMES["task"] for name in frame.columns)
     column = find_columns(frame.columns, {"task": task})["task"] if known else None
     workers = [name for name in frame.columns if not known or name != column]
     tasks = frame.get_column(column).to_numpy() if known else np.arange(len(frame))

@@ -92,6 +92,18 @@ def looks_long(columns: Sequence[str]) -> bool:
 
 
 def _first_named(columns: Sequence[str], names: Sequence[str]) -> str | None:
-    """The column with the first of ``names`` that there is, without regard to case."""
-    by_name = {str(column).lower(): column for column in reversed(columns)}
+    """The column with the first of ``names`` that there is, without regard to case, spaces and hyphens."""
+    by_name = {usual_name(column): column for column in reversed(columns)}
+    by_name |= {str(column).lower(): column for column in reversed(columns)}
     return next((by_name[name] for name in names if name in by_name), None)
+
+
+def usual_name(column: object) -> str:
+    """A name of a column as the usual names are written.
+
+    Examples
+    --------
+    >>> usual_name("Item ID"), usual_name("Judge-Model")
+    ('item_id', 'judge_model')
+    """
+    return "_".join(str(column).lower().replace("-", " ").split())

@@ -19,11 +19,11 @@ from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.files import read_flat
 from rectifact.crowd.data.formats.label_studio import annotators
 from rectifact.crowd.data.groups import groups_in_column, read_groups
-from rectifact.crowd.data.humans import consensus
+from rectifact.crowd.data.humans import consensus, mention_gold
 from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain
 from rectifact.crowd.data.people import read_people
 from rectifact.crowd.data.read import coded, read_gold
-from rectifact.crowd.data.tables import COLUMN_NAMES, find_column
+from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, usual_name
 from rectifact.io.records import json_records
 
 PEOPLE = {"person", "people", "human", "humans", "annotator", "expert", "true", "yes", "1"}
@@ -180,9 +180,8 @@ class _Beside:
 
 def no_text_column(name: str) -> InputError:
     """There is no such column."""
-    return InputError(
-        f"text_column={name!r} is not a column of the answers.", "Check the spelling.", option="text_column"
-    )
+    what = f"text_column={name!r} is not a column of the answers."
+    return InputError(what, "Check the spelling.", option="text_column")
 
 
 def texts_in(source: Any, answers: Answers, name: str | None) -> dict[Any, Any] | None:
@@ -305,6 +304,7 @@ def _from_wide(
     known, groups = beside.get(gold) if isinstance(gold, str) else None, beside.get(by) if isinstance(by, str) else None
     is_person = np.zeros(len(answers.workers), bool) if people is None else named_people(people, answers.workers)
     judges, theirs = _split(answers, is_person)
+    mention_gold(judges.workers if gold is None else [])
     if humans is not None:
         theirs = _joined(judges, theirs, coded(humans, names, True, missing, None))
     labels = None if known is None else (object_array(list(known)), object_array(list(known.values())))
@@ -328,7 +328,7 @@ def wide_table(data: Any, columns: Sequence[Any], task: str | None) -> tuple[pd.
     """
     frame = _frame(data)
     named = [name for name in columns if isinstance(name, str) and name in frame.columns]
-    usual = [name for name in frame.columns if str(name).lower() in COLUMN_NAMES["task"]]
+    usual = [name for name in frame.columns if usual_name(name) in COLUMN_NAMES["task"]]
     tasks = (
         frame[find_column(list(frame.columns), "task", task)]
         if task is not None or usual

@@ -1,0 +1,205 @@
+"""What an evaluation says: the same in all places, nothing hidden by gold labels, and copies as one."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from rectifact import InputError, evaluate, write_report
+from rectifact.crowd import read_answers
+from rectifact.crowd.advice.budget import WORTHWHILE
+from rectifact.crowd.copies import Pair
+from rectifact.crowd.data.humans import consensus
+from rectifact.crowd.panel_replacement import TOGETHER
+from rectifact.crowd.panel_shift import shifts_of
+from rectifact.crowd.panel_steps import tasks_to_label
+from rectifact.crowd.panel_words import twin_words
+from rectifact.crowd.replacement import MAY, MAY_NOT, TOO_FEW
+from rectifact.report.evaluation import evaluation_reports
+
+
+def graded(seed=0, n=300, n_gold=40):
+    """Three judges and three people who grade from 1 to 5; the judge lax is 0.7 too high before grades are cut off."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(1, 6, size=n)
+    rows = []
+    for name, shift, spread, share in (("a", 0, 0.6, 0.95), ("b", 0, 0.6, 0.95), ("lax", 0.7, 0.6, 0.95)):
+        rows.append((name, "llm", shift, spread, share))
+    rows += [(name, "human", 0, 0.4, 0.4) for name in ("ann", "bob", "cai")]
+    parts = []
+    for name, kind, shift, spread, share in rows:
+        said = np.clip(np.round(truth + shift + spread * rng.normal(size=n)), 1, 5).astype(int)
+        group = np.where(np.arange(n) % 2, "v1", "v2")
+        table = pd.DataFrame({"task": np.arange(n), "worker": name, "label": said, "kind": kind, "version": group})
+        parts.append(table[rng.random(n) < share])
+    gold = pd.Series(truth, index=np.arange(n)).sample(n_gold, random_state=seed)
+    return pd.concat(parts, ignore_index=True), gold, truth
+
+
+OPTIONS = {"people": "kind", "positive": [4, 5], "by": "version", "ordinal": True}
+
+
+@pytest.fixture(scope="module")
+def found():
+    answers, gold, _ = graded()
+    with warnings.catch_warnings(action="ignore"):
+        return evaluate(answers, gold=gold, **OPTIONS)
+
+
+def test_gold_labels_do_not_hide_a_bias_against_people(found):
+    summary = " ".join(found.words())
+    assert "lax grades 0." in summary
+    assert "higher than people in the mean" in summary
+    assert found.biases_by_people.shifts.set_index("worker").loc["lax", "certain"]
+    assert set(found.biases.table["class"]) == {"4 or 5"}  # what is asked for, not each grade by itself
+    assert "when 6 are tested together" in found.biases.together()
+
+
+def test_with_all_labels_known_a_shift_is_a_difference_of_means():
+    answers, _, truth = graded()
+    read = read_answers(answers[["task", "worker", "label"]])
+    known = np.searchsorted(read.classes, truth[read.tasks.astype(int)])
+    table = shifts_of(read, read.shares(), known, read.classes.astype(float), against="gold labels").set_index("worker")
+    for name, rows in answers.groupby("worker"):
+        wrong = rows["label"].to_numpy() - truth[rows["task"]]
+        assert_allclose(table.loc[name, "shift"], wrong.mean(), atol=1e-9)
+        reach = 1.97 * wrong.std() / np.sqrt(len(wrong))
+        assert_allclose(table.loc[name, "high"] - table.loc[name, "low"], 2 * reach, rtol=0.05)
+
+
+@pytest.mark.parametrize("n_gold", [15, 60])
+def test_shifts_cover_the_planted_ones(n_gold):
+    covered = []
+    for seed in range(40):
+        answers, gold, truth = graded(seed, n_gold=n_gold)
+        read = read_answers(answers[["task", "worker", "label"]])
+        known = read.known((gold.index.to_numpy(), gold.to_numpy()))
+        table = shifts_of(read, read.shares(), known, read.classes.astype(float), against="gold labels")
+        for row in table[table["labels"] >= 10].to_dict("records"):
+            own = answers[answers["worker"] == row["worker"]]
+            covered.append(row["low"] <= (own["label"].to_numpy() - truth[own["task"]]).mean() <= row["high"])
+    assert np.mean(covered) > 0.92
+
+
+def with_decisions(found, decisions):
+    judges = found.replacement.judges.copy()
+    judges["decision"] = [decisions.get(name, MAY_NOT) for name in judges["judge"]]
+    return replace(found, replacement=replace(found.replacement, judges=judges))
+
+
+def test_decision_and_findings_agree_about_the_joint_label(found):
+    one = with_decisions(found, {TOGETHER: MAY, "a": TOO_FEW})
+    assert "the joint label of all judges may replace people" in one.decision()[1]
+    assert "for a alone, people answered too few tasks to say" in one.decision()[1]
+    assert any("The joint label of all judges may replace people" in words for words in one.words())
+    assert "but no single judge" in with_decisions(found, {TOGETHER: MAY}).decision()[1]
+    assert "people answered too few tasks" in with_decisions(found, {TOGETHER: MAY_NOT, "a": TOO_FEW}).decision()[1]
+
+
+def test_the_best_come_first_and_copies_count_as_one(found):
+    pairs = [Pair("a", "b", 0.9, True), Pair("a", "lax", 0.8, True), Pair("b", "lax", 0.7, True)]
+    one = replace(with_decisions(found, {"a": MAY, "lax": MAY}), pairs=pairs)
+    best = one.replacement.judges.set_index("judge").loc[["a", "lax"]].sort_values(["winning_rate", "advantage"])
+    assert f"{best.index[-1]} or its copy may replace people" in one.decision()[1]
+    assert twin_words(one) == [
+        "a, b and lax are copies of each other: they share 70% to 90% of their errors, and count as one."
+    ]
+    assert sum("copies of each other" in step.finding for step in one.next_steps()) == 1
+
+
+def test_the_first_chart_shows_groups_by_what_the_sentence_uses(found):
+    section = evaluation_reports(found)[0].sections[0]
+    names = section.blocks[0].x.names
+    assert "as people label" in found.decision()[0].split("in v")[1]
+    assert names[:4] == ["all tasks", "as people label", "v1, as people label", "v2, as people label"]
+
+
+def test_people_may_come_as_a_table_with_names_of_its_own(found, tmp_path):
+    answers, gold, _ = graded()
+    is_person = answers["kind"] == "human"
+    judges = answers[~is_person].rename(columns={"task": "Item", "worker": "Judge", "label": "Grade"})
+    people = answers[is_person].rename(columns={"worker": "annotator"})[["task", "annotator", "label"]]
+    columns = {"task": "Item", "worker": "Judge", "label": "Grade"}
+    people.to_csv(tmp_path / "people.csv", index=False)
+    with warnings.catch_warnings(action="ignore"):
+        one, other = (
+            evaluate(judges, given, gold=gold, positive=[4, 5], ordinal=True, **columns)
+            for given in (people, tmp_path / "people.csv")
+        )
+    assert one.decision() == other.decision()
+
+
+def test_an_evaluation_is_short_and_has_a_report(found, tmp_path):
+    assert repr(found).startswith("Evaluation of ")
+    assert len(repr(found)) < 1500
+    assert found.decision()[0] in repr(found)
+    assert "<li>" in found._repr_html_()
+    write_report(found, tmp_path / "report.html")
+    assert "Whom to trust" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_whole_grades_are_written_without_a_fraction():
+    answers, gold, _ = graded()
+    table = answers.pivot_table(index="task", columns="worker", values="label")
+    with warnings.catch_warnings(action="ignore"):
+        one = evaluate(table, wide=True, people=["ann", "bob", "cai"], gold=gold, positive=[4, 5], ordinal=True)
+    assert "share of 4 or 5 is" in one.decision()[0]
+
+
+def test_ties_between_labels_that_count_together_are_none():
+    tasks = np.array([0, 0, 1, 1, 2, 2, 3])
+    labels = np.array([4, 5, 3, 4, 1, 2, 5])
+    with pytest.warns(UserWarning, match="1 task on which people tie was left out"):
+        kept, agreed = consensus((tasks, labels), [4, 5])
+    assert kept.tolist() == [0, 2, 3]
+    assert (np.array(agreed.tolist()) >= 4).tolist() == [True, False, True]
+    with pytest.warns(UserWarning, match="3 tasks on which people tie"):
+        assert consensus((tasks, labels))[0].tolist() == [3]
+
+
+def test_ties_are_said_beside_gold(found):
+    (words,) = [words for words in found.words() if "tasks that people labelled" in words]
+    assert "on which they tie" in words
+
+
+def test_some_lost_answers_do_not_make_a_person():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=200)
+    rows = []
+    for name, share in (("x", 0.94), ("y", 1.0), ("z", 0.99)):
+        said = np.where(rng.random(200) < 0.85, truth, 1 - truth)
+        rows.append(pd.DataFrame({"task": range(200), "worker": name, "label": said})[rng.random(200) < share])
+    found = evaluate(pd.concat(rows), positive=1)
+    assert found.next_steps()[0].finding == "nobody knows how far the judges are right"
+    assert not any("people may be among" in step.finding for step in found.next_steps())
+    with pytest.raises(InputError, match="positive='pass' is not among the classes"):
+        evaluate(pd.concat(rows), positive="pass")
+
+
+def test_a_plan_ends_where_answers_gain_nothing(found):
+    plan = found.model.next_labels(1000, workers=found.people)
+    gains = plan.groupby("task")["gain"].agg(["mean", "last"])
+    assert len(plan) > 10
+    assert gains["mean"].min() > WORTHWHILE
+    assert gains["last"].min() > WORTHWHILE
+
+
+def test_tasks_to_label_are_those_without_a_label(found):
+    table = tasks_to_label(found, 1000)
+    _, gold, truth = graded()
+    assert set(table["task"]) == set(range(len(truth))) - set(gold.index)
+    assert table["task"].tolist() != sorted(table["task"])
+    assert len(tasks_to_label(found, 7)) == 7
+
+
+def test_columns_with_spaces_are_recognised_and_gold_is_mentioned():
+    answers, _, _ = graded()
+    named = answers.rename(columns={"task": "Item ID", "worker": "Judge Model", "label": "Verdict"})
+    assert read_answers(named).columns == {"task": "Item ID", "worker": "Judge Model", "label": "Verdict"}
+    wide = answers.pivot_table(index="task", columns="worker", values="label").rename(columns={"b": "gold_score"})
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        evaluate(wide, wide=True, people=["ann", "bob"], positive=[4, 5], ordinal=True)
+    assert any("The column 'gold_score' is read as a judge" in str(one.message) for one in caught)
