@@ -198,6 +198,8 @@ def load_saved(path: str | Path) -> SavedModel:
     except NotFittedError as error:
         raise InputError(f"{str(path)!r} holds a model that is not fitted.", "Fit and save it again.") from error
     _check_image_shape(saved)
+    if hasattr(saved.model, "_named_as_saved"):
+        saved.model._named_as_saved(saved.samples, saved.features)
     return saved if saved.selection is None else replace(saved, selection=_selection(saved, Path(path)))
 
 
