@@ -155,7 +155,7 @@ def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dic
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
     if path.suffix.lower() not in TABLES:
-        return {path.stem: read_names(path, n_samples, "row")}
+        return {path.stem: _numbers(read_names(path, n_samples, "row"))}
     table = read_table(path).to_pandas(ignore_metadata=True)  # an index stays a column, which may hold the names
     if not column and len(table.columns) == 1:
         column = str(table.columns[0])
@@ -171,7 +171,7 @@ def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dic
         values, n_found = _joined(path, table, key, column, names)
         by = repr(key) if key else "the column without a name"
         say(f"Colours matched by {by}: {n_found:,} of {count(n_samples, 'sample')}.")
-        return {column: values}
+        return {column: _numbers(values)}
     if len(table) != n_samples:
         raise InputError(
             f"{str(path)!r} has {len(table):,} rows, but there are {n_samples:,} samples.",
@@ -179,7 +179,14 @@ def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dic
         )
     if joined:
         say(f"Note: no column of {str(path)!r} holds the names of the samples, so colours are matched by position.")
-    return {column: table[column].to_numpy()}
+    return {column: _numbers(table[column].to_numpy())}
+
+
+def _numbers(values: Any) -> Any:
+    """Values as numbers, for a scale of colours, where all that are there are numbers; else as they are."""
+    found = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=float)
+    there = ~pd.isna(values) & (np.asarray(values, dtype=str) != "")
+    return found if there.any() and np.isfinite(found[there]).all() and len(np.unique(found[there])) > 10 else values
 
 
 def _key(table: pd.DataFrame, names: Any) -> str | None:

@@ -220,12 +220,20 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         axes, spreads, _ = self._axes(max(WIDE, self.components_.shape[0]))
         return axes.T * spreads
 
-    def plot_map(self) -> Any:
+    def plot_map(self, X: Any = None, groups: Any = None) -> Any:
         """Map of the rows of the fit in two dimensions, as in the report.
 
         .. versionadded:: 0.2
+
+        Parameters
+        ----------
+        X : array, sparse array or frame of shape (n_samples, n_features), optional
+            The data of the fit, which makes the map better.
+        groups : dict of str to array of shape (n_samples,), optional
+            A column of classes or numbers that colours the map: ``{"species": values}``.
         """
-        return plot(self, "map")
+        given = {name: value for name, value in {"X": X, "groups": groups}.items() if value is not None}
+        return plot(self, "map", **given)
 
     def _check_embedding(self) -> None:
         if is_chunked(getattr(self, "embedding_", None)) or not hasattr(self, "embedding_"):
@@ -268,7 +276,8 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
     def _name_samples(self, X: Any) -> None:
         """Keep the names of the rows of a frame, which must be a matrix."""
         refuse_triples(X)
-        vars(self).pop("_features", None)
+        if hasattr(self, "_features"):
+            del self._features
         names = _names_of_rows(X)
         if names is not None:
             self.sample_names_ = names

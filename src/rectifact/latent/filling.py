@@ -112,8 +112,8 @@ def compare_with_means(model: Any, X: Any) -> Comparison | None:
     with warnings.catch_warnings(action="ignore"):
         fit = clone(model).set_params(**run).fit(sp.csr_array(seen))
     found = filled(seen, np.asarray(to_host(fit.inverse_transform(fit.embedding_)), dtype=np.float64))
-    errors = [root_mean_squared_error(each[hidden], known[hidden]) for each in (found, *_means(seen))]
-    return Comparison(*errors, int(hidden.sum()))
+    ours, mean, means = (root_mean_squared_error(each[hidden], known[hidden]) for each in (found, *_means(seen)))
+    return Comparison(ours, mean, means, int(hidden.sum()))
 
 
 def _rows(X: Any, rows: NDArray[Any]) -> Any:
