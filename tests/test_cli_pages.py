@@ -164,7 +164,7 @@ def test_times_are_no_values(run, tmp_path):
     assert "not used: 'seen'" in said
     pd.concat([pairs, pairs[:2]]).to_csv(tmp_path / "twice.csv", index=False)
     said = " ".join(run("embed", tmp_path / "twice.csv", "-k", 1, "-o", tmp_path / "e.csv", expect=2).err.split())
-    assert "keep='last'" in said
+    assert "with drop_duplicates or groupby of pandas" in said
 
 
 def test_colours_are_matched_by_the_names_of_samples(run, matrix, tmp_path):

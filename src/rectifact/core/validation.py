@@ -136,7 +136,7 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
     if isinstance(X, str | PathLike):
         raise InputError(
             f"X is the name {str(X)!r} of a file, and not a matrix.",
-            "Read it first, for example with pandas.read_csv(name, index_col=0) or scipy.sparse.load_npz(name).",
+            "Read it first, for example with pandas.read_csv or scipy.sparse.load_npz.",
         )
     try:
         shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
