@@ -150,6 +150,7 @@ OTHERS = {
         "nmd_estimator",
         "logistic_pca_estimator",
         "data",
+        "filling",
         "held_out",
         "choices",
         "neighbours",

@@ -695,7 +695,10 @@ def test_embedding_of_a_matrix(run, tmp_path, suffix):
 def test_embedding_with_holes(run, tmp_path):
     path = tmp_path / "X.csv"
     path.write_text("a,b,c\n1,2,0\n3,,1\n0,1,2\n2,2,2\n")
-    assert "NaN or infinity in X" in run("embed", path, "-k", "1", "-o", tmp_path / "e.csv", expect=2).err
+    assert (
+        "1 value of the data is missing, the first in row 2, column 'b'"
+        in run("embed", path, "-k", "1", "-o", tmp_path / "e.csv", expect=2).err
+    )
     run("embed", path, "-k", "1", "-o", tmp_path / "e.csv", "--missing")
     assert len(pd.read_csv(tmp_path / "e.csv")) == 4
     assert "should end in" in run("embed", path, "-k", "1", "-o", tmp_path / "e.txt", expect=2).err

@@ -114,6 +114,59 @@ def test_a_map_is_coloured_by_a_column(run, matrix, tmp_path):
     assert "has 5 rows, but there are 30 samples" in run(*common, "--colour-by", tmp_path / "few.csv", expect=2).err
 
 
+def test_numbers_colour_a_map_as_numbers(run, matrix, tmp_path):
+    path, table, _ = matrix
+    pd.DataFrame({"sample": table["sample"], "depth": np.arange(30) * 7}).to_csv(tmp_path / "d.csv", index=False)
+    common = "embed", path, "-k", 2, "--missing", "--max-iter", 5, "-o", tmp_path / "e.npz"
+    colours = "--colour-by", f"{tmp_path / 'd.csv'}:depth"
+    run(*common, "--save", tmp_path / "m.rfx", *colours)
+    assert load_saved(tmp_path / "m.rfx").groups["depth"].tolist() == (np.arange(30.0) * 7).tolist()
+    assert "Add --report" in run(*common, *colours).err
+
+
+def test_gaps_are_named_before_a_number_is_chosen(run, matrix, tmp_path):
+    path, table, _ = matrix
+    gaps = table.iloc[:, 1:].isna().to_numpy()
+    row, column = np.argwhere(gaps)[0]
+    said = " ".join(run("embed", path, "-o", tmp_path / "e.csv", expect=2).err.split())
+    assert f"{gaps.sum()} values of the data are missing" in said
+    assert f"row {str(table['sample'][row])!r}, column {str(table.columns[1 + column])!r}" in said
+
+
+def test_a_saved_model_knows_the_names(run, matrix, tmp_path):
+    path, table, _ = matrix
+    run("embed", path, "-k", 2, "--missing", "--max-iter", 5, "-o", tmp_path / "e.npz", "--save", tmp_path / "m.rfx")
+    model = load_saved(tmp_path / "m.rfx").model
+    assert model.similar(table.columns[2], 1)["item"].tolist() == [table.columns[2]]
+    assert model.similar(table["sample"][3], 1, axis="rows")["item"].tolist() == [table["sample"][3]]
+
+
+def test_filling_in_is_compared_with_means(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.gamma(2, 1, (60, 2)) @ rng.gamma(1, 1, (2, 12))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    pd.DataFrame(X).add_prefix("item ").to_csv(tmp_path / "X.csv", index=False)
+    common = "embed", tmp_path / "X.csv", "-k", 2, "--missing", "-o", tmp_path / "e.npz"
+    said = run(*common, "--json", "--report", tmp_path / "r.html")
+    hidden = json.loads(said.out)["hidden"]
+    assert hidden["model"] < min(hidden["mean"], hidden["means"])
+    assert "by the means of rows and columns" in " ".join(said.err.split())
+    assert "by means of rows and columns" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_times_are_no_values(run, tmp_path):
+    rng = np.random.default_rng(0)
+    pairs = pd.DataFrame({"who": np.repeat(list("abcdefgh"), 6), "what": [f"w{j}" for j in [*range(6)] * 8]})
+    pairs["stars"], pairs["seen"] = rng.integers(1, 6, 48), 1_500_000_000 + 1000 * rng.permutation(48)
+    pairs.to_csv(tmp_path / "p.csv", index=False)
+    said = " ".join(run("embed", tmp_path / "p.csv", "-k", 1, "-o", tmp_path / "e.csv").err.split())
+    assert "'stars' as value" in said
+    assert "not used: 'seen'" in said
+    pd.concat([pairs, pairs[:2]]).to_csv(tmp_path / "twice.csv", index=False)
+    said = " ".join(run("embed", tmp_path / "twice.csv", "-k", 1, "-o", tmp_path / "e.csv", expect=2).err.split())
+    assert "with drop_duplicates or groupby of pandas" in said
+
+
 def test_colours_are_matched_by_the_names_of_samples(run, matrix, tmp_path):
     path, table, _ = matrix
     kinds = pd.DataFrame({"batch": range(30), "barcode": table["sample"], "kind": ["tree", "rock", "sand"] * 10})

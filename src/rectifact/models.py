@@ -202,6 +202,8 @@ def load_saved(path: str | Path) -> SavedModel:
     with reading(Path(path), "a model saved by rectifact"):
         check_shapes(saved.model)
     _check_image_shape(saved)
+    if hasattr(saved.model, "_named_as_saved"):
+        saved.model._named_as_saved(saved.samples, saved.features)
     return saved if saved.selection is None else replace(saved, selection=_selection(saved, Path(path)))
 
 

@@ -138,3 +138,13 @@ def test_triples_are_refused_with_a_remedy_that_works(estimator):
         assert matrix.shape == (3, 3)
         estimator.fit(matrix)
     estimator.fit(X.assign(user=[1, 0, 0, 1], item=[1, 1, 0, 1]).set_axis(["a", "b", "c"], axis=1))
+
+
+def test_paths_and_columns_of_names_are_refused_with_a_remedy():
+    with pytest.raises(InputError, match=r"'plays.csv' of a file.*pandas.read_csv"):
+        NMD(1).fit("plays.csv")
+    with pytest.raises(InputError, match=r"X.set_index\('cell'\)"):
+        NMD(1).fit(pd.DataFrame({"cell": ["a", "b"], "gene 1": [1.0, 0.0], "gene 2": 1.0, "gene 3": 0.0}))
+    model = NMD(1, max_iter=2).fit(np.eye(4))
+    with pytest.raises(InputError, match="numbers from 0 to 3"):
+        model.similar("x", axis="rows")

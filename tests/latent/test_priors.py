@@ -1,6 +1,7 @@
 """Priors on the factors: the sweep and Newton's method against slow forms, and what priors are for."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
@@ -14,6 +15,7 @@ from rectifact.datasets import make_dots
 from rectifact.kernels import nmd_newton, nmd_sweep
 from rectifact.kernels.penalty import Penalty
 from rectifact.latent.data import with_missing
+from rectifact.latent.filling import compare_with_means
 from rectifact.latent.held_out import begin_trial
 from rectifact.latent.nmd import Expectation, nmd_with_priors
 from rectifact.latent.priors import Gaussian, learn
@@ -169,6 +171,58 @@ def test_noisy_and_incomplete_bits_have_priors_on_both_factors():
     X, dots = planted_bits(), make_dots(size=16, grid=16).X
     assert NMD(5).fit(X).resolved_["prior"] == "factors"
     assert NMD(5, missing=hide_entries(dots, random_state=0), max_iter=20).fit(dots).resolved_["prior"] == "factors"
+
+
+def ratings(seed=0, share=0.08):
+    """Ratings from 1 to 5 of 300 users for 120 items, with NaN where there is none, and all of them."""
+    rng = np.random.default_rng(seed)
+    taste, genre = rng.integers(0, 4, (300, 1)), rng.integers(0, 4, (1, 120))
+    full = 2.7 + 0.4 * rng.standard_normal((300, 1)) + 0.4 * rng.standard_normal((1, 120)) + 1.5 * (taste == genre)
+    full = np.clip(np.rint(full + 0.4 * rng.standard_normal(full.shape)), 1, 5)
+    return np.where(rng.random(full.shape) < share, full, np.nan), full
+
+
+def test_ratings_with_gaps_are_predicted_better_than_by_means():
+    X, full = ratings()
+    gaps = np.isnan(X)
+    model = NMD(4, missing=np.nan, random_state=0).fit(X)
+    assert model.resolved_["prior"] == "factors"
+    found = model.fill(X)
+    assert found.min() >= 1
+    assert found.max() <= 5
+    assert np.array_equal(found[~gaps], X[~gaps])
+    assert root_mean_squared_error(found[gaps], full[gaps]) < 0.85 * full[gaps].std()
+    compared = compare_with_means(model, X)
+    assert compared.better
+    assert compared.model < 0.9 * min(compared.mean, compared.means)
+
+
+def test_few_entries_with_gaps_have_priors_on_both_factors():
+    X, _ = ratings(share=0.5)
+    assert NMD(2, missing=np.nan).fit(X[:30, :20]).resolved_["prior"] == "factors"
+    assert NMD(2, max_iter=20).fit(np.nan_to_num(X[:30, :20], nan=3.0)).resolved_["prior"] == "rows"
+
+
+def test_ratings_without_structure_are_no_better_than_means():
+    rng = np.random.default_rng(1)
+    X = np.where(rng.random((200, 80)) < 0.1, rng.integers(1, 6, (200, 80)), np.nan)
+    assert not compare_with_means(NMD(4, missing=np.nan, random_state=0).fit(X), X).better
+    assert compare_with_means(NMD(2).fit(np.eye(9)), np.eye(9)) is None
+
+
+def test_the_remedy_for_a_fit_that_gets_worse_is_not_to_go_on():
+    X, _ = ratings()
+    with pytest.warns(UserWarning, match="prior='factors'"):
+        NMD(4, missing=np.nan, prior="rows", max_iter=30).fit(X)
+
+
+def test_filled_frames_keep_their_names():
+    X, _ = ratings(share=0.5)
+    frame = pd.DataFrame(X, index=[f"user {i}" for i in range(300)]).add_prefix("item ")
+    filled = NMD(4, missing=np.nan, random_state=0).fit(frame).fill(frame)
+    assert filled.index.equals(frame.index)
+    assert filled.columns.equals(frame.columns)
+    assert not filled.isna().any(axis=None)
 
 
 def test_a_wide_prior_keeps_rows_near_and_what_they_reproduce():

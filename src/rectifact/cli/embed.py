@@ -1,5 +1,6 @@
 """rectifact embed: few dimensions behind sparse data."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,15 +11,18 @@ from rectifact.cli import options, reading
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
 from rectifact.cli.embed_outputs import (
     as_values,
+    check_colours,
     check_fill,
     check_for_chunks,
+    check_gaps,
     dropped,
     filled,
+    joined_verdict,
     neighbours,
     read_groups,
     say_notes,
 )
-from rectifact.cli.how_many import check_numbers, first_of, fit_chosen, with_trust
+from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, retitled, save_arrays, write_samples, write_table
@@ -28,6 +32,7 @@ from rectifact.io.files import check_writable
 from rectifact.io.matrices import numbered
 from rectifact.io.partitions import holds_chunks
 from rectifact.latent import NMD
+from rectifact.latent.filling import compare_with_means
 from rectifact.models import SavedModel
 
 
@@ -142,6 +147,7 @@ def embed(
     drop = dropped(drop, colour_by, data)
     source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet, missing=missing)
     source.check(in_chunks)
+    check_colours(colour_by, report, save)
     outcome = Outcome(report, save, as_json)
     _check_out(data, out, save, in_chunks)
     if in_chunks:
@@ -156,6 +162,7 @@ def embed(
     model = NMD(first_of(how_many), link, objective, hole, prior=None if prior == "none" else prior, **run)
     with cluster_of(scheduler, local_cluster):
         matrix: Any = reading.read_in_chunks(data, "embed") if in_chunks else source.read(data, "embed").matrix
+        check_gaps(matrix, missing or in_chunks)
         matrix = as_values(matrix, values)
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
@@ -165,18 +172,12 @@ def embed(
         with fitting("embedding", model) as caught:
             chosen = fit_chosen(model, matrix.X, how_many, purpose="prediction" if recommend or fill else "structure")
         chosen = with_trust(chosen, matrix.X, stability=stability)
+        chosen = chosen if in_chunks else joined_verdict(chosen, matrix.X)
         chosen.say_choice()
         model = chosen.model
         samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
         found = model.resolved_["link"]
-        if out.suffix.lower() == ".npz":
-            arrays = {"embedding": model.embedding_, "components": model.components_, "scale": np.array(model.scale_)}
-            arrays |= {"positions": model.positions(matrix.X), "samples": samples, "features": features}
-            save_arrays(out, arrays | {"link": np.array(found)} | chosen.arrays)
-        else:
-            own = in_chunks or coordinates == "embedding"
-            A, title = (model.embedding_, "dimension") if own else (model.positions(matrix.X), "position")
-            write_samples(A, samples, title, out, matrix.row_title)
+        _write_coordinates(chosen, matrix, out, samples, features, own=in_chunks or coordinates == "embedding")
         if suggestions is not None and recommend:
             best = model.recommend(matrix.X, recommend, samples=samples, features=features)
             write_table(retitled(best, matrix.row_title, matrix.column_title), suggestions)
@@ -185,7 +186,8 @@ def embed(
         if fill is not None:
             write_table(filled(matrix, model, samples, features, values), fill)
     say_warnings(caught, "embed")
-    notes = [] if in_chunks else say_notes(matrix.X, model)
+    compared = compare_with_means(model, matrix.X) if missing and not in_chunks else None
+    notes = [] if in_chunks else say_notes(matrix.X, model, compared)
     say(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {found}: "
         f"{count(model.n_components, 'dimension')}, {how_it_ended(model, 'sweep')}."
@@ -194,8 +196,21 @@ def embed(
     summary = {"samples": n_samples, "features": n_features, "dimensions": model.n_components}
     summary |= {"scale": float(model.scale_)} | {key: value for key, value in model.resolved_.items() if key != "link"}
     summary |= {"link": found, "values": values, "warnings": notes} | chosen.summary
+    summary |= {} if compared is None else {"hidden": asdict(compared)}
     known = {"selection": chosen.selection} | ({} if in_chunks else {"X": matrix.X, "samples": samples})
     outcome.write(SavedModel(model, features=features, image_shape=image_shape, groups=groups, **known), summary)
+
+
+def _write_coordinates(chosen: Found, matrix: Any, out: Path, samples: Any, features: Any, *, own: bool) -> None:
+    """A table of positions, or of the embedding if that is asked for with ``own``; or all arrays."""
+    model = chosen.model
+    if out.suffix.lower() == ".npz":
+        arrays = {"embedding": model.embedding_, "components": model.components_, "scale": np.array(model.scale_)}
+        arrays |= {"positions": model.positions(matrix.X), "samples": samples, "features": features}
+        save_arrays(out, arrays | {"link": np.array(model.resolved_["link"])} | chosen.arrays)
+        return
+    A, title = (model.embedding_, "dimension") if own else (model.positions(matrix.X), "position")
+    write_samples(A, samples, title, out, matrix.row_title)
 
 
 def _beside(out: Path, what: str, in_chunks: bool) -> Path:

@@ -8,13 +8,15 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from rectifact.cli.how_many import Found
 from rectifact.cli.tables import check_table_name
 from rectifact.cli.terminal import say
-from rectifact.core.arrays import to_host
 from rectifact.core.errors import InputError, count
 from rectifact.io.matrices import NamedMatrix, read_names
 from rectifact.io.tables import read_table
 from rectifact.latent.data import large_values
+from rectifact.latent.filling import NO_BETTER, Comparison
+from rectifact.selection.points import NOTHING
 
 TABLES = {".csv", ".tsv", ".parquet"}
 
@@ -28,6 +30,30 @@ def check_fill(path: Path | None, missing: bool, in_chunks: bool) -> None:
     if in_chunks:
         raise InputError("--fill needs a matrix in memory, and this one is in chunks.", "Fill in some of its rows.")
     check_table_name(path)
+
+
+def check_colours(colour_by: str | None, report: Path | None, save: Path | None) -> None:
+    """Say that colours are for a report, where none is written and no model is saved for one."""
+    if colour_by is not None and report is None and save is None:
+        say("Note: --colour-by colours the map of the report. Add --report page.html.")
+
+
+def check_gaps(matrix: Any, allowed: bool) -> None:
+    """Refuse missing values by the names of their row and column, before some rows of them are taken."""
+    if allowed:
+        return
+    X: Any = sp.coo_array(matrix.X) if sp.issparse(matrix.X) else np.asarray(matrix.X, dtype=float)
+    bad = np.isnan(X.data if sp.issparse(X) else X)
+    if not bad.any():
+        return
+    row, column = (axis[bad][0] for axis in X.coords) if sp.issparse(X) else np.argwhere(bad)[0]
+    names = ((matrix.rows, "row", row), (matrix.columns, "column", column))
+    places = [f"{what} {str(own[i])!r}" if own is not None else f"{what} {i + 1}" for own, what, i in names]
+    raise InputError(
+        f"{count(int(bad.sum()), 'value')} of the data {'is' if bad.sum() == 1 else 'are'} missing, the first in "
+        f"{places[0]}, {places[1]}.",
+        "Fill it in, or drop the row; --missing takes it as missing.",
+    )
 
 
 def check_for_chunks(coordinates: str | None, values: str) -> None:
@@ -69,22 +95,33 @@ def as_values(matrix: Any, values: str) -> Any:
     return replace(matrix, X=changed(np.asarray(X, dtype=float)))
 
 
-def say_notes(X: Any, model: Any) -> list[str]:
+def say_notes(X: Any, model: Any, compared: Comparison | None = None) -> list[str]:
     """Say and return what to know about the data before the result is used: a sentence and a remedy each."""
     found = large_values(X) if model.resolved_["link"] == "relu" else ""
     notes = [f"{found} Use --values log, or --values binary for what is there at all."] if found else []
+    if compared is not None:
+        say(compared.sentence)
+        if not compared.better:
+            notes.append(f"{NO_BETTER} Use the means, or gather more data.")
     for note in notes:
         say(f"Note: {note}")
     return notes
 
 
+def joined_verdict(chosen: Found, X: Any) -> Found:
+    """The choice, with large values named where it found nothing and they may be why."""
+    selection = chosen.selection
+    if selection is None or not selection.reason.startswith(NOTHING) or not large_values(X):
+        return chosen
+    reason = f"{selection.reason} A few large values decide the score: use --values log before you believe it."
+    return replace(chosen, selection=replace(selection, reason=reason))
+
+
 def filled(matrix: NamedMatrix, model: Any, samples: Any, features: Any, values: str = "raw") -> pd.DataFrame:
-    """The data with what the model predicts in place of its missing cells, one row per sample."""
-    X: Any = matrix.X
-    known = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=float)
-    found = np.asarray(to_host(model.inverse_transform(model.embedding_)), dtype=float)
-    known, found = (np.expm1(each) if values == "log" else each for each in (known, found))
-    table = pd.DataFrame(np.where(np.isnan(known), found, known), columns=[str(name) for name in features])
+    """The data with what the model predicts in place of its missing cells, within their range; one row per sample."""
+    full = model.fill(matrix.X)
+    full = np.expm1(full) if values == "log" else full
+    table = pd.DataFrame(full, columns=[str(name) for name in features])
     table.insert(0, matrix.row_title, samples, allow_duplicates=True)
     return table
 
@@ -118,7 +155,7 @@ def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dic
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
     if path.suffix.lower() not in TABLES:
-        return {path.stem: read_names(path, n_samples, "row")}
+        return {path.stem: _numbers(read_names(path, n_samples, "row"))}
     table = read_table(path).to_pandas(ignore_metadata=True)  # an index stays a column, which may hold the names
     if not column and len(table.columns) == 1:
         column = str(table.columns[0])
@@ -134,7 +171,7 @@ def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dic
         values, n_found = _joined(path, table, key, column, names)
         by = repr(key) if key else "the column without a name"
         say(f"Colours matched by {by}: {n_found:,} of {count(n_samples, 'sample')}.")
-        return {column: values}
+        return {column: _numbers(values)}
     if len(table) != n_samples:
         raise InputError(
             f"{str(path)!r} has {len(table):,} rows, but there are {n_samples:,} samples.",
@@ -142,7 +179,14 @@ def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dic
         )
     if joined:
         say(f"Note: no column of {str(path)!r} holds the names of the samples, so colours are matched by position.")
-    return {column: table[column].to_numpy()}
+    return {column: _numbers(table[column].to_numpy())}
+
+
+def _numbers(values: Any) -> Any:
+    """Values as numbers, for a scale of colours, where all that are there are numbers; else as they are."""
+    found = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=float)
+    there = ~pd.isna(values) & (np.asarray(values, dtype=str) != "")
+    return found if there.any() and np.isfinite(found[there]).all() and len(np.unique(found[there])) > 10 else values
 
 
 def _key(table: pd.DataFrame, names: Any) -> str | None:

@@ -322,10 +322,11 @@ _NOT_CONVERGED = {
 }
 
 
-def set_fit_report(estimator: Any, monitor: Monitor) -> None:
+def set_fit_report(estimator: Any, monitor: Monitor, remedy: str = "") -> None:
     """Set ``n_iter_``, ``history_``, ``converged_`` and ``stop_reason_``; warn if the run did not converge.
 
-    ``stability_``, ``bands_`` and ``shares_`` of an earlier fit are removed.
+    ``stability_``, ``bands_`` and ``shares_`` of an earlier fit are removed. ``remedy`` is for a run that reached its
+    limit, where more iterations are none.
     """
     for name in ("stability_", "bands_", "shares_"):
         vars(estimator).pop(name, None)
@@ -336,6 +337,7 @@ def set_fit_report(estimator: Any, monitor: Monitor) -> None:
     if monitor.saved is not None and monitor.stop_reason != "callback":
         monitor.saved.finish()
     if monitor.stop_reason in _NOT_CONVERGED:
-        what, remedy = _NOT_CONVERGED[monitor.stop_reason]
+        what, usual = _NOT_CONVERGED[monitor.stop_reason]
+        remedy = usual if monitor.stop_reason != "max_iter" else remedy or usual
         what = f"{type(estimator).__name__} {what.format(n=count(monitor.n_iter, 'iteration'))}"
-        warnings.warn(NotConverged(what, remedy, option=("max_iter", "tol")), stacklevel=4)
+        warnings.warn(NotConverged(what, remedy, option=("max_iter", "tol", "prior=")), stacklevel=4)

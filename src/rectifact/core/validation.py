@@ -133,6 +133,11 @@ def _is_on_device(X: Any) -> bool:
 
 
 def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
+    if isinstance(X, str | PathLike):
+        raise InputError(
+            f"X is the name {str(X)!r} of a file, and not a matrix.",
+            "Read it first, for example with pandas.read_csv or scipy.sparse.load_npz.",
+        )
     try:
         shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     except ValueError as error:
@@ -158,9 +163,10 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
     except (ValueError, OverflowError) as error:
         if "could not convert" not in str(error):
             raise InputError(str(error)) from error
-        raise InputError(
-            f"{error}. X holds text where numbers are expected.", "Drop such columns, or encode them first."
-        ) from error
+        remedy, first = "Drop such columns, or encode them first.", next(iter(getattr(X, "columns", ())), None)
+        if hasattr(X, "set_index") and first is not None and getattr(X.dtypes.iloc[0], "kind", "O") == "O":
+            remedy = f"If {first!r} names the rows, use X.set_index({first!r}); otherwise drop or encode such columns."
+        raise InputError(f"{error}. X holds text where numbers are expected.", remedy) from error
     if sp.issparse(checked):
         return canonical(checked)
     single = nw.dependencies.is_into_dataframe(X) and {*nw.from_native(X).schema.values()} == {nw.Float32()}

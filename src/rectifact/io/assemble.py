@@ -73,7 +73,7 @@ def from_triples(frame: Frame, plan: Plan, table: pd.DataFrame, missing: bool = 
         raise InputError(
             f"{str(frame.path)!r} has {count(n_twice, 'value')} for pairs of {plan.columns[0]!r} and "
             f"{plan.columns[1]!r} that have one already.",
-            "Keep one value for each pair.",
+            "Keep one value for each pair, for example with drop_duplicates or groupby of pandas.",
         )
     X: Any = sp.coo_array((values.astype(float), (coded[0][0], coded[1][0])), shape=shape)
     X = _with_gaps(frame, X) if missing else X

@@ -118,7 +118,17 @@ class View:
 
     def is_measure(self, name: str) -> bool:
         """Whether a column holds numbers that are neither identifiers nor times, by its name."""
-        return is_number(self.type(name)) and not self.is_id_name(name) and word(name) not in WORDS["time"]
+        return is_number(self.type(name)) and not self.is_id_name(name) and not self.is_time(name)
+
+    def is_time(self, name: str) -> bool:
+        """Whether a column is called as times are, or holds seconds or milliseconds since 1970, from 1990 to 2100."""
+        if word(name) in WORDS["time"]:
+            return True
+        if not pa.types.is_integer(self.type(name)) or not len(self.table):
+            return False
+        ends = pc.min_max(self.table.column(name)).as_py()
+        spread = 2 * pc.count_distinct(self.table.column(name)).as_py() > len(self.table)
+        return spread and any(6e8 * unit <= ends["min"] <= ends["max"] <= 4.1e9 * unit for unit in (1, 1000))
 
     def differ(self, name: str) -> bool:
         """Whether no two cells of a column are the same."""

@@ -118,6 +118,7 @@ def listed_by_content(view: View) -> Plan | None:
     if not (view.is_id(first) and view.is_id(second)) or not all(is_number(view.type(name)) for name in rest):
         return None
     text = is_name(view.type(first)) and is_name(view.type(second))
+    rest = [name for name in rest if not view.is_time(name)]
     if not _are_pairs(view, first, second, certain=text and len(rest) < 2):
         return None
     triples = [first, second, *rest[:1]]

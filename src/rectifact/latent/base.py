@@ -16,6 +16,7 @@ from rectifact.core.operand import Operand, is_chunked
 from rectifact.core.plots import ConvergencePlot, plot
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, check_at_least, check_option
 from rectifact.latent.data import refuse_triples
+from rectifact.latent.filling import dense_with_gaps, filled
 from rectifact.latent.neighbours import (
     WIDE,
     axes_of_predictions,
@@ -86,6 +87,40 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         columns, scores = best_unseen(to_host(X.data), self._embed(X), self._predicted, n)
         samples = np.arange(X.shape[0]) if samples is None else samples
         return long_table("sample", samples, "feature", self._feature_names(features)[columns], "score", scores)
+
+    def fill(self, X: Any) -> Any:
+        """X with what the model predicts in place of its missing entries, and all others as they are.
+
+        Predictions are clipped to the range of the known values.
+
+        .. versionadded:: 0.2
+
+        Parameters
+        ----------
+        X : array, sparse array or frame of shape (n_samples, n_features)
+            The data of the fit, with NaN for what is missing; a mask that was given as ``missing`` counts, too.
+
+        Returns
+        -------
+        array or DataFrame of shape (n_samples, n_features)
+            A frame, with the names of rows and columns, if X is a pandas one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from rectifact import NMD
+        >>> sales = pd.DataFrame(np.outer([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 4.0]), columns=["tea", "milk", "bread"])
+        >>> sales.loc[1, "bread"] = np.nan                                  # 8
+        >>> round(float(NMD(1, missing=np.nan).fit(sales).fill(sales).loc[1, "bread"]), 1)
+        8.0
+        """
+        check_is_fitted(self)
+        self._check_embedding()
+        self._of_the_fit(X)
+        found = np.asarray(self._predicted(self.embedding_), dtype=np.float64)
+        full = filled(dense_with_gaps(X, getattr(self, "missing", None)), found)
+        return pd.DataFrame(full, index=X.index, columns=X.columns) if isinstance(X, pd.DataFrame) else full
 
     def positions(self, X: Any, n_axes: int | None = None) -> NDArray[np.float64]:
         """Coordinates for distances: rows of X that are alike are near each other.
@@ -185,12 +220,20 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         axes, spreads, _ = self._axes(max(WIDE, self.components_.shape[0]))
         return axes.T * spreads
 
-    def plot_map(self) -> Any:
+    def plot_map(self, X: Any = None, groups: Any = None) -> Any:
         """Map of the rows of the fit in two dimensions, as in the report.
 
         .. versionadded:: 0.2
+
+        Parameters
+        ----------
+        X : array, sparse array or frame of shape (n_samples, n_features), optional
+            The data of the fit, which makes the map better.
+        groups : dict of str to array of shape (n_samples,), optional
+            A column of classes or numbers that colours the map: ``{"species": values}``.
         """
-        return plot(self, "map")
+        given = {name: value for name, value in {"X": X, "groups": groups}.items() if value is not None}
+        return plot(self, "map", **given)
 
     def _check_embedding(self) -> None:
         if is_chunked(getattr(self, "embedding_", None)) or not hasattr(self, "embedding_"):
@@ -220,12 +263,21 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         return to_host(self.inverse_transform(A))
 
     def _feature_names(self, names: Any) -> Any:
-        names = getattr(self, "feature_names_in_", None) if names is None else names
+        names = getattr(self, "feature_names_in_", getattr(self, "_features", None)) if names is None else names
         return np.arange(self.components_.shape[1]) if names is None else np.asarray(names)
+
+    def _named_as_saved(self, samples: Any, features: Any) -> None:
+        """Take the names that a file has for rows and columns, where the model has none of its own."""
+        if _are_names(features, self.components_.shape[1]):
+            self._features = np.asarray(features)
+        if not hasattr(self, "sample_names_") and _are_names(samples, len(getattr(self, "embedding_", ()))):
+            self.sample_names_ = np.asarray(samples)
 
     def _name_samples(self, X: Any) -> None:
         """Keep the names of the rows of a frame, which must be a matrix."""
         refuse_triples(X)
+        if hasattr(self, "_features"):
+            del self._features
         names = _names_of_rows(X)
         if names is not None:
             self.sample_names_ = names
@@ -258,3 +310,8 @@ def _names_of_rows(X: Any) -> Any:
     """The index of a pandas frame, unless it only counts."""
     index = getattr(X, "index", None)
     return None if index is None or callable(index) or isinstance(index, pd.RangeIndex) else np.asarray(index)
+
+
+def _are_names(names: Any, n: int) -> bool:
+    """Whether these are ``n`` names, and not only numbers from 1."""
+    return names is not None and len(names) == n and not np.array_equal(names, np.arange(1, n + 1).astype(str))

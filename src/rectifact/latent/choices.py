@@ -16,6 +16,10 @@ from rectifact.latent.starts import shaken, svd_start
 TRIAL = 20
 """Sweeps of each fit in the trial that chooses a prior; 0, 10 or 20 without priors may come before."""
 
+LONG_TRIAL, CLEARLY = 100, 0.9
+"""The same where entries are missing, since components without a prior predict worse the longer they are fitted; and
+the share of the error of the prior on both factors that they may have there."""
+
 PATIENCE = 10
 """Sweeps that must gain next to nothing, or a plateau would be taken for the top."""
 
@@ -35,7 +39,7 @@ def choose_prior(
     """The kind of prior and the number of sweeps before it that predict hidden entries best.
 
     Where no entry is missing, and components without a prior explain nearly everything, as in clean images, they have
-    none.
+    none. Where entries are missing, they have none only if that predicts clearly better after many sweeps.
 
     Parameters
     ----------
@@ -51,13 +55,15 @@ def choose_prior(
     options : dict
         Further arguments of :func:`rectifact.latent.nmd.nmd`.
     """
-    trial = begin_trial(X, rank, seed)
+    trial = begin_trial(X, rank, seed, positive=gaps and link == "relu")
     if trial is None:
-        return "rows" if auto else "factors", 0
+        return "rows" if auto and not gaps else "factors", 0
     binary, losses = link == "binary", _minus_log_likelihoods if link == "binary" else _squared_errors
     options = options | {"expect": Expectation(link)}
 
-    def climb(start: LatentModel, sweeps: int = TRIAL) -> LatentModel:
+    length = LONG_TRIAL if gaps and auto and not binary else TRIAL
+
+    def climb(start: LatentModel, sweeps: int = length) -> LatentModel:
         return nmd(trial.X, start, monitor=Monitor(sweeps, tol=0), **options)
 
     warm, scores = {0: svd_start(trial.X, rank, link, seed=seed)}, {}
@@ -69,8 +75,9 @@ def choose_prior(
         if not gaps and _explains(free, trial, binary):
             return kind, 0
         scores[kind, 0] = trial.loss(losses, climb(free) if binary else free)  # as many sweeps as the longest below
+        scores[kind, 0] /= CLEARLY if gaps else 1.0
     for warm_up, start in reversed(warm.items()):
-        model, _ = nmd_with_priors(trial.X, start, monitor=Monitor(TRIAL, tol=0), **options)
+        model, _ = nmd_with_priors(trial.X, start, monitor=Monitor(length, tol=0), **options)
         scores["factors", warm_up] = trial.loss(losses, model)
     return min(scores, key=lambda choice: scores[choice])
 

@@ -152,10 +152,11 @@ class Trial:
         return float(np.mean(losses(self.truth, theta, float(model.sigma))))
 
 
-def begin_trial(X: Operand, rank: int, seed: int) -> Trial | None:
+def begin_trial(X: Operand, rank: int, seed: int, positive: bool = False) -> Trial | None:
     """Hide some entries of X, a sample of whose rows is taken into memory where it is large.
 
-    None where the data is too small to tell which model is better.
+    None where the data is too small to tell which model is better, or has nothing but positive entries, unless those
+    are to be tried as well.
     """
     n, d = X.shape
     wanted = max(LEAST_ROWS, MOST_ENTRIES // d)
@@ -169,7 +170,7 @@ def begin_trial(X: Operand, rank: int, seed: int) -> Trial | None:
     mask = hide_entries(data, min(SHARE, MOST_HIDDEN / (data.shape[0] * d)), random_state=rng)
     hidden = with_missing(operand(data), mask)
     facts = hidden.total(statistics)
-    if not 0 < facts.positive < facts.known:
+    if not facts.positive or (facts.positive == facts.known and not positive):
         return None
     rows, columns = mask.nonzero()
     truth = entries_at(data, rows, columns)

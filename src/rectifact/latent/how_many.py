@@ -49,7 +49,10 @@ class LatentTrial:
     measure = "log-likelihood of a hidden entry"
 
     def __init__(self, estimator: LatentTransformer, X: Any, rng: np.random.Generator) -> None:
-        X = _some_rows(X, rng) if is_chunked(X) else X
+        if is_chunked(X):
+            X = _some_rows(X, rng)
+        else:
+            clone(estimator)._checked(X, reset=True)  # or a fault would be counted in some of the rows
         self._X, self._estimator = X, estimator
         n, d = X.shape
         self._mask = hide_entries(X, min(SHARE, MOST_HIDDEN / (n * d)), random_state=rng)

@@ -124,8 +124,9 @@ def places_of(items: Any, names: NDArray[Any] | None, n: int, what: str) -> NDAr
     known = {name: place for place, name in enumerate(range(n) if names is None else names)}
     unknown = [item for item in items if item not in known]
     if unknown:
-        first = next(iter(known))
-        raise InputError(
-            f"{unknown[0]!r} is not the name of a {what}.", f"Give names such as {first!r}.", option="items="
+        asked, first = (
+            name.item() if isinstance(name, np.generic) else name for name in (unknown[0], next(iter(known)))
         )
+        remedy = f"Give names such as {first!r}." if names is not None else f"Give numbers from 0 to {n - 1}, or names."
+        raise InputError(f"{asked!r} is not the name of a {what}.", remedy, option="items=")
     return np.array([known[item] for item in items], dtype=np.int64)

@@ -39,6 +39,8 @@ from rectifact.latent.statistics import Statistics, statistics
 LEAST_SCALE = {"float64": 1e-4, "float32": 1e-3}
 """Least sigma, in units of the data: exact or separable data would drive it to zero."""
 
+OVERFITTING = "Use prior='factors': without it, missing entries are predicted worse the longer the fit goes on."
+
 
 @dataclass(eq=False, repr=False)
 class NMD(LatentTransformer):
@@ -63,7 +65,8 @@ class NMD(LatentTransformer):
         rank that is too large does no harm. ``"rows"`` has one on the rows only, for the most likely components, and
         ``"wide"`` one on the rows that is so wide that it only keeps them from running away. ``"auto"`` decides by a
         short trial on held-out entries: clean data without gaps gets ``"wide"`` if it is binary and ``"rows"``
-        otherwise; noisy binary data gets ``"factors"``, other data what predicts those entries better. None is the
+        otherwise; noisy binary data gets ``"factors"``, other data what predicts those entries better, and with
+        ``missing`` gets ``"factors"`` unless ``"rows"`` is clearly better. None is the
         published model, maximum likelihood throughout; ``objective="latent"`` and ``solver="em"`` imply it.
     missing : None, np.nan or array of shape (n_samples, n_features), default None
         Which entries are missing: none, those that are NaN, or those where a mask, dense or sparse, is true. A mask
@@ -175,7 +178,8 @@ class NMD(LatentTransformer):
         self.components_, log_sigma, self._prior, served = solve(data, link, facts, monitor)
         self.scale_ = self._unit * exp(log_sigma)
         self.embedding_ = self._embed(X)
-        set_fit_report(self, served)
+        free = self.missing is not None and self.resolved_["prior"] != "factors"
+        set_fit_report(self, served, OVERFITTING if free and self.objective == "likelihood" else "")
         return self
 
     def inverse_transform(self, X: Any) -> Array:

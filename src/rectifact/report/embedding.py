@@ -13,6 +13,7 @@ from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
 from rectifact.latent import NMD
 from rectifact.latent.data import large_values
+from rectifact.latent.filling import NO_BETTER, compare_with_means
 from rectifact.latent.held_out import hide_entries
 from rectifact.metrics import root_mean_squared_error
 from rectifact.models import SavedModel
@@ -85,8 +86,19 @@ def _quality(saved: SavedModel) -> tuple[Section, list[float]]:
     ranks, ours, theirs, n_rows = _hidden_errors(model, X, k)
     hidden = [ours[-1], theirs[-1]] if ranks and ranks[-1] == k else []
     facts = []
-    if hidden:
+    compared = compare_with_means(model, saved.X)
+    if compared is not None:
         facts = [
+            (
+                "filled in",
+                f"{compared.model:.4g}",
+                f"RMSE of {compared.n_hidden:,} known entries hidden from a second fit",
+            ),
+            ("by the mean", f"{compared.mean:.4g}", "RMSE of the same entries"),
+            ("by means of rows and columns", f"{compared.means:.4g}", "RMSE of the same entries"),
+        ]
+    if hidden:
+        facts += [
             ("hidden entries", f"{hidden[0]:.4g}", "RMSE of entries that were hidden from a short fit"),
             (
                 "by truncated SVD",
@@ -103,6 +115,9 @@ def _quality(saved: SavedModel) -> tuple[Section, list[float]]:
     if model.resolved_.get("link") == "relu" and (large := large_values(X)):
         remedy = "Use --values log, or --values binary for what is there at all; in Python, np.log1p(X) or X > 0."
         blocks.insert(0, Findings([("warning", "a few large values", large, remedy)]))
+    if compared is not None and not compared.better:
+        found_out = ("warning", "no better than means", NO_BETTER, "Use the means, or gather more data.")
+        blocks.insert(0, Findings([found_out]))
     words = "The model looks for log-odds of low rank that predict the zeros and ones of the data."
     if isinstance(model, NMD):
         words = "The model looks for a matrix of low rank that matches the data once negative entries are set to zero."
@@ -143,7 +158,8 @@ def _hidden_errors(model: Any, X: Any, k: int) -> tuple[list[int], list[float], 
     hidden = hide_entries(X, random_state=0).toarray() & ~np.isnan(X)
     seen = np.where(hidden, np.nan, X)
     left = seen[~np.isnan(seen)]
-    if not ranks or hidden.sum() < LEAST_HIDDEN or not 0 < np.count_nonzero(left) < len(left):
+    few = hidden.sum() < LEAST_HIDDEN or not left.any()
+    if not ranks or few or (model.resolved_.get("link") != "relu" and left.all()):
         return [], [], [], len(X)
     short = {"max_iter": SWEEPS, "callbacks": None, "verbose": False, "missing": np.nan, "checkpoint": None}
     short |= {"prior": model.resolved_["prior"]} | ({"solver": "sweep"} if isinstance(model, NMD) else {})
