@@ -231,6 +231,8 @@ def _check(name: str, value: Any, what: str, lengths: dict[str, int]) -> None:
     kind = kind.removesuffix("?")
     if kind in SCALARS:
         fits = SCALARS[kind](value)
+    elif kind == "name" and isinstance(value, list):  # names of a graph's nodes may be of any kind
+        fits, value = True, np.empty(len(value))
     elif kind in ARRAYS:
         fits = isinstance(value, np.ndarray) and value.dtype.kind in ARRAYS[kind]
         if fits and kind == "finite" and not np.isfinite(value).all():

@@ -129,4 +129,4 @@ def test_weights_that_do_not_vary():
 def test_frames_in_and_out():
     frame = pd.DataFrame(np.random.default_rng(0).random((300, 4)), columns=list("abcd"))
     weights = PurificationNMF(2, random_state=0).set_output(transform="pandas").fit(frame).transform(frame)
-    assert list(weights.columns) == ["purificationnmf0", "purificationnmf1"]
+    assert list(weights.columns) == ["part1", "part2"]

@@ -136,9 +136,13 @@ class View:
         return column.null_count <= 1 and len(column.unique()) == len(column)
 
     def mostly_differ(self, name: str) -> bool:
-        """Whether a column has more different cells than repeated ones, as identifiers with a few duplicates do."""
+        """Whether the cells of a column are as different as identifiers with a few duplicates.
+
+        Half of them are enough under a name such as id; else it may hold classes, and nine in ten must differ.
+        """
         column = plain(self.table.column(name))
-        return column.null_count <= 1 and 2 * len(column.unique()) > len(column)
+        share = 0.5 if self.is_id_name(name) else 0.9
+        return column.null_count <= 1 and len(column.unique()) > share * len(column)
 
     def counts_rows(self, name: str) -> bool:
         """Whether a column holds the numbers of the rows, from 0 or 1."""
