@@ -28,7 +28,7 @@ test-lowest: .venv-lowest/.dev
 test-anndata: .venv-anndata/.dev
 	.venv-anndata/bin/python -m pytest tests/test_anndata.py tests/test_corpus.py
 
-# Damaged files, degenerate data, forged models: hours in the long form, two minutes in the short one.
+# Damaged files, degenerate data, forged models; the short form takes about two minutes.
 trial trial-short: export OPENBLAS_NUM_THREADS = 1
 trial trial-short: export OMP_NUM_THREADS = 1
 trial trial-short: export NUMBA_NUM_THREADS = 1

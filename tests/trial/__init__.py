@@ -1,5 +1,5 @@
-"""A trial of the whole tool on damaged files, degenerate data, made-up models, kills and interrupts.
+"""A trial of the whole tool on damaged files, degenerate data and forged models.
 
-``make trial`` runs the long form and writes the table of ``docs/reliability.rst``; the tests run a short one. Every
-case is made from a seed that a failure prints.
+``make trial`` runs the long form and writes its counts to ``trial.json``; ``make trial-short`` runs a part. Every case is
+made from a seed that a failure prints.
 """
