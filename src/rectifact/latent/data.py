@@ -19,8 +19,9 @@ from rectifact.latent.statistics import Statistics, statistics
 CHECK_ON_DEVICE = 10
 """Iterations between checks on a device, which has to wait for the host at each of them."""
 
-LEAST_VALUES, MOST_SQUARES = 100, 0.5
-"""Positive entries from which on large ones are looked for, and the share of the squares that few of them may hold."""
+LEAST_VALUES, LEAST_COLUMNS, MOST_SQUARES = 100, 5, 0.5
+"""Positive entries and columns from which on large ones are looked for, and the share of the squares that few of them
+may hold."""
 
 
 def refuse_triples(X: Any) -> None:
@@ -154,6 +155,26 @@ def _csr(X: Any) -> Any:
 
 def _divided(X: Array, unit: float) -> Array:
     return with_entries(X, X.data / unit) if is_sparse(X) else X / unit
+
+
+def largest_column(X: Any) -> tuple[int, float]:
+    """The column that holds most of the sum of squares, and its share; a share of 0 if that is less than half.
+
+    Parameters
+    ----------
+    X : array or sparse array on the host, or frame
+
+    Examples
+    --------
+    >>> largest_column(np.array([[1.0, 0.0, 1.0, 1.0, 1990.0], [0.0, 1.0, 1.0, 0.0, 2003.0]]))[0]
+    4
+    """
+    dense = np.zeros((1, 1)) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    squares = np.asarray(X.multiply(X).sum(axis=0)).ravel() if sp.issparse(X) else np.nansum(dense**2, axis=0)
+    squares = np.nan_to_num(squares)
+    column, total = int(squares.argmax()), squares.sum()
+    share = float(squares[column] / total) if total > 0 else 0.0
+    return column, share if share > MOST_SQUARES and len(squares) >= LEAST_COLUMNS else 0.0
 
 
 def large_values(X: Any) -> str:

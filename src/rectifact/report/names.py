@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rectifact.core.arrays import to_host
+from rectifact.core.arrays import names_of_rows, to_host
 from rectifact.models import SavedModel
 
 NEGLIGIBLE = 1e-6
@@ -48,13 +48,15 @@ def isolated(name: Any) -> str:
 
 
 def sample_names(saved: SavedModel, n: int) -> NDArray[Any]:
-    """The names saved with the model, or numbers from 1."""
-    return _or_numbers(saved.samples, n)
+    """The names saved with the model, those of the frame it was fitted to or of its data, or numbers from 1."""
+    given = saved.samples if saved.samples is not None else names_of_rows(saved.X)
+    return _or_numbers(getattr(saved.model, "sample_names_", None) if given is None else given, n)
 
 
 def feature_names(saved: SavedModel) -> NDArray[Any]:
     """The names saved with the model, or those it was fitted with, or numbers from 1."""
-    given = saved.features if saved.features is not None else getattr(saved.model, "feature_names_in_", None)
+    own = getattr(saved.model, "feature_names_in_", getattr(saved.model, "_features", None))
+    given = saved.features if saved.features is not None else own
     return _or_numbers(given, saved.model.components_.shape[1], "feature ")
 
 
