@@ -165,6 +165,11 @@ def test_triples_are_refused_with_a_remedy_that_works(estimator):
         matrix = eval(advice, {"X": table, "pandas": pd})
         assert matrix.shape == (3, 3)
         estimator.fit(matrix)
+    orders = pd.DataFrame(
+        {"who": list("aabbcc") * 2, "what": list("xyyzzx") * 2, "qty": range(12), "shop": list("NS") * 6}
+    )
+    with pytest.raises(InputError, match=r"X.pivot_table\('qty', 'who', 'what', 'sum'\)"):
+        estimator.fit(orders)
     estimator.fit(X.assign(user=[1, 0, 0, 1], item=[1, 1, 0, 1]).set_axis(["a", "b", "c"], axis=1))
 
 

@@ -51,8 +51,8 @@ def embed(
             "--output",
             "-o",
             help="Save a table with the coordinates of each sample here: .csv, .tsv, .parquet, .jsonl, or - for the "
-            "standard output. Or positions, embedding and components, with stability if it is measured: .npz. For a matrix in "
-            "chunks, name a table, or give a name without an extension to create a new folder of Parquet files, "
+            "standard output. Or positions, embedding and components, with stability if it is measured: .npz. For a "
+            "matrix in chunks, name a table, or give a name without an extension to create a new folder of Parquet files, "
             "written in parallel; use --save to keep the components.",
         ),
     ],
@@ -171,7 +171,7 @@ def embed(
         with fitting("embedding", model) as caught:
             chosen = fit_chosen(model, matrix.X, how_many, purpose="prediction" if recommend or fill else "structure")
         chosen = with_trust(chosen, matrix.X, stability=stability)
-        chosen = chosen if in_chunks else joined_verdict(chosen, matrix.X)
+        chosen = chosen if in_chunks else joined_verdict(chosen, matrix.X, structure=not (recommend or fill))
         chosen.say_choice()
         model = chosen.model
         samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)

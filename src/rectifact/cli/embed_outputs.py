@@ -17,6 +17,7 @@ from rectifact.io.matrices import NamedMatrix, numbered, read_names
 from rectifact.io.tables import read_table
 from rectifact.latent.data import large_values, largest_column
 from rectifact.latent.filling import compare_with_means
+from rectifact.latent.how_many import RECURS
 from rectifact.latent.ranking import compare_with_popularity
 from rectifact.selection.points import NOTHING
 
@@ -111,7 +112,7 @@ def judge(model: Any, matrix: Any, values: str, recommend: int | None) -> Judgem
     with progress("checking predictions"):
         compared = compare_with_means(model, matrix.X)
         found = compare_with_popularity(model, matrix.X, recommend) if recommend else None
-    warnings, notes = _about_data(matrix, model), {"values": values}
+    warnings, notes = [*_about_data(matrix, model), *_unstable(model)], {"values": values}
     summary = {"hidden": None if compared is None else asdict(compared)}
     if compared is not None:
         unit = " These are errors of log(1 + value)." if values == "log" else ""
@@ -124,6 +125,16 @@ def judge(model: Any, matrix: Any, values: str, recommend: int | None) -> Judgem
     for warning in warnings:
         say(f"Note: {warning}")
     return Judgement(warnings, {key: value for key, value in summary.items() if value is not None}, notes)
+
+
+def _unstable(model: Any) -> list[str]:
+    """Dimensions that halves of the samples do not share, if that is known and more than one was found."""
+    stability = getattr(model, "stability_", ())
+    lost = [f"{i + 1} ({value:.2f})" for i, value in enumerate(stability) if value < RECURS]
+    if not lost or len(stability) < 2:
+        return []
+    what = f"Dimension {lost[0]} is" if len(lost) == 1 else f"Dimensions {', '.join(lost[:-1])} and {lost[-1]} are"
+    return [f"{what} not found again in halves of the samples. Do not interpret {'it' if len(lost) == 1 else 'them'}."]
 
 
 def _about_data(matrix: Any, model: Any) -> list[str]:
@@ -140,9 +151,12 @@ def _about_data(matrix: Any, model: Any) -> list[str]:
     return [f"{found} Use --values log, or --values binary for what is there at all."] if found else []
 
 
-def joined_verdict(chosen: Found, X: Any) -> Found:
-    """The choice, with large values named where it found nothing and they may be why."""
+def joined_verdict(chosen: Found, X: Any, *, structure: bool) -> Found:
+    """The choice, with large values named where it found nothing and they may be why, and with rare kinds."""
     selection = chosen.selection
+    if selection is not None and selection.best > 1 and structure:
+        rare = f"Rare kinds of samples may need two or three more: try -k {selection.best + 3} where they matter."
+        return replace(chosen, selection=replace(selection, reason=f"{selection.reason} {rare}"))
     if selection is None or not selection.reason.startswith(NOTHING) or not large_values(X):
         return chosen
     reason = f"{selection.reason} A few large values decide the score: use --values log before you believe it."

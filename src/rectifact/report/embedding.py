@@ -14,6 +14,7 @@ from rectifact.core.operand import is_chunked
 from rectifact.latent import NMD
 from rectifact.latent.data import large_values, largest_column
 from rectifact.latent.filling import SWEEPS, Comparison, Hidden, compare_with_means, short_trial
+from rectifact.latent.how_many import RECURS
 from rectifact.latent.neighbours import directions
 from rectifact.metrics import root_mean_squared_error
 from rectifact.models import SavedModel
@@ -318,7 +319,9 @@ def _opening(saved: SavedModel, hidden: tuple[Comparison, float] | None) -> tupl
         main.append(f"Samples differ most in {high}{' and, the other way, in ' if high and low else ''}{low}.")
     known = getattr(model, "stability_", None)
     if known is not None:
-        main.append(f"Mean stability is {np.mean(known):.2f}; 1 if resampled data leads to the same dimensions.")
+        lost = ", ".join(str(i + 1) for i in np.flatnonzero(np.asarray(known) < RECURS))
+        lost = f" Not found again: dimension {lost}." if lost else ""
+        main.append(f"Mean stability is {np.mean(known):.2f}; 1 if resampled data leads to the same dimensions.{lost}")
     steps = ["Look for groups on the map, and hover over points to see what they are."]
     if saved.groups is None:
         steps.append("Colour the map by a column that you know: --colour-by.")

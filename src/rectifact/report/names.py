@@ -13,6 +13,9 @@ from rectifact.models import SavedModel
 NEGLIGIBLE = 1e-6
 """Share of the largest coefficient below which others are not shown."""
 
+LONGEST_BAR = 40
+"""Letters of a name beside a bar."""
+
 PLACE, FEWEST_PLACES = (
     re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:nm|um|µm|Å|cm-1|cm\^-1|cm⁻¹|1/cm|eV|keV|Hz|kHz|MHz|GHz|ppm|m/z|s|ms|min)?"),
     10,
@@ -40,6 +43,17 @@ def shortened(text: str, most: int) -> str:
     ('a long…', 'short')
     """
     return text if len(text) <= most else text[:most] + "…"
+
+
+def middle_cut(text: str) -> str:
+    """Text with its middle cut out where it is too long for the name of a bar: ends tell names apart.
+
+    Examples
+    --------
+    >>> middle_cut("Gardener item 03"), middle_cut("a very long name of a product, in the size of 100 ml")
+    ('Gardener item 03', 'a very long name of…the size of 100 ml')
+    """
+    return text if len(text) <= LONGEST_BAR else f"{text[: LONGEST_BAR // 2 - 1]}…{text[-(LONGEST_BAR // 2 - 2) :]}"
 
 
 def isolated(name: Any) -> str:
