@@ -52,8 +52,8 @@ def embed(
             "-o",
             help="Save a table with the coordinates of each sample here: .csv, .tsv, .parquet, .jsonl, or - for the "
             "standard output. Or positions, embedding and components, with stability if it is measured: .npz. For a "
-            "matrix in chunks, name a table, or give a name without an extension to create a new folder of Parquet files, "
-            "written in parallel; use --save to keep the components.",
+            "matrix in chunks, name a table, or give a name without an extension to create a new folder of Parquet "
+            "files, written in parallel; use --save to keep the components.",
         ),
     ],
     numbers: Annotated[
