@@ -154,6 +154,21 @@ def test_filling_in_is_compared_with_means(run, tmp_path):
     assert "by means of rows and columns" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
+def test_predictions_and_recommendations_are_judged_without_gaps_too(run, tmp_path):
+    rng = np.random.default_rng(0)
+    kind, of = rng.integers(3, size=(150, 1)), np.arange(30) % 3
+    X = 1.0 * (rng.random((150, 30)) < np.where(kind == of, 0.5, 0.05))
+    pd.DataFrame(X).add_prefix("item ").to_csv(tmp_path / "X.csv", index=False)
+    common = "embed", tmp_path / "X.csv", "-k", 2, "-o", tmp_path / "e.csv", "--json", "--save", tmp_path / "m.rfx"
+    said = run(*common, "--recommend", 5, "--report", tmp_path / "r.html")
+    found, err = json.loads(said.out), " ".join(said.err.split())
+    assert found["hidden"]["model"] < min(found["hidden"]["columns"], found["hidden"]["means"])
+    assert found["recommendations"]["model"] > found["recommendations"]["popular"]
+    sentence = load_saved(tmp_path / "m.rfx").notes["recommendations"]
+    assert sentence in err
+    assert sentence in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
 def test_times_are_no_values(run, tmp_path):
     rng = np.random.default_rng(0)
     pairs = pd.DataFrame({"who": np.repeat(list("abcdefgh"), 6), "what": [f"w{j}" for j in [*range(6)] * 8]})

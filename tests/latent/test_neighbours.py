@@ -63,7 +63,7 @@ def test_similar_is_the_cosine(frame, axis, given, tmp_path):
     units = vectors / np.linalg.norm(vectors, axis=1)[:, None]
     if axis == "columns":
         share = P.var(axis=0) / (P.var(axis=0) + (P * (1 - P)).mean(axis=0))
-        units *= np.sqrt(share / (share + 4 * 2 / 60))[:, None]
+        units *= np.sqrt(share / (share + 10 * 2 / 60))[:, None]
     names = frame.index if axis == "rows" else frame.columns
     cosines = pd.Series(units @ units[3], names)
     wanted = cosines.drop(names[3]).sort_values(ascending=False)[:5]
@@ -134,7 +134,7 @@ def test_columns_of_noise_are_like_no_other(estimator):
     found = model.similar(np.arange(63), 3)
     noise = of[found["item"]] < 0
     assert (of[found["item"]] == of[found["neighbour"]])[~noise].mean() > 0.95
-    assert found["similarity"][noise].median() < 0.4 < 0.6 < found["similarity"][~noise].median()
+    assert found["similarity"][noise].median() < 0.3 < 0.5 < found["similarity"][~noise].median()
 
 
 def test_mistakes_get_a_sentence(frame):
@@ -165,9 +165,8 @@ def test_triples_are_refused_with_a_remedy_that_works(estimator):
         matrix = eval(advice, {"X": table, "pandas": pd})
         assert matrix.shape == (3, 3)
         estimator.fit(matrix)
-    orders = pd.DataFrame(
-        {"who": list("aabbcc") * 2, "what": list("xyyzzx") * 2, "qty": range(12), "shop": list("NS") * 6}
-    )
+    orders = pd.DataFrame({"who": list("aabbcc") * 2, "what": list("xyyzzx") * 2, "order date": list("dfghjk") * 2})
+    orders = orders.assign(qty=1, shop=list("NS") * 6)
     with pytest.raises(InputError, match=r"X.pivot_table\('qty', 'who', 'what', 'sum'\)"):
         estimator.fit(orders)
     estimator.fit(X.assign(user=[1, 0, 0, 1], item=[1, 1, 0, 1]).set_axis(["a", "b", "c"], axis=1))

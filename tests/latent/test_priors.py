@@ -188,6 +188,7 @@ def test_ratings_with_gaps_are_predicted_better_than_by_means():
     model = NMD(4, missing=np.nan, random_state=0).fit(X)
     assert model.resolved_["prior"] == "factors"
     found = model.fill(X)
+    assert model.recommend(X, 3)["score"].max() <= 5
     assert found.min() >= 1
     assert found.max() <= 5
     assert np.array_equal(found[~gaps], X[~gaps])

@@ -30,7 +30,7 @@ def models() -> dict[str, Any]:
 def test_names_of_a_frame_are_on_the_map_and_in_the_tables(rng: np.random.Generator) -> None:
     names = [f"album {i}" for i in range(12)]
     frame = pd.DataFrame(1.0 * (rng.random((12, 6)) < 0.4), index=names)
-    model = NMD(2).fit(frame)
+    model = NMD(2, prior="factors").fit(frame)
     kinds = pd.Series(["jazz"] * 6 + ["folk"] * 6, index=names, name="Genre")
     for groups in ({"Genre": kinds.to_numpy()}, kinds, {"Genre": kinds[::-1]}, {"Genre": kinds.reset_index(drop=True)}):
         chart = model.plot_map(frame, groups)

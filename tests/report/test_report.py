@@ -33,6 +33,7 @@ from rectifact import (
 from rectifact.core.findings import SEVERITIES
 from rectifact.crowd import read_answers
 from rectifact.datasets import load_crowd, make_block_model, make_crowd, make_dots, make_topics
+from rectifact.latent.filling import compare_with_means
 from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
 from rectifact.parts.documents import count_words
@@ -474,6 +475,27 @@ def test_one_dimension_and_large_values(rng):
     ((_, warning),) = report.warnings()
     assert warning[1] == "a few large values"
     assert "--values log" in warning[3]
+    X = np.c_[1.0 * (rng.random((60, 12)) < 0.3), rng.integers(1960, 2024, 60)]
+    report = report_of(SavedModel(NMD(1, max_iter=20).fit(X), X=X, features=[*"abcdefghijkl", "Year"]))
+    assert "Year holds 100% of the squares" in next(item[2] for _, item in report.warnings() if "column" in item[1])
+
+
+def test_predictions_that_are_no_better_than_means_are_said_to_be(rng):
+    X = rng.poisson(rng.gamma(1, 1, 20), (120, 20)).astype(float)  # columns differ, and nothing else
+    saved = SavedModel(NMD(2, max_iter=40).fit(X), X=X, notes={"values": "log", "recommendations": "Some are found."})
+    report = report_of(saved)
+    found = facts_of(report)
+    compared = compare_with_means(saved.model, X)
+    by, error = compared.plain
+    assert not compared.better
+    assert found["hidden entries"] == f"{compared.model:.4g}"  # one statement, wherever it is made
+    assert found[f"by {by.removeprefix('the ')}"] == f"{error:.4g}"
+    assert f"by {by}." in report.main[1]
+    assert "(RMSE of log(1 + value))" in report.main[1]
+    ((_, warning),) = report.warnings()
+    assert warning[2] == compared.no_better
+    words = next(section.words for section in report.sections if section.title == "Quality")
+    assert "fitted to logarithms of 1 plus each value; errors are in these units. Some are found." in words
 
 
 def test_clusters_and_their_bound():

@@ -141,14 +141,13 @@ def _about_data(matrix: Any, model: Any) -> list[str]:
     """A column or a few values that decide the result, and what to do."""
     if model.resolved_["link"] != "relu":
         return []
-    names = numbered(matrix.columns, matrix.X.shape[1])
+    if found := large_values(matrix.X):
+        return [f"{found} Use --values log, or --values binary for what is there at all."]
     column, share = largest_column(matrix.X)
-    if share:
-        name = str(names[column])
-        what = f"The column {name!r} holds {share:.0%} of the squares of the data, and decides the result."
-        return [f"{what} Leave it out with --drop {quoted(name)}, or bring it to the scale of the others."]
-    found = large_values(matrix.X)
-    return [f"{found} Use --values log, or --values binary for what is there at all."] if found else []
+    name = str(numbered(matrix.columns, matrix.X.shape[1])[column])
+    what = f"The column {name!r} holds {share:.0%} of the squares of the data, and decides the result."
+    remedy = f"Leave it out with --drop {quoted(name)}, or bring it to the scale of the others."
+    return [f"{what} {remedy}"] if share else []
 
 
 def joined_verdict(chosen: Found, X: Any, *, structure: bool) -> Found:

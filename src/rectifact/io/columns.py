@@ -70,6 +70,17 @@ def word(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.lower())
 
 
+def is_time_name(name: str) -> bool:
+    """Whether a column is called as times are.
+
+    Examples
+    --------
+    >>> is_time_name("order date"), is_time_name("item")
+    (True, False)
+    """
+    return word(name) in WORDS["time"] or word(name).endswith(("date", "time", "timestamp"))
+
+
 class View:
     """A table without the columns that are left out, for one command."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 
 from rectifact.core.errors import InputError, count
-from rectifact.io.columns import WORDS, Plan, View, ask, listing, plain, quoted, word
+from rectifact.io.columns import WORDS, Plan, View, ask, is_time_name, listing, plain, quoted, word
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 
 MOST_LISTED = 8  # columns of a list of triples or edges; a wider table is a matrix
@@ -143,7 +143,8 @@ def listed_by_content(view: View) -> Plan | None:
 
 def ask_for_pairs(view: View, texts: Sequence[str]) -> None:
     """Ask about names of several words that come again and again beside others that do: one row for each pair."""
-    names = [name for name in view.names if is_name(view.type(name)) and not pa.types.is_temporal(view.type(name))]
+    names = [name for name in view.names if is_name(view.type(name)) and not is_time_name(name)]
+    names = [name for name in names if not pa.types.is_temporal(view.type(name))]
     distinct = {name: len(plain(view.table.column(name)).unique()) for name in names}
     again = sorted((name for name in names if 2 * distinct[name] <= len(view.table)), key=lambda name: -distinct[name])
     pair = [name for name in view.names if name in again[:2]]

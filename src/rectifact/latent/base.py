@@ -183,7 +183,7 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
 
         The similarity of rows is the cosine of their :meth:`positions` on 64 axes; that of columns is the correlation
         of what the model predicts for them, drawn towards 0 for columns of which it explains little more than chance
-        would: times the square root of ``s / (s + 4 k / n)`` for each, with s the share of its variance that the model
+        would: times the square root of ``s / (s + 10 k / n)`` for each, with s the share of its variance that the model
         explains, k dimensions and n samples.
 
         Parameters

@@ -13,7 +13,7 @@ from rectifact.core.errors import InputError
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import is_sparse, with_entries
 from rectifact.core.validation import check_matrix
-from rectifact.io.columns import WORDS, word
+from rectifact.io.columns import WORDS, is_time_name, word
 from rectifact.latent.statistics import Statistics, statistics
 
 CHECK_ON_DEVICE = 10
@@ -36,7 +36,8 @@ def refuse_triples(X: Any) -> None:
     numbers = [name for name in names if kinds[name] in "iuf"]
     pair = names[:2]
     if not all(word(str(name)) in WORDS[what] for name, what in zip(pair, ("row", "column"), strict=True)):
-        again = [name for name in names if kinds[name] == "O" and (len(names) <= 3 or 2 * X[name].nunique() <= len(X))]
+        texts = [name for name in names if kinds[name] == "O" and not (len(names) > 3 and is_time_name(str(name)))]
+        again = [name for name in texts if len(names) <= 3 or 2 * X[name].nunique() <= len(X)]
         pair = sorted(again, key=lambda name: -X[name].nunique())[:2]
         pair = [name for name in names if name in pair]
         if len(names) > 3 and 2 * len(X[pair].drop_duplicates()) < len(X):

@@ -21,7 +21,7 @@ WIDE = 64
 MOST_ROWS = 2000
 """Rows of the fit whose predictions give the axes, fewer where there are many columns."""
 
-CHANCE = 4
+CHANCE = 10
 """Multiple of the share of variance that as many dimensions explain by chance at which a column is trusted by half."""
 
 N_CLOSE = 3

@@ -128,13 +128,13 @@ def _quality(saved: SavedModel) -> tuple[Section, tuple[Comparison, float] | Non
 
 def _large(saved: SavedModel, X: Any) -> tuple[str, str, str, str] | None:
     """A finding, if a column or a few values decide the result."""
+    if large := large_values(X):
+        remedy = "Use --values log, or --values binary for what is there at all; in Python, np.log1p(X) or X > 0."
+        return "warning", "a few large values", large, remedy
     column, share = largest_column(X)
-    if share:
-        what = f"{feature_names(saved)[column]} holds {share:.0%} of the squares of the data, and decides the result."
-        return "warning", "one large column", what, "Leave it out, or bring it to the scale of the others."
-    remedy = "Use --values log, or --values binary for what is there at all; in Python, np.log1p(X) or X > 0."
-    large = large_values(X)
-    return ("warning", "a few large values", large, remedy) if large else None
+    what = f"{feature_names(saved)[column]} holds {share:.0%} of the squares of the data, and decides the result."
+    remedy = "Leave it out, or bring it to the scale of the others."
+    return ("warning", "one large column", what, remedy) if share else None
 
 
 def _prior(resolved: dict[str, Any]) -> tuple[str, str]:
