@@ -162,6 +162,8 @@ def check_saved(saved: Any) -> None:
             _check(name, np.asarray(getattr(saved, name)), f"name {axis}", lengths)
     if saved.notes is not None:
         _check("notes", saved.notes, "dict", lengths)
+        for name, note in saved.notes.items():
+            _check(f"note {name!r}", note, "text", lengths)
     if saved.groups is not None:
         _check("groups", saved.groups, "dict", lengths)
         for name, values in saved.groups.items():

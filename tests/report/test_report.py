@@ -482,7 +482,8 @@ def test_one_dimension_and_large_values(rng):
 
 def test_predictions_that_are_no_better_than_means_are_said_to_be(rng):
     X = rng.poisson(rng.gamma(1, 1, 20), (120, 20)).astype(float)  # columns differ, and nothing else
-    saved = SavedModel(NMD(2, max_iter=40).fit(X), X=X, notes={"values": "log", "recommendations": "Some are found."})
+    model = NMD(8, prior=None, max_iter=60).fit(X)
+    saved = SavedModel(model, X=X, notes={"values": "log", "recommendations": "Some are found."})
     report = report_of(saved)
     found = facts_of(report)
     compared = compare_with_means(saved.model, X)

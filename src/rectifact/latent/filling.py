@@ -130,7 +130,13 @@ class Hidden:
     def predicted(self, model: Any, k: int, sweeps: int) -> NDArray[np.float64]:
         """What a fit without the hidden entries predicts, clipped to the range of the others."""
         seen = self.seen
-        run = {"callbacks": None, "verbose": False, "checkpoint": None, "missing": np.nan, "n_components": k}
+        run: dict[str, Any] = {
+            "callbacks": None,
+            "verbose": False,
+            "checkpoint": None,
+            "missing": np.nan,
+            "n_components": k,
+        }
         run |= {"prior": model.resolved_.get("prior"), "max_iter": min(model.max_iter, sweeps)}
         run |= {"solver": "sweep"} if hasattr(model, "solver") else {}
         with warnings.catch_warnings(action="ignore"):  # short fits do not converge

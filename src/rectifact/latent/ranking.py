@@ -103,7 +103,8 @@ def compare_with_popularity(model: Any, X: Any, n: int = 10) -> Recall | None:
     seen[rows, columns] = np.nan if gaps else 0.0
     if not (seen > 0).any():
         return None
-    run = {"callbacks": None, "verbose": False, "checkpoint": None, "n_components": min(model.components_.shape)}
+    run: dict[str, Any] = {"callbacks": None, "verbose": False, "checkpoint": None}
+    run["n_components"] = min(model.components_.shape[0], *seen.shape)
     run |= {"missing": np.nan if gaps else None, "prior": model.resolved_.get("prior")}
     run |= {"max_iter": min(model.max_iter, MOST_SWEEPS)} | ({"solver": "sweep"} if hasattr(model, "solver") else {})
     with warnings.catch_warnings(action="ignore"):
@@ -111,5 +112,5 @@ def compare_with_popularity(model: Any, X: Any, n: int = 10) -> Recall | None:
     ours = best_unseen(seen, fit.embedding_, fit._predicted, n)[0]
     common = (seen > 0).sum(axis=0)
     theirs = best_unseen(seen, seen, lambda some: np.tile(common, (len(some), 1)), n)[0]
-    hits = ((found[rows] == columns[:, None]).any(axis=1).mean() for found in (ours, theirs))
-    return Recall(*map(float, hits), n, len(rows))
+    hits = [float((found[rows] == columns[:, None]).any(axis=1).mean()) for found in (ours, theirs)]
+    return Recall(hits[0], hits[1], n, len(rows))
