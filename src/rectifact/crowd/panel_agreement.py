@@ -187,20 +187,13 @@ def agreement_of(panel: Panel, *, confidence: float, n_resamples: int, random_st
         )
     bootstrap = Bootstrap(n_resamples, confidence, check_generator(random_state))
     _check_shared(panel)
-    groups = {"workers": np.ones(len(panel.is_person), dtype=bool)}
-    if panel.has_people:
-        groups = {"people": panel.is_person, "judges": ~panel.is_person}
-    tallies = {name: _tally(panel, members) for name, members in groups.items()}
-    overall = [
-        row for name, members in groups.items() for row in _within(panel, name, members, tallies[name], bootstrap)
-    ]
-    if panel.has_people:
-        overall += _between(panel, tallies, bootstrap)
+    tallies = {name: _tally(panel, members) for name, members in _groups(panel).items()}
+    overall = overall_rows(panel, bootstrap)
     return Agreement(
         pd.DataFrame(overall, columns=["among", *FIGURES]),
         pd.DataFrame(_classes(panel, tallies, bootstrap), columns=["among", "class", *FIGURES]),
         pd.DataFrame(_workers(panel, tallies, bootstrap), columns=["worker", "kind", "with", *FIGURES]),
-        pd.DataFrame(_pairs(panel, bootstrap), columns=["first", "second", "kind", *FIGURES]),
+        pd.DataFrame(pair_rows(panel, _busiest(panel), bootstrap), columns=["first", "second", "kind", *FIGURES]),
         panel.scale.level,
         confidence,
     )
@@ -220,6 +213,21 @@ def _check_shared(panel: Panel) -> None:
             "No task was answered by two workers, so that there is nothing to compare.",
             "Add answers of others to the same tasks, or name the columns of task and worker.",
         )
+
+
+def _groups(panel: Panel) -> dict[str, NDArray[np.bool_]]:
+    """Who are compared with each other."""
+    if panel.has_people:
+        return {"people": panel.is_person, "judges": ~panel.is_person}
+    return {"workers": np.ones(len(panel.is_person), dtype=bool)}
+
+
+def overall_rows(panel: Panel, bootstrap: Bootstrap) -> list[list[Any]]:
+    """Rows of the table ``overall``: group, coefficient, value, low, high, tasks, note."""
+    groups = _groups(panel)
+    tallies = {name: _tally(panel, members) for name, members in groups.items()}
+    rows = [row for name, members in groups.items() for row in _within(panel, name, members, tallies[name], bootstrap)]
+    return rows + list(_between(panel, tallies, bootstrap)) if panel.has_people else rows
 
 
 def _tally(panel: Panel, members: NDArray[np.bool_]) -> Tally:
@@ -297,10 +305,11 @@ def _without(group: Tally, member: Tally) -> Tally:
     return Tally(group.size - member.size, group.sums - member.sums, group.cells, counts)
 
 
-def _pairs(panel: Panel, bootstrap: Bootstrap) -> Iterator[list[Any]]:
-    busiest, scale = _busiest(panel), panel.scale
-    alone = {w: _tally(panel, np.arange(len(panel.is_person)) == w) for w in busiest}
-    for a, b in combinations(busiest, 2):
+def pair_rows(panel: Panel, workers: Sequence[int], bootstrap: Bootstrap) -> Iterator[list[Any]]:
+    """Rows of the table ``pairs``: two workers, their kind, coefficient, value, low, high, tasks, note."""
+    scale = panel.scale
+    alone = {w: _tally(panel, np.arange(len(panel.is_person)) == w) for w in workers}
+    for a, b in combinations(workers, 2):
         found = estimates(between_terms(alone[a], alone[b], scale), between_figures(scale), bootstrap)
         kinds = _kind(panel, a), _kind(panel, b)
         name = panel.name(a), panel.name(b), "judge and person" if kinds[0] != kinds[1] else TWO_OF[kinds[0]]
