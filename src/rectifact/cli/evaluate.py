@@ -39,14 +39,7 @@ def evaluate(
     humans: Annotated[
         Path | None, typer.Option(help="File with the verdicts of people, where they are not in ANSWERS.")
     ] = None,
-    people: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES|COLUMN",
-            help="Who of the workers in ANSWERS are people: their names, with commas, or a column that says human for "
-            "them.",
-        ),
-    ] = None,
+    people: options.People = None,
     gold: Annotated[
         str | None,
         typer.Option(

@@ -30,7 +30,7 @@ NAMES = {
     "labels": _dashed("task", "worker", "label", "wide", "gold", "missing", "device", "format", "field")
     | _dashed("text_column"),
     "agree": _dashed("task", "worker", "label", "wide", "missing", "level", "classes", "confidence", "epsilon")
-    | _dashed("format", "field"),
+    | _dashed("format", "field", "humans", "people"),
     "rate": _dashed("task", "worker", "label", "wide", "missing", "positive", "by", "gold_weights", "half_width")
     | _dashed("confidence", "format", "field"),
     "evaluate": _dashed("task", "worker", "label", "wide", "missing", "positive", "by", "half_width", "confidence")

@@ -17,6 +17,7 @@ from rectifact.crowd.agreement import (
     CLASS_NAMES,
     TINY,
     Level,
+    Scale,
     Tally,
     between_figures,
     between_names,
@@ -28,8 +29,9 @@ from rectifact.crowd.agreement import (
     within_names,
     within_terms,
 )
-from rectifact.crowd.data.people import Panel, read_panel
-from rectifact.crowd.resampling import Bootstrap, Estimates, estimates
+from rectifact.crowd.data.people import Panel
+from rectifact.crowd.data.verdicts import read_mixed_panel
+from rectifact.crowd.resampling import Bootstrap, Estimates, Figures, Terms, estimates
 
 MOST_WORKERS = 60
 """Workers in the tables by worker and by pair: those with most answers."""
@@ -37,6 +39,9 @@ MOST_WORKERS = 60
 FIGURES = ["coefficient", "value", "low", "high", "tasks", "note"]
 
 TWO_OF = {"worker": "two workers", "judge": "two judges", "person": "two people"}
+
+SHARES = {"observed agreement", "weighted agreement"}
+"""Coefficients that are never below 0; none is above 1."""
 
 NO_PAIR = "no task has two answers"
 NONE_SHARED = "no task in common"
@@ -108,6 +113,7 @@ def agreement(
     level: Level = "nominal",
     *,
     humans: Any = None,
+    people: Any = None,
     classes: Sequence[Any] | None = None,
     confidence: float = 0.95,
     n_resamples: int = 1000,
@@ -134,6 +140,9 @@ def agreement(
         Whether answers are labels, ordered grades, or numbers.
     humans : table, path or matrix, default None
         Answers of people, in the same forms. People are then compared with people, and judges with people.
+    people : str or sequence, default None
+        Instead of ``humans``, who of the workers in ``data`` are people: their names, or a column that says "human" for
+        them.
     classes : sequence, default None
         All classes in order, including those that nobody chose. Grades that are not numbers need it.
     confidence : float, default 0.95
@@ -172,7 +181,8 @@ def agreement(
     3            Gwet's AC1   0.30  0.26  0.35
     """
     columns = {"task": task, "worker": worker, "label": label}
-    panel = read_panel(data, humans, level=level, classes=classes, columns=columns, wide=wide, missing=missing)
+    reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": missing}
+    panel = read_mixed_panel(data, humans, people=people, level=level, classes=classes, **reading)
     return agreement_of(panel, confidence=confidence, n_resamples=n_resamples, random_state=random_state)
 
 
@@ -235,12 +245,17 @@ def _tally(panel: Panel, members: NDArray[np.bool_]) -> Tally:
     return tally(answers.task[theirs], answers.label[theirs], len(answers.tasks), panel.scale)
 
 
+def _estimates(scale: Scale, terms: Terms, figures: Figures, bootstrap: Bootstrap) -> Estimates:
+    """Figures with intervals, which are studentized for numbers."""
+    return estimates(terms, figures, bootstrap, studentized=scale.level == "interval")
+
+
 def _within(
     panel: Panel, name: str, members: NDArray[np.bool_], group: Tally, bootstrap: Bootstrap
 ) -> Iterator[list[Any]]:
     """Rows for the coefficients of one group."""
     scale = panel.scale
-    found = estimates(within_terms(group, scale), within_figures(scale), bootstrap)
+    found = _estimates(scale, within_terms(group, scale), within_figures(scale), bootstrap)
     n_several = int((group.size > 1).sum())
     notes = {"Gwet's AC2": MANY_VALUES} if not scale.has_classes else {}
     for row in _rows(within_names(scale), found, NO_PAIR if not n_several else ALL_SAME, notes):
@@ -254,7 +269,8 @@ def _intraclass(panel: Panel, members: NDArray[np.bool_], bootstrap: Bootstrap) 
     answers = panel.answers
     theirs, value = members[answers.worker], panel.scale.points[:, 1]
     task, worker, value = answers.task[theirs], answers.worker[theirs], value[answers.label[theirs]]
-    one = estimates(intraclass.one_way_terms(task, value, len(answers.tasks)), intraclass.one_way_figures, bootstrap)
+    terms = intraclass.one_way_terms(task, value, len(answers.tasks))
+    one = _estimates(panel.scale, terms, intraclass.one_way_figures, bootstrap)
     yield from _rows(intraclass.ONE_WAY, one, NO_PAIR if not one.n_tasks else ALL_SAME)
     column = np.cumsum(members) - 1
     m = int(members.sum())
@@ -264,13 +280,13 @@ def _intraclass(panel: Panel, members: NDArray[np.bool_], bootstrap: Bootstrap) 
     kept = place[task] >= 0
     values = np.zeros((len(complete), m))
     values[place[task[kept]], column[worker[kept]]] = value[kept]
-    two = estimates(intraclass.two_way_terms(values), intraclass.two_way_figures, bootstrap)
+    two = _estimates(panel.scale, intraclass.two_way_terms(values), intraclass.two_way_figures, bootstrap)
     yield from _rows(intraclass.TWO_WAY, two, INCOMPLETE if two.n_tasks < 2 or m < 2 else ALL_SAME)
 
 
 def _between(panel: Panel, tallies: dict[str, Tally], bootstrap: Bootstrap) -> Iterator[list[Any]]:
     terms = between_terms(tallies["judges"], tallies["people"], panel.scale)
-    found = estimates(terms, between_figures(panel.scale), bootstrap)
+    found = _estimates(panel.scale, terms, between_figures(panel.scale), bootstrap)
     yield from (["judges with people", *row] for row in _rows(between_names(panel.scale), found, ALL_SAME))
 
 
@@ -294,7 +310,7 @@ def _workers(panel: Panel, tallies: dict[str, Tally], bootstrap: Bootstrap) -> I
         alone = _tally(panel, np.arange(len(panel.is_person)) == w)
         among = not panel.has_people or panel.is_person[w]
         others = _without(reference, alone) if among else reference
-        found = estimates(between_terms(alone, others, scale), between_figures(scale), bootstrap)
+        found = _estimates(scale, between_terms(alone, others, scale), between_figures(scale), bootstrap)
         name = panel.name(w), _kind(panel, w), f"other {whom}" if among else whom
         note = ALL_SAME if found.n_tasks else NONE_SHARED
         yield from ([*name, *row] for row in _rows(between_names(scale), found, note))
@@ -310,7 +326,7 @@ def pair_rows(panel: Panel, workers: Sequence[int], bootstrap: Bootstrap) -> Ite
     scale = panel.scale
     alone = {w: _tally(panel, np.arange(len(panel.is_person)) == w) for w in workers}
     for a, b in combinations(workers, 2):
-        found = estimates(between_terms(alone[a], alone[b], scale), between_figures(scale), bootstrap)
+        found = _estimates(scale, between_terms(alone[a], alone[b], scale), between_figures(scale), bootstrap)
         kinds = _kind(panel, a), _kind(panel, b)
         name = panel.name(a), panel.name(b), "judge and person" if kinds[0] != kinds[1] else TWO_OF[kinds[0]]
         note = ALL_SAME if found.n_tasks else NONE_SHARED
@@ -333,6 +349,8 @@ def _rows(
     """Rows of a table: coefficient, value, low, high, tasks, note."""
     for name, value, low, high in zip(names, found.value, found.low, found.high, strict=True):
         note = "" if np.isfinite(value) else (notes or {}).get(name, undefined)
+        least = 0.0 if name in SHARES else -np.inf
+        low, high = np.clip([low, high], least, 1)  # studentized ends may lie outside
         if np.isfinite(value) and not high - low > TINY:
             note, low, high = NO_DISAGREEMENT if abs(value - 1) < TINY else NO_VARIATION, np.nan, np.nan
         yield [name, float(value), float(low), float(high), found.n_tasks, note]
