@@ -324,10 +324,10 @@ def test_studentized_intervals_are_wider_where_tails_are_long(rng):
     def mean(sums):
         return sums["value"] / sums["one"]
 
-    plain, student = (estimates(terms, mean, Bootstrap(4000, 0.95, rng), studentized=how) for how in (False, True))
+    plain, student = (estimates(terms, mean, Bootstrap(4000, 0.95, rng, how)) for how in (False, True))
     assert student.high[0] - values.mean() > 1.2 * (values.mean() - student.low[0])
     assert student.high[0] > plain.high[0]
-    again = estimates({k: np.tile(v, 3) for k, v in terms.items()}, mean, Bootstrap(4000, 0.95, rng), studentized=True)
+    again = estimates({k: np.tile(v, 3) for k, v in terms.items()}, mean, Bootstrap(4000, 0.95, rng, studentized=True))
     assert again.high[0] - again.low[0] == pytest.approx((student.high[0] - student.low[0]) / np.sqrt(3), rel=0.25)
 
 

@@ -142,7 +142,8 @@ def coverage(planted: Planted, n_tasks: int, draws: int) -> dict[str, float]:
 
 def _figures(panel: Panel, n_resamples: int, seed: int) -> dict[str, tuple[float, float, float]]:
     """Value and interval of each coefficient of all workers, and of the first and the last one."""
-    bootstrap = Bootstrap(n_resamples, CONFIDENCE, np.random.default_rng(seed))
+    is_numbers = panel.scale.level == "interval"
+    bootstrap = Bootstrap(n_resamples, CONFIDENCE, np.random.default_rng(seed), studentized=is_numbers)
     found = {row[1]: tuple(row[2:5]) for row in overall_rows(panel, bootstrap)}
     pair = pair_rows(panel, [0, N_WORKERS - 1], bootstrap)
     return found | {f"pair {row[3]}": tuple(row[4:7]) for row in pair}

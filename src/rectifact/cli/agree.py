@@ -18,8 +18,8 @@ from rectifact.cli.outcome import Outcome, notes_of, say_warnings
 from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
 from rectifact.core.errors import InputError, count
+from rectifact.crowd.data.mixed import read_mixed_panel
 from rectifact.crowd.data.people import Panel
-from rectifact.crowd.data.verdicts import read_mixed_panel
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
 

@@ -1,7 +1,7 @@
 """How far workers agree with each other, and judges with people: tables from answers in any form."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -17,7 +17,6 @@ from rectifact.crowd.agreement import (
     CLASS_NAMES,
     TINY,
     Level,
-    Scale,
     Tally,
     between_figures,
     between_names,
@@ -29,9 +28,9 @@ from rectifact.crowd.agreement import (
     within_names,
     within_terms,
 )
+from rectifact.crowd.data.mixed import read_mixed_panel
 from rectifact.crowd.data.people import Panel
-from rectifact.crowd.data.verdicts import read_mixed_panel
-from rectifact.crowd.resampling import Bootstrap, Estimates, Figures, Terms, estimates
+from rectifact.crowd.resampling import Bootstrap, Estimates, estimates
 
 MOST_WORKERS = 60
 """Workers in the tables by worker and by pair: those with most answers."""
@@ -195,12 +194,12 @@ def agreement_of(panel: Panel, *, confidence: float, n_resamples: int, random_st
             "Give a probability, such as 0.95.",
             option="confidence",
         )
-    bootstrap = Bootstrap(n_resamples, confidence, check_generator(random_state))
+    is_numbers = panel.scale.level == "interval"
+    bootstrap = Bootstrap(n_resamples, confidence, check_generator(random_state), studentized=is_numbers)
     _check_shared(panel)
     tallies = {name: _tally(panel, members) for name, members in _groups(panel).items()}
-    overall = overall_rows(panel, bootstrap)
     return Agreement(
-        pd.DataFrame(overall, columns=["among", *FIGURES]),
+        pd.DataFrame(overall_rows(panel, bootstrap), columns=["among", *FIGURES]),
         pd.DataFrame(_classes(panel, tallies, bootstrap), columns=["among", "class", *FIGURES]),
         pd.DataFrame(_workers(panel, tallies, bootstrap), columns=["worker", "kind", "with", *FIGURES]),
         pd.DataFrame(pair_rows(panel, _busiest(panel), bootstrap), columns=["first", "second", "kind", *FIGURES]),
@@ -245,17 +244,12 @@ def _tally(panel: Panel, members: NDArray[np.bool_]) -> Tally:
     return tally(answers.task[theirs], answers.label[theirs], len(answers.tasks), panel.scale)
 
 
-def _estimates(scale: Scale, terms: Terms, figures: Figures, bootstrap: Bootstrap) -> Estimates:
-    """Figures with intervals, which are studentized for numbers."""
-    return estimates(terms, figures, bootstrap, studentized=scale.level == "interval")
-
-
 def _within(
     panel: Panel, name: str, members: NDArray[np.bool_], group: Tally, bootstrap: Bootstrap
 ) -> Iterator[list[Any]]:
     """Rows for the coefficients of one group."""
     scale = panel.scale
-    found = _estimates(scale, within_terms(group, scale), within_figures(scale), bootstrap)
+    found = estimates(within_terms(group, scale), within_figures(scale), bootstrap)
     n_several = int((group.size > 1).sum())
     notes = {"Gwet's AC2": MANY_VALUES} if not scale.has_classes else {}
     for row in _rows(within_names(scale), found, NO_PAIR if not n_several else ALL_SAME, notes):
@@ -270,7 +264,7 @@ def _intraclass(panel: Panel, members: NDArray[np.bool_], bootstrap: Bootstrap) 
     theirs, value = members[answers.worker], panel.scale.points[:, 1]
     task, worker, value = answers.task[theirs], answers.worker[theirs], value[answers.label[theirs]]
     terms = intraclass.one_way_terms(task, value, len(answers.tasks))
-    one = _estimates(panel.scale, terms, intraclass.one_way_figures, bootstrap)
+    one = estimates(terms, intraclass.one_way_figures, bootstrap)
     yield from _rows(intraclass.ONE_WAY, one, NO_PAIR if not one.n_tasks else ALL_SAME)
     column = np.cumsum(members) - 1
     m = int(members.sum())
@@ -280,19 +274,20 @@ def _intraclass(panel: Panel, members: NDArray[np.bool_], bootstrap: Bootstrap) 
     kept = place[task] >= 0
     values = np.zeros((len(complete), m))
     values[place[task[kept]], column[worker[kept]]] = value[kept]
-    two = _estimates(panel.scale, intraclass.two_way_terms(values), intraclass.two_way_figures, bootstrap)
+    two = estimates(intraclass.two_way_terms(values), intraclass.two_way_figures, bootstrap)
     yield from _rows(intraclass.TWO_WAY, two, INCOMPLETE if two.n_tasks < 2 or m < 2 else ALL_SAME)
 
 
 def _between(panel: Panel, tallies: dict[str, Tally], bootstrap: Bootstrap) -> Iterator[list[Any]]:
     terms = between_terms(tallies["judges"], tallies["people"], panel.scale)
-    found = _estimates(panel.scale, terms, between_figures(panel.scale), bootstrap)
+    found = estimates(terms, between_figures(panel.scale), bootstrap)
     yield from (["judges with people", *row] for row in _rows(between_names(panel.scale), found, ALL_SAME))
 
 
 def _classes(panel: Panel, tallies: dict[str, Tally], bootstrap: Bootstrap) -> Iterator[list[Any]]:
     if not panel.scale.has_classes:
         return
+    bootstrap = replace(bootstrap, studentized=False)  # classes are labels
     for among, group in tallies.items():
         votes = group.votes(panel.scale.n_classes)
         for k, name in enumerate(panel.answers.classes.tolist()):
@@ -310,7 +305,7 @@ def _workers(panel: Panel, tallies: dict[str, Tally], bootstrap: Bootstrap) -> I
         alone = _tally(panel, np.arange(len(panel.is_person)) == w)
         among = not panel.has_people or panel.is_person[w]
         others = _without(reference, alone) if among else reference
-        found = _estimates(scale, between_terms(alone, others, scale), between_figures(scale), bootstrap)
+        found = estimates(between_terms(alone, others, scale), between_figures(scale), bootstrap)
         name = panel.name(w), _kind(panel, w), f"other {whom}" if among else whom
         note = ALL_SAME if found.n_tasks else NONE_SHARED
         yield from ([*name, *row] for row in _rows(between_names(scale), found, note))
@@ -326,7 +321,7 @@ def pair_rows(panel: Panel, workers: Sequence[int], bootstrap: Bootstrap) -> Ite
     scale = panel.scale
     alone = {w: _tally(panel, np.arange(len(panel.is_person)) == w) for w in workers}
     for a, b in combinations(workers, 2):
-        found = _estimates(scale, between_terms(alone[a], alone[b], scale), between_figures(scale), bootstrap)
+        found = estimates(between_terms(alone[a], alone[b], scale), between_figures(scale), bootstrap)
         kinds = _kind(panel, a), _kind(panel, b)
         name = panel.name(a), panel.name(b), "judge and person" if kinds[0] != kinds[1] else TWO_OF[kinds[0]]
         note = ALL_SAME if found.n_tasks else NONE_SHARED
@@ -349,8 +344,7 @@ def _rows(
     """Rows of a table: coefficient, value, low, high, tasks, note."""
     for name, value, low, high in zip(names, found.value, found.low, found.high, strict=True):
         note = "" if np.isfinite(value) else (notes or {}).get(name, undefined)
-        least = 0.0 if name in SHARES else -np.inf
-        low, high = np.clip([low, high], least, 1)  # studentized ends may lie outside
+        low, high = np.clip([low, high], 0 if name in SHARES else -np.inf, 1)  # studentized ends may lie outside
         if np.isfinite(value) and not high - low > TINY:
             note, low, high = NO_DISAGREEMENT if abs(value - 1) < TINY else NO_VARIATION, np.nan, np.nan
         yield [name, float(value), float(low), float(high), found.n_tasks, note]

@@ -40,11 +40,16 @@ STEP = 1e-6
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How intervals are found: number of resamples, probability, and random numbers."""
+    """How intervals are found: number of resamples, probability, random numbers, and whether they are studentized.
+
+    Studentized intervals are for figures of numbers, from up to 500 tasks. An end may lie outside the range of the
+    figure.
+    """
 
     n_resamples: int
     confidence: float
     rng: np.random.Generator
+    studentized: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class Estimates:
     n_tasks: int
 
 
-def estimates(terms: Terms, figures: Figures, bootstrap: Bootstrap, *, studentized: bool = False) -> Estimates:
+def estimates(terms: Terms, figures: Figures, bootstrap: Bootstrap) -> Estimates:
     r"""Figures of all tasks, and their bias-corrected and accelerated bootstrap intervals over tasks [1]_.
 
     A bootstrap is too narrow for few tasks, as a variance with the divisor n and quantiles of the normal distribution
@@ -80,8 +85,6 @@ def estimates(terms: Terms, figures: Figures, bootstrap: Bootstrap, *, studentiz
     figures : callable
         From sums to figures; NaN where a figure is not defined.
     bootstrap : Bootstrap
-    studentized : bool, default False
-        Whether to studentize the intervals of up to 500 tasks. An end may then lie outside the range of the figure.
 
     Returns
     -------
@@ -118,7 +121,7 @@ def estimates(terms: Terms, figures: Figures, bootstrap: Bootstrap, *, studentiz
     value = named(total[None])[0]
     resampled, left_out = named(_resampled(rows, counts, bootstrap)), named(total - rows)
     low, high = _accelerated(value, resampled, left_out, counts, bootstrap.confidence)
-    if studentized and n_tasks <= FEW_TASKS:
+    if bootstrap.studentized and n_tasks <= FEW_TASKS:
         ends = _studentized(rows, counts, named, bootstrap)
         low, high = np.where(np.isfinite(ends), ends, (low, high))
     return Estimates(value, low, high, n_tasks)

@@ -15,14 +15,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError
-from rectifact.crowd.agreement import Level
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.files import read_flat
 from rectifact.crowd.data.formats.label_studio import annotators
 from rectifact.crowd.data.groups import groups_in_column, read_groups
 from rectifact.crowd.data.humans import consensus, mention_gold
 from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain
-from rectifact.crowd.data.people import Panel, panel_of, read_panel, read_people
+from rectifact.crowd.data.people import read_people
 from rectifact.crowd.data.read import coded, read_gold
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, usual_name
 from rectifact.io.records import json_records
@@ -108,25 +107,6 @@ def read_verdicts(
     known = answers.gold if gold is None else beside.gold(gold)
     kind = beside.kind_column() if theirs is None else None
     return Verdicts(judges, theirs, known, beside.groups(by), beside.texts(text), kind)
-
-
-def read_mixed_panel(
-    data: Any,
-    humans: Any = None,
-    *,
-    people: Any = None,
-    level: Level = "nominal",
-    classes: Sequence[Any] | None = None,
-    **reading: Any,
-) -> Panel:
-    """A panel like that of :func:`read_panel`, where ``people`` may name those of the workers in ``data`` who are.
-
-    ``reading`` is as in :func:`read_verdicts`: columns, wide, missing, form and question.
-    """
-    if people is None:
-        return read_panel(data, humans, level=level, classes=classes, **reading)
-    found = read_verdicts(data, humans, people=people, **reading)
-    return panel_of([part for part in (found.judges, found.people) if part is not None], level, classes)
 
 
 @dataclass(frozen=True)
