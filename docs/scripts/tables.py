@@ -369,13 +369,42 @@ def markdown(rows: list[list[str]]) -> str:
 def budget_table(rows: pd.DataFrame) -> str:
     """Labels from a part of the answers, bought as planned."""
     columns = {"full": "all answers", "random": "40 %, random", "planned": "40 %, planned", "promised": "promised"}
-    columns |= {"gold_planned": "planned, 100 true labels", "gold_promised": "promised then"}
+    columns |= {"told": "workers known", "gold_planned": "planned, 100 true labels", "gold_promised": "promised then"}
     lines = [["set", "replays", *columns.values()]]
     for row in rows.to_dict("records"):
         cells = {name: f"{row[name]:.1f}" for name in columns}
         cells["planned"] += f" ± {row['se']:.1f}"
+        cells["gold_promised"] += f" ± {row['promise_se']:.1f}"
         lines.append([row["set"], str(row["replays"]), *cells.values()])
     return csv_table("Errors in percent, means over replays", lines)
+
+
+def coverage_table(rows: pd.DataFrame) -> str:
+    """How often intervals of rates hold the truth."""
+    lines = [["panel", "labels", "covered", "covered, people alone", "shorter than people alone"]]
+    for row in rows.to_dict("records"):
+        shares = (f"{row[name]:.1f} %" for name in ("covered", "people_covered", "shorter"))
+        lines.append([f"``{row['set']}``", f"{row['labels']} of {row['tasks']:,}", *shares])
+    return csv_table(f"95 % intervals, {rows['draws'].iloc[0]:,} draws of labels each", lines)
+
+
+def power_table(rows: pd.DataFrame) -> str:
+    """How often a planted difference is found."""
+    lines = [["panel", "labels in all", "planted difference", "found with judges", "found by people alone"]]
+    for row in rows.to_dict("records"):
+        gap = f"{row['points']} points" if row["points"] else "none"
+        found = (f"{row[name]:.0f} %" for name in ("found", "people_found"))
+        lines.append([f"``{row['set']}``", str(row["labels"]), gap, *found])
+    return csv_table(f"Tests at the level of 5 %, {rows['draws'].iloc[0]} draws each", lines)
+
+
+def agreement_table(rows: pd.DataFrame) -> str:
+    """How often intervals of agreement hold the truth."""
+    lines = [["panel", "tasks", "all workers", "one pair"]]
+    for row in rows.to_dict("records"):
+        spans = (f"{row[f'{of}least']:.1f} to {row[f'{of}most']:.1f} %" for of in ("", "pair_"))
+        lines.append([row["panel"], str(row["tasks"]), *spans])
+    return csv_table(f"Share of 95 % intervals that hold the truth, {rows['draws'].iloc[0]} panels of each kind", lines)
 
 
 def stored(root: Path, family: str) -> dict[str, pd.DataFrame]:
@@ -396,6 +425,9 @@ def tables(root: Path) -> list[tuple[str, str, str]]:
         ("docs/benchmarks.rst", "means", means_table(crowd["means"])),
         ("README.md", "errors", readme_table(error)),
         ("docs/crowd.rst", "budget", budget_table(panels["budget"])),
+        ("docs/rates.rst", "coverage", coverage_table(panels["rates"])),
+        ("docs/rates.rst", "power", power_table(panels["differences"])),
+        ("docs/agreement.rst", "coverage", agreement_table(panels["agreement"])),
         ("docs/benchmarks.rst", "mixtures", mixtures_table(parts["mixtures"], parts["ranks"])),
         ("docs/benchmarks.rst", "likelihood", likelihood_table(parts["likelihood"])),
         ("docs/benchmarks.rst", "published", published_table(parts)),
