@@ -10,8 +10,8 @@ where c is the class and :math:`k_s` the answer of the source. If that explains 
 and most answers are copied, m is a copy. Two workers who agree because both are right need no :math:`\rho`: the others
 agree with them as well.
 
-Larger panels have too many answer patterns for this; :mod:`rectifact.crowd.copies` looks for copies there, where judges
-are evaluated.
+In larger panels two workers decide little; where judges are evaluated, :mod:`rectifact.crowd.copies` looks for copies
+there.
 """
 
 from typing import Any, NamedTuple

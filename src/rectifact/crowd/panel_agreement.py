@@ -40,7 +40,7 @@ FIGURES = ["coefficient", "value", "low", "high", "tasks", "note"]
 TWO_OF = {"worker": "two workers", "judge": "two judges", "person": "two people"}
 
 SHARES = {"observed agreement", "weighted agreement"}
-"""Coefficients that are never below 0; none is above 1."""
+"""Coefficients that are never below 0; others are never below -1, and none is above 1."""
 
 NO_PAIR = "no task has two answers"
 NONE_SHARED = "no task in common"
@@ -344,7 +344,7 @@ def _rows(
     """Rows of a table: coefficient, value, low, high, tasks, note."""
     for name, value, low, high in zip(names, found.value, found.low, found.high, strict=True):
         note = "" if np.isfinite(value) else (notes or {}).get(name, undefined)
-        low, high = np.clip([low, high], 0 if name in SHARES else -np.inf, 1)  # studentized ends may lie outside
+        low, high = np.clip([low, high], 0 if name in SHARES else -1, 1)  # studentized ends may lie outside
         if np.isfinite(value) and not high - low > TINY:
             note, low, high = NO_DISAGREEMENT if abs(value - 1) < TINY else NO_VARIATION, np.nan, np.nan
         yield [name, float(value), float(low), float(high), found.n_tasks, note]
