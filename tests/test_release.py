@@ -79,3 +79,20 @@ def test_differences_between_interfaces() -> None:
         "c -k: 8 -> 'auto'",
         "gone: c -o",
     ]
+
+
+def test_modules_that_moved_are_where_the_notes_say() -> None:
+    table = (ROOT / "docs" / "migration.rst").read_text().partition("\nModules\n")[2].partition("\nSaved models")[0]
+    rows = [row.split("\n     - ") for row in table.split("\n   * - ")[2:]]
+    assert len(rows) > 10
+    for before, now in rows:
+        family = re.search(r"``(rectifact(\.\w+)+)``", now)
+        named = re.findall(r"``([\w.]+)``", now)
+        modules = [
+            name if name.startswith("rectifact.") else f"{family[1].rpartition('.')[0]}.{name}" for name in named
+        ]
+        if "same names" in now:
+            short = [name.rpartition(".")[2] for name in re.findall(r"``([\w.]+)``", before)]
+            modules = [f"{family[1]}.{name}" for name in short]
+        for name in modules:
+            assert importlib.util.find_spec(name), name
