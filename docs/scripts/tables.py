@@ -407,6 +407,33 @@ def agreement_table(rows: pd.DataFrame) -> str:
     return csv_table(f"Share of 95 % intervals that hold the truth, {rows['draws'].iloc[0]} panels of each kind", lines)
 
 
+PAPER = README | {"EBCC": "EBCC", "majority vote, 1/K added": "majority vote, pseudo-counts", "auto": "rectifact"}
+
+
+def paper_means(means: pd.DataFrame) -> str:
+    """Mean errors and the quality of probabilities, for the paper."""
+    measures = {"error_%": "error, %", "worst_loss_%": "worst loss, %", "log_loss": "log-loss"}
+    measures |= {"calibration_error": "calibration error"}
+    by_method = means.set_index(["sets", "method"])
+    lines = [["", *PAPER.values()]]
+    for group, name in {"crowds": "crowds", "judges": "language models"}.items():
+        for measure, words in measures.items():
+            found = by_method.loc[group].loc[list(PAPER), measure].astype(float)
+            lines.append(markdown_row(f"{name}: {words}", found))
+    return markdown(lines)
+
+
+def paper_selection(planted: pd.DataFrame, structureless: pd.DataFrame) -> str:
+    """How often the right number is chosen, by family."""
+    names = {"parts": "parts", "latent": "dimensions", "graph": "communities"}
+    lines = [["", "right", "right or close", "no structure, and said so"]]
+    for family, name in names.items():
+        some, none = planted[planted["family"] == family], structureless[structureless["family"] == family]
+        cells = [f"{some[column].sum():.0f} of {some['draws'].sum()}" for column in ("right", "close")]
+        lines.append([name, *cells, f"{none['none'].sum():.0f} of {none['draws'].sum()}"])
+    return markdown(lines)
+
+
 def stored(root: Path, family: str) -> dict[str, pd.DataFrame]:
     """The tables of a stored result."""
     found = read_result(root / f"docs/benchmarks/{family}.json")["tables"][family]
@@ -446,6 +473,14 @@ def tables(root: Path) -> list[tuple[str, str, str]]:
         ("docs/how_many.rst", "trust", trust_table(selection["stability and error"])),
         ("docs/how_many.rst", "consensus", consensus_table(selection["consensus NMF"])),
         ("README.md", "others", readme_others(latent["recommendation"], graph["communities"])),
+        ("docs/paper/paper.md", "means", paper_means(crowd["means"])),
+        ("docs/paper/paper.md", "mixtures", markdown(brief)),
+        ("docs/paper/paper.md", "others", readme_others(latent["recommendation"], graph["communities"])),
+        (
+            "docs/paper/paper.md",
+            "selection",
+            paper_selection(selection["planted"], selection["without structure"]),
+        ),
     ]
 
 
