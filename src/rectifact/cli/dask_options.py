@@ -52,7 +52,10 @@ def cluster_of(scheduler: str | None, n_processes: int | None) -> Iterator[None]
         return
     from distributed import LocalCluster
 
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # do not report what Ctrl-C leaves undone
+    from rectifact.core.chunks import naming_failures
+
+    for name in ("asyncio", "distributed"):  # do not report what Ctrl-C leaves undone, nor attempts to connect again
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with ExitStack() as stack:
         place: Any = scheduler
         if scheduler is None:
@@ -71,7 +74,8 @@ def cluster_of(scheduler: str | None, n_processes: int | None) -> Iterator[None]
             raise InputError(
                 f"The Dask scheduler at {scheduler!r} has no workers.", f"Start some with 'dask worker {scheduler}'."
             )
-        yield
+        with naming_failures():
+            yield
 
 
 def _threads() -> AbstractContextManager[Any]:
