@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rectifact import ANDNMF, NMD, DawidSkene, PurificationNMF, SymNMF
+from rectifact.cli.dask_options import RESTART
 from rectifact.datasets import make_block_model, make_crowd
 
 Results = dict[str, Any]
@@ -127,11 +128,15 @@ def furthest(one: Results, other: Results) -> float:
 
 
 def trial(name: str, n_kills: int, seed: int) -> None:
+    import dask
     from distributed import Client, LocalCluster
 
     rng, killed = np.random.default_rng([seed, list(FITS).index(name)]), 0
-    quiet = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **quiet) as cluster, Client(cluster) as client:
+    options: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+    options |= {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    options |= {"death_timeout": 600}  # on a busy machine a worker takes its time to start
+    patience = dask.config.set({"distributed.deploy.lost-worker-timeout": RESTART})
+    with patience, LocalCluster(**options) as cluster, Client(cluster) as client:
         expected, calm = disturbed(cluster, name, {}, rng)
         pause = float(np.median(np.diff(calm.times)))
         while killed < n_kills:
@@ -143,7 +148,7 @@ def trial(name: str, n_kills: int, seed: int) -> None:
             row = {"name": name, "kills": len(killer.killed), "moments": moments, "of": len(calm.times)}
             sys.stdout.write(json.dumps(row | {"difference": furthest(expected, found)}) + "\n")
             sys.stdout.flush()
-            client.wait_for_workers(2, timeout=120)
+            client.wait_for_workers(2, timeout=600)
 
 
 if __name__ == "__main__":

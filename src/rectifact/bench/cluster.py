@@ -30,6 +30,9 @@ from rectifact.parts import ANDNMF
 
 RANK, PER_ROW, CLASSES = 10, 100, 3
 N_ITER, FIRST, LAST = 8, 2, 7
+HOPS = 4
+"""How often a state crosses the network for one worker: to the scheduler and the worker, and back the same way."""
+
 STAGE = 32
 """Pieces into which Dask splits a partition at once when it moves rows."""
 
@@ -114,7 +117,7 @@ def _measured(kind: Kind, sizes: list[Size]) -> list[Measured]:
         count_sent()
         client.run(warm)
         client.run(count_sent)
-        _one(kind, Size(sizes[0].n, sizes[0].columns, sizes[0].chunks), client)
+        _one(kind, sizes[0], client)
         return [(size, _one(kind, size, client)) for size in sizes]
 
 
@@ -123,7 +126,6 @@ def _one(kind: Kind, size: Size, client: Any) -> dict[str, float]:
     import dask
 
     client.run(reset_peak)
-    before = max(client.run(peak_megabytes).values())
     ticks: dict[int, Any] = {}
     passes = 0
 
@@ -154,29 +156,33 @@ def _one(kind: Kind, size: Size, client: Any) -> dict[str, float]:
         "once_s": float(once[0]),
         "once_coordinator_s": float(once[1]),
         "passes": float(once[3]),
-        "MB": max(client.run(peak_megabytes).values()) - before,
+        "MB": max(client.run(peak_megabytes).values()),
     }
 
 
+_sent = 0
+
+
 def count_sent() -> None:
-    """Count what this process sends to others over the network."""
+    """Count what this process sends to others over the network, from the first call on."""
     from distributed.comm.tcp import TCP
 
     write = TCP.write
+    if write.__name__ == "counted":
+        return
 
     async def counted(self: Any, *arguments: Any, **options: Any) -> Any:
+        global _sent
         size = await write(self, *arguments, **options)
-        TCP.sent += size
+        _sent += size
         return size
 
-    TCP.sent, TCP.write = 0, counted
+    TCP.write = counted
 
 
 def sent() -> int:
     """Bytes sent since :func:`count_sent`."""
-    from distributed.comm.tcp import TCP
-
-    return int(TCP.sent)
+    return _sent
 
 
 def _spent() -> tuple[float, int]:
@@ -203,7 +209,7 @@ def constants_of(kind: Kind, found: list[Measured]) -> dict[str, float]:
         "worker_ms_per_chunk": 1e3 * per_chunk("worker_s"),
         "coordinator_ms": 1e3 * (a["coordinator_s"] - one.chunks * per_chunk("coordinator_s")),
         "coordinator_ms_per_chunk": 1e3 * per_chunk("coordinator_s"),
-        "kB_moved": (a["bytes"] - one.chunks * moved - 2 * kind.state(one)) / 1e3,
+        "kB_moved": (a["bytes"] - one.chunks * moved - HOPS * kind.state(one)) / 1e3,
         "kB_moved_per_chunk": moved / 1e3,
         "once_us_per_row": 1e6 * max(c["once_s"] - a["once_s"], 0.0) / n,
         "coordinator_us_per_piece": 1e6 * (b["once_coordinator_s"] - a["once_coordinator_s"]) / pieces
@@ -221,7 +227,7 @@ def predicted(kind: Kind, known: dict[str, float], size: Size) -> dict[str, floa
     return {
         "worker_s": known["ns_per_unit"] * kind.units(size) / 1e9 + known["worker_ms_per_chunk"] * size.chunks / 1e3,
         "coordinator_s": (known["coordinator_ms"] + known["coordinator_ms_per_chunk"] * size.chunks) / 1e3,
-        "bytes": 1e3 * (known["kB_moved"] + known["kB_moved_per_chunk"] * size.chunks) + 2 * kind.state(size),
+        "bytes": 1e3 * (known["kB_moved"] + known["kB_moved_per_chunk"] * size.chunks) + HOPS * kind.state(size),
         "MB": known["worker_MB"] + known["bytes_held_per_row"] * size.n / 1e6,
     }
 

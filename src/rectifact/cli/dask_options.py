@@ -14,6 +14,9 @@ from rectifact.core.errors import InputError, missing_extra
 PATIENCE = "5s"
 """How long a scheduler may take to answer."""
 
+RESTART = "1h"
+"""How long a worker that died may take to start again; Dask gives it up after 15 seconds, too few on a busy machine."""
+
 
 def check_cluster(scheduler: str | None, n_processes: int | None, *, in_parts: bool, parts: str) -> None:
     """Refuse what cannot be done, before the work; ``parts`` says which data is partitioned."""
@@ -50,6 +53,7 @@ def cluster_of(scheduler: str | None, n_processes: int | None) -> Iterator[None]
         with _threads():
             yield
         return
+    import dask
     from distributed import LocalCluster
 
     from rectifact.core.chunks import naming_failures
@@ -59,6 +63,7 @@ def cluster_of(scheduler: str | None, n_processes: int | None) -> Iterator[None]
     with ExitStack() as stack:
         place: Any = scheduler
         if scheduler is None:
+            stack.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": RESTART}))
             quiet = {"dashboard_address": "127.0.0.1:0", "silence_logs": "CRITICAL"}
             with _interrupted_later():
                 cluster = LocalCluster(n_workers=n_processes, threads_per_worker=1, host="127.0.0.1", **quiet)
