@@ -167,6 +167,7 @@ OTHERS = {
         "gold",
         "how_many",
         "knn",
+        "new_nodes",
         "plots",
         "results",
         "similarities",

@@ -11,6 +11,7 @@ import typer
 
 from rectifact.cli import options, reading
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
+from rectifact.cli.known_clusters import apply_saved, check_known
 from rectifact.cli.outcome import Outcome, fitting, how_it_ended, say_warnings
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_table_name, samples_table, write_table
@@ -56,6 +57,14 @@ def cluster(
         typer.Option(
             help="A graph: a table with two columns of nodes and optionally one of weights, a symmetric matrix of "
             "weights, .gml, .graphml, .gexf, Pajek's .net, .json, or a list that networkx has written."
+        ),
+    ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            "--model",
+            help="Find no new clusters: place new points, or new nodes by their edges to known ones, in those of a "
+            "model that --save wrote.",
         ),
     ] = None,
     triples: reading.Ends = None,
@@ -142,10 +151,16 @@ def cluster(
     if out != STDOUT:
         check_table_name(out)
     outcome = Outcome(report, save, as_json)
-    outcome.check(out, [data, graph])
+    outcome.check(out, [data, graph, known])
     as_graph = graph is not None
     source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet, graph=as_graph)
     source.check(in_chunks=False)
+    if known is not None:
+        fitted_before = {"-k": how_many != "auto", "--stability": stability, "--bootstrap": bootstrap, "--l1": l1}
+        fitted_before |= {"--neighbors": n_neighbors, "--min-component": min_component, "--checkpoint": checkpoint}
+        check_known(fitted_before, outcome)
+        apply_saved(known, source, Path(str(graph or data)), out, outcome)
+        return
     X, names, title, affinity, features = _read(source, Path(str(graph or data)))
     if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean" or scale != "auto"):
         raise InputError("--neighbors, --metric and --scale are for points.", "Leave them out for a graph.")
