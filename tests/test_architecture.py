@@ -160,6 +160,8 @@ OTHERS = {
         "base",
         "symnmf_estimator",
         "symnmf_net_estimator",
+        "bridges",
+        "comparison",
         "components",
         "diagnosis",
         "edges",

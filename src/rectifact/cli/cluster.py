@@ -210,7 +210,7 @@ def _node_table(found: Found, names: Any, title: str) -> pd.DataFrame:
     labels = found.model.labels_
     table = samples_table(found.model.membership_, names, "membership", "sample" if title in RESERVED else title)
     table.insert(1, "cluster", np.where(labels >= 0, labels + 1, -1))
-    if found.stability is not None:
+    if found.stability is not None and found.model.n_clusters > 1:
         table.insert(2, "stability", np.where(labels >= 0, found.stability[labels], np.nan))
     leading: dict[str, Any] = leading_memberships(labels, np.asarray(found.model.membership_, dtype=float))
     following = pd.Series(leading["next_cluster"] + 1, dtype="Int64")

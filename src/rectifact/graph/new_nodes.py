@@ -98,8 +98,9 @@ def plain(node: Any) -> Any:
 
 
 def read_new_nodes(X: Any, known: Any) -> Any:
-    """Edges of new nodes in any form: :class:`NewNodes` from edges, a frame whose columns are in the order of the
-    fit, or X itself where it is a matrix.
+    """Edges of new nodes in any form, by name.
+
+    :class:`NewNodes` from edges, a frame whose columns are in the order of the fit, or X itself where it is a matrix.
 
     Examples
     --------

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from rectifact.core.arrays import is_host, to_host
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.findings import Finding, findings_table
+from rectifact.graph.bridges import MAY, clear_bridges, memberships_there, shares_of
 from rectifact.graph.diagnosis import diagnose, louvain
 from rectifact.graph.knn import nearest
 from rectifact.graph.new_nodes import NewNodes, in_order, read_new_nodes
@@ -140,7 +141,7 @@ class GraphResults(GraphPlots):
         return pd.DataFrame({"node": names, "cluster": labels, **leading_memberships(labels, membership), **more})
 
     def _new(self, X: Any) -> Any:
-        """New nodes from edges, or a matrix of new nodes or points, a frame with its columns in the order of the fit."""
+        """New nodes from edges, or a matrix of new nodes or points; a frame with its columns as in the fit."""
         check_is_fitted(self)
         features = getattr(self, "feature_names_in_", getattr(self, "_features", None))
         if not hasattr(self, "points_"):
@@ -157,6 +158,42 @@ class GraphResults(GraphPlots):
             self.nodes_ = np.asarray(samples)
         if hasattr(self, "points_") and _are_names(features, self.points_.shape[1]):
             self._features = np.asarray(features)
+
+    def bridges(self) -> pd.DataFrame:
+        """Nodes that may belong to two communities, those that most clearly do first.
+
+        A node is listed if its membership in another community is at least 0.25. Membership leans towards small
+        communities, and a node of few edges is easily listed: ``clear`` asks for more.
+
+        .. versionadded:: 0.2
+
+        Returns
+        -------
+        DataFrame
+            ``node`` and ``cluster``; ``share``, that of the weight of its edges that goes into its community;
+            ``next_cluster``, the other one that most weight goes to; ``next_share`` and ``next_membership`` there;
+            ``neighbours``, and ``next_neighbours`` of them there; ``excess``, by how many standard deviations these
+            are more than usual for its own community; and ``clear``, whether that is at least 3, with at least 3
+            edges.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> from rectifact import SymNMF
+        >>> graph = networkx.Graph(["ab", "ac", "bc", "cd", "ce", "de"])  # two triangles that share a node
+        >>> SymNMF(2).fit(graph).bridges()[["node", "share", "next_share", "clear"]]
+          node  share  next_share  clear
+        0    c    0.5         0.5  False
+        """
+        check_is_fitted(self)
+        labels, shares = np.asarray(to_host(self.labels_)), shares_of(self)
+        there = memberships_there(self, shares)
+        clear = clear_bridges(shares, there, labels)
+        columns = {"node": list(self.nodes_), "cluster": labels, "share": shares.own, "next_cluster": shares.other}
+        columns |= {"next_share": shares.other_share, "next_membership": there, "neighbours": shares.neighbours}
+        columns |= {"next_neighbours": shares.other_neighbours, "excess": shares.excess, "clear": clear}
+        table = pd.DataFrame(columns)[(labels >= 0) & (there >= MAY)]
+        return table.sort_values(["clear", "excess"], ascending=False, kind="stable").reset_index(drop=True)
 
     def diagnose(self) -> pd.DataFrame:
         """What could be wrong with the communities, and what to do about it, the worst first.
