@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
@@ -74,9 +73,9 @@ def compare_with_groups(labels: NDArray[Any], groups: Any, title: str) -> Compar
     >>> found.table.to_numpy().tolist(), found.accuracy, found.n_left_out
     ([[2, 0], [1, 1]], 0.75, 1)
     """
-    known = pd.Series(np.asarray(groups, dtype=object))
+    known = pd.Series(list(groups), dtype=object)
     inside = (known.notna() & (known.astype(str).str.strip() != "")).to_numpy() & (labels >= 0)
-    names, found = known[inside].astype(str), labels[inside] + 1
+    names, found = known[inside].map(_called), labels[inside] + 1
     if not inside.any():
         raise InputError(f"No node in a cluster has a value of {title!r}.", "Check the names of the nodes.")
     if names.nunique() > MOST_GROUPS:
@@ -86,3 +85,8 @@ def compare_with_groups(labels: NDArray[Any], groups: Any, title: str) -> Compar
     table.columns = pd.Index([str(name) for name in table.columns])
     figures = nmi(names, found), float(adjusted_rand_score(names, found)), cluster_accuracy(names, found)
     return Comparison(title, table, int(len(labels) - inside.sum()), *figures)
+
+
+def _called(value: Any) -> str:
+    """What a group is called; whole numbers are without a point, also beside gaps."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -28,7 +28,7 @@ from rectifact.report.members import (
 from rectifact.report.names import count, isolated
 from rectifact.report.overlaps import elsewhere, known_groups, overlaps
 
-MOST_NODES, CELLS, MOST_CARDS, N_HUBS, N_MEMBERS, N_NAMED = 20_000, 120, 60, 8, 40, 15
+MOST_NODES, CELLS, MOST_CARDS, N_HUBS, N_MEMBERS, N_NAMED, MOST_NAMED = 20_000, 120, 60, 8, 40, 40, 80
 
 
 def clusters_report(saved: SavedModel) -> Report:
@@ -107,7 +107,10 @@ def _overview(saved: SavedModel) -> Section:
     ]
     shares = table[["coverage", "conductance", "modularity"]].to_numpy().round(6)
     rows = [[k + 1, int(sizes[k]), *map(float, shares[k])] for k in range(len(sizes))]
-    quality = Table("Quality of clusters", *with_stability(model, columns, rows))
+    several = (
+        with_stability(model, columns, rows) if model.n_clusters > 1 else (columns, rows)
+    )  # one is always the same
+    quality = Table("Quality of clusters", *several)
     words = f"A cluster is a group of {noun(model)}s that are densely connected to each other."
     words += " Clusters are numbered by size, here and in all files."
     return Section("Overview", words, [Facts(facts), *findings, chart, quality])
@@ -125,8 +128,7 @@ def _network(saved: SavedModel) -> Section:
     if model.n_clusters > len(PALETTE):
         words += f" Colours repeat after {len(PALETTE)} clusters."
     colours = [int(model.labels_[i]) for i in drawing.nodes]
-    busy = np.argsort(-np.diff(model.affinity_matrix_.indptr)[drawing.nodes], kind="stable")[:N_NAMED]
-    named = {int(i): names[drawing.nodes[i]] for i in busy}
+    named = {i: names[drawing.nodes[i]] for i in _hubs_in_turn(model, drawing.nodes)}
     title = f"The {'graph' if what == 'node' else 'points'}, coloured by cluster"
     chart = network(title, drawing.places, drawing.edges, colours, hover, words, named=named)
     about = f"{what.title()}s that are connected attract each other, and all others repel each other."
@@ -134,6 +136,19 @@ def _network(saved: SavedModel) -> Section:
     if what == "point":
         about += " Each point is joined to its nearest neighbours; where it lies in the data is not drawn."
     return Section("Network", about, [chart])
+
+
+def _hubs_in_turn(model: Any, nodes: Any) -> list[int]:
+    """Places among the drawn ``nodes`` of those to be named: all of a few, else the nodes of most edges, by cluster."""
+    degree, labels = np.diff(model.affinity_matrix_.indptr)[nodes], model.labels_[nodes]
+    order = np.argsort(-degree, kind="stable")
+    rank = np.zeros(len(nodes), dtype=int)  # among the nodes of the same cluster
+    for label in np.unique(labels):
+        own = order[labels[order] == label]
+        rank[own] = np.arange(len(own))
+    turn = np.lexsort((-degree, labels < 0, rank))
+    most = len(nodes) if len(nodes) <= N_NAMED else max(N_NAMED, min(MOST_NAMED, 5 * model.n_clusters))
+    return [int(i) for i in turn[:most]]
 
 
 def _communities(saved: SavedModel) -> Section:
@@ -152,16 +167,24 @@ def _communities(saved: SavedModel) -> Section:
         caption = count(len(own), noun(model))
         cut = table["conductance"][k]
         caption += f", conductance {cut:.2f}" if np.isfinite(cut) else ""
-        caption += "" if stability is None else f", stability {stability[k]:.2f}"
+        caption += "" if stability is None or model.n_clusters == 1 else f", stability {stability[k]:.2f}"
         rest = f" and {len(own) - len(order):,} more" if len(own) > len(order) else ""
         members = ", ".join(isolated(names[i]) for i in order) + rest
         bars_ = [(names[i], float(weight[i])) for i in hubs]
         items.append(Card(f"cluster {k + 1}", caption, bars_, [("Members:", members)] if len(own) else [], k))
     words = (
-        f"The hubs of a cluster are the {noun(model)}s with the most weight to others in it, shown as bars: the sum "
-        "of the weights of their edges. Members come in the order of their membership."
+        "The hubs of a cluster are the nodes with the most weight to others in it, shown as bars: the sum of the "
+        "weights of their edges. Members come in the order of their membership."
     )
-    cards = Cards("Hubs and members", items, "The largest cluster comes first.", model.n_clusters - len(items))
+    if noun(model) == "point":
+        words = "Bars show the points with the most weight to their neighbours: they lie where the cluster is dense. "
+        words += "Members come in the order of their membership."
+    cards = Cards(
+        "Hubs and members" if noun(model) == "node" else "Central points and members",
+        items,
+        "The largest cluster comes first.",
+        model.n_clusters - len(items),
+    )
     return Section("Communities", words, [cards])
 
 
