@@ -103,7 +103,15 @@ class Found:
     def say_stability(self, what: str) -> None:
         """Show the stability of each, if it is known."""
         if self.stability is not None and len(self.stability) > 1:
-            say(f"Stability of the {what}: {', '.join(f'{value:.2f}' for value in self.stability)}.")
+            ranges = getattr(self.model, "stability_range_", None)
+            shown = [f"{value:.2f}" for value in self.stability]
+            if ranges is not None:
+                spans = [[f"{end:.2f}" for end in ends] for ends in np.transpose(ranges)]
+                shown = [
+                    value if low == high else f"{value} ({low} to {high})"
+                    for value, (low, high) in zip(shown, spans, strict=True)
+                ]
+            say(f"Stability of the {what}: {', '.join(shown)}.")
 
 
 def fit_chosen(model: Any, X: Any, numbers: int | range | str, seed: int = 0, purpose: Any = "structure") -> Found:

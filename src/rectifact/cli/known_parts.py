@@ -46,7 +46,7 @@ def apply_saved(
         kind = type(saved.model).__name__
         raise InputError(f"{str(path)!r} holds {kind}, not parts or topics.", "Name a file that parts --save wrote.")
     found = source.read(data, "parts")
-    matrix = _counted(found, saved, path) if found.documents is not None else _aligned(found, saved, path)
+    matrix = _counted(found, saved, path) if found.documents is not None else aligned(found, saved, path)
     terms = TOPICS if isinstance(matrix, Corpus) else PARTS
     model, samples = saved.model, numbered(matrix.rows, matrix.X.shape[0])
     W, components = model.transform(matrix.X), np.asarray(model.components_)
@@ -102,7 +102,7 @@ def _counted(found: Input, saved: SavedModel, path: Path) -> Corpus:
     return replace(corpus, rows=found.names, row_title=found.title)
 
 
-def _aligned(found: Input, saved: SavedModel, path: Path) -> NamedMatrix:
+def aligned(found: Input, saved: SavedModel, path: Path) -> NamedMatrix:
     """Samples with their features in the order of the model, by name where both have names."""
     matrix: Any = found.matrix
     if saved.vocabulary is not None:
