@@ -151,6 +151,7 @@ OTHERS = {
         "logistic_pca_estimator",
         "data",
         "filling",
+        "ranking",
         "held_out",
         "choices",
         "neighbours",

@@ -489,6 +489,13 @@ CASES: dict[str, Case] = {
     "texts to embed.csv": refused(
         f"id,text\n1,{NEWS[0]}\n2,{NEWS[2]}\n", "embed", "holds texts, in the column 'text'. Use"
     ),
+    "orders of items with long names.csv": refused(
+        "Cust. No,SKU name,Qty,Store\n"
+        + "".join(f"C{i},Garden item {j:02d},{i + j},{'NS'[j % 2]}\n" for i in range(6) for j in range(5)),
+        "embed",
+        "has one row for each pair of 'Cust. No' and 'SKU name', both of which come again and again. "
+        "Say which columns to read: --triples 'Cust. No,SKU name,Qty', or",
+    ),
     "no such column.csv": refused(
         f"id,text\n1,{NEWS[0]}\n", "parts --text-column body", "has no column 'body'; it has 'id'"
     ),

@@ -1,6 +1,6 @@
 """What rectifact embed writes and shows besides the embedding: neighbours, filled cells, and colours of the map."""
 
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,15 @@ import scipy.sparse as sp
 
 from rectifact.cli.how_many import Found
 from rectifact.cli.tables import check_table_name
-from rectifact.cli.terminal import say
+from rectifact.cli.terminal import progress, say
 from rectifact.core.errors import InputError, count
-from rectifact.io.matrices import NamedMatrix, read_names
+from rectifact.io.columns import quoted
+from rectifact.io.matrices import NamedMatrix, numbered, read_names
 from rectifact.io.tables import read_table
-from rectifact.latent.data import large_values
-from rectifact.latent.filling import NO_BETTER, Comparison
+from rectifact.latent.data import large_values, largest_column
+from rectifact.latent.filling import compare_with_means
+from rectifact.latent.how_many import RECURS
+from rectifact.latent.ranking import compare_with_popularity
 from rectifact.selection.points import NOTHING
 
 TABLES = {".csv", ".tsv", ".parquet"}
@@ -95,22 +98,65 @@ def as_values(matrix: Any, values: str) -> Any:
     return replace(matrix, X=changed(np.asarray(X, dtype=float)))
 
 
-def say_notes(X: Any, model: Any, compared: Comparison | None = None) -> list[str]:
-    """Say and return what to know about the data before the result is used: a sentence and a remedy each."""
-    found = large_values(X) if model.resolved_["link"] == "relu" else ""
-    notes = [f"{found} Use --values log, or --values binary for what is there at all."] if found else []
+@dataclass(frozen=True)
+class Judgement:
+    """What to know before the result is used: sentences with a remedy each, and how good predictions are."""
+
+    warnings: list[str]
+    summary: dict[str, Any]
+    notes: dict[str, str]
+
+
+def judge(model: Any, matrix: Any, values: str, recommend: int | None) -> Judgement:
+    """Say and return how well the model predicts what was hidden, and what to know about the data."""
+    with progress("checking predictions"):
+        compared = compare_with_means(model, matrix.X)
+        found = compare_with_popularity(model, matrix.X, recommend) if recommend else None
+    warnings, notes = [*_about_data(matrix, model), *_unstable(model)], {"values": values}
+    summary = {"hidden": None if compared is None else asdict(compared)}
     if compared is not None:
-        say(compared.sentence)
-        if not compared.better:
-            notes.append(f"{NO_BETTER} Use the means, or gather more data.")
-    for note in notes:
-        say(f"Note: {note}")
-    return notes
+        unit = " These are errors of log(1 + value)." if values == "log" else ""
+        say(f"{compared.sentence}{unit}")
+        warnings += [] if compared.better else [f"{compared.no_better} Do not take its predictions for values."]
+    if found is not None:
+        say(found.sentence)
+        summary["recommendations"], notes["recommendations"] = asdict(found), found.sentence
+        warnings += [] if found.better else ["Recommend what is popular: the model finds no more of what was hidden."]
+    for warning in warnings:
+        say(f"Note: {warning}")
+    return Judgement(warnings, {key: value for key, value in summary.items() if value is not None}, notes)
 
 
-def joined_verdict(chosen: Found, X: Any) -> Found:
-    """The choice, with large values named where it found nothing and they may be why."""
+def _unstable(model: Any) -> list[str]:
+    """Dimensions that halves of the samples do not share, if that is known and more than one was found."""
+    stability = getattr(model, "stability_", ())
+    lost = [f"{i + 1} ({value:.2f})" for i, value in enumerate(stability) if value < RECURS]
+    if not lost or len(stability) < 2:
+        return []
+    what = f"Dimension {lost[0]} is" if len(lost) == 1 else f"Dimensions {', '.join(lost[:-1])} and {lost[-1]} are"
+    return [f"{what} not found again in halves of the samples. Do not interpret {'it' if len(lost) == 1 else 'them'}."]
+
+
+def _about_data(matrix: Any, model: Any) -> list[str]:
+    """A column or a few values that decide the result, and what to do."""
+    if model.resolved_["link"] != "relu":
+        return []
+    names = numbered(matrix.columns, matrix.X.shape[1])
+    column, share = largest_column(matrix.X)
+    if share:
+        name = str(names[column])
+        what = f"The column {name!r} holds {share:.0%} of the squares of the data, and decides the result."
+        return [f"{what} Leave it out with --drop {quoted(name)}, or bring it to the scale of the others."]
+    found = large_values(matrix.X)
+    return [f"{found} Use --values log, or --values binary for what is there at all."] if found else []
+
+
+def joined_verdict(chosen: Found, X: Any, *, structure: bool) -> Found:
+    """The choice, with large values named where it found nothing and they may be why, and with rare kinds."""
     selection = chosen.selection
+    if selection is not None and selection.best > 1 and structure:
+        rare = f"Rare kinds of samples may need two or three more: try -k {selection.best + 3} where they matter."
+        return replace(chosen, selection=replace(selection, reason=f"{selection.reason} {rare}"))
     if selection is None or not selection.reason.startswith(NOTHING) or not large_values(X):
         return chosen
     reason = f"{selection.reason} A few large values decide the score: use --values log before you believe it."

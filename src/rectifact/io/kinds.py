@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from rectifact.core.errors import InputError
 from rectifact.io.columns import MOST_MEASURES, WORDS, Options, Plan, Purpose, View, ask, listing, plain, quoted, word
 from rectifact.io.frames import SAMPLES, Frame
-from rectifact.io.listed import given_edges, given_triples, listed_by_content, listed_by_name
+from rectifact.io.listed import ask_for_pairs, given_edges, given_triples, listed_by_content, listed_by_name
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 
 MOST_DROPPED = 10
@@ -80,6 +80,7 @@ def _documents(view: View) -> Plan | None:
     if view.purpose != "parts":
         if all(name == view.names[0] for name in found) and numbers and lengths[found[0]] < 8:
             return None  # long names of the rows
+        ask_for_pairs(view, found)
         raise InputError(
             f"{view.where} holds texts, in the column {found[0]!r}.",
             f"Use rectifact parts for their topics, or leave the column out with --drop {quoted(found[0])}.",

@@ -24,7 +24,7 @@ HEADING, LONGEST_TIP, LONGEST_NAME, MOST_CELLS = 26.0, 300, 600, 1600
 """Height of a title; letters that are said on hover, and of the whole chart; cells that are drawn one by one."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Chart:
     """A chart as data, and what it shows in words; a notebook shows it, and :meth:`save` writes it to a file.
 
@@ -59,6 +59,9 @@ class Chart:
     tall: bool = False
     flat: bool = False
     square: bool = False
+
+    def __repr__(self) -> str:
+        return f"Chart({self.title!r}, {self.words!r})"
 
     def with_x(self, **changes: Any) -> "Chart":
         """The chart with another x axis: the fields of :class:`Axis` that change."""

@@ -84,7 +84,8 @@ class Curve:
         """Take in scores that cost nothing."""
         for k in self._trial.free():
             if k in ks and k not in self.scores:
-                self._keep(k, *self._timed(k), report=False)
+                score, seconds = self._timed(k)
+                self._keep(k, score, getattr(self._trial, "seconds", {}).get(k, seconds), report=False)
 
     def _timed(self, k: int) -> tuple[NDArray[Any], float]:
         begun = perf_counter()
