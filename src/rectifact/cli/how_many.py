@@ -45,6 +45,8 @@ def check_numbers(text: str) -> int | range | str:
     if text == "auto":
         return text
     found = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", text.strip())
+    if re.fullmatch(r"-\d+", text.strip()):
+        raise InputError(f"-k {text} is below 1.", "Give 1 or more.")
     if found is None:
         raise InputError(f"-k {text!r} is neither a number, nor a range such as 2-30, nor auto.", "Give one of them.")
     low, high = int(found[1]), int(found[2] or found[1])
@@ -76,7 +78,7 @@ class Found:
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Stability and bands, for an archive of arrays."""
-        known = {"stability": self.stability}
+        known = {"stability": self.stability, "stability_range": getattr(self.model, "stability_range_", None)}
         if self.trust is not None:
             known |= {"lower": self.trust.lower, "upper": self.trust.upper}
         return {name: array for name, array in known.items() if array is not None}

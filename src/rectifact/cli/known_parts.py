@@ -27,7 +27,7 @@ def check_known(given: dict[str, Any], in_chunks: bool) -> None:
     """Refuse options of a fit, which has been done, and data in chunks."""
     for name, value in given.items():
         if value is not None and value is not False and value != 0:
-            option = f"--{name.replace('_', '-')}"
+            option = "-k" if name == "parts" else f"--{name.replace('_', '-')}"
             raise InputError(f"{option} is for finding parts, and --model has them.", "Leave one of them out.")
     if in_chunks:
         raise InputError("--model needs a matrix in memory or texts, and this matrix is in chunks.", "Name one file.")

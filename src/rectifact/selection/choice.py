@@ -16,6 +16,7 @@ from rectifact.core.validation import check_generator, check_option
 from rectifact.graph.edges import edges_named
 from rectifact.graph.how_many import GraphTrial
 from rectifact.io.checkpoint import RunFile, open_checkpoint
+from rectifact.parts.how_many import PartsTrial
 from rectifact.selection.points import MEASURE, NOTHING, choose_for_points
 from rectifact.selection.search import Curve, Trial, climb
 from rectifact.selection.trust import set_stability, trial_of
@@ -212,9 +213,9 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
     if best == 1 and len(curve.scores) > 1:
         return f"{NOTHING}: more than one {one} does not predict held-out data better."
     if best < supported:
-        return f"{best} is the largest number whose {several} recur in both halves; {supported} predict better."
+        return f"{best} is the largest number whose {several} {trial.recurs}; {supported} predict better."
     if best > supported:
-        return f"{best} {several} stand out from the noise and recur in both halves; {supported} predict as well."
+        return f"{best} {several} stand out from the noise and {trial.recurs}; {supported} predict as well."
     last = "; no larger number was tried" if best == max(curve.scores) else ""
     return f"{best} is the smallest number whose score on held-out data cannot be told from the best one{last}."
 
@@ -245,7 +246,9 @@ def _table(curve: Curve, trial: Trial, best: int, model: Any, numbers: Sequence[
     """One row per number that was tried and asked for; 1 is always tried, to compare with."""
     top, rows = curve.top(), []
     for k in sorted(set(curve.scores) & set(numbers)):
-        stability = model.stability_ if k == best else trial.recurrence.get(k, np.nan)
+        stability = trial.recurrence.get(k, np.nan)
+        if k == best and not (isinstance(trial, PartsTrial) and k in trial.recurrence):  # that is what decided on parts
+            stability = model.stability_
         stability = np.nan if k == 1 and isinstance(trial, GraphTrial) else stability  # one is always the same
         row = {"k": k, "score": float(curve.scores[k].mean()), "standard_error": curve.error(k, top)}
         rows.append(row | {"stability": float(np.mean(stability)), "seconds": curve.seconds[k]})
