@@ -21,6 +21,7 @@ from rectifact.core.errors import InputError, count
 from rectifact.crowd.data.people import Panel, read_panel
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
+from rectifact.io.files import real_path
 
 MOST_SHOWN = 20
 """Rows of a table on the terminal."""
@@ -98,7 +99,7 @@ def agree(
 
 def _check(answers: Path, humans: Path | None, out: Path | None, tests: Path | None, outcome: Outcome) -> None:
     """Refuse outputs that could not be written after the work."""
-    if humans is not None and humans.resolve() == answers.resolve():
+    if humans is not None and real_path(humans) == real_path(answers):
         raise InputError(
             "ANSWERS and --humans are the same file.", "Give the answers of people in a file of their own."
         )

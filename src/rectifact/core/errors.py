@@ -122,8 +122,9 @@ def count(number: int, noun: str) -> str:
 
     Examples
     --------
-    >>> count(1, "iteration"), count(300, "iteration"), count(0, "class")
-    ('1 iteration', '300 iterations', '0 classes')
+    >>> count(1, "iteration"), count(300, "entry"), count(0, "class")
+    ('1 iteration', '300 entries', '0 classes')
     """
-    plural = f"{noun}es" if noun.endswith(("s", "x", "ch")) else f"{noun}s"
+    ends = {"ry": f"{noun[:-1]}ies", "s": f"{noun}es", "x": f"{noun}es", "ch": f"{noun}es"}
+    plural = next((form for end, form in ends.items() if noun.endswith(end)), f"{noun}s")
     return f"{number} {noun if number == 1 else plural}"

@@ -36,7 +36,7 @@ from rectifact.graph.knn import Neighbours, connect, similarities_to
 from rectifact.graph.normalisation import inverse_roots, normalize
 from rectifact.graph.quality import modularity_of_new, quality
 from rectifact.graph.results import GraphResults
-from rectifact.graph.scaling import divided, find_spreads, scaled_note
+from rectifact.graph.scaling import check_points, divided, find_spreads, scaled_note
 from rectifact.graph.similarities import Similarities, check_similarities
 from rectifact.graph.solvers import gap, objective, projected_gradient
 from rectifact.graph.spectral import eigenvalue_bound, random_start, spectral_start
@@ -209,6 +209,8 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
                 "Lower n_clusters.",
                 option="n_clusters",
             )
+        if points and not is_chunked(X):
+            check_points(X)
         spreads = find_spreads(X, self.scale, self.metric) if points and not is_chunked(X) else None
         near = connect(divided(X, spreads), self.n_neighbors, metric=self.metric) if points else None
         raw = Similarities(near.similarities) if near is not None else check_similarities(X)

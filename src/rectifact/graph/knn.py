@@ -22,6 +22,7 @@ from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
 from rectifact.core.sparse import dense_rows, is_sparse, native, stored_rows, with_entries
 from rectifact.core.validation import check_at_least, check_option
+from rectifact.graph.scaling import check_points
 
 SCALE_NEIGHBOUR = 7
 """The neighbour whose distance is the scale of a point [2]."""
@@ -110,6 +111,7 @@ def connect(
     """
     check_option("metric", metric, ("euclidean", "cosine"))
     X = _points(X)
+    check_points(X)
     n = X.shape[0]
     if n < 2:
         raise InputError("A similarity graph needs at least two points; X has one sample.", "Give more samples.")
@@ -123,6 +125,9 @@ def connect(
     scales = _scales(squared) if metric == "euclidean" else xp.ones(n, dtype=apart.dtype, device=device(apart))
     filled = squared_lengths(X) > 0  # an empty row is similar to no other by the cosine
     similarity = _similarity(apart, scales[left], scales[right], filled[left] & filled[right], metric)
+    if not bool(xp.any(similarity > 0)):
+        what = "No point is similar to another: all of X is 0, or no two rows have a column in common."
+        raise InputError(what, "Check the file or the filter that made it.")
     S = csr(similarity, left, right, (n, n))
     return Neighbours(S.maximum(S.T), X, scales, k, metric)
 
