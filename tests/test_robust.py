@@ -20,7 +20,7 @@ ANSWERS = "task,worker,label\n" + "".join(f"t{i},w{j},{'yes' if i % 2 else 'no'}
 def refused(run, *arguments, **options):
     """What a command says on the terminal; it must be one sentence with its remedy, or the usage."""
     err = run(*arguments, expect=2, **options).err
-    assert err.count("rectifact: ") == 1
+    assert sum(line.startswith("rectifact: ") for line in err.splitlines()) == 1
     assert len(err) < 1000
     return err
 
@@ -223,3 +223,52 @@ def test_the_network_refuses_extreme_graphs(rng, scale):
     S = rng.random((20, 20)) * scale
     with pytest.raises(InputError, match="The largest entry of X is"):
         SymNMFNet(2, affinity="precomputed", normalize=False).fit((S + S.T) / 2)
+
+
+@pytest.mark.parametrize("filler", ["[],", "{},", "0,"])
+def test_a_small_model_file_does_not_fill_the_memory(run, tmp_path, filler):
+    with zipfile.ZipFile(tmp_path / "m.rfx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.json", '{"format": 1, "value": [' + filler * 20_000_000 + "0]}")
+    assert (tmp_path / "m.rfx").stat().st_size < 80_000
+    said = refused(run, "report", tmp_path / "m.rfx", "-o", tmp_path / "out.html")
+    assert "far more than names do" in said
+
+
+def test_repetitive_models_are_written_so_that_they_can_be_read(tmp_path, monkeypatch):
+    from rectifact.io import archive
+
+    monkeypatch.setattr(archive, "MOST_TREE", 1000)
+    value = ["no"] * 100_000
+    archive.write_archive(tmp_path / "m.rfx", value, {})
+    assert archive.read_archive(tmp_path / "m.rfx", {}) == value
+
+
+LONG = "label" * 40_000
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("text", [LONG, "label=" * 40_000, "label='" * 40_000, " label" * 40_000, "'" * 200_000])
+def test_long_values_are_shortened_in_linear_time(text):
+    error = InputError(f"The label {text!r} is odd.", "Check label=.", option=("label", "worker="))
+    names = {"label": "--label", "worker": "--worker"}
+    assert len(str(error)) < 2000
+    assert len(error.on_command_line(names)) < 2500
+    assert str(error).startswith("The label ")
+    assert str(error).endswith("Check label=.")
+
+
+def test_long_labels_and_names_on_the_terminal(run, tmp_path):
+    data, out = tmp_path / "answers.csv", tmp_path / "out.csv"
+    data.write_text(ANSWERS + f"t1,{LONG},{LONG}\nt2,{LONG},no\n")
+    assert len(run("labels", data, "-o", out).err) < 5000
+    data.write_text(ANSWERS.replace("label", LONG, 1))
+    refused(run, "labels", data, "-o", out)
+    refused(run, "labels", data, "-o", out, "--label", LONG[:90_000])
+    refused(run, "parts", data, "-o", tmp_path / "out.npz", "--columns", LONG[:90_000])
+    refused(run, "labels", tmp_path / (LONG[:9000] + ".csv"), "-o", out)
+
+
+def test_documents_one_half_of_which_is_empty(run, tmp_path):
+    """Parts of the two halves are compared when the parts are written already: that must not fail."""
+    (tmp_path / "texts.txt").write_text("".join(f"{'x' * 900}\nrain and wind and sea\n" for _ in range(6)))
+    run("parts", tmp_path / "texts.txt", "--text", "-k", 2, "--min-df", 1, "-o", tmp_path / "out.npz")

@@ -1,5 +1,6 @@
 """The commands by name. Each is a module of this package, which is imported when the command is called."""
 
+import errno
 import os
 import sys
 from functools import wraps
@@ -145,6 +146,13 @@ def run() -> None:
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        from rectifact.cli.terminal import complain
+
+        complain(f"rectifact: A name of a file is too long: {str(error.filename)!r}. Give a shorter one.")
+        sys.exit(2)
 
 
 def _write_utf8() -> None:

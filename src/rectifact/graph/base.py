@@ -213,6 +213,9 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
             check_points(X)
         spreads = find_spreads(X, self.scale, self.metric) if points and not is_chunked(X) else None
         near = connect(divided(X, spreads), self.n_neighbors, metric=self.metric) if points else None
+        if near is not None and not near.similarities.nnz:
+            what = "No point is similar to another: all of X is 0, or no two rows have a column in common."
+            raise InputError(what, "Check the file or the filter that made it.")
         raw = Similarities(near.similarities) if near is not None else check_similarities(X)
         S, by_degrees = normalize(raw, self.normalize)
         parts = find_components(S, self.n_clusters, self.min_component)

@@ -125,9 +125,6 @@ def connect(
     scales = _scales(squared) if metric == "euclidean" else xp.ones(n, dtype=apart.dtype, device=device(apart))
     filled = squared_lengths(X) > 0  # an empty row is similar to no other by the cosine
     similarity = _similarity(apart, scales[left], scales[right], filled[left] & filled[right], metric)
-    if not bool(xp.any(similarity > 0)):
-        what = "No point is similar to another: all of X is 0, or no two rows have a column in common."
-        raise InputError(what, "Check the file or the filter that made it.")
     S = csr(similarity, left, right, (n, n))
     return Neighbours(S.maximum(S.T), X, scales, k, metric)
 
