@@ -1,6 +1,9 @@
 """Input that nobody should give, and somebody will: one sentence and exit code 2, or a finite result."""
 
 import io
+import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -272,3 +275,41 @@ def test_documents_one_half_of_which_is_empty(run, tmp_path):
     """Parts of the two halves are compared when the parts are written already: that must not fail."""
     (tmp_path / "texts.txt").write_text("".join(f"{'x' * 900}\nrain and wind and sea\n" for _ in range(6)))
     run("parts", tmp_path / "texts.txt", "--text", "-k", 2, "--min-df", 1, "-o", tmp_path / "out.npz")
+
+
+FORKED = """
+import os
+import numpy as np
+from rectifact.kernels import compiled
+from rectifact.core.threads import is_forked
+
+U, G, B = np.ones((400_000, 8)), np.eye(8), np.ones((400_000, 8))
+assert compiled._several_threads(U.size * 8), "the first sweep must be in threads"
+here = compiled.hals_sweep(U.copy(), G, B)
+child = os.fork()
+if child == 0:
+    same = is_forked() and np.array_equal(compiled.hals_sweep(U.copy(), G, B), here)
+    os._exit(0 if same else 3)
+assert not is_forked()
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_does_without_the_threads_of_its_parent():
+    """GNU OpenMP ends a process that enters a parallel loop after its parent did."""
+    several = {"NUMBA_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": "omp"}
+    done = subprocess.run([sys.executable, "-c", FORKED], env=os.environ | several, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_compiled_forms_have_files_of_their_own():
+    """Numba finds compiled code by the name of a function, whatever its options."""
+    from rectifact.kernels import compiled, compiled_newton
+
+    for module in (compiled, compiled_newton):
+        both = [name.removeprefix("_parallel_") for name in vars(module) if name.startswith("_parallel_")]
+        assert both
+        for name in both:
+            forms = (getattr(module, f"_{form}_{name}").py_func.__qualname__ for form in ("parallel", "plain"))
+            assert len(set(forms)) == 2
