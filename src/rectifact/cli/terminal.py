@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Ti
 from rich.table import Table
 
 from rectifact.cli.waiting import Waiting
-from rectifact.core.errors import InputError, Message
+from rectifact.core.errors import InputError, Message, shortened
 from rectifact.core.monitor import Callback, Step, watching
 
 STDOUT = Path("-")
@@ -88,7 +88,7 @@ def say_more(text: str) -> None:
 
 def complain(text: str) -> None:
     """Print an error on stderr."""
-    messages.print(text, markup=False)
+    messages.print("\n".join(map(shortened, text.split("\n"))), markup=False)
 
 
 @contextmanager
