@@ -181,7 +181,9 @@ def neighbours(model: Any, matrix: NamedMatrix, axis: Any, n: int | None, sample
     return table.rename(columns={"item": title}) if title not in table else table
 
 
-def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dict[str, Any]:
+def read_groups(
+    text: str, data: Path, n_samples: int, names: Any = None, option: str = "--colour-by", said: str = "Colours"
+) -> dict[str, Any]:
     """Values that colour the map, by the name of their column: from a table and column, or one value per line.
 
     Another table is joined by the names of the samples, if one of its columns holds them; otherwise by position.
@@ -196,6 +198,8 @@ def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dic
         Number of values that there must be where they are matched by position.
     names : array of str of shape (n_samples,), or None
         Names of the samples.
+    option, said : str
+        The option, and what the values are called in a sentence.
     """
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
@@ -204,10 +208,12 @@ def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dic
     table = read_table(path).to_pandas(ignore_metadata=True)  # an index stays a column, which may hold the names
     if not column and len(table.columns) == 1:
         column = str(table.columns[0])
+    if not column and len(table.columns) == 2 and names is not None and (named := _key(table, names)) is not None:
+        column = next(str(name) for name in table.columns if name != named)
     if column not in table:
         known = ", ".join(map(str, table.columns[:8]))
         raise InputError(
-            f"--colour-by {text!r} does not name a column of {str(path)!r}.",
+            f"{option} {text!r} does not name a column of {str(path)!r}.",
             f"Write {path.name}:COLUMN, with one of {known}.",
         )
     joined = names is not None and not (data.exists() and path.samefile(data))
@@ -215,7 +221,7 @@ def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dic
     if key is not None:
         values, n_found = _joined(path, table, key, column, names)
         by = repr(key) if key else "the column without a name"
-        say(f"Colours matched by {by}: {n_found:,} of {count(n_samples, 'sample')}.")
+        say(f"{said} matched by {by}: {n_found:,} of {count(n_samples, 'sample')}.")
         return {column: _numbers(values)}
     if len(table) != n_samples:
         raise InputError(
@@ -223,7 +229,8 @@ def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dic
             "Give one row per sample, or a column with the names of the samples.",
         )
     if joined:
-        say(f"Note: no column of {str(path)!r} holds the names of the samples, so colours are matched by position.")
+        what = f"no column of {str(path)!r} holds the names of the samples, so {said.lower()} are matched by position"
+        say(f"Note: {what}.")
     return {column: _numbers(table[column].to_numpy())}
 
 

@@ -157,6 +157,8 @@ def _index(view: View, sure: bool) -> list[str]:
     first = view.names[0]
     if view.frame.named and first in ("", SAMPLES):
         return [first]
+    if not sure and view.is_axis(first):
+        return [first]
     is_text = is_name(view.type(first))
     ids = [first] if is_text else []
     ids += [name for name in view.names if view.is_id_name(name) and view.is_id(name) and name not in ids]
@@ -175,6 +177,13 @@ def _index(view: View, sure: bool) -> list[str]:
         ask(
             f"The column {first!r} of {view.where} numbers the rows.",
             f"Use --id-column {own} if it names them, --drop {own} to leave it out, or --table to keep it.",
+        )
+    if not sure and view.frame.named and view.is_ruled(first) and not any(map(view.is_ruled, view.names[1:])):
+        own = quoted(first)
+        ask(
+            f"The column {first!r} of {view.where} holds numbers at equal distances, as wavelengths or times, and not "
+            "measurements.",
+            f"Use --id-column {own} if it names the rows, --drop {own} to leave it out, or --table to keep it.",
         )
     return ids[:1] if is_text else []
 

@@ -38,6 +38,9 @@ def given_edges(view: View) -> Plan:
             "Say which they are, such as --triples source,target,weight; for points, leave out --graph.",
         )
     for name in view.names[:2]:
+        if pa.types.is_nested(view.type(name)) or pa.types.is_binary(view.type(name)):
+            what = f"The column {name!r} of {view.where} holds {view.type(name)}, where names of nodes are expected."
+            raise InputError(what, "Write each node as a text or a whole number.")
         if not view.is_id(name) and not _are_whole(view, name):
             raise InputError(
                 f"The column {name!r} of {view.where} holds numbers that cannot be names of nodes.",

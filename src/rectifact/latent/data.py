@@ -144,6 +144,14 @@ def _masked(X: Array, mask: Any) -> Array:
     return sp.csr_array(X + hidden)
 
 
+def check_magnitude(largest: float, dtype: Any) -> None:
+    """Refuse numbers so extreme that results in their unit would overflow or vanish."""
+    least, most = (1e-290, 1e290) if str(dtype).endswith("float64") else (1e-30, 1e30)
+    if largest > most or 0 < largest < least:
+        what = f"The largest entry of X is {largest:.0e}, too {'large' if largest > most else 'small'} to compute with."
+        raise InputError(what, "Divide X by it first: only the scale of the results changes.")
+
+
 def in_units(X: Operand, unit: float) -> Operand:
     """X divided by ``unit``."""
     return X if unit == 1 else _mapped(X, _divided, unit)

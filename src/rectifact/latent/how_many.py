@@ -45,6 +45,7 @@ class LatentTrial:
     """
 
     parameter = "n_components"
+    recurs = "recur in both halves"
     what = ("dimension", "dimensions")
     negligible = 0.005  # dimensions that the prior shrinks still gain a trace
     measure = "log-likelihood of a hidden entry"

@@ -1,6 +1,5 @@
 """Helpers for the reports: names of samples and features, counts as text, and data as plain arrays on the host."""
 
-import re
 from typing import Any
 
 import numpy as np
@@ -9,18 +8,13 @@ from numpy.typing import NDArray
 
 from rectifact.core.arrays import names_of_rows, to_host
 from rectifact.models import SavedModel
+from rectifact.parts.features import FEWEST_PLACES, PLACE
 
 NEGLIGIBLE = 1e-6
 """Share of the largest coefficient below which others are not shown."""
 
 LONGEST_BAR = 40
 """Letters of a name beside a bar."""
-
-PLACE, FEWEST_PLACES = (
-    re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:nm|um|µm|Å|cm-1|cm\^-1|cm⁻¹|1/cm|eV|keV|Hz|kHz|MHz|GHz|ppm|m/z|s|ms|min)?"),
-    10,
-)
-"""A number with or without a unit, and how many features need one to be places on an axis."""
 
 
 def count(number: int, noun: str) -> str:

@@ -31,6 +31,8 @@ class Trial(Protocol):
     """The parameter of the estimator that is chosen."""
     what: tuple[str, str]
     """One of them, and several."""
+    recurs: str
+    """What the number that is taken must do, as a verb."""
     measure: str
     """What a score is."""
     negligible: float
