@@ -199,10 +199,8 @@ class NMD(LatentTransformer):
         return A.map_rows(expected_rows, B, self.scale_, self._link, columns=B.shape[1])
 
     def _noise(self, A: Any) -> Any:
-        if self._link == "binary":
-            return super()._noise(A)
-        A, B = (np.asarray(to_host(part), dtype=np.float64) for part in (A, self.components_))
-        return variance(A @ B, float(self.scale_))
+        theta = np.asarray(to_host(A @ self.components_), dtype=np.float64)
+        return variance(theta, float(self.scale_)) if self._link == "relu" else super()._noise(A)
 
     def score(self, X: Any, y: None = None, *, held_out: Any = None) -> float:
         """Log-likelihood per entry that is not missing, in nats, each row at its embedding.
