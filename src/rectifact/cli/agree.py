@@ -22,6 +22,7 @@ from rectifact.crowd.data.mixed import read_mixed_panel
 from rectifact.crowd.data.people import Panel
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
+from rectifact.io.files import real_path
 
 MOST_SHOWN = 20
 """Rows of a table on the terminal."""
@@ -103,7 +104,7 @@ def _check(
     answers: Path, humans: Path | None, people: str | None, out: Path | None, tests: Path | None, outcome: Outcome
 ) -> None:
     """Refuse outputs that could not be written after the work."""
-    if humans is not None and humans.resolve() == answers.resolve():
+    if humans is not None and real_path(humans) == real_path(answers):
         raise InputError("ANSWERS and --humans are the same file.", "Say who of the workers are people: --people.")
     if tests is not None and humans is None and people is None:
         raise InputError(

@@ -33,8 +33,8 @@ def bench(
     family: Annotated[
         str,
         typer.Argument(
-            help="What to measure: crowd, parts, latent, graph, all (these four), panels, selection, cuda or dask; or "
-            "paper."
+            help="What to measure: crowd, parts, latent, graph, all (these four), panels, selection, scaling, cluster, "
+            "cuda or dask; or paper."
         ),
     ],
     name: Annotated[
@@ -147,7 +147,7 @@ def _refuse(options: dict[str, bool], why: str) -> None:
 
 
 def _check_place(families: tuple[str, ...]) -> None:
-    for family, package in (("graph", "torch"), ("cuda", "torch"), ("dask", "distributed")):
+    for family, package in (("graph", "torch"), ("cuda", "torch"), ("dask", "distributed"), ("cluster", "distributed")):
         if family in families and find_spec(package) is None:
             extra = "dask" if package == "distributed" else package
             raise missing_extra(f"Measuring {family}", package, extra)
@@ -202,5 +202,7 @@ def _run(family: str, extent: Extent) -> Tables:
 
 
 FAMILIES: dict[str, Run] = {name: partial(_run, name) for name in ("crowd", "parts", "latent", "graph")}
-ELSEWHERE: dict[str, Run] = {name: partial(_run, name) for name in ("panels", "selection", "cuda", "dask")}
+ELSEWHERE: dict[str, Run] = {
+    name: partial(_run, name) for name in ("panels", "selection", "scaling", "cluster", "cuda", "dask")
+}
 """What is not part of all: what takes long, and what is measured on other machines."""

@@ -12,7 +12,7 @@ from typing import Any
 from rectifact.core.errors import InputError
 from rectifact.io.files import atomic_path, check_writable
 from rectifact.report.blocks import Report
-from rectifact.report.names import count
+from rectifact.report.names import count, middle_cut
 from rectifact.report.scales import written
 from rectifact.report.svg import NARROW, Chart, style_sheet
 
@@ -70,7 +70,7 @@ def render(reports: Sequence[Report], title: str) -> str:
         loader=PackageLoader("rectifact.report", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     filters = {"cell": _cell, "count": count, "shade": _shade, "long": _long, "written": _figure, "options": _options}
-    environment.filters |= filters
+    environment.filters |= filters | {"middle": middle_cut}
     folder = files("rectifact.report") / "page"
     return environment.get_template("report.html").render(
         title=_clean(title),
