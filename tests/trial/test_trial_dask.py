@@ -71,8 +71,8 @@ def dask_cluster(folder):
     scheduling = ("distributed.cli.dask_scheduler", *place, "--port", "0", "--scheduler-file", about)
     with started(*scheduling, folder=folder) as scheduler:
         address = wait_for(lambda: about.exists() and about.read_text().strip() and json.loads(about.read_text()))
-        working = ("distributed.cli.dask_worker", address["address"], *place, "--nthreads", "1", "--no-nanny")
-        with started(*working, folder=folder):
+        alone = ("--nthreads", "1", "--no-nanny", "--local-directory", folder)
+        with started("distributed.cli.dask_worker", address["address"], *place, *alone, folder=folder):
             wait_for(lambda: any((folder / "dask-scratch-space").glob("worker-*")))
             yield scheduler, address["address"]
 
