@@ -123,11 +123,9 @@ def _command(write: Callable[[int, Path], list[str]]) -> Callable[[int, Path], R
         arguments = write(n, folder)
 
         def work() -> None:
-            from rectifact.cli import main
-
             sys.argv = ["rectifact", "-q", *arguments]
             with suppress(SystemExit):
-                main()
+                import_module("rectifact.cli").main()
 
         return work
 
