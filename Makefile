@@ -62,7 +62,8 @@ clean:
 	@echo "Making .venv and installing rectifact with what it needs into it: once, about 200 MB, a minute or a few."
 	$(PYTHON) -m venv .venv
 
-.venv/.run: .venv/bin/python pyproject.toml constraints.txt
+# The version is in __init__.py, and the installed metadata repeat it.
+.venv/.run: .venv/bin/python pyproject.toml constraints.txt src/rectifact/__init__.py
 	$(PIP) --editable .
 	touch $@
 

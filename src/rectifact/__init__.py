@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rectifact.parts import ANDNMF, PurificationNMF
     from rectifact.report import write_report
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ANDNMF",
