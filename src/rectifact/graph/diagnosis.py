@@ -102,13 +102,13 @@ def _in_none(sizes: NDArray[Any], what: str) -> Finding:
     small = "in connected components that are too small, or not reached by any cluster"
     where = small if not alone else "without edges to others"
     detail = f"{'It is' if n == 1 else 'They are'} {where}."
-    remedy = "Add edges to them, or leave them out."
+    remedy = f"Nothing has to be done: edges would place {'it' if n == 1 else 'them'}."
     if n > alone:
         detail = f"There are {alone} without edges to others, and {n - alone} {small}." if alone else detail
         lower = "Lower min_component and raise" if sizes.max() < SMALL_CLUSTER else "Raise"
         remedy = f"{lower} n_clusters to give them clusters."
     return Finding(
-        "warning",
+        "warning" if n > alone else "note",
         f"{count(n, what)} in no cluster",
         detail,
         remedy,
