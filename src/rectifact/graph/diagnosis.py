@@ -78,6 +78,8 @@ def diagnose(
         found.append(_one_group(len(sizes)))
     if what == "node" and len(sizes) > 1 and modularity <= 0:
         found.append(_no_better(modularity))
+    elif stability is not None and len(sizes) > 1 and (stability < WEAK).all():
+        pass  # where nothing is found again, another number is no better
     elif other is not None and other[0] > 1 and other[1] > modularity + CLEARLY:
         found.append(_more_modular(len(sizes), modularity, *other))
     return found
