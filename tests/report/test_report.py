@@ -504,7 +504,7 @@ def test_the_drawn_network():
     report = report_of(SavedModel(model, samples=names))
     chart = next(block for block in blocks_of(report, Chart) if "graph" in block.title)
     edges, dots, texts = chart.marks
-    assert len(texts.texts) == 15
+    assert len(texts.texts) == 40
     assert dots.labels[0] == f"<b>0</b>: cluster {model.labels_[0] + 1}"
     assert f"<title>&lt;b&gt;0&lt;/b&gt;: cluster {model.labels_[0] + 1}</title>" in chart.svg()
     assert dots.labels[61] == "<b>61</b>: no cluster"
