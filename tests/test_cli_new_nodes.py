@@ -68,3 +68,43 @@ def test_points_in_any_order_of_columns(tmp_path, run):
     assert found.to_dict() == old[["c1", "c50"]].to_dict()
     said = run("cluster", "--graph", tmp_path / "new.csv", "--model", tmp_path / "p.rfx", expect=2)
     assert "are those of points" in said.err
+
+
+def test_known_groups_are_matched_by_name(saved, tmp_path, run):
+    groups = pd.DataFrame({"who": [f"p{i:02d}" for i in range(23, -1, -1)]})
+    groups["side"] = ["right" if int(name[1:]) >= 12 else "left" for name in groups["who"]]
+    groups.to_csv(tmp_path / "groups.csv", index=False)
+    command = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 2, "-o", tmp_path / "g.csv", "--json")
+    for name in ("groups.csv:side", "groups.csv"):  # of two columns, the one that does not hold the names
+        said = run(*command, "--truth", tmp_path / name)
+        assert "accuracy of 100%" in said.err
+        found = json.loads(said.out)["truth"]
+        assert (found["nmi"], found["column"]) == (1.0, "side")
+        assert sorted(sum(row.values()) for row in found["table"].values()) == [12, 12]
+    assert "--truth" in run(*command, "--truth", f"{tmp_path / 'groups.csv'}:none", expect=2).err
+
+
+def test_columns_keep_the_names_of_the_rows(tmp_path, run):
+    rng = np.random.default_rng(1)
+    points = np.vstack([rng.normal(c, 0.5, (30, 3)) for c in (0, 9)])
+    table = pd.DataFrame(points, columns=[*"xyz"])
+    table.insert(0, "Cust-No", [f"C{i:03d}" for i in range(60)])
+    table.to_csv(tmp_path / "p.csv", index=False)
+    run("cluster", tmp_path / "p.csv", "--columns", "x,y", "-k", 2, "-o", tmp_path / "o.csv")
+    assert pd.read_csv(tmp_path / "o.csv")["Cust-No"].tolist() == table["Cust-No"].tolist()
+
+
+def test_messages_about_graphs(tmp_path, run):
+    names = [*"abcd"]
+    weights = np.array([[0, 1, -2, 0], [1, 0, 1, 0], [-2, 1, 0, 1], [0, 0, 1, 0]])
+    pd.DataFrame(weights, index=names, columns=names).to_csv(tmp_path / "w.csv")
+    said = run("cluster", "--graph", tmp_path / "w.csv", "-k", 2, expect=2).err
+    assert "2 weights of the matrix are negative, the first -2 between 'a' and 'c'" in said
+    (tmp_path / "e.csv").write_text("a,b,w\nx,y,1\ny,z,\nz,x,\n")
+    assert "2 rows of" in (said := run("cluster", "--graph", tmp_path / "e.csv", "-k", 2, expect=2).err)
+    assert "rows 2, 3" in said
+    (tmp_path / "e.csv").write_text("a,b\nx,y\ny,z\nz,x\n")
+    assert (
+        "There are 3 nodes, too few for 5 clusters"
+        in run("cluster", "--graph", tmp_path / "e.csv", "-k", 5, expect=2).err
+    )

@@ -328,8 +328,8 @@ CASES: dict[str, Case] = {
             }
         ),
         "cluster",
-        "a graph in JSON, nodes and links: 2 nodes and 1 edge, with weights; 1 node without edges left out.",
-        edges={("Ann", "Bea"): 4.0},
+        "a graph in JSON, nodes and links: 2 nodes and 1 edge, with weights; 1 node without edges.",
+        edges={("Ann", "Bea"): 4.0, ("Cid", "Cid"): 0.0},
     ),
     "from 0.csv": Case(FROM_ZERO, "cluster --graph", "'1' and '2', no weights; no header line", edges=RING),
     "from 0, bare.csv": refused(FROM_ZERO, "cluster", "may hold edges between '1' and '2', or points"),

@@ -92,8 +92,8 @@ print(f"{model.stop_reason_}; the eleven starts ended between {errors[0]:.4f} an
 # %%
 # How many communities are there?
 # -------------------------------
-# You choose the number. How much each additional community explains is a hint: here four of them explain much more than
-# noise would, and the fifth hardly more than the sixth.
+# :func:`rectifact.selection.select` chooses the number by hidden edges. How much each additional community explains is
+# a hint, too: here four of them explain much more than noise would, and the fifth hardly more than the sixth.
 
 counts = range(1, 8)
 fits = [SymNMF(k, affinity="precomputed").fit(A) for k in counts]

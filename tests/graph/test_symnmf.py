@@ -322,7 +322,8 @@ def test_edge_lists(rng):
     assert nodes.tolist() == ["a", "b", "c"]
     assert_array_equal(matrix.toarray(), [[0, 2, 1], [2, 0, 0], [1, 0, 5]])
     for mistake, message in (
-        (lambda: from_edges([], []), "Edges are pairs of nodes"),
+        (lambda: from_edges([], []), "There are no edges"),
+        (lambda: from_edges(["a"], []), "Edges are pairs of nodes"),
         (lambda: from_edges(["a"], [None]), "Some edges lack a node"),
         (
             lambda: from_edges(["a"], ["b"], [-1.0]),

@@ -345,9 +345,10 @@ def test_communities_have_hubs_members_and_overlaps():
     assert all(name.startswith("n") for name, _ in shared.bars)
     assert "n0" in cards.items[0].texts[0][1] + cards.items[1].texts[0][1]
     pairs, nodes = blocks_of(report, Table)[2:4]
-    assert pairs.rows == [[1, 2, 1]]
-    assert nodes.rows[0][0] == "n5"
-    assert re.fullmatch(r"cluster [12] \(\d\d%\), cluster [12] \(\d\d%\)", nodes.rows[0][2])
+    assert pairs.rows == [[1, 2, 1, 1]]
+    name, verdict, own, share, other, share_there, _, edges, edges_there = nodes.rows[0]
+    assert (name, verdict, share, share_there, edges, edges_there) == ("n5", "clear", 0.5, 0.5, 10, 5)
+    assert {own, other} == {1, 2}
     found = report_of(SymNMF(2, affinity="precomputed").fit(sp.block_diag([np.ones((9, 9))] * 2)))
     assert "Overlaps" not in [section.title for section in found.sections]
 
@@ -558,7 +559,7 @@ def test_the_drawn_network():
     report = report_of(SavedModel(model, samples=names))
     chart = next(block for block in blocks_of(report, Chart) if "graph" in block.title)
     edges, dots, texts = chart.marks
-    assert len(texts.texts) == 15
+    assert len(texts.texts) == 40
     assert dots.labels[0] == f"<b>0</b>: cluster {model.labels_[0] + 1}"
     assert f"<title>&lt;b&gt;0&lt;/b&gt;: cluster {model.labels_[0] + 1}</title>" in chart.svg()
     assert dots.labels[61] == "<b>61</b>: no cluster"

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import typer
 
 from rectifact.cli import options, reading
-from rectifact.cli.cluster_outputs import compare_and_say, read_truth, say_clusters, summary_of
+from rectifact.cli.cluster_outputs import check_possible, compare_and_say, read_truth, say_clusters, summary_of
 from rectifact.cli.embed_outputs import dropped
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_clusters import apply_saved, check_known
@@ -173,6 +173,7 @@ def cluster(
         return
     X, names, title, affinity, features = _read(source, Path(str(graph or data)))
     what = "node" if affinity == "precomputed" else "point"
+    check_possible(how_many, len(names), what)
     groups = None if truth is None else read_truth(truth, Path(str(graph or data)), names)
     if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean" or scale != "auto"):
         raise InputError("--neighbors, --metric and --scale are for points.", "Leave them out for a graph.")
@@ -233,6 +234,7 @@ def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity, Any]:
     names = numbered(matrix.rows, matrix.X.shape[0])
     _check_cells(matrix.X, names, matrix.columns)
     if source.graph:
+        _check_weights(matrix.X, names)
         return _without_directions(matrix.X), names, "node", "precomputed", None
     return matrix.X, names, matrix.row_title, "knn", matrix.columns
 
@@ -250,6 +252,21 @@ def _check_cells(X: Any, names: Any, columns: Any) -> None:
     what = f"{count(n, 'cell')} of the {where} {'has' if n == 1 else 'have'} no number, the first in the row of "
     drop = f"drop the {'row' if n == 1 else 'rows'}, or leave out the column with --drop {str(columns[column])!r}."
     raise InputError(f"{what}{str(names[row])!r}.", f"Fill {'it' if n == 1 else 'them'} in, {drop}")
+
+
+def _check_weights(X: Any, names: Any) -> None:
+    """Refuse negative weights of a matrix, by the names of the nodes."""
+    found = sp.coo_array(X)
+    bad = np.flatnonzero(found.data < 0)
+    if not len(bad) or X.shape[0] != X.shape[1]:
+        return
+    i, j = (int(axis[bad[0]]) for axis in found.coords)
+    n, ends = len(bad), f"{str(names[i])!r} and {str(names[j])!r}"
+    raise InputError(
+        f"{count(n, 'weight')} of the matrix {'is' if n == 1 else 'are'} negative, the first {found.data[bad[0]]:g} "
+        f"between {ends}; weights say how strong an edge is.",
+        "Set negative ones to 0, for no edge.",
+    )
 
 
 def _without_directions(X: Any) -> Any:

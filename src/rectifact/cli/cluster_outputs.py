@@ -12,13 +12,19 @@ from rectifact.cli.embed_outputs import read_groups
 from rectifact.cli.how_many import Found
 from rectifact.cli.outcome import how_it_ended
 from rectifact.cli.terminal import say, say_table
-from rectifact.core.errors import count
+from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
 from rectifact.graph.comparison import Comparison, compare_with_groups
 from rectifact.graph.quality import edge_counts
 
 MOST_SIZES, MOST_GROUPS, MOST_ROWS = 30, 10, 20
 """Sizes of clusters on the terminal, and groups and clusters of a table there."""
+
+
+def check_possible(how_many: int | range | str, n: int, what: str) -> None:
+    """Refuse more clusters than nodes or points."""
+    if isinstance(how_many, int) and how_many > n:
+        raise InputError(f"There are {count(n, what)}, too few for {how_many} clusters.", "Lower -k.")
 
 
 def read_truth(text: str, data: Path, names: Any) -> dict[str, Any]:

@@ -78,6 +78,8 @@ def diagnose(
         found.append(_one_group(len(sizes)))
     if what == "node" and len(sizes) > 1 and modularity <= 0:
         found.append(_no_better(modularity))
+    elif stability is not None and len(sizes) > 1 and (stability < WEAK).all():
+        pass  # where nothing is found again, another number is no better
     elif other is not None and other[0] > 1 and other[1] > modularity + CLEARLY:
         found.append(_more_modular(len(sizes), modularity, *other))
     return found
@@ -102,13 +104,13 @@ def _in_none(sizes: NDArray[Any], what: str) -> Finding:
     small = "in connected components that are too small, or not reached by any cluster"
     where = small if not alone else "without edges to others"
     detail = f"{'It is' if n == 1 else 'They are'} {where}."
-    remedy = "Add edges to them, or leave them out."
+    remedy = f"Nothing has to be done: edges would place {'it' if n == 1 else 'them'}."
     if n > alone:
         detail = f"There are {alone} without edges to others, and {n - alone} {small}." if alone else detail
         lower = "Lower min_component and raise" if sizes.max() < SMALL_CLUSTER else "Raise"
         remedy = f"{lower} n_clusters to give them clusters."
     return Finding(
-        "warning",
+        "warning" if n > alone else "note",
         f"{count(n, what)} in no cluster",
         detail,
         remedy,

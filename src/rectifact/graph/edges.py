@@ -134,7 +134,9 @@ def from_edges(
     """
     ends = [pd.Series(np.asarray(end)) for end in (source, target)]
     n = len(ends[0])
-    if n != len(ends[1]) or not n:
+    if n == len(ends[1]) == 0:
+        raise InputError("There are no edges: there is nothing to cluster.", "Check the table, or the filter.")
+    if n != len(ends[1]):
         raise InputError(
             f"Edges are pairs of nodes; got {n} sources and {len(ends[1])} targets.", "Give one of each for every edge."
         )
@@ -213,7 +215,7 @@ def _adjacency(source: NDArray[Any], target: NDArray[Any], weight: Any, n_nodes:
         wrong = ~(np.isfinite(values) & (values >= 0))
         first = int(wrong.argmax())
         what = f"{int(wrong.sum())} of {len(values)} weights of edges are negative or not finite, the first is "
-        raise InputError(f"{what}{values[first]:g} in edge {first + 1}.", "Drop or shift such weights.")
+        raise InputError(f"{what}{values[first]:g} in edge {first + 1}.", "Drop such edges, or set their weights to 0.")
     loops = source == target
     half = sp.coo_array((np.where(loops, values / 2, values), (source, target)), shape=(n_nodes, n_nodes))
     whole = sp.csr_array(half + half.T)

@@ -146,8 +146,9 @@ class GraphResults(GraphPlots):
         features = getattr(self, "feature_names_in_", getattr(self, "_features", None))
         if not hasattr(self, "points_"):
             return read_new_nodes(X, self.nodes_ if features is None else features)
-        frame = features is not None and nw.dependencies.is_into_dataframe(X)
-        found = in_order(X, features) if frame else None
+        if features is None or not nw.dependencies.is_into_dataframe(X):
+            return X
+        found = in_order(X, features)
         return X if found is None else found[0]
 
     def _named_as_saved(self, samples: Any, features: Any) -> None:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError, count
-from rectifact.io.columns import WORDS, Plan, word
+from rectifact.io.columns import WORDS, Plan, quoted, word
 from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.matrices import NamedMatrix, as_floats, from_table, names_array
 from rectifact.io.tables import column_numbers
@@ -57,8 +57,16 @@ def pairs(frame: Frame, plan: Plan) -> pd.DataFrame:
     if len(plan.columns) > 2:
         name = plan.columns[2]
         column = frame.table.column(name)
-        if pc.any(pc.is_null(column, nan_is_null=True)).as_py():
-            raise InputError(f"Some values in the column {name!r} of {str(frame.path)!r} are missing.", "Drop them.")
+        gaps = np.flatnonzero(pc.is_null(column, nan_is_null=True).to_numpy(zero_copy_only=False)) + 1
+        if len(gaps):
+            shown = ", ".join(map(str, gaps[:5])) + (", ..." if len(gaps) > 5 else "")
+            what = (
+                f"{count(len(gaps), 'row')} of {str(frame.path)!r} {'has' if len(gaps) == 1 else 'have'} no value in "
+            )
+            raise InputError(
+                f"{what}the column {name!r}: {'row' if len(gaps) == 1 else 'rows'} {shown}.",
+                f"Drop or fill such rows; without that column: --drop {quoted(name)}.",
+            )
         table[2] = column_numbers(frame.path, name, column)
     return table
 

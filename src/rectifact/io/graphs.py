@@ -188,8 +188,18 @@ def read_node_links(path: Path) -> tuple[Edges, str]:
     key = next((name for name in WEIGHTS if links and all(name in link for link in links)), None)
     weights = [None if key is None else float(link[key]) for link in links]
     edges, said = _said(path, "a graph in JSON, nodes and links", rows, weights)
-    alone = len(nodes) - len({end for row in rows for end in row})
-    return edges, said.removesuffix(".") + (f"; {count(alone, 'node')} without edges left out." if alone > 0 else ".")
+    joined = {end for row in rows for end in row}
+    alone = list(dict.fromkeys(name for name in names.values() if name not in joined))
+    if not alone:
+        return edges, said
+    return _with_nodes(edges, alone), said.removesuffix(".") + f"; {count(len(alone), 'node')} without edges."
+
+
+def _with_nodes(edges: Edges, names: list[str]) -> Edges:
+    """Edges with nodes that have none, each as a loop without weight."""
+    source, target = (np.concatenate([end, np.asarray(names, dtype=object)]) for end in edges[:2])
+    weights = edges[2] if len(edges) > 2 else np.ones(len(edges[0]))
+    return source, target, np.concatenate([weights, np.zeros(len(names))])
 
 
 def _node_names(nodes: list[dict[str, Any]], links: list[dict[str, Any]]) -> dict[Any, str]:

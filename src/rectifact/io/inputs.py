@@ -50,6 +50,11 @@ OTHERS = {
         (".pdf", ".doc", ".docx", ".html", ".htm"), ("a formatted document", "Save it as plain text, .txt.")
     ),
     **dict.fromkeys((".zip", ".tar", ".tgz"), ("an archive", "Unpack it first.")),
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp"), ("a picture", "Name the data behind it.")),
+    ".rfx": (
+        "a saved model, not data",
+        "For new data, name that and add --model; rectifact report shows what the model has found.",
+    ),
 }
 """What other endings stand for, and what to do."""
 
@@ -129,7 +134,8 @@ def read_input(path: Path, purpose: Purpose, request: Request) -> Input:
     suffix = text_suffix(path)
     if suffix in OTHERS:
         what, remedy = OTHERS[suffix]
-        raise InputError(f"{str(path)!r} is {what}, which rectifact does not read.", remedy)
+        unread = "" if what.endswith("not data") else ", which rectifact does not read"
+        raise InputError(f"{str(path)!r} is {what}{unread}.", remedy)
     if suffix in GRAPHS:
         if purpose != "cluster":
             raise InputError(f"{str(path)!r} holds a graph.", "Use rectifact cluster for its communities.")

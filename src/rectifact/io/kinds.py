@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,9 +52,18 @@ def find_kind(frame: Frame, purpose: Purpose, options: Options) -> Plan:
         return given_edges(view)
     if options.text_columns:
         return _texts(view, options.text_columns)
+    if options.keep and not options.id_column:
+        view = View(frame, purpose, replace(options, id_column=_names_of_all(frame, purpose, options)))
     if options.table or options.keep:
         return _numbers(view, sure=True)
     return _listed(view) or _numbers(view, sure=False)
+
+
+def _names_of_all(frame: Frame, purpose: Purpose, options: Options) -> str | None:
+    """The column that names the rows, though it is not among those to use; None if there is none."""
+    whole = View(frame, purpose, replace(options, keep=()))
+    index = [] if frame.index else _index(whole, sure=True)
+    return index[0] if index and index[0] not in options.keep and whole.differ(index[0]) else None
 
 
 def _listed(view: View) -> Plan | None:

@@ -45,7 +45,8 @@ def given_edges(view: View) -> Plan:
             raise InputError(
                 f"The column {name!r} of {view.where} holds numbers that cannot be names of nodes.",
                 "For points, leave out --graph; for edges, say which columns they are, such as --triples "
-                "source,target,weight.",
+                "source,target,weight. If rows say who takes part in what, such as scene and character, --triples "
+                "clusters both kinds together; for one kind, write the pairs that meet, and how often, first.",
             )
     return view.plan("edges", view.names)
 

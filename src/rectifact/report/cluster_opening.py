@@ -31,8 +31,8 @@ def clusters_opening(saved: SavedModel) -> tuple[list[str], list[str]]:
             f"Modularity is {model.modularity_:.2f}. Random graphs reach 0.3 too if the best division is looked for, "
             "so modularity alone does not show that clusters are real; stability and -k auto do."
         )
-    main.append(
-        f"The largest of {count(model.n_clusters, 'cluster')} has {count(int(sizes.max()), what)}, the smallest "
+    main[-1] += (
+        f" The largest of {count(model.n_clusters, 'cluster')} has {count(int(sizes.max()), what)}, the smallest "
         f"{count(int(sizes.min()), what)}."
     )
     if np.isfinite(cuts).any() and np.nanmax(cuts) < NEGLIGIBLE:

@@ -48,6 +48,7 @@ def overlaps(saved: SavedModel) -> list[Section]:
     shown = table.iloc[:MOST_NODES]
     columns = [
         Column(what),
+        Column("verdict"),
         Column("cluster", "integer"),
         Column("share there", "share", "of the weight of its edges"),
         Column("other cluster", "integer", "where most of the rest of the weight goes"),
@@ -55,11 +56,11 @@ def overlaps(saved: SavedModel) -> list[Section]:
         Column("membership", "share", "in the other cluster"),
         Column("edges", "integer"),
         Column("edges there", "integer", "to the other cluster"),
-        Column("verdict"),
     ]
     listed = [
         [
             names[row.node],
+            "clear" if row.clear else "few edges" if row.next_neighbours < FEWEST else "not clear",
             row.cluster + 1,
             round(float(row.share), 4),
             row.next_cluster + 1,
@@ -67,7 +68,6 @@ def overlaps(saved: SavedModel) -> list[Section]:
             round(float(row.next_membership), 4),
             int(row.neighbours),
             int(row.next_neighbours),
-            "clear" if row.clear else "few edges" if row.next_neighbours < FEWEST else "not clear",
         ]
         for row in shown.itertuples()
     ]
@@ -77,12 +77,11 @@ def overlaps(saved: SavedModel) -> list[Section]:
 
 def _words(table: Any, n: int, what: str) -> str:
     clear, rest = int(table["clear"].sum()), int((~table["clear"]).sum())
-    said = f"{count(clear, what)} of {n:,} clearly {'lies' if clear == 1 else 'lie'} between two clusters: "
-    if not clear:
-        said = f"No {what} of {n:,} clearly lies between two clusters: that would take "
+    said = f"{count(clear, what)} of {n:,} clearly {'lies' if clear == 1 else 'lie'} between two clusters. "
+    said = said if clear else f"No {what} of {n:,} clearly lies between two clusters. "
     said += (
-        f"a membership in another of at least {MAY:.0%}, at least {FEWEST} edges to it, and more of them, by {CLEAR:g} "
-        f"standard deviations, than {what}s of its cluster usually have."
+        f"That takes a membership in another of at least {MAY:.0%}, at least {FEWEST} edges to it, and more of "
+        f"them, by {CLEAR:g} standard deviations, than {what}s of its cluster usually have."
     )
     if rest:
         may = "may, as it has" if rest == 1 else "may, as they have"
