@@ -64,3 +64,30 @@ def test_an_interrupt_that_was_ignored_from_the_start_stays_ignored(tmp_path):
     done = subprocess.run([*command, "labels", tmp_path / "none.csv"], capture_output=True, text=True, check=False)
     assert "There is no file" in done.stderr
     assert done.returncode == 2
+
+
+AS_PROGRAM = "import sys; sys.orig_argv = ['python', '-m', 'rectifact']; sys.argv = ['rectifact', '--version']; "
+
+
+def test_an_interrupt_is_expected_before_the_imports():
+    code = AS_PROGRAM + "import rectifact, signal; print(signal.getsignal(signal.SIGINT).__name__)"
+    for program, handler in ((code, "_end"), (code.replace(AS_PROGRAM, ""), "default_int_handler")):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == handler
+
+
+def test_an_interrupt_during_shutdown_finds_everything_done():
+    at_exit = "import atexit, os, signal; atexit.register(os.kill, os.getpid(), signal.SIGINT); "
+    code = AS_PROGRAM + at_exit + "from rectifact.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("rectifact ")
+
+
+def test_an_interrupt_inside_exec_has_the_exit_code_of_others():
+    """Python ends by the signal, and not with the exit code, where an interrupt passed through exec()."""
+    broken = "import rectifact.cli.commands as c; c.run = lambda: exec('raise KeyboardInterrupt'); "
+    code = AS_PROGRAM + broken + "from rectifact.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert done.stderr == "rectifact: interrupted; no file was left half-written.\n"

@@ -15,6 +15,11 @@ The layers, lowest first: core, io, kernels, metrics, datasets, the families, se
 cli. Each imports only from those before it.
 """
 
+from rectifact.cli import end_at_once, is_program
+
+if is_program():  # the command itself, and not a program that imports the package
+    end_at_once()  # before the other imports, which take longer than it takes to regret a command
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

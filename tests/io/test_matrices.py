@@ -492,7 +492,7 @@ FILES = {
     "outside.mtx": (BANNER + b"coordinate real general\n2 2 1\n1 3 1\n", "as Matrix Market: .*index 2 exceeds"),
     "zero.mtx": (BANNER + b"coordinate real general\n2 2 1\n0 1 1\n", "as Matrix Market: negative .*index"),
     "null.mtx": (BANNER + b"coordinate real general\n2 2 1\n1 1 1\x002\n", "as Matrix Market: "),
-    "huge.mtx": (BANNER + b"coordinate real general\n999999999999999 2 1\n1 1 1\n", "as Matrix Market: "),
+    "huge.mtx": (BANNER + b"coordinate real general\n999999999999999 2 1\n1 1 1\n", "but holds only 1 entry"),
 }
 
 

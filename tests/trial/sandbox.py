@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 SECONDS = 60
+"""Seconds of processor time that a case may take; ten times as much may pass, as the cores may be busy."""
+
+PATIENCE = 10
 MEMORY = 3 * 2**30
 """Address space that a case may take beyond what the imports need."""
 
@@ -64,12 +67,12 @@ def alone(work: Callable[[], Any], folder: Path, *, seconds: int = SECONDS, memo
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = os.fork()
         if child == 0:
-            _become(work, folder, out.fileno(), err.fileno(), memory)
-        code = _wait(child, seconds)
+            _become(work, folder, out.fileno(), err.fileno(), memory, seconds)
+        code = _wait(child, PATIENCE * seconds)
         return Outcome(code, _text(out), _text(err))
 
 
-def _become(work: Callable[[], Any], folder: Path, out: int, err: int, memory: int) -> None:
+def _become(work: Callable[[], Any], folder: Path, out: int, err: int, memory: int, seconds: int) -> None:
     """Do the work with its own outputs and limits, and end: the forked process never returns to the test."""
     code = 1
     try:
@@ -84,6 +87,7 @@ def _become(work: Callable[[], Any], folder: Path, out: int, err: int, memory: i
         os.chdir(folder)
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         signal.signal(signal.SIGINT, signal.default_int_handler)
         work()
         code = 0

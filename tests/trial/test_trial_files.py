@@ -26,10 +26,10 @@ def wrong(outcome, left):
 
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("batch", range(BATCHES))
-def test_damaged_files_give_a_result_or_one_sentence(tmp_path, size, tally, batch):
-    failures, names = [], sorted(FILES)
-    tried = size(100, 10_000) // BATCHES
-    for case in range(tried):
+def test_damaged_files_give_a_result_or_one_sentence(tmp_path, trial, batch):
+    names = sorted(FILES)
+    row = trial("damaged files", 100 // BATCHES, 10_000 // BATCHES, batch)
+    for case in row:
         seed = case * BATCHES + batch
         rng = np.random.default_rng(seed)
         file = FILES[names[rng.integers(len(names))]]
@@ -39,10 +39,10 @@ def test_damaged_files_give_a_result_or_one_sentence(tmp_path, size, tally, batc
         (folder / file.name).write_bytes(damaged(file, rng))
         outcome = command(words, folder)
         if problem := wrong(outcome, left_behind(folder)):
-            failures.append(f"seed {seed}: rectifact {' '.join(words)}: {problem}\n{outcome.err[-1500:]}")
+            row.failed(f"seed {seed}: rectifact {' '.join(words)}: {problem}\n{outcome.err[-1500:]}")
         else:
             shutil.rmtree(folder)
-    tally("damaged files", tried, failures)
+    row.check()
 
 
 @pytest.mark.parametrize("name", sorted(FILES))

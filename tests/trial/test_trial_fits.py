@@ -19,7 +19,7 @@ OPTIONS = {
     "DawidSkene": ({}, {"model": "one-coin"}, {"identify": "robust"}, {"identify": "designated"}, {"ordinal": True}),
     "ANDNMF": ({}, {"refine": None}, {"n_components": 1}),
     "PurificationNMF": ({}, {"n_components": 1}),
-    "NMD": ({}, {"link": "binary"}, {"n_components": 1}, {"objective": "latent"}, {"missing": True}),
+    "NMD": ({}, {"link": "binary"}, {"n_components": 1}, {"objective": "latent"}, {"missing": np.nan}),
     "LogisticPCA": ({}, {"n_components": 1}),
     "SymNMF": ({}, {"n_clusters": 1}, {"n_clusters": 2, "solver": "hals"}, {"l1": 0.1}),
     "SymNMFNet": ({"max_iter": 20}, {"max_iter": 5, "n_clusters": 1}),
@@ -56,13 +56,13 @@ def finite(value):
 
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
-def test_degenerate_data_gives_finite_results_or_a_sentence(tmp_path, size, tally, kind):
+def test_degenerate_data_gives_finite_results_or_a_sentence(tmp_path, trial, kind):
     warm_up()
     name = kind.__name__
     if name == "SymNMFNet":
         pytest.importorskip("torch")
-    failures, tried = [], size(8, 250)
-    for case in range(tried):
+    row = trial(f"degenerate data, {name}", 8, 250)
+    for case in row:
         rng = np.random.default_rng([case, list(ESTIMATORS).index(kind)])
         options = dict(OPTIONS.get(name, ({},))[rng.integers(len(OPTIONS.get(name, ({},))))])
         about, data = (
@@ -72,8 +72,8 @@ def test_degenerate_data_gives_finite_results_or_a_sentence(tmp_path, size, tall
             options["affinity"] = "precomputed"
         outcome = alone(lambda: fit(name, options, data), tmp_path)
         if outcome.crashed:
-            failures.append(
+            row.failed(
                 f"case {case}: {name}({options}) on {about}: code {outcome.code}\n"
                 f"{outcome.out[-300:]}{outcome.err[-900:]}"
             )
-    tally(f"degenerate data, {name}", tried, failures)
+    row.check()

@@ -46,10 +46,10 @@ def save_all(folder):
 
 
 @pytest.mark.timeout(7200)
-def test_forged_models_are_refused_or_harmless(tmp_path, size, tally, saved):
-    failures, tried, names = [], size(40, 2000), sorted(saved)
+def test_forged_models_are_refused_or_harmless(tmp_path, trial, saved):
+    row, names = trial("forged models", 40, 2000), sorted(saved)
     assert len(names) == 7
-    for case in range(tried):
+    for case in row:
         rng = np.random.default_rng(case)
         name = names[rng.integers(len(names))]
         what, content = forged(saved[name], rng)
@@ -57,5 +57,5 @@ def test_forged_models_are_refused_or_harmless(tmp_path, size, tally, saved):
         (tmp_path / "report.html").unlink(missing_ok=True)
         outcome = command(["report", "model.rfx", "-o", "report.html"], tmp_path)
         if outcome.crashed or (outcome.code == 2 and not outcome.one_sentence()):
-            failures.append(f"case {case}: {name}, {what}: code {outcome.code}\n{outcome.err[-700:]}")
-    tally("forged models", tried, failures)
+            row.failed(f"case {case}: {name}, {what}: code {outcome.code}\n{outcome.err[-700:]}")
+    row.check()

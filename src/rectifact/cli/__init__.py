@@ -1,7 +1,8 @@
 """The command line: data goes to files or stdout, messages to stderr.
 
-Exit codes: 0 done; 1 a benchmark check failed, the reader of the output went away, or an unexpected error; 2 bad input;
-130 interrupted. This module imports next to nothing, so that an interrupt finds :func:`main` running.
+Exit codes: 0 done; 1 a benchmark check failed, the reader of the output or the Dask cluster went away, or an unexpected
+error; 2 bad input; 130 interrupted. This module imports next to nothing, so that an interrupt finds :func:`main`
+running.
 """
 
 import os
@@ -9,12 +10,13 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 
-__all__ = ["ending_at_once", "main"]
+__all__ = ["end_at_once", "ending_at_once", "is_program", "main"]
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C ends it with one sentence and exit code 130, imports included."""
+    """Run the command line; Ctrl-C ends it with one sentence and exit code 130, imports and shutdown included."""
     try:
         with ending_at_once():
             from rectifact.cli.commands import run
@@ -23,25 +25,51 @@ def main() -> None:
         if getattr(stop, "code", 130) != 130:
             raise
         _say_interrupted()
+        if is_program():
+            _leave(130)  # threads need not end first, and Python would die of the signal where exec() was interrupted
         sys.exit(130)
+    finally:
+        if is_program():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is written: what is left is Python's own shutdown
+
+
+def is_program() -> bool:
+    """Whether this process is the command itself, ``rectifact`` or ``python -m rectifact``."""
+    words = sys.orig_argv[1:]
+    script = words[0].replace("\\", "/").rpartition("/")[2].partition(".")[0] if words else ""
+    return script == "rectifact" or ("-m", "rectifact") in pairwise(words)
 
 
 @contextmanager
 def ending_at_once() -> Iterator[None]:
     """End the process at once on Ctrl-C: imports have nothing to save, and may swallow a KeyboardInterrupt."""
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, as in a background job
+    if not end_at_once():
         yield
         return
-    signal.signal(signal.SIGINT, _end)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def end_at_once() -> bool:
+    """Let Ctrl-C end the process at once from here on; False where it is ignored, as in a background job."""
+    if signal.getsignal(signal.SIGINT) not in (signal.default_int_handler, _end):
+        return False
+    signal.signal(signal.SIGINT, _end)
+    return True
+
+
 def _end(*_: object) -> None:
     _say_interrupted()
     os._exit(130)
+
+
+def _leave(code: int) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
 
 
 def _say_interrupted() -> None:

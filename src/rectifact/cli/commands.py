@@ -1,10 +1,12 @@
 """The commands by name. Each is a module of this package, which is imported when the command is called."""
 
+import errno
 import os
 import sys
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, signature
+from math import isfinite
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +14,7 @@ from typer.core import TyperGroup
 
 from rectifact import __version__
 from rectifact.cli import ending_at_once
-from rectifact.core.errors import InputError
+from rectifact.core.errors import ClusterError, InputError
 
 SUMMARIES = {
     "evaluate": "From verdicts of judges and people to a decision: rates, agreement, who may replace whom, labels.",
@@ -49,12 +51,20 @@ def set_level(verbose: bool, quiet: bool) -> None:
             terminal.set_level(level)
 
 
+def check_finite(options: dict[str, Any]) -> None:
+    """Refuse an infinite value; options of numbers are called like their parameters."""
+    for name, value in options.items():
+        if isinstance(value, float) and not isfinite(value):
+            raise InputError(f"--{name.replace('_', '-')} {value} is not a finite number.", "Give a finite one.")
+
+
 def with_level(function: Any) -> Any:
     """A command with the options that every command has."""
 
     @wraps(function)
     def command(*, verbose: bool, quiet: bool, **options: Any) -> None:
         set_level(verbose, quiet)
+        check_finite(options)
         function(**options)
 
     own, more = signature(function), {"verbose": Verbose, "quiet": Quiet}
@@ -116,19 +126,36 @@ def options(
 
 
 def run() -> None:
-    """Run one command; bad input is one sentence and exit code 2, any other error a traceback."""
+    """Run one command; bad input is one sentence and exit code 2, any other error a traceback.
+
+    A cluster that fails is one sentence too, with exit code 1: the same command may succeed when it is repeated.
+    """
     _write_utf8()
     try:
         app()
-    except InputError as error:
+    except (InputError, ClusterError) as error:
         from rectifact.cli.terminal import complain, in_options
 
         command = next((word for word in sys.argv[1:] if word in SUMMARIES), "")
         complain(f"rectifact: {in_options(error, command)}")
+        sys.exit(2 if isinstance(error, InputError) else 1)
+    except MemoryError as error:
+        from rectifact.cli.terminal import complain
+
+        asked = " ".join(str(error).split()).partition(" for an array")[0]
+        why = f" ({asked[0].lower()}{asked[1:]})" if asked else ""
+        complain(f"rectifact: There is not enough memory{why}. Give fewer rows or columns, or use a larger machine.")
         sys.exit(2)
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        from rectifact.cli.terminal import complain
+
+        complain(f"rectifact: A name of a file is too long: {str(error.filename)!r}. Give a shorter one.")
+        sys.exit(2)
 
 
 def _write_utf8() -> None:

@@ -26,6 +26,7 @@ from rectifact.crowd.panel_bias import Biases
 from rectifact.crowd.panel_rates import Rates
 from rectifact.crowd.panel_steps import sample_words, tasks_to_label
 from rectifact.crowd.panel_words import decision_words, who
+from rectifact.io.files import real_path
 
 
 def evaluate(
@@ -39,14 +40,7 @@ def evaluate(
     humans: Annotated[
         Path | None, typer.Option(help="File with the verdicts of people, where they are not in ANSWERS.")
     ] = None,
-    people: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES|COLUMN",
-            help="Who of the workers in ANSWERS are people: their names, with commas, or a column that says human for "
-            "them.",
-        ),
-    ] = None,
+    people: options.People = None,
     gold: Annotated[
         str | None,
         typer.Option(
@@ -160,7 +154,7 @@ def _check(
 ) -> None:
     """Refuse, before the work, what could not be written afterwards."""
     planning.check()
-    if humans is not None and humans.resolve() == answers.resolve():
+    if humans is not None and real_path(humans) == real_path(answers):
         raise InputError("ANSWERS and --humans are the same file.", "Say who of the workers are people: --people.")
     if STDOUT in tables:
         raise InputError("Only the labels can go to the standard output.", "Name a file for --workers and for --plan.")
@@ -169,8 +163,8 @@ def _check(
             check_table_name(path)
     read = [Path(name) for name in named if name is not None and Path(name).is_file()]
     outcome.check(out, [answers, humans, costs, *tables, planning.path])
-    written = {path.resolve() for path in (out, *tables, planning.path, outcome.report) if path is not None}
-    if written & {path.resolve() for path in read}:
+    written = {real_path(path) for path in (out, *tables, planning.path, outcome.report) if path is not None}
+    if written & {real_path(path) for path in read}:
         raise InputError("One file is named twice, and would be overwritten.", "Choose another name for the output.")
 
 

@@ -33,6 +33,7 @@ from rectifact.crowd.data.groups import groups_in_column
 from rectifact.crowd.data.names import plain_text
 from rectifact.crowd.data.sources import is_source
 from rectifact.crowd.data.verdicts import no_text_column, texts_in, wide_table
+from rectifact.io.files import real_path
 from rectifact.io.records import json_records
 from rectifact.models import SavedModel
 
@@ -214,8 +215,8 @@ def _check_outputs(answers: list[Path], out: Path, others: list[Path | None], pa
     outputs = [path for path in (out, *others) if path is not None and path != STDOUT]
     for path in outputs:
         (check_parts_name if partitioned and path == out else check_table_name)(path)
-        folders = [folder.resolve() for folder in answers] if partitioned else []
-        if path.suffix.lower() == ".parquet" and path.resolve().parent in folders:
+        folders = [real_path(folder) for folder in answers] if partitioned else []
+        if path.suffix.lower() == ".parquet" and real_path(path).parent in folders:
             raise InputError(
                 f"{str(path)!r} would lie among the answers, and be read as some of them the next time.",
                 "Choose another folder.",

@@ -24,6 +24,7 @@ from rectifact.crowd.data.people import answered_once
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.events import judge
 from rectifact.crowd.panel_rates import Rates, rates_of, wanted
+from rectifact.io.files import real_path
 
 MOST_SHOWN = 20
 """Rows of a table on the terminal."""
@@ -112,7 +113,7 @@ def _check(answers: Path, gold: Path, named: list[str | None], out: Path | None,
         check_table_name(out)
     files = [Path(name) for name in named if name is not None and Path(name).is_file()]
     outputs = [path for path in (out, outcome.report) if path is not None]
-    if any(path.resolve() == file.resolve() for path in outputs for file in files):
+    if any(real_path(path) == real_path(file) for path in outputs for file in files):
         raise InputError("One file is named twice, and would be overwritten.", "Choose another name for the output.")
     outcome.check(out, [answers, gold])
 

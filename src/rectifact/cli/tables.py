@@ -20,12 +20,12 @@ from rectifact.cli.terminal import STDOUT, say, writing_to_stdout
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError, count
 from rectifact.core.operand import is_chunked
-from rectifact.io.files import atomic_path, check_writable
+from rectifact.io.files import atomic_path, check_writable, real_path
 
 
 def check_different_files(paths: Sequence[Path | None]) -> None:
     """Refuse one file under two names, which would be overwritten."""
-    files = [path.resolve() for path in paths if path is not None and path != STDOUT]
+    files = [real_path(path) for path in paths if path is not None and path != STDOUT]
     if len(set(files)) < len(files):
         raise InputError("One file is named twice, and would be overwritten.", "Choose another name for the output.")
 
@@ -66,7 +66,7 @@ def check_outputs(data: Path, samples: Path | None, others: Sequence[Path | None
     if samples is not None and samples != STDOUT:
         (check_parts_name if in_chunks else check_table_name)(samples)
     for path in (samples, *others):
-        if in_chunks and path is not None and path.resolve().parent == data.resolve():
+        if in_chunks and path is not None and real_path(path).parent == real_path(data):
             raise InputError(
                 f"{str(path)!r} would be among the data, and be read as part of it.", "Name another folder."
             )

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Ti
 from rich.table import Table
 
 from rectifact.cli.waiting import Waiting
-from rectifact.core.errors import InputError, Message
+from rectifact.core.errors import InputError, Message, shortened
 from rectifact.core.monitor import Callback, Step, watching
 
 STDOUT = Path("-")
@@ -30,7 +30,7 @@ NAMES = {
     "labels": _dashed("task", "worker", "label", "wide", "gold", "missing", "device", "format", "field")
     | _dashed("text_column", "target"),
     "agree": _dashed("task", "worker", "label", "wide", "missing", "level", "classes", "confidence", "epsilon")
-    | _dashed("format", "field"),
+    | _dashed("format", "field", "humans", "people"),
     "rate": _dashed("task", "worker", "label", "wide", "missing", "positive", "by", "gold_weights", "half_width")
     | _dashed("confidence", "format", "field"),
     "evaluate": _dashed("task", "worker", "label", "wide", "missing", "positive", "by", "half_width", "confidence")
@@ -88,7 +88,7 @@ def say_more(text: str) -> None:
 
 def complain(text: str) -> None:
     """Print an error on stderr."""
-    messages.print(text, markup=False)
+    messages.print("\n".join(map(shortened, text.split("\n"))), markup=False)
 
 
 @contextmanager

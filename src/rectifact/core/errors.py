@@ -3,6 +3,21 @@
 import re
 from collections.abc import Mapping
 
+LONG_WORD, LONG_TEXT = 300, 1500
+"""Letters of a word, and of a text, beyond which the middle is left out: names and cells may be whole documents."""
+
+
+def shortened(text: str) -> str:
+    """A text for people, without the middle of long words and of a long text; in time linear in its length.
+
+    Examples
+    --------
+    >>> shortened(f"There is no column {'x' * 9999!r}.")
+    "There is no column 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxx'."
+    """
+    text = re.sub(rf"\S{{{LONG_WORD},}}", lambda found: f"{found[0][:52]}...{found[0][-20:]}", text)
+    return text if len(text) <= LONG_TEXT else f"{text[: LONG_TEXT - 505]} ... {text[-500:]}"
+
 
 class Message(Exception):
     """One thing to tell a user: what is wrong, and what to do about it.
@@ -23,8 +38,9 @@ class Message(Exception):
     def __init__(
         self, what: str, remedy: str = "", *, option: str | tuple[str, ...] = (), command: str | None = None
     ) -> None:
-        super().__init__(what, remedy)
-        self.what, self.remedy, self.command = what, remedy, command
+        super().__init__(shortened(what), shortened(remedy))
+        self.what, self.remedy = shortened(what), shortened(remedy)
+        self.command = None if command is None else shortened(command)
         self.options = (option,) if isinstance(option, str) else option
 
     def __str__(self) -> str:
@@ -77,6 +93,10 @@ class InputTypeError(InputError, TypeError):
     """The data has a type that cannot be used; a TypeError too, as scikit-learn users expect."""
 
 
+class ClusterError(Message, RuntimeError):
+    """A Dask cluster failed while it computed. What was saved in a checkpoint is still there."""
+
+
 def missing_extra(what: str, package: str, extra: str, otherwise: str = "") -> InputError:
     """The error for a package that is not installed; the only place that says how to install one.
 
@@ -122,8 +142,9 @@ def count(number: int, noun: str) -> str:
 
     Examples
     --------
-    >>> count(1, "iteration"), count(300, "iteration"), count(0, "class")
-    ('1 iteration', '300 iterations', '0 classes')
+    >>> count(1, "iteration"), count(300, "entry"), count(0, "class")
+    ('1 iteration', '300 entries', '0 classes')
     """
-    plural = f"{noun}es" if noun.endswith(("s", "x", "ch")) else f"{noun}s"
+    ends = {"ry": f"{noun[:-1]}ies", "s": f"{noun}es", "x": f"{noun}es", "ch": f"{noun}es"}
+    plural = next((form for end, form in ends.items() if noun.endswith(end)), f"{noun}s")
     return f"{number} {noun if number == 1 else plural}"

@@ -6,6 +6,8 @@ from typing import Literal, get_args
 
 import pandas as pd
 
+from rectifact.core.errors import shortened
+
 Severity = Literal["problem", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 """All of them, the worst first."""
@@ -33,6 +35,12 @@ class Finding:
     detail: str
     remedy: str
     command: str | None = None
+
+    def __post_init__(self) -> None:
+        """Names of workers and classes may be long."""
+        for name in ("finding", "detail", "remedy", "command"):
+            text = getattr(self, name)
+            object.__setattr__(self, name, None if text is None else shortened(text))
 
     def on_command_line(self) -> str:
         """The finding as the command line shows it."""

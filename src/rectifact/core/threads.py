@@ -2,8 +2,13 @@
 
 Threads of BLAS pay off in large products only. In a loop over small ones they cost more than they bring: three times
 the run time on quiet cores and fifty times on busy ones were measured for a graph of 2,000 nodes.
+
+A process that was forked, as those of ``multiprocessing`` with its start method "fork", has one thread: the threads of
+GNU OpenMP, which numba and scikit-learn use on Linux, do not survive a fork, and a loop that counts on them ends the
+process or waits for ever.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, partial
@@ -12,6 +17,29 @@ from threadpoolctl import ThreadpoolController
 
 LARGE_PRODUCT = 1e8
 """Multiplications of a product that is worth several threads."""
+
+
+_forked = False
+"""Whether this process was forked from one that had imported this module."""
+
+
+def is_forked() -> bool:
+    """Whether compiled loops must do with one thread, as this process was forked."""
+    return _forked
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):  # there is no fork on Windows
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+def surviving_threads() -> AbstractContextManager[object]:
+    """Keep OpenMP of other libraries to one thread where this process was forked."""
+    return ThreadpoolController().limit(limits=1, user_api="openmp") if _forked else nullcontext()
 
 
 def one_blas_thread() -> AbstractContextManager[object]:

@@ -21,7 +21,9 @@ from rectifact.core.device_csr import DeviceCSR, canonical_csr, csr, is_native_s
 from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
 from rectifact.core.sparse import dense_rows, is_sparse, native, stored_rows, with_entries
+from rectifact.core.threads import surviving_threads
 from rectifact.core.validation import check_at_least, check_option
+from rectifact.graph.scaling import check_points
 
 SCALE_NEIGHBOUR = 7
 """The neighbour whose distance is the scale of a point [2]."""
@@ -110,6 +112,7 @@ def connect(
     """
     check_option("metric", metric, ("euclidean", "cosine"))
     X = _points(X)
+    check_points(X)
     n = X.shape[0]
     if n < 2:
         raise InputError("A similarity graph needs at least two points; X has one sample.", "Give more samples.")
@@ -250,14 +253,16 @@ def nearest(X: Array, k: int, transformer: Any, n_jobs: int | None) -> Array:
         return _in_tiles(X, k)
     if transformer is not None:
         return _transformed(X, transformer)
-    graph = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X).kneighbors_graph(mode="distance")
+    with surviving_threads():
+        graph = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X).kneighbors_graph(mode="distance")
     return csr(graph.data**2, stored_rows(graph), graph.indices, graph.shape)
 
 
 def _nearest_among(points: Array, X: Array, k: int) -> tuple[Array, Array]:
     """Numbers of the ``k`` points that are nearest to each row of X, and squared distances, the nearest first."""
     if is_host(X):
-        distances, found = NearestNeighbors(n_neighbors=k).fit(points).kneighbors(X)
+        with surviving_threads():
+            distances, found = NearestNeighbors(n_neighbors=k).fit(points).kneighbors(X)
         return found, distances**2
     xp = namespace(X)
     squares, parts = squared_lengths(points), []

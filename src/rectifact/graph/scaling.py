@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.arrays import Array, namespace, to_host, to_like
 from rectifact.core.errors import FitWarning, InputError
-from rectifact.core.sparse import is_sparse
+from rectifact.core.sparse import entries, is_sparse
 
 MOST_COLUMNS = 50
 """Tables of more columns are taken for images, spectra, counts or embeddings, whose columns have the same unit."""
@@ -23,6 +23,20 @@ RATIO = 10.0
 
 CENTRED = 1e-3
 """Mean, in standard deviations, below which a column was centred on purpose, as principal components are."""
+
+
+def check_magnitude(largest: float, most: float) -> None:
+    """Refuse numbers whose squares, or higher powers in a solver, would overflow or vanish."""
+    if largest > most or 0 < largest < 1 / most:
+        what = f"The largest entry of X is {largest:.0e}, and its powers cannot be computed."
+        raise InputError(what, "Divide X by it first: communities do not depend on the scale.")
+
+
+def check_points(X: Array) -> None:
+    """Refuse points whose squared distances would overflow or vanish."""
+    xp, values = namespace(X), entries(X)
+    if 0 not in values.shape:
+        check_magnitude(float(xp.max(xp.abs(values))), 1e100 if X.dtype == xp.float64 else 1e15)
 
 
 def find_spreads(X: Any, scale: str, metric: str) -> NDArray[Any] | None:

@@ -12,6 +12,7 @@ from rectifact.core.errors import InputError
 from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import entries, is_sparse, stored_rows, with_entries
+from rectifact.graph.scaling import check_magnitude
 from rectifact.kernels import sparse_times
 
 
@@ -103,6 +104,7 @@ def _symmetric(X: Array) -> Similarities:
     X, xp = _host_csr(X) if is_host(X) else X, namespace(X)
     S = X.maximum(X.T) if is_sparse(X) else xp.maximum(X, X.T)
     _check_edges(bool(xp.any(entries(S) > 0)))
+    check_magnitude(float(xp.max(entries(S))), 1e8 if eps(X) > 1e-10 and not is_host(X) else 1e50)
     apart = entries(S - X)
     _check_symmetric(
         0 in apart.shape or float(xp.max(apart)) <= _rounding(X) * float(xp.max(entries(S))),

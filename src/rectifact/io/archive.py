@@ -10,6 +10,7 @@ import inspect
 import json
 import math
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, timedelta
@@ -40,6 +41,10 @@ MOST_PACKED = 1040
 """Bytes that one byte of a file may unpack to. Zeros, and so dense data that is nearly empty, really reach 1030; the
 format, deflate, cannot exceed 1032. A member that claims more is lying about its size."""
 
+MOST_TREE, TREE_PACKED = 16 * 2**20, 100
+"""Bytes of JSON that any file may hold, and those that one byte may unpack to beyond that: Python needs twenty times as
+much memory for the lists in it. Names and labels pack less well."""
+
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Other compression methods, which have no such bound, are never written."""
 
@@ -61,7 +66,7 @@ def write_archive(path: Path, value: Any, classes: Mapping[str, type], *, compre
         raise InputError(f"There are more than {MOST_BYTES / 2**30:.0f} GiB to save.", "Leave the data out.")
     method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
     with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", method) as archive:
-        archive.writestr(ROOT, tree)
+        archive.writestr(ROOT, tree, zipfile.ZIP_STORED if _packs_too_well(tree) else method)
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)
@@ -77,6 +82,11 @@ def read_archive(path: Path, classes: Mapping[str, type], *, what: str = "a mode
         if not isinstance(root, dict) or root.get("format") != FORMAT:
             raise InputError(f"{str(path)!r} is from another version of rectifact.", "Fit and save the model again.")
         return _Decoder(archive, classes).decode(root["value"])
+
+
+def _packs_too_well(tree: str) -> bool:
+    """Whether a file with this JSON, compressed, would be refused: it may be very repetitive."""
+    return len(tree) > MOST_TREE and len(tree) > TREE_PACKED * len(zlib.compress(tree.encode()))
 
 
 def no_model(path: Path) -> InputError:
@@ -106,6 +116,11 @@ def _check_sizes(archive: zipfile.ZipFile, on_disk: int) -> None:
     too_much = any(member.file_size > MOST_PACKED * (member.compress_size + 1) for member in members)
     if too_much or sum(member.compress_size for member in members) > on_disk:
         raise ValueError("it claims to hold more than it can")
+    tree = archive.getinfo(ROOT)
+    if tree.file_size > max(MOST_TREE, TREE_PACKED * tree.compress_size):
+        raise ValueError(
+            f"its {ROOT} of {tree.compress_size} bytes unpacks to {tree.file_size}, far more than names do"
+        )
     if sum(member.file_size for member in members) > MOST_BYTES:
         raise ValueError(f"it unpacks to more than {MOST_BYTES / 2**30:.0f} GiB")
 

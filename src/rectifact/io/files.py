@@ -22,9 +22,27 @@ MOST_SAID = 400
 """Characters kept of a reader's message, which may quote the file."""
 
 
+def real_path(path: Path) -> Path:
+    """The file that a name leads to, through symbolic links; refuses links that lead back to themselves.
+
+    Examples
+    --------
+    >>> real_path(Path("/tmp/../nowhere.csv")).name
+    'nowhere.csv'
+    """
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            what = f"{str(path)!r} is a symbolic link that leads back to itself."
+            raise InputError(what, "Name the file that it should lead to.") from error
+    return Path(os.path.realpath(path))
+
+
 def check_writable(path: Path) -> None:
     """Refuse a place that cannot be written to, before the work that fills it."""
     with _writing(path):
+        target = real_path(path)
         if path.is_dir():
             raise InputError(f"Cannot write to {str(path)!r}: it is a folder.", "Name a file in it.")
         if not path.parent.is_dir():
@@ -37,7 +55,7 @@ def check_writable(path: Path) -> None:
             return
         with suppress(FileNotFoundError):
             path.lstat()  # a name that is too long
-        probe = _temporary(path.resolve())  # permissions do not show everything
+        probe = _temporary(target)  # permissions do not show everything
         try:
             probe.touch()
         finally:
@@ -64,7 +82,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
         if _is_special(path):
             yield path
             return
-        target = path.resolve()  # through a symbolic link, not over it
+        target = real_path(path)  # through a symbolic link, not over it
         temporary = _temporary(target)
         try:
             yield temporary
@@ -146,7 +164,13 @@ def reading(path: Path, expected: str) -> Iterator[None]:
         raise
     except UnicodeError as error:
         raise _not_utf8(path, expected) from error
+    except MemoryError as error:
+        raise InputError(
+            f"{str(path)!r} does not fit into memory.", "Check the sizes in its header, or give a part of it."
+        ) from error
     except (OSError, ValueError, KeyError, EOFError, RecursionError, BadZipFile, zlib.error) as error:
+        if getattr(error, "errno", None) == errno.ELOOP:
+            real_path(path)  # says it
         reason = " ".join(str(error)[:MOST_SAID].split()).rstrip(".")
         if "invalid UTF8" in reason:  # as pyarrow says it
             raise _not_utf8(path, expected) from error
@@ -154,6 +178,8 @@ def reading(path: Path, expected: str) -> Iterator[None]:
 
 
 def _not_utf8(path: Path, expected: str) -> InputError:
+    if not str(path).isascii() and any("\ud800" <= letter <= "\udfff" for letter in str(path)):
+        return InputError(f"The name of the file {str(path)!r} is not UTF-8 text.", "Rename it.")
     excel = ", in Excel as 'CSV UTF-8'" if expected in {"CSV", "TSV"} else ""
     return InputError(f"Cannot read {str(path)!r} as {expected}: it is not UTF-8 text.", f"Save it as UTF-8{excel}.")
 

@@ -38,6 +38,9 @@ def given_edges(view: View) -> Plan:
             "Say which they are, such as --triples source,target,weight; for points, leave out --graph.",
         )
     for name in view.names[:2]:
+        if pa.types.is_nested(view.type(name)) or pa.types.is_binary(view.type(name)):
+            what = f"The column {name!r} of {view.where} holds {view.type(name)}, where names of nodes are expected."
+            raise InputError(what, "Write each node as a text or a whole number.")
         if not view.is_id(name) and not _are_whole(view, name):
             raise InputError(
                 f"The column {name!r} of {view.where} holds numbers that cannot be names of nodes.",
@@ -138,6 +141,24 @@ def listed_by_content(view: View) -> Plan | None:
     return ask(
         f"{view.where} may hold triples of row, column and value, or a table of numbers.",
         f"Use --triples {example} or --table.",
+    )
+
+
+def ask_for_pairs(view: View, texts: Sequence[str]) -> None:
+    """Ask about names of several words that come again and again beside others that do: one row for each pair."""
+    names = [name for name in view.names if is_name(view.type(name)) and not pa.types.is_temporal(view.type(name))]
+    distinct = {name: len(plain(view.table.column(name)).unique()) for name in names}
+    again = sorted((name for name in names if 2 * distinct[name] <= len(view.table)), key=lambda name: -distinct[name])
+    pair = [name for name in view.names if name in again[:2]]
+    if len(pair) < 2 or not set(texts) <= set(again) or len(view.names) > MOST_LISTED:
+        return
+    if 2 * view.table.select(pair).group_by(pair).aggregate([]).num_rows < len(view.table):
+        return
+    values = _values(view, VALUES, pair) or [name for name in view.names if view.is_measure(name)]
+    bare = f", or --triples {listing(pair)} to count pairs" if values else ""
+    ask(
+        f"{view.where} has one row for each pair of {pair[0]!r} and {pair[1]!r}, both of which come again and again.",
+        f"Say which columns to read: --triples {listing([*pair, *values[:1]])}{bare}.",
     )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from rectifact.core.arrays import Array
-from rectifact.core.errors import InputError
+from rectifact.core.errors import InputError, count
 from rectifact.core.validation import canonical, check_not_empty
 from rectifact.io.files import reading
 from rectifact.io.frames import SAMPLES, read_frame
@@ -27,6 +27,10 @@ from rectifact.io.tables import check_different_names, column_numbers, is_name
 from rectifact.io.text import OPENERS, read_text, text_suffix
 
 LONGEST_NAME = 1000  # characters; all names take the space of the longest, and a longer text is a document
+
+
+MOST_EMPTY = 10_000_000
+"""Rows or columns of a sparse matrix that a file may declare whatever it holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +159,7 @@ def reading_matrix(path: Path, expected: str) -> Iterator[None]:
     with reading(path, expected):
         try:
             yield
-        except (zlib.error, tokenize.TokenError, NotImplementedError, OverflowError, MemoryError) as error:
+        except (zlib.error, tokenize.TokenError, NotImplementedError, OverflowError) as error:
             raise ValueError(error.args[0] if error.args else type(error).__name__) from error
 
 
@@ -163,8 +167,20 @@ def as_floats(path: Path, X: Any) -> Array:
     """Check what was read, and make it a floating-point array or a canonical CSR array."""
     check_numbers(path, X.shape, X.dtype)
     check_not_empty(X.shape)
+    if sp.issparse(X):
+        _check_declared(path, X.shape, X.nnz)
     X = X.astype(np.float32 if is_single(X.dtype) else np.float64, copy=False)
     return canonical(X) if sp.issparse(X) else X
+
+
+def _check_declared(path: Path, shape: tuple[int, int], n_entries: int) -> None:
+    """Refuse a sparse matrix whose rows or columns are nearly all empty: its header alone would fill the memory."""
+    if max(shape) > max(MOST_EMPTY, 100 * n_entries):
+        raise InputError(
+            f"{str(path)!r} declares {shape[0]} rows and {count(shape[1], 'column')}, but holds only "
+            f"{count(n_entries, 'entry')}.",
+            "Check the sizes in its header, or leave out empty rows and columns.",
+        )
 
 
 def is_single(dtype: np.dtype[Any]) -> bool:

@@ -1,5 +1,6 @@
 """Matrices in .npz archives, dense or sparse, with the names of rows and columns that are stored beside them."""
 
+import math
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +38,10 @@ def read_npz(path: Path) -> Named:
         names = _texts(archive)
         if set(archive.files) >= SPARSE:
             file.seek(0)
-            X = sp.load_npz(file)  # refuses objects
+            try:
+                X = sp.load_npz(file)  # refuses objects
+            except (TypeError, NotImplementedError, AttributeError) as error:
+                raise ValueError(f"its parts do not make a sparse matrix ({error})") from error
             if X.format in {"csr", "csc", "bsr"}:
                 X.check_format(full_check=True)  # compiled code would follow an index that points outside
         else:
@@ -48,18 +52,25 @@ def read_npz(path: Path) -> Named:
 
 
 def _texts(archive: Any) -> dict[str, Any]:
-    """The arrays of names in an archive; pickled ones as None."""
+    """The arrays of names in an archive; pickled ones as None.
+
+    An array is as large as its member: numpy would allocate whatever the header claims, and read it after.
+    """
     found: dict[str, Any] = {}
     for name in archive.files:
-        if name in {"format", "data"}:
-            continue
-        with archive.zip.open(f"{name}.npy" if f"{name}.npy" in archive.zip.namelist() else name) as member:
+        inside = f"{name}.npy" if f"{name}.npy" in archive.zip.namelist() else name
+        with archive.zip.open(inside) as member:
             try:
                 version = np.lib.format.read_magic(member)
                 read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
                 shape, _, dtype = read(member)
             except ValueError:
                 continue  # not an array: the matrix is found, or not, without it
+            size = archive.zip.getinfo(inside).file_size - member.tell()
+        if not dtype.hasobject and math.prod(shape) * dtype.itemsize != size:
+            raise ValueError(f"{name!r} holds {size} bytes, which do not make a {dtype} array of shape {shape}")
+        if name in {"format", "data"}:
+            continue
         if len(shape) == 1 and dtype.kind in "US":
             values = archive[name]
             found[name] = values if dtype.kind == "U" else np.char.decode(values, "utf-8")

@@ -52,7 +52,10 @@ def read_table(
         )
     with reading(path, expected):
         if expected == "Parquet":
-            return parquet.read_table(path, columns=choose and choose(parquet.read_schema(path).names))
+            names = parquet.read_schema(path).names
+            chosen = choose(names) if choose else None
+            check_different_names(path, [name for name in names if chosen is None or name in chosen])
+            return parquet.read_table(path, columns=chosen)
         layout = find_layout(path)
         separator = "," if layout.separator == " " else layout.separator  # pyarrow takes one character
         parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)

@@ -3,10 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import get_num_threads, prange
 
 from rectifact.core.arrays import Array
+from rectifact.core.threads import is_forked
 from rectifact.kernels.compiled_nmd import EXPONENT, LOG2_E, _series
+from rectifact.kernels.two_forms import two_forms
 
 HALS_ROWS = 64
 
@@ -22,8 +24,13 @@ def hals_sweep(U: Array, G: Array, B: Array) -> Array:
     return (_parallel_sweep if _several_threads(U.size * len(G)) else _plain_sweep)(U, G, B)
 
 
+def n_threads() -> int:
+    """Threads of a parallel loop."""
+    return 1 if is_forked() else get_num_threads()
+
+
 def _several_threads(multiplications: float) -> bool:
-    return multiplications >= LARGE_LOOP and get_num_threads() > 1
+    return multiplications >= LARGE_LOOP and n_threads() > 1
 
 
 def _sweep(U: Array, G: Array, B: Array) -> Array:
@@ -45,8 +52,7 @@ def _sweep(U: Array, G: Array, B: Array) -> Array:
     return U
 
 
-_parallel_sweep = njit(parallel=True, cache=True)(_sweep)
-_plain_sweep = njit(nogil=True, cache=True)(_sweep)
+_parallel_sweep, _plain_sweep = two_forms(_sweep)
 
 
 def sparse_times(X: Any, U: Array) -> Array:
@@ -67,8 +73,7 @@ def _times(indptr: Array, indices: Array, data: Array, U: Array, out: Array) -> 
                 out[i, k] += x * U[j, k]
 
 
-_parallel_times = njit(parallel=True, cache=True)(_times)
-_plain_times = njit(nogil=True, cache=True)(_times)
+_parallel_times, _plain_times = two_forms(_times)
 
 
 TILE = 128  # tasks whose numbers stay in the first cache
@@ -176,8 +181,7 @@ def _posteriors(
     return evidence.sum()
 
 
-_parallel_posteriors = njit(parallel=True, cache=True)(_posteriors)
-_plain_posteriors = njit(nogil=True, cache=True)(_posteriors)
+_parallel_posteriors, _plain_posteriors = two_forms(_posteriors)
 
 
 def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, n_cells: int) -> Array:
@@ -186,7 +190,7 @@ def crowd_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array,
     It is a separate pass, because the tables of many workers would not fit into the cache next to the posteriors.
     """
     n_classes = posteriors.shape[1]
-    partial = np.zeros((get_num_threads(), n_cells, n_classes))
+    partial = np.zeros((n_threads(), n_cells, n_classes))
     form = _parallel_counts if len(partial) > 1 else _plain_counts
     form(indptr, cells, weights, posteriors, _fixed(np.zeros(n_classes)), partial)
     return partial.sum(axis=0)
@@ -201,5 +205,4 @@ def _add_counts(indptr: Array, cells: Array, weights: Array, posteriors: Array, 
                     partial[part, cells[a], c] += weights[a] * posteriors[i, c]
 
 
-_parallel_counts = njit(parallel=True, cache=True)(_add_counts)
-_plain_counts = njit(nogil=True, cache=True)(_add_counts)
+_parallel_counts, _plain_counts = two_forms(_add_counts)

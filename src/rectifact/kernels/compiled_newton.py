@@ -14,9 +14,10 @@ import numpy as np
 from numba import njit, prange
 
 from rectifact.core.arrays import Array
-from rectifact.core.threads import kernel_threads
+from rectifact.core.threads import is_forked, kernel_threads
 from rectifact.kernels.compiled_nmd import BLOCK, EXPONENT, FUSED, _load, _moments, _reduce
 from rectifact.kernels.truncated import LOG_ROOT_2PI
+from rectifact.kernels.two_forms import two_forms
 
 TOLERANCE, MOST_STEPS = 1e-2, 100
 """As in ``reference``: a row stops after the step whose Newton decrement is smaller, or after so many."""
@@ -44,7 +45,8 @@ def nmd_newton(
     values = np.asarray(data, dtype=np.float64) / (1.0 if binary else sigma)
     prior = (np.ascontiguousarray(part, dtype=np.float64) for part in (mean, precision))
     with kernel_threads(n_jobs), ONE_AT_A_TIME:
-        _newton(indptr, indices, values, C, bool(binary), V, *prior, likelihoods, iterations)
+        newton = _plain_newton if is_forked() else _parallel_newton
+        newton(indptr, indices, values, C, bool(binary), V, *prior, likelihoods, iterations)
     A[:] = V
     if not binary:
         positive = np.concatenate([[0], np.cumsum(values > 0)])
@@ -175,7 +177,6 @@ def _evaluate(a: Array, places: Array, values: Array, binary: bool, scratch: Any
     return total
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
 def _newton(
     indptr: Array,
     indices: Array,
@@ -243,3 +244,6 @@ def _newton(
                 if decrement < TOLERANCE * TOLERANCE:  # the step just taken has squared it
                     break
             likelihoods[i] = value + cost
+
+
+_parallel_newton, _plain_newton = two_forms(_newton, error_model="numpy")

@@ -257,6 +257,20 @@ def expected(theta: Array, sigma: float, link: str) -> Array:
     return positive if link == "binary" else sigma * moments.d * positive
 
 
+def variance(theta: Array, sigma: float) -> Array:
+    """Variance of x given theta for the link relu, from E[x^2] = theta E[x] + sigma^2 P(x > 0).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(float(variance(np.array(30.0), 2.0)), 6)                      # far from 0, that of the noise
+    4.0
+    """
+    mean = expected(theta, sigma, "relu")
+    found = (theta - mean) * mean + sigma**2 * expected(theta, sigma, "binary")
+    return namespace(theta).where(found > 0, found, 0 * found)
+
+
 def embed(
     X: Array, B: Array, sigma: float, link: str, n_jobs: int = 1, prior: Gaussian | None = None
 ) -> tuple[Array, Array]:

@@ -9,6 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
 from rectifact.core.arrays import to_csr, to_host
+from rectifact.core.errors import InputError
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import is_sparse
 
@@ -18,6 +19,8 @@ QUIET: dict[str, Any] = {"checkpoint": None, "resume": False, "callbacks": None,
 
 def parts_of(estimator: Any, X: Operand, rows: NDArray[Any], options: dict[str, Any]) -> NDArray[Any]:
     """Parts that a copy of the estimator, with these options, finds in some samples; on the host.
+
+    Parts of zeros where it finds none.
 
     Parameters
     ----------
@@ -30,8 +33,11 @@ def parts_of(estimator: Any, X: Operand, rows: NDArray[Any], options: dict[str, 
     if is_sparse(X.data) and not is_chunked(X.data):
         X = operand(to_csr(X.data))  # matrices on a device have no rows to pick
     picked = X.where(X.split(rows))[0] if rows.dtype == bool else operand(X.data[rows])
-    with warnings.catch_warnings(action="ignore"):
-        model = clone(estimator).set_params(**QUIET, **options).fit(picked.native)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            model = clone(estimator).set_params(**QUIET, **options).fit(picked.native)
+    except InputError:  # all samples could be fitted, and these cannot: they may be empty
+        return np.zeros((estimator.n_components, X.shape[1]))
     return np.asarray(to_host(model.components_), dtype=float)
 
 
@@ -59,7 +65,8 @@ def agreement(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
 
     Errors are relative to the norm of a part. The variance of a part from all samples is half of that from one half,
     and a quarter of that of the difference between the halves: so the error to expect is half of their distance. As
-    that is small between any two spectra, the figure never exceeds the cosine of what tells parts apart.
+    that is small between any two spectra, the figure never exceeds the cosine of what tells parts apart, nor is it
+    below 0, where they have nothing in common.
 
     Examples
     --------
@@ -67,10 +74,10 @@ def agreement(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
     >>> agreement(H, H + 0.1 * np.roll(H, 1, axis=1)).round(2)
     array([0.95, 0.95, 0.95])
     >>> agreement(H, H[[0, 2, 1]]).round(2)
-    array([ 1. , -0.5, -0.5])
+    array([1., 0., 0.])
     """
     distance = np.linalg.norm(_unit(one) - _unit(other), axis=1)
-    return np.minimum(1 - distance / 2, _cosines(one, other))
+    return np.maximum(np.minimum(1 - distance / 2, _cosines(one, other)), 0.0)
 
 
 def _cosines(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:

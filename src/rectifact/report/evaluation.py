@@ -224,7 +224,7 @@ def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
     rows = []
     for row in report.sort_values("accuracy", ascending=False, kind="stable").to_dict("records"):
         name = row["worker"]
-        accuracy = round(float(row["accuracy"]), 4), f"{row['accuracy_low']:.1%} to {row['accuracy_high']:.1%}"
+        accuracy = round(float(row["accuracy"]), 6), f"{row['accuracy_low']:.1%} to {row['accuracy_high']:.1%}"
         gap = round(100 * gaps[name], 1) if row["kind"] == "judge" and name in gaps else None
         rows.append(
             [
