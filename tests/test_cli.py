@@ -166,7 +166,9 @@ def test_gold_names_its_columns_as_it_likes(run, tmp_path):
     named = "--task", "q", "--worker", "who", "--label", "says", "--gold", gold
     gold.write_text("q,truth\n0,1\n")
     assert re.search("^0,1,1.0,", run("labels", path, *named).out, re.M)
-    gold.write_text("q,colour\n0,1\n")
+    gold.write_text("q,true_outcome\n0,1\n")  # the one that is left
+    assert re.search("^0,1,1.0,", run("labels", path, *named).out, re.M)
+    gold.write_text("q,colour,size\n0,1,2\n")
     assert "No column for the label of the gold labels" in run("labels", path, *named, expect=2).err
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from rectifact import evaluate
-from rectifact.crowd.panel_words import judges_compared
+from rectifact.crowd.panel_words import decision_words, judges_compared
 from rectifact.report import render
 from rectifact.report.evaluation import evaluation_reports
 
@@ -75,7 +75,7 @@ def test_one_command_from_files_to_a_decision(run, files, found):
     said = run("evaluate", *given, *wanted, "--text-column", "prompt", "--probabilities")
     lines = [line.strip() for line in said.out.splitlines()]
     assert lines[0] == "Decision"
-    assert lines[1:4] == found.decision()
+    assert lines[1:4] == decision_words(found)
     assert all(sentence in lines for sentence in found.words()[1:])
     labels = pd.read_csv(files / "labels.csv")
     assert labels.columns[-2:].tolist() == ["probability_fail", "probability_pass"]
@@ -124,7 +124,7 @@ def test_the_report_begins_with_the_decision(found):
     report = evaluation_reports(found)[0]
     first = report.sections[0]
     assert first.title == "Decision"
-    assert report.main == found.decision()
+    assert report.main == decision_words(found)
     titles = [block.title for section in report.sections for block in section.blocks if hasattr(block, "title")]
     for title in (
         "Share of pass",
@@ -147,9 +147,9 @@ def test_people_in_the_same_file_and_column_by_column(run, files, made, found):
     both.assign(truth=both["item"].map(truth)).to_csv(files / "all.csv", index=False)
     options = ("--positive", "pass", "--by", "version", "--json")
     by_column = run("evaluate", "all.csv", "--people", "kind", "--gold", "truth", *options)
-    assert json.loads(by_column.out)["decision"] == found.decision()
+    assert json.loads(by_column.out)["decision"] == decision_words(found)
     by_name = run("evaluate", "all.csv", "--people", "ann,bob, cai", "--gold", "gold.csv", *options)
-    assert json.loads(by_name.out)["decision"] == found.decision()
+    assert json.loads(by_name.out)["decision"] == decision_words(found)
     wide = both.pivot(index="item", columns="judge", values="verdict").reset_index()
     wide = wide.merge(judges[["item", "version"]].drop_duplicates(), on="item")
     wide.assign(truth=wide["item"].map(truth)).to_csv(files / "wide.csv", index=False)
@@ -241,7 +241,7 @@ def test_mistakes_are_one_sentence_and_nothing_is_written(run, files, name):
         ("task,worker,label\n", "There are no answers"),
         ("task,worker,label\n1,gpt,pass\n2,gpt,fail\n", "All verdicts come from 'gpt', and it takes two"),
         ("task,worker,label\n1,gpt,pass\n1,qwen,pass\n", "Every answer is 'pass'"),
-        ("a,b\n1,2\n", "No column for the task"),
+        ("a,b\n1,2\n", "No columns for the task, the worker and the label"),
     ],
 )
 def test_files_that_cannot_be_evaluated(run, tmp_path, monkeypatch, content, message):
@@ -449,7 +449,7 @@ def test_one_number_of_answers_for_a_target(run, files):
     said = run(*given)
     assert "The plan" not in said.err
     assert "expected error" in said.err
-    assert "--target 5 must be below 1" in run(*given[:-1], "5", code=2).err
+    assert "--target 5 must be below 1" in run(*given[:-1], "5", expect=2).err
 
 
 def test_a_sample_says_why_it_has_so_many_tasks(run, files):
@@ -462,7 +462,7 @@ def test_what_is_spelt_or_named_otherwise(run, files, made):
     judges, people, gold, _ = made
     people.assign(verdict=people["verdict"].str.upper()).to_csv("upper.csv", index=False)
     given = ("evaluate", "verdicts.csv", "--humans")
-    said = run(*given, "upper.csv", "--positive", "pass", code=2).err
+    said = run(*given, "upper.csv", "--positive", "pass", expect=2).err
     assert "People write 'FAIL' and 'PASS' where judges write 'fail' and 'pass'" in said
     other = gold.head(2).assign(verdict=gold["verdict"].head(2).map({"pass": "fail", "fail": "pass"}))
     pd.concat([gold, other]).set_axis(["item", "true_outcome"], axis=1).to_csv("twice.csv", index=False)
@@ -470,15 +470,15 @@ def test_what_is_spelt_or_named_otherwise(run, files, made):
     names = ", ".join(repr(item) for item in other["item"])
     assert f"2 tasks have gold labels that contradict each other, and were left out: {names}." in said
     judges.set_axis(["thing", "by whom", "what", "version", "prompt"], axis=1).to_csv("odd.csv", index=False)
-    said = run("evaluate", "odd.csv", code=2).err
+    said = run("evaluate", "odd.csv", expect=2).err
     assert "No columns for the task, the worker and the label among" in said
     assert "--task COLUMN --worker COLUMN --label COLUMN" in said
     pd.DataFrame({"who": ["ann"], "price": [1], "cur": ["usd"]}).to_csv("prices.csv", index=False)
-    said = run(*given, "people.csv", "--costs", "prices.csv", "--plan", "plan.csv", code=2).err
+    said = run(*given, "people.csv", "--costs", "prices.csv", "--plan", "plan.csv", expect=2).err
     assert "No column for the worker among the costs in 'prices.csv': ['who', 'price', 'cur']" in said
     assert "--worker" not in said
     Path("v.xlsx").write_bytes(b"PK")
-    assert "Save the sheet as CSV" in run("evaluate", "v.xlsx", code=2).err
+    assert "Save the sheet as CSV" in run("evaluate", "v.xlsx", expect=2).err
 
 
 def test_grades_that_are_not_named_as_such(run, files):
@@ -489,7 +489,7 @@ def test_grades_that_are_not_named_as_such(run, files):
     table = pd.DataFrame(said, columns=list("abcde")).rename_axis("task").reset_index()
     table.melt("task", var_name="worker", value_name="label").to_csv("grades.csv", index=False)
     given = ("evaluate", "grades.csv", "--people", "d,e", "--positive", "4,5")
-    assert "--missing n/a" in run(*given, "--ordinal", code=2).err
+    assert "--missing n/a" in run(*given, "--ordinal", expect=2).err
     out = run(*given, "--missing", "n/a").out
     assert "share of 4 or 5 is" in out
     assert "labels that may be grades. 1, 2, 3, 4 and 5 count as names without an order" in out

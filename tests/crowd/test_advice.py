@@ -320,8 +320,8 @@ def test_gold_from_a_file_and_its_mistakes(tmp_path):
     assert dict(zip(swapped.tasks_, swapped.labels_, strict=True))[2] == 0
     with pytest.raises(InputError, match="got list"):
         fit(crowd.answers, gold=[1, 2])
-    path.write_text("task,colour\n0,1\n")
-    with pytest.raises(InputError, match=r"No column for the label of the gold labels among \['task', 'colour'\]"):
+    path.write_text("task,colour,size\n0,1,2\n")
+    with pytest.raises(InputError, match=r"No column for the label of the gold labels among \['task', 'colour', "):
         fit(answers, gold=path)
     with pytest.raises(InputError, match=r"The gold labels cannot be read. There is no file '.*none.csv'"):
         fit(answers, gold=tmp_path / "none.csv")

@@ -310,7 +310,7 @@ def test_numbers_without_a_label_are_skipped():
         assert len(read_answers(frame)) == 3
     frame.loc[2, "task"] = np.nan
     with (
-        pytest.warns(UserWarning, match="1 answers"),
+        pytest.warns(UserWarning, match="1 answer without"),
         pytest.raises(InputError, match=r"no task, first worker=1, label=3.0 \(row 3\)"),
     ):
         read_answers(frame)

@@ -17,8 +17,8 @@ from rectifact.crowd.advice.gold import LEAST_GOLD
 from rectifact.crowd.copies import Pair, fit_without_copies, pairs_of
 from rectifact.crowd.data.answers import Answers, check_comparable
 from rectifact.crowd.data.humans import task_groups
-from rectifact.crowd.data.names import listed, matched, object_array, plain, plain_text, sentence, with_commas
-from rectifact.crowd.data.people import Panel, panel_of
+from rectifact.crowd.data.names import listed, matched, object_array, plain, plain_text, with_commas
+from rectifact.crowd.data.people import Panel, check_spellings, panel_of
 from rectifact.crowd.data.verdicts import Verdicts, read_verdicts
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
@@ -297,20 +297,7 @@ def _check(panel: Panel) -> None:
             command="Add the verdicts of others, or use rectifact rate, which takes one judge with --gold.",
         )
     check_comparable(panel.answers)
-    _check_spellings(panel)
-
-
-def _check_spellings(panel: Panel) -> None:
-    """Refuse people who write all that judges say in another case: no answer of theirs would count as the same."""
-    answers, theirs = panel.answers, panel.is_person[panel.answers.worker]
-    said, by_judges = (answers.classes[np.unique(answers.label[some])].tolist() for some in (theirs, ~theirs))
-    plainly = {str(name).strip().casefold(): name for name in by_judges}
-    other = [(name, plainly.get(str(name).strip().casefold(), name)) for name in said if name not in by_judges]
-    pairs = [(name, same) for name, same in other if same != name and same not in said]
-    if pairs:
-        theirs_, ours = (sentence([repr(plain(name)) for name in names]) for names in zip(*pairs, strict=True))
-        what = f"People write {theirs_} where judges write {ours}, which would count as different classes."
-        raise InputError(what, "Write them alike in both.")
+    check_spellings(panel)
 
 
 def _positive(given: Any, answers: Answers) -> tuple[Any, ...]:

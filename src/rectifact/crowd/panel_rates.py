@@ -227,12 +227,10 @@ def rates_of(
 ) -> Rates:
     """Rates from answers that have been read and judged; ``groups`` are numbers of tasks' groups, and their names.
 
-    ``by_people`` says that the labels are those of people of the panel rather than gold labels; ``seen`` are the votes
-    of judges alone, of shape (n_tasks, n_classes), where people took part in ``judged``.
+    Labels may be those ``by_people`` of the panel; ``seen`` are votes of judges, where people took part in ``judged``.
     """
     check_options(confidence, half_width)
-    names = tuple(positive) if isinstance(positive, list | tuple | set | np.ndarray) else (positive,)
-    answers = judged.answers
+    names, answers = positive if isinstance(positive, list | tuple | set | np.ndarray) else (positive,), judged.answers
     names = tuple(with_commas(names, answers.classes))
     known = positive_labels(gold, answers, names, classes, by_people=by_people)
     weights = None if gold_weights is None else read_weights(gold_weights, gold, answers, known)

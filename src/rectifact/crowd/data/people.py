@@ -16,7 +16,7 @@ from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.crowd.agreement import LEVELS, Level, Scale, scale_of
 from rectifact.crowd.data.answers import Answers, encode, make_answers
 from rectifact.crowd.data.files import read_flat
-from rectifact.crowd.data.names import matched, plain
+from rectifact.crowd.data.names import matched, plain, sentence
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.data.tables import COLUMN_NAMES
 from rectifact.io.records import is_json
@@ -162,6 +162,19 @@ def _spelled_like(names: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
     spelled = names.astype(object)
     spelled[place >= 0] = known.astype(object)[place[place >= 0]]
     return spelled
+
+
+def check_spellings(panel: Panel) -> None:
+    """Refuse people who write all that judges say in another case: no answer of theirs would count as the same."""
+    answers, theirs = panel.answers, panel.is_person[panel.answers.worker]
+    said, by_judges = (answers.classes[np.unique(answers.label[some])].tolist() for some in (theirs, ~theirs))
+    plainly = {str(name).strip().casefold(): name for name in by_judges}
+    other = [(name, plainly.get(str(name).strip().casefold(), name)) for name in said if name not in by_judges]
+    pairs = [(name, same) for name, same in other if same != name and same not in said]
+    if pairs:
+        theirs_, ours = (sentence([repr(plain(name)) for name in names]) for names in zip(*pairs, strict=True))
+        what = f"People write {theirs_} where judges write {ours}, which would count as different classes."
+        raise InputError(what, "Write them alike in both.")
 
 
 def answered_once(answers: Answers) -> Answers:
