@@ -141,12 +141,8 @@ def parts(
             shown.write_largest(features, matrix.row_title, matrix.column_title)
         if weights is not None:
             shown.write_weights(weights, matrix.row_title, shares)
-        findings = _findings(found, X, caught, terms, in_chunks)
-        if isinstance(matrix, Corpus):
-            findings += repeated_texts(matrix.texts, matrix.X, samples)
-            findings = worst_first([*findings, *other_language(matrix.texts, words["stop_words"])])
-        elif matrix.columns is not None and not transpose and not in_chunks:
-            findings = worst_first([*findings, *stray_features(names, reading.names_in(drop))])
+        about = [] if in_chunks else _about_data(matrix, names, words["stop_words"], source)
+        findings = worst_first([*_findings(found, X, caught, terms, in_chunks), *about])
         if not as_json:
             (say_table if STDOUT in (weights, features) else show)(shown.table())
         explained = 1 - model.reconstruction_err_**2 / squared_norm(np.nan_to_num(X) if missing else X)
@@ -228,6 +224,16 @@ def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings:
     summary |= {"samples": n_samples, "features": n_features, "parts": len(shown.components), "explained": explained}
     summary["topics" if shown.terms == TOPICS else "largest"] = shown.summary()
     return summary | found.summary
+
+
+def _about_data(matrix: Any, names: Any, stop_words: str | None, source: Reading) -> list[Finding]:
+    """What is odd about the documents, or about the names of the features."""
+    if isinstance(matrix, Corpus):
+        rows = numbered(matrix.rows, matrix.X.shape[0])
+        return [*repeated_texts(matrix.texts, matrix.X, rows), *other_language(matrix.texts, stop_words)]
+    if matrix.columns is None or source.transpose:
+        return []
+    return stray_features(names, reading.names_in(source.drop))
 
 
 def _suited(model: Any, matrix: Any, refine: str | None) -> Any:
