@@ -101,8 +101,8 @@ def test_a_topic_without_a_subject_next_to_others_that_have_one():
     junk = next(one for one in found if one.finding == "a topic without a subject")
     assert "Topic 1 holds 46% of the corpus" in junk.detail
     assert "a coherence of 0.20, where 0 is chance and the median of the other topics is 0.50" in junk.detail
-    for W, lowest in ((W, 0.3), (W / [4] + [1] * 8, 0.2)):  # coherent enough; of the size of the others
-        found = diagnose(W, H, **GOOD, coherence=np.array([lowest] + [0.5] * 7), terms=TOPICS)
+    for other, lowest in ((W, 0.3), (W / [4] + [1] * 8, 0.2)):  # coherent enough; of the size of the others
+        found = diagnose(other, H, **GOOD, coherence=np.array([lowest] + [0.5] * 7), terms=TOPICS)
         assert "a topic without a subject" not in names(found)
 
 
