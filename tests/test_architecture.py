@@ -143,6 +143,8 @@ OTHERS = {
         "dispersion",
         "diagnosis",
         "matching",
+        "stability",
+        "features",
         "how_many",
     },
     "latent": {

@@ -43,6 +43,7 @@ def summary_of(said):
         ("2-", "-k '2-' is neither a number, nor a range such as 2-30, nor auto. Give one of them."),
         ("5-2", "-k 5-2 ends before it begins. Give 2-5."),
         ("0", "-k 0 begins below 1. Give 1 or more."),
+        ("-3", "-k -3 is below 1. Give 1 or more."),
         ("0-4", "-k 0-4 begins below 1. Give 1 or more."),
     ],
 )

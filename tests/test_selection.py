@@ -124,7 +124,22 @@ def test_agreement_lets_expect_the_error_of_parts() -> None:
     errors = np.linalg.norm((halves[0] + halves[1]) / 2 - truth, axis=1) / np.linalg.norm(truth, axis=1)
     np.testing.assert_allclose(1 - agreement(*halves), errors, rtol=0.15)
     alike = 1 + 0.1 * np.eye(5)  # spectra: other ones are not far, and yet they are other ones
-    assert agreement(alike, np.roll(alike, 1, axis=0)).max() < 0
+    assert agreement(alike, np.roll(alike, 1, axis=0)).max() == 0
+
+
+def test_stability_is_the_same_wherever_it_is_measured() -> None:
+    X = make_topics(n_samples=120, n_features=40, n_topics=4, noise=0.05).X
+    model = ANDNMF(5, random_state=0).fit(X)
+    found = [assess(model, X, random_state=seed).stability for seed in (0, 1)]
+    np.testing.assert_array_equal(*found)
+    assert found[0].min() >= 0
+    low, high = model.stability_range_.T
+    assert (low <= found[0]).all()
+    assert (found[0] <= high).all()
+    with_figures = model.findings(X)
+    vars(model).pop("stability_")
+    vars(model).pop("stability_range_")
+    assert [one.detail for one in model.findings(X)] == [one.detail for one in with_figures]
 
 
 def test_parts_that_may_be_hidden_in_noise_make_the_number_unsure() -> None:

@@ -95,6 +95,24 @@ def test_a_topic_without_a_subject():
         assert "a topic without a subject" not in names(found)
 
 
+def test_a_topic_without_a_subject_next_to_others_that_have_one():
+    W, H = np.repeat(np.eye(8), 20, axis=0) * ([6] + [1] * 7), np.eye(8)
+    found = diagnose(W, H, **GOOD, coherence=np.array([0.2] + [0.5] * 7), terms=TOPICS)
+    junk = next(one for one in found if one.finding == "a topic without a subject")
+    assert "Topic 1 holds 46% of the corpus" in junk.detail
+    assert "a coherence of 0.20, where 0 is chance and the median of the other topics is 0.50" in junk.detail
+    for other, lowest in ((W, 0.3), (W / [4] + [1] * 8, 0.2)):  # coherent enough; of the size of the others
+        found = diagnose(other, H, **GOOD, coherence=np.array([lowest] + [0.5] * 7), terms=TOPICS)
+        assert "a topic without a subject" not in names(found)
+
+
+def test_a_finding_about_unstable_parts_has_the_range_of_the_splits():
+    ends = np.array([[0.8, 0.9], [0.1, 0.5], [0.7, 0.9]])
+    found = diagnose(weights(), np.eye(3), **GOOD, stability=np.array([0.9, 0.3, 0.8]), stability_range=ends)
+    weak = next(one for one in found if one.finding == "parts that two halves do not share")
+    assert "Part 2 (0.30, 0.10 to 0.50 by split) has a stability below 0.6" in weak.detail
+
+
 def test_conditions_against_their_definition():
     W = weights()
     x = W / W.max(axis=0)

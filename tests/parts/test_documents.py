@@ -10,6 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from rectifact import ANDNMF
 from rectifact.core.errors import FitWarning, InputError, InputTypeError
 from rectifact.parts.documents import count_known, count_words, read_documents
+from rectifact.parts.features import stray_features
+from rectifact.parts.stop_words import other_language, stop_words_of
 from rectifact.parts.topics import topic_table
 
 SEA = ["ships sail the sea", "the sea has waves", "waves rock ships"]
@@ -266,6 +268,32 @@ def test_runs_of_words():
         "york new",
     ]
     assert counted.X.toarray()[1, counted.columns.tolist().index("new york")] == 1
+
+
+def test_stop_words_of_several_languages_and_of_another_one():
+    both = stop_words_of("german, english")
+    assert both == stop_words_of("de") | stop_words_of("english")
+    with pytest.raises(InputError, match="'klingon' is neither a language"):
+        stop_words_of("german,klingon")
+    german = ["Das Boot ist auf der See, und die Wellen sind nicht hoch."] * 3
+    found = other_language(german, "english")[0]
+    assert "are stop words of German that are not left out" in found.detail
+    assert found.remedy == "Give stop_words='german', or 'german,english' if texts are in both."
+    assert not other_language(german, "german,english")
+    assert not other_language(german, None)
+    english = ["It was a dark night on the sea, so we did not see him in the boat, or as far as an hour over it."]
+    assert not other_language(english, "english")
+    spanish = ["Los perros de la casa no están en el campo, pero se fueron con los gatos a la ciudad."]
+    assert not other_language(spanish, "spanish")
+
+
+def test_features_that_stray_among_wavelengths():
+    waves = [f"{400 + i} nm" for i in range(30)]
+    found = stray_features(["pH", "a,b", *waves], ["operator"])[0]
+    assert "'pH', 'a,b' are not named by a number, as the other 30 features are" in found.detail
+    assert "--drop 'operator,pH,\"a,b\"'" in found.command
+    for names in (waves, ["pH", *waves[:9]], [*"abcd", *waves], ["sea", "boat"]):
+        assert not stray_features(names)
 
 
 def test_stop_words_of_languages_and_files(tmp_path):

@@ -14,6 +14,7 @@ from rectifact.cli.embed_outputs import check_gaps
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_parts import apply_saved, check_known
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended
+from rectifact.cli.part_choice import all_the_same, in_terms
 from rectifact.cli.part_outputs import Shown, listed
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, check_table_name, save_arrays
@@ -33,13 +34,11 @@ from rectifact.parts.base import are_few, renumber
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.features import stray_features
-from rectifact.parts.how_many import RECURS
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
 from rectifact.parts.stop_words import other_language
 from rectifact.parts.terms import PARTS, TOPICS, Terms
 from rectifact.parts.topics import repeated_texts
-from rectifact.selection import Selection
 from rectifact.selection.points import NOTHING
 
 LIKELIHOODS = {"nonnegative": "non-negative least squares", "poisson": "Poisson likelihood"}
@@ -128,7 +127,7 @@ def parts(
         samples, names = numbered(matrix.rows, matrix.X.shape[0]), numbered(matrix.columns, matrix.X.shape[1])
         with fitting(f"finding {terms.part}s", _suited(model, matrix, refine)) as caught:
             X = _dense_chunks(matrix.X) if in_chunks else matrix.X
-            found = _in_terms(fit_chosen(model, X, how_many, seed), terms, int(matrix.X.shape[0]))
+            found = in_terms(fit_chosen(model, X, how_many, seed), terms, int(matrix.X.shape[0]))
             model = found.model
             W = _numbered(model, model.transform(X), terms)
         found = with_trust(found, X, stability=stability, bootstrap=bootstrap, seed=seed)
@@ -142,12 +141,8 @@ def parts(
             shown.write_largest(features, matrix.row_title, matrix.column_title)
         if weights is not None:
             shown.write_weights(weights, matrix.row_title, shares)
-        findings = _findings(found, X, caught, terms, in_chunks)
-        if isinstance(matrix, Corpus):
-            findings += repeated_texts(matrix.texts, matrix.X, samples)
-            findings = worst_first([*findings, *other_language(matrix.texts, words["stop_words"])])
-        elif matrix.columns is not None and not transpose and not in_chunks:
-            findings = worst_first([*findings, *stray_features(names, reading.names_in(drop))])
+        about = [] if in_chunks else _about_data(matrix, names, words["stop_words"], source)
+        findings = worst_first([*_findings(found, X, caught, terms, in_chunks), *about])
         if not as_json:
             (say_table if STDOUT in (weights, features) else show)(shown.table())
         explained = 1 - model.reconstruction_err_**2 / squared_norm(np.nan_to_num(X) if missing else X)
@@ -181,36 +176,6 @@ def _check_possible(how_many: int | range | str, shape: Any, terms: Terms) -> No
         )
 
 
-def _in_terms(found: Found, terms: Terms, n_samples: int) -> Found:
-    """What was found, with the reason for the choice in the words of the data."""
-    if found.selection is None:
-        return found
-    reason, measure = terms.put(found.selection.reason), terms.put(found.selection.measure)
-    if number := _unconfirmed(found.selection):
-        reason = (
-            f"{NOTHING}: {count(number, terms.part)} predict best, but do not recur in both halves of the {n_samples} "
-            f"{terms.sample}s{_measured(found.selection, number)}, which may be too few to confirm them."
-        )
-        if found.selection.best > 1:
-            reason += f" {found.selection.best} is the smallest number that was asked for."
-    return replace(found, selection=replace(found.selection, reason=reason, measure=measure))
-
-
-def _measured(selection: Selection, number: int) -> str:
-    """The mean stability of this many, in brackets, if it was measured."""
-    known = selection.table.loc[selection.table["k"] == number, "stability"].dropna()
-    return "" if known.empty else f" (mean stability {known.iloc[0]:.2f}, and {RECURS:g} is asked for)"
-
-
-def _unconfirmed(selection: Selection) -> int:
-    """The smallest number that predicts best, where a lower one was taken as it does not recur; 0 elsewhere."""
-    table = selection.table.dropna(subset=["score", "standard_error"])
-    if not selection.reason.startswith(NOTHING) or table.empty:
-        return 0
-    as_good = table.loc[table["score"].max() - table["score"] <= table["standard_error"], "k"]
-    return 0 if (as_good <= selection.best).any() else int(as_good.min())
-
-
 def _shown(found: Found, W: Array, X: Any, named: tuple[Any, Any], terms: Terms, top: int) -> Shown:
     components, (samples, names) = np.asarray(found.model.components_), named
     coherence = npmi_coherence(components, X) if terms == TOPICS else None
@@ -226,25 +191,13 @@ def _findings(found: Found, X: Any, caught: Any, terms: Terms, in_chunks: bool) 
     if found.selection is not None and reason.startswith(NOTHING):
         detail = reason.removeprefix(f"{NOTHING}: ")
         detail = detail[:1].upper() + detail[1:]
-        warned.append(Finding("warning", NOTHING.lower(), detail, "", _all_the_same(found.selection, terms)))
+        warned.append(Finding("warning", NOTHING.lower(), detail, "", all_the_same(found.selection, terms)))
     if in_chunks:
         return warned
+    nothing = any(one.finding == NOTHING.lower() for one in warned)
     with progress("diagnosing"):
-        return warned + found.model.findings(X, halves=are_few(X), texts=terms == TOPICS)
-
-
-def _all_the_same(selection: Selection, terms: Terms) -> str:
-    """What to do where no number of parts is stable: look at the number that predicts best, or comes closest."""
-    if number := _unconfirmed(selection):
-        return f"Look at -k {number}, or add {terms.sample}s."
-    more = selection.table[selection.table["k"] > 1].dropna(subset=["stability"])
-    if more.empty:
-        return f"Do not read much into the {terms.part}s."
-    best = more.iloc[int(more["stability"].argmax())]
-    return (
-        f"To see more {terms.part}s all the same, give their number, such as -k {best['k']:.0f}, whose stability is "
-        f"{best['stability']:.2f}."
-    )
+        others = found.model.findings(X, halves=are_few(X), texts=terms == TOPICS)
+    return warned + [one for one in others if not (nothing and "two halves" in one.finding)]  # it says the same
 
 
 def _said(shown: Shown, found: Found, shape: Any, explained: float) -> str:
@@ -271,6 +224,16 @@ def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings:
     summary |= {"samples": n_samples, "features": n_features, "parts": len(shown.components), "explained": explained}
     summary["topics" if shown.terms == TOPICS else "largest"] = shown.summary()
     return summary | found.summary
+
+
+def _about_data(matrix: Any, names: Any, stop_words: str | None, source: Reading) -> list[Finding]:
+    """What is odd about the documents, or about the names of the features."""
+    if isinstance(matrix, Corpus):
+        rows = numbered(matrix.rows, matrix.X.shape[0])
+        return [*repeated_texts(matrix.texts, matrix.X, rows), *other_language(matrix.texts, stop_words)]
+    if matrix.columns is None or source.transpose:
+        return []
+    return stray_features(names, reading.names_in(source.drop))
 
 
 def _suited(model: Any, matrix: Any, refine: str | None) -> Any:

@@ -38,7 +38,7 @@ class Halves:
         """``k`` parts of one half, and of the other."""
         if (k, split) not in self._found:
             half = np.random.default_rng(split).permutation(self._narrow.shape[0]) % 2 == 0
-            options = {"n_components": k}
+            options: dict[str, Any] = {"n_components": k}
             if getattr(self._estimator, "missing", None) is not None:
                 options["missing"] = np.nan
             one, other = (parts_of(self._estimator, self._narrow, rows, dict(options)) for rows in (half, ~half))

@@ -100,7 +100,8 @@ def stop_words_of(name: str | None) -> frozenset[str] | None:
     if name is None:
         return None
     if "," in name and not Path(name).is_file():
-        return frozenset().union(*(stop_words_of(one.strip()) or () for one in name.split(",") if one.strip()))
+        named = [one.strip() for one in name.split(",") if one.strip()]
+        return frozenset(word for one in named for word in stop_words_of(one) or ())
     name = CODES.get(name.lower(), name.lower()) if name.lower() in (*CODES, *LANGUAGES) else name
     if name == "english":
         return frozenset(ENGLISH_STOP_WORDS)

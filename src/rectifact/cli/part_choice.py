@@ -1,0 +1,54 @@
+"""Why a number of parts was chosen, in the words of the data, and what to do where none is stable."""
+
+from dataclasses import replace
+
+from rectifact.cli.how_many import Found
+from rectifact.core.errors import count
+from rectifact.parts.how_many import RECURS
+from rectifact.parts.terms import Terms
+from rectifact.selection import Selection
+from rectifact.selection.points import NOTHING
+
+
+def in_terms(found: Found, terms: Terms, n_samples: int) -> Found:
+    """What was found, with the reason for the choice in the words of the data."""
+    if found.selection is None:
+        return found
+    reason, measure = terms.put(found.selection.reason), terms.put(found.selection.measure)
+    if number := _unconfirmed(found.selection):
+        reason = (
+            f"{NOTHING}: {count(number, terms.part)} predict best, but do not recur in both halves of the {n_samples} "
+            f"{terms.sample}s{_measured(found.selection, number)}, which may be too few to confirm them."
+        )
+        if found.selection.best > 1:
+            reason += f" {found.selection.best} is the smallest number that was asked for."
+    return replace(found, selection=replace(found.selection, reason=reason, measure=measure))
+
+
+def _measured(selection: Selection, number: int) -> str:
+    """The mean stability of this many, in brackets, if it was measured."""
+    known = selection.table.loc[selection.table["k"] == number, "stability"].dropna()
+    return "" if known.empty else f" (mean stability {known.iloc[0]:.2f}, and {RECURS:g} is asked for)"
+
+
+def _unconfirmed(selection: Selection) -> int:
+    """The smallest number that predicts best, where a lower one was taken as it does not recur; 0 elsewhere."""
+    table = selection.table.dropna(subset=["score", "standard_error"])
+    if not selection.reason.startswith(NOTHING) or table.empty:
+        return 0
+    as_good = table.loc[table["score"].max() - table["score"] <= table["standard_error"], "k"]
+    return 0 if (as_good <= selection.best).any() else int(as_good.min())
+
+
+def all_the_same(selection: Selection, terms: Terms) -> str:
+    """What to do where no number of parts is stable: look at the number that predicts best, or comes closest."""
+    if number := _unconfirmed(selection):
+        return f"Look at -k {number}, or add {terms.sample}s."
+    more = selection.table[selection.table["k"] > 1].dropna(subset=["stability"])
+    if more.empty:
+        return f"Do not read much into the {terms.part}s."
+    best = more.iloc[int(more["stability"].argmax())]
+    return (
+        f"To see more {terms.part}s all the same, give their number, such as -k {best['k']:.0f}, whose stability is "
+        f"{best['stability']:.2f}."
+    )
