@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-fast test-lowest test-anndata trial trial-short lint bench docs clean
+.PHONY: demo test test-fast test-lowest test-anndata trial trial-short lint bench docs release-check clean
 
 demo: .venv/.run
 	$(BIN)/rectifact demo
@@ -12,7 +12,8 @@ demo: .venv/.run
 # Test processes share the cores, so linear algebra gets one thread in each.
 test test-fast test-lowest test-anndata: export OPENBLAS_NUM_THREADS = 1
 test test-fast test-lowest test-anndata: export OMP_NUM_THREADS = 1
-PYTEST := -m pytest -n auto --maxprocesses 4 --dist loadfile --durations=15
+WORKERS ?= auto
+PYTEST := -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadfile --durations=15
 
 test: .venv/.dev
 	$(BIN)/python $(PYTEST)
@@ -50,6 +51,10 @@ bench: .venv/.bench
 
 docs: .venv/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# Builds sdist and wheel, and tries both as a new user on a bare machine would. TESTS=test-fast takes half the time.
+release-check:
+	PYTHON=$(PYTHON) bash .ci/release
 
 clean:
 	rm -rf .venv .venv-lowest .venv-anndata build dist docs/_build docs/api/generated docs/gallery .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

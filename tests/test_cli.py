@@ -610,7 +610,7 @@ def test_mistakes_with_parts_are_one_sentence(run, news, tmp_path):
     assert run("parts", empty, "-k", "2", expect=2).err.count("\n") == 1
     hole = tmp_path / "hole.csv"
     hole.write_text("a,b\n1,2\n3,\n")
-    assert "NaN or infinity in X" in run("parts", hole, "-k", "1", expect=2).err
+    assert "1 value of the data is missing, the first in row 2, column 'b'" in run("parts", hole, "-k", 1, expect=2).err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.txt", "hole.csv", "news.txt"]
 
 

@@ -52,6 +52,16 @@ def test_judges_are_tested_against_people(run, files, panel, tmp_path):
     assert "Cohen&#39;s kappa by pair" in html
 
 
+@pytest.mark.parametrize("people", ["ann,bob,eve", "kind"])
+def test_people_in_the_same_file(run, panel, files, tmp_path, people):
+    mixed = pd.concat(panel).assign(kind=lambda table: table["worker"].isin(panel[1]["worker"]).map({True: "human"}))
+    mixed.fillna({"kind": "model"}).to_csv(tmp_path / "mixed.csv", index=False)
+    facts = json.loads(run("agree", tmp_path / "mixed.csv", "--people", people, "--json").out)
+    assert facts == json.loads(run("agree", files[0], "--humans", files[1], "--json").out)
+    table = agreement(mixed, people=["ann", "bob", "eve"]).table()
+    pd.testing.assert_frame_equal(table, agreement(panel[0], humans=panel[1]).table())
+
+
 def test_a_summary_for_scripts(run, files):
     facts = json.loads(run("agree", files[0], "--humans", files[1], "--json").out)
     assert facts["workers"] == 6
@@ -95,6 +105,8 @@ def test_one_person_is_compared_but_not_tested(run, files, panel):
         (["--tests", "t.csv"], "--tests needs people to test judges against."),
         (["--humans", "humans.csv", "--tests", "-"], "Name a file for --tests."),
         (["--humans", "none.csv"], "none.csv"),
+        (["--humans", "answers.csv"], "Say who of the workers are people: --people."),
+        (["--people", "anne"], "--people names 'anne', who gave no answer"),
         (["-o", "out.txt"], "should end in .csv, .tsv, .parquet or .jsonl"),
         (["-o", "answers.csv"], "One file is named twice"),
         (["--report", "page.pdf"], "should end in .html"),

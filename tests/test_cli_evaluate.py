@@ -413,3 +413,84 @@ def test_a_target_beyond_all_tasks_is_out_of_reach(run, files):
         "an interval of 1 points to both sides is out of reach: labels for all 400 tasks"
         in run("rate", "verdicts.csv", *options).out
     )
+
+
+NAMED = ("--positive", "pass", "--by", "version")
+
+
+def test_people_who_answer_a_plan_raise_no_alarm_about_gold_labels(run, files, made):
+    """People answer all tasks on which judges differ, but for those with gold labels, which were drawn at random."""
+    judges, people, gold, passed = made
+    asked = judges.groupby("item")["verdict"].agg(lambda said: abs((said == "pass").mean() - 0.5) < 0.35)
+    doubtful = [item for item in asked.index[asked] if item not in set(gold["item"])]
+    right = dict(zip(sorted(judges["item"].unique()), np.where(passed, "pass", "fail"), strict=True))
+    more = [
+        pd.DataFrame({"item": doubtful, "person": name, "verdict": [right[item] for item in doubtful]})
+        for name in PEOPLE
+    ]
+    pd.concat([people, *more]).drop_duplicates(["item", "person"]).to_csv("after.csv", index=False)
+    said = run("evaluate", "verdicts.csv", "--humans", "after.csv", "--gold", "gold.csv", "--positive", "pass")
+    assert "random sample" not in said.err
+    assert "look selected" not in said.err
+    alone = pd.concat(more).query("person != 'cai'")
+    alone.to_csv("plan.csv", index=False)
+    said = run("evaluate", "verdicts.csv", "--humans", "plan.csv", "--positive", "pass")
+    assert "The tasks that people labelled are more often in doubt than others, as those of a plan are" in said.err
+    assert "gold-weights" not in said.err
+    assert "tasks with gold labels" not in said.err
+
+
+def test_one_number_of_answers_for_a_target(run, files):
+    given = ("evaluate", "verdicts.csv", "--humans", "people.csv", "--gold", "gold.csv", *NAMED, "--target", "0.005")
+    said = run(*given, "--plan", "plan.csv")
+    assert "The plan asks for" in said.err
+    assert "needed to bring" not in said.err
+    assert "cannot reach" not in said.err
+    said = run(*given)
+    assert "The plan" not in said.err
+    assert "expected error" in said.err
+    assert "--target 5 must be below 1" in run(*given[:-1], "5", code=2).err
+
+
+def test_a_sample_says_why_it_has_so_many_tasks(run, files):
+    given = ("evaluate", "verdicts.csv", "--humans", "people.csv", "--gold", "gold.csv", *NAMED, "--sample", "s.csv")
+    said = run(*given, "--half-width", "0.01")
+    assert "The sample has 50 tasks drawn at random, a next batch: 1 points to both sides are out of reach" in said.err
+
+
+def test_what_is_spelt_or_named_otherwise(run, files, made):
+    judges, people, gold, _ = made
+    people.assign(verdict=people["verdict"].str.upper()).to_csv("upper.csv", index=False)
+    given = ("evaluate", "verdicts.csv", "--humans")
+    said = run(*given, "upper.csv", "--positive", "pass", code=2).err
+    assert "People write 'FAIL' and 'PASS' where judges write 'fail' and 'pass'" in said
+    other = gold.head(2).assign(verdict=gold["verdict"].head(2).map({"pass": "fail", "fail": "pass"}))
+    pd.concat([gold, other]).set_axis(["item", "true_outcome"], axis=1).to_csv("twice.csv", index=False)
+    said = run(*given, "people.csv", "--gold", "twice.csv", "--positive", "pass").err
+    names = ", ".join(repr(item) for item in other["item"])
+    assert f"2 tasks have gold labels that contradict each other, and were left out: {names}." in said
+    judges.set_axis(["thing", "by whom", "what", "version", "prompt"], axis=1).to_csv("odd.csv", index=False)
+    said = run("evaluate", "odd.csv", code=2).err
+    assert "No columns for the task, the worker and the label among" in said
+    assert "--task COLUMN --worker COLUMN --label COLUMN" in said
+    pd.DataFrame({"who": ["ann"], "price": [1], "cur": ["usd"]}).to_csv("prices.csv", index=False)
+    said = run(*given, "people.csv", "--costs", "prices.csv", "--plan", "plan.csv", code=2).err
+    assert "No column for the worker among the costs in 'prices.csv': ['who', 'price', 'cur']" in said
+    assert "--worker" not in said
+    Path("v.xlsx").write_bytes(b"PK")
+    assert "Save the sheet as CSV" in run("evaluate", "v.xlsx", code=2).err
+
+
+def test_grades_that_are_not_named_as_such(run, files):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(1, 6, size=200)
+    said = np.clip(truth[:, None] + rng.integers(-1, 2, size=(200, 5)), 1, 5).astype(object)
+    said[3, 2] = "n/a"
+    table = pd.DataFrame(said, columns=list("abcde")).rename_axis("task").reset_index()
+    table.melt("task", var_name="worker", value_name="label").to_csv("grades.csv", index=False)
+    given = ("evaluate", "grades.csv", "--people", "d,e", "--positive", "4,5")
+    assert "--missing n/a" in run(*given, "--ordinal", code=2).err
+    out = run(*given, "--missing", "n/a").out
+    assert "share of 4 or 5 is" in out
+    assert "labels that may be grades. 1, 2, 3, 4 and 5 count as names without an order" in out
+    assert "--missing n/a" in run("labels", "grades.csv", "-o", "l.csv").err

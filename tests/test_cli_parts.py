@@ -83,6 +83,20 @@ def test_mistakes_are_one_sentence(run, folder, tmp_path, monkeypatch):
         assert said.count("\n") == 1
 
 
+def test_a_lost_scheduler_is_one_sentence_and_another_exit_code(run, folder, tmp_path, cluster, monkeypatch):
+    from distributed import CancelledError
+
+    def lost(self, data, **labels):
+        raise CancelledError("scheduler-connection-lost")
+
+    monkeypatch.setattr("rectifact.crowd.DawidSkene.fit", lost)
+    arguments = ("labels", folder, "--scheduler", cluster.scheduler_address, "-o", tmp_path / "truth.csv")
+    said = run(*arguments, expect=1).err  # 2 is for input that will never do
+    assert said.startswith("rectifact: The connection to the Dask scheduler was lost. Start it again and repeat")
+    assert "--checkpoint and --resume" in said
+    assert said.count("\n") == 1
+
+
 def test_a_web_server_is_no_scheduler(run, folder):
     """The port of dask's dashboard in place of the scheduler's: its answer begins with what reads as a huge size."""
     with socket.create_server(("127.0.0.1", 0)) as server:

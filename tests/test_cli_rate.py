@@ -89,7 +89,7 @@ def test_people_who_tie_are_mentioned(run, files, panel):
     other = panel[1].head(2).assign(label=lambda rows: rows["label"].map({"pass": "fail", "fail": "pass"}))
     pd.concat([panel[1], other]).to_csv(files[1], index=False)
     said = run("rate", files[0], "--gold", files[1], "--positive", "pass")
-    assert "Note: 2 tasks on which people tie were left out.\n" in said.err
+    assert "Note: 2 tasks have gold labels that contradict each other, and were left out: " in said.err
     assert "118 tasks labelled by people" in said.out
 
 

@@ -160,7 +160,7 @@ def test_a_saved_model_weighs_its_parts_in_new_samples_by_name(run, tmp_path):
     X[list("abcde")].to_csv(tmp_path / "short.csv", index=False)
     mistakes = {
         "'f' is missing": ("short.csv", "--model", model),
-        "--parts is for finding parts": ("x.csv", "--model", model, "-k", 2),
+        "-k is for finding parts": ("x.csv", "--model", model, "-k", 2),
         "--save is for finding parts": ("x.csv", "--model", model, "--save", tmp_path / "n.rfx"),
         "was not fitted to texts": ("new.txt", "--model", model),
     }

@@ -489,6 +489,13 @@ CASES: dict[str, Case] = {
     "texts to embed.csv": refused(
         f"id,text\n1,{NEWS[0]}\n2,{NEWS[2]}\n", "embed", "holds texts, in the column 'text'. Use"
     ),
+    "orders of items with long names.csv": refused(
+        "Cust. No,SKU name,Qty,Store\n"
+        + "".join(f"C{i},Garden item {j:02d},{i + j},{'NS'[j % 2]}\n" for i in range(6) for j in range(5)),
+        "embed",
+        "has one row for each pair of 'Cust. No' and 'SKU name', both of which come again and again. "
+        "Say which columns to read: --triples 'Cust. No,SKU name,Qty', or",
+    ),
     "no such column.csv": refused(
         f"id,text\n1,{NEWS[0]}\n", "parts --text-column body", "has no column 'body'; it has 'id'"
     ),
@@ -505,6 +512,35 @@ CASES: dict[str, Case] = {
         "nr.,a,b\n" + "".join(f"{i},0.5,{i}.5\n" for i in range(1, 7)),
         "parts",
         "numbers the rows. Use --id-column nr. if it",
+    ),
+    "wavelengths.csv": Case(
+        "Wavelength (nm);S1;S2\n" + "".join(f"{400 + 5 * i};0,5;{i},25\n" for i in range(9)),
+        "parts --transpose",
+        "with rows named by 'Wavelength (nm)', transposed: 2 rows by 9 columns, rows and columns named; decimal commas",
+        X=[[0.5] * 9, [i + 0.25 for i in range(9)]],
+        rows=["S1", "S2"],
+        columns=[str(400 + 5 * i) for i in range(9)],
+        titles=("sample", "Wavelength (nm)"),
+    ),
+    "wellenzahlen.csv": Case(
+        "Wellenzahl,S1,S2\n" + "".join(f"{4000 - 3.9 * i**1.1:.3f},0.5,{i}\n" for i in range(9)),
+        "parts",
+        "with rows named by 'Wellenzahl': 9 rows by 2 columns, rows and columns named; for samples in columns: "
+        "--transpose.",
+    ),
+    "an axis as data.csv": Case(
+        "m/z,S1\n" + "".join(f"{100 + i},{i % 3}.5\n" for i in range(9)),
+        "parts --table",
+        "9 rows by 2 columns",
+        X=[[100 + i, i % 3 + 0.5] for i in range(9)],
+    ),
+    "times that do not rise.csv": Case(
+        "Time,a\n" + "".join(f"{i * 7 % 9}.5,{i % 3}.5\n" for i in range(9)), "parts", "9 rows by 2 columns"
+    ),
+    "equal distances.csv": refused(
+        "x,a,b\n" + "".join(f"{400 + 5 * i},0.5,{i % 4}.5\n" for i in range(9)),
+        "parts",
+        "holds numbers at equal distances, as wavelengths or times, and not measurements. Use --id-column x if",
     ),
     "patient ids.csv": Case(
         "patient_id,a,b\n007,0.5,1.5\n012,2.5,3.5\n101,4.5,5.5\n",

@@ -13,33 +13,40 @@ ROWS = {
     "damaged files": (
         "Damaged files of every format, with options drawn at random",
         "A result, or one sentence and exit code 2 with nothing written",
+        10_000,
     ),
     "degenerate data": (
         "Every estimator on matrices, graphs and crowds that are empty, constant, tiny, extreme or of an odd type",
         "Finite results or an ``InputError``; no warnings of other libraries",
+        3_000,
     ),
     "forged models": (
         "Saved models with one change each",
         "The report is written, or one sentence says that the file is damaged",
+        2_000,
     ),
     "kills": (
         "Commands killed (SIGKILL) at a random moment, then resumed",
         "Outputs whole or absent, the resumed result equal bit for bit, no temporary file left",
+        100,
     ),
     "interrupts": (
         "Commands interrupted (SIGINT) at a random moment from start-up to shutdown",
         "One line and exit code 130, or done; outputs whole or absent",
+        100,
     ),
     "injection in a browser": (
         "Names, labels and texts that would run as scripts, in reports opened in Chromium",
         "None runs, nothing is requested, no error on the page",
+        136,
     ),
     "forks and threads": (
         "Fits in forked processes, in joblib's multiprocessing and in threads, after a fit with threads",
         "The result of a process of its own, to rounding",
+        60,
     ),
 }
-"""What each row tries, and what counts as success."""
+"""What each row tries, what counts as success, and how many cases a long trial has."""
 
 
 def page(stored: dict[str, Any]) -> str:
@@ -67,7 +74,7 @@ def page(stored: dict[str, Any]) -> str:
         "     - Failed",
     ]
     for name, tried, asked, failed in added_up(stored["rows"]):
-        what, success = ROWS[name]
+        what, success, _ = ROWS[name]
         lines += [f"   * - {what}", f"     - {success}", f"     - {tried:,}", f"     - {asked:,}", f"     - {failed:,}"]
     lines += ["", *_unfinished(stored["rows"]), *_failures(stored["rows"]), *HOW]
     return "\n".join(lines) + "\n"
@@ -79,7 +86,8 @@ def added_up(rows: list[dict[str, Any]]) -> list[tuple[str, int, int, int]]:
     for name in ROWS:
         mine = [row for row in rows if row["row"].partition(",")[0] == name]
         if mine:
-            found.append((name, *(sum(row[key] for row in mine) for key in ("tried", "asked", "failed"))))
+            tried, failed = (sum(row[key] for row in mine) for key in ("tried", "failed"))
+            found.append((name, tried, ROWS[name][2], failed))
     return found
 
 

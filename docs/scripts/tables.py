@@ -369,13 +369,131 @@ def markdown(rows: list[list[str]]) -> str:
 def budget_table(rows: pd.DataFrame) -> str:
     """Labels from a part of the answers, bought as planned."""
     columns = {"full": "all answers", "random": "40 %, random", "planned": "40 %, planned", "promised": "promised"}
-    columns |= {"gold_planned": "planned, 100 true labels", "gold_promised": "promised then"}
+    columns |= {"told": "workers known", "gold_planned": "planned, 100 true labels", "gold_promised": "promised then"}
     lines = [["set", "replays", *columns.values()]]
     for row in rows.to_dict("records"):
         cells = {name: f"{row[name]:.1f}" for name in columns}
         cells["planned"] += f" ± {row['se']:.1f}"
+        cells["gold_promised"] += f" ± {row['promise_se']:.1f}"
         lines.append([row["set"], str(row["replays"]), *cells.values()])
     return csv_table("Errors in percent, means over replays", lines)
+
+
+def coverage_table(rows: pd.DataFrame) -> str:
+    """How often intervals of rates hold the truth."""
+    lines = [["panel", "labels", "covered", "covered, people alone", "shorter than people alone"]]
+    for row in rows.to_dict("records"):
+        shares = (f"{row[name]:.1f} %" for name in ("covered", "people_covered", "shorter"))
+        lines.append([f"``{row['set']}``", f"{row['labels']} of {row['tasks']:,}", *shares])
+    return csv_table(f"95 % intervals, {rows['draws'].iloc[0]:,} draws of labels each", lines)
+
+
+def power_table(rows: pd.DataFrame) -> str:
+    """How often a planted difference is found."""
+    lines = [["panel", "labels in all", "planted difference", "found with judges", "found by people alone"]]
+    for row in rows.to_dict("records"):
+        gap = f"{row['points']} points" if row["points"] else "none"
+        found = (f"{row[name]:.0f} %" for name in ("found", "people_found"))
+        lines.append([f"``{row['set']}``", str(row["labels"]), gap, *found])
+    return csv_table(f"Tests at the level of 5 %, {rows['draws'].iloc[0]} draws each", lines)
+
+
+def agreement_table(rows: pd.DataFrame) -> str:
+    """How often intervals of agreement hold the truth."""
+    lines = [["panel", "tasks", "all workers", "one pair"]]
+    for row in rows.to_dict("records"):
+        spans = (f"{row[f'{of}least']:.1f} to {row[f'{of}most']:.1f} %" for of in ("", "pair_"))
+        lines.append([row["panel"], str(row["tasks"]), *spans])
+    return csv_table(f"Share of 95 % intervals that hold the truth, {rows['draws'].iloc[0]} panels of each kind", lines)
+
+
+PAPER = README | {"EBCC": "EBCC", "majority vote, 1/K added": "majority vote, pseudo-counts", "auto": "rectifact"}
+
+
+def paper_means(means: pd.DataFrame) -> str:
+    """Mean errors and the quality of probabilities, for the paper."""
+    measures = {"error_%": "error, %", "worst_loss_%": "worst loss, %", "log_loss": "log-loss"}
+    measures |= {"calibration_error": "calibration error"}
+    by_method = means.set_index(["sets", "method"])
+    lines = [["", *PAPER.values()]]
+    for group, name in {"crowds": "crowds", "judges": "language models"}.items():
+        for measure, words in measures.items():
+            found = by_method.loc[group].loc[list(PAPER), measure].astype(float)
+            lines.append(markdown_row(f"{name}: {words}", found))
+    return markdown(lines)
+
+
+def paper_selection(planted: pd.DataFrame, structureless: pd.DataFrame) -> str:
+    """How often the right number is chosen, by family."""
+    names = {"parts": "parts", "latent": "dimensions", "graph": "communities"}
+    lines = [["", "right", "right or close", "no structure, and said so"]]
+    for family, name in names.items():
+        some, none = planted[planted["family"] == family], structureless[structureless["family"] == family]
+        cells = [f"{some[column].sum():.0f} of {some['draws'].sum()}" for column in ("right", "close")]
+        lines.append([name, *cells, f"{none['none'].sum():.0f} of {none['draws'].sum()}"])
+    return markdown(lines)
+
+
+def digits(value: float, n: int = 2) -> str:
+    """A number with two digits, and no more zeros than it needs; nothing for a gap."""
+    if pd.isna(value):
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 10**n else f"{value:.{n}g}"
+
+
+def growth_table(rows: pd.DataFrame) -> str:
+    """Time and memory at two sizes."""
+    twice = "at ten times the size", "ratio"
+    lines = [["", "size", "CPU seconds", *twice, "MB", *twice, "iterations"]]
+    for row in rows.to_dict("records"):
+        counts = [row["iterations"], row["iterations_tenfold"]]
+        times = [digits(row[name]) for name in ("cpu_s", "cpu_s_tenfold")] + [f"{row['time_ratio']:.1f}"]
+        memory = [digits(row[name]) for name in ("MB", "MB_tenfold")]
+        ratio = "" if pd.isna(row["memory_ratio"]) else f"{row['memory_ratio']:.1f}"
+        done = "" if any(pd.isna(n) or not n for n in counts) else ", ".join(f"{n:.0f}" for n in counts)
+        lines.append([row["what"], f"{row['n']:,} {row['unit']}", *times, *memory, ratio, done])
+    return csv_table("Inputs ten times as large", lines)
+
+
+CONSTANTS = {
+    "ns_per_unit": "worker, ns per answer, row or entry",
+    "worker_ms_per_chunk": "worker, ms per chunk",
+    "coordinator_ms_per_chunk": "scheduler and client, ms per chunk",
+    "kB_moved_per_chunk": "kB per chunk",
+    "once_us_per_row": "worker, µs per row, once",
+    "coordinator_us_per_piece": "scheduler, µs per piece moved, once",
+    "passes": "passes outside of the loop",
+    "bytes_held_per_row": "bytes held per row",
+}
+CHECKED = {"worker_s": "worker, s", "coordinator_s": "scheduler and client, s", "bytes": "bytes moved", "MB": "peak MB"}
+
+
+def constants_table(rows: pd.DataFrame) -> str:
+    """What one iteration costs, by fit."""
+    lines = [["cost", *rows["fit"]]]
+    lines += [[text, *(digits(value, 3) for value in rows[name])] for name, text in CONSTANTS.items()]
+    return csv_table("Measured constants", lines)
+
+
+def check_table(rows: pd.DataFrame) -> str:
+    """What the constants say about a larger fit, and what it cost."""
+    lines = [["fit", "size", "per iteration", "predicted", "measured", "ratio"]]
+    for row in rows.to_dict("records"):
+        size = f"{row['n']:,} x {row['columns']:,}, {row['chunks']} chunks"
+        found = [digits(row[name], 3) for name in ("predicted", "measured")]
+        lines.append([row["fit"], size, CHECKED[row["what"]], *found, f"{row['ratio']:.2f}"])
+    return csv_table("A larger fit on this machine, predicted from smaller ones", lines)
+
+
+def plan_table(rows: pd.DataFrame) -> str:
+    """What fits would take on 100 machines."""
+    names = {"GB_moved_per_iteration": "GB moved per iteration", "worker_GB": "GB per Dask worker"}
+    names |= {"computing_s": "computing, s", "scheduling_s": "scheduling, s", "network_s": "network, s"}
+    names |= {"iterations": "iterations", "once_min": "minutes outside of the loop", "fit_min": "minutes per fit"}
+    lines = [["fit", "size", *names.values()]]
+    for row in rows.to_dict("records"):
+        lines.append([row["fit"], f"{row['n']:.0e} x {row['columns']:.0e}", *(digits(row[name]) for name in names)])
+    return csv_table("100 machines with 8 cores each, and a network of 10 Gbit/s", lines)
 
 
 def stored(root: Path, family: str) -> dict[str, pd.DataFrame]:
@@ -396,6 +514,9 @@ def tables(root: Path) -> list[tuple[str, str, str]]:
         ("docs/benchmarks.rst", "means", means_table(crowd["means"])),
         ("README.md", "errors", readme_table(error)),
         ("docs/crowd.rst", "budget", budget_table(panels["budget"])),
+        ("docs/rates.rst", "coverage", coverage_table(panels["rates"])),
+        ("docs/rates.rst", "power", power_table(panels["differences"])),
+        ("docs/agreement.rst", "coverage", agreement_table(panels["agreement"])),
         ("docs/benchmarks.rst", "mixtures", mixtures_table(parts["mixtures"], parts["ranks"])),
         ("docs/benchmarks.rst", "likelihood", likelihood_table(parts["likelihood"])),
         ("docs/benchmarks.rst", "published", published_table(parts)),
@@ -413,7 +534,16 @@ def tables(root: Path) -> list[tuple[str, str, str]]:
         ("docs/how_many.rst", "choice", choice_table(selection["real"], selection["cost"])),
         ("docs/how_many.rst", "trust", trust_table(selection["stability and error"])),
         ("docs/how_many.rst", "consensus", consensus_table(selection["consensus NMF"])),
+        ("docs/scaling.rst", "growth", growth_table(stored(root, "scaling")["growth"])),
         ("README.md", "others", readme_others(latent["recommendation"], graph["communities"])),
+        ("docs/paper/paper.md", "means", paper_means(crowd["means"])),
+        ("docs/paper/paper.md", "mixtures", markdown(brief)),
+        ("docs/paper/paper.md", "others", readme_others(latent["recommendation"], graph["communities"])),
+        (
+            "docs/paper/paper.md",
+            "selection",
+            paper_selection(selection["planted"], selection["without structure"]),
+        ),
     ]
 
 

@@ -160,6 +160,8 @@ def check_saved(saved: Any) -> None:
     for name, axis in (("features", "features"), ("samples", "samples"), ("texts", "samples")):
         if getattr(saved, name) is not None:
             _check(name, np.asarray(getattr(saved, name)), f"name {axis}", lengths)
+    if saved.notes is not None:
+        _check("notes", saved.notes, "dict", lengths)
     if saved.groups is not None:
         _check("groups", saved.groups, "dict", lengths)
         for name, values in saved.groups.items():

@@ -91,6 +91,9 @@ class SavedModel:
         Columns by which a map of the samples is coloured.
     vocabulary : Vocabulary, or None
         How words were counted, if the samples are texts, for :func:`rectifact.parts.documents.count_known`.
+    notes : dict of str to str, or None
+        What the report should say about an embedding: ``values``, what was done to the values before the fit, such as
+        ``log``, and ``recommendations``, how good they are.
     """
 
     model: Any
@@ -102,6 +105,7 @@ class SavedModel:
     texts: Any = field(default=None, metadata={"since": "0.2"})
     groups: dict[str, Any] | None = field(default=None, metadata={"since": "0.2"})
     vocabulary: Vocabulary | None = field(default=None, metadata={"since": "0.2"})
+    notes: dict[str, str] | None = field(default=None, metadata={"since": "0.2"})
 
 
 CLASSES: dict[str, type] = {kind.__name__: kind for kind in (*ESTIMATORS, *INSIDE, SavedModel)}
@@ -119,6 +123,7 @@ def save_model(
     texts: Any = None,
     groups: dict[str, Any] | None = None,
     vocabulary: Vocabulary | None = None,
+    notes: dict[str, str] | None = None,
 ) -> None:
     """Save a fitted model in one file, by convention ``.rfx``.
 
@@ -144,6 +149,8 @@ def save_model(
         Columns by which the report colours a map of the samples.
     vocabulary : Vocabulary, optional
         That of a :class:`rectifact.parts.documents.Corpus`, so that topics of further texts can be found.
+    notes : dict of str to str, optional
+        What the report should say, as in :class:`SavedModel`.
 
     Examples
     --------
@@ -169,7 +176,7 @@ def save_model(
     choice: Any = None if selection is None else _choice(selection)
     groups = None if groups is None else {name: _as_array(values) for name, values in groups.items()}
     names = _as_array(features), _as_array(samples)
-    saved = SavedModel(_bare(model), X, *names, image_shape, choice, _as_array(texts), groups, vocabulary)
+    saved = SavedModel(_bare(model), X, *names, image_shape, choice, _as_array(texts), groups, vocabulary, notes)
     _check_image_shape(saved)
     write_archive(Path(path), saved, CLASSES)
 

@@ -8,8 +8,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rectifact.core.arrays import to_host
-from rectifact.core.chunks import Chunks
+from rectifact.core.chunks import Chunks, naming_failures
 from rectifact.core.device_csr import canonical_csr
+from rectifact.core.errors import ClusterError
 from rectifact.core.operand import Operand, add, operand
 from rectifact.core.sparse import entries
 
@@ -209,3 +210,14 @@ def test_sums_of_tuples_within_tuples() -> None:
     assert add((1, (2.0, 3)), (4, (5.0, 6))) == (5, (7.0, 9))
     assert operand(held(np.ones((2, 2)), "dense")) is not None
     assert isinstance(operand(da.ones((2, 2))), Chunks)
+
+
+def test_a_cluster_that_fails_is_one_sentence() -> None:
+    distributed = pytest.importorskip("distributed")
+    lost = r"The connection to the Dask scheduler was lost\. .*resume=True"
+    with pytest.raises(ClusterError, match=lost), naming_failures():
+        raise distributed.CancelledError("scheduler-connection-lost")
+    with pytest.raises(ClusterError, match="4 Dask workers died computing the same chunk"), naming_failures():
+        raise distributed.KilledWorker("a-task", None, 3)
+    with pytest.raises(ZeroDivisionError), naming_failures():
+        raise ZeroDivisionError

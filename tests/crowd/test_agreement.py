@@ -14,7 +14,7 @@ from rectifact import InputError, agreement
 from rectifact.core.errors import FitWarning
 from rectifact.crowd import read_answers
 from rectifact.crowd.agreement import scale_of, tally, within_figures, within_terms
-from rectifact.crowd.resampling import Bootstrap, _shape, _tails, estimates
+from rectifact.crowd.resampling import Bootstrap, _shape, _standard_errors, _tails, estimates
 from rectifact.datasets import make_crowd
 
 LEVELS = ["nominal", "ordinal", "interval"]
@@ -292,6 +292,52 @@ def test_degrees_of_freedom_follow_from_what_tasks_contribute(rng):
     normal = np.mean([deviations(rng.normal(size=50)) for _ in range(300)])
     assert normal == pytest.approx(student_t.ppf(0.975, 49), rel=0.005)
     assert np.mean([deviations(rng.standard_t(4, size=50)) for _ in range(300)]) > 1.02 * normal
+
+
+def _correlation(sums):
+    n, x, y, xx, yy, xy = sums.T
+    return ((xy - x * y / n) / np.sqrt((xx - x**2 / n) * (yy - y**2 / n)))[:, None]
+
+
+def _products(rng, n):
+    x = rng.normal(size=n)
+    y = x + rng.normal(size=n)
+    return np.column_stack([np.ones(n), x, y, x**2, y**2, x * y])
+
+
+def test_standard_errors_of_resamples_are_those_of_the_jackknife(rng):
+    """Of each resample by itself: leaving out one drawn task after the other, in a loop."""
+    rows, n = _products(rng, 200), 200
+    weights = np.vstack([np.ones(n), rng.multinomial(n, np.full(n, 1 / n), size=3)])
+    errors = _standard_errors(rows, weights, _correlation(weights @ rows), _correlation)[:, 0]
+    for drawn, error in zip(weights.astype(int), errors, strict=True):
+        table = np.repeat(rows, drawn, axis=0)
+        left_out = _correlation(np.array([np.delete(table, i, axis=0).sum(axis=0) for i in range(n)]))
+        assert error == pytest.approx(np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum()), rel=0.03)
+
+
+def test_studentized_intervals_are_wider_where_tails_are_long(rng):
+    """The mean of a skewed sample: the long end is on the side of the tail, and equal rows may be counted."""
+    values = rng.exponential(size=30)
+    terms = {"one": np.ones(30), "value": values}
+
+    def mean(sums):
+        return sums["value"] / sums["one"]
+
+    plain, student = (estimates(terms, mean, Bootstrap(4000, 0.95, rng, how)) for how in (False, True))
+    assert student.high[0] - values.mean() > 1.2 * (values.mean() - student.low[0])
+    assert student.high[0] > plain.high[0]
+    again = estimates({k: np.tile(v, 3) for k, v in terms.items()}, mean, Bootstrap(4000, 0.95, rng, studentized=True))
+    assert again.high[0] - again.low[0] == pytest.approx((student.high[0] - student.low[0]) / np.sqrt(3), rel=0.25)
+
+
+def test_numbers_without_any_difference_in_most_resamples_still_have_an_interval():
+    """One disagreement in thirty tasks: a third of the resamples lack it, and have no standard error."""
+    answers = np.repeat(np.arange(30.0)[:, None] % 5, 3, axis=1)
+    answers[0, 0] = 4
+    table = agreement(answers, "interval", missing=np.nan).overall.set_index("coefficient")
+    assert table.loc["Krippendorff's alpha", "low"] < table.loc["Krippendorff's alpha", "value"] < 1
+    assert (table["high"] <= 1).all()
 
 
 def test_intervals_of_planted_panels_cover_the_truth():

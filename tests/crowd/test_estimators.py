@@ -205,8 +205,13 @@ def test_result_and_worker_report():
     assert_allclose(result["entropy"], by_hand, atol=1e-9)
     report = model.worker_report()
     assert report["answers"].tolist() == [135, 45, 45, 45, 45]
-    observer = model.confusions_[1]
-    assert_allclose(report["accuracy"][1], sum(model.priors_[k] * observer[k, k] for k in range(4)))
+    answers = load_crowd("anaesthetists").answers.query("worker == @report['worker'][1]")
+    shares = pd.DataFrame(model._model.posteriors, model.tasks_, model.classes_)
+    right = [shares.loc[task, label] for task, label in zip(answers["task"], answers["label"], strict=True)]
+    assert np.mean(right) - 0.05 < report["accuracy"][1] < np.mean(right) + 0.05  # the prior counts a little
+    for label in model.classes_:
+        more = (answers["label"] == label).mean() - shares.loc[answers["task"], label].mean()
+        assert_allclose(report[f"bias_{label}"][1], more)
     assert (report["accuracy_low"] < report["accuracy"]).all()
     assert (report["accuracy"] < report["accuracy_high"]).all()
     vote = MajorityVote().fit(load_crowd("anaesthetists").answers).worker_report()

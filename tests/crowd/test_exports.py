@@ -390,10 +390,10 @@ def test_numbers_and_text_and_gaps():
     rows = [
         {"task": k, "worker": w, "label": x} for k, w, x in [(1, 5, 0), (1, "bob", "1"), (2, 5, None), (2, "bob", 1)]
     ]
-    with pytest.warns(FitWarning, match="1 answers without a label were skipped"):
+    with pytest.warns(FitWarning, match="1 answer without a label was skipped"):
         assert pairs(rows) == [(1, "5", "0"), (1, "bob", "1"), (2, "bob", "1")]
     assert pairs([row | {"label": -1} for row in rows[:1]] + rows[:2], missing="-1") == [(1, "5", "0"), (1, "bob", "1")]
-    with pytest.warns(FitWarning, match="1 answers without a label"):
+    with pytest.warns(FitWarning, match="1 answer without a label"):
         answers = read_answers([*rows[:2], {"task": 3, "worker": "eve", "label": ""}])
     assert (answers.tasks.tolist(), answers.workers.tolist()) == ([1], ["5", "bob"])
     assert pairs([rows[0] | {"label": 0.5}, rows[0] | {"label": 1}]) == [(1, 5, 0.5), (1, 5, 1.0)]

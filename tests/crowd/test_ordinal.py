@@ -127,6 +127,19 @@ def test_partitioned_grades():
     assert_array_equal(lazy.grade_intervals_.compute()[order], model.grade_intervals_)
 
 
+def test_the_accuracy_of_lenient_judges_lies_within_its_interval():
+    held = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        truth = rng.choice(5, 320, p=[0.1, 0.15, 0.25, 0.3, 0.2])
+        lean, spread = np.array([0.1, 0, 0.2, 0.9, 0.9, 0, -0.1]), np.array([0.5, 0.6, 0.7, 0.7, 0.6, 0.5, 0.5])
+        said = np.clip(np.rint(truth[:, None] + lean + spread * rng.normal(size=(320, 7))), 0, 4).astype(int)
+        report = DawidSkene(ordinal=True).fit(said).worker_report()
+        share = (said == truth[:, None]).mean(axis=0)
+        held.append(((report["accuracy_low"] <= share) & (share <= report["accuracy_high"]))[3:5])
+    assert np.mean(held) >= 0.8
+
+
 @pytest.mark.parametrize("options", [{"model": "full"}, {"refine": None}])
 def test_order_needs_the_default_model(options):
     with pytest.raises(InputError, match="ordinal=True is for model='auto'"):

@@ -9,10 +9,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rectifact import InputError, evaluate, write_report
-from rectifact.crowd import read_answers
+from rectifact.crowd import panel_choice, read_answers
 from rectifact.crowd.advice.budget import WORTHWHILE
 from rectifact.crowd.copies import Pair
 from rectifact.crowd.data.humans import consensus
+from rectifact.crowd.panel_accuracy import Lead, accuracy_words
 from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.panel_shift import shifts_of
 from rectifact.crowd.panel_steps import tasks_to_label
@@ -99,7 +100,42 @@ def test_decision_and_findings_agree_about_the_joint_label(found):
     assert "people answered too few tasks" in with_decisions(found, {TOGETHER: MAY_NOT, "a": TOO_FEW}).decision()[1]
 
 
-def test_the_best_come_first_and_copies_count_as_one(found):
+def test_a_judge_who_passes_with_a_bias_is_named_with_it(found):
+    one = with_decisions(found, {"lax": MAY})
+    said = one.decision()[1]
+    assert "lax may replace people" not in said
+    assert "epsilon 0.2 allows a judge to do as well as a person on up to 20 points fewer of the tasks" in said
+    assert "is passed by lax, which grades 0." in said
+    assert "higher than people in the mean" in said or "too high in the mean" in said
+    assert any("Note that it is passed by lax, which grades" in words for words in one.words())
+    workers = one.workers().set_index("worker")
+    low = workers.loc[workers["kind"] == "person", "accuracy_low"].min()
+    assert workers.loc["lax", "accuracy_high"] < low
+    assert f"is right in {workers.loc['lax', 'accuracy']:.1%} of its answers" in said
+
+
+def test_no_step_for_a_judge_whose_twin_is_decided(found):
+    pairs = [Pair("a", "b", 0.9, True)]
+    one = replace(with_decisions(found, {"a": MAY, "b": TOO_FEW, "lax": MAY_NOT, TOGETHER: MAY}), pairs=pairs)
+    assert not any("too few answers of people" in step.finding for step in one.next_steps())
+    both = replace(with_decisions(found, {"a": TOO_FEW, "b": TOO_FEW, TOGETHER: MAY}), pairs=pairs)
+    (step,) = [step for step in both.next_steps() if "too few answers of people" in step.finding]
+    assert step.finding.endswith("about a")
+
+
+def test_a_decision_in_python_names_no_options_of_the_command(found):
+    assert not any("--" in words for words in found.decision())
+
+
+def test_a_comparison_that_is_only_clear_alone_says_so():
+    leads = [Lead("mini", 0.045, 0.003, 0.087, 0.04, 100, False), Lead("qwen", 0.01, -0.02, 0.04, 0.5, 100, False)]
+    said = accuracy_words("gpt", leads)
+    assert "mini (+4.5 points, 95% interval +0.3 to +8.7, which is not clear after allowing for 2 comparisons)" in said
+    assert "qwen (+1.0, -2.0 to +4.0)." in said
+
+
+def test_the_best_come_first_and_copies_count_as_one(found, monkeypatch):
+    monkeypatch.setattr(panel_choice, "flaws", lambda found, judges: {})
     pairs = [Pair("a", "b", 0.9, True), Pair("a", "lax", 0.8, True), Pair("b", "lax", 0.7, True)]
     one = replace(with_decisions(found, {"a": MAY, "lax": MAY}), pairs=pairs)
     best = one.replacement.judges.set_index("judge").loc[["a", "lax"]].sort_values(["winning_rate", "advantage"])

@@ -299,14 +299,14 @@ def test_answers_without_a_label_are_skipped_and_counted(tmp_path, form, gap):
 def test_a_gap_in_a_column_of_texts_is_one(missing):
     labels = ["no", "yes", "maybe", pd.NA, "yes", "yes"]
     table = pd.DataFrame({"task": list("aabbcc"), "worker": [1, 2] * 3, "label": labels})
-    with pytest.warns(UserWarning, match="1 answers without a label"):
+    with pytest.warns(UserWarning, match="1 answer without a label"):
         answers = read_answers(table.astype({"label": "string"}), missing=missing)
     assert len(answers) == (5 if missing == "auto" else 4)
 
 
 def test_numbers_without_a_label_are_skipped():
     frame = pd.DataFrame({"task": [1, 1, 2, 2], "worker": [1, 2, 1, 2], "label": [3, np.nan, 3, 4]})
-    with pytest.warns(UserWarning, match="1 answers without a label"):
+    with pytest.warns(UserWarning, match="1 answer without a label"):
         assert len(read_answers(frame)) == 3
     frame.loc[2, "task"] = np.nan
     with (

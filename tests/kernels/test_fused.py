@@ -280,3 +280,36 @@ def test_a_climb_on_the_device_takes_the_same_turns():
         climbs[name] = [row["loss"] for row in rows]
     assert_allclose(climbs["device"], climbs["host"], rtol=1e-9)
     assert (np.diff(climbs["host"]) == 0).any()  # one was rejected
+
+
+@pytest.mark.parametrize("r", [1, 3, 40, 64, 100])
+def test_the_inverse_of_a_small_gram_matrix(r):
+    from rectifact.kernels.fused_inverse import gram_inverse
+
+    A = torch.randn((200, r), device="cuda", generator=torch.Generator(device="cuda").manual_seed(0))
+    G = A.T @ A
+    assert_allclose(gram_inverse(G).cpu(), torch.linalg.inv(G.double()).cpu(), atol=1e-7)
+    singular = torch.ones((r, r), device="cuda")
+    assert torch.isfinite(gram_inverse(singular)).all()
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("extrapolated", [True, False])
+def test_choices_on_the_device_are_those_of_the_reference(kept, extrapolated):
+    from rectifact.kernels import fused_climb, reference_climb
+
+    on = lambda value, dtype: torch.tensor(value, dtype=dtype, device="cuda")  # noqa: E731
+    numbers = [on(-3.0 if kept else -5.0, torch.float64), on(-4.0, torch.float64), on(0.2, torch.float32)]
+    state = [*numbers, on(extrapolated, torch.bool), on(2, torch.int64)]
+    for most in (0.99, 0.0):
+        limits = {"most": most, "largest_gap": 0.5, "rounding": 1e-7}
+        fused, plain = (form.climb_choices(*state, **limits) for form in (fused_climb, reference_climb))
+        for got, wanted in zip(fused, plain, strict=True):
+            assert got.dtype == wanted.dtype
+            assert_allclose(got.cpu(), wanted.cpu(), rtol=1e-6)
+    for slope, curvature in ((3.0, -10.0), (-30.0, -10.0), (2.0, 5.0)):
+        derivatives = on(slope, torch.float64), on(curvature, torch.float64)
+        steps = [
+            form.newton_step(on(0.1, torch.float64), *derivatives, -0.2) for form in (fused_climb, reference_climb)
+        ]
+        assert_allclose(steps[0].cpu(), steps[1].cpu(), rtol=1e-6)

@@ -61,6 +61,9 @@ def test_similar_is_the_cosine(frame, axis, given, tmp_path):
     vectors = ((P + frame.to_numpy()) / 2 if given and axis == "rows" else P) - P.mean(axis=0)
     vectors = vectors if axis == "rows" else vectors.T
     units = vectors / np.linalg.norm(vectors, axis=1)[:, None]
+    if axis == "columns":
+        share = P.var(axis=0) / (P.var(axis=0) + (P * (1 - P)).mean(axis=0))
+        units *= np.sqrt(share / (share + 4 * 2 / 60))[:, None]
     names = frame.index if axis == "rows" else frame.columns
     cosines = pd.Series(units @ units[3], names)
     wanted = cosines.drop(names[3]).sort_values(ascending=False)[:5]
@@ -113,8 +116,33 @@ def test_neighbours_of_digits_are_as_good_as_those_of_truncated_svd():
     assert alike(model.embedding_) < alike(svd) - 0.05
 
 
+def test_the_noise_of_a_relu_has_its_variance(rng):
+    X = np.maximum(rng.standard_normal((80, 2)) @ rng.standard_normal((2, 9)) + 0.5 * rng.standard_normal((80, 9)), 0)
+    model = NMD(2, random_state=0, max_iter=50).fit(X)
+    theta = (model.embedding_ @ model.components_)[:5]
+    drawn = np.maximum(theta + model.scale_ * rng.standard_normal((200_000, *theta.shape)), 0)
+    assert_allclose(model._noise(model.embedding_[:5]), drawn.var(axis=0), atol=0.02 * model.scale_**2)
+
+
+@pytest.mark.parametrize("estimator", [NMD(4, random_state=0), LogisticPCA(4, max_iter=60)], ids=repr)
+def test_columns_of_noise_are_like_no_other(estimator):
+    """Four kinds of samples with twelve columns each, and fifteen columns of noise: partners stay on top."""
+    rng = np.random.default_rng(2)
+    kind, of = rng.choice(4, 450, p=[0.35, 0.3, 0.25, 0.1]), np.r_[np.repeat(np.arange(4), 12), np.full(15, -1)]
+    share = np.where(of == kind[:, None], 0.45, np.where(of < 0, 0.15, 0.05)) * rng.uniform(0.5, 1.4, 63)
+    model = estimator.fit(1.0 * (rng.random(share.shape) < share))
+    found = model.similar(np.arange(63), 3)
+    noise = of[found["item"]] < 0
+    assert (of[found["item"]] == of[found["neighbour"]])[~noise].mean() > 0.95
+    assert found["similarity"][noise].median() < 0.4 < 0.6 < found["similarity"][~noise].median()
+
+
 def test_mistakes_get_a_sentence(frame):
     model = NMD(2).fit(frame)
+    with pytest.raises(InputError, match=r"'user 3' is not the name of a column. .* name of a row: add axis='rows'"):
+        model.similar("user 3")
+    with pytest.raises(InputError, match=r"Did you mean 'item 1' or .*\?"):
+        model.similar("itm 1")
     with pytest.raises(InputError, match=r"'nobody' is not the name of a row. Give names such as 'user 0'"):
         model.similar("nobody", axis="rows")
     with pytest.raises(InputError, match="n=0 must be a whole number"):
@@ -137,6 +165,11 @@ def test_triples_are_refused_with_a_remedy_that_works(estimator):
         matrix = eval(advice, {"X": table, "pandas": pd})
         assert matrix.shape == (3, 3)
         estimator.fit(matrix)
+    orders = pd.DataFrame(
+        {"who": list("aabbcc") * 2, "what": list("xyyzzx") * 2, "qty": range(12), "shop": list("NS") * 6}
+    )
+    with pytest.raises(InputError, match=r"X.pivot_table\('qty', 'who', 'what', 'sum'\)"):
+        estimator.fit(orders)
     estimator.fit(X.assign(user=[1, 0, 0, 1], item=[1, 1, 0, 1]).set_axis(["a", "b", "c"], axis=1))
 
 

@@ -3,11 +3,13 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from rectifact import ANDNMF, NMD, DawidSkene, InputError, MajorityVote, SymNMF
 from rectifact.datasets import make_block_model, make_crowd, make_dots, make_topics
 from rectifact.report import Chart, report_of
+from rectifact.report.blocks import Table
 from rectifact.report.plots import CHARTS
 
 X = make_topics(n_samples=100, n_features=12, n_topics=3, noise=0.1).X
@@ -23,6 +25,23 @@ def models() -> dict[str, Any]:
         "latent": NMD(3).fit(make_dots(size=6, grid=8).X),
         "graph": SymNMF(3, affinity="precomputed").fit(graph),
     }
+
+
+def test_names_of_a_frame_are_on_the_map_and_in_the_tables(rng: np.random.Generator) -> None:
+    names = [f"album {i}" for i in range(12)]
+    frame = pd.DataFrame(1.0 * (rng.random((12, 6)) < 0.4), index=names)
+    model = NMD(2).fit(frame)
+    kinds = pd.Series(["jazz"] * 6 + ["folk"] * 6, index=names, name="Genre")
+    for groups in ({"Genre": kinds.to_numpy()}, kinds, {"Genre": kinds[::-1]}, {"Genre": kinds.reset_index(drop=True)}):
+        chart = model.plot_map(frame, groups)
+        labels = {label for mark in chart.marks for label in mark.labels}
+        assert labels == {f"{name}: {kind}" for name, kind in kinds.items()}
+        assert "coloured by Genre" in repr(chart)
+        assert len(repr(chart)) < 200
+    (near,) = (b for b in report_of(model).sections[2].blocks if isinstance(b, Table) and b.title == "Nearest samples")
+    assert [row[0] for row in near.rows] == names
+    with pytest.raises(InputError, match="not a column of values"):
+        model.plot_map(frame, frame)
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ class Limit:
 # Scores: 2 %, or half a percentage point. Errors that reach rounding have a smaller absolute limit.
 SHARE_UP = Limit("higher", relative=0.02, absolute=0.005)
 SHARE_DOWN = Limit("lower", relative=0.02, absolute=0.005)
+PERCENT_UP = Limit("higher", relative=0.02, absolute=0.5)
 PERCENT_DOWN = Limit("lower", relative=0.02, absolute=0.5)
 EXACT_UP = Limit("higher", relative=0.02, absolute=1e-4)
 EXACT_DOWN = Limit("lower", relative=0.02, absolute=1e-4)
@@ -68,6 +69,7 @@ LIMITS: dict[str, Limit] = {
     # panels
     **dict.fromkeys(("planned", "gold_planned"), PERCENT_DOWN),
     **dict.fromkeys(("label", "expected"), SHARE_DOWN),
+    "shorter": PERCENT_UP,
     # parts
     **dict.fromkeys(("error", "error after 20", "error after 100", "error after 200"), EXACT_DOWN),
     **dict.fromkeys(("paper's start, floor", "paper's start, no floor", "blind, floor"), EXACT_DOWN),
@@ -92,7 +94,7 @@ LIMITS: dict[str, Limit] = {
 # Columns of numbers that identify a row, in addition to all columns of text
 PARAMETERS = {
     *("answers", "workers", "threads"),  # crowd
-    "replays",  # panels
+    *("labels", "points", "replays", "tasks"),  # panels
     *("batch", "gamma", "iterations", "level", "samples"),  # parts
     *("density", "n_features", "n_samples", "nonzero", "rank", "sweeps"),  # latent
     *("nodes", "starts"),  # graph

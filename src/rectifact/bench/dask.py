@@ -39,12 +39,12 @@ def _measured(fit: Callable[[int, Callback], dict[str, Any]], n: int, n_processe
     local = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     processes = LocalCluster(n_workers=n_processes, threads_per_worker=1, processes=True, **local)
     with processes, Client(processes) as client:
-        client.run(_warm)
-        before = max(client.run(_peak_memory).values())
+        client.run(warm)
+        before = max(client.run(peak_megabytes).values())
         ticks: list[tuple[float, float]] = []
         with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-            row, seconds = timed(fit, n, lambda row: ticks.append((row["seconds"], _loopback_bytes())))
-        peak = max(client.run(_peak_memory).values())
+            row, seconds = timed(fit, n, lambda row: ticks.append((row["seconds"], loopback_bytes())))
+        peak = max(client.run(peak_megabytes).values())
     per_iteration, sent = np.median(np.diff(ticks, axis=0), axis=0).tolist()
     return row | {
         "workers": n_processes,
@@ -57,7 +57,7 @@ def _measured(fit: Callable[[int, Callback], dict[str, Any]], n: int, n_processe
     }
 
 
-def _warm() -> None:
+def warm() -> None:
     """Load what a fit needs, so that libraries do not count as its memory."""
     import rectifact.crowd
     import rectifact.kernels.compiled
@@ -65,17 +65,17 @@ def _warm() -> None:
     import rectifact.parts  # noqa: F401
 
 
-def _peak_memory() -> float:
+def peak_megabytes() -> float:
     """Largest resident memory of this process in megabytes; ``ru_maxrss`` would start from that of its parent."""
-    return _from_listing("/proc/self/status", "VmHWM:", 1) / 1e3
+    return from_listing("/proc/self/status", "VmHWM:", 1) / 1e3
 
 
-def _loopback_bytes() -> float:
+def loopback_bytes() -> float:
     """Bytes over the loopback interface since the machine started: the traffic between all of the processes."""
-    return _from_listing("/proc/net/dev", "lo:", 9)
+    return from_listing("/proc/net/dev", "lo:", 9)
 
 
-def _from_listing(path: str, name: str, place: int) -> float:
+def from_listing(path: str, name: str, place: int) -> float:
     """The number at ``place`` in the line that begins with ``name``, or NaN."""
     lines = Path(path).read_text(encoding="utf-8").splitlines()
     return next((float(line.split()[place]) for line in lines if line.strip().startswith(name)), float("nan"))

@@ -1,7 +1,8 @@
 """The command line: data goes to files or stdout, messages to stderr.
 
-Exit codes: 0 done; 1 a benchmark check failed, the reader of the output went away, or an unexpected error; 2 bad input;
-130 interrupted. This module imports next to nothing, so that an interrupt finds :func:`main` running.
+Exit codes: 0 done; 1 a benchmark check failed, the reader of the output or the Dask cluster went away, or an unexpected
+error; 2 bad input; 130 interrupted. This module imports next to nothing, so that an interrupt finds :func:`main`
+running.
 """
 
 import os

@@ -18,7 +18,8 @@ from rectifact.cli.outcome import Outcome, notes_of, say_warnings
 from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
 from rectifact.core.errors import InputError, count
-from rectifact.crowd.data.people import Panel, read_panel
+from rectifact.crowd.data.mixed import read_mixed_panel
+from rectifact.crowd.data.people import Panel
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
 from rectifact.io.files import real_path
@@ -42,6 +43,7 @@ def agree(
             "compared with people, and tested whether they may replace them."
         ),
     ] = None,
+    people: options.People = None,
     level: Annotated[
         Literal["nominal", "ordinal", "interval"],
         typer.Option(help="Whether answers are labels (nominal), ordered grades (ordinal) or numbers (interval)."),
@@ -58,7 +60,7 @@ def agree(
         ),
     ] = None,
     tests: Annotated[
-        Path | None, typer.Option(help="With --humans: write the test of each judge against each person here.")
+        Path | None, typer.Option(help="With people: write the test of each judge against each person here.")
     ] = None,
     form: options.Format = None,
     field: options.Field = None,
@@ -72,12 +74,13 @@ def agree(
     as_json: options.Json = False,
 ) -> None:
     """Measure how far workers agree, and judges with people, and test whether judges may replace people."""
-    _check(answers, humans, out, tests, Outcome(report, save=None, as_json=as_json))
+    _check(answers, humans, people, out, tests, Outcome(report, save=None, as_json=as_json))
     order = None if classes is None else [name.strip() for name in classes.split(",")]
     columns = {"task": task, "worker": worker, "label": label}
     with progress("comparing"), warnings.catch_warnings(record=True, action="always") as caught:
         reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": missing}
-        panel = read_panel(answers, humans, level=level, classes=order, form=form, question=field, **reading)
+        reading |= {"form": form, "question": field}
+        panel = read_mixed_panel(answers, humans, people=people, level=level, classes=order, **reading)
         found = agreement_of(panel, confidence=confidence, n_resamples=1000, random_state=seed)
         test = _test(panel, epsilon)
     if out is not None:
@@ -97,14 +100,16 @@ def agree(
         _write_report(found, test, notes, report)
 
 
-def _check(answers: Path, humans: Path | None, out: Path | None, tests: Path | None, outcome: Outcome) -> None:
+def _check(
+    answers: Path, humans: Path | None, people: str | None, out: Path | None, tests: Path | None, outcome: Outcome
+) -> None:
     """Refuse outputs that could not be written after the work."""
     if humans is not None and real_path(humans) == real_path(answers):
+        raise InputError("ANSWERS and --humans are the same file.", "Say who of the workers are people: --people.")
+    if tests is not None and humans is None and people is None:
         raise InputError(
-            "ANSWERS and --humans are the same file.", "Give the answers of people in a file of their own."
+            "--tests needs people to test judges against.", "Name a file with --humans, or workers with --people."
         )
-    if tests is not None and humans is None:
-        raise InputError("--tests needs people to test judges against.", "Name a file with --humans.")
     if tests == STDOUT:
         raise InputError("Only the figures of -o can go to the standard output.", "Name a file for --tests.")
     for path in (out, tests):

@@ -20,6 +20,8 @@ from rectifact.cli.terminal import progress, say, show
 from rectifact.core.errors import InputError, count, missing_extra
 from rectifact.core.validation import check_option
 
+Run = Callable[[Extent], Tables]
+
 PLOTS = {
     "parts": ("error against time", plot_error_against_time),
     "latent": ("rmse against rank", plot_rmse_against_rank),
@@ -31,13 +33,16 @@ def bench(
     family: Annotated[
         str,
         typer.Argument(
-            help="What to measure: crowd, parts, latent, graph, all (these four), panels, selection, cuda or dask; or "
-            "paper."
+            help="What to measure: crowd, parts, latent, graph, all (these four), panels, selection, scaling, cluster, "
+            "cuda or dask; or paper."
         ),
     ],
     name: Annotated[
         str | None,
-        typer.Argument(help="After paper, which one: crowd, and, purification, nmd or symnmf-net."),
+        typer.Argument(
+            help="After paper, which one: crowd, and, purification, nmd or symnmf-net. After panels, only this table: "
+            "grades, rates, differences, agreement or budget."
+        ),
     ] = None,
     peers: Annotated[
         bool,
@@ -61,8 +66,8 @@ def bench(
         typer.Option(
             "--output",
             "-o",
-            help="Save the environment and the tables here: .json or .md; may be given more than once. With paper, a "
-            ".json file keeps the items that are not measured again.",
+            help="Save the environment and the tables here: .json or .md; may be given more than once. With paper, or "
+            "a table of panels, a .json file keeps what is not measured again.",
         ),
     ] = None,
     check: Annotated[
@@ -89,9 +94,8 @@ def bench(
         bench_paper(name, chosen, quick=quick, outputs=list(out or ()), plot=plot)
         return
     _refuse({option: value is not None for option, value in chosen.items()}, "only for paper")
-    if name is not None:
-        raise InputError(f"{name!r} has no meaning after {family!r}.", "Leave it out.")
-    families = tuple(FAMILIES) if family == "all" else (family,)
+    measured = _measured(family, name)
+    families = tuple(measured)
     outputs = list(out or ())
     if large and quick:
         raise InputError("--large and --quick are mutually exclusive.", "Leave one out.")
@@ -105,7 +109,9 @@ def bench(
     _check_place(families)
     stored = None if check is None else read_result(check)
 
-    around, tables = _measure(families, Extent(peers, large, quick))
+    around, tables = _measure(measured, Extent(peers, large, quick))
+    if name is not None:
+        tables = {family: _kept(outputs, family) | tables[family]}
     for path in outputs:
         save_result({"environment": around, "tables": tables}, path)
     if plot is not None:
@@ -115,6 +121,25 @@ def bench(
         _compare(tables, stored, check)
 
 
+def _measured(family: str, name: str | None) -> dict[str, Run]:
+    """What to measure, by family; ``name`` is the one table of panels that is wanted."""
+    if family == "all" and name is None:
+        return FAMILIES
+    if family == "panels" and name is not None:
+        panels = import_module("rectifact.bench.panels")
+        check_option("name", name, tuple(panels.TABLES))
+        return {family: partial(panels.run, only=name)}
+    if name is not None:
+        raise InputError(f"{name!r} has no meaning after {family!r}.", "Leave it out.")
+    return {family: (FAMILIES | ELSEWHERE)[family]}
+
+
+def _kept(outputs: list[Path], family: str) -> Tables:
+    """The tables of a family in a .json file that is about to be written."""
+    stored = [read_result(path)["tables"] for path in outputs if path.suffix == ".json" and path.exists()]
+    return stored[0].get(family, {}) if stored else {}
+
+
 def _refuse(options: dict[str, bool], why: str) -> None:
     for option, given in options.items():
         if given:
@@ -122,7 +147,7 @@ def _refuse(options: dict[str, bool], why: str) -> None:
 
 
 def _check_place(families: tuple[str, ...]) -> None:
-    for family, package in (("graph", "torch"), ("cuda", "torch"), ("dask", "distributed")):
+    for family, package in (("graph", "torch"), ("cuda", "torch"), ("dask", "distributed"), ("cluster", "distributed")):
         if family in families and find_spec(package) is None:
             extra = "dask" if package == "distributed" else package
             raise missing_extra(f"Measuring {family}", package, extra)
@@ -133,16 +158,16 @@ def _check_place(families: tuple[str, ...]) -> None:
             raise InputError("Measuring cuda needs a CUDA device and Triton, and one of them is missing.")
 
 
-def _measure(families: tuple[str, ...], extent: Extent) -> tuple[dict[str, Any], dict[str, Tables]]:
+def _measure(measured: dict[str, Run], extent: Extent) -> tuple[dict[str, Any], dict[str, Tables]]:
     """The environment, and the tables of one family after the other, each shown as soon as it is measured."""
     from rectifact.bench.measure import environment, one_thread
 
-    with one_thread() if families[0] in FAMILIES else nullcontext():  # as they are measured
+    with one_thread() if measured.keys() <= FAMILIES.keys() else nullcontext():  # as they are measured
         around = plain(environment())
     tables = {}
-    for family in families:
+    for family, run in measured.items():
         with progress(f"measuring {family}"):
-            tables[family] = plain((FAMILIES | ELSEWHERE)[family](extent))
+            tables[family] = plain(run(extent))
         for title, rows in tables[family].items():
             if rows:
                 show(rows_table(f"{family}: {title}", rows))
@@ -176,7 +201,8 @@ def _run(family: str, extent: Extent) -> Tables:
     return import_module(f"rectifact.bench.{family}").run(extent)
 
 
-Run = Callable[[Extent], Tables]
 FAMILIES: dict[str, Run] = {name: partial(_run, name) for name in ("crowd", "parts", "latent", "graph")}
-ELSEWHERE: dict[str, Run] = {name: partial(_run, name) for name in ("panels", "selection", "cuda", "dask")}
+ELSEWHERE: dict[str, Run] = {
+    name: partial(_run, name) for name in ("panels", "selection", "scaling", "cluster", "cuda", "dask")
+}
 """What is not part of all: what takes long, and what is measured on other machines."""

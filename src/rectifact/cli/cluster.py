@@ -1,6 +1,5 @@
 """rectifact cluster: communities of a graph, clusters of points."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,15 +9,16 @@ import scipy.sparse as sp
 import typer
 
 from rectifact.cli import options, reading
+from rectifact.cli.cluster_outputs import compare_and_say, read_truth, say_clusters, summary_of
+from rectifact.cli.embed_outputs import dropped
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
-from rectifact.cli.outcome import Outcome, fitting, how_it_ended, say_warnings
+from rectifact.cli.known_clusters import apply_saved, check_known
+from rectifact.cli.outcome import Outcome, fitting, say_warnings
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_table_name, samples_table, write_table
 from rectifact.cli.terminal import STDOUT, in_options, say
 from rectifact.core.errors import InputError, count
-from rectifact.core.findings import findings_table
 from rectifact.graph import SymNMF, from_edges, from_networkx
-from rectifact.graph.quality import edge_counts
 from rectifact.graph.results import leading_memberships
 from rectifact.graph.scaling import scaled_note
 from rectifact.io.matrices import numbered
@@ -28,9 +28,6 @@ RESERVED = {"cluster", "stability", "membership", "next_cluster", "next_membersh
 
 WARNED = {"nodes in no cluster", "node in no cluster", "points in no cluster", "point in no cluster"}
 """Findings of which the fit has warned already."""
-
-MOST_SIZES = 30
-"""Sizes of clusters on the terminal."""
 
 Affinity = Literal["knn", "precomputed"]
 
@@ -56,6 +53,14 @@ def cluster(
         typer.Option(
             help="A graph: a table with two columns of nodes and optionally one of weights, a symmetric matrix of "
             "weights, .gml, .graphml, .gexf, Pajek's .net, .json, or a list that networkx has written."
+        ),
+    ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            "--model",
+            help="Find no new clusters: place new points, or new nodes by their edges to known ones, in those of a "
+            "model that --save wrote.",
         ),
     ] = None,
     triples: reading.Ends = None,
@@ -117,6 +122,14 @@ def cluster(
         Literal["auto", "newton", "hals", "anls", "admm", "pgd"], typer.Option(help="Algorithm; auto goes by the size.")
     ] = "auto",
     n_jobs: Annotated[int, typer.Option("--jobs", help="Number of starts run in parallel; -1 uses all cores.")] = 1,
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE[:COLUMN]",
+            help="Compare the clusters with known groups: table.csv:column, whose rows are matched by the names of the "
+            "nodes or points, or else by position; or a column of the points themselves.",
+        ),
+    ] = None,
     stability: options.Stability = False,
     bootstrap: Annotated[
         int,
@@ -142,11 +155,25 @@ def cluster(
     if out != STDOUT:
         check_table_name(out)
     outcome = Outcome(report, save, as_json)
-    outcome.check(out, [data, graph])
+    outcome.check(out, [data, graph, known])
     as_graph = graph is not None
+    drop = drop if as_graph or data is None else dropped(drop, truth, data)
     source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet, graph=as_graph)
     source.check(in_chunks=False)
+    if known is not None:
+        fitted_before = {"-k": how_many != "auto", "--stability": stability, "--bootstrap": bootstrap, "--l1": l1}
+        fitted_before |= {
+            "--truth": truth,
+            "--neighbors": n_neighbors,
+            "--min-component": min_component,
+            "--checkpoint": checkpoint,
+        }
+        check_known(fitted_before, outcome)
+        apply_saved(known, source, Path(str(graph or data)), out, outcome)
+        return
     X, names, title, affinity, features = _read(source, Path(str(graph or data)))
+    what = "node" if affinity == "precomputed" else "point"
+    groups = None if truth is None else read_truth(truth, Path(str(graph or data)), names)
     if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean" or scale != "auto"):
         raise InputError("--neighbors, --metric and --scale are for points.", "Leave them out for a graph.")
     model = SymNMF(first_of(how_many), affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
@@ -167,26 +194,12 @@ def cluster(
     for finding in findings:
         if finding.finding.split(" ", 1)[1] not in WARNED:
             say(finding.on_command_line())
-    labelled = model.labels_[model.labels_ >= 0]
-    n_edges, loops = edge_counts(model.affinity_matrix_)
-    sizes = np.bincount(labelled, minlength=model.n_clusters).tolist()
-    what = "node" if affinity == "precomputed" else "point"
-    edges = count(n_edges, "edge") + ("" if what == "node" else " between neighbours")
-    say(
-        f"{count(len(names), what)}, {edges}{f', {loops} of them from a node to itself' if loops else ''}, "
-        f"{count(model.n_clusters, 'cluster')} of {', '.join(map(str, sizes[:MOST_SIZES]))}"
-        f"{', ...' if len(sizes) > MOST_SIZES else ''}; modularity {round(model.modularity_, 3) + 0.0:.3f}, "
-        f"relative error {model.relative_error_:.4f} from start {model.resolved_['start']}, {how_it_ended(model)}."
-    )
+    compared = None if groups is None else compare_and_say(model.labels_, groups, what)
+    say_clusters(found, len(names), what)
     found.say_stability("clusters")
-    summary = {f"{what}s": len(names), "edges": n_edges, "loops": loops, "clusters": model.n_clusters, "sizes": sizes}
-    summary |= {"in_no_cluster": len(names) - len(labelled), "normalized": model.resolved_["normalize"]}
-    summary |= {"modularity": model.modularity_, "relative_error": model.relative_error_}
-    in_words = [replace(finding, remedy=finding.command or finding.remedy) for finding in findings]
-    summary |= {"findings": findings_table(in_words).to_dict("records")}
     outcome.write(
-        SavedModel(model, features=features, samples=np.asarray(names), selection=found.selection),
-        summary | found.summary,
+        SavedModel(model, features=features, samples=np.asarray(names), selection=found.selection, groups=groups),
+        summary_of(found, len(names), what, findings) | ({} if compared is None else {"truth": compared.summary()}),
     )
 
 
@@ -195,7 +208,7 @@ def _node_table(found: Found, names: Any, title: str) -> pd.DataFrame:
     labels = found.model.labels_
     table = samples_table(found.model.membership_, names, "membership", "sample" if title in RESERVED else title)
     table.insert(1, "cluster", np.where(labels >= 0, labels + 1, -1))
-    if found.stability is not None:
+    if found.stability is not None and found.model.n_clusters > 1:
         table.insert(2, "stability", np.where(labels >= 0, found.stability[labels], np.nan))
     leading: dict[str, Any] = leading_memberships(labels, np.asarray(found.model.membership_, dtype=float))
     following = pd.Series(leading["next_cluster"] + 1, dtype="Int64")

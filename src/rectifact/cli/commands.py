@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from rectifact import __version__
 from rectifact.cli import ending_at_once
-from rectifact.core.errors import InputError
+from rectifact.core.errors import ClusterError, InputError
 
 SUMMARIES = {
     "evaluate": "From verdicts of judges and people to a decision: rates, agreement, who may replace whom, labels.",
@@ -126,16 +126,19 @@ def options(
 
 
 def run() -> None:
-    """Run one command; bad input is one sentence and exit code 2, any other error a traceback."""
+    """Run one command; bad input is one sentence and exit code 2, any other error a traceback.
+
+    A cluster that fails is one sentence too, with exit code 1: the same command may succeed when it is repeated.
+    """
     _write_utf8()
     try:
         app()
-    except InputError as error:
+    except (InputError, ClusterError) as error:
         from rectifact.cli.terminal import complain, in_options
 
         command = next((word for word in sys.argv[1:] if word in SUMMARIES), "")
         complain(f"rectifact: {in_options(error, command)}")
-        sys.exit(2)
+        sys.exit(2 if isinstance(error, InputError) else 1)
     except MemoryError as error:
         from rectifact.cli.terminal import complain
 

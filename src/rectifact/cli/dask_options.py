@@ -14,6 +14,9 @@ from rectifact.core.errors import InputError, missing_extra
 PATIENCE = "5s"
 """How long a scheduler may take to answer."""
 
+RESTART = "1h"
+"""How long a worker that died may take to start again; Dask gives it up after 15 seconds, too few on a busy machine."""
+
 
 def check_cluster(scheduler: str | None, n_processes: int | None, *, in_parts: bool, parts: str) -> None:
     """Refuse what cannot be done, before the work; ``parts`` says which data is partitioned."""
@@ -50,12 +53,17 @@ def cluster_of(scheduler: str | None, n_processes: int | None) -> Iterator[None]
         with _threads():
             yield
         return
+    import dask
     from distributed import LocalCluster
 
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # do not report what Ctrl-C leaves undone
+    from rectifact.core.chunks import naming_failures
+
+    for name in ("asyncio", "distributed"):  # do not report what Ctrl-C leaves undone, nor attempts to connect again
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with ExitStack() as stack:
         place: Any = scheduler
         if scheduler is None:
+            stack.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": RESTART}))
             quiet = {"dashboard_address": "127.0.0.1:0", "silence_logs": "CRITICAL"}
             with _interrupted_later():
                 cluster = LocalCluster(n_workers=n_processes, threads_per_worker=1, host="127.0.0.1", **quiet)
@@ -71,7 +79,8 @@ def cluster_of(scheduler: str | None, n_processes: int | None) -> Iterator[None]
             raise InputError(
                 f"The Dask scheduler at {scheduler!r} has no workers.", f"Start some with 'dask worker {scheduler}'."
             )
-        yield
+        with naming_failures():
+            yield
 
 
 def _threads() -> AbstractContextManager[Any]:

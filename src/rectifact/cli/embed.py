@@ -1,6 +1,5 @@
 """rectifact embed: few dimensions behind sparse data."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,6 +9,7 @@ import typer
 from rectifact.cli import options, reading
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
 from rectifact.cli.embed_outputs import (
+    Judgement,
     as_values,
     check_colours,
     check_fill,
@@ -18,9 +18,9 @@ from rectifact.cli.embed_outputs import (
     dropped,
     filled,
     joined_verdict,
+    judge,
     neighbours,
     read_groups,
-    say_notes,
 )
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
@@ -32,7 +32,6 @@ from rectifact.io.files import check_writable
 from rectifact.io.matrices import numbered
 from rectifact.io.partitions import holds_chunks
 from rectifact.latent import NMD
-from rectifact.latent.filling import compare_with_means
 from rectifact.models import SavedModel
 
 
@@ -51,10 +50,10 @@ def embed(
         typer.Option(
             "--output",
             "-o",
-            help="Save a table with the coordinates of each sample here: .csv, .tsv, .parquet, or - for the standard "
-            "output. Or positions, embedding and components, with stability if it is measured: .npz. For a matrix in "
-            "chunks, name a table, or give a name without an extension to create a new folder of Parquet files, "
-            "written in parallel; use --save to keep the components.",
+            help="Save a table with the coordinates of each sample here: .csv, .tsv, .parquet, .jsonl, or - for the "
+            "standard output. Or positions, embedding and components, with stability if it is measured: .npz. For a "
+            "matrix in chunks, name a table, or give a name without an extension to create a new folder of Parquet "
+            "files, written in parallel; use --save to keep the components.",
         ),
     ],
     numbers: Annotated[
@@ -172,7 +171,7 @@ def embed(
         with fitting("embedding", model) as caught:
             chosen = fit_chosen(model, matrix.X, how_many, purpose="prediction" if recommend or fill else "structure")
         chosen = with_trust(chosen, matrix.X, stability=stability)
-        chosen = chosen if in_chunks else joined_verdict(chosen, matrix.X)
+        chosen = chosen if in_chunks else joined_verdict(chosen, matrix.X, structure=not (recommend or fill))
         chosen.say_choice()
         model = chosen.model
         samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
@@ -186,8 +185,7 @@ def embed(
         if fill is not None:
             write_table(filled(matrix, model, samples, features, values), fill)
     say_warnings(caught, "embed")
-    compared = compare_with_means(model, matrix.X) if missing and not in_chunks else None
-    notes = [] if in_chunks else say_notes(matrix.X, model, compared)
+    judged = Judgement([], {}, {}) if in_chunks else judge(model, matrix, values, recommend)
     say(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {found}: "
         f"{count(model.n_components, 'dimension')}, {how_it_ended(model, 'sweep')}."
@@ -195,9 +193,10 @@ def embed(
     chosen.say_stability("dimensions")
     summary = {"samples": n_samples, "features": n_features, "dimensions": model.n_components}
     summary |= {"scale": float(model.scale_)} | {key: value for key, value in model.resolved_.items() if key != "link"}
-    summary |= {"link": found, "values": values, "warnings": notes} | chosen.summary
-    summary |= {} if compared is None else {"hidden": asdict(compared)}
-    known = {"selection": chosen.selection} | ({} if in_chunks else {"X": matrix.X, "samples": samples})
+    summary |= {"link": found, "values": values, "warnings": judged.warnings} | chosen.summary | judged.summary
+    known = {"selection": chosen.selection, "notes": judged.notes} | (
+        {} if in_chunks else {"X": matrix.X, "samples": samples}
+    )
     outcome.write(SavedModel(model, features=features, image_shape=image_shape, groups=groups, **known), summary)
 
 

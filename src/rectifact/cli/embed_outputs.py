@@ -1,6 +1,6 @@
 """What rectifact embed writes and shows besides the embedding: neighbours, filled cells, and colours of the map."""
 
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,15 @@ import scipy.sparse as sp
 
 from rectifact.cli.how_many import Found
 from rectifact.cli.tables import check_table_name
-from rectifact.cli.terminal import say
+from rectifact.cli.terminal import progress, say
 from rectifact.core.errors import InputError, count
-from rectifact.io.matrices import NamedMatrix, read_names
+from rectifact.io.columns import quoted
+from rectifact.io.matrices import NamedMatrix, numbered, read_names
 from rectifact.io.tables import read_table
-from rectifact.latent.data import large_values
-from rectifact.latent.filling import NO_BETTER, Comparison
+from rectifact.latent.data import large_values, largest_column
+from rectifact.latent.filling import compare_with_means
+from rectifact.latent.how_many import RECURS
+from rectifact.latent.ranking import compare_with_popularity
 from rectifact.selection.points import NOTHING
 
 TABLES = {".csv", ".tsv", ".parquet"}
@@ -95,22 +98,65 @@ def as_values(matrix: Any, values: str) -> Any:
     return replace(matrix, X=changed(np.asarray(X, dtype=float)))
 
 
-def say_notes(X: Any, model: Any, compared: Comparison | None = None) -> list[str]:
-    """Say and return what to know about the data before the result is used: a sentence and a remedy each."""
-    found = large_values(X) if model.resolved_["link"] == "relu" else ""
-    notes = [f"{found} Use --values log, or --values binary for what is there at all."] if found else []
+@dataclass(frozen=True)
+class Judgement:
+    """What to know before the result is used: sentences with a remedy each, and how good predictions are."""
+
+    warnings: list[str]
+    summary: dict[str, Any]
+    notes: dict[str, str]
+
+
+def judge(model: Any, matrix: Any, values: str, recommend: int | None) -> Judgement:
+    """Say and return how well the model predicts what was hidden, and what to know about the data."""
+    with progress("checking predictions"):
+        compared = compare_with_means(model, matrix.X)
+        found = compare_with_popularity(model, matrix.X, recommend) if recommend else None
+    warnings, notes = [*_about_data(matrix, model), *_unstable(model)], {"values": values}
+    summary = {"hidden": None if compared is None else asdict(compared)}
     if compared is not None:
-        say(compared.sentence)
-        if not compared.better:
-            notes.append(f"{NO_BETTER} Use the means, or gather more data.")
-    for note in notes:
-        say(f"Note: {note}")
-    return notes
+        unit = " These are errors of log(1 + value)." if values == "log" else ""
+        say(f"{compared.sentence}{unit}")
+        warnings += [] if compared.better else [f"{compared.no_better} Do not take its predictions for values."]
+    if found is not None:
+        say(found.sentence)
+        summary["recommendations"], notes["recommendations"] = asdict(found), found.sentence
+        warnings += [] if found.better else ["Recommend what is popular: the model finds no more of what was hidden."]
+    for warning in warnings:
+        say(f"Note: {warning}")
+    return Judgement(warnings, {key: value for key, value in summary.items() if value is not None}, notes)
 
 
-def joined_verdict(chosen: Found, X: Any) -> Found:
-    """The choice, with large values named where it found nothing and they may be why."""
+def _unstable(model: Any) -> list[str]:
+    """Dimensions that halves of the samples do not share, if that is known and more than one was found."""
+    stability = getattr(model, "stability_", ())
+    lost = [f"{i + 1} ({value:.2f})" for i, value in enumerate(stability) if value < RECURS]
+    if not lost or len(stability) < 2:
+        return []
+    what = f"Dimension {lost[0]} is" if len(lost) == 1 else f"Dimensions {', '.join(lost[:-1])} and {lost[-1]} are"
+    return [f"{what} not found again in halves of the samples. Do not interpret {'it' if len(lost) == 1 else 'them'}."]
+
+
+def _about_data(matrix: Any, model: Any) -> list[str]:
+    """A column or a few values that decide the result, and what to do."""
+    if model.resolved_["link"] != "relu":
+        return []
+    names = numbered(matrix.columns, matrix.X.shape[1])
+    column, share = largest_column(matrix.X)
+    if share:
+        name = str(names[column])
+        what = f"The column {name!r} holds {share:.0%} of the squares of the data, and decides the result."
+        return [f"{what} Leave it out with --drop {quoted(name)}, or bring it to the scale of the others."]
+    found = large_values(matrix.X)
+    return [f"{found} Use --values log, or --values binary for what is there at all."] if found else []
+
+
+def joined_verdict(chosen: Found, X: Any, *, structure: bool) -> Found:
+    """The choice, with large values named where it found nothing and they may be why, and with rare kinds."""
     selection = chosen.selection
+    if selection is not None and selection.best > 1 and structure:
+        rare = f"Rare kinds of samples may need two or three more: try -k {selection.best + 3} where they matter."
+        return replace(chosen, selection=replace(selection, reason=f"{selection.reason} {rare}"))
     if selection is None or not selection.reason.startswith(NOTHING) or not large_values(X):
         return chosen
     reason = f"{selection.reason} A few large values decide the score: use --values log before you believe it."
@@ -136,7 +182,9 @@ def neighbours(model: Any, matrix: NamedMatrix, axis: Any, n: int | None, sample
     return table.rename(columns={"item": title}) if title not in table else table
 
 
-def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dict[str, Any]:
+def read_groups(
+    text: str, data: Path, n_samples: int, names: Any = None, option: str = "--colour-by", said: str = "Colours"
+) -> dict[str, Any]:
     """Values that colour the map, by the name of their column: from a table and column, or one value per line.
 
     Another table is joined by the names of the samples, if one of its columns holds them; otherwise by position.
@@ -151,6 +199,8 @@ def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dic
         Number of values that there must be where they are matched by position.
     names : array of str of shape (n_samples,), or None
         Names of the samples.
+    option, said : str
+        The option, and what the values are called in a sentence.
     """
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
@@ -159,10 +209,12 @@ def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dic
     table = read_table(path).to_pandas(ignore_metadata=True)  # an index stays a column, which may hold the names
     if not column and len(table.columns) == 1:
         column = str(table.columns[0])
+    if not column and len(table.columns) == 2 and names is not None and (named := _key(table, names)) is not None:
+        column = next(str(name) for name in table.columns if name != named)
     if column not in table:
         known = ", ".join(map(str, table.columns[:8]))
         raise InputError(
-            f"--colour-by {text!r} does not name a column of {str(path)!r}.",
+            f"{option} {text!r} does not name a column of {str(path)!r}.",
             f"Write {path.name}:COLUMN, with one of {known}.",
         )
     joined = names is not None and not (data.exists() and path.samefile(data))
@@ -170,7 +222,7 @@ def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dic
     if key is not None:
         values, n_found = _joined(path, table, key, column, names)
         by = repr(key) if key else "the column without a name"
-        say(f"Colours matched by {by}: {n_found:,} of {count(n_samples, 'sample')}.")
+        say(f"{said} matched by {by}: {n_found:,} of {count(n_samples, 'sample')}.")
         return {column: _numbers(values)}
     if len(table) != n_samples:
         raise InputError(
@@ -178,7 +230,8 @@ def read_groups(text: str, data: Path, n_samples: int, names: Any = None) -> dic
             "Give one row per sample, or a column with the names of the samples.",
         )
     if joined:
-        say(f"Note: no column of {str(path)!r} holds the names of the samples, so colours are matched by position.")
+        what = f"no column of {str(path)!r} holds the names of the samples, so {said.lower()} are matched by position"
+        say(f"Note: {what}.")
     return {column: _numbers(table[column].to_numpy())}
 
 

@@ -24,8 +24,8 @@ from rectifact.crowd.data.verdicts import read_verdicts
 from rectifact.crowd.evaluation import Evaluation, evaluation_of
 from rectifact.crowd.panel_bias import Biases
 from rectifact.crowd.panel_rates import Rates
-from rectifact.crowd.panel_steps import tasks_to_label
-from rectifact.crowd.panel_words import who
+from rectifact.crowd.panel_steps import sample_words, tasks_to_label
+from rectifact.crowd.panel_words import decision_words, who
 from rectifact.io.files import real_path
 
 
@@ -40,14 +40,7 @@ def evaluate(
     humans: Annotated[
         Path | None, typer.Option(help="File with the verdicts of people, where they are not in ANSWERS.")
     ] = None,
-    people: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES|COLUMN",
-            help="Who of the workers in ANSWERS are people: their names, with commas, or a column that says human for "
-            "them.",
-        ),
-    ] = None,
+    people: options.People = None,
     gold: Annotated[
         str | None,
         typer.Option(
@@ -58,7 +51,9 @@ def evaluate(
     ] = None,
     positive: Annotated[
         list[str] | None,
-        typer.Option(help="Class whose share is estimated, such as pass; repeat it for several, which count together."),
+        typer.Option(
+            help="Class whose share is estimated, such as pass, or several with commas, which count together."
+        ),
     ] = None,
     by: options.By = None,
     ordinal: Annotated[bool, typer.Option("--ordinal", help="The labels are grades in order.")] = False,
@@ -129,7 +124,9 @@ def evaluate(
     if workers is not None:
         write_table(found.workers(), workers)
     if sample is not None:
-        write_table(tasks_to_label(found, random_state=seed), sample)
+        drawn = tasks_to_label(found, random_state=seed)
+        write_table(drawn, sample)
+        say(sample_words(found, len(drawn)))
     planning.write(found.model, asked)
     say_warnings(caught, "evaluate")
     notes, read = notes_of(caught, "evaluate"), _read(verdicts.judges.source, found)
@@ -139,7 +136,7 @@ def evaluate(
         show_plain(json.dumps(_facts(found) | {"warnings": notes} | promised(needed), default=str))
     elif out != STDOUT:
         _show(found, read)
-    if needed is not None and target is not None:
+    if needed is not None and target is not None and plan is None:  # which says it by itself
         say(needed.words())
     if report is not None:
         _write_report(found, needed, notes, report)
@@ -181,7 +178,7 @@ def _read(source: dict[str, str], found: Evaluation) -> str:
 def _show(found: Evaluation, read: str) -> None:
     """The decision and all that supports it, as sentences on the standard output."""
     parts = {
-        "Decision": found.decision(),
+        "Decision": decision_words(found),
         "Findings": [read, *found.words()[1:]],
         "About the data": [finding.on_command_line() for finding in found.findings],
         "What to do next": [step.on_command_line() for step in found.next_steps()],
@@ -217,7 +214,7 @@ def _facts(found: Evaluation) -> dict[str, Any]:
         "judges": found.panel.n_judges,
         "people": int(found.panel.is_person.sum()),
         "reference": found.reference,
-        "decision": found.decision(),
+        "decision": decision_words(found),
         "confidence": found.biases.confidence,
         **shares(found.rates),
         "as_people_label": shares(found.by_people),

@@ -45,6 +45,8 @@ def check_numbers(text: str) -> int | range | str:
     if text == "auto":
         return text
     found = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", text.strip())
+    if re.fullmatch(r"-\d+", text.strip()):
+        raise InputError(f"-k {text} is below 1.", "Give 1 or more.")
     if found is None:
         raise InputError(f"-k {text!r} is neither a number, nor a range such as 2-30, nor auto.", "Give one of them.")
     low, high = int(found[1]), int(found[2] or found[1])
@@ -76,7 +78,7 @@ class Found:
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Stability and bands, for an archive of arrays."""
-        known = {"stability": self.stability}
+        known = {"stability": self.stability, "stability_range": getattr(self.model, "stability_range_", None)}
         if self.trust is not None:
             known |= {"lower": self.trust.lower, "upper": self.trust.upper}
         return {name: array for name, array in known.items() if array is not None}
@@ -103,7 +105,15 @@ class Found:
     def say_stability(self, what: str) -> None:
         """Show the stability of each, if it is known."""
         if self.stability is not None and len(self.stability) > 1:
-            say(f"Stability of the {what}: {', '.join(f'{value:.2f}' for value in self.stability)}.")
+            ranges = getattr(self.model, "stability_range_", None)
+            shown = [f"{value:.2f}" for value in self.stability]
+            if ranges is not None:
+                spans = [[f"{end:.2f}" for end in ends] for ends in np.transpose(ranges)]
+                shown = [
+                    value if low == high else f"{value} ({low} to {high})"
+                    for value, (low, high) in zip(shown, spans, strict=True)
+                ]
+            say(f"Stability of the {what}: {', '.join(shown)}.")
 
 
 def fit_chosen(model: Any, X: Any, numbers: int | range | str, seed: int = 0, purpose: Any = "structure") -> Found:

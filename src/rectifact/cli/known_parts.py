@@ -27,7 +27,7 @@ def check_known(given: dict[str, Any], in_chunks: bool) -> None:
     """Refuse options of a fit, which has been done, and data in chunks."""
     for name, value in given.items():
         if value is not None and value is not False and value != 0:
-            option = f"--{name.replace('_', '-')}"
+            option = "-k" if name == "parts" else f"--{name.replace('_', '-')}"
             raise InputError(f"{option} is for finding parts, and --model has them.", "Leave one of them out.")
     if in_chunks:
         raise InputError("--model needs a matrix in memory or texts, and this matrix is in chunks.", "Name one file.")
@@ -46,7 +46,7 @@ def apply_saved(
         kind = type(saved.model).__name__
         raise InputError(f"{str(path)!r} holds {kind}, not parts or topics.", "Name a file that parts --save wrote.")
     found = source.read(data, "parts")
-    matrix = _counted(found, saved, path) if found.documents is not None else _aligned(found, saved, path)
+    matrix = _counted(found, saved, path) if found.documents is not None else aligned(found, saved, path)
     terms = TOPICS if isinstance(matrix, Corpus) else PARTS
     model, samples = saved.model, numbered(matrix.rows, matrix.X.shape[0])
     W, components = model.transform(matrix.X), np.asarray(model.components_)
@@ -102,7 +102,7 @@ def _counted(found: Input, saved: SavedModel, path: Path) -> Corpus:
     return replace(corpus, rows=found.names, row_title=found.title)
 
 
-def _aligned(found: Input, saved: SavedModel, path: Path) -> NamedMatrix:
+def aligned(found: Input, saved: SavedModel, path: Path) -> NamedMatrix:
     """Samples with their features in the order of the model, by name where both have names."""
     matrix: Any = found.matrix
     if saved.vocabulary is not None:

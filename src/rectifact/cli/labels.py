@@ -174,7 +174,7 @@ def labels(
         _say(data, fitted, summary, gold)
         if audit is not None:
             say(audit.words())
-        if needed is not None and target is not None:
+        if needed is not None and target is not None and plan is None:  # which says it by itself
             say(needed.words())
         facts = _facts(data, fitted, summary) | promised(needed) | _audited(audit)
         outcome.write(SavedModel(fitted), facts, needed=needed, audit=audit, texts=texts)

@@ -115,6 +115,15 @@ Epsilon = Annotated[
         "workers.",
     ),
 ]
+People = Annotated[
+    str | None,
+    typer.Option(
+        "--people",
+        metavar="NAMES|COLUMN",
+        help="Who of the workers in ANSWERS are people: their names, with commas, or a column that says human for "
+        "them.",
+    ),
+]
 TextColumn = Annotated[
     str | None,
     typer.Option(

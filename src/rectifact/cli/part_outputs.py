@@ -94,6 +94,8 @@ class Shown:
                 record["coherence"] = round(float(self.coherence[i]), 4)
             if "stability" in self.measured:
                 record["stability"] = round(float(self.measured["stability"][i]), 4)
+            if "stability_range" in self.measured:
+                record["stability_range"] = [round(float(end), 4) for end in self.measured["stability_range"][i]]
             record[f"{self.terms.feature}s"] = [
                 {columns[0]: str(name), columns[1]: float(f"{value:.6g}")} for name, value in own.to_numpy()
             ]
@@ -103,13 +105,21 @@ class Shown:
     def table(self) -> Table:
         """The parts for people: share, coherence and stability if they are known, and the largest features."""
         known = {"coherence": self.coherence, "stability": self.measured.get("stability")}
+        ends = self.measured.get("stability_range")
+        spans = None if ends is None else [f"{low:.2f} to {high:.2f}" for low, high in ends]
         figures = {name: values for name, values in known.items() if values is not None}
         texts, largest, share = self.terms == TOPICS, self.largest(), self.share
         last = "largest words" if texts else f"top {self.terms.feature}s (values)"
         title = f"{self.terms.part.capitalize()}s"
-        table = Table(self.terms.part, "share", *figures, last, title=title, title_justify="left")
+        titles = [*figures, "by split"] if spans is not None else list(figures)
+        table = Table(self.terms.part, "share", *titles, last, title=title, title_justify="left")
         each = f"; in --weights, of each {self.terms.sample}" if texts else ""
         table.caption = f"Share: of all that the {self.terms.part}s explain of the {self.terms.whole}{each}."
+        if spans is not None:
+            table.caption += (
+                f" Stability: 1 if halves of the {self.terms.sample}s, fitted apart, have the same {self.terms.part}, "
+                "0 if they have nothing in common; the mean and the range of several splits into halves."
+            )
         table.caption_justify = "left"
         for column in table.columns[:-1]:
             column.justify = "right"
@@ -118,7 +128,7 @@ class Shown:
             pairs = zip(own[self.terms.feature], own.iloc[:, 3], strict=True)
             text = ", ".join(str(name) if texts else f"{name} ({value:.2g})" for name, value in pairs)
             printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
-            cells = [f"{values[i]:.2f}" for values in figures.values()]
+            cells = [f"{values[i]:.2f}" for values in figures.values()] + ([spans[i]] if spans is not None else [])
             table.add_row(str(i + 1), f"{share[i]:.1%}", *cells, escape(printable))
         return table
 

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from rectifact.cli import options, reading, word_options
 from rectifact.cli import part_options as own
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
+from rectifact.cli.embed_outputs import check_gaps
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_parts import apply_saved, check_known
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended
@@ -31,8 +32,11 @@ from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.base import are_few, renumber
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.documents import Corpus, count_words
+from rectifact.parts.features import stray_features
+from rectifact.parts.how_many import RECURS
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
+from rectifact.parts.stop_words import other_language
 from rectifact.parts.terms import PARTS, TOPICS, Terms
 from rectifact.parts.topics import repeated_texts
 from rectifact.selection import Selection
@@ -118,6 +122,7 @@ def parts(
     with cluster_of(scheduler, local_cluster):
         matrix = _read(source, data, in_chunks, text, words)
         terms = TOPICS if isinstance(matrix, Corpus) else PARTS
+        check_gaps(matrix, missing or in_chunks or terms == TOPICS)
         _check_possible(how_many, matrix.X.shape, terms)
         image_shape = check_image_shape(image, matrix.X.shape[1])
         samples, names = numbered(matrix.rows, matrix.X.shape[0]), numbered(matrix.columns, matrix.X.shape[1])
@@ -139,7 +144,10 @@ def parts(
             shown.write_weights(weights, matrix.row_title, shares)
         findings = _findings(found, X, caught, terms, in_chunks)
         if isinstance(matrix, Corpus):
-            findings = worst_first([*findings, *repeated_texts(matrix.texts, matrix.X, samples)])
+            findings += repeated_texts(matrix.texts, matrix.X, samples)
+            findings = worst_first([*findings, *other_language(matrix.texts, words["stop_words"])])
+        elif matrix.columns is not None and not transpose and not in_chunks:
+            findings = worst_first([*findings, *stray_features(names, reading.names_in(drop))])
         if not as_json:
             (say_table if STDOUT in (weights, features) else show)(shown.table())
         explained = 1 - model.reconstruction_err_**2 / squared_norm(np.nan_to_num(X) if missing else X)
@@ -181,11 +189,17 @@ def _in_terms(found: Found, terms: Terms, n_samples: int) -> Found:
     if number := _unconfirmed(found.selection):
         reason = (
             f"{NOTHING}: {count(number, terms.part)} predict best, but do not recur in both halves of the {n_samples} "
-            f"{terms.sample}s, which may be too few to confirm them."
+            f"{terms.sample}s{_measured(found.selection, number)}, which may be too few to confirm them."
         )
         if found.selection.best > 1:
             reason += f" {found.selection.best} is the smallest number that was asked for."
     return replace(found, selection=replace(found.selection, reason=reason, measure=measure))
+
+
+def _measured(selection: Selection, number: int) -> str:
+    """The mean stability of this many, in brackets, if it was measured."""
+    known = selection.table.loc[selection.table["k"] == number, "stability"].dropna()
+    return "" if known.empty else f" (mean stability {known.iloc[0]:.2f}, and {RECURS:g} is asked for)"
 
 
 def _unconfirmed(selection: Selection) -> int:
@@ -327,7 +341,10 @@ def _read(source: Reading, data: Path, in_chunks: bool, text: bool, words: dict[
     found = source.read(data, "parts")
     if found.documents is not None:
         with progress("counting words"):
-            return replace(count_words(found.documents, **words), rows=found.names, row_title=found.title)
+            corpus = count_words(found.documents, **words)
+        if corpus.X.shape[1] >= words["max_words"]:
+            say(f"Only the {words['max_words']} most frequent words count; --max-words takes more.")
+        return replace(corpus, rows=found.names, row_title=found.title)
     if text or found.matrix is None:
         raise InputError(
             f"{str(data)!r} holds no column of texts.", "Leave --text out, or name one with --text-column."

@@ -13,7 +13,7 @@ from rectifact.core.errors import InputError, count
 from rectifact.core.validation import check_positive
 from rectifact.crowd import DawidSkene
 from rectifact.crowd.advice.budget import expected_error
-from rectifact.crowd.advice.foresight import Needed
+from rectifact.crowd.advice.foresight import Needed, check_target
 from rectifact.crowd.advice.planning import LEAST_GAIN
 from rectifact.crowd.data.prices import can_be_asked
 
@@ -35,6 +35,7 @@ class Planning:
     def check(self) -> None:
         """Refuse, before the work, what could not be planned or written."""
         check_positive(budget=self.budget, target=self.target)
+        check_target(self.target, "target")
         if self.path is None and (self.budget is not None or self.ask is not None):
             option = "--budget" if self.budget is not None else "--ask"
             raise InputError(f"{option} is for a plan.", "Name its file: --plan plan.csv.")

@@ -161,8 +161,8 @@ class Reading:
         names = {"rows": self.rows, "columns": None if listed else file}
         return Request(options, transpose=self.transpose, sheet=self.sheet, missing=self.missing, **names)
 
-    def read(self, path: Path, purpose: Purpose) -> Input:
-        """What the file or folder holds; one line on stderr says how it was read."""
+    def read(self, path: Path, purpose: Purpose, *, unsaid: str = "") -> Input:
+        """What the file or folder holds; one line on stderr says how it was read, without a remark left ``unsaid``."""
         with given(path) as file:
             if purpose == "parts" and self._holds_texts(file):
                 with warnings.catch_warnings(record=True, action="always") as caught:
@@ -174,7 +174,7 @@ class Reading:
                 found = read_input(file, purpose, self.request())
             if path == STDIN and found.matrix is not None:
                 found = replace(found, matrix=replace(found.matrix, X=in_memory(found.matrix.X)))
-        say(found.said)
+        say(found.said.replace(f"; {unsaid}", "") if unsaid else found.said)
         return found
 
     def _holds_texts(self, path: Path) -> bool:

@@ -28,13 +28,13 @@ def _dashed(*names: str) -> dict[str, str]:
 EVERYWHERE = {"tol": "tol in Python", "missing": "rectifact embed --missing", **_dashed("checkpoint", "resume")}
 NAMES = {
     "labels": _dashed("task", "worker", "label", "wide", "gold", "missing", "device", "format", "field")
-    | _dashed("text_column"),
+    | _dashed("text_column", "target"),
     "agree": _dashed("task", "worker", "label", "wide", "missing", "level", "classes", "confidence", "epsilon")
-    | _dashed("format", "field"),
+    | _dashed("format", "field", "humans", "people"),
     "rate": _dashed("task", "worker", "label", "wide", "missing", "positive", "by", "gold_weights", "half_width")
     | _dashed("confidence", "format", "field"),
     "evaluate": _dashed("task", "worker", "label", "wide", "missing", "positive", "by", "half_width", "confidence")
-    | _dashed("format", "field", "gold", "humans", "people", "epsilon", "classes", "text_column")
+    | _dashed("format", "field", "gold", "humans", "people", "epsilon", "classes", "text_column", "target")
     | {"gold_weights": "rectifact rate --gold-weights", "level": "--ordinal"},
     "parts": {
         "n_components": "-k",

@@ -24,7 +24,7 @@ StopWords = Annotated[
         metavar="NAME|FILE",
         rich_help_panel=PANEL,
         help="Drop words such as 'the': those of a language (english, german, french, spanish, italian, portuguese, "
-        "dutch, swedish, or a code such as de), those in a text file, or none.",
+        "dutch, swedish, or a code such as de; several as in german,english), those in a text file, or none.",
     ),
 ]
 AllWords = Annotated[

@@ -133,3 +133,17 @@ def normal_like(rng: np.random.Generator, shape: tuple[int, ...], like: Array) -
     They are drawn on the host, so that a seed gives the same numbers on every device.
     """
     return to_like(rng.standard_normal(shape), like)
+
+
+def names_of_rows(X: Any) -> Any:
+    """The index of a pandas frame as an array, unless it only counts; None for anything else.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> names_of_rows(pd.DataFrame({"x": [1.0, 2.0]}, index=["a", "b"])).tolist()
+    ['a', 'b']
+    >>> names_of_rows(pd.DataFrame({"x": [1.0, 2.0]}))
+    """
+    index = getattr(X, "index", None)
+    return None if index is None or callable(index) or type(index).__name__ == "RangeIndex" else np.asarray(index)

@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, partial, reduce
 from operator import matmul, methodcaller
 from typing import Any
@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.arrays import Array
+from rectifact.core.errors import ClusterError, count
 from rectifact.core.operand import Combine, Draw, Operand, add, is_chunked, operand
 from rectifact.core.threads import one_blas_thread, single_thread
 
@@ -277,13 +278,46 @@ def _renamed(key: Any) -> Any:
     return (_renamed(key[0]), *key[1:]) if isinstance(key, tuple) else f"again-{key}"
 
 
-def _computing() -> AbstractContextManager[Any]:
+@contextmanager
+def _computing() -> Iterator[None]:
     """Let parameters travel inside Dask's graph without a warning, and keep BLAS to one thread per chunk here."""
+    with _allowing_large_graphs(), naming_failures():
+        yield
+
+
+def _allowing_large_graphs() -> AbstractContextManager[Any]:
     if "distributed" not in sys.modules:
         return one_blas_thread()
     import dask
 
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH})
+
+
+@contextmanager
+def naming_failures() -> Iterator[None]:
+    """Report a scheduler that went away, and workers that died again and again, as a :class:`ClusterError`."""
+    if "distributed" not in sys.modules:
+        yield
+        return
+    from distributed import CancelledError, KilledWorker
+    from distributed.client import ClosedClientError
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise ClusterError(
+            f"{count(error.allowed_failures + 1, 'Dask worker')} died computing the same chunk of the data, probably "
+            "because they ran out of memory.",
+            "Use smaller chunks, or workers with more memory.",
+            command="Split the data into smaller files, or start workers with more memory.",
+        ) from error
+    except (CancelledError, ClosedClientError, CommClosedError) as error:
+        raise ClusterError(
+            "The connection to the Dask scheduler was lost.",
+            "Start it again and repeat the fit; with checkpoint= and resume=True it continues where it was.",
+            command="Start it again and repeat the command; with --checkpoint and --resume it continues where it was.",
+        ) from error
 
 
 def _bytes(X: Any) -> int:

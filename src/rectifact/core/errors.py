@@ -93,6 +93,10 @@ class InputTypeError(InputError, TypeError):
     """The data has a type that cannot be used; a TypeError too, as scikit-learn users expect."""
 
 
+class ClusterError(Message, RuntimeError):
+    """A Dask cluster failed while it computed. What was saved in a checkpoint is still there."""
+
+
 def missing_extra(what: str, package: str, extra: str, otherwise: str = "") -> InputError:
     """The error for a package that is not installed; the only place that says how to install one.
 

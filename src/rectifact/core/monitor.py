@@ -328,7 +328,7 @@ def set_fit_report(estimator: Any, monitor: Monitor, remedy: str = "") -> None:
     ``stability_``, ``bands_`` and ``shares_`` of an earlier fit are removed. ``remedy`` is for a run that reached its
     limit, where more iterations are none.
     """
-    for name in ("stability_", "bands_", "shares_"):
+    for name in ("stability_", "stability_range_", "bands_", "shares_"):
         vars(estimator).pop(name, None)
     estimator.n_iter_ = monitor.n_iter
     estimator.history_ = monitor.history

@@ -3,6 +3,13 @@
 Where two workers say nearly the same, a model may take them for excellent and all others for mediocre. It then finds
 that the others agree with each other more often than it expects. If that goes away when the two count as a family, they
 are copies; if not, they agree because they are right.
+
+This is the second of two ways to find copies. The first, :mod:`rectifact.crowd.copying`, is part of every fit of a
+panel of 4 to 12 workers, where two copies may decide the labels: it compares models of the whole panel, with copying
+and without. This one looks at a fitted model from outside, for evaluations, rates and joint labels of up to 60 workers,
+at the price of another fit for each pair. On small simulated panels it finds nothing that the fit has not found; among
+16 judges it finds twins who differ on one task in twenty. The fit by itself does not, and its labels are the same with
+them or without; but who evaluates judges wants to know.
 """
 
 from collections.abc import Sequence

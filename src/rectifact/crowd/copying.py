@@ -9,6 +9,9 @@ probability
 where c is the class and :math:`k_s` the answer of the source. If that explains the answers of the whole panel better,
 and most answers are copied, m is a copy. Two workers who agree because both are right need no :math:`\rho`: the others
 agree with them as well.
+
+In larger panels two workers decide little; where judges are evaluated, :mod:`rectifact.crowd.copies` looks for copies
+there.
 """
 
 from typing import Any, NamedTuple

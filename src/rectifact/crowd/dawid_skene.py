@@ -115,6 +115,8 @@ class DawidSkene(ConvergencePlot, Planner, Reviewer, Iterative):
         .. versionadded:: 0.2
     priors_ : array of shape (n_classes,)
     confusions_ : array of shape (n_workers, n_classes observed, n_classes true)
+        Those that labels are judged by. With ``model="auto"`` they lean on what the whole crowd does, most of all those
+        of workers with few answers; ``worker_report()`` and the report show what each worker answered.
     log_likelihood_ : float
         Of all answers, in nats.
     tasks_, workers_, classes_ : array

@@ -17,7 +17,7 @@ from rectifact.crowd.advice.gold import LEAST_GOLD
 from rectifact.crowd.copies import Pair, fit_without_copies, pairs_of
 from rectifact.crowd.data.answers import Answers, check_comparable
 from rectifact.crowd.data.humans import task_groups
-from rectifact.crowd.data.names import listed, matched, object_array, plain, plain_text
+from rectifact.crowd.data.names import listed, matched, object_array, plain, plain_text, sentence, with_commas
 from rectifact.crowd.data.people import Panel, panel_of
 from rectifact.crowd.data.verdicts import Verdicts, read_verdicts
 from rectifact.crowd.dawid_skene import DawidSkene
@@ -130,7 +130,7 @@ class Evaluation:
 
     def decision(self) -> list[str]:
         """The result in three sentences."""
-        return decision_words(self)
+        return decision_words(self, command=False)
 
     def words(self) -> list[str]:
         """The result in sentences, each with its interval."""
@@ -297,6 +297,20 @@ def _check(panel: Panel) -> None:
             command="Add the verdicts of others, or use rectifact rate, which takes one judge with --gold.",
         )
     check_comparable(panel.answers)
+    _check_spellings(panel)
+
+
+def _check_spellings(panel: Panel) -> None:
+    """Refuse people who write all that judges say in another case: no answer of theirs would count as the same."""
+    answers, theirs = panel.answers, panel.is_person[panel.answers.worker]
+    said, by_judges = (answers.classes[np.unique(answers.label[some])].tolist() for some in (theirs, ~theirs))
+    plainly = {str(name).strip().casefold(): name for name in by_judges}
+    other = [(name, plainly.get(str(name).strip().casefold(), name)) for name in said if name not in by_judges]
+    pairs = [(name, same) for name, same in other if same != name and same not in said]
+    if pairs:
+        theirs_, ours = (sentence([repr(plain(name)) for name in names]) for names in zip(*pairs, strict=True))
+        what = f"People write {theirs_} where judges write {ours}, which would count as different classes."
+        raise InputError(what, "Write them alike in both.")
 
 
 def _positive(given: Any, answers: Answers) -> tuple[Any, ...]:
@@ -308,6 +322,7 @@ def _positive(given: Any, answers: Answers) -> tuple[Any, ...]:
             return ()
         return tuple(named)
     names = list(given) if isinstance(given, list | tuple | set | np.ndarray) else [given]
+    names = with_commas(names, answers.classes)
     place = matched(object_array(names), answers.classes)
     for name, where in zip(names, place, strict=True):
         if where < 0:

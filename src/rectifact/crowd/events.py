@@ -107,24 +107,36 @@ def event_of(judged: Judged, positive: Sequence[Any], known: NDArray[np.int64], 
     return Event(known, weights, posterior, answers.shares()[:, chosen].sum(axis=1), predicted)
 
 
-def warn_of_few(event: Event, by_group: Mapping[Any, Members]) -> None:
+def warn_of_few(event: Event, by_group: Mapping[Any, Members], by_people: bool = False) -> None:
     """Say where there are too few labels for judges to help."""
     labelled = event.known >= 0
     if labelled.sum() < LEAST_LABELS:
-        what = f"{count(int(labelled.sum()), 'gold label')} are too few to use the judges, so people alone decide."
+        n = int(labelled.sum())
+        labels = f"{count(n, 'task')} that people labelled" if by_people else count(n, "gold label")
+        what = f"{labels} {'is' if n == 1 else 'are'} too few to use the judges, so people alone decide."
         warnings.warn(FitWarning(what, f"Give at least {LEAST_LABELS}, better 100."), stacklevel=4)
         return
     few = [name for name, members in by_group.items() if (members & labelled).sum() < LEAST_LABELS]
     if few:
-        what = f"Fewer than {LEAST_LABELS} gold labels in {listed(object_array(few))}, so people alone decide there."
+        labels = "labels of people" if by_people else "gold labels"
+        what = f"Fewer than {LEAST_LABELS} {labels} in {listed(object_array(few))}, so people alone decide there."
         warnings.warn(FitWarning(what), stacklevel=4)
 
 
-def warn_if_selected(event: Event, members: Mapping[Any, Members]) -> None:
-    """Say where judges think differently of the tasks with labels than of all, by more than chance."""
+def warn_if_selected(
+    event: Event, members: Mapping[Any, Members], by_people: bool = False, seen: Floats | None = None
+) -> None:
+    """Say where judges think differently of the tasks with labels than of all, by more than chance.
+
+    ``seen`` is what judges alone think of the class, where posteriors know more: people who answer a plan make the
+    tasks of the plan certain, and that says nothing about how others were drawn. ``by_people`` are the labels those of
+    people, who may have been asked about tasks in doubt.
+    """
+    posterior = event.posterior if seen is None else seen
+    confidence = "the confidence of the judges"
     views = {
-        "the probability that judges give to the class": event.posterior,
-        "the confidence of the judges": np.abs(event.posterior - 0.5) + 0.5,
+        "the probability that judges give to the class": posterior,
+        confidence: np.abs(posterior - 0.5) + 0.5,
     }
     surprises = [
         (*_surprise(event, some, values), view, name)
@@ -134,15 +146,22 @@ def warn_if_selected(event: Event, members: Mapping[Any, Members]) -> None:
     p_value, labelled, everywhere, view, name = min(surprises)
     if p_value * len(surprises) < SURPRISING:
         where = "" if name == EVERYTHING else f" in {plain(name)!r}"
-        what = (
-            f"The tasks with gold labels do not look like a random sample{where}: {view} is {labelled:.2f} in the mean "
-            f"of these tasks, and {everywhere:.2f} in that of all."
+        figures = f"{view} is {labelled:.2f} in the mean of these tasks, and {everywhere:.2f} in that of all."
+        if not by_people:
+            what = f"The tasks with gold labels do not look like a random sample{where}: {figures}"
+            remedy = "Label tasks drawn at random, or give gold_weights."
+            warnings.warn(FitWarning(what, remedy, option="gold_weights"), stacklevel=4)
+            return
+        planned = view == confidence and labelled < everywhere
+        how = "are more often in doubt than others, as those of a plan are" if planned else "look selected"
+        what = f"The tasks that people labelled {how}{where}, so that the rate leans to such tasks: {figures}"
+        remedy = "For the rate, give gold labels of tasks drawn at random{}."
+        warnings.warn(
+            FitWarning(what, remedy.format(""), command=remedy.format(": --sample tasks.csv draws some")), stacklevel=4
         )
-        remedy = "Label tasks drawn at random, or give gold_weights."
-        warnings.warn(FitWarning(what, remedy, option="gold_weights"), stacklevel=4)
 
 
-def warn_if_unequal(event: Event, by_group: Mapping[Any, Members]) -> bool:
+def warn_if_unequal(event: Event, by_group: Mapping[Any, Members], by_people: bool = False) -> bool:
     """Say where people labelled a larger share of one group than of another, which matters for all tasks together."""
     if len(by_group) < 2 or event.weights is not None:
         return False
@@ -156,8 +175,9 @@ def warn_if_unequal(event: Event, by_group: Mapping[Any, Members]) -> bool:
         f"People labelled {shares.max():.0%} of the tasks in {most} and {shares.min():.0%} of those in {least}, so "
         "that the row for all tasks leans to the former."
     )
-    remedy = "Groups and differences are not affected; give gold_weights to correct the row for all tasks."
-    warnings.warn(FitWarning(what, remedy, option="gold_weights"), stacklevel=4)
+    remedy = "Groups and differences are not affected"
+    more = "." if by_people else "; give gold_weights to correct the row for all tasks."
+    warnings.warn(FitWarning(what, f"{remedy}{more}", option=() if by_people else "gold_weights"), stacklevel=4)
     return True
 
 

@@ -119,7 +119,9 @@ def accuracy_words(best: Any, leads: Sequence[Lead], confidence: float = 0.95) -
                 shown.append(f"{lead.other} (by {100 * lead.value:.1f} points, {level}{ends})")
             else:
                 level = "" if named else f" points, {confidence:.0%} interval"
-                shown.append(f"{lead.other} ({100 * lead.value:+.1f}{level or ','} {ends})")
+                alone = len(leads) > 1 and (lead.low > 0 or lead.high < 0)
+                allowed = f", which is not clear after allowing for {len(leads)} comparisons" if alone else ""
+                shown.append(f"{lead.other} ({100 * lead.value:+.1f}{level or ','} {ends}{allowed})")
             named = True
         if shown:
             parts.append(f"{start} {sentence(shown)}")

@@ -1,7 +1,7 @@
 """How far workers agree with each other, and judges with people: tables from answers in any form."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -28,7 +28,8 @@ from rectifact.crowd.agreement import (
     within_names,
     within_terms,
 )
-from rectifact.crowd.data.people import Panel, read_panel
+from rectifact.crowd.data.mixed import read_mixed_panel
+from rectifact.crowd.data.people import Panel
 from rectifact.crowd.resampling import Bootstrap, Estimates, estimates
 
 MOST_WORKERS = 60
@@ -37,6 +38,9 @@ MOST_WORKERS = 60
 FIGURES = ["coefficient", "value", "low", "high", "tasks", "note"]
 
 TWO_OF = {"worker": "two workers", "judge": "two judges", "person": "two people"}
+
+SHARES = {"observed agreement", "weighted agreement"}
+"""Coefficients that are never below 0; others are never below -1, and none is above 1."""
 
 NO_PAIR = "no task has two answers"
 NONE_SHARED = "no task in common"
@@ -108,6 +112,7 @@ def agreement(
     level: Level = "nominal",
     *,
     humans: Any = None,
+    people: Any = None,
     classes: Sequence[Any] | None = None,
     confidence: float = 0.95,
     n_resamples: int = 1000,
@@ -134,6 +139,9 @@ def agreement(
         Whether answers are labels, ordered grades, or numbers.
     humans : table, path or matrix, default None
         Answers of people, in the same forms. People are then compared with people, and judges with people.
+    people : str or sequence, default None
+        Instead of ``humans``, who of the workers in ``data`` are people: their names, or a column that says "human" for
+        them.
     classes : sequence, default None
         All classes in order, including those that nobody chose. Grades that are not numbers need it.
     confidence : float, default 0.95
@@ -172,7 +180,8 @@ def agreement(
     3            Gwet's AC1   0.30  0.26  0.35
     """
     columns = {"task": task, "worker": worker, "label": label}
-    panel = read_panel(data, humans, level=level, classes=classes, columns=columns, wide=wide, missing=missing)
+    reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": missing}
+    panel = read_mixed_panel(data, humans, people=people, level=level, classes=classes, **reading)
     return agreement_of(panel, confidence=confidence, n_resamples=n_resamples, random_state=random_state)
 
 
@@ -185,22 +194,15 @@ def agreement_of(panel: Panel, *, confidence: float, n_resamples: int, random_st
             "Give a probability, such as 0.95.",
             option="confidence",
         )
-    bootstrap = Bootstrap(n_resamples, confidence, check_generator(random_state))
+    is_numbers = panel.scale.level == "interval"
+    bootstrap = Bootstrap(n_resamples, confidence, check_generator(random_state), studentized=is_numbers)
     _check_shared(panel)
-    groups = {"workers": np.ones(len(panel.is_person), dtype=bool)}
-    if panel.has_people:
-        groups = {"people": panel.is_person, "judges": ~panel.is_person}
-    tallies = {name: _tally(panel, members) for name, members in groups.items()}
-    overall = [
-        row for name, members in groups.items() for row in _within(panel, name, members, tallies[name], bootstrap)
-    ]
-    if panel.has_people:
-        overall += _between(panel, tallies, bootstrap)
+    tallies = {name: _tally(panel, members) for name, members in _groups(panel).items()}
     return Agreement(
-        pd.DataFrame(overall, columns=["among", *FIGURES]),
+        pd.DataFrame(overall_rows(panel, bootstrap), columns=["among", *FIGURES]),
         pd.DataFrame(_classes(panel, tallies, bootstrap), columns=["among", "class", *FIGURES]),
         pd.DataFrame(_workers(panel, tallies, bootstrap), columns=["worker", "kind", "with", *FIGURES]),
-        pd.DataFrame(_pairs(panel, bootstrap), columns=["first", "second", "kind", *FIGURES]),
+        pd.DataFrame(pair_rows(panel, _busiest(panel), bootstrap), columns=["first", "second", "kind", *FIGURES]),
         panel.scale.level,
         confidence,
     )
@@ -220,6 +222,21 @@ def _check_shared(panel: Panel) -> None:
             "No task was answered by two workers, so that there is nothing to compare.",
             "Add answers of others to the same tasks, or name the columns of task and worker.",
         )
+
+
+def _groups(panel: Panel) -> dict[str, NDArray[np.bool_]]:
+    """Who are compared with each other."""
+    if panel.has_people:
+        return {"people": panel.is_person, "judges": ~panel.is_person}
+    return {"workers": np.ones(len(panel.is_person), dtype=bool)}
+
+
+def overall_rows(panel: Panel, bootstrap: Bootstrap) -> list[list[Any]]:
+    """Rows of the table ``overall``: group, coefficient, value, low, high, tasks, note."""
+    groups = _groups(panel)
+    tallies = {name: _tally(panel, members) for name, members in groups.items()}
+    rows = [row for name, members in groups.items() for row in _within(panel, name, members, tallies[name], bootstrap)]
+    return rows + list(_between(panel, tallies, bootstrap)) if panel.has_people else rows
 
 
 def _tally(panel: Panel, members: NDArray[np.bool_]) -> Tally:
@@ -246,7 +263,8 @@ def _intraclass(panel: Panel, members: NDArray[np.bool_], bootstrap: Bootstrap) 
     answers = panel.answers
     theirs, value = members[answers.worker], panel.scale.points[:, 1]
     task, worker, value = answers.task[theirs], answers.worker[theirs], value[answers.label[theirs]]
-    one = estimates(intraclass.one_way_terms(task, value, len(answers.tasks)), intraclass.one_way_figures, bootstrap)
+    terms = intraclass.one_way_terms(task, value, len(answers.tasks))
+    one = estimates(terms, intraclass.one_way_figures, bootstrap)
     yield from _rows(intraclass.ONE_WAY, one, NO_PAIR if not one.n_tasks else ALL_SAME)
     column = np.cumsum(members) - 1
     m = int(members.sum())
@@ -269,6 +287,7 @@ def _between(panel: Panel, tallies: dict[str, Tally], bootstrap: Bootstrap) -> I
 def _classes(panel: Panel, tallies: dict[str, Tally], bootstrap: Bootstrap) -> Iterator[list[Any]]:
     if not panel.scale.has_classes:
         return
+    bootstrap = replace(bootstrap, studentized=False)  # classes are labels
     for among, group in tallies.items():
         votes = group.votes(panel.scale.n_classes)
         for k, name in enumerate(panel.answers.classes.tolist()):
@@ -297,10 +316,11 @@ def _without(group: Tally, member: Tally) -> Tally:
     return Tally(group.size - member.size, group.sums - member.sums, group.cells, counts)
 
 
-def _pairs(panel: Panel, bootstrap: Bootstrap) -> Iterator[list[Any]]:
-    busiest, scale = _busiest(panel), panel.scale
-    alone = {w: _tally(panel, np.arange(len(panel.is_person)) == w) for w in busiest}
-    for a, b in combinations(busiest, 2):
+def pair_rows(panel: Panel, workers: Sequence[int], bootstrap: Bootstrap) -> Iterator[list[Any]]:
+    """Rows of the table ``pairs``: two workers, their kind, coefficient, value, low, high, tasks, note."""
+    scale = panel.scale
+    alone = {w: _tally(panel, np.arange(len(panel.is_person)) == w) for w in workers}
+    for a, b in combinations(workers, 2):
         found = estimates(between_terms(alone[a], alone[b], scale), between_figures(scale), bootstrap)
         kinds = _kind(panel, a), _kind(panel, b)
         name = panel.name(a), panel.name(b), "judge and person" if kinds[0] != kinds[1] else TWO_OF[kinds[0]]
@@ -324,6 +344,7 @@ def _rows(
     """Rows of a table: coefficient, value, low, high, tasks, note."""
     for name, value, low, high in zip(names, found.value, found.low, found.high, strict=True):
         note = "" if np.isfinite(value) else (notes or {}).get(name, undefined)
+        low, high = np.clip([low, high], 0 if name in SHARES else -1, 1)  # studentized ends may lie outside
         if np.isfinite(value) and not high - low > TINY:
             note, low, high = NO_DISAGREEMENT if abs(value - 1) < TINY else NO_VARIATION, np.nan, np.nan
         yield [name, float(value), float(low), float(high), found.n_tasks, note]

@@ -108,11 +108,11 @@ def agreement_words(found: Any, *, short: bool = False) -> str:
         one = rows.loc["workers"] if "workers" in rows.index else None
         if one is None or pd.isna(one["value"]):
             return ""
-        return f"Two judges agree on {one['value']:.1%} of the tasks{_ends(one)}."
+        return f"Two judges give the same answer to a task {one['value']:.1%} of the time{_ends(one)}."
     both = rows.loc["judges with people"]
     if pd.isna(both["value"]):
         return ""
-    text = f"Judges agree with people on {both['value']:.1%} of the tasks{'' if short else _ends(both)}"
+    text = f"A judge and a person agree {both['value']:.1%} of the time{'' if short else _ends(both)}"
     if not len(found.gaps) or pd.isna(found.gaps["low"].iloc[0]):
         return f"{text}; too few tasks were answered by two people to say how far people agree with each other."
     return f"{text}, {gap_words(found.gaps.iloc[0])}."
@@ -122,7 +122,7 @@ def gap_words(row: Any) -> str:
     """How far judges agree with people, compared with people, as the end of a sentence."""
     ends = f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
     how = "more often" if row["gap"] >= 0 else "less often"
-    text = f"{100 * abs(row['gap']):.1f} points {how} than people with each other ({ends})"
+    text = f"{100 * abs(row['gap']):.1f} points {how} than two people ({ends})"
     return text if row["low"] > 0 or row["high"] < 0 else f"{text}, which is not more than chance explains"
 
 

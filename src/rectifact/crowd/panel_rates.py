@@ -14,7 +14,7 @@ from rectifact.core.reprs import short_repr
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.humans import gold_weights as read_weights
 from rectifact.crowd.data.humans import positive_labels, task_groups
-from rectifact.crowd.data.names import plain, plain_text
+from rectifact.crowd.data.names import matched, object_array, plain, plain_text, with_commas
 from rectifact.crowd.data.people import answered_once
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.events import (
@@ -222,19 +222,27 @@ def rates_of(
     confidence: float = 0.95,
     half_width: float | None = None,
     classes: Sequence[Any] | None = None,
+    by_people: bool = False,
+    seen: Any = None,
 ) -> Rates:
-    """Rates from answers that have been read and judged; ``groups`` are numbers of tasks' groups, and their names."""
+    """Rates from answers that have been read and judged; ``groups`` are numbers of tasks' groups, and their names.
+
+    ``by_people`` says that the labels are those of people of the panel rather than gold labels; ``seen`` are the votes
+    of judges alone, of shape (n_tasks, n_classes), where people took part in ``judged``.
+    """
     check_options(confidence, half_width)
     names = tuple(positive) if isinstance(positive, list | tuple | set | np.ndarray) else (positive,)
     answers = judged.answers
-    known = positive_labels(gold, answers, names, classes)
+    names = tuple(with_commas(names, answers.classes))
+    known = positive_labels(gold, answers, names, classes, by_people=by_people)
     weights = None if gold_weights is None else read_weights(gold_weights, gold, answers, known)
     event = event_of(judged, names, known, weights)
     everything = np.ones(len(known), dtype=bool)
     by_group = {} if groups is None else {plain(name): groups[0] == g for g, name in enumerate(groups[1])}
-    warn_of_few(event, by_group)
-    unequal = warn_if_unequal(event, by_group)
-    warn_if_selected(event, by_group if unequal else {EVERYTHING: everything} | by_group)
+    warn_of_few(event, by_group, by_people)
+    unequal = warn_if_unequal(event, by_group, by_people)
+    view = None if seen is None else seen[:, matched(answers.classes, object_array(list(names))) >= 0].sum(axis=1)
+    warn_if_selected(event, by_group if unequal else {EVERYTHING: everything} | by_group, by_people, view)
     z = deviations(confidence)
     found = {name: event.shares(members) for name, members in by_group.items()}
     rows = [_rate_row(EVERYTHING, event.shares(everything), half_width, z)]

@@ -26,6 +26,9 @@ IN_DOUBT = 0.8
 COMPLETE = 0.8
 """Share of the tasks that a judge answers at least, where people answer fewer; some answers of judges get lost."""
 
+LEAST_GRADES = 4
+"""Labels that are numbers in a row, from which on they may be grades."""
+
 MOST_NAMED = 12
 
 
@@ -38,6 +41,7 @@ def next_steps(found: Any) -> list[Finding]:
         *_precision_steps(found),
         *_people_steps(found),
         *_twin_steps(found),
+        *_grade_steps(found),
         *_doubt_steps(found),
     ]
 
@@ -53,6 +57,21 @@ def _spelling_steps(found: Any) -> list[Finding]:
     named = "; ".join(sentence([repr(name) for name in names]) for names in alike[:MOST_NAMED])
     detail = "They count as different classes, in the rate as well."
     return [Finding("warning", "labels in several spellings", detail, f"Merge {named}, if they mean the same.")]
+
+
+def _grade_steps(found: Any) -> list[Finding]:
+    """A hint where labels are numbers in a row, which may be grades."""
+    classes = found.panel.answers.classes
+    try:
+        numbers = np.sort([float(name) for name in classes.tolist()])
+    except (TypeError, ValueError):
+        return []
+    if found.model.ordinal or len(numbers) < LEAST_GRADES or not (np.diff(numbers) == 1).all():
+        return []
+    detail = f"{sentence(classes.tolist())} count as names without an order."
+    remedy = "If they are grades, {}: workers who miss by little then count for more than those who miss by much."
+    given = "say ordinal=True", "give --ordinal"
+    return [Finding("note", "labels that may be grades", detail, *(remedy.format(how) for how in given))]
 
 
 def _reference_steps(found: Any) -> list[Finding]:
@@ -109,6 +128,29 @@ def tasks_to_label(found: Any, n: int | None = None, random_state: Any = 0) -> p
     place = matched(answers.tasks[drawn], object_array(list(found.texts)))
     texts = list(found.texts.values())
     return table.assign(text=[texts[where] if where >= 0 else "" for where in place.tolist()])
+
+
+def sample_words(found: Any, n: int) -> str:
+    """Why the sample has so many tasks.
+
+    ``n`` is their number.
+    """
+    drawn = f"The sample has {count(n, 'task')} drawn at random"
+    if found.rates is None or found.rates.half_width is None:
+        return f"{drawn}, to begin with."
+    row, asked = found.rates.rates.iloc[0], f"{100 * found.rates.half_width:g} points to both sides"
+    needed, labels = row["labels_needed"], int(row["labels"])
+    if pd.isna(needed):
+        return f"{drawn}, to begin with."
+    if np.isinf(needed):
+        best = f"{best_half_width(row, found.rates):.1f} points"
+        return (
+            f"{drawn}, a next batch: {asked} are out of reach with these tasks, as labels for all of them would give "
+            f"about {best}."
+        )
+    if needed <= labels:
+        return f"{drawn}, though the interval reaches no more than {asked} already."
+    return f"{drawn}, as many as an interval of {asked} is expected to take."
 
 
 def _unnamed_people(found: Any) -> list[Finding]:
@@ -218,6 +260,7 @@ def _people_steps(found: Any) -> list[Finding]:
         reason = " ".join(found.unknown)
         return [Finding("note", "judges could not be tested", reason, "Let people answer tasks that judges answered.")]
     few = test.judges[~test.judges["decision"].isin([MAY, MAY_NOT])]
+    few = few[~few["judge"].isin(_other_twins(found, few["judge"].tolist()))]
     if not len(few):
         return []
     names = [JOINT if name == TOGETHER else name for name in few["judge"]]
@@ -229,6 +272,15 @@ def _people_steps(found: Any) -> list[Finding]:
             _more_answers(few["tasks_needed"], test.least, len(found.panel.answers.tasks)),
         )
     ]
+
+
+def _other_twins(found: Any, undecided: list[Any]) -> set[Any]:
+    """Judges about whom nothing has to be decided, as another judge who says the same is decided or comes first."""
+    others: set[Any] = set()
+    for family in families_of(found.pairs):
+        open_ = [name for name in undecided if name in family]
+        others |= set(open_ if len(open_) < len(family) else open_[1:])
+    return others
 
 
 def _more_answers(needed: "pd.Series[float]", least: int, n_tasks: int) -> str:
@@ -261,13 +313,13 @@ def _doubt_steps(found: Any) -> list[Finding]:
     doubtful = int((found.model.probas_.max(axis=1) < IN_DOUBT).sum())
     if not doubtful:
         return []
-    remedy = f"Let people check the {count(doubtful, 'label')} in doubt, the most doubtful first{{}}."
-    return [
-        Finding(
-            "note",
-            f"{count(doubtful, 'label')} in doubt",
-            f"{doubtful} of {count(len(found.model.tasks_), 'label')} have a confidence below {IN_DOUBT:.0%}.",
-            remedy.format(": model.next_labels() lists them"),
-            remedy.format(": --plan plan.csv lists them"),
-        )
-    ]
+    whole = "label in doubt" if doubtful == 1 else f"{doubtful} labels in doubt, the most doubtful first"
+    remedy = f"Let people check the {whole}{{}}."
+    confidence = (
+        ": model.result().sort_values('confidence') lists them",
+        ": --output labels.csv has the confidence of each",
+    )
+    have = "has" if doubtful == 1 else "have"
+    detail = f"{doubtful} of {count(len(found.model.tasks_), 'label')} {have} a confidence below {IN_DOUBT:.0%}."
+    remedies = (remedy.format(where) for where in confidence)
+    return [Finding("note", f"{count(doubtful, 'label')} in doubt", detail, *remedies)]

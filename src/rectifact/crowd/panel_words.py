@@ -21,10 +21,10 @@ MOST_TWINS, MOST_GROUPS = 6, 10
 """Families that are named, and groups of tasks."""
 
 
-def decision_words(found: Any) -> list[str]:
-    """Three sentences: the rate, judges and people, and what to do next."""
+def decision_words(found: Any, *, command: bool = True) -> list[str]:
+    """Three sentences: the rate, judges and people, and what to do next, in words of the ``command`` or of Python."""
     steps = found.next_steps()
-    last = steps[0].command or steps[0].remedy if steps else ""
+    last = ((steps[0].command if command else "") or steps[0].remedy) if steps else ""
     return [
         _rate_sentence(found),
         _people_sentence(found),

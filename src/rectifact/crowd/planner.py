@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from rectifact.core.errors import InputError
 from rectifact.core.validation import check_at_least, check_positive
 from rectifact.crowd.advice.budget import LEAST_GAIN, WORTHWHILE, Market, buy, candidates, expected_error, market_of
-from rectifact.crowd.advice.foresight import Needed, foresee, needed, sample
+from rectifact.crowd.advice.foresight import Needed, check_target, foresee, needed, sample
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs, worth_asking
 from rectifact.crowd.data.prices import can_be_asked, prices_of, read_costs
 from rectifact.crowd.fitted import FittedModel, predicted
@@ -102,6 +102,7 @@ class Planner(FittedModel):
 
     def _purchase(self, n: int, costs: Any, budget: Any, target_error: Any, workers: Any) -> pd.DataFrame:
         check_positive(budget=budget, target_error=target_error)
+        check_target(target_error, "target_error")
         probas, n_tasks = self._open_probas(workers), len(self.tasks_)
         some, error = candidates(probas, n), expected_error(probas)
         market = self._market(some, costs, workers)
@@ -169,6 +170,7 @@ class Planner(FittedModel):
         """
         check_is_fitted(self)
         check_positive(target=target)
+        check_target(target, "target")
         self._in_memory("labels_needed()")
         some, n_tasks = sample(len(self.tasks_)), len(self.tasks_)
         curve = foresee(self._open_probas(workers)[some], self._market(some, costs, workers), target=target)

@@ -1,7 +1,7 @@
 """What a panel is measured by: gold labels, or else the people on it; and what it says before these are heard."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,6 +123,13 @@ def rates_by(reference: Reference, panel: Panel, asked: Asked) -> Rates | None:
     judged = reference.judged
     by = None if asked.groups is None else task_groups(asked.groups, None, judged.answers)
     options: dict[str, Any] = {"groups": by, "confidence": asked.confidence, "half_width": asked.half_width}
+    options["by_people"] = reference.name == PEOPLE
+    if reference.name == GOLD and panel.has_people:
+        answers = panel.answers
+        alone = ~panel.is_person[answers.worker]
+        options["seen"] = replace(
+            answers, task=answers.task[alone], worker=answers.worker[alone], label=answers.label[alone]
+        ).shares()
     found = rates_of(judged, reference.labels, list(asked.names), **options)
     return found.named(
         reference.name, "judges" if len(judged.answers.workers) == panel.n_judges else "judges and people"

@@ -16,11 +16,12 @@ from rectifact.crowd.advice.conditions import conditions
 from rectifact.crowd.advice.diagnosis import diagnose, diagnose_workers
 from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold, learn_grades
 from rectifact.crowd.advice.held_out import HeldOut, held_out_answers, judged_unseen
-from rectifact.crowd.advice.workers import doubts, worker_table
+from rectifact.crowd.advice.workers import doubts, expected_matrices, worker_table
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.partitions import LazyAnswers
 from rectifact.crowd.data.read import read_gold
 from rectifact.crowd.dependence import design_effects
+from rectifact.crowd.em import expected_sums
 from rectifact.crowd.fitted import FittedModel, predicted
 from rectifact.crowd.starts import check_pairs
 
@@ -37,20 +38,30 @@ class Reviewer(FittedModel):
         Returns
         -------
         DataFrame
-            ``worker``; ``answers`` given; ``accuracy``, the probability of a right answer to a new task, with
+            ``worker``; ``answers`` given; ``accuracy``, the share of the answers that are expected to be right, with
             ``accuracy_low`` and ``accuracy_high``, a 90 % interval that knows how sure the labels are;
             ``information``, the bits that one answer provides; ``spammer``, 1 if the answers do not depend on the class
             and 0 if they are always right; ``bias_<class>``, how much more often the worker gives the class than it
-            occurs; ``independence``, how much an answer counts compared with an independent one, and ``family``, the
-            first of the workers who give the same answers, where there are several (both for ``model="auto"``).
+            occurs in the tasks that they answered; ``independence``, how much an answer counts compared with an
+            independent one, and ``family``, the first of the workers who give the same answers, where there are several
+            (both for ``model="auto"``).
         """
         check_is_fitted(self)
         doubt = self._answers.matrix().total(doubts, along=(self._model.posteriors,))
         prior = self._fitting.strength.accuracy if self.model == "auto" else 2 * self.smoothing
         given = self._answers.given.astype(float)
-        table = worker_table(self.workers_, self.classes_, given, doubt, prior, self._model)
+        counts = self._expected_answers()
+        table = worker_table(self.workers_, self.classes_, given, counts, doubt, prior, self._model)
         worth = self._fitting.independent(len(table))
         return table.assign(independence=worth, family=self._families(len(table)))
+
+    def _expected_answers(self) -> Any:
+        """Answers by worker, label and true class, weighed by the posteriors."""
+        return self._answers.matrix().total(expected_sums, along=(self._model.posteriors,)).counts
+
+    def _shown_matrices(self) -> Any:
+        """Confusion matrices for people to read, by worker, label and true class, as the answers show them."""
+        return expected_matrices(self._expected_answers(), self._model.confusions)
 
     def _families(self, n_workers: int) -> list[str]:
         """Name of the first worker of each worker's family, empty for a worker without one."""

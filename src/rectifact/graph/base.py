@@ -8,6 +8,7 @@ from math import inf, isnan
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ from rectifact.core.validation import (
 from rectifact.graph.components import Components, find_components
 from rectifact.graph.edges import read_graph
 from rectifact.graph.knn import Neighbours, connect, similarities_to
+from rectifact.graph.new_nodes import NewNodes
 from rectifact.graph.normalisation import inverse_roots, normalize
 from rectifact.graph.quality import modularity_of_new, quality
 from rectifact.graph.results import GraphResults
@@ -128,9 +130,10 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
 
         Parameters
         ----------
-        X : array of shape (n_new, n_features), or of shape (n_new, n_samples) for a graph
+        X : array of shape (n_new, n_features), or of shape (n_new, n_samples) for a graph, or edges
             New points; or the weights of the edges between each new node and the nodes of the fit, in the order of
-            ``nodes_``. Edges among new nodes are not used.
+            ``nodes_``, or by name in a frame; or edges as :meth:`fit` takes them, whose new nodes come in the order in
+            which they are named, as in ``result(X)``. Edges among new nodes are not used.
 
         Returns
         -------
@@ -141,8 +144,8 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
 
     def _rows(self, X: Any) -> Operand:
         """Similarities of new nodes or points to those of the fit."""
-        check_is_fitted(self)
-        points = hasattr(self, "points_")
+        points, found = hasattr(self, "points_"), self._new(X)
+        X = self._like_fit(found)
         X = check_matrix(self, X, reset=False, nonnegative=not points, sparse_chunks=True)
         check_alike(self.components_, X)
         if points:
@@ -150,6 +153,13 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
             near = Neighbours(None, self.points_, self.scales_, self.resolved_["n_neighbors"], self.metric)
             X = similarities_to(near, X)
         return operand(X)
+
+    def _like_fit(self, found: Any) -> Any:
+        """New nodes or points with names of columns where the fit had them, and without where it had not."""
+        names = getattr(self, "feature_names_in_", None)
+        if isinstance(found, NewNodes):
+            return found.rows if names is None else pd.DataFrame(found.rows.toarray(), columns=names)
+        return found.to_numpy() if names is None and nw.dependencies.is_into_dataframe(found) else found
 
     def _membership(self, rows: Operand) -> Array:
         U = self.components_

@@ -177,9 +177,12 @@ def _more_modular(n: int, own: float, n_other: int, other: float) -> Finding:
     what = f"Louvain's {n_other} communities have a modularity of {other:.3f}"
     if n == 1:
         detail = f"{what}. Random graphs have a positive modularity too, so that alone does not make them real."
-    else:
-        detail = f"{what}, these {n} have {own:.3f}. Neither is right by that alone: modularity overlooks small "
-        detail += "communities in large graphs."
+        look = "To look at them all the same: {}, which says whether they are found again."
+        python = look.format(f"n_clusters={n_other} and rectifact.selection.assess")
+        shell = look.format(f"-k {n_other} --stability")
+        return Finding("note", "another division has a higher modularity", detail, python, shell)
+    detail = f"{what}, these {n} have {own:.3f}. Neither is right by that alone: modularity overlooks small "
+    detail += "communities in large graphs."
     if n == n_other:
         remedy = "Nothing has to be done: SymNMF does not maximise modularity."
         return Finding("note", "another division has a higher modularity", detail, remedy)

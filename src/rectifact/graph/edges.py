@@ -26,7 +26,8 @@ def read_graph(
 
     A table of edges has the columns source, target and, if there are weights, weight, or others that ``columns`` name.
     A table with two or three columns, the first two of nodes and the third of weights, is one too if its nodes are
-    text, or where ``tables`` says that X does not hold points.
+    text, or where ``tables`` says that X does not hold points. Nodes come in the order in which edges name them, as on
+    the command line.
 
     Examples
     --------
@@ -51,7 +52,7 @@ def read_graph(
         return None
     table = nw.from_native(X, eager_only=True)
     names = edge_columns(table, named, tables)
-    return None if names is None else from_edges(*(table.get_column(name).to_numpy() for name in names))
+    return None if names is None else from_edges(*(table.get_column(name).to_numpy() for name in names), sort=False)
 
 
 def edge_columns(table: Any, named: Mapping[str, str], tables: bool) -> list[str] | None:

@@ -22,6 +22,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
 from rectifact.core.arrays import to_host
+from rectifact.core.errors import InputError, count
 from rectifact.graph.base import Graph, GraphClusterer
 from rectifact.graph.knn import nearest
 from rectifact.graph.normalisation import inverse_roots
@@ -38,6 +39,9 @@ few edges, all of them more than once: seven edges of a network of thirty people
 
 FIRST, MOST, NODES_PER_CLUSTER = 32, 256, 4
 """Eigenvalues looked at first and at most, and the fewest nodes per community."""
+
+MOST_DRAWS = 10
+"""Samples of edges whose communities are compared with those of all edges; large graphs have 2."""
 
 SHIFT = 0.25
 """Mean degrees added to all degrees, so that nodes with few edges have no eigenvalues of their own."""
@@ -59,6 +63,7 @@ class GraphTrial:
     """
 
     parameter = "n_clusters"
+    recurs = "recur in both halves"
     what = ("community", "communities")
     negligible = 0.001
     measure = "log-likelihood of a hidden edge, above that of a random graph with the same degrees"
@@ -73,6 +78,7 @@ class GraphTrial:
         self._splits = hold_out(self._graph, rng, max(2, n_splits(self._graph.nnz // 2)))
         self._scored = n_splits(self._graph.nnz // 2)
         self.recurrence: dict[int, NDArray[Any]] = {}
+        self.stability_range: NDArray[Any] | None = None
         self._labels: dict[tuple[int, int], NDArray[Any]] = {}
 
     def start(self, lowest: int) -> int:
@@ -118,12 +124,21 @@ class GraphTrial:
         return separations(np.sqrt(squared.data.reshape(-1, self.smallest)), self._graph)
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
-        """Overlap (Jaccard) of each community in two samples of the edges, in the order of ``model``."""
-        one, other = self._labels_of(0, k), self._labels_of(1, k)
+        """Overlap (Jaccard) of each community in samples of the edges with that of ``model``, the mean of them.
+
+        Without a model, of two samples with each other. Sets ``stability_range``, the lowest and the highest.
+        """
         if model is None:
-            return matched_overlaps(one, other, k)
+            return matched_overlaps(self._labels_of(0, k), self._labels_of(1, k), k)
         labels = np.asarray(to_host(model.labels_))
-        return np.min([matched_overlaps(labels, found, k) for found in (one, other)], axis=0)
+        if len(labels) != self._graph.shape[0]:
+            n = self._graph.shape[0]
+            what = f"The graph has {count(n, 'node')}, but the model was fitted to {len(labels):,}."
+            raise InputError(what, "Give the graph of the fit.", option="X=")
+        draws = range(max(2, min(MOST_DRAWS, self._scored)))
+        found = np.array([matched_overlaps(labels, self._labels_of(i, k), k) for i in draws])
+        self.stability_range = np.stack([found.min(axis=0), found.max(axis=0)])
+        return found.mean(axis=0)
 
     def resampled(self, model: Any, rng: np.random.Generator) -> NDArray[Any]:
         """Whether a node belongs to each community of ``model``, in a graph of edges drawn again."""

@@ -1,7 +1,9 @@
 """What a fitted estimator says about its communities, as tables and sets."""
 
+import warnings
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
@@ -9,10 +11,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import is_host, to_host
-from rectifact.core.errors import InputError
+from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.findings import Finding, findings_table
+from rectifact.graph.bridges import MAY, clear_bridges, memberships_there, shares_of
 from rectifact.graph.diagnosis import diagnose, louvain
 from rectifact.graph.knn import nearest
+from rectifact.graph.new_nodes import NewNodes, in_order, read_new_nodes
 from rectifact.graph.peaks import density_neighbours, separations
 from rectifact.graph.plots import GraphPlots
 from rectifact.graph.quality import quality
@@ -36,6 +40,7 @@ class GraphResults(GraphPlots):
     spreads_: Any
     modularity_: float
     resolved_: dict[str, Any]
+    predict_membership: Any
 
     def communities(self, threshold: float = 0.25) -> list[list[Any]]:
         """Communities as overlapping sets of nodes, by name.
@@ -84,16 +89,23 @@ class GraphResults(GraphPlots):
         columns = {"cluster": np.arange(self.n_clusters), "size": found.sizes, "coverage": found.coverage}
         return pd.DataFrame(columns | {"conductance": found.conductance, "modularity": found.modularity})
 
-    def result(self) -> pd.DataFrame:
+    def result(self, X: Any = None) -> pd.DataFrame:
         """One row per node or point: its community, the next one, and its membership in both.
 
         .. versionadded:: 0.2
 
+        Parameters
+        ----------
+        X : edges, points or array, default None
+            New nodes or points, as :meth:`predict_membership` takes them; None is for those of the fit.
+
         Returns
         -------
         DataFrame
-            ``node``, as in ``nodes_``; ``cluster``, as in ``labels_``; ``membership`` in it; ``next_cluster``, where
-            the membership is second largest, -1 if there is no other; and ``next_membership``.
+            ``node``, as in ``nodes_`` or in X; ``cluster``, as in ``labels_``; ``membership`` in it; ``next_cluster``,
+            where the membership is second largest, -1 if there is no other; and ``next_membership``. For new nodes
+            from edges also ``neighbours``, how many nodes of the fit they have edges to, and ``unknown``, how many
+            other new nodes, whose edges are not used.
 
         Examples
         --------
@@ -104,11 +116,84 @@ class GraphResults(GraphPlots):
         >>> model.result().round(2).query("node == 'c'")[["node", "membership", "next_membership"]]
           node  membership  next_membership
         2    c         0.5              0.5
+        >>> new = pd.DataFrame({"source": ["x", "x"], "target": ["a", "b"]})
+        >>> bool(model.result(new)["cluster"][0] == model.result()["cluster"][0])
+        True
         """
+        if X is not None:
+            return self._new_result(X)
         check_is_fitted(self)
         labels, membership = to_host(self.labels_), np.asarray(to_host(self.membership_)).astype(float)
         columns = {"node": list(self.nodes_), "cluster": labels, **leading_memberships(labels, membership)}
         return pd.DataFrame(columns)
+
+    def _new_result(self, X: Any) -> pd.DataFrame:
+        found = self._new(X)
+        membership = np.asarray(to_host(self.predict_membership(X)), dtype=float)
+        labels = np.where(membership.max(axis=1) > 0, membership.argmax(axis=1), -1)
+        index = getattr(X, "index", None)
+        names: Any = list(index) if isinstance(index, pd.Index) else np.arange(len(labels))
+        more: dict[str, Any] = {}
+        if isinstance(found, NewNodes):
+            names, more = found.names, {"neighbours": found.neighbours, "unknown": found.unknown}
+            if found.unused():
+                warnings.warn(FitWarning(found.unused(), "Edges among new nodes are not used."), stacklevel=3)
+        return pd.DataFrame({"node": names, "cluster": labels, **leading_memberships(labels, membership), **more})
+
+    def _new(self, X: Any) -> Any:
+        """New nodes from edges, or a matrix of new nodes or points; a frame with its columns as in the fit."""
+        check_is_fitted(self)
+        features = getattr(self, "feature_names_in_", getattr(self, "_features", None))
+        if not hasattr(self, "points_"):
+            return read_new_nodes(X, self.nodes_ if features is None else features)
+        frame = features is not None and nw.dependencies.is_into_dataframe(X)
+        found = in_order(X, features) if frame else None
+        return X if found is None else found[0]
+
+    def _named_as_saved(self, samples: Any, features: Any) -> None:
+        """Take the names that a file has for nodes, and for columns of points, where the model has none of its own."""
+        n, nodes = len(self.labels_), np.asarray(self.nodes_)
+        counted = nodes.dtype.kind in "iu" and np.array_equal(nodes, np.arange(n))
+        if counted and _are_names(samples, n):
+            self.nodes_ = np.asarray(samples)
+        if hasattr(self, "points_") and _are_names(features, self.points_.shape[1]):
+            self._features = np.asarray(features)
+
+    def bridges(self) -> pd.DataFrame:
+        """Nodes that may belong to two communities, those that most clearly do first.
+
+        A node is listed if its membership in another community is at least 0.25. Membership leans towards small
+        communities, and a node of few edges is easily listed: ``clear`` asks for more.
+
+        .. versionadded:: 0.2
+
+        Returns
+        -------
+        DataFrame
+            ``node`` and ``cluster``; ``share``, that of the weight of its edges that goes into its community;
+            ``next_cluster``, the other one that most weight goes to; ``next_share`` and ``next_membership`` there;
+            ``neighbours``, and ``next_neighbours`` of them there; ``excess``, by how many standard deviations these
+            are more than usual for its own community; and ``clear``, whether that is at least 3, with at least 3
+            edges.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> from rectifact import SymNMF
+        >>> graph = networkx.Graph(["ab", "ac", "bc", "cd", "ce", "de"])  # two triangles that share a node
+        >>> SymNMF(2).fit(graph).bridges()[["node", "share", "next_share", "clear"]]
+          node  share  next_share  clear
+        0    c    0.5         0.5  False
+        """
+        check_is_fitted(self)
+        labels, shares = np.asarray(to_host(self.labels_)), shares_of(self)
+        there = memberships_there(self, shares)
+        clear = clear_bridges(shares, there, labels)
+        columns = {"node": list(self.nodes_), "cluster": labels, "share": shares.own, "next_cluster": shares.other}
+        columns |= {"next_share": shares.other_share, "next_membership": there, "neighbours": shares.neighbours}
+        columns |= {"next_neighbours": shares.other_neighbours, "excess": shares.excess, "clear": clear}
+        table = pd.DataFrame(columns)[(labels >= 0) & (there >= MAY)]
+        return table.sort_values(["clear", "excess"], ascending=False, kind="stable").reset_index(drop=True)
 
     def diagnose(self) -> pd.DataFrame:
         """What could be wrong with the communities, and what to do about it, the worst first.
@@ -160,6 +245,11 @@ class GraphResults(GraphPlots):
         k = density_neighbours(n)
         squared = nearest(self.points_, k, None, None)
         return int((separations(np.sqrt(squared.data.reshape(-1, k)), sp.csr_array(self.affinity_matrix_)) > 1).sum())
+
+
+def _are_names(names: Any, n: int) -> bool:
+    """Whether there is one name for each of ``n``, and they do not only count them."""
+    return names is not None and len(names) == n and list(map(str, names)) != [str(i + 1) for i in range(n)]
 
 
 def leading_memberships(labels: NDArray[Any], membership: NDArray[Any]) -> dict[str, NDArray[Any]]:

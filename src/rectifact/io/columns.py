@@ -11,6 +11,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError
 from rectifact.io.frames import Frame
@@ -22,6 +23,14 @@ WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("column_words.json")
 """Usual names of columns by what they hold, as :func:`word` writes them."""
 
 ID = re.compile(r"(?i:(id|uuid|guid|index|key|nr|no|number|name|barcode|unnamed: ?\d+|row_?names?))|.*([_ .-]id|Id|ID)")
+AXIS = re.compile(
+    r"""(?ix) (wave[ _-]?(length|number)s?|wellenl(ä|ae)ngen?|wellenzahl(en)?|longueurs?[ _]d.onde
+    |longitud[ _]de[ _]onda|lunghezza[ _]d.onda|(raman|chemical|chemische)[ _-]?(shift|verschiebung)|m/?z
+    |2[ _-]?(theta|θ)|lambda|λ|frequency|frequenz|energy|energie|(retention[ _-]?)?time|rt|zeit|retentionszeit)
+    \s* ([(\[/,_].*|\ in\ .*)? | nm|µm|um|cm[ ^]*[-⁻]?[1¹]|1/cm|k?ev|[mgt]?hz|ppm|min"""
+)
+"""Names of columns that hold places on an axis, with or without a unit."""
+LEAST_PLACES = 8  # rows from which on numbers at equal distances are no chance
 MOST_MEASURES = 200  # columns; in a wider table, which may count words, a name says nothing
 
 
@@ -144,6 +153,23 @@ class View:
         share = 0.5 if self.is_id_name(name) else 0.9
         return column.null_count <= 1 and len(column.unique()) > share * len(column)
 
+    def is_axis(self, name: str) -> bool:
+        """Whether a column is called as an axis, such as the wavelength, and rises or falls from row to row."""
+        return bool(self.frame.named) and is_axis_name(name) and len(steps := self._steps(name)) > 2 and _one_way(steps)
+
+    def is_ruled(self, name: str) -> bool:
+        """Whether a column holds numbers at equal distances, as no measurements are."""
+        steps = self._steps(name)
+        if len(steps) + 1 < LEAST_PLACES or not _one_way(steps):
+            return False
+        return bool(np.allclose(steps, steps.mean(), rtol=1e-3, atol=0))
+
+    def _steps(self, name: str) -> NDArray[Any]:
+        """Differences from row to row of a column of numbers; none for others."""
+        if not is_number(self.type(name)) or pa.types.is_boolean(self.type(name)) or len(self.names) < 2:
+            return np.zeros(0)
+        return np.diff(np.asarray(self.table.column(name).to_numpy(), dtype=float))
+
     def counts_rows(self, name: str) -> bool:
         """Whether a column holds the numbers of the rows, from 0 or 1."""
         n = len(self.table)
@@ -151,6 +177,21 @@ class View:
             return False
         values = self.table.column(name).to_numpy()
         return bool(values[0] in (0, 1) and np.array_equal(values, np.arange(values[0], values[0] + n)))
+
+
+def is_axis_name(name: str) -> bool:
+    """Whether a column is called as places on an axis are.
+
+    Examples
+    --------
+    >>> [is_axis_name(name) for name in ("Wavelength (nm)", "Wellenlänge", "m/z", "cm-1", "RT [min]", "energetic")]
+    [True, True, True, True, True, False]
+    """
+    return AXIS.fullmatch(name.strip()) is not None
+
+
+def _one_way(steps: NDArray[Any]) -> bool:
+    return bool((steps > 0).all() or (steps < 0).all())
 
 
 def quoted(name: str) -> str:

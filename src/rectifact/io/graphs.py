@@ -16,6 +16,7 @@ from rectifact.io.files import reading
 from rectifact.io.text import COMMENT, read_text, text_head
 
 GRAPHS = {".gml": "GML", ".graphml": "GraphML", ".gexf": "GEXF", ".net": "Pajek", ".paj": "Pajek"}
+TWO_KINDS = "no node is in both columns: two kinds of nodes, which are clustered together"
 WEIGHTS = ("weight", "value", "Weight")
 ATTRIBUTES = re.compile(r"(?P<ends>.*\S)\s*[,;\t ]\s*(?P<data>\{[^{}]*\})\s*")
 """A line of an edge list that ends with attributes, as networkx writes them."""
@@ -86,7 +87,7 @@ def edge_remarks(source: Any, target: Any) -> list[str]:
     if loops:
         remarks.append(f"{count(loops, 'edge')} from a node to itself")
     if len(ends) > 2 and not set(ends["a"]) & set(ends["b"]):
-        remarks.append("no node is in both columns: two kinds of nodes, which are clustered together")
+        remarks.append(TWO_KINDS)
     return remarks
 
 

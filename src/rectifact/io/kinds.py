@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from rectifact.core.errors import InputError
 from rectifact.io.columns import MOST_MEASURES, WORDS, Options, Plan, Purpose, View, ask, listing, plain, quoted, word
 from rectifact.io.frames import SAMPLES, Frame
-from rectifact.io.listed import given_edges, given_triples, listed_by_content, listed_by_name
+from rectifact.io.listed import ask_for_pairs, given_edges, given_triples, listed_by_content, listed_by_name
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 
 MOST_DROPPED = 10
@@ -80,6 +80,7 @@ def _documents(view: View) -> Plan | None:
     if view.purpose != "parts":
         if all(name == view.names[0] for name in found) and numbers and lengths[found[0]] < 8:
             return None  # long names of the rows
+        ask_for_pairs(view, found)
         raise InputError(
             f"{view.where} holds texts, in the column {found[0]!r}.",
             f"Use rectifact parts for their topics, or leave the column out with --drop {quoted(found[0])}.",
@@ -156,6 +157,8 @@ def _index(view: View, sure: bool) -> list[str]:
     first = view.names[0]
     if view.frame.named and first in ("", SAMPLES):
         return [first]
+    if not sure and view.is_axis(first):
+        return [first]
     is_text = is_name(view.type(first))
     ids = [first] if is_text else []
     ids += [name for name in view.names if view.is_id_name(name) and view.is_id(name) and name not in ids]
@@ -174,6 +177,13 @@ def _index(view: View, sure: bool) -> list[str]:
         ask(
             f"The column {first!r} of {view.where} numbers the rows.",
             f"Use --id-column {own} if it names them, --drop {own} to leave it out, or --table to keep it.",
+        )
+    if not sure and view.frame.named and view.is_ruled(first) and not any(map(view.is_ruled, view.names[1:])):
+        own = quoted(first)
+        ask(
+            f"The column {first!r} of {view.where} holds numbers at equal distances, as wavelengths or times, and not "
+            "measurements.",
+            f"Use --id-column {own} if it names the rows, --drop {own} to leave it out, or --table to keep it.",
         )
     return ids[:1] if is_text else []
 

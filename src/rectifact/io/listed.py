@@ -144,6 +144,24 @@ def listed_by_content(view: View) -> Plan | None:
     )
 
 
+def ask_for_pairs(view: View, texts: Sequence[str]) -> None:
+    """Ask about names of several words that come again and again beside others that do: one row for each pair."""
+    names = [name for name in view.names if is_name(view.type(name)) and not pa.types.is_temporal(view.type(name))]
+    distinct = {name: len(plain(view.table.column(name)).unique()) for name in names}
+    again = sorted((name for name in names if 2 * distinct[name] <= len(view.table)), key=lambda name: -distinct[name])
+    pair = [name for name in view.names if name in again[:2]]
+    if len(pair) < 2 or not set(texts) <= set(again) or len(view.names) > MOST_LISTED:
+        return
+    if 2 * view.table.select(pair).group_by(pair).aggregate([]).num_rows < len(view.table):
+        return
+    values = _values(view, VALUES, pair) or [name for name in view.names if view.is_measure(name)]
+    bare = f", or --triples {listing(pair)} to count pairs" if values else ""
+    ask(
+        f"{view.where} has one row for each pair of {pair[0]!r} and {pair[1]!r}, both of which come again and again.",
+        f"Say which columns to read: --triples {listing([*pair, *values[:1]])}{bare}.",
+    )
+
+
 def _are_pairs(view: View, first: str, second: str, certain: bool) -> bool:
     """Whether two columns pair identifiers: pairs differ, and identifiers come again or are shared."""
     columns = [plain(view.table.column(name)) for name in (first, second)]

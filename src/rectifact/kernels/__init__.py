@@ -16,11 +16,11 @@ import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
-from rectifact.core.arrays import Array, choose, is_host, namespace
+from rectifact.core.arrays import Array, is_host, namespace
 from rectifact.core.operand import Operand
 from rectifact.core.rectify import relu
 from rectifact.core.sparse import dense_rows
-from rectifact.kernels import reference, reference_parts
+from rectifact.kernels import reference, reference_climb, reference_parts
 from rectifact.kernels.penalty import Penalty
 
 MOST_FUSED_RANK = 128
@@ -145,26 +145,31 @@ def nmd_sweep(
     return form.nmd_sweep(X, A, B, sigma, link, objective, missing, n_jobs, penalty)
 
 
-def climb_on(
-    after: Array, before: Array, point: Array, best: Array, further: Any, kept: Any, extrapolated: Any
-) -> tuple[Array, Array, Array]:
-    """Where to sweep next, the best point and the last one kept, for one factor of a climb.
-
-    A sweep led from ``point`` to ``after``. If it is ``kept``, the next point lies ``further`` times the way from
-    ``before`` to ``after`` ahead; else it is ``before``, or ``after`` where nothing was extrapolated.
+def climb_on(after: Array, *rest: Any) -> tuple[Array, Array, Array]:
+    """A factor of a climb, one sweep further; see :func:`rectifact.kernels.reference_climb.climb_on`.
 
     Examples
     --------
     >>> climb_on(np.array([3.0]), np.array([1.0]), np.array([2.0]), np.array([0.0]), 0.5, True, False)
     (array([4.]), array([2.]), array([3.]))
     """
-    if _serves_triton(after) and str(after.dtype) == "torch.float32" and after.ndim == 2:
-        from rectifact.kernels import fused_nmd
+    return _climb_form(after).climb_on(after, *rest)
 
-        return fused_nmd.climb_on(after, before, point, best, further, kept, extrapolated)
-    ahead = after + further * (after - before)
-    there = choose(kept, ahead, choose(extrapolated, before, after))
-    return there, choose(kept, point, best), choose(kept, after, before)
+
+def climb_choices(objective: Any, *rest: Any, **limits: float) -> reference_climb.Choices:
+    """How a climb goes on; see :func:`rectifact.kernels.reference_climb.climb_choices`."""
+    return _climb_form(objective).climb_choices(objective, *rest, **limits)
+
+
+def newton_step(log_sigma: Any, first: Any, second: Any, floor: float) -> Any:
+    """The next log sigma; see :func:`rectifact.kernels.reference_climb.newton_step`.
+
+    Examples
+    --------
+    >>> newton_step(0.0, np.float64(3.0), np.float64(-10.0), -1.0)
+    0.3
+    """
+    return _climb_form(log_sigma).newton_step(log_sigma, first, second, floor)
 
 
 def nmd_curvatures(X: Array, A: Array, B: Array, sigma: Any, link: str) -> tuple[Array, Array, Array]:
@@ -285,6 +290,14 @@ def _serves_triton(array: Array) -> bool:
     """Whether it is a dense tensor on a CUDA device, and Triton is installed."""
     on_device = array_api_compat.is_torch_array(array) and array.is_cuda and str(array.layout) == "torch.strided"
     return bool(on_device) and find_spec("triton") is not None
+
+
+def _climb_form(array: Any) -> ModuleType:
+    if not _serves_triton(array):
+        return reference_climb
+    from rectifact.kernels import fused_climb
+
+    return fused_climb
 
 
 def _form(array: Array) -> ModuleType:

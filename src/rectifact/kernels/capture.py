@@ -38,7 +38,8 @@ def repeated(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
             with torch.cuda.graph(graph):
                 after = step(place)
                 for old, new in zip(_tensors(place), _tensors(after), strict=True):
-                    old.copy_(new)
+                    if new is not old:  # a step may overwrite the state that it is given
+                        old.copy_(new)
         graph.replay()
         return place
 

@@ -18,14 +18,17 @@ from typing import Any, NamedTuple
 import torch
 import triton
 
-from rectifact.core.linalg import gram_inverse
 from rectifact.core.operand import Operand
 from rectifact.kernels.capture import repeated as repeated
-from rectifact.kernels.fused_nmd_programs import climb_kernel, column_kernel, halves_kernel, row_kernel, stored_kernel
+from rectifact.kernels.fused_inverse import gram_inverse
+from rectifact.kernels.fused_nmd_programs import column_kernel, halves_kernel, row_kernel, stored_kernel
 from rectifact.kernels.penalty import Penalty
 
 ROWS, ROW_COLUMNS, COLUMN_COLUMNS = 64, 32, 64
 """Tile sizes that were fastest on an H200 for 70,000 x 784 and 8,192 x 65,536 at rank 64."""
+
+ROW_REGISTERS, STORING_REGISTERS = 168, 144
+"""With so few registers for a thread three programs share a multiprocessor, and with as many as Triton takes two."""
 
 STORING_COLUMNS, STORED_ROWS, STORED_COLUMNS = 16, 32, 64
 PROGRAMS_PER_MULTIPROCESSOR = 4
@@ -63,12 +66,11 @@ def nmd_sweep(
     penalty: Penalty | None = None,
 ) -> tuple[Any, Any, Any]:
     """:func:`rectifact.kernels.tiled_nmd.nmd_sweep` of the likelihood; each product makes the tiles of Z again."""
-    binary, factors = link == "binary", (halves(A), halves(B))
-    system, shift = (B @ B.T, 0.0) if penalty is None else penalty.row_system(B @ B.T, sigma)
+    system, shift = (B @ B.T, None) if penalty is None else penalty.row_system(B @ B.T, sigma)
     inverse = _beside(lambda: gram_inverse(system))
-    Z = _room_for(X.data)
+    binary, factors, Z = link == "binary", (halves(A), halves(B)), _room_for(X.data)
     products, sums = nmd_row_products(X.data, *factors, sigma, binary, missing, Z)
-    new = (products + shift) @ inverse()
+    new = (products if shift is None else products + shift) @ inverse()
     system = new.T @ new if penalty is None else penalty.column_matrix(new.T @ new, sigma)
     inverse = _beside(lambda: gram_inverse(system))
     if Z is None:
@@ -87,24 +89,11 @@ def _room_for(X: Any) -> Any:
     return Halves(*(torch.empty_like(X, dtype=torch.bfloat16) for _ in range(2))) if stored else None
 
 
-def climb_on(
-    after: Any, before: Any, point: Any, best: Any, further: Any, kept: Any, extrapolated: Any
-) -> tuple[Any, Any, Any]:
-    """:func:`rectifact.kernels.climb_on` in one pass over the four."""
-    given = [matrix.contiguous() for matrix in (after, before, point, best)]
-    made = tuple(torch.empty_like(given[0]) for _ in range(3))
-    with torch.cuda.device(after.device):
-        climb_kernel[(triton.cdiv(after.numel(), BLOCK),)](
-            *(*given, *made, further, kept, extrapolated, after.numel()), BLOCK=BLOCK
-        )
-    return made
-
-
 def _beside(work: Callable[[], Any]) -> Callable[[], Any]:
     """Begin ``work()`` on a second stream; the first one waits for it when the result is asked for.
 
-    Small factorisations take a tenth of a millisecond, in which the device is nearly idle; beside a large kernel they
-    cost nothing.
+    An inverse takes a few hundredths of a millisecond, in which the device is nearly idle; beside a large kernel it
+    costs nothing. Without priority it would wait until the last programs of that kernel have begun.
     """
     main, second = torch.cuda.current_stream(), _second_stream(torch.cuda.current_device())
     second.wait_stream(main)
@@ -120,7 +109,7 @@ def _beside(work: Callable[[], Any]) -> Callable[[], Any]:
 
 @cache
 def _second_stream(device: int) -> Any:
-    return torch.cuda.Stream(device)
+    return torch.cuda.Stream(device, priority=-1)
 
 
 def nmd_row_products(
@@ -153,7 +142,7 @@ def nmd_row_products(
     blocks = triton.cdiv(n, ROWS)
     products = torch.empty((n, r), dtype=torch.float32, device=X.device)
     sums = torch.empty((blocks, 3), dtype=torch.float32, device=X.device)
-    columns, stages = (ROW_COLUMNS, 3) if Z is None else (STORING_COLUMNS, 4)
+    columns, registers = (ROW_COLUMNS, ROW_REGISTERS) if Z is None else (STORING_COLUMNS, STORING_REGISTERS)
     with torch.cuda.device(X.device):
         row_kernel[(blocks,)](
             *(X, *A, *B, products, sums, *(Z or (None, None)), sigma, n, d, r),
@@ -163,7 +152,8 @@ def nmd_row_products(
             BINARY=binary,
             MISSING=missing,
             STORE=Z is not None,
-            num_stages=stages,
+            num_stages=3,
+            maxnreg=registers,
         )
     return products, sums.sum(dim=0, dtype=torch.float64)
 

@@ -26,25 +26,6 @@ def halves_kernel(matrix, high, low, size, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def climb_kernel(
-    after, before, point, best, new_point, new_best, new_before, further, kept, extrapolated, size, BLOCK: tl.constexpr
-):
-    """:func:`rectifact.kernels.climb_on`; the three conditions and numbers are read on the device."""
-    places = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    inside = places < size
-    there = tl.load(after + places, mask=inside)
-    last = tl.load(before + places, mask=inside)
-    if tl.load(kept) != 0:
-        tl.store(new_point + places, there + tl.load(further) * (there - last), mask=inside)
-        tl.store(new_best + places, tl.load(point + places, mask=inside), mask=inside)
-        tl.store(new_before + places, there, mask=inside)
-    else:
-        tl.store(new_point + places, tl.where(tl.load(extrapolated) != 0, last, there), mask=inside)
-        tl.store(new_best + places, tl.load(best + places, mask=inside), mask=inside)
-        tl.store(new_before + places, last, mask=inside)
-
-
-@triton.jit
 def _moments(a):
     """``truncated_moments`` in single precision: h, d and log Phi(-a)."""
     b = tl.abs(a)

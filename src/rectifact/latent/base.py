@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, to_host
+from rectifact.core.arrays import Array, names_of_rows, to_host
 from rectifact.core.errors import InputError
 from rectifact.core.estimator import Iterative
 from rectifact.core.operand import Operand, is_chunked
@@ -22,9 +22,11 @@ from rectifact.latent.neighbours import (
     axes_of_predictions,
     best_unseen,
     between,
+    directions,
     long_table,
     most_similar,
     places_of,
+    reliability,
 )
 
 
@@ -63,7 +65,8 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         Returns
         -------
         DataFrame
-            Columns ``sample``, ``rank`` (from 1), ``feature`` and ``score``, the value of ``inverse_transform``.
+            Columns ``sample``, ``rank`` (from 1), ``feature`` and ``score``, the value of ``inverse_transform``;
+            with ``missing``, at most the largest value of the fit, as in :meth:`fill`.
 
         Examples
         --------
@@ -78,13 +81,15 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         """
         check_is_fitted(self)
         check_at_least(1, n=n)
-        samples = _names_of_rows(X) if samples is None else np.asarray(samples)
+        samples = names_of_rows(X) if samples is None else np.asarray(samples)
         X = self._known(X)
         if is_chunked(X.data):
             raise InputError(
                 "recommend works on data in memory, and X is a Dask array.", "Take some rows: X[:1000].compute()."
             )
         columns, scores = best_unseen(to_host(X.data), self._embed(X), self._predicted, n)
+        if getattr(self, "missing", None) is not None:
+            scores = np.minimum(scores, getattr(self, "_largest", np.inf))
         samples = np.arange(X.shape[0]) if samples is None else samples
         return long_table("sample", samples, "feature", self._feature_names(features)[columns], "score", scores)
 
@@ -177,7 +182,9 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         """The rows or columns of the fit that are most like the given ones.
 
         The similarity of rows is the cosine of their :meth:`positions` on 64 axes; that of columns is the correlation
-        of what the model predicts for them.
+        of what the model predicts for them, drawn towards 0 for columns of which it explains little more than chance
+        would: times the square root of ``s / (s + 4 k / n)`` for each, with s the share of its variance that the model
+        explains, k dimensions and n samples.
 
         Parameters
         ----------
@@ -200,11 +207,12 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         check_at_least(1, n=n)
         check_option("axis", axis, ("rows", "columns"))
         if axis == "rows":
-            vectors = self._positions_of_fit(X)
-            names = getattr(self, "sample_names_", None) if samples is None else np.asarray(samples)
+            vectors = directions(self._positions_of_fit(X))
+            names, others = self._sample_names(samples), self._feature_names(features)
         else:
             vectors, names = self._feature_vectors(), self._feature_names(features)
-        places = places_of(items, names, len(vectors), axis.removesuffix("s"))
+            others = self._sample_names(samples)
+        places = places_of(items, names, len(vectors), axis.removesuffix("s"), others)
         others, cosines = most_similar(vectors, places, n)
         names = np.arange(len(vectors)) if names is None else names
         return long_table("item", names[places], "neighbour", names[others], "similarity", cosines)
@@ -216,9 +224,10 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         return self._positions(data, self.embedding_, max(WIDE, self.components_.shape[0]))
 
     def _feature_vectors(self) -> NDArray[np.float64]:
-        """Vectors of shape (n_features, 64), whose cosines are the correlations of what is predicted."""
+        """Vectors of shape (n_features, 64), whose products are the similarities of features."""
         axes, spreads, _ = self._axes(max(WIDE, self.components_.shape[0]))
-        return axes.T * spreads
+        trust = reliability(self.embedding_, self._predicted, self._noise, self.components_.shape[1])
+        return directions(axes.T * spreads) * trust[:, None] ** 0.5
 
     def plot_map(self, X: Any = None, groups: Any = None) -> Any:
         """Map of the rows of the fit in two dimensions, as in the report.
@@ -229,8 +238,9 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         ----------
         X : array, sparse array or frame of shape (n_samples, n_features), optional
             The data of the fit, which makes the map better.
-        groups : dict of str to array of shape (n_samples,), optional
-            A column of classes or numbers that colours the map: ``{"species": values}``.
+        groups : dict of str to array of shape (n_samples,), or Series, optional
+            A column of classes or numbers that colours the map: ``{"species": values}``. A Series whose index has the
+            names of the rows is matched by them.
         """
         given = {name: value for name, value in {"X": X, "groups": groups}.items() if value is not None}
         return plot(self, "map", **given)
@@ -259,12 +269,20 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
             )
         return X
 
+    def _noise(self, A: Array) -> Any:
+        """Variance of the data around what is predicted, for rows of the embedding."""
+        P = np.asarray(self._predicted(A), dtype=np.float64)
+        return P * (1 - P)
+
     def _predicted(self, A: Array) -> Any:
         return to_host(self.inverse_transform(A))
 
     def _feature_names(self, names: Any) -> Any:
         names = getattr(self, "feature_names_in_", getattr(self, "_features", None)) if names is None else names
         return np.arange(self.components_.shape[1]) if names is None else np.asarray(names)
+
+    def _sample_names(self, names: Any) -> Any:
+        return getattr(self, "sample_names_", None) if names is None else np.asarray(names)
 
     def _named_as_saved(self, samples: Any, features: Any) -> None:
         """Take the names that a file has for rows and columns, where the model has none of its own."""
@@ -278,7 +296,7 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         refuse_triples(X)
         if hasattr(self, "_features"):
             del self._features
-        names = _names_of_rows(X)
+        names = names_of_rows(X)
         if names is not None:
             self.sample_names_ = names
         elif hasattr(self, "sample_names_"):
@@ -304,12 +322,6 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         tags.input_tags.positive_only = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _names_of_rows(X: Any) -> Any:
-    """The index of a pandas frame, unless it only counts."""
-    index = getattr(X, "index", None)
-    return None if index is None or callable(index) or isinstance(index, pd.RangeIndex) else np.asarray(index)
 
 
 def _are_names(names: Any, n: int) -> bool:

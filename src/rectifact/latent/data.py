@@ -19,23 +19,38 @@ from rectifact.latent.statistics import Statistics, statistics
 CHECK_ON_DEVICE = 10
 """Iterations between checks on a device, which has to wait for the host at each of them."""
 
-LEAST_VALUES, MOST_SQUARES = 100, 0.5
-"""Positive entries from which on large ones are looked for, and the share of the squares that few of them may hold."""
+MOST_LISTED = 8
+"""Columns of a frame that may have one row for each pair; a wider one is a matrix."""
+
+LEAST_VALUES, LEAST_COLUMNS, MOST_SQUARES = 100, 5, 0.5
+"""Positive entries and columns from which on large ones are looked for, and the share of the squares that few of them
+may hold."""
 
 
 def refuse_triples(X: Any) -> None:
     """Refuse a frame with one row for each pair, such as user, item and rating, which is not a matrix."""
-    names = [str(name) for name in getattr(X, "columns", ())]
-    if len(names) not in (2, 3) or not hasattr(X, "dtypes"):
+    names = list(getattr(X, "columns", ()))
+    if not 2 <= len(names) <= MOST_LISTED or not hasattr(X, "dtypes") or not hasattr(X, "pivot_table"):
         return
-    kinds = [getattr(kind, "kind", "O") for kind in X.dtypes]
-    known = all(word(name) in WORDS[what] for name, what in zip(names, ("row", "column"), strict=False))
-    if not (known or (kinds[:2] == ["O", "O"] and (len(names) == 2 or kinds[2] in "iuf"))):
+    kinds = dict(zip(names, (getattr(kind, "kind", "O") for kind in X.dtypes), strict=True))
+    numbers = [name for name in names if kinds[name] in "iuf"]
+    pair = names[:2]
+    if not all(word(str(name)) in WORDS[what] for name, what in zip(pair, ("row", "column"), strict=True)):
+        again = [name for name in names if kinds[name] == "O" and (len(names) <= 3 or 2 * X[name].nunique() <= len(X))]
+        pair = sorted(again, key=lambda name: -X[name].nunique())[:2]
+        pair = [name for name in names if name in pair]
+        if len(names) > 3 and 2 * len(X[pair].drop_duplicates()) < len(X):
+            return  # classes of samples
+    rest = [name for name in numbers if name not in pair]
+    if len(pair) < 2 or (len(names) <= 3 and len(names) - 2 != len(rest)):
         return
-    what = f"X has one row for each pair, with the columns {', '.join(map(repr, names))}, and not one for each sample."
-    if len(names) == 2:
-        raise InputError(what, f"Use pandas.crosstab(X[{names[0]!r}], X[{names[1]!r}]).")
-    raise InputError(what, f"Use X.pivot_table({names[2]!r}, {names[0]!r}, {names[1]!r}).fillna(0).")
+    listed = ", ".join(map(repr, names))
+    what = f"X has one row for each pair, with the columns {listed}, and not one for each sample."
+    if not rest:
+        raise InputError(what, f"Use pandas.crosstab(X[{pair[0]!r}], X[{pair[1]!r}]).")
+    value = next((name for name in rest if word(str(name)) in {*WORDS["value"], *WORDS["count"]}), rest[0])
+    how = ", 'sum'" if word(str(value)) in WORDS["count"] else ""
+    raise InputError(what, f"Use X.pivot_table({value!r}, {pair[0]!r}, {pair[1]!r}{how}).fillna(0).")
 
 
 def check_nonnegative(estimator: Any, X: Any, *, reset: bool, missing: bool) -> Operand:
@@ -162,6 +177,26 @@ def _csr(X: Any) -> Any:
 
 def _divided(X: Array, unit: float) -> Array:
     return with_entries(X, X.data / unit) if is_sparse(X) else X / unit
+
+
+def largest_column(X: Any) -> tuple[int, float]:
+    """The column that holds most of the sum of squares, and its share; a share of 0 if that is less than half.
+
+    Parameters
+    ----------
+    X : array or sparse array on the host, or frame
+
+    Examples
+    --------
+    >>> largest_column(np.array([[1.0, 0.0, 1.0, 1.0, 1990.0], [0.0, 1.0, 1.0, 0.0, 2003.0]]))[0]
+    4
+    """
+    dense = np.zeros((1, 1)) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    squares = np.asarray(X.multiply(X).sum(axis=0)).ravel() if sp.issparse(X) else np.nansum(dense**2, axis=0)
+    squares = np.nan_to_num(squares)
+    column, total = int(squares.argmax()), squares.sum()
+    share = float(squares[column] / total) if total > 0 else 0.0
+    return column, share if share > MOST_SQUARES and len(squares) >= LEAST_COLUMNS else 0.0
 
 
 def large_values(X: Any) -> str:

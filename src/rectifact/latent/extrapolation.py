@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 from rectifact.core.arrays import Array, choose, device, namespace
-from rectifact.kernels import climb_on
+from rectifact.kernels import climb_choices, climb_on
 from rectifact.latent.model import LatentModel
 
 LARGEST_GAP = 0.5
@@ -52,26 +52,20 @@ class Climb:
         multiplied by 0.9. Where it has fallen, the sweep is thrown away, and the next one begins at the last good
         result with a ``gap`` four times as large. With ``most=0`` nothing is extrapolated.
         """
-        clip = namespace(self.gap).clip
-        kept = objective >= self.highest - rounding * abs(self.highest)
-        further = clip(1 - self.gap, None, most) if most else 0 * self.gap
-        narrower = clip(0.9 * self.gap, 1 - most, None) if most else self.gap
-        wider = choose(self.extrapolated, clip(4 * self.gap, None, LARGEST_GAP), self.gap)
+        choices = climb_choices(
+            *(objective, self.highest, self.gap, self.extrapolated, self.rejected),
+            most=most,
+            largest_gap=LARGEST_GAP,
+            rounding=rounding,
+        )
         moved = [
-            climb_on(*models, further, kept, self.extrapolated)
+            climb_on(*models, choices.further, choices.kept, self.extrapolated)
             for models in zip(after.parts, self.before.parts, self.point.parts, self.best.parts, strict=True)
         ]
         point, best, before = (LatentModel(*parts) for parts in zip(*moved, strict=True))
-        ahead = kept & (most > 0)
-        return Climb(
-            point=replace(point, log_sigma=choose(ahead, clip(point.log_sigma, floor, None), point.log_sigma)),
-            best=best,
-            before=before,
-            highest=choose(kept & (objective > self.highest), objective, self.highest),
-            gap=choose(kept, narrower, wider),
-            extrapolated=ahead,
-            rejected=choose(kept, 0 * self.rejected, self.rejected + 1),
-        )
+        lowest = namespace(self.gap).clip(point.log_sigma, floor, None)
+        point = replace(point, log_sigma=choose(choices.ahead, lowest, point.log_sigma))
+        return Climb(point, best, before, choices.highest, choices.gap, choices.ahead, choices.rejected)
 
 
 def begin_climb(start: LatentModel) -> Climb:

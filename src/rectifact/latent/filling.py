@@ -1,4 +1,4 @@
-"""Missing entries filled in, and whether that is any better than filling in means."""
+"""Missing entries filled in, and whether what a model predicts is any better than plain means."""
 
 import warnings
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rectifact.core.arrays import to_host
-from rectifact.latent.held_out import LEAST_ROWS, MOST_ENTRIES
+from rectifact.latent.held_out import LEAST_ROWS, MOST_ENTRIES, hide_entries
 from rectifact.metrics import root_mean_squared_error
 
 SHARE, LEAST_HIDDEN, MOST_SWEEPS = 0.1, 30, 200
@@ -19,7 +19,8 @@ SHARE, LEAST_HIDDEN, MOST_SWEEPS = 0.1, 30, 200
 DOUBT = 5
 """Entries of the same mean that are added to each row and column, whose own mean a few entries do not tell."""
 
-NO_BETTER = "What the model fills in is no better than the means of rows and columns."
+TRIED, SWEEPS, FEWEST = 400, 60, 50
+"""Rows that a short trial takes, less than twice as many; the most sweeps of its fits; and the entries it must hide."""
 
 
 @dataclass(frozen=True)
@@ -35,24 +36,41 @@ class Comparison:
     means : float
         Of the sum of that mean and what rows and columns differ from it, each drawn a little towards 0.
     n_hidden : int
+    columns : float
+        Of the means of the columns, drawn a little towards that of all.
     """
 
     model: float
     mean: float
     means: float
     n_hidden: int
+    columns: float = np.inf
 
     @property
     def better(self) -> bool:
-        """Whether the model predicts better than both means."""
-        return self.model < min(self.mean, self.means)
+        """Whether the model predicts better than all means."""
+        return self.model < min(self.mean, self.means, self.columns)
+
+    @property
+    def plain(self) -> tuple[str, float]:
+        """The better of the means of the columns and the means of rows and columns, and its error."""
+        if self.columns < self.means:
+            return "the means of the columns", self.columns
+        return "the means of rows and columns", self.means
+
+    @property
+    def no_better(self) -> str:
+        """A sentence for a model that is not better."""
+        by = "the mean" if self.mean < self.plain[1] else self.plain[0]
+        return f"The model predicts hidden entries no better than {by}."
 
     @property
     def sentence(self) -> str:
         """The errors in words."""
+        by, error = self.plain
         return (
             f"RMSE of {self.n_hidden:,} known entries that were hidden: {self.model:.3g} by the model, "
-            f"{self.mean:.3g} by the mean, {self.means:.3g} by the means of rows and columns."
+            f"{self.mean:.3g} by the mean, {error:.3g} by {by}."
         )
 
 
@@ -80,8 +98,64 @@ def filled(known: NDArray[np.float64], found: NDArray[Any]) -> NDArray[np.float6
     return np.where(gaps, np.clip(found, max(np.nanmin(known), 0.0), np.nanmax(known)), known)
 
 
+@dataclass(frozen=True)
+class Hidden:
+    """Rows of the data, and which of their known entries are hidden.
+
+    Attributes
+    ----------
+    known : array of shape (n_rows, n_features)
+        NaN where an entry is missing.
+    mask : array of bool of the same shape
+    """
+
+    known: NDArray[np.float64]
+    mask: NDArray[np.bool_]
+
+    @property
+    def seen(self) -> NDArray[np.float64]:
+        """What is left, with NaN elsewhere."""
+        return np.where(self.mask, np.nan, self.known)
+
+    def enough(self, model: Any, least: int) -> bool:
+        """Whether so many entries are hidden, and the others can be fitted."""
+        left = self.seen[~np.isnan(self.seen)]
+        binary = model.resolved_.get("link") != "relu"
+        return bool(self.mask.sum() >= least and left.any() and not (binary and left.all()))
+
+    def error(self, found: NDArray[Any]) -> float:
+        """Root mean squared error of predictions for the hidden entries."""
+        return root_mean_squared_error(found[self.mask], self.known[self.mask])
+
+    def predicted(self, model: Any, k: int, sweeps: int) -> NDArray[np.float64]:
+        """What a fit without the hidden entries predicts, clipped to the range of the others."""
+        seen = self.seen
+        run = {"callbacks": None, "verbose": False, "checkpoint": None, "missing": np.nan, "n_components": k}
+        run |= {"prior": model.resolved_.get("prior"), "max_iter": min(model.max_iter, sweeps)}
+        run |= {"solver": "sweep"} if hasattr(model, "solver") else {}
+        with warnings.catch_warnings(action="ignore"):  # short fits do not converge
+            fit = clone(model).set_params(**run).fit(sp.csr_array(seen))
+        return filled(seen, np.asarray(to_host(fit.inverse_transform(fit.embedding_)), dtype=np.float64))
+
+    def beside_means(self, found: NDArray[Any]) -> Comparison:
+        """The error of these predictions, next to those of means."""
+        ours, mean, means, columns = (self.error(each) for each in (found, *_means(self.seen)))
+        return Comparison(ours, mean, means, int(self.mask.sum()), columns)
+
+
+def short_trial(model: Any, X: Any) -> Hidden | None:
+    """A few hundred rows of the data of the fit, evenly chosen, of which 5% is hidden; None if that is too little."""
+    rows = np.arange(0, X.shape[0], max(X.shape[0] // TRIED, 1))[: max(1, MOST_ENTRIES // X.shape[1])]
+    known = known_rows(model, X, rows)
+    trial = Hidden(known, hide_entries(known, random_state=0).toarray() & ~np.isnan(known))
+    return trial if trial.enough(model, FEWEST) else None
+
+
 def compare_with_means(model: Any, X: Any) -> Comparison | None:
     """Hide some known entries, fit again without them, and compare how they are predicted with plain means.
+
+    Data with gaps takes as many rows as fit into the sample of a trial, of whose known entries a tenth is hidden;
+    other data takes :func:`short_trial`.
 
     Parameters
     ----------
@@ -93,27 +167,33 @@ def compare_with_means(model: Any, X: Any) -> Comparison | None:
     Returns
     -------
     Comparison or None
-        None if nothing is missing, or too few entries are known.
+        None if too few entries are known, or the model has as many dimensions as the data.
+
+    Examples
+    --------
+    >>> from rectifact import NMD
+    >>> from rectifact.datasets import make_dots
+    >>> X = make_dots(size=16, grid=8).X
+    >>> compare_with_means(NMD(5, max_iter=40).fit(X), X).better
+    True
     """
+    k = model.components_.shape[0]
     if model.missing is None:
-        return None
+        short = short_trial(model, X)
+        if short is None or k >= min(short.known.shape):
+            return None
+        return short.beside_means(short.predicted(model, k, SWEEPS))
     rng, (n, d) = np.random.default_rng(0), X.shape
-    some = np.sort(rng.permutation(n)[: max(LEAST_ROWS, MOST_ENTRIES // d)])
-    known = dense_with_gaps(_rows(X, some), _rows(model.missing, some) if np.ndim(model.missing) == 2 else None)
-    hidden = ~np.isnan(known) & (rng.random(known.shape) < SHARE)
-    seen = np.where(hidden, np.nan, known)
-    left = seen[~np.isnan(seen)]
-    binary = model.resolved_.get("link") != "relu"
-    if not np.isnan(known).any() or hidden.sum() < LEAST_HIDDEN or not left.any() or (binary and left.all()):
+    known = known_rows(model, X, np.sort(rng.permutation(n)[: max(LEAST_ROWS, MOST_ENTRIES // d)]))
+    trial = Hidden(known, ~np.isnan(known) & (rng.random(known.shape) < SHARE))
+    if not trial.enough(model, LEAST_HIDDEN):
         return None
-    k = min(model.components_.shape[0], *seen.shape)
-    run = {"callbacks": None, "verbose": False, "checkpoint": None, "missing": np.nan, "n_components": k}
-    run |= {"prior": model.resolved_.get("prior"), "max_iter": min(model.max_iter, MOST_SWEEPS)}
-    with warnings.catch_warnings(action="ignore"):
-        fit = clone(model).set_params(**run).fit(sp.csr_array(seen))
-    found = filled(seen, np.asarray(to_host(fit.inverse_transform(fit.embedding_)), dtype=np.float64))
-    ours, mean, means = (root_mean_squared_error(each[hidden], known[hidden]) for each in (found, *_means(seen)))
-    return Comparison(ours, mean, means, int(hidden.sum()))
+    return trial.beside_means(trial.predicted(model, min(k, *known.shape), MOST_SWEEPS))
+
+
+def known_rows(model: Any, X: Any, rows: NDArray[Any]) -> NDArray[np.float64]:
+    """Some rows of the data, dense, with NaN for what is missing from the fit."""
+    return dense_with_gaps(_rows(X, rows), _rows(model.missing, rows) if np.ndim(model.missing) == 2 else None)
 
 
 def _rows(X: Any, rows: NDArray[Any]) -> Any:
@@ -121,11 +201,11 @@ def _rows(X: Any, rows: NDArray[Any]) -> Any:
     return sp.csr_array(X)[rows] if sp.issparse(X) else np.asarray(to_host(X))[rows]
 
 
-def _means(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The mean of the known entries everywhere, and the means of rows and columns added up."""
+def _means(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """The mean of the known entries everywhere, the means of rows and columns added up, and those of columns."""
     known, mean = ~np.isnan(X), np.nanmean(X)
     rest = np.where(known, X - mean, 0.0)
     columns = rest.sum(axis=0) / (known.sum(axis=0) + DOUBT)
     rest = np.where(known, rest - columns, 0.0)
     rows = rest.sum(axis=1, keepdims=True) / (known.sum(axis=1, keepdims=True) + DOUBT)
-    return np.full(X.shape, mean), mean + columns + rows
+    return np.full(X.shape, mean), mean + columns + rows, np.tile(mean + columns, (len(X), 1))

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ class LatentTrial:
     """
 
     parameter = "n_components"
+    recurs = "recur in both halves"
     what = ("dimension", "dimensions")
     negligible = 0.005  # dimensions that the prior shrinks still gain a trace
     measure = "log-likelihood of a hidden entry"
@@ -59,6 +61,7 @@ class LatentTrial:
         self._half = rng.permutation(n) % 2 == 0
         self.most = max(1, min(MOST, n // 2, d - 1))
         self._scores: dict[int, NDArray[Any]] = {}
+        self.seconds: dict[int, float] = {}
         self._sizes: NDArray[Any] = np.zeros(0)
         self.recurrence: dict[int, NDArray[Any]] = {}
         self._spans: dict[int, list[NDArray[Any]]] = {}
@@ -72,9 +75,11 @@ class LatentTrial:
     def scores(self, k: int) -> NDArray[Any]:
         """Log-likelihood of each hidden entry."""
         if k not in self._scores:
+            begun = perf_counter()
             model = self._fit(self._X, k, self._hidden())
             self._scores[k] = model._held_out_likelihoods(model._known(self._X), self._mask)
             self._sizes = np.sort(np.linalg.norm(np.asarray(to_host(model.embedding_)), axis=0))[::-1]
+            self.seconds[k] = perf_counter() - begun
         return self._scores[k]
 
     def free(self) -> list[int]:

@@ -1,6 +1,7 @@
 """What to do with an embedding: the best unseen columns of each row, positions, and what is most like a given item."""
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,12 @@ WIDE = 64
 
 MOST_ROWS = 2000
 """Rows of the fit whose predictions give the axes, fewer where there are many columns."""
+
+CHANCE = 4
+"""Multiple of the share of variance that as many dimensions explain by chance at which a column is trusted by half."""
+
+N_CLOSE = 3
+"""Names that are suggested for one that is unknown."""
 
 
 def best_unseen(X: Any, A: Any, predict: Callable[[Any], Any], n: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -94,10 +101,36 @@ def between(
     return found
 
 
-def most_similar(vectors: NDArray[Any], items: NDArray[Any], n: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The ``n`` rows of ``vectors`` with the largest cosine to each of the rows ``items``, and the cosines."""
+def directions(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Vectors of length 1, whose products are cosines; a vector of zeros stays."""
     norms = np.linalg.norm(vectors, axis=1)
-    units = vectors / np.where(norms > 0, norms, 1.0)[:, None]
+    return np.asarray(vectors / np.where(norms > 0, norms, 1.0)[:, None])
+
+
+def reliability(A: Any, predict: Callable[[Any], Any], noise: Callable[[Any], Any], n_columns: int) -> NDArray[Any]:
+    """How far the profile of each column can be trusted, from 0 to 1.
+
+    A column of noise has a profile, too, as alike to that of others as it happens to be. The share of the variance that
+    the model explains is compared with what a fit of so many dimensions explains by chance.
+
+    Parameters
+    ----------
+    A : array of shape (n_rows, rank)
+        Embedding.
+    predict, noise : callables
+        Expectation and variance of the data for some rows of A.
+    n_columns : int
+    """
+    n, rank = A.shape
+    rows = A[np.unique(np.linspace(0, n - 1, min(n, MOST_ROWS, max(1, TILE // n_columns))).astype(int))]
+    explained = np.asarray(predict(rows), dtype=np.float64).var(axis=0)
+    total = explained + np.asarray(noise(rows), dtype=np.float64).mean(axis=0)
+    share = explained / np.where(total > 0, total, 1.0)
+    return np.asarray(share / (share + CHANCE * rank / n))
+
+
+def most_similar(units: NDArray[Any], items: NDArray[Any], n: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The ``n`` rows of ``units`` with the largest product with each of the rows ``items``, and the products."""
     n = min(n, len(units) - 1)
     best, cosines = np.empty((len(items), n), dtype=np.int64), np.empty((len(items), n))
     step = max(1, TILE // len(units))
@@ -118,8 +151,11 @@ def long_table(first: str, names: Any, second: str, others: NDArray[Any], what: 
     return pd.DataFrame(table)[np.isfinite(values.ravel())].reset_index(drop=True)
 
 
-def places_of(items: Any, names: NDArray[Any] | None, n: int, what: str) -> NDArray[np.int64]:
-    """Numbers of rows or columns that are given by name, or by number where they have no names."""
+def places_of(items: Any, names: Any, n: int, what: str, others: Any = None) -> NDArray[np.int64]:
+    """Numbers of rows or columns that are given by name, or by number where they have no names.
+
+    ``others`` are the names along the other axis, for the error.
+    """
     items = [items] if isinstance(items, str) or not np.ndim(items) else list(items)
     known = {name: place for place, name in enumerate(range(n) if names is None else names)}
     unknown = [item for item in items if item not in known]
@@ -128,5 +164,11 @@ def places_of(items: Any, names: NDArray[Any] | None, n: int, what: str) -> NDAr
             name.item() if isinstance(name, np.generic) else name for name in (unknown[0], next(iter(known)))
         )
         remedy = f"Give names such as {first!r}." if names is not None else f"Give numbers from 0 to {n - 1}, or names."
+        close = get_close_matches(str(asked), [str(name) for name in known], N_CLOSE)
+        other = "column" if what == "row" else "row"
+        if others is not None and asked in set(others):
+            remedy = f"It is the name of a {other}: add axis='{other}s'."
+        elif names is not None and close:
+            remedy = f"Did you mean {' or '.join(map(repr, close))}?"
         raise InputError(f"{asked!r} is not the name of a {what}.", remedy, option="items=")
     return np.array([known[item] for item in items], dtype=np.int64)

@@ -17,7 +17,7 @@ from rectifact.core.arrays import Array, device, eps, namespace, to_like
 from rectifact.core.linalg import merge_roots, root
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand, operand
-from rectifact.kernels import nmd_curvatures, nmd_newton, nmd_repeated, nmd_sweep
+from rectifact.kernels import newton_step, nmd_curvatures, nmd_newton, nmd_repeated, nmd_sweep
 from rectifact.kernels.penalty import Penalty
 from rectifact.kernels.truncated import LOG_ROOT_2PI, truncated_moments
 from rectifact.latent.extrapolation import Climb, begin_climb
@@ -221,16 +221,7 @@ def sweep(
     objective, first, second = sums[0], sums[1], sums[2]
     if penalty is not None and expect.link == "binary":
         return LatentModel(A, B, model.log_sigma), objective
-    return LatentModel(A, B, _newton_step(model.log_sigma, first, second, floor)), objective
-
-
-def _newton_step(log_sigma: Any, first: Any, second: Any, floor: float) -> Any:
-    """Newton step of at most 0.5 from the first two derivatives in log sigma."""
-    xp = namespace(first)
-    bent = second < 0
-    uphill = 1e20 * xp.clip(first, -1.0, 1.0)  # as far as it may; xp.sign would make the device wait
-    newton = xp.where(bent, -first / xp.where(bent, second, -xp.ones_like(second)), uphill)
-    return xp.clip(log_sigma + xp.clip(newton, -0.5, 0.5), floor, None)
+    return LatentModel(A, B, newton_step(model.log_sigma, first, second, floor)), objective
 
 
 def canonical(model: LatentModel) -> Array:
@@ -264,6 +255,20 @@ def expected(theta: Array, sigma: float, link: str) -> Array:
     moments = truncated_moments(-theta / sigma)
     positive = namespace(theta).exp(moments.log_tail)
     return positive if link == "binary" else sigma * moments.d * positive
+
+
+def variance(theta: Array, sigma: float) -> Array:
+    """Variance of x given theta for the link relu, from E[x^2] = theta E[x] + sigma^2 P(x > 0).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(float(variance(np.array(30.0), 2.0)), 6)                      # far from 0, that of the noise
+    4.0
+    """
+    mean = expected(theta, sigma, "relu")
+    found = (theta - mean) * mean + sigma**2 * expected(theta, sigma, "binary")
+    return namespace(theta).where(found > 0, found, 0 * found)
 
 
 def embed(

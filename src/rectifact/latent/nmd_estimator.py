@@ -38,6 +38,7 @@ from rectifact.latent.nmd import (
     expected_rows,
     log_likelihoods,
     nmd_with_priors,
+    variance,
 )
 from rectifact.latent.paper import em_nmd
 from rectifact.latent.priors import Gaussian, row_prior, shrinkage
@@ -182,7 +183,7 @@ class NMD(LatentTransformer):
             return monitor_of(self, check_every=every, patience=max(1, patience // every), **options)
 
         solve = self._published if self.solver == "em" else self._sweeps
-        self._unit = facts.unit
+        self._unit, self._largest = facts.unit, float(facts.largest)
         self.resolved_: dict[str, Any] = {"link": link}
         self.components_, log_sigma, self._prior, served = solve(data, link, facts, monitor)
         self.scale_ = self._unit * exp(log_sigma)
@@ -196,6 +197,12 @@ class NMD(LatentTransformer):
         check_is_fitted(self)
         A, B = operand(check_factor("An embedding", X, self.components_)), self.components_
         return A.map_rows(expected_rows, B, self.scale_, self._link, columns=B.shape[1])
+
+    def _noise(self, A: Any) -> Any:
+        if self._link == "binary":
+            return super()._noise(A)
+        A, B = (np.asarray(to_host(part), dtype=np.float64) for part in (A, self.components_))
+        return variance(A @ B, float(self.scale_))
 
     def score(self, X: Any, y: None = None, *, held_out: Any = None) -> float:
         """Log-likelihood per entry that is not missing, in nats, each row at its embedding.

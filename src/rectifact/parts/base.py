@@ -32,8 +32,8 @@ from rectifact.metrics import npmi_coherence
 from rectifact.parts.conditions import constant_sum_error
 from rectifact.parts.diagnosis import background_share, diagnose
 from rectifact.parts.fitting import predicted_squares
-from rectifact.parts.matching import parts_of
 from rectifact.parts.samples import choose_norm, largest_entry, sample_block
+from rectifact.parts.stability import Halves
 from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace
 from rectifact.parts.terms import PARTS, TOPICS, Terms
 
@@ -239,7 +239,8 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
             The samples that were fitted, or others like them; in memory or a Dask array. They are needed, as a model of
             parts does not keep its samples.
         halves : bool, default True
-            Whether to fit two halves of the samples as well, to see which parts they share; about as long as a fit.
+            Whether to fit halves of the samples as well, in three splits, to see which parts they share; about as long
+            as three fits.
             Where ``stability_`` has been measured, it says that, and nothing is fitted.
         texts : bool, default False
             Whether the samples are texts: the findings then speak of topics, documents and words.
@@ -264,7 +265,7 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
             return self._findings(samples, halves, TOPICS if texts else PARTS)
 
     def _findings(self, samples: Operand, halves: bool, terms: Terms) -> list[Finding]:
-        gaps = self._allows_gaps
+        gaps, given = self._allows_gaps, samples
         if gaps:
             xp, W = namespace(samples.data), self.transform(samples.data)
             samples = operand(xp.where(xp.isnan(samples.data), self.inverse_transform(W), samples.data))
@@ -272,20 +273,21 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
         step = max(1, n // MOST_DIAGNOSED)
         weights = operand(self.transform(samples.native)).total(_every_row, step, combine=_stack)
         block, _ = sample_block(samples, *DIAGNOSED_BLOCK)
-        other, stability = None, getattr(self, "stability_", None)
+        H = np.asarray(to_host(self.components_), dtype=float)
+        stability, ends = getattr(self, "stability_", None), getattr(self, "stability_range_", None)
         if halves and stability is None and n >= 4 * k and not is_chunked(samples.data):
-            even, options = np.arange(n) % 2 == 0, {"missing": None} if gaps else {}
-            other = parts_of(self, samples, even, options), parts_of(self, samples, ~even, options)
+            by_split = Halves(self, given).stabilities(k, H)
+            stability, ends = by_split.mean(axis=0), np.column_stack([by_split.min(axis=0), by_split.max(axis=0)])
         return diagnose(
             weights,
-            np.asarray(to_host(self.components_), dtype=float),
+            H,
             sum_error=constant_sum_error(subspace(samples, k).coordinates),
             nonnegative=choose_norm(samples) == "l1",
             independent=self._needs_independence,
             noisy_samples=0.0 if is_sparse(samples.data) else self.resolved_.get("noisy_samples", 0.0),
             background=0.0 if getattr(self, "background", False) else background_share(block, k),
-            other_halves=other,
             stability=None if stability is None else np.asarray(to_host(stability), dtype=float),
+            stability_range=None if ends is None else np.asarray(to_host(ends), dtype=float),
             coherence=self._coherence(samples) if terms == TOPICS else None,
             terms=terms,
         )
@@ -306,7 +308,7 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
 
 def renumber(model: "PartsTransformer", order: Any) -> None:
     """Put the parts of a fitted model, which were refined, into another order."""
-    for name in ("components_", "thresholds_", "stability_"):
+    for name in ("components_", "thresholds_", "stability_", "stability_range_"):
         if hasattr(model, name):
             setattr(model, name, getattr(model, name)[order])
 

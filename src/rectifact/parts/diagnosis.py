@@ -32,6 +32,7 @@ UNSTABLE = (
     0.6  # stability: a cosine of 0.7 between the parts of two halves, from which on a choice counts a part as found
 )
 JUNK_SHARE, JUNK_COHERENCE = 0.4, 0.15  # of a topic that is a rest of several
+TIMES_ITS_SHARE, LESS_COHERENT = 2, 0.5  # the same, next to an even share and to the median coherence of the others
 MANY = 0.5  # share of samples that are mostly noise
 LIKE_A_CONSTANT = 0.75  # share of what one more part would explain that a constant explains as well
 LEAST_BACKGROUND = 0.05  # share of the data that nearly every sample has
@@ -81,6 +82,7 @@ def diagnose(
     background: float = 0.0,
     other_halves: tuple[NDArray[Any], NDArray[Any]] | None = None,
     stability: NDArray[Any] | None = None,
+    stability_range: NDArray[Any] | None = None,
     coherence: NDArray[Any] | None = None,
     terms: Terms = PARTS,
 ) -> list[Finding]:
@@ -106,6 +108,8 @@ def diagnose(
         Parts found from two halves of the samples.
     stability : array of shape (n_components,), optional
         Stability of each part, where it has been measured; the halves are then not looked at.
+    stability_range : array of shape (n_components, 2), optional
+        The lowest and the highest of the splits into halves over which it is the mean.
     coherence : array of shape (n_components,), optional
         Coherence of each topic.
     terms : Terms, optional
@@ -120,7 +124,7 @@ def diagnose(
         *_negative(H, nonnegative, independent, terms),
         *_noise(noisy_samples, terms),
         *_without_parts(W, terms),
-        *_unstable(_stability(H, other_halves) if stability is None else stability, terms),
+        *_unstable(_stability(H, other_halves) if stability is None else stability, stability_range, terms),
         *_incoherent(W, H, coherence, terms),
         *_conditions(W, terms),
         *(_assumptions(W, H, terms) if independent else []),
@@ -253,11 +257,12 @@ def _stability(H: NDArray[Any], halves: tuple[NDArray[Any], NDArray[Any]] | None
     return agreement(one[partners(H, one)], other[partners(H, other)])
 
 
-def _unstable(stability: NDArray[Any] | None, terms: Terms) -> list[Finding]:
+def _unstable(stability: NDArray[Any] | None, ends: NDArray[Any] | None, terms: Terms) -> list[Finding]:
     if stability is None or stability.min() >= UNSTABLE:
         return []
     weak, k, name = np.flatnonzero(stability < UNSTABLE), len(stability), terms.part
-    listed = ", ".join(f"{i + 1} ({max(stability[i], 0):.2f})" for i in weak[:MOST_NAMED])
+    spans = [""] * k if ends is None else [f", {low:.2f} to {high:.2f} by split" for low, high in ends]
+    listed = ", ".join(f"{i + 1} ({max(stability[i], 0):.2f}{spans[i]})" for i in weak[:MOST_NAMED])
     listed += ", ..." if len(weak) > MOST_NAMED else ""
     who = f"{name.capitalize()} {listed} has" if len(weak) == 1 else f"{name.capitalize()}s {listed} have"
     detail = (
@@ -279,11 +284,15 @@ def _incoherent(W: NDArray[Any], H: NDArray[Any], coherence: NDArray[Any] | None
     sizes = W.sum(axis=0) * np.abs(H).sum(axis=1)
     share = sizes / max(sizes.sum(), 1e-300)
     largest = int(share.argmax())
-    if share[largest] < JUNK_SHARE or coherence[largest] >= JUNK_COHERENCE:
+    others = float(np.median(np.delete(coherence, largest)))
+    by_itself = share[largest] >= JUNK_SHARE and coherence[largest] < JUNK_COHERENCE
+    next_to_others = share[largest] >= TIMES_ITS_SHARE / len(H) and coherence[largest] < LESS_COHERENT * others
+    if not by_itself and not next_to_others:
         return []
     detail = (
         f"{terms.part.capitalize()} {largest + 1} holds {share[largest]:.0%} of the {terms.whole}, and its largest "
-        f"{terms.feature}s rarely occur together: a coherence of {coherence[largest]:.2f}, where 0 is chance."
+        f"{terms.feature}s rarely occur together: a coherence of {coherence[largest]:.2f}, where 0 is chance and the "
+        f"median of the other {terms.part}s is {others:.2f}."
     )
     remedy = (
         f"It is probably a rest of several {terms.part}s: try a larger n_components, lower max_df, or leave more "

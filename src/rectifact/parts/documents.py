@@ -166,7 +166,8 @@ def count_words(
         Number of words to keep, the most frequent ones.
     stop_words : str or None, default "english"
         Which words to leave out: those of a language (english, german, french, spanish, italian, portuguese, dutch or
-        swedish, or their codes, such as "de"), or those in a text file, by its path. None keeps all.
+        swedish, or their codes, such as "de"), or those in a text file, by its path; several are separated by commas.
+        None keeps all.
     ngrams : int, default 1
         Longest run of words that counts as one, such as 2 for "new york" beside "new" and "york".
     weighting : {"counts", "tfidf", "log"}, default "counts"

@@ -19,16 +19,16 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import svds
 from sklearn.base import clone
 
-from rectifact.core.arrays import to_csr, to_host
+from rectifact.core.arrays import to_host
 from rectifact.core.errors import InputError
-from rectifact.core.operand import Operand, is_chunked, operand
-from rectifact.core.sparse import is_sparse
+from rectifact.core.operand import Operand, operand
 from rectifact.core.validation import check_matrix
 from rectifact.parts.base import PartsTransformer
 from rectifact.parts.fitting import scaled_features
-from rectifact.parts.matching import agreement, matched_cosines, partners, parts_of
+from rectifact.parts.matching import matched_cosines, partners, parts_of
 from rectifact.parts.noise import noise_law
-from rectifact.parts.samples import choose_norm, fill_gaps, largest_columns, normalized, sample_block, with_gaps
+from rectifact.parts.samples import choose_norm, fill_gaps, normalized, sample_block, with_gaps
+from rectifact.parts.stability import MOST_COLUMNS, SPLITS, Halves, set_stability
 
 MOST = 64
 """Directions looked at."""
@@ -36,9 +36,8 @@ MOST = 64
 FOLDS = 8
 """Groups of features, each predicted from the others."""
 
-MOST_ROWS, MOST_COLUMNS = 2000, 2000
-"""Samples, at equal distances, and features, the largest, in which directions are looked for. Parts of halves have no
-more features either, if the data is sparse."""
+MOST_ROWS = 2000
+"""Samples, at equal distances, in which directions are looked for, in as many features as parts of halves have."""
 
 RANK_OF_NOISE = 16
 """Directions that are not noise, for the purpose of measuring how the noise grows with the mean."""
@@ -46,8 +45,12 @@ RANK_OF_NOISE = 16
 EXACT = 1e-10
 """Share of the largest eigenvalue below which there is only rounding."""
 
-RECURS = 0.85
-"""Mean cosine between the parts of two halves from which on they count as the same."""
+RECURS = 0.65
+"""Mean stability of the parts from which on they count as found again. A topic of a few hundred texts that clearly
+recurs has about 0.75, and one that chance has made has 0: about six of seven must recur."""
+
+CLEAR = 0.15
+"""Distance from that figure in the first split of the samples from which on the other splits need not be asked."""
 
 FLIPS, SPREAD = 8, 3.5
 """Draws of signs that give the edge of the noise, and standard deviations above their mean where it is: with so few
@@ -57,10 +60,7 @@ WEAK = 1.5
 """Factor above the edge of the noise below which others just like it may be hidden there."""
 
 EACH_RECURS = 0.7
-"""Cosine from which on a single part does."""
-
-UNDECIDED = 0.02
-"""Distance from that cosine within which samples are split into halves a second time."""
+"""Cosine from which on a single part that is hardly seen does."""
 
 STEP = 1.5
 """Factor between numbers of parts that are tried on the way down."""
@@ -77,12 +77,13 @@ class PartsTrial:
     estimator : PartsTransformer
     X : matrix of shape (n_samples, n_features)
     rng : Generator
-        Draws the halves of the samples and the groups of features.
+        Draws the groups of features, and signs.
     """
 
     parameter = "n_components"
     what = ("part", "parts")
     negligible = 1e-06  # a faint part may have a small share of the squares
+    recurs = f"have a mean stability of at least {RECURS:g} in halves of the samples"
     measure = "share of the squares of held-out features that the samples' other features predict"
 
     def __init__(self, estimator: PartsTransformer, X: Any, rng: np.random.Generator) -> None:
@@ -94,9 +95,7 @@ class PartsTrial:
         n, d = samples.shape
         self.most = max(1, min(MOST, n // SAMPLES_PER_PART, d - 1, MOST_COLUMNS - 1))
         self._samples, self._rng = samples, rng
-        self._columns, self._narrow = _largest_features(self._known)
-        self._splits = [rng.permutation(n) % 2 == 0 for _ in range(2)]
-        self._found: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self._halves = Halves(estimator, self._known)
         self.recurrence: dict[int, NDArray[Any]] = {}
         self._weakest = np.inf
 
@@ -144,13 +143,16 @@ class PartsTrial:
         return max((number for number in ks if k < number <= above), default=k)
 
     def _recurs(self, k: int, *, every: bool = False) -> bool:
-        self.recurrence[k], cosines = self.stability(k), matched_cosines(*self._halves(k))
-        if every and cosines.min() < EACH_RECURS:
+        """Whether the mean stability is high enough; where one split leaves that open, all are asked."""
+        if k == 1:
+            return True
+        found = [self._halves.stability(k, 0).mean()]
+        if abs(found[0] - RECURS) < CLEAR:
+            found += [self._halves.stability(k, split).mean() for split in range(1, SPLITS)]
+        self.recurrence[k] = np.array(found)
+        if every and matched_cosines(*self._halves.parts(k, 0)).min() < EACH_RECURS:
             return False
-        found = cosines.mean()
-        if abs(found - RECURS) < UNDECIDED:
-            found = (found + matched_cosines(*self._halves(k, 1)).mean()) / 2
-        return k == 1 or bool(found >= RECURS)
+        return bool(np.round(np.mean(found), 2) >= RECURS)  # as it is shown
 
     def doubt(self) -> str:
         """What speaks against the number that was found."""
@@ -159,10 +161,12 @@ class PartsTrial:
         return "It may be too low: the weakest parts barely stand out from the noise, and others may be hidden in it."
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
-        """1 less the error to expect of each part, from the difference of the two halves; in the order of ``model``."""
-        one, other = self._halves(k)
-        H = one if model is None else np.asarray(to_host(model.components_), dtype=float)[:, self._columns]
-        return agreement(one[partners(H, one)], other[partners(H, other)])
+        """1 less the error to expect of each part, the mean over splits into halves; in the order of ``model``."""
+        if model is None:
+            return self._halves.stability(k, 0)
+        if k in self.recurrence:  # all splits, for the number that is taken
+            self.recurrence[k] = np.array([self._halves.stability(k, split).mean() for split in range(SPLITS)])
+        return set_stability(model, self._halves.stabilities(k, np.asarray(to_host(model.components_), dtype=float)))
 
     def resampled(self, model: Any, rng: np.random.Generator) -> NDArray[Any]:
         """The parts of samples drawn again, found as those of ``model`` were, in its order and of the same size."""
@@ -172,27 +176,11 @@ class PartsTrial:
         size, wanted = (np.abs(parts).sum(axis=1, keepdims=True) for parts in (H, mine))
         return np.asarray(H * wanted / np.maximum(size, 1e-300))
 
-    def _halves(self, k: int, split: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
-        if (k, split) not in self._found:
-            halves = self._splits[split], ~self._splits[split]
-            one, other = (self._fit(self._narrow, half, {"n_components": k}) for half in halves)
-            self._found[k, split] = one, other
-        return self._found[k, split]
-
     def _fit(self, X: Operand, rows: NDArray[Any], options: dict[str, Any]) -> NDArray[Any]:
         """Parts of some samples."""
         if getattr(self._estimator, "missing", None) is not None:
             options |= {"missing": np.nan}
         return parts_of(self._estimator, X, rows, options)
-
-
-def _largest_features(X: Operand) -> tuple[Any, Operand]:
-    """Which features of a wide sparse matrix in memory are the largest, and a matrix of these alone; else all of it."""
-    if not is_sparse(X.data) or is_chunked(X.data) or X.shape[1] <= MOST_COLUMNS:
-        return slice(None), X
-    matrix = to_csr(X.data)
-    columns = largest_columns(np.asarray(abs(matrix).sum(axis=0)).ravel(), MOST_COLUMNS)
-    return columns, operand(matrix[:, columns])
 
 
 def _even_noise(block: NDArray[Any]) -> NDArray[Any]:

@@ -65,7 +65,8 @@ def agreement(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
 
     Errors are relative to the norm of a part. The variance of a part from all samples is half of that from one half,
     and a quarter of that of the difference between the halves: so the error to expect is half of their distance. As
-    that is small between any two spectra, the figure never exceeds the cosine of what tells parts apart.
+    that is small between any two spectra, the figure never exceeds the cosine of what tells parts apart, nor is it
+    below 0, where they have nothing in common.
 
     Examples
     --------
@@ -73,10 +74,10 @@ def agreement(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
     >>> agreement(H, H + 0.1 * np.roll(H, 1, axis=1)).round(2)
     array([0.95, 0.95, 0.95])
     >>> agreement(H, H[[0, 2, 1]]).round(2)
-    array([ 1. , -0.5, -0.5])
+    array([1., 0., 0.])
     """
     distance = np.linalg.norm(_unit(one) - _unit(other), axis=1)
-    return np.minimum(1 - distance / 2, _cosines(one, other))
+    return np.maximum(np.minimum(1 - distance / 2, _cosines(one, other)), 0.0)
 
 
 def _cosines(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:

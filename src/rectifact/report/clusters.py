@@ -14,25 +14,21 @@ from rectifact.graph.similarities import Similarities
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Report, Section, Table
 from rectifact.report.charts import PALETTE, bars, convergence, ending, heat_map, histogram, network
+from rectifact.report.cluster_opening import clusters_opening
 from rectifact.report.drawing import draw
 from rectifact.report.how_many import how_many, with_stability
 from rectifact.report.members import (
     cluster_name,
     cluster_number,
     columns_section,
-    in_units,
     node_names,
     noun,
     unsure_nodes,
 )
 from rectifact.report.names import count, isolated
+from rectifact.report.overlaps import elsewhere, known_groups, overlaps
 
-MOST_NODES, CELLS, MOST_CARDS, N_HUBS, N_MEMBERS, N_NAMED = 20_000, 120, 60, 8, 40, 15
-NEGLIGIBLE = 0.005
-"""Conductance that counts as none."""
-
-OVERLAP = 0.25
-"""Membership from which on a node belongs to a cluster besides its own, as in ``communities()``."""
+MOST_NODES, CELLS, MOST_CARDS, N_HUBS, N_MEMBERS, N_NAMED, MOST_NAMED = 20_000, 120, 60, 8, 40, 40, 80
 
 
 def clusters_report(saved: SavedModel) -> Report:
@@ -50,61 +46,11 @@ def clusters_report(saved: SavedModel) -> Report:
         _network(saved),
         _communities(saved),
         _members(saved),
-        *_overlaps(saved),
+        *overlaps(saved),
+        *known_groups(saved),
     ]
     sections += [*how_many(saved.selection), _matrix(saved), _objective(saved)]
-    return Report("Clusters", words, sections, *_opening(saved))
-
-
-def _opening(saved: SavedModel) -> tuple[list[str], list[str]]:
-    """The sentences that matter most, and what to do next."""
-    model, table = saved.model, saved.model.cluster_report()
-    sizes, cuts = table["size"].to_numpy(), table["conductance"].to_numpy()
-    what, points = noun(model), hasattr(model, "points_")
-    main = [
-        f"The largest of {count(model.n_clusters, 'cluster')} has {count(int(sizes.max()), what)}, the smallest "
-        f"{count(int(sizes.min()), what)}.",
-    ]
-    if model.n_clusters == 1:
-        all_of = "All" if sizes.max() == len(model.labels_) else f"{sizes.max():,} of"
-        main = [f"{all_of} {count(len(model.labels_), what)} are in one cluster."]
-    if points and model.n_clusters == 1:
-        main += [saved.selection.reason] if saved.selection is not None else []
-    elif points:
-        chosen = saved.selection.reason if saved.selection is not None else ""
-        main.insert(0, chosen or f"{model.coverage_:.0%} of the weight between neighbours is inside clusters.")
-    elif model.n_clusters > 1:
-        main.insert(
-            0,
-            f"{model.coverage_:.0%} of the weight of the edges is inside the {count(model.n_clusters, 'cluster')}. "
-            f"Modularity is {model.modularity_:.2f}. Random graphs reach 0.3 too if the best division is looked for, "
-            "so modularity alone does not show that clusters are real; stability and -k auto do.",
-        )
-    if saved.selection is not None and not points and saved.selection.best == 1:
-        main.insert(0, saved.selection.reason)
-    if model.n_clusters == 1:
-        cuts = cuts[:0]  # there are no others
-    if np.isfinite(cuts).any() and np.nanmax(cuts) < NEGLIGIBLE:
-        main.append("Hardly any weight leaves the clusters.")
-    elif np.isfinite(cuts).any():
-        best, last = int(np.nanargmin(cuts)), int(np.nanargmax(cuts))
-        main.append(
-            f"Cluster {best + 1} is the best separated (conductance {cuts[best]:.2f}), cluster {last + 1} the least "
-            f"({cuts[last]:.2f}); conductance is the share of the weight that leaves a cluster."
-        )
-    steps = ["Name the clusters: the hubs of each come first under Communities."]
-    if model.n_clusters == 1:
-        steps = []
-    elif points:
-        steps = ["Name the clusters: under Columns are the means of each."] if in_units(model) is not None else []
-    between = int(((_memberships(model) >= OVERLAP).sum(axis=1) > 1).sum())
-    if between:
-        steps.append(f"Look at the {count(between, what)} in several clusters, under Overlaps.")
-    if saved.selection is None:
-        steps.append(f"Let the {'points' if points else 'graph'} choose the number of clusters: -k auto.")
-    if getattr(model, "stability_", None) is None:
-        steps.append("Find out which clusters are found again when edges are drawn again: --stability.")
-    return main, steps
+    return Report("Clusters", words, sections, *clusters_opening(saved))
 
 
 def _memberships(model: Any) -> Any:
@@ -161,7 +107,10 @@ def _overview(saved: SavedModel) -> Section:
     ]
     shares = table[["coverage", "conductance", "modularity"]].to_numpy().round(6)
     rows = [[k + 1, int(sizes[k]), *map(float, shares[k])] for k in range(len(sizes))]
-    quality = Table("Quality of clusters", *with_stability(model, columns, rows))
+    several = (
+        with_stability(model, columns, rows) if model.n_clusters > 1 else (columns, rows)
+    )  # one is always the same
+    quality = Table("Quality of clusters", *several)
     words = f"A cluster is a group of {noun(model)}s that are densely connected to each other."
     words += " Clusters are numbered by size, here and in all files."
     return Section("Overview", words, [Facts(facts), *findings, chart, quality])
@@ -179,8 +128,7 @@ def _network(saved: SavedModel) -> Section:
     if model.n_clusters > len(PALETTE):
         words += f" Colours repeat after {len(PALETTE)} clusters."
     colours = [int(model.labels_[i]) for i in drawing.nodes]
-    busy = np.argsort(-np.diff(model.affinity_matrix_.indptr)[drawing.nodes], kind="stable")[:N_NAMED]
-    named = {int(i): names[drawing.nodes[i]] for i in busy}
+    named = {i: names[drawing.nodes[i]] for i in _hubs_in_turn(model, drawing.nodes)}
     title = f"The {'graph' if what == 'node' else 'points'}, coloured by cluster"
     chart = network(title, drawing.places, drawing.edges, colours, hover, words, named=named)
     about = f"{what.title()}s that are connected attract each other, and all others repel each other."
@@ -188,6 +136,19 @@ def _network(saved: SavedModel) -> Section:
     if what == "point":
         about += " Each point is joined to its nearest neighbours; where it lies in the data is not drawn."
     return Section("Network", about, [chart])
+
+
+def _hubs_in_turn(model: Any, nodes: Any) -> list[int]:
+    """Places among the drawn ``nodes`` of those to be named: all of a few, else the nodes of most edges, by cluster."""
+    degree, labels = np.diff(model.affinity_matrix_.indptr)[nodes], model.labels_[nodes]
+    order = np.argsort(-degree, kind="stable")
+    rank = np.zeros(len(nodes), dtype=int)  # among the nodes of the same cluster
+    for label in np.unique(labels):
+        own = order[labels[order] == label]
+        rank[own] = np.arange(len(own))
+    turn = np.lexsort((-degree, labels < 0, rank))
+    most = len(nodes) if len(nodes) <= N_NAMED else max(N_NAMED, min(MOST_NAMED, 5 * model.n_clusters))
+    return [int(i) for i in turn[:most]]
 
 
 def _communities(saved: SavedModel) -> Section:
@@ -206,55 +167,25 @@ def _communities(saved: SavedModel) -> Section:
         caption = count(len(own), noun(model))
         cut = table["conductance"][k]
         caption += f", conductance {cut:.2f}" if np.isfinite(cut) else ""
-        caption += "" if stability is None else f", stability {stability[k]:.2f}"
+        caption += "" if stability is None or model.n_clusters == 1 else f", stability {stability[k]:.2f}"
         rest = f" and {len(own) - len(order):,} more" if len(own) > len(order) else ""
         members = ", ".join(isolated(names[i]) for i in order) + rest
         bars_ = [(names[i], float(weight[i])) for i in hubs]
         items.append(Card(f"cluster {k + 1}", caption, bars_, [("Members:", members)] if len(own) else [], k))
     words = (
-        f"The hubs of a cluster are the {noun(model)}s with the most weight to others in it, shown as bars: the sum "
-        "of the weights of their edges. Members come in the order of their membership."
+        "The hubs of a cluster are the nodes with the most weight to others in it, shown as bars: the sum of the "
+        "weights of their edges. Members come in the order of their membership."
     )
-    cards = Cards("Hubs and members", items, "The largest cluster comes first.", model.n_clusters - len(items))
+    if noun(model) == "point":
+        words = "Bars show the points with the most weight to their neighbours: they lie where the cluster is dense. "
+        words += "Members come in the order of their membership."
+    cards = Cards(
+        "Hubs and members" if noun(model) == "node" else "Central points and members",
+        items,
+        "The largest cluster comes first.",
+        model.n_clusters - len(items),
+    )
     return Section("Communities", words, [cards])
-
-
-def _overlaps(saved: SavedModel) -> list[Section]:
-    """Nodes that belong to several clusters, and which clusters share nodes; no section if there are none."""
-    model, names = saved.model, node_names(saved)
-    member = _memberships(model)
-    inside = (member >= OVERLAP) | (model.labels_[:, None] == np.arange(model.n_clusters))
-    several = np.flatnonzero(inside.sum(axis=1) > 1)
-    if not len(several):
-        return []
-    shared = inside[several].astype(int).T @ inside[several].astype(int)
-    pairs = [(int(shared[a, b]), a, b) for a in range(len(shared)) for b in range(a) if shared[a, b]]
-    between = Table(
-        f"Clusters that share {noun(model)}s",
-        [
-            Column("cluster", "integer"),
-            Column("and cluster", "integer"),
-            Column(f"{noun(model)}s in both", "integer"),
-        ],
-        [[b + 1, a + 1, n] for n, a, b in sorted(pairs, reverse=True)[:MOST_NODES]],
-    )
-    order = several[np.argsort(member[several].max(axis=1), kind="stable")][:MOST_NODES]
-    nodes = Table(
-        f"{noun(model).title()}s in several clusters",
-        [Column(noun(model)), Column("clusters", "integer"), Column("memberships")],
-        [[names[i], int(inside[i].sum()), _listed(member[i], inside[i])] for i in order.tolist()],
-        left_out=len(several) - len(order),
-    )
-    words = (
-        f"{count(len(several), noun(model))} of {len(names):,} belong to more than one cluster: their membership in "
-        f"another is at least {OVERLAP:.0%}."
-    )
-    return [Section("Overlaps", words, [between, nodes])]
-
-
-def _listed(member: Any, inside: Any) -> str:
-    places = [k for k in np.argsort(-member, kind="stable").tolist() if inside[k]]
-    return ", ".join(f"cluster {k + 1} ({member[k]:.0%})" for k in places)
 
 
 def _members(saved: SavedModel) -> Section:
@@ -294,9 +225,11 @@ def _members(saved: SavedModel) -> Section:
     what = noun(model)
     spread = histogram("Largest memberships", inside, f"largest membership of a {what}", span=(0, 1))
     words = (
-        f"A {what} with a membership of 1 belongs to one cluster only; {what}s with lower values lie between clusters."
+        f"A {what} with a membership of 1 belongs to one cluster only. Memberships are shares that the factorisation "
+        f"gives, not probabilities: they are higher in small clusters, and vary for {what}s of few edges. "
+        f"{elsewhere(saved)}"
     )
-    return Section("Memberships", words, [spread, *unsure_nodes(saved), table])
+    return Section("Memberships", words.strip(), [spread, *unsure_nodes(saved), table])
 
 
 def _matrix(saved: SavedModel) -> Section:

@@ -113,7 +113,8 @@ def write_report(
     texts : sequence of str of shape (n_samples,), optional
         The documents or their beginnings, if the samples are texts: parts are then called topics, with examples.
     groups : dict of str to array of shape (n_samples,), optional
-        A column that colours the map of the samples, by its name.
+        A column that colours the map of the samples, by its name; a Series whose index has the names of the samples is
+        matched by them.
     title : str, optional
         Heading of the page.
 

@@ -1,20 +1,21 @@
 """Report on an embedding: a map, neighbours, and how well a few dimensions predict what was hidden."""
 
-import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
 
+from rectifact.core.arrays import names_of_rows
 from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
 from rectifact.latent import NMD
-from rectifact.latent.data import large_values
-from rectifact.latent.filling import NO_BETTER, compare_with_means
-from rectifact.latent.held_out import hide_entries
+from rectifact.latent.data import large_values, largest_column
+from rectifact.latent.filling import SWEEPS, Comparison, Hidden, compare_with_means, short_trial
+from rectifact.latent.how_many import RECURS
+from rectifact.latent.neighbours import directions
 from rectifact.metrics import root_mean_squared_error
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
@@ -28,11 +29,12 @@ from rectifact.report.names import (
     listed_features,
     sample_names,
 )
+from rectifact.report.predictions import beside, hidden_facts, noted
 from rectifact.report.projection import MOST_MAPPED, evenly, in_the_plane
 
 MOST_ENTRIES, N_IMAGES, N_TOP = 4_000_000, 10, 10
-SWEEPS, ROUNDS, LEAST_HIDDEN = 60, 10, 50
-"""Sweeps and rounds of short fits by NMD and SVD, and hidden entries that can compare them."""
+ROUNDS = 10
+"""Rounds of short fits by SVD."""
 
 MOST_CARDS, MOST_LISTED, N_NEAR, MOST_FEATURES, FEWEST = 60, 2000, 6, 500, 10
 """Dimensions shown one by one, items with a list of neighbours, neighbours of each, features on a map: at
@@ -47,14 +49,17 @@ def embedding_report(saved: SavedModel) -> Report:
             "The model was fitted to a Dask array and has no embedding in memory, which the report would show.",
             "Fit a sample of the rows.",
         )
-    quality, errors = (None, []) if saved.X is None else _quality(saved)
+    quality, hidden = (None, None) if saved.X is None else _quality(saved)
     sections = [_map(saved), _dimensions(saved), _neighbours(saved)]
     sections += [*([] if quality is None else [quality]), *how_many(saved.selection)]
     if curve := convergence(model):
-        sections.append(Section("Convergence", "The loss is the negative objective per entry.", curve))
+        words = "The loss is the negative objective per entry."
+        if model.resolved_.get("prior") == "factors":
+            words += " It rises where the priors are learnt again, every ten sweeps, and falls in between."
+        sections.append(Section("Convergence", words, curve))
     n, k = model.embedding_.shape
     words = f"{count(n, 'sample')} in {count(k, 'dimension')}, found by {type(model).__name__}."
-    return Report("Embedding", words, sections, *_opening(saved, errors))
+    return Report("Embedding", words, sections, *_opening(saved, hidden))
 
 
 def _some_rows(saved: SavedModel) -> tuple[Any, Any]:
@@ -76,54 +81,37 @@ def _some_rows(saved: SavedModel) -> tuple[Any, Any]:
     return rows, places
 
 
-def _quality(saved: SavedModel) -> tuple[Section, list[float]]:
-    """The section, and the errors of this model and of truncated SVD on hidden entries, if there are enough."""
+def _quality(saved: SavedModel) -> tuple[Section, tuple[Comparison, float] | None]:
+    """The section, and the errors of this model, of means and of truncated SVD on hidden entries, if known."""
     model = saved.model
     X, places = _some_rows(saved)
     found = np.asarray(model.inverse_transform(model.embedding_[places]), dtype=float)
     k = model.embedding_.shape[1]
     known = ~np.isnan(X)
-    ranks, ours, theirs, n_rows = _hidden_errors(model, X, k)
-    hidden = [ours[-1], theirs[-1]] if ranks and ranks[-1] == k else []
-    facts = []
-    compared = compare_with_means(model, saved.X)
-    if compared is not None:
-        facts = [
-            (
-                "filled in",
-                f"{compared.model:.4g}",
-                f"RMSE of {compared.n_hidden:,} known entries hidden from a second fit",
-            ),
-            ("by the mean", f"{compared.mean:.4g}", "RMSE of the same entries"),
-            ("by means of rows and columns", f"{compared.means:.4g}", "RMSE of the same entries"),
-        ]
-    if hidden:
-        facts += [
-            ("hidden entries", f"{hidden[0]:.4g}", "RMSE of entries that were hidden from a short fit"),
-            (
-                "by truncated SVD",
-                f"{hidden[1]:.4g}",
-                f"RMSE of the same entries, at rank {k}, filled in again and again",
-            ),
-        ]
+    trial = short_trial(model, saved.X)
+    ranks, ours, theirs = ([], [], []) if trial is None else _hidden_errors(model, trial, k)
+    hidden = (ours[-1], theirs[-1]) if ranks and ranks[-1] == k else None
+    compared = None if model.missing is None else compare_with_means(model, saved.X)
+    facts = hidden_facts(hidden, compared, k)
     facts += [
         ("known entries", f"{root_mean_squared_error(found[known], X[known]):.4g}", "RMSE of the data reproduced"),
         ("nonzeros", f"{np.mean(X[known] != 0):.1%}", "of the known entries"),
         ("prior", *_prior(model.resolved_)),
     ]
     blocks: list[Block] = [Facts(facts)]
-    if model.resolved_.get("link") == "relu" and (large := large_values(X)):
-        remedy = "Use --values log, or --values binary for what is there at all; in Python, np.log1p(X) or X > 0."
-        blocks.insert(0, Findings([("warning", "a few large values", large, remedy)]))
-    if compared is not None and not compared.better:
-        found_out = ("warning", "no better than means", NO_BETTER, "Use the means, or gather more data.")
+    if model.resolved_.get("link") == "relu" and (large := _large(saved, X)):
+        blocks.insert(0, Findings([large]))
+    judged = compared if compared is not None or hidden is None else hidden[0]
+    if judged is not None and not judged.better:
+        found_out = ("warning", "no better than means", judged.no_better, "Do not take its predictions for values.")
         blocks.insert(0, Findings([found_out]))
     words = "The model looks for log-odds of low rank that predict the zeros and ones of the data."
     if isinstance(model, NMD):
         words = "The model looks for a matrix of low rank that matches the data once negative entries are set to zero."
     if len(ranks) > 1:
-        caption = f"From fits of at most {SWEEPS} iterations to {count(n_rows, 'sample')}, of which 5% was hidden."
-        curves = {type(model).__name__: (ranks, ours), "truncated SVD": (ranks, theirs)}
+        rows = count(0 if trial is None else len(trial.known), "sample")
+        caption = f"From fits of at most {SWEEPS} iterations to {rows}, of which 5% was hidden."
+        curves = {type(model).__name__: (ranks, [each.model for each in ours]), "truncated SVD": (ranks, theirs)}
         blocks.append(
             lines("Error of hidden entries by the number of dimensions", curves, "dimensions", "RMSE", caption)
         )
@@ -134,7 +122,19 @@ def _quality(saved: SavedModel) -> tuple[Section, list[float]]:
         blocks += [_images(title, rows, names, saved.image_shape) for title, rows in versions.items()]
     if len(X) < saved.X.shape[0]:
         words += f" Measured on {len(X):,} of {count(saved.X.shape[0], 'sample')}."
+    words += "".join(f" {sentence}" for sentence in noted(saved))
     return Section("Quality", words, blocks), hidden
+
+
+def _large(saved: SavedModel, X: Any) -> tuple[str, str, str, str] | None:
+    """A finding, if a column or a few values decide the result."""
+    column, share = largest_column(X)
+    if share:
+        what = f"{feature_names(saved)[column]} holds {share:.0%} of the squares of the data, and decides the result."
+        return "warning", "one large column", what, "Leave it out, or bring it to the scale of the others."
+    remedy = "Use --values log, or --values binary for what is there at all; in Python, np.log1p(X) or X > 0."
+    large = large_values(X)
+    return ("warning", "a few large values", large, remedy) if large else None
 
 
 def _prior(resolved: dict[str, Any]) -> tuple[str, str]:
@@ -150,27 +150,12 @@ def _clipped_svd(X: Any, k: int) -> Any:
     return ((U * s) @ Vt).clip(X.min(), X.max())
 
 
-def _hidden_errors(model: Any, X: Any, k: int) -> tuple[list[int], list[float], list[float], int]:
-    """RMSE of hidden entries by rank, of short fits to a few hundred samples and of truncated SVD; the samples."""
-    X = X[:: max(len(X) // 400, 1)]
+def _hidden_errors(model: Any, trial: Hidden, k: int) -> tuple[list[int], list[Comparison], list[float]]:
+    """Errors of hidden entries by rank: of short fits, next to means, and of truncated SVD."""
     wanted = {max(1, round(k * share)) for share in (0.125, 0.25, 0.5, 1.0)}
-    ranks = sorted(rank for rank in wanted if rank < min(X.shape))
-    hidden = hide_entries(X, random_state=0).toarray() & ~np.isnan(X)
-    seen = np.where(hidden, np.nan, X)
-    left = seen[~np.isnan(seen)]
-    few = hidden.sum() < LEAST_HIDDEN or not left.any()
-    if not ranks or few or (model.resolved_.get("link") != "relu" and left.all()):
-        return [], [], [], len(X)
-    short = {"max_iter": SWEEPS, "callbacks": None, "verbose": False, "missing": np.nan, "checkpoint": None}
-    short |= {"prior": model.resolved_["prior"]} | ({"solver": "sweep"} if isinstance(model, NMD) else {})
-    ours = []
-    for rank in ranks:
-        with warnings.catch_warnings(action="ignore"):  # short fits do not converge
-            fit = clone(model).set_params(n_components=rank, **short).fit(sp.csr_array(seen))
-        found = np.asarray(fit.inverse_transform(fit.embedding_), dtype=float)
-        ours.append(root_mean_squared_error(found[hidden], X[hidden]))
-    theirs = [root_mean_squared_error(_imputed(seen, rank)[hidden], X[hidden]) for rank in ranks]
-    return ranks, ours, theirs, len(X)
+    ranks = sorted(rank for rank in wanted if rank < min(trial.known.shape))
+    ours = [trial.beside_means(trial.predicted(model, rank, SWEEPS)) for rank in ranks]
+    return ranks, ours, [trial.error(_imputed(trial.seen, rank)) for rank in ranks]
 
 
 def _imputed(X: Any, rank: int) -> Any:
@@ -194,7 +179,7 @@ def _map(saved: SavedModel) -> Section:
     """Samples and features in the plane, near those that they are like."""
     model, names = saved.model, sample_names(saved, len(saved.model.embedding_))
     kept = evenly(len(names), MOST_MAPPED)
-    places, method = in_the_plane(_directions(model._positions_of_fit(_data(saved))[kept]))
+    places, method = in_the_plane(directions(model._positions_of_fit(_data(saved))[kept]))
     how = f"By {method}: neighbours on the map are alike, as in the tables below; distances between groups mean little."
     group, values = _group(saved)
     words = f"{len(kept):,} of {count(len(names), 'sample')}" if len(kept) < len(names) else count(len(names), "sample")
@@ -205,9 +190,11 @@ def _map(saved: SavedModel) -> Section:
     if saved.image_shape is None and len(features) >= FEWEST:
         vectors = model._feature_vectors()
         kept = np.sort(np.argsort(-np.linalg.norm(vectors, axis=1), kind="stable")[:MOST_FEATURES])
-        places, _ = in_the_plane(_directions(vectors[kept]))
-        of = "" if len(kept) == len(features) else f", those that vary most of {len(features):,}"
-        words = f"{count(len(kept), 'feature')}{of}."
+        places, _ = in_the_plane(vectors[kept])
+        of = "" if len(kept) == len(features) else f", those that the model explains best of {len(features):,}"
+        words = (
+            f"{count(len(kept), 'feature')}{of}. Those that are hardly explained lie together: they are like no other."
+        )
         charts.append(sample_map("Map of the features", places, features[kept], ["", ""], words))
     more = "" if group is not None else " With --colour-by, colours show the values of a column."
     return Section("Map", f"{how}{more}", charts)
@@ -224,15 +211,17 @@ def _data(saved: SavedModel) -> Any:
     return X
 
 
-def _directions(vectors: Any) -> Any:
-    """Vectors of length 1, whose distances follow from their cosines."""
-    norms = np.linalg.norm(vectors, axis=1)
-    return vectors / np.where(norms > 0, norms, 1.0)[:, None]
-
-
 def _group(saved: SavedModel) -> tuple[str | None, Any]:
     """Name and values of the column that colours the map."""
-    for name, values in (saved.groups or {}).items():
+    groups: Any = {} if saved.groups is None else saved.groups
+    if not isinstance(groups, Mapping):
+        groups = {str(getattr(groups, "name", None) or "group"): groups}
+    for name, values in groups.items():
+        if np.ndim(values) != 1:
+            raise InputError(f"groups[{name!r}] is not a column of values.", 'Give groups={"name": values}.')
+        own, names = names_of_rows(values), sample_names(saved, len(saved.model.embedding_))
+        if own is not None and len(set(own)) == len(own) and {str(one) for one in own} >= set(names):
+            return name, values.set_axis([str(one) for one in own]).reindex(names).to_numpy()
         if len(values) != len(saved.model.embedding_):
             what = f"The column {name!r} has {len(values)} values, but there are {len(saved.model.embedding_)} samples."
             raise InputError(what, "Give one value for each sample.")
@@ -260,7 +249,8 @@ def _neighbours(saved: SavedModel) -> Section:
     words = (
         "Search for a name to see what is most like it. Samples are compared by the data and what the model predicts "
     )
-    words += "for them, features by the correlation of what it predicts; the figure is 1 for the same profile."
+    words += "for them, features by the correlation of what it predicts, drawn towards 0 for those that it hardly "
+    words += "explains; the figure is 1 for the same profile."
     return Section("Nearest neighbours", words, blocks)
 
 
@@ -309,20 +299,19 @@ def _loads(saved: SavedModel, axis: Any, most: int) -> list[tuple[str, float]]:
     return sorted(((str(names[j]), float(axis[j])) for j in top), key=lambda pair: -pair[1])
 
 
-def _opening(saved: SavedModel, errors: list[float]) -> tuple[list[str], list[str]]:
+def _opening(saved: SavedModel, hidden: tuple[Comparison, float] | None) -> tuple[list[str], list[str]]:
     """The sentences that matter most, and what to do next."""
     model = saved.model
     n, k = model.embedding_.shape
     n_features = model.components_.shape[1]
     stand = "stands" if k == 1 else "stand"
     main = [f"{count(k, 'dimension')} {stand} for the {count(n_features, 'feature')} of {count(n, 'sample')}."]
-    if errors:
-        less = 1 - errors[0] / max(errors[1], 1e-300)
-        than = f"{less:.0%} less than by" if less > 0.005 else f"{-less:.0%} more than by"
-        than = "the same as by" if abs(less) <= 0.005 else than
+    if hidden is not None:
+        (ours, svd), (by, plain) = hidden, hidden[0].plain
+        of = " of log(1 + value)" if (saved.notes or {}).get("values") == "log" else ""
         main.append(
-            f"Entries that were hidden from a fit are predicted with an error of {errors[0]:.3g} (RMSE), {than} "
-            "truncated SVD with as many dimensions."
+            f"Entries that were hidden from a fit are predicted with an error of {ours.model:.3g} (RMSE{of}), "
+            f"{beside(ours.model, svd)} truncated SVD with as many dimensions, and {beside(ours.model, plain)} {by}."
         )
     if saved.image_shape is None:
         top = sorted(_loads(saved, model._axes(k)[0][0], 3), key=lambda pair: -abs(pair[1]))
@@ -330,7 +319,9 @@ def _opening(saved: SavedModel, errors: list[float]) -> tuple[list[str], list[st
         main.append(f"Samples differ most in {high}{' and, the other way, in ' if high and low else ''}{low}.")
     known = getattr(model, "stability_", None)
     if known is not None:
-        main.append(f"Mean stability is {np.mean(known):.2f}; 1 if resampled data leads to the same dimensions.")
+        lost = ", ".join(str(i + 1) for i in np.flatnonzero(np.asarray(known) < RECURS))
+        lost = f" Not found again: dimension {lost}." if lost else ""
+        main.append(f"Mean stability is {np.mean(known):.2f}; 1 if resampled data leads to the same dimensions.{lost}")
     steps = ["Look for groups on the map, and hover over points to see what they are."]
     if saved.groups is None:
         steps.append("Colour the map by a column that you know: --colour-by.")

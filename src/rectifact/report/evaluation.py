@@ -21,6 +21,7 @@ from rectifact.crowd.panel_words import (
     accuracy_sentence,
     agreement_words,
     compared,
+    decision_words,
     narrower,
     twin_words,
     two_rates_words,
@@ -81,7 +82,7 @@ def evaluation_reports(found: Evaluation, *, needed: Needed | None = None, notes
         sections.append(_data(found, notes))
     answers = found.panel.answers
     words = f"{len(answers):,} verdicts from {who(found)} on {len(answers.tasks):,} tasks."
-    reports = [Report("Evaluation", words, sections, main=found.decision())]
+    reports = [Report("Evaluation", words, sections, main=decision_words(found))]
     if found.rates is not None:
         reports.append(_detail(rates_report(found.rates), "rates"))
     if found.by_people is not None:
@@ -213,7 +214,7 @@ def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
         Column("worker"),
         Column("kind"),
         Column("answers", "integer"),
-        Column("accuracy", "share", "probability of a right answer to a new task"),
+        Column("accuracy", "share", "share of the answers that are expected to be right"),
         Column("90% interval"),
         Column("on gold", "text", "right answers to tasks with a gold label"),
         Column("replaces people", "text", "by the alternative annotator test"),
@@ -223,7 +224,7 @@ def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
     rows = []
     for row in report.sort_values("accuracy", ascending=False, kind="stable").to_dict("records"):
         name = row["worker"]
-        accuracy = round(float(row["accuracy"]), 4), f"{row['accuracy_low']:.1%} to {row['accuracy_high']:.1%}"
+        accuracy = round(float(row["accuracy"]), 6), f"{row['accuracy_low']:.1%} to {row['accuracy_high']:.1%}"
         gap = round(100 * gaps[name], 1) if row["kind"] == "judge" and name in gaps else None
         rows.append(
             [

@@ -12,7 +12,7 @@ from typing import Any
 from rectifact.core.errors import InputError
 from rectifact.io.files import atomic_path, check_writable
 from rectifact.report.blocks import Report
-from rectifact.report.names import count
+from rectifact.report.names import count, middle_cut
 from rectifact.report.scales import written
 from rectifact.report.svg import NARROW, Chart, style_sheet
 
@@ -70,7 +70,7 @@ def render(reports: Sequence[Report], title: str) -> str:
         loader=PackageLoader("rectifact.report", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     filters = {"cell": _cell, "count": count, "shade": _shade, "long": _long, "written": _figure, "options": _options}
-    environment.filters |= filters
+    environment.filters |= filters | {"middle": middle_cut}
     folder = files("rectifact.report") / "page"
     return environment.get_template("report.html").render(
         title=_clean(title),
@@ -106,7 +106,7 @@ def _clean(value: Any) -> Any:
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, str) and not value.startswith("data:image/png;base64,"):
-        cut = value if len(value) <= LONGEST_TEXT else value[:LONGEST_TEXT] + "…"
+        cut = value if len(value) <= LONGEST_TEXT else value[:LONGEST_TEXT].rsplit(maxsplit=1)[0] + " …"
         return cut.encode("utf-8", "replace").decode("utf-8")
     return value
 
@@ -116,7 +116,7 @@ def _cell(value: Any, form: str) -> str:
     if value is None:
         return "–"
     if form == "share":
-        return f"{100 * value:.1f}%" if not 0.9995 <= value < 1 else "> 99.9%"
+        return f"{value:.1%}" if not 0.9995 <= value < 1 else "> 99.9%"
     return f"{value:.4g}" if form == "number" else str(value)
 
 

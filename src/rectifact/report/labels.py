@@ -123,7 +123,7 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
     by = "information" if "information" in report else "agreement"
     report = report.sort_values(by, ascending=False, kind="stable")
     helps = {
-        "accuracy": "probability of a right answer to a new task",
+        "accuracy": "share of the answers that are expected to be right",
         "accuracy_low": "lower end of a 90% interval",
         "accuracy_high": "upper end of a 90% interval",
         "information": "bits that one answer provides; 0 is no information",
@@ -169,8 +169,9 @@ def _confusions(model: Any, order: Any) -> Matrices:
     all_shown = len(model.classes_) <= MOST_CLASSES
     note = "" if all_shown else f"The first {MOST_CLASSES} of {len(model.classes_)} classes."
     given = model._answers.given
+    matrices = model._shown_matrices() if isinstance(model, DawidSkene) else model.confusions_
     items = [
-        (str(model.workers_[i]), count(int(given[i]), "answer"), model.confusions_[i].T[few, few].round(4).tolist())
+        (str(model.workers_[i]), count(int(given[i]), "answer"), matrices[i].T[few, few].round(4).tolist())
         for i in chosen.tolist()
     ]
     return Matrices("Confusion matrices", "true", "answered", names, items, note, len(order) - len(chosen))
@@ -234,7 +235,11 @@ def _curve(model: DawidSkene, needed: Needed | None, asked: Sequence[Any] | None
     if needed is None or len(needed.curve) < 2:
         return []
     curves = {"expected error": (needed.curve["answers"], needed.curve["error"])}
-    words = f"{needed.words()} Errors are expected from the probabilities: calibrate these first."
+    words = (
+        f"{needed.words()} This is a simulation in which answers are drawn from the model, and each is bought knowing "
+        "those before it; a plan that is written at once may promise another number. Errors are expected from the "
+        "probabilities: calibrate these first."
+    )
     chart = lines("Expected error against answers bought", curves, "more answers", "share of wrong labels", words)
     return [chart.with_y(form="share", zero=True)]
 

@@ -134,7 +134,10 @@ class Cells:
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts ``below`` places, in pixels; of those that would overlap, what precedes the colon is at the place."""
+    """Texts ``below`` places, in pixels.
+
+    Of those that would overlap, what precedes the colon is at the place; those without a colon are left out.
+    """
 
     x: NDArray[Any]
     y: NDArray[Any]

@@ -1,23 +1,20 @@
 """Helpers for the reports: names of samples and features, counts as text, and data as plain arrays on the host."""
 
-import re
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rectifact.core.arrays import to_host
+from rectifact.core.arrays import names_of_rows, to_host
 from rectifact.models import SavedModel
+from rectifact.parts.features import FEWEST_PLACES, PLACE
 
 NEGLIGIBLE = 1e-6
 """Share of the largest coefficient below which others are not shown."""
 
-PLACE, FEWEST_PLACES = (
-    re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:nm|um|µm|Å|cm-1|cm\^-1|cm⁻¹|1/cm|eV|keV|Hz|kHz|MHz|GHz|ppm|m/z|s|ms|min)?"),
-    10,
-)
-"""A number with or without a unit, and how many features need one to be places on an axis."""
+LONGEST_BAR = 40
+"""Letters of a name beside a bar."""
 
 
 def count(number: int, noun: str) -> str:
@@ -42,19 +39,32 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[:most] + "…"
 
 
+def middle_cut(text: str) -> str:
+    """Text with its middle cut out where it is too long for the name of a bar: ends tell names apart.
+
+    Examples
+    --------
+    >>> middle_cut("Gardener item 03"), middle_cut("a very long name of a product, in the size of 100 ml")
+    ('Gardener item 03', 'a very long name of…the size of 100 ml')
+    """
+    return text if len(text) <= LONGEST_BAR else f"{text[: LONGEST_BAR // 2 - 1]}…{text[-(LONGEST_BAR // 2 - 2) :]}"
+
+
 def isolated(name: Any) -> str:
     """A name inside a sentence, kept apart from the direction of writing of the rest."""
     return f"\u2068{name}\u2069"
 
 
 def sample_names(saved: SavedModel, n: int) -> NDArray[Any]:
-    """The names saved with the model, or numbers from 1."""
-    return _or_numbers(saved.samples, n)
+    """The names saved with the model, those of the frame it was fitted to or of its data, or numbers from 1."""
+    given = saved.samples if saved.samples is not None else names_of_rows(saved.X)
+    return _or_numbers(getattr(saved.model, "sample_names_", None) if given is None else given, n)
 
 
 def feature_names(saved: SavedModel) -> NDArray[Any]:
     """The names saved with the model, or those it was fitted with, or numbers from 1."""
-    given = saved.features if saved.features is not None else getattr(saved.model, "feature_names_in_", None)
+    own = getattr(saved.model, "feature_names_in_", getattr(saved.model, "_features", None))
+    given = saved.features if saved.features is not None else own
     return _or_numbers(given, saved.model.components_.shape[1], "feature ")
 
 

@@ -6,7 +6,9 @@ import numpy as np
 
 from rectifact.crowd import DawidSkene
 from rectifact.crowd.advice.budget import expected_error
+from rectifact.crowd.advice.diagnosis import uninformative
 from rectifact.crowd.base import Aggregator
+from rectifact.crowd.data.names import NAMED
 from rectifact.report.names import count, isolated
 
 SURE, DOUBTFUL = 0.99, 0.8
@@ -44,6 +46,16 @@ def _right(row: Any) -> str:
     return f"right in {row['accuracy']:.0%} of cases ({row['accuracy_low']:.0%} to {row['accuracy_high']:.0%})"
 
 
+def _leave_out(model: DawidSkene) -> list[str]:
+    """Workers who could be left out, as the diagnosis names them."""
+    silent = uninformative(model.workers_, model._model).tolist()
+    if not silent:
+        return []
+    more = f" and {len(silent) - NAMED} more" if len(silent) > NAMED else ""
+    names = ", ".join(isolated(name) for name in silent[:NAMED])
+    return [f"Leave out {names}{more}, or ask them less often: their answers hardly depend on the class, see Workers."]
+
+
 def _steps(model: Aggregator, doubtful: int) -> list[str]:
     steps = []
     if doubtful:
@@ -51,6 +63,7 @@ def _steps(model: Aggregator, doubtful: int) -> list[str]:
             f"Read the {count(doubtful, 'task')} below {DOUBTFUL:.0%} confidence: they come first under Tasks."
         )
     if isinstance(model, DawidSkene):
+        steps += _leave_out(model)
         steps.append("Ask for more answers where they help most: What to label next says which, and whom to ask.")
         if getattr(model, "calibration_", None) is None:
             steps.append(

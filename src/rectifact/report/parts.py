@@ -16,6 +16,7 @@ from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
 from rectifact.parts.base import are_few
 from rectifact.parts.diagnosis import worst_first
+from rectifact.parts.how_many import RECURS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
 from rectifact.parts.topics import document_shares, examples, most_similar, repeated_texts
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
@@ -177,8 +178,10 @@ def _steps(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = Fals
         steps.append("Read the examples of each topic and name it. A topic without a name is a candidate for removal.")
     else:
         steps.append(f"Look at the {words.sample}s at the top of the table of residuals: they fit worst.")
-    if saved.selection is None and not new:
-        steps.append(f"Let the data choose the number of {words.part}s: -k auto.")
+    stability = getattr(saved.model, "stability_", None)
+    if saved.selection is None and not new and stability is not None and np.mean(stability) < RECURS:
+        low = f"The mean stability of the {words.part}s is {np.mean(stability):.2f}"
+        steps.append(f"{low}: let the data choose a number for which it is at least {RECURS:g}, with -k auto.")
     if getattr(saved.model, "stability_", None) is None and not new:
         steps.append(f"Find out which {words.part}s are found again in resampled data: --stability.")
     return steps

@@ -98,11 +98,13 @@ def written(value: float, form: Form = "number", step: float = 0.0) -> str:
     --------
     >>> written(0.25, "share"), written(0.05, "change"), written(12_000.0), written(1.5e-7)
     ('25%', '+5%', '12,000', '1.5·10⁻⁷')
+    >>> written(0.05, "share", step=0.025)
+    '5.0%'
     """
     if not np.isfinite(value):
         return "–"
     if form != "number":
-        digits = 0 if step == 0 or step >= 0.0099 else min(4, int(np.ceil(-np.log10(step) - 2)))
+        digits = 0 if step == 0 else next((n for n in range(4) if abs(round(100 * step, n) - 100 * step) < 1e-6), 4)
         return f"{100 * value:{'+' if form == 'change' and value else ''}.{digits}f}%"
     if value == 0 or 1e-4 <= abs(value) < 1e7:
         digits = max(5, int(np.ceil(np.log10(abs(value) / step))) + 1) if step > 0 and value else 5

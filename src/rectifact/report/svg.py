@@ -24,7 +24,7 @@ HEADING, LONGEST_TIP, LONGEST_NAME, MOST_CELLS = 26.0, 300, 600, 1600
 """Height of a title; letters that are said on hover, and of the whole chart; cells that are drawn one by one."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Chart:
     """A chart as data, and what it shows in words; a notebook shows it, and :meth:`save` writes it to a file.
 
@@ -59,6 +59,9 @@ class Chart:
     tall: bool = False
     flat: bool = False
     square: bool = False
+
+    def __repr__(self) -> str:
+        return f"Chart({self.title!r}, {self.words!r})"
 
     def with_x(self, **changes: Any) -> "Chart":
         """The chart with another x axis: the fields of :class:`Axis` that change."""
@@ -188,17 +191,23 @@ def _mark(mark: Mark, chart: Chart, frame: Frame) -> list[str]:
 
 
 def _texts(mark: Texts, frame: Frame) -> list[str]:
-    """Texts that do not overlap those before them, nor leave the chart; of the others, what precedes the colon."""
+    """Texts that do not overlap those before them, nor leave the chart.
+
+    One that would is drawn above its place, if there is room; else what precedes its colon, if it has one, is there.
+    """
     pieces: list[str] = []
     taken: list[tuple[float, float, float]] = []
     for x, y, text, below in zip(*frame.place(mark.x, mark.y), mark.texts, mark.below, strict=True):
-        shown = cut(text, SIZE, 150)
-        half, at = width_of(shown, SIZE) / 2, y + below + SIZE
+        shown, short = cut(text, SIZE, 150), ":" in text
+        half = width_of(shown, SIZE) / 2
         middle = min(max(x, half + 2), frame.width - half - 2)
-        if all(abs(middle - a) > half + b or abs(at - c) > SIZE + 2 for a, b, c in taken):
+        heights = [y + below + SIZE] if short else [y + below + SIZE, y - below - 3]
+        free = (at for at in heights if all(abs(middle - a) > half + b or abs(at - c) > SIZE + 2 for a, b, c in taken))
+        at = next(free, None)
+        if at is not None:
             taken.append((middle, half, at))
             pieces.append(_text(middle, at, shown, "rf-middle rf-label"))
-        else:
+        elif short:
             pieces.append(_text(x, y + SIZE / 3, text.partition(":")[0], "rf-middle rf-label"))
     return pieces
 

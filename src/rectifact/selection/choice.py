@@ -16,12 +16,16 @@ from rectifact.core.validation import check_generator, check_option
 from rectifact.graph.edges import edges_named
 from rectifact.graph.how_many import GraphTrial
 from rectifact.io.checkpoint import RunFile, open_checkpoint
+from rectifact.parts.how_many import PartsTrial
 from rectifact.selection.points import MEASURE, NOTHING, choose_for_points
 from rectifact.selection.search import Curve, Trial, climb
-from rectifact.selection.trust import trial_of
+from rectifact.selection.trust import set_stability, trial_of
 
 MOST = 1000
 """No number from here on is tried by itself."""
+
+CLEARLY = 2.0
+"""Standard errors by which the next larger number of communities must score lower for the choice to be sure."""
 
 
 @short_repr
@@ -46,7 +50,7 @@ class Selection:
         What the score is.
     sure : bool
         False where the number may well be too low, as parts hardly stand out from the noise, or where the scores of
-        other numbers of communities are within their error.
+        other numbers of communities are within their error, or the next larger one within two standard errors.
     """
 
     table: pd.DataFrame
@@ -148,7 +152,7 @@ def select(
         reason += f" {best} is the smallest number that was asked for."
     curve.try_out(best)  # what is chosen has a score
     model = _fitted(estimator, X, trial.parameter, best)
-    model.stability_ = trial.stability(best, model)
+    set_stability(model, trial)
     if reason.startswith(NOTHING):
         warnings.warn(FitWarning(reason, ""), stacklevel=2)
     return Selection(_table(curve, trial, best, model, numbers), best, reason, model, trial.measure, not doubt)
@@ -158,11 +162,12 @@ def _for_points(estimator: Any, X: Any, trial: GraphTrial, numbers: Sequence[int
     """The number of groups that stand apart, or the nearest that was asked for."""
     found = choose_for_points(trial.separations(), numbers, trial.smallest)
     model = _fitted(estimator, X, trial.parameter, found.best)
-    model.stability_ = trial.stability(found.best, model)
+    set_stability(model, trial)
     if found.reason.startswith(NOTHING):
         warnings.warn(FitWarning(found.reason, ""), stacklevel=3)
     table = found.table
-    table.loc[table["k"] == found.best, "stability"] = float(np.mean(model.stability_))
+    if found.best > 1:  # one is always the same
+        table.loc[table["k"] == found.best, "stability"] = float(np.mean(model.stability_))
     return Selection(table, found.best, found.reason, model, MEASURE, found.sure)
 
 
@@ -208,9 +213,9 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
     if best == 1 and len(curve.scores) > 1:
         return f"{NOTHING}: more than one {one} does not predict held-out data better."
     if best < supported:
-        return f"{best} is the largest number whose {several} recur in both halves; {supported} predict better."
+        return f"{best} is the largest number whose {several} {trial.recurs}; {supported} predict better."
     if best > supported:
-        return f"{best} {several} stand out from the noise and recur in both halves; {supported} predict as well."
+        return f"{best} {several} stand out from the noise and {trial.recurs}; {supported} predict as well."
     last = "; no larger number was tried" if best == max(curve.scores) else ""
     return f"{best} is the smallest number whose score on held-out data cannot be told from the best one{last}."
 
@@ -219,18 +224,32 @@ def _undecided(curve: Curve, best: int) -> str:
     """Which other numbers of communities cannot be told from the best by their scores."""
     others = curve.alike(best)
     if not others:
-        return ""
+        return _nearly(curve, best)
     shown = [str(k) for k in others]
     listed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
     top = f"; {curve.top()} has the highest score" if curve.top() != best else ""
     return f"The scores of {listed} are within their error too{top}."
 
 
+def _nearly(curve: Curve, best: int) -> str:
+    """The next larger number of communities, where its score is not clearly lower: small ones are easily missed."""
+    larger = [k for k in sorted(curve.scores) if k > best]
+    if best == 1 or not larger:
+        return ""
+    lost = float(np.mean(curve.scores[curve.top()] - curve.scores[larger[0]]))
+    if lost > CLEARLY * curve.error(larger[0], curve.top()):
+        return ""
+    return f"{larger[0]} scores nearly as well, within {CLEARLY:g} standard errors: a small group may have been missed."
+
+
 def _table(curve: Curve, trial: Trial, best: int, model: Any, numbers: Sequence[int]) -> pd.DataFrame:
     """One row per number that was tried and asked for; 1 is always tried, to compare with."""
     top, rows = curve.top(), []
     for k in sorted(set(curve.scores) & set(numbers)):
-        stability = model.stability_ if k == best else trial.recurrence.get(k, np.nan)
+        stability = trial.recurrence.get(k, np.nan)
+        if k == best and not (isinstance(trial, PartsTrial) and k in trial.recurrence):  # that is what decided on parts
+            stability = model.stability_
+        stability = np.nan if k == 1 and isinstance(trial, GraphTrial) else stability  # one is always the same
         row = {"k": k, "score": float(curve.scores[k].mean()), "standard_error": curve.error(k, top)}
         rows.append(row | {"stability": float(np.mean(stability)), "seconds": curve.seconds[k]})
     return pd.DataFrame(rows)

@@ -31,6 +31,8 @@ class Trial(Protocol):
     """The parameter of the estimator that is chosen."""
     what: tuple[str, str]
     """One of them, and several."""
+    recurs: str
+    """What the number that is taken must do, as a verb."""
     measure: str
     """What a score is."""
     negligible: float
@@ -84,7 +86,8 @@ class Curve:
         """Take in scores that cost nothing."""
         for k in self._trial.free():
             if k in ks and k not in self.scores:
-                self._keep(k, *self._timed(k), report=False)
+                score, seconds = self._timed(k)
+                self._keep(k, score, getattr(self._trial, "seconds", {}).get(k, seconds), report=False)
 
     def _timed(self, k: int) -> tuple[NDArray[Any], float]:
         begun = perf_counter()

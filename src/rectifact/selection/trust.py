@@ -43,12 +43,15 @@ class Assessment:
     membership : array of shape (n_nodes, n_clusters), or None
         Share of resampled graphs in which a node belongs to a community; only with ``bootstrap``. They sum to less than
         1 for a node that is in no community where its edges were not drawn.
+    range : array of shape (2, k), or None
+        Lowest and highest stability of each community among the samples of edges.
     """
 
     stability: NDArray[Any]
     lower: NDArray[Any] | None = None
     upper: NDArray[Any] | None = None
     membership: NDArray[Any] | None = None
+    range: NDArray[Any] | None = None
 
 
 def assess(estimator: Any, X: Any, *, bootstrap: int = 0, random_state: Any = None) -> Assessment:
@@ -57,8 +60,9 @@ def assess(estimator: Any, X: Any, *, bootstrap: int = 0, random_state: Any = No
     Sets ``stability_``, and with ``bootstrap`` the ``bands_`` of parts, ``lower`` and ``upper`` in one array, or the
     ``shares_`` of nodes, which are ``membership``, for the report.
 
-    Parts and dimensions are compared with those of two halves of the samples, communities with those of two samples of
-    the edges. A part that chance has made is not found again.
+    Parts and dimensions are compared with those of two halves of the samples, communities with those of 2 to 10 samples
+    of the edges, of which stability is the mean, and ``stability_range_`` has the lowest and highest. A part that
+    chance has made is not found again.
 
     Parameters
     ----------
@@ -91,9 +95,9 @@ def assess(estimator: Any, X: Any, *, bootstrap: int = 0, random_state: Any = No
     check_is_fitted(estimator)
     rng = check_generator(random_state)
     trial = trial_of(estimator, X, rng)
-    estimator.stability_ = stability = trial.stability(getattr(estimator, trial.parameter), estimator)
+    stability = set_stability(estimator, trial)
     if not bootstrap:
-        return Assessment(stability)
+        return Assessment(stability, range=getattr(estimator, "stability_range_", None))
     if isinstance(trial, PartsTrial):
         lower, upper = np.quantile([trial.resampled(estimator, rng) for _ in range(bootstrap)], INTERVAL, axis=0)
         estimator.bands_ = np.stack([lower, upper])
@@ -101,9 +105,17 @@ def assess(estimator: Any, X: Any, *, bootstrap: int = 0, random_state: Any = No
     if isinstance(trial, GraphTrial):
         shares = np.mean([trial.resampled(estimator, rng) for _ in range(bootstrap)], axis=0)
         estimator.shares_ = shares
-        return Assessment(stability, membership=shares)
+        return Assessment(stability, membership=shares, range=estimator.stability_range_)
     what = "bootstrap is for parts and communities: dimensions can be turned, and have no bands."
     raise InputError(what, "Leave it out.", option="bootstrap")
+
+
+def set_stability(estimator: Any, trial: Trial) -> NDArray[Any]:
+    """Measure and keep the stability of what a fitted estimator has found, and its range where it is a mean."""
+    estimator.stability_ = trial.stability(getattr(estimator, trial.parameter), estimator)
+    if isinstance(trial, GraphTrial):
+        estimator.stability_range_ = trial.stability_range
+    return np.asarray(estimator.stability_)
 
 
 def trial_of(estimator: Any, X: Any, rng: np.random.Generator) -> Trial:

@@ -4,6 +4,7 @@ Every rule about what deserves a word is here, once, but for those on identifica
 the command line and the report only show findings.
 """
 
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,7 @@ FEW_TASKS = 5  # of a class, expected; with fewer nothing can be said about how 
 LEAST_CONTRAST = 0.03  # correlation of two answers to one task on any contrast of classes
 LEAST_INFORMATION = 0.1  # bits in a worker's answer, or share of the doubt about a task if that is below one bit
 MANY = 0.2  # share of the workers above which a finding about some of them is a warning
+NO_ANSWER = {"n/a", "na", "n.a.", "none", "null", "nan", "-", "--", "?", "missing", "no answer"}  # names that mean it
 DEPENDENT = 1.05  # design effect worth a word, if it is certain
 
 
@@ -194,12 +196,17 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel, beside: 
             for c, other in list(beside.items())[:NAMED]
         )
         more = f"; and {len(beside) - NAMED} more" if len(beside) > NAMED else ""
+        remedy = "Merge each with the class beside it, drop it, or sharpen the instructions."
+        blank = next((str(classes[c]) for c in beside if str(classes[c]).strip().casefold() in NO_ANSWER), None)
+        if blank is not None:
+            remedy = f"If {blank!r} stands for no answer, say so: {{}}. {remedy}"
         findings.append(
             Finding(
                 "warning",
                 "classes that the answers do not support",
                 f"Where one worker chooses such a class, others do not confirm it: {named}{more}.",
-                "Merge each with the class beside it, drop it, or sharpen the instructions.",
+                remedy.format(f"missing={blank!r}"),
+                remedy.format(f"--missing {shlex.quote(blank)}") if blank is not None else "",
             )
         )
     if rare.any():
@@ -282,21 +289,27 @@ def diagnose_workers(workers: NDArray[Any], model: CrowdModel) -> list[Finding]:
                 "The labels use this; check whether they swapped classes or act in bad faith.",
             )
         )
-    told = information(model.priors, model.confusions)
-    silent = told < LEAST_INFORMATION * min(1.0, float(entropy(model.priors, base=2)))
-    if silent.any():
-        named = listed(workers[np.argsort(told, kind="stable")][: silent.sum()])
+    silent = uninformative(workers, model)
+    if len(silent):
+        named = listed(silent)
         remedy = "Leave them out or ask them less often, and check the instructions; see {}."
         findings.append(
             Finding(
-                "warning" if silent.mean() > MANY else "note",
+                "warning" if len(silent) > MANY * len(workers) else "note",
                 "workers whose answers carry almost no information",
-                f"The answers of {int(silent.sum())} of {len(workers)} workers ({named}) hardly depend on the class.",
+                f"The answers of {len(silent)} of {len(workers)} workers ({named}) hardly depend on the class.",
                 remedy.format("worker_report()"),
                 remedy.format("the --workers table"),
             )
         )
     return findings
+
+
+def uninformative(workers: NDArray[Any], model: CrowdModel) -> NDArray[Any]:
+    """Names of the workers whose answers carry almost no information, the least informative first."""
+    told = information(model.priors, model.confusions)
+    silent = told < LEAST_INFORMATION * min(1.0, float(entropy(model.priors, base=2)))
+    return workers[np.argsort(told, kind="stable")][: silent.sum()]
 
 
 def _misleading(model: CrowdModel) -> NDArray[np.bool_]:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rectifact.core.errors import InputError
 from rectifact.core.reprs import short_repr
 from rectifact.crowd.advice.budget import LEAST_DROP, MOST_ROWS, Market, answered, drops, expected_error
 from rectifact.crowd.em import Floats
@@ -66,6 +67,13 @@ class Needed:
             f"About {self.answers:,} more answers{_for(self.cost) if priced else ''} are needed to bring the "
             f"expected error from {now:.1%} to {self.target:.1%}."
         )
+
+
+def check_target(target: float | None, name: str) -> None:
+    """Refuse a share of wrong labels that is none."""
+    if target is not None and target >= 1:
+        what = f"{name}={target:g} must be below 1: it is a share of wrong labels."
+        raise InputError(what, f"Give {target / 100:g} for {target:g} percent.", option=f"{name}=")
 
 
 def _for(cost: float | None) -> str:

@@ -53,19 +53,28 @@ def doubts(rows: Any, posteriors: Floats) -> Floats:
 
 
 def worker_table(
-    workers: NDArray[Any], classes: NDArray[Any], given: Floats, doubt: Floats, prior: float, model: CrowdModel
+    workers: NDArray[Any],
+    classes: NDArray[Any],
+    given: Floats,
+    counts: Floats,
+    doubt: Floats,
+    prior: float,
+    model: CrowdModel,
 ) -> pd.DataFrame:
     """Table by worker; see :meth:`rectifact.DawidSkene.worker_report` for its columns.
 
-    The accuracy is known like that of a coin after as many throws as there are answers, less the information that is
-    missing because the labels are in doubt (Louis 1982: ``doubt`` over the variance of one throw), plus ``prior``.
+    Accuracy and biases come from ``counts``, the answers weighed by the posteriors, not from the confusion matrices,
+    which what the whole crowd does smooths. The accuracy is known like that of a coin after as many throws as there are
+    answers, less the information that is missing because the labels are in doubt (Louis 1982: ``doubt`` over the
+    variance of one throw), plus ``prior``. Half of the prior, as accurate as the crowd, also counts in the accuracy:
+    all of it draws the best and the worst too near to the others.
     """
     priors, confusions = model.priors, model.confusions
-    accuracy = np.einsum("mkk,k->m", confusions, priors)
+    accuracy = expected_accuracy(counts, prior / 2)
     spread = np.maximum(accuracy * (1 - accuracy), 1e-6)
     size = np.maximum(given - doubt / spread, 0.1 * given) + max(prior, 0.5)
     low, high = (beta.ppf(q, accuracy * size + 1e-9, (1 - accuracy) * size + 1e-9) for q in (0.05, 0.95))
-    bias = (confusions @ priors) - priors
+    bias = expected_bias(counts)
     table = {
         "worker": workers,
         "answers": given.astype(int) if np.all(given == given.astype(int)) else given,
@@ -76,6 +85,47 @@ def worker_table(
         "spammer": spammer_score(confusions),
     }
     return pd.DataFrame(table | {f"bias_{name}": bias[:, k] for k, name in enumerate(classes)})
+
+
+def expected_accuracy(counts: Floats, prior: float) -> Floats:
+    """The share of each worker's answers that are expected to be right, with ``prior`` answers as good as the crowd's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> expected_accuracy(np.array([[[40.0, 10], [10, 40]], [[0, 0], [0, 0]]]), 5).round(2)  # the second gave no answer
+    array([0.8 , 0.79])
+    """
+    right, total = np.einsum("mkk->m", counts), counts.sum(axis=(1, 2))
+    crowd, prior = (right.sum() + 1) / (total.sum() + 2), max(prior, 1e-9)
+    return np.clip((right + prior * crowd) / (total + prior), 0, 1)
+
+
+def expected_bias(counts: Floats) -> Floats:
+    """How much more often each worker gives a class than it occurs among the tasks they answered.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> expected_bias(np.array([[[50.0, 30], [0, 20]]]))  # says the first class four times in five
+    array([[ 0.3, -0.3]])
+    """
+    total = counts.sum(axis=(1, 2))[:, None]
+    return (counts.sum(axis=2) - counts.sum(axis=1)) / np.where(total > 0, total, 1)
+
+
+def expected_matrices(counts: Floats, confusions: Floats) -> Floats:
+    """Confusion matrices as the answers show them; those of the model count for one answer to each true class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts, model = np.array([[[9.0, 0], [0, 0]]]), np.full((1, 2, 2), 0.5)
+    >>> expected_matrices(counts, model)  # never met the second class
+    array([[[0.95, 0.5 ],
+            [0.05, 0.5 ]]])
+    """
+    return (counts + confusions) / (counts.sum(axis=1, keepdims=True) + 1)
 
 
 def expected_gain(posteriors: Floats, confusions: Floats) -> Floats:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rectifact.core.errors import FitWarning
+from rectifact.core.errors import FitWarning, count
 from rectifact.crowd.data.matrices import equal
 
 
@@ -28,4 +28,6 @@ def labelled(labels: NDArray[Any], missing: Any) -> tuple[NDArray[np.bool_], int
 def warn_of_empty(n_empty: int, *, stacklevel: int) -> None:
     """Say how many answers without a label were left out; ``stacklevel`` counts from the caller."""
     if n_empty:
-        warnings.warn(FitWarning(f"{n_empty} answers without a label were skipped."), stacklevel=stacklevel + 1)
+        were = "was" if n_empty == 1 else "were"
+        what = f"{count(n_empty, 'answer')} without a label {were} skipped."
+        warnings.warn(FitWarning(what), stacklevel=stacklevel + 1)

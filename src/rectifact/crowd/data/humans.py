@@ -22,10 +22,11 @@ WEIGHT_NAMES = ("weight", "weights", "gold_weight", "inverse_probability")
 """Usual names of the column with the weights."""
 
 
-def consensus(gold: Gold, together: Sequence[Any] = ()) -> Gold:
+def consensus(gold: Gold, together: Sequence[Any] = (), *, by_people: bool = True) -> Gold:
     """The most frequent label of each task; tasks on which people tie are left out, and empty labels too.
 
-    It is no tie if all labels that are most frequent, or none of them, are among those that count ``together``.
+    It is no tie if all labels that are most frequent, or none of them, are among those that count ``together``. Where
+    the labels are not ``by_people`` of a panel, they are called gold labels that contradict each other.
 
     Examples
     --------
@@ -44,22 +45,32 @@ def consensus(gold: Gold, together: Sequence[Any] = ()) -> Gold:
         split = (inside.groupby(level=0, sort=False).transform("nunique") > 1).to_numpy()
         top, tied = top[split | ~top.index.duplicated()], split[split | ~top.index.duplicated()]
     if tied.any():
-        n_tied = top.index[tied].nunique()
-        what = f"{count(n_tied, 'task')} on which people tie {'was' if n_tied == 1 else 'were'} left out."
+        names = pd.unique(top.index[tied])
+        were = "was" if len(names) == 1 else "were"
+        what = f"{count(len(names), 'task')} on which people tie {were} left out."
+        if not by_people:
+            have = "has gold labels" if len(names) == 1 else "have gold labels"
+            named = listed(object_array(names.tolist()))
+            what = f"{count(len(names), 'task')} {have} that contradict each other, and {were} left out: {named}."
         warnings.warn(FitWarning(what), stacklevel=4)
     top = top[~tied]
     return object_array(top.index.tolist()), object_array(top.tolist())
 
 
 def positive_labels(
-    gold: Any, answers: Answers, positive: Sequence[Any], classes: Sequence[Any] | None = None
+    gold: Any,
+    answers: Answers,
+    positive: Sequence[Any],
+    classes: Sequence[Any] | None = None,
+    *,
+    by_people: bool = False,
 ) -> NDArray[np.int64]:
     """1 for a task whose label is among the ``positive`` ones, 0 for another label, -1 for none.
 
     Labels may be of classes that no worker has, if these are among ``classes`` or ``positive``. Labels of tasks that
     nobody answered are left out.
     """
-    tasks, labels = consensus(read_gold(gold, answers.columns), positive)
+    tasks, labels = consensus(read_gold(gold, answers.columns), positive, by_people=by_people)
     place = matched(tasks, answers.tasks)
     found = place >= 0
     if not found.any():

@@ -106,6 +106,23 @@ def check_gold(
         raise InputError("A task has two gold labels.", "Keep one of them.")
 
 
+def with_commas(names: Sequence[Any], classes: NDArray[Any]) -> list[Any]:
+    """Names of classes, where one text may hold several of them with commas.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> with_commas(["4,5"], np.array(["1", "4", "5"])), with_commas(["a,b"], np.array(["a,b", "c"]))
+    (['4', '5'], ['a,b'])
+    """
+    found: list[Any] = []
+    for name in names:
+        parts = [part.strip() for part in name.split(",")] if isinstance(name, str) and "," in name else [name]
+        several = matched(object_array([name]), classes)[0] < 0 and (matched(object_array(parts), classes) >= 0).all()
+        found += parts if several else [name]
+    return found
+
+
 def refuse_strange(labels: NDArray[Any], classes: NDArray[Any], named: Sequence[Any] = ()) -> None:
     """Refuse certain labels that are neither classes of the answers nor ``named`` as meant: they may be misspelt.
 

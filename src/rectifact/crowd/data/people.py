@@ -1,5 +1,6 @@
 """Judges and people read together: the same tasks and classes, one answer of each worker to a task."""
 
+import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +9,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, InputError, count
@@ -199,6 +201,16 @@ def _scale(answers: Answers, level: Level, ordered: bool) -> Scale:
             option="level",
             command="Use --level nominal, or --level ordinal with --classes in order.",
         )
+    if level == "ordinal" and not numbers and not ordered and _is_number(names).sum() > 1:
+        odd = plain(names[~_is_number(names)][0])
+        raise InputError(
+            f"All labels but {odd!r} are numbers, so that it has no place in their order."
+            if (~_is_number(names)).sum() == 1
+            else f"Some labels are numbers, and others such as {odd!r} are not.",
+            f"If it stands for no answer, say so: missing={odd!r}; else list all classes in order.",
+            command=f"If it stands for no answer, say so: --missing {shlex.quote(str(odd))}; else list all classes in "
+            "order with --classes.",
+        )
     if level == "ordinal" and not numbers and not ordered:
         raise InputError(
             f"The order of labels such as {_odd(names)!r} is not known.",
@@ -208,13 +220,12 @@ def _scale(answers: Answers, level: Level, ordered: bool) -> Scale:
     return scale_of(level, values if numbers else np.arange(len(names), dtype=float))
 
 
+def _is_number(names: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which names are finite numbers."""
+    return np.isfinite(pd.to_numeric(pd.Series(names.tolist(), dtype=object), errors="coerce").to_numpy(dtype=float))
+
+
 def _odd(names: NDArray[Any]) -> Any:
     """The first name that is not a finite number."""
-    for name in names.tolist():
-        try:
-            if np.isfinite(float(name)):
-                continue
-        except (TypeError, ValueError):
-            pass
-        return name
-    return plain(names[0])
+    odd = names[~_is_number(names)]
+    return plain(odd[0] if len(odd) else names[0])

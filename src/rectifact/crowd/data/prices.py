@@ -28,7 +28,9 @@ def read_costs(data: Any, columns: Mapping[str, str] | None = None) -> "pd.Serie
     >>> read_costs({"ann": 2, "judge": "0.01"}).to_dict()
     {'ann': 2.0, 'judge': 0.01}
     """
+    place = ""
     if isinstance(data, str | Path):
+        place = f" in {str(data)!r}"
         try:
             data = read_flat(Path(data))
         except InputError as error:
@@ -40,8 +42,8 @@ def read_costs(data: Any, columns: Mapping[str, str] | None = None) -> "pd.Serie
     elif nw.dependencies.is_into_dataframe(data):
         frame = nw.from_native(data, eager_only=True)
         own = (columns or {}).get("worker")
-        name = find_column(frame.columns, "worker", own if own in frame.columns else None)
-        price = _price_column([other for other in frame.columns if other != name])
+        name = _worker_column(frame.columns, own, place)
+        price = _price_column([other for other in frame.columns if other != name], place)
         names, prices = (frame.get_column(column).to_numpy() for column in (name, price))
     else:
         raise InputTypeError(
@@ -50,11 +52,26 @@ def read_costs(data: Any, columns: Mapping[str, str] | None = None) -> "pd.Serie
     return _checked(names, pd.to_numeric(pd.Series(prices), errors="coerce").to_numpy(dtype=float))
 
 
-def _price_column(others: list[str]) -> str:
+def _worker_column(columns: list[str], own: str | None, place: str) -> str:
+    """The column that is called as in the answers or by a usual name, or the one beside that of the price."""
+    if own in columns:
+        return str(own)
+    try:
+        return find_column(columns, "worker", None)
+    except InputError:
+        others = [name for name in columns if str(name).lower() not in COST_NAMES]
+        if len(columns) == 2 and len(others) == 1:
+            return others[0]
+        what = f"No column for the worker among the costs{place}: {columns}."
+        raise InputError(what, "Call the one with the names of the workers 'worker'.") from None
+
+
+def _price_column(others: list[str], place: str = "") -> str:
     named = [name for name in others if str(name).lower() in COST_NAMES]
     if len(named) == 1 or len(others) == 1:
         return (named or others)[0]
-    raise InputError(f"No column for the price of an answer among {others}.", "Call it 'cost'.")
+    what = f"No column for the price of an answer among the costs{place}: {others}."
+    raise InputError(what, "Call the one with the prices 'cost'.")
 
 
 def _checked(names: NDArray[Any], prices: NDArray[np.float64]) -> "pd.Series[float]":

@@ -200,7 +200,8 @@ def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
     if nw.dependencies.is_into_dataframe(data):
         frame = _open_frame(data, wide=False)
         own = columns or {}
-        task, label = (find_gold_column(frame.columns, role, own.get(role)) for role in ("task", "label"))
+        task = find_gold_column(frame.columns, "task", own.get("task"))
+        label = find_gold_column(frame.columns, "label", own.get("label"), task)
         return frame.get_column(task).to_numpy(), frame.get_column(label).to_numpy()
     raise InputTypeError(
         f"gold is a dict or Series of labels by task, a table, or a file; got {type(data).__name__}.",

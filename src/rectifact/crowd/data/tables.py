@@ -15,12 +15,15 @@ from rectifact.io.text import text_suffix
 COLUMN_NAMES: dict[str, list[str]] = json.loads(Path(__file__).with_name("column_names.json").read_text("utf-8"))
 
 
+WORKBOOKS = {".xlsx", ".xls", ".xlsm", ".ods"}
+
+
 def read_table(path: Path, names: dict[str, str | None] | None = None, expected: str | None = None) -> pa.Table:
     """Table in a CSV, TSV or Parquet file; of a Parquet file only the columns of the roles in ``names``, if given."""
     if expected is None and path.is_file() and text_suffix(path) not in {".csv", ".tsv", ".parquet"}:
         raise InputError(
             f"{str(path)!r} should end in .csv, .tsv, .parquet, .json or .jsonl, so that its format is known.",
-            "Rename it, or convert it.",
+            "Save the sheet as CSV." if text_suffix(path) in WORKBOOKS else "Rename it, or convert it.",
         )
     choose = None
     if names is not None:
@@ -63,14 +66,34 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
 
 def find_columns(columns: Sequence[str], names: dict[str, str | None]) -> dict[str, str]:
     """Names of the columns that hold the roles in ``names``, each of them another one."""
+    _refuse_unnamed(columns, names)
     found = {role: find_column(columns, role, name) for role, name in names.items()}
     if len(set(found.values())) < len(found):
         raise InputError(f"Task, worker and label are three columns; got {found}.", "Name each of them.")
     return found
 
 
-def find_gold_column(columns: Sequence[str], role: str, own: str | None) -> str:
+def _refuse_unnamed(columns: Sequence[str], names: dict[str, str | None]) -> None:
+    """Refuse columns of which none can be told for several roles, all of them at once."""
+    missing = []
+    for role, given in names.items():
+        try:
+            find_column(columns, role, columns[0] if given is not None and len(columns) else None)
+        except InputError:
+            missing.append(role)
+    if len(missing) < 2 or len(columns) < 2:
+        return
+    what = f"No columns for the {' and the '.join([', the '.join(missing[:-1]), missing[-1]])} among {list(columns)}."
+    wide = " A table with one column per worker is read with {}." if "worker" in missing else ""
+    remedy = f"Name them: {', '.join(f'{role}={chr(39)}...{chr(39)}' for role in missing)}.{wide.format('wide=True')}"
+    command = f"Name them: {' '.join(f'--{role} COLUMN' for role in missing)}.{wide.format('--wide')}"
+    raise InputError(what, remedy, command=command)
+
+
+def find_gold_column(columns: Sequence[str], role: str, own: str | None, task: str | None = None) -> str:
     """Name of the column of certain labels that holds the ``role``; in the answers it was called ``own``.
+
+    Of two columns, the label may be the one that is not the ``task``.
 
     Examples
     --------
@@ -81,6 +104,8 @@ def find_gold_column(columns: Sequence[str], role: str, own: str | None) -> str:
     if role == "label":
         names = ("truth", "gold", "true_label", *names, "correct")
     found = _first_named(columns, names)
+    if found is None and role == "label" and len(columns) == 2 and task is not None:
+        found = next((column for column in columns if column != task), None)  # the one that is left
     if found is None:
         raise InputError(f"No column for the {role} of the gold labels among {list(columns)}.", f"Call it {role!r}.")
     return found

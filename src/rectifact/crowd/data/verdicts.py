@@ -194,7 +194,7 @@ def gold_labels(given: Any, columns: Mapping[str, str]) -> Gold:
     if isinstance(given, str | Path) and not Path(given).is_file():
         what = f"gold={str(given)!r} is neither a column of the answers nor a file."
         raise InputError(what, "Check the spelling.", option="gold=")
-    found = consensus(read_gold(given, columns))
+    found = consensus(read_gold(given, columns), by_people=False)
     if not len(found[0]):
         raise InputError("There are no gold labels.", "Give labels of some of the tasks.")
     return found

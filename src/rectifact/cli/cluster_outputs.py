@@ -1,0 +1,74 @@
+"""What rectifact cluster says besides its table: sizes and quality, and known groups next to clusters."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from rectifact.cli.embed_outputs import read_groups
+from rectifact.cli.how_many import Found
+from rectifact.cli.outcome import how_it_ended
+from rectifact.cli.terminal import say, say_table
+from rectifact.core.errors import count
+from rectifact.core.findings import Finding, findings_table
+from rectifact.graph.comparison import Comparison, compare_with_groups
+from rectifact.graph.quality import edge_counts
+
+MOST_SIZES, MOST_GROUPS, MOST_ROWS = 30, 10, 20
+"""Sizes of clusters on the terminal, and groups and clusters of a table there."""
+
+
+def read_truth(text: str, data: Path, names: Any) -> dict[str, Any]:
+    """Known groups of the nodes or points, by the name of their column."""
+    known = np.asarray([str(name) for name in names])
+    return read_groups(text, data, len(known), known, option="--truth", said="Known groups")
+
+
+def compare_and_say(labels: Any, groups: dict[str, Any], what: str) -> Comparison:
+    """Show clusters next to known groups, and how far they agree."""
+    ((title, values),) = groups.items()
+    found = compare_with_groups(labels, values, title)
+    if len(found.table.columns) <= MOST_GROUPS and len(found.table) <= MOST_ROWS:
+        shown = Table("cluster", *found.table.columns, title=f"Clusters and {title}", title_justify="left")
+        for own in shown.columns:
+            own.justify = "right"
+        for cluster, *row in found.table.itertuples():
+            shown.add_row(str(cluster), *(str(n) if n else "" for n in row))
+        say_table(shown)
+    say(found.sentence(what))
+    return found
+
+
+def say_clusters(found: Found, n: int, what: str) -> None:
+    """One line with sizes, quality, and how the fit ended."""
+    model, sizes, (n_edges, loops) = found.model, _sizes(found.model), edge_counts(found.model.affinity_matrix_)
+    edges = count(n_edges, "edge") + ("" if what == "node" else " between neighbours")
+    chosen = "" if found.selection is None else " (a number chosen from the data)"
+    say(
+        f"{count(n, what)}, {edges}{f', {loops} of them from a node to itself' if loops else ''}, "
+        f"{count(model.n_clusters, 'cluster')}{chosen} of {', '.join(map(str, sizes[:MOST_SIZES]))}"
+        f"{', ...' if len(sizes) > MOST_SIZES else ''}; modularity {round(model.modularity_, 3) + 0.0:.3f}, "
+        f"relative error {model.relative_error_:.4f} from start {model.resolved_['start']}, {how_it_ended(model)}."
+    )
+
+
+def summary_of(found: Found, n: int, what: str, findings: Sequence[Finding]) -> dict[str, Any]:
+    """Plain values for ``--json``."""
+    model, sizes, (n_edges, loops) = found.model, _sizes(found.model), edge_counts(found.model.affinity_matrix_)
+    summary = {f"{what}s": n, "edges": n_edges, "loops": loops, "clusters": model.n_clusters, "sizes": sizes}
+    summary |= {"in_no_cluster": n - sum(sizes), "normalized": model.resolved_["normalize"]}
+    summary |= {"modularity": model.modularity_, "relative_error": model.relative_error_}
+    in_words = [replace(finding, remedy=finding.command or finding.remedy) for finding in findings]
+    summary |= {"findings": findings_table(in_words).to_dict("records")}
+    ranges = getattr(model, "stability_range_", None)
+    if ranges is not None:
+        summary["stability_range"] = np.round(np.transpose(ranges), 4).tolist()
+    return summary | found.summary
+
+
+def _sizes(model: Any) -> list[int]:
+    labels = model.labels_[model.labels_ >= 0]
+    return [int(size) for size in np.bincount(labels, minlength=model.n_clusters)]

@@ -1,0 +1,97 @@
+"""rectifact cluster --model: new nodes or points in the clusters of a saved model."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rectifact.cli.known_parts import aligned
+from rectifact.cli.outcome import Outcome
+from rectifact.cli.reading import Reading
+from rectifact.cli.tables import as_json, write_table
+from rectifact.cli.terminal import say, show_plain
+from rectifact.core.errors import InputError, count
+from rectifact.graph import SymNMF, SymNMFNet, from_edges, from_networkx
+from rectifact.graph.new_nodes import NewNodes, find_new_nodes
+from rectifact.graph.results import leading_memberships
+from rectifact.io.graphs import TWO_KINDS
+from rectifact.io.matrices import numbered
+from rectifact.models import SavedModel, load_saved
+
+
+def check_known(given: dict[str, Any], outcome: Outcome) -> None:
+    """Refuse options of a fit, which has been done."""
+    for name, value in given.items():
+        if value is not None and value is not False and value != 0:
+            raise InputError(f"{name} is for finding clusters, and --model has them.", "Leave one of them out.")
+    if outcome.report is not None or outcome.save is not None:
+        what = "--report and --save are for clusters that were found, and --model only places new nodes or points."
+        raise InputError(what, "Leave them out; rectifact report model.rfx writes the report of the model.")
+
+
+def apply_saved(path: Path, source: Reading, data: Path, out: Path, outcome: Outcome) -> None:
+    """Write the cluster of each new node or point, by its edges to the nodes of the model or its nearest points."""
+    saved = load_saved(path)
+    model = saved.model
+    if not isinstance(model, SymNMF | SymNMFNet):
+        kind = type(model).__name__
+        raise InputError(f"{str(path)!r} holds {kind}, not clusters.", "Name a file that cluster --save wrote.")
+    points = hasattr(model, "points_")
+    if points == source.graph:
+        of = "points" if points else "a graph"
+        remedy = "Give points, without --graph." if points else "Give the edges of new nodes, with --graph."
+        raise InputError(f"The clusters of {str(path)!r} are those of {of}.", remedy)
+    names, title, X, new = _read(source, data, saved, path)
+    membership = np.asarray(model.predict_membership(X), dtype=float)
+    table = _table(names, title, membership, new)
+    write_table(table, out)
+    placed = int((table["cluster"] > 0).sum())
+    what = "point" if points else "node"
+    say(
+        f"{placed:,} of {count(len(table), f'new {what}')} placed in the {count(model.n_clusters, 'cluster')} of "
+        f"{str(path)!r}, which stay as they are."
+    )
+    without = table[title][table["cluster"] < 0].astype(str).tolist()
+    if without:
+        why = "far from all points" if points else "without edges to a node in a cluster"
+        such = ", ".join(without[:5]) + (", ..." if len(without) > 5 else "")
+        say(f"Note: {count(len(without), f'new {what}')} in no cluster (-1), {why}: {such}.")
+    if new is not None and new.unused():
+        say(f"Note: {new.unused()} Edges among new nodes are not used: check the spelling, or fit all edges again.")
+    if outcome.as_json:
+        sizes = np.bincount(table["cluster"][table["cluster"] > 0] - 1, minlength=model.n_clusters).tolist()
+        summary = {f"new_{what}s": len(table), "clusters": model.n_clusters, "sizes": sizes}
+        summary |= {"in_no_cluster": len(table) - placed}
+        summary |= {} if new is None else {"unused_edges": int(new.unknown.sum()) // 2}
+        show_plain(as_json(summary))
+
+
+def _read(source: Reading, data: Path, saved: SavedModel, path: Path) -> tuple[Any, str, Any, NewNodes | None]:
+    """Names of new nodes or points, what they are called, their edges or columns, and nodes from edges."""
+    found = source.read(data, "cluster", unsaid=TWO_KINDS)  # new nodes on one side, known ones on the other
+    matrix: Any = found.matrix
+    if source.graph:
+        if matrix is not None:
+            raise InputError(f"{str(data)!r} holds a matrix.", "Give the edges of new nodes as a table of pairs.")
+        graph = from_networkx(found.graph) if found.graph is not None else from_edges(*found.edges or (), sort=False)
+        new = find_new_nodes(*graph, saved.model.nodes_)
+        return new.names, "node", new.rows, new
+    if matrix is None:
+        raise InputError(f"{str(data)!r} holds edges, and the model has clusters of points.", "Give points.")
+    matrix = aligned(found, saved, path)
+    return numbered(matrix.rows, matrix.X.shape[0]), matrix.row_title, matrix.X, None
+
+
+def _table(names: Any, title: str, membership: Any, new: NewNodes | None) -> pd.DataFrame:
+    """One row per new node or point, with the columns of the table of a fit."""
+    labels = np.where(membership.max(axis=1) > 0, membership.argmax(axis=1), -1)
+    leading: dict[str, Any] = leading_memberships(labels, membership)
+    following = pd.Series(leading["next_cluster"] + 1, dtype="Int64")
+    leading["next_cluster"] = following.mask(following == 0)
+    table = pd.DataFrame({title: names, "cluster": np.where(labels >= 0, labels + 1, -1), **leading})
+    if new is not None:
+        table["neighbours"], table["unknown"] = new.neighbours, new.unknown
+    for k, values in enumerate(membership.T, 1):
+        table[f"membership{k}"] = values
+    return table

@@ -1,0 +1,122 @@
+"""Nodes between clusters, and clusters next to known groups, for the report on clusters."""
+
+from typing import Any
+
+import numpy as np
+
+from rectifact.graph.bridges import CLEAR, FEWEST, MAY, shares_of
+from rectifact.graph.comparison import compare_with_groups
+from rectifact.models import SavedModel
+from rectifact.report.blocks import Column, Facts, Section, Table
+from rectifact.report.members import node_names, noun
+from rectifact.report.names import count
+
+MOST_NODES = 20_000
+"""Rows of a table."""
+
+
+def bridges_of(model: Any) -> Any:
+    """The table of bridges, with the places of nodes for their names, which may repeat."""
+    nodes, model.nodes_ = model.nodes_, np.arange(len(model.labels_))  # of a copy
+    try:
+        return model.bridges()
+    finally:
+        model.nodes_ = nodes
+
+
+def overlaps(saved: SavedModel) -> list[Section]:
+    """Nodes that may belong to two clusters, and between which clusters they are; no section if there are none."""
+    model, names, what = saved.model, node_names(saved), noun(saved.model)
+    table = bridges_of(model)
+    if table.empty:
+        return []
+    pairs = np.sort(table[["cluster", "next_cluster"]].to_numpy(), axis=1)
+    rows = []
+    for a, b in np.unique(pairs, axis=0).tolist():
+        both = (pairs == (a, b)).all(axis=1)
+        rows.append([a + 1, b + 1, int(table["clear"][both].sum()), int(both.sum())])
+    between = Table(
+        f"Clusters with {what}s between them",
+        [
+            Column("cluster", "integer"),
+            Column("and cluster", "integer"),
+            Column("clear", "integer", f"{what}s that clearly lie between them"),
+            Column("all", "integer", f"{what}s that may belong to both"),
+        ],
+        sorted(rows, key=lambda row: (-row[2], -row[3], row[0], row[1]))[:MOST_NODES],
+    )
+    shown = table.iloc[:MOST_NODES]
+    columns = [
+        Column(what),
+        Column("cluster", "integer"),
+        Column("share there", "share", "of the weight of its edges"),
+        Column("other cluster", "integer", "where most of the rest of the weight goes"),
+        Column("share in that", "share", "of the weight of its edges"),
+        Column("membership", "share", "in the other cluster"),
+        Column("edges", "integer"),
+        Column("edges there", "integer", "to the other cluster"),
+        Column("verdict"),
+    ]
+    listed = [
+        [
+            names[row.node],
+            row.cluster + 1,
+            round(float(row.share), 4),
+            row.next_cluster + 1,
+            round(float(row.next_share), 4),
+            round(float(row.next_membership), 4),
+            int(row.neighbours),
+            int(row.next_neighbours),
+            "clear" if row.clear else "few edges" if row.next_neighbours < FEWEST else "not clear",
+        ]
+        for row in shown.itertuples()
+    ]
+    nodes = Table(f"{what.title()}s that may belong to two clusters", columns, listed, left_out=len(table) - len(shown))
+    return [Section("Overlaps", _words(table, len(names), what), [between, nodes])]
+
+
+def _words(table: Any, n: int, what: str) -> str:
+    clear, rest = int(table["clear"].sum()), int((~table["clear"]).sum())
+    said = f"{count(clear, what)} of {n:,} clearly {'lies' if clear == 1 else 'lie'} between two clusters: "
+    if not clear:
+        said = f"No {what} of {n:,} clearly lies between two clusters: that would take "
+    said += (
+        f"a membership in another of at least {MAY:.0%}, at least {FEWEST} edges to it, and more of them, by {CLEAR:g} "
+        f"standard deviations, than {what}s of its cluster usually have."
+    )
+    if rest:
+        may = "may, as it has" if rest == 1 else "may, as they have"
+        said += f" {rest:,}{' more' if clear else ''} {may} that membership, but the edges do not show it clearly."
+    return (
+        f"{said} Membership comes from the factorisation and leans towards small clusters; the shares say where the "
+        "weight of the edges goes."
+    )
+
+
+def elsewhere(saved: SavedModel) -> str:
+    """A sentence about nodes that have more weight to another cluster than to their own."""
+    model, what = saved.model, noun(saved.model)
+    n = int((shares_of(model).elsewhere & (model.labels_ >= 0)).sum())
+    if model.n_clusters == 1:
+        return ""
+    if not n:
+        return f"No {what} has more weight to another cluster than to its own."
+    has = "has more weight to another cluster than to its own" if n == 1 else "have more weight to another cluster "
+    return f"{count(n, what)} {has}{'' if n == 1 else 'than to their own'}."
+
+
+def known_groups(saved: SavedModel) -> list[Section]:
+    """Clusters next to the groups that were given."""
+    found = []
+    for title, values in (saved.groups or {}).items():
+        compared = compare_with_groups(saved.model.labels_, values, title)
+        columns = [Column("cluster", "integer"), *(Column(str(name), "integer") for name in compared.table.columns)]
+        rows = [[int(k), *map(int, row)] for k, *row in compared.table.itertuples()]
+        facts = [
+            ("NMI", f"{compared.nmi:.3f}", "normalised mutual information"),
+            ("adjusted Rand index", f"{compared.ari:.3f}", "1 if they are the same, about 0 by chance"),
+            ("accuracy", f"{compared.accuracy:.1%}", "if each cluster stands for one group"),
+        ]
+        table = Table(f"Clusters and {title}", columns, rows, f"Numbers of {noun(saved.model)}s.")
+        found.append(Section("Known groups", compared.sentence(noun(saved.model)), [Facts(facts), table]))
+    return found

@@ -1,0 +1,70 @@
+"""rectifact cluster --model: new nodes and new points in the clusters of a saved model."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rectifact import load_model
+
+
+@pytest.fixture
+def saved(tmp_path, run):
+    """Clusters of two cliques that share an edge, saved."""
+    names = [f"p{i:02d}" for i in range(24)]
+    pairs = [(i, j) for i in range(24) for j in range(i) if (i < 12) == (j < 12)]
+    edges = pd.DataFrame([(names[i], names[j], 1 + (i + j) % 3) for i, j in [*pairs, (11, 12)]], columns=[*"abw"])
+    edges.sample(frac=1, random_state=0).to_csv(tmp_path / "edges.csv", index=False)
+    run("cluster", "--graph", tmp_path / "edges.csv", "-k", 2, "-o", tmp_path / "f.csv", "--save", tmp_path / "f.rfx")
+    return tmp_path / "f.rfx"
+
+
+def test_names_of_nodes_are_kept(saved):
+    table = pd.read_csv(saved.with_suffix(".csv"))
+    assert load_model(saved).result()["node"].tolist() == table["node"].tolist()
+
+
+def test_new_nodes(saved, tmp_path, run):
+    new = pd.DataFrame([("n1", "p01", 2), ("n1", "p02", 1), ("p20", "n2", 1), ("n3", "p02x", 1)], columns=[*"abw"])
+    new.to_csv(tmp_path / "new.csv", index=False)
+    said = run("cluster", "--graph", tmp_path / "new.csv", "--model", saved, "-o", tmp_path / "out.csv", "--json")
+    assert "two kinds of nodes" not in said.err
+    assert "2 of 4 new nodes placed in the 2 clusters" in said.err
+    assert "1 edge joins two nodes that the fit does not know, 'n3' and 'p02x'" in said.err
+    assert "2 new nodes in no cluster (-1), without edges to a node in a cluster: n3, p02x." in said.err
+    assert json.loads(said.out)["unused_edges"] == 1
+    old = pd.read_csv(saved.with_suffix(".csv")).set_index("node")["cluster"]
+    found = pd.read_csv(tmp_path / "out.csv").set_index("node")
+    assert found.loc["n1", "cluster"] == old["p01"]
+    assert found.loc["n2", "cluster"] == old["p20"]
+    assert found.loc["n1", "neighbours"] == 2
+    assert found.loc["n3", "cluster"] == -1
+    assert {"membership", "next_cluster", "membership1", "membership2"} <= set(found.columns)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-k", "3"], "-k is for finding clusters, and --model has them"),
+        (["--stability"], "--stability is for finding clusters"),
+        (["--report", "r.html"], "--report and --save are for clusters that were found"),
+    ],
+)
+def test_options_of_a_fit_are_refused(saved, run, options, message):
+    edges = saved.with_name("edges.csv")
+    assert message in run("cluster", "--graph", edges, "--model", saved, "-o", "x.csv", *options, expect=2).err
+
+
+def test_points_in_any_order_of_columns(tmp_path, run):
+    rng = np.random.default_rng(0)
+    points = np.vstack([rng.normal(c, 0.5, (40, 2)) for c in ([0, 0], [9, 9])])
+    table = pd.DataFrame(points, columns=["x", "y"]).assign(id=[f"c{i}" for i in range(80)])[["id", "x", "y"]]
+    table.to_csv(tmp_path / "p.csv", index=False)
+    run("cluster", tmp_path / "p.csv", "-k", 2, "-o", tmp_path / "p_out.csv", "--save", tmp_path / "p.rfx")
+    table.iloc[[1, 50]][["id", "y", "x"]].to_csv(tmp_path / "new.csv", index=False)
+    run("cluster", tmp_path / "new.csv", "--model", tmp_path / "p.rfx", "-o", tmp_path / "out.csv")
+    old, found = (pd.read_csv(tmp_path / name).set_index("id")["cluster"] for name in ("p_out.csv", "out.csv"))
+    assert found.to_dict() == old[["c1", "c50"]].to_dict()
+    said = run("cluster", "--graph", tmp_path / "new.csv", "--model", tmp_path / "p.rfx", expect=2)
+    assert "are those of points" in said.err
