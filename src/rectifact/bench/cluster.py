@@ -69,26 +69,26 @@ class Kind:
     prepared : callable
         ``prepared(size, folder)`` makes the data and returns the fit, which takes a callback.
     units : callable
-        What an iteration works on, by size; all else grows with ``n``.
+        What an iteration works on; all else grows with ``n``.
     state : callable
         Bytes of the parameters that each worker gets in an iteration; the sums of a chunk are as large.
     wide : callable
         The same for a pass before or after the iterations.
-    pieces : callable
-        Pieces of rows that move between partitions before the iterations.
     iterations : int
         How many a fit takes.
     planned : Size
         The size for which the cluster is planned.
+    pieces : callable
+        Pieces of rows that move between partitions before the iterations.
     """
 
     prepared: Callable[[Size, Path], Callable[[Callback], Any]]
     units: Callable[[Size], float]
     state: Callable[[Size], float]
     wide: Callable[[Size], float]
-    pieces: Callable[[Size], float]
     iterations: int
     planned: Size
+    pieces: Callable[[Size], float] = lambda size: 0.0
 
 
 def run(extent: Extent) -> Tables:
@@ -242,10 +242,7 @@ def checked(kind: Kind, known: dict[str, float], size: Size, found: dict[str, fl
 
 
 def planned(kind: Kind, known: dict[str, float], cluster: Cluster) -> dict[str, float]:
-    """Costs on a cluster with one chunk for each worker.
-
-    Parameters travel from worker to worker, twice as many have them after each step; sums travel along a tree.
-    """
+    """Costs with a chunk for each worker; parameters travel from worker to worker, sums along a tree."""
     size, workers = kind.planned, cluster.workers
     steps = ceil(log(workers, 2)) + (SPLIT_EVERY - 1) * ceil(log(size.chunks, SPLIT_EVERY))
     scheduling = predicted(kind, known, size)["coordinator_s"]
@@ -311,7 +308,7 @@ def _rows(n: int, columns: int, seed: int) -> sp.csr_array:
 
 
 def _parts(size: Size, folder: Path) -> Callable[[Callback], Any]:
-    model = ANDNMF(RANK, init="spa", random_state=0, max_iter=N_ITER, tol=0)
+    model = ANDNMF(RANK, init="spa", refine=None, random_state=0, max_iter=N_ITER, tol=0)
     return lambda tick: model.set_params(callbacks=[tick]).fit(_sparse(size))
 
 
@@ -332,34 +329,19 @@ def _moved(size: Size) -> float:
     return float(size.chunks * min(size.chunks, STAGE) * ceil(log(size.chunks, STAGE)))
 
 
-def _none(size: Size) -> float:
-    return 0.0
-
-
-def _entries(size: Size) -> float:
-    return float(size.n) * size.columns
-
-
-def _rows_of(size: Size) -> float:
-    return float(size.n)
-
-
-def _square(size: Size) -> float:
-    return 8.0 * RANK**2
-
-
 ALL = Cluster().workers
+MATRIX = Size(10**7, 10**6, ALL)
 KINDS: dict[str, tuple[Kind, list[Size]]] = {
     "DawidSkene": (
-        Kind(_crowd, _rows_of, _confusions, _confusions, _moved, 20, Size(10**9, 100_000, ALL)),
+        Kind(_crowd, lambda size: size.n, _confusions, _confusions, 20, Size(10**9, 100_000, ALL), _moved),
         [Size(100_000, 1000, 4), Size(100_000, 1000, 16), Size(1_000_000, 1000, 4), Size(2_000_000, 2000, 8)],
     ),
-    "ANDNMF": (
-        Kind(_parts, _rows_of, _square, _factor, _none, 60, Size(10**7, 10**6, ALL)),
+    "ANDNMF, refine=None": (
+        Kind(_parts, lambda size: size.n, lambda size: 8.0 * RANK**2, _factor, 60, MATRIX),
         [Size(4_000, 1000, 4), Size(4_000, 1000, 16), Size(24_000, 1000, 4), Size(48_000, 2000, 8)],
     ),
     "NMD": (
-        Kind(_latent, _entries, _factor, _factor, _none, 100, Size(10**7, 10**6, ALL)),
+        Kind(_latent, lambda size: float(size.n) * size.columns, _factor, _factor, 100, MATRIX),
         [Size(1_000, 1000, 4), Size(1_000, 1000, 16), Size(6_000, 1000, 4), Size(8_000, 2000, 8)],
     ),
 }

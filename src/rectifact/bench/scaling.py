@@ -9,10 +9,10 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
+from runpy import run_module
 from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
@@ -123,11 +123,12 @@ def _command(write: Callable[[int, Path], list[str]]) -> Callable[[int, Path], R
         arguments = write(n, folder)
 
         def work() -> None:
-            from rectifact.cli import main
-
             sys.argv = ["rectifact", "-q", *arguments]
-            with suppress(SystemExit):
-                main()
+            try:
+                run_module("rectifact", run_name="__main__")
+            except SystemExit as end:
+                if end.code:
+                    raise
 
         return work
 

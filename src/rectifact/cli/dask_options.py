@@ -58,8 +58,11 @@ def cluster_of(scheduler: str | None, n_processes: int | None) -> Iterator[None]
 
     from rectifact.core.chunks import naming_failures
 
-    for name in ("asyncio", "distributed"):  # do not report what Ctrl-C leaves undone, nor attempts to connect again
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    for (
+        name
+    ) in logging.root.manager.loggerDict:  # do not report what Ctrl-C leaves undone, nor attempts to connect again
+        if name.partition(".")[0] in ("asyncio", "distributed"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     with ExitStack() as stack:
         place: Any = scheduler
         if scheduler is None:

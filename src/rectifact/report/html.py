@@ -106,7 +106,7 @@ def _clean(value: Any) -> Any:
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, str) and not value.startswith("data:image/png;base64,"):
-        cut = value if len(value) <= LONGEST_TEXT else value[:LONGEST_TEXT].rsplit(maxsplit=1)[0] + " …"
+        cut = value if len(value) <= LONGEST_TEXT else value[:LONGEST_TEXT].rsplit(" ", 1)[0] + " …"
         return cut.encode("utf-8", "replace").decode("utf-8")
     return value
 
