@@ -45,6 +45,16 @@ ROWS = {
         "The result of a process of its own, to rounding",
         60,
     ),
+    "Dask workers killed": (
+        "Workers of a Dask cluster killed at a random iteration of a fit",
+        "The result of a fit that loses none",
+        30,
+    ),
+    "Dask schedulers killed": (
+        "Schedulers of a Dask cluster killed during a fit",
+        "One sentence, and a checkpoint from which the fit goes on",
+        6,
+    ),
 }
 """What each row tries, what counts as success, and how many cases a long trial has."""
 
