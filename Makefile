@@ -29,12 +29,14 @@ test-lowest: .venv-lowest/.dev
 test-anndata: .venv-anndata/.dev
 	.venv-anndata/bin/python -m pytest tests/test_anndata.py tests/test_corpus.py
 
-# Damaged files, degenerate data, forged models; the short form takes about two minutes.
+# Damaged files, degenerate data, forged models, kills, interrupts, payloads, forks; the short form takes a few minutes.
+# A long trial that is stopped goes on where it was; without docs/benchmarks/trial.json it begins again.
 trial trial-short: export OPENBLAS_NUM_THREADS = 1
 trial trial-short: export OMP_NUM_THREADS = 1
 trial trial-short: export NUMBA_NUM_THREADS = 1
 trial: .venv/.dev
-	RECTIFACT_TRIAL=long RECTIFACT_TRIAL_TABLE=trial.json $(BIN)/python -m pytest tests/trial -q
+	RECTIFACT_TRIAL=long RECTIFACT_TRIAL_TABLE=$(CURDIR)/docs/benchmarks/trial.json $(BIN)/python -m pytest tests/trial -q
+	$(BIN)/python docs/scripts/reliability.py
 
 trial-short: .venv/.dev
 	RECTIFACT_TRIAL=short $(BIN)/python -m pytest tests/trial -q

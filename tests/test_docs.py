@@ -1,6 +1,7 @@
 """What the documentation and the project files claim."""
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -79,3 +80,14 @@ def test_the_pages_of_the_papers_are_those_of_the_stored_results() -> None:
     spec.loader.exec_module(script)
     for name in script.PAPERS:
         assert (ROOT / "docs" / "papers" / f"{name}.rst").read_text() == script.page(script.paper(name)), name
+
+
+def test_the_page_on_reliability_is_that_of_the_stored_trial() -> None:
+    spec = importlib.util.spec_from_file_location("reliability", ROOT / "docs" / "scripts" / "reliability.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    stored = json.loads((ROOT / "docs" / "benchmarks" / "trial.json").read_text())
+    assert (ROOT / "docs" / "reliability.rst").read_text() == script.page(stored)
+    assert {row["row"].partition(",")[0] for row in stored["rows"]} <= set(script.ROWS)

@@ -313,3 +313,22 @@ def test_compiled_forms_have_files_of_their_own():
         for name in both:
             forms = (getattr(module, f"_{form}_{name}").py_func.__qualname__ for form in ("parallel", "plain"))
             assert len(set(forms)) == 2
+
+
+def test_ties_but_for_rounding_go_to_the_first_class():
+    from rectifact.crowd.grades import chosen
+
+    noise = np.random.default_rng(0).normal(scale=1e-14, size=(200, 3))
+    assert set(chosen(np.array([0.1, 0.45, 0.45]) + noise, ordinal=False)) == {1}
+    assert set(chosen(np.array([0.4, 0.2, 0.4]) + noise, ordinal=False)) == {0}
+    assert set(chosen(np.array([0.4, 0.2, 0.4 + 1e-6]) + noise, ordinal=False)) == {2}
+
+
+def test_signs_that_agree_with_as_many_answers():
+    """Two workers who contradict each other: either sign is as good, and the first worker's weight is positive."""
+    from rectifact.crowd.baselines import _oriented
+
+    A = sp.csr_array(np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, -1.0]]))
+    for weights in (np.array([0.7, 0.7]), np.array([-0.7, -0.7 + 1e-16]), np.array([-0.7, -0.7])):
+        assert (_oriented(weights, A) > 0).all()
+    assert _oriented(np.array([-1.0, 0.0]), sp.csr_array(np.array([[1.0, 1.0]]))).tolist() == [1.0, 0.0]

@@ -1,5 +1,6 @@
-"""A trial of the whole tool on damaged files, degenerate data and forged models.
+"""A trial of the whole tool: damaged files, degenerate data, forged models, kills, interrupts, payloads, forks.
 
-``make trial`` runs the long form and writes its counts to ``trial.json``; ``make trial-short`` runs a part. Every case
-is made from a seed that a failure prints.
+``make trial`` runs the long form and writes its counts to ``docs/benchmarks/trial.json``, from which
+``docs/scripts/reliability.py`` makes a page; ``make trial-short`` runs a part. Every case is made from a seed that a
+failure prints.
 """

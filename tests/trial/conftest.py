@@ -12,7 +12,7 @@ import pytest
 
 LONG = os.environ.get("RECTIFACT_TRIAL") == "long"
 TABLE = os.environ.get("RECTIFACT_TRIAL_TABLE")
-EVERY = 10
+EVERY = 5
 """Cases after which the table is written: a trial that is stopped loses no more, and the next one goes on there."""
 
 

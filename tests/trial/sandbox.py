@@ -52,14 +52,23 @@ def warm_up() -> None:
 def command(arguments: Sequence[Any], folder: Path, **limits: Any) -> Outcome:
     """Run the command line in ``folder``."""
     warm_up()
+    return alone(lambda: _call(arguments), folder, **limits)
 
-    def work() -> None:
-        from rectifact import cli
 
-        sys.argv = ["rectifact", *map(str, arguments)]
-        cli.main()
+def _call(arguments: Sequence[Any]) -> None:
+    from rectifact import cli
 
-    return alone(work, folder, **limits)
+    sys.argv = ["rectifact", *map(str, arguments)]
+    cli.main()
+
+
+def begun(arguments: Sequence[Any], folder: Path) -> int:
+    """Start the command line in a forked process, whose number is returned, and do not wait for it."""
+    child = os.fork()
+    if child == 0:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        _become(lambda: _call(arguments), folder, nowhere, nowhere, MEMORY, SECONDS)
+    return child
 
 
 def alone(work: Callable[[], Any], folder: Path, *, seconds: int = SECONDS, memory: int = MEMORY) -> Outcome:

@@ -132,8 +132,8 @@ def eigen_ratio(answers: Answers) -> WeighedVotes:
 
     Two matrices of workers by workers: the mean agreement, from -1 to 1, over the tasks that two share, and
     whether they share any. A worker's weight is the ratio of their first eigenvectors, and the weighed vote decides.
-    The sign is the one that agrees with most answers. Groups of workers that share no task are treated
-    one by one: in the whole graph the ratio is 0/0 for all groups but one.
+    The sign is the one that agrees with most answers, or makes the first worker's weight positive where both do. Groups
+    of workers that share no task are treated one by one: in the whole graph the ratio is 0/0 for all groups but one.
 
     Examples
     --------
@@ -251,10 +251,18 @@ def _weighed_by_group(answers: Answers, name: str, weigh: Callable[[Any, Any], F
             continue  # one who answered nothing, or a task without answers
         part = A[tasks][:, workers]
         found = weigh(part, counts[tasks][:, workers])
-        if (part @ found) @ part.sum(axis=1) < 0:
-            found = -found
+        found = _oriented(found, part)
         weights[workers, 0], scores[tasks, 0] = found, _without_noise(part @ found)
     return WeighedVotes(_posteriors(answers, scores), scores, weights)
+
+
+def _oriented(weights: Floats, A: Any) -> Floats:
+    """Weights with the sign that agrees with most answers, or, where both do, a positive first weight."""
+    scores, votes = A @ weights, A.sum(axis=1)
+    agrees = scores @ votes
+    if abs(agrees) <= _NOISE * np.linalg.norm(scores) * np.linalg.norm(votes):
+        agrees = weights[np.argmax(np.abs(weights) > _NOISE * np.abs(weights).max())]
+    return -weights if agrees < 0 else weights
 
 
 def _ratio_of_eigenvectors(A: Any, counts: Any) -> Floats:

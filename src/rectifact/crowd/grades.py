@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from rectifact.crowd.em import Floats
 
+ROUNDING = 1e-9
+"""Differences of probabilities that say nothing: other machines and other orders of the answers have others."""
+
 COVERED = 0.9
 """Probability that the interval of a grade holds at least."""
 
@@ -22,12 +25,24 @@ def quantile_grades(posteriors: Floats, share: float) -> NDArray[np.int64]:
     >>> quantile_grades(np.array([[0.4, 0.3, 0.3], [0.5, 0.5, 0.0]]), 0.5)
     array([1, 0])
     """
-    return (np.cumsum(posteriors, axis=1)[:, :-1] < share - 1e-9).sum(axis=1)
+    return (np.cumsum(posteriors, axis=1)[:, :-1] < share - ROUNDING).sum(axis=1)
 
 
 def chosen(posteriors: Floats, ordinal: bool) -> NDArray[np.int64]:
-    """Number of the class that is the label: the median of ordered grades, else the likeliest class."""
-    return quantile_grades(posteriors, 0.5) if ordinal else posteriors.argmax(axis=1)
+    """Number of the class that is the label: the median of ordered grades, else the likeliest class.
+
+    Of classes that are equally likely, but for rounding, it is the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> chosen(np.array([[0.1, 0.45, 0.45 + 1e-15], [0.2, 0.3, 0.5]]), ordinal=False)
+    array([1, 2])
+    """
+    if ordinal:
+        return quantile_grades(posteriors, 0.5)
+    largest = posteriors.max(axis=1, keepdims=True)
+    return np.asarray((posteriors >= largest - ROUNDING).argmax(axis=1))
 
 
 def grade_values(classes: NDArray[Any]) -> Floats:

@@ -38,7 +38,7 @@ from rectifact.graph.new_nodes import NewNodes
 from rectifact.graph.normalisation import inverse_roots, normalize
 from rectifact.graph.quality import modularity_of_new, quality
 from rectifact.graph.results import GraphResults
-from rectifact.graph.scaling import check_points, divided, find_spreads, scaled_note
+from rectifact.graph.scaling import divided, find_spreads, scaled_note
 from rectifact.graph.similarities import Similarities, check_similarities
 from rectifact.graph.solvers import gap, objective, projected_gradient
 from rectifact.graph.spectral import eigenvalue_bound, random_start, spectral_start
@@ -219,14 +219,9 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
                 "Lower n_clusters.",
                 option="n_clusters",
             )
-        if points and not is_chunked(X):
-            check_points(X)
         spreads = find_spreads(X, self.scale, self.metric) if points and not is_chunked(X) else None
         near = connect(divided(X, spreads), self.n_neighbors, metric=self.metric) if points else None
-        if near is not None and not near.similarities.nnz:
-            what = "No point is similar to another: all of X is 0, or no two rows have a column in common."
-            raise InputError(what, "Check the file or the filter that made it.")
-        raw = Similarities(near.similarities) if near is not None else check_similarities(X)
+        raw = Similarities(near.connected) if near is not None else check_similarities(X)
         S, by_degrees = normalize(raw, self.normalize)
         parts = find_components(S, self.n_clusters, self.min_component)
         return Graph(S, np.arange(n) if nodes is None else nodes, raw.degrees, by_degrees, parts, near, spreads)

@@ -97,6 +97,14 @@ class Neighbours:
     n_neighbors: int
     metric: str
 
+    @property
+    def connected(self) -> Any:
+        """The similarities; refused where there are none."""
+        if not self.similarities.nnz:
+            what = "No point is similar to another: all of X is 0, or no two rows have a column in common."
+            raise InputError(what, "Check the file or the filter that made it.")
+        return self.similarities
+
 
 def connect(
     X: Any,

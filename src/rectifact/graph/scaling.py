@@ -57,6 +57,7 @@ def find_spreads(X: Any, scale: str, metric: str) -> NDArray[Any] | None:
     >>> find_spreads(X / [1, 1000], "auto", "euclidean") is None
     True
     """
+    check_points(X)
     if scale == "none" or (scale == "auto" and (metric == "cosine" or is_sparse(X) or X.shape[1] > MOST_COLUMNS)):
         return None
     if is_sparse(X) or metric == "cosine":

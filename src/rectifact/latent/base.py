@@ -15,7 +15,7 @@ from rectifact.core.estimator import Iterative
 from rectifact.core.operand import Operand, is_chunked
 from rectifact.core.plots import ConvergencePlot, plot
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, check_at_least, check_option
-from rectifact.latent.data import refuse_triples
+from rectifact.latent.data import check_magnitude, refuse_triples
 from rectifact.latent.filling import dense_with_gaps, filled
 from rectifact.latent.neighbours import (
     WIDE,
@@ -302,8 +302,9 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         elif hasattr(self, "sample_names_"):
             del self.sample_names_
 
-    def _check_sizes(self, X: Operand) -> None:
+    def _check_sizes(self, X: Operand, largest: float = 1.0) -> None:
         n, d = X.shape
+        check_magnitude(largest, X.dtype)
         if self.n_components > min(n, d):
             raise InputError(
                 f"n_components={self.n_components} dimensions need as many samples and features; X has {n} sample(s) "

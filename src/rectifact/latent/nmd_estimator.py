@@ -21,15 +21,7 @@ from rectifact.io.checkpoint import open_checkpoint
 from rectifact.kernels import nmd_curvatures
 from rectifact.latent.base import LatentTransformer
 from rectifact.latent.choices import best_climb, choose_prior
-from rectifact.latent.data import (
-    check_every,
-    check_link,
-    check_magnitude,
-    check_nonnegative,
-    in_units,
-    resolve_link,
-    with_missing,
-)
+from rectifact.latent.data import check_every, check_link, check_nonnegative, in_units, resolve_link, with_missing
 from rectifact.latent.held_out import check_held_out, entries_at, theta_at
 from rectifact.latent.nmd import (
     Expectation,
@@ -172,8 +164,7 @@ class NMD(LatentTransformer):
         data = X.kept()  # during the fit only: the embedding of a Dask array is made from X itself
         facts = data.total(statistics)
         link = resolve_link(self.link, self.objective, facts)
-        self._check_sizes(X)
-        check_magnitude(facts.largest, X.dtype)
+        self._check_sizes(X, facts.largest)
         X, data = (in_units(each, facts.unit) for each in (X, data))
         every, checkpoint = check_every(X), open_checkpoint(self, X.data)
 
