@@ -161,8 +161,11 @@ def cluster(
     source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet, graph=as_graph)
     source.check(in_chunks=False)
     if known is not None:
-        fitted_before = {"-k": how_many != "auto", "--stability": stability, "--bootstrap": bootstrap, "--l1": l1}
-        fitted_before |= {
+        fitted_before = {
+            "-k": how_many != "auto",
+            "--stability": stability,
+            "--bootstrap": bootstrap,
+            "--l1": l1,
             "--truth": truth,
             "--neighbors": n_neighbors,
             "--min-component": min_component,

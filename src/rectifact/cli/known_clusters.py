@@ -74,8 +74,8 @@ def _read(source: Reading, data: Path, saved: SavedModel, path: Path) -> tuple[A
     if source.graph:
         if matrix is not None:
             raise InputError(f"{str(data)!r} holds a matrix.", "Give the edges of new nodes as a table of pairs.")
-        graph = from_networkx(found.graph) if found.graph is not None else from_edges(*found.edges or (), sort=False)
-        new = find_new_nodes(*graph, saved.model.nodes_)
+        made = from_networkx(found.graph) if found.graph is not None else from_edges(*found.edges or (), sort=False)
+        new = find_new_nodes(made[0], made[1], saved.model.nodes_)
         return new.names, "node", new.rows, new
     if matrix is None:
         raise InputError(f"{str(data)!r} holds edges, and the model has clusters of points.", "Give points.")

@@ -231,7 +231,7 @@ def rates_of(
     """
     check_options(confidence, half_width)
     names, answers = positive if isinstance(positive, list | tuple | set | np.ndarray) else (positive,), judged.answers
-    names = tuple(with_commas(names, answers.classes))
+    names = tuple(with_commas(list(names), answers.classes))
     known = positive_labels(gold, answers, names, classes, by_people=by_people)
     weights = None if gold_weights is None else read_weights(gold_weights, gold, answers, known)
     event = event_of(judged, names, known, weights)
