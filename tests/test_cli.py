@@ -388,7 +388,8 @@ def test_bench_says_what_it_measured_and_where(run, tmp_path, monkeypatch):
         needed = "needs torch" if find_spec("torch") is None else "needs a CUDA device and Triton"
         assert needed in run("bench", "cuda", expect=2).err
     said = run("bench", "nothing", expect=2).err
-    assert "'crowd', 'parts', 'latent', 'graph', 'panels', 'selection', 'cuda', 'dask', 'all', 'paper'" in said
+    assert "'crowd', 'parts', 'latent', 'graph', 'panels', 'selection', 'sca" in said
+    assert "'cuda', 'dask', 'all', 'paper'" in said
 
 
 @pytest.fixture
@@ -643,7 +644,7 @@ def mistakes(tmp_path):
         ("--background and --normalize l1 are mutually exclusive", "parts small.csv -k 1 --background --normalize l1"),
         ("Set them to 0 if they are noise", "embed minus.csv -k 1 -o e.csv"),
         ("Say which: --missing nan if -1 is a label, --missing -1 if it", "labels signs.csv --wide"),
-        ("Name it: --task.", "labels small.csv"),
+        ("Name them: --task COLUMN --worker COLUMN --label COLUMN.", "labels small.csv"),
     ],
 )
 def test_remedies_name_options(run, news, mistakes, monkeypatch, sentence, command):

@@ -360,13 +360,14 @@ def test_sparse_tensors_choose_too() -> None:
 
 def test_wide_sparse_samples_are_judged_by_their_largest_features(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rectifact.parts.how_many.MOST_COLUMNS", 60)
+    monkeypatch.setattr("rectifact.parts.stability.MOST_COLUMNS", 60)
     estimator, X, k = PLANTED["counts"]
     found = select(estimator, sp.csr_array(X), random_state=0)
     assert found.best == k
     assert found.estimator.components_.shape == (k, X.shape[1])
     trial = PartsTrial(estimator, sp.csr_array(X), np.random.default_rng(0))
-    assert sorted(trial._columns) == sorted(np.argsort(-X.sum(axis=0), kind="stable")[:60])
-    assert trial._halves(k)[0].shape == (k, 60)
+    assert sorted(trial._halves._columns) == sorted(np.argsort(-X.sum(axis=0), kind="stable")[:60])
+    assert trial._halves.parts(k, 0)[0].shape == (k, 60)
     assert assess(found.estimator, sp.csr_array(X), bootstrap=2, random_state=0).lower.shape == (k, X.shape[1])
 
 

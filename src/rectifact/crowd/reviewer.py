@@ -21,7 +21,7 @@ from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.partitions import LazyAnswers
 from rectifact.crowd.data.read import read_gold
 from rectifact.crowd.dependence import design_effects
-from rectifact.crowd.em import expected_sums
+from rectifact.crowd.em import Sums, expected_sums
 from rectifact.crowd.fitted import FittedModel, predicted
 from rectifact.crowd.starts import check_pairs
 
@@ -57,7 +57,7 @@ class Reviewer(FittedModel):
 
     def _expected_answers(self) -> Any:
         """Answers by worker, label and true class, weighed by the posteriors."""
-        return self._answers.matrix().total(expected_sums, along=(self._model.posteriors,)).counts
+        return Sums(*self._answers.matrix().total(expected_sums, along=(self._model.posteriors,))).counts
 
     def _shown_matrices(self) -> Any:
         """Confusion matrices for people to read, by worker, label and true class, as the answers show them."""

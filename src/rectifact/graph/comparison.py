@@ -69,6 +69,7 @@ def compare_with_groups(labels: NDArray[Any], groups: Any, title: str) -> Compar
 
     Examples
     --------
+    >>> import numpy as np
     >>> found = compare_with_groups(np.array([0, 0, 1, 1, -1]), ["a", "a", "b", "a", "b"], "kind")
     >>> found.table.to_numpy().tolist(), found.accuracy, found.n_left_out
     ([[2, 0], [1, 1]], 0.75, 1)

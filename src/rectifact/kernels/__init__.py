@@ -166,7 +166,7 @@ def newton_step(log_sigma: Any, first: Any, second: Any, floor: float) -> Any:
 
     Examples
     --------
-    >>> newton_step(0.0, np.float64(3.0), np.float64(-10.0), -1.0)
+    >>> float(newton_step(0.0, np.float64(3.0), np.float64(-10.0), -1.0))
     0.3
     """
     return _climb_form(log_sigma).newton_step(log_sigma, first, second, floor)

@@ -134,6 +134,7 @@ class Hidden:
             "callbacks": None,
             "verbose": False,
             "checkpoint": None,
+            "resume": False,
             "missing": np.nan,
             "n_components": k,
         }

@@ -103,7 +103,7 @@ def compare_with_popularity(model: Any, X: Any, n: int = 10) -> Recall | None:
     seen[rows, columns] = np.nan if gaps else 0.0
     if not (seen > 0).any():
         return None
-    run: dict[str, Any] = {"callbacks": None, "verbose": False, "checkpoint": None}
+    run: dict[str, Any] = {"callbacks": None, "verbose": False, "checkpoint": None, "resume": False}
     run["n_components"] = min(model.components_.shape[0], *seen.shape)
     run |= {"missing": np.nan if gaps else None, "prior": model.resolved_.get("prior")}
     run |= {"max_iter": min(model.max_iter, MOST_SWEEPS)} | ({"solver": "sweep"} if hasattr(model, "solver") else {})

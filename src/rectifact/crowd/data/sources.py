@@ -63,10 +63,10 @@ def open_source(data: Any, names: dict[str, str | None]) -> Source:
     from dask import delayed
 
     if nw.dependencies.is_dask_dataframe(data):
-        columns = find_columns(list(data.columns), names)
+        columns = find_columns(list(data.columns), names, wide=False)
         return Source(tuple(data[list(columns.values())].to_delayed()), columns)
     if isinstance(data, pd.DataFrame):  # in memory already, and small
-        return Source((delayed(data),), find_columns(list(data.columns), names))
+        return Source((delayed(data),), find_columns(list(data.columns), names, wide=False))
     return _open_files(_files(data), names)
 
 
@@ -100,7 +100,7 @@ def _open_files(files: list[Path], names: dict[str, str | None]) -> Source:
         with reading(file, "Parquet"):
             found = parquet.ParquetFile(file)
         here = found.schema_arrow.names
-        columns = columns or find_columns(here, names)
+        columns = columns or find_columns(here, names, wide=False)
         absent = [name for name in columns.values() if name not in here]
         if absent:
             raise InputError(

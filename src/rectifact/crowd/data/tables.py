@@ -64,16 +64,16 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
     raise InputError(f"No column for the {role} among {list(columns)}.", remedy, command=command)
 
 
-def find_columns(columns: Sequence[str], names: dict[str, str | None]) -> dict[str, str]:
-    """Names of the columns that hold the roles in ``names``, each of them another one."""
-    _refuse_unnamed(columns, names)
+def find_columns(columns: Sequence[str], names: dict[str, str | None], *, wide: bool = True) -> dict[str, str]:
+    """Names of the columns that hold the roles in ``names``, each of them another one; ``wide`` tables may be read."""
+    _refuse_unnamed(columns, names, wide)
     found = {role: find_column(columns, role, name) for role, name in names.items()}
     if len(set(found.values())) < len(found):
         raise InputError(f"Task, worker and label are three columns; got {found}.", "Name each of them.")
     return found
 
 
-def _refuse_unnamed(columns: Sequence[str], names: dict[str, str | None]) -> None:
+def _refuse_unnamed(columns: Sequence[str], names: dict[str, str | None], wide: bool) -> None:
     """Refuse columns of which none can be told for several roles, all of them at once."""
     missing = []
     for role, given in names.items():
@@ -84,9 +84,9 @@ def _refuse_unnamed(columns: Sequence[str], names: dict[str, str | None]) -> Non
     if len(missing) < 2 or len(columns) < 2:
         return
     what = f"No columns for the {' and the '.join([', the '.join(missing[:-1]), missing[-1]])} among {list(columns)}."
-    wide = " A table with one column per worker is read with {}." if "worker" in missing else ""
-    remedy = f"Name them: {', '.join(f'{role}={chr(39)}...{chr(39)}' for role in missing)}.{wide.format('wide=True')}"
-    command = f"Name them: {' '.join(f'--{role} COLUMN' for role in missing)}.{wide.format('--wide')}"
+    other = " A table with one column per worker is read with {}." if wide and "worker" in missing else ""
+    remedy = f"Name them: {', '.join(f'{role}={chr(39)}...{chr(39)}' for role in missing)}.{other.format('wide=True')}"
+    command = f"Name them: {' '.join(f'--{role} COLUMN' for role in missing)}.{other.format('--wide')}"
     raise InputError(what, remedy, command=command)
 
 
