@@ -19,11 +19,14 @@ pytestmark = [pytest.mark.trial, pytest.mark.dask]
 pytest.importorskip("distributed")
 SECONDS = 600
 
+ROUNDING = 1e-9
+"""Relative difference that the order of sums may make: chunks that are computed again arrive in another order."""
+
 
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("name", FITS)
 def test_killed_workers_cost_time_and_not_the_result(trial, name):
-    row = trial(f"Dask workers killed, {name}", {"DawidSkene": 2, "NMD": 1}.get(name, 0), 6)
+    row = trial(f"Dask workers killed, {name}", {"DawidSkene": 1}.get(name, 0), 6)
     kills = row.cases - row.tried
     if not kills:
         pytest.skip("only in the long form, or done before")
@@ -32,7 +35,7 @@ def test_killed_workers_cost_time_and_not_the_result(trial, name):
     done = subprocess.run(command, capture_output=True, text=True, timeout=7200, check=False)
     found = [json.loads(line) for line in done.stdout.splitlines()]
     for fit in found:
-        if fit["difference"] > 0:
+        if fit["difference"] > ROUNDING:
             row.failed(f"{fit}: the result is another")
     if done.returncode or sum(fit["kills"] for fit in found) < kills:
         row.failed(f"{name}: exit code {done.returncode}\n{done.stderr[-1500:]}")
