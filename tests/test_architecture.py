@@ -168,6 +168,7 @@ OTHERS = {
         "components",
         "diagnosis",
         "edges",
+        "outside",
         "scaling",
         "gold",
         "how_many",

@@ -26,8 +26,8 @@ from rectifact.models import SavedModel
 
 RESERVED = {"cluster", "stability", "membership", "next_cluster", "next_membership"}  # columns of the output
 
-WARNED = {"nodes in no cluster", "node in no cluster", "points in no cluster", "point in no cluster"}
-"""Findings of which the fit has warned already."""
+FOUND = {"scale=", "min_component"}
+"""Parameters of warnings that are said otherwise: nodes in no cluster are a finding, as in the report."""
 
 Affinity = Literal["knn", "precomputed"]
 
@@ -194,10 +194,9 @@ def cluster(
     found.say_choice()
     write_table(_node_table(found, names, title), out)
     findings = model.findings(first=1)
-    say_warnings([each for each in caught if "scale=" not in getattr(each.message, "options", ())], "cluster")
+    say_warnings([each for each in caught if not FOUND & set(getattr(each.message, "options", ()))], "cluster")
     for finding in findings:
-        if finding.finding.split(" ", 1)[1] not in WARNED:
-            say(finding.on_command_line())
+        say(finding.on_command_line())
     compared = None if groups is None else compare_and_say(model.labels_, groups, what)
     say_clusters(found, len(names), what)
     found.say_stability("clusters")

@@ -36,6 +36,7 @@ from rectifact.graph.edges import read_graph
 from rectifact.graph.knn import Neighbours, connect, similarities_to
 from rectifact.graph.new_nodes import NewNodes
 from rectifact.graph.normalisation import inverse_roots, normalize
+from rectifact.graph.outside import outside, outside_warning
 from rectifact.graph.quality import modularity_of_new, quality
 from rectifact.graph.results import GraphResults
 from rectifact.graph.scaling import divided, find_spreads, scaled_note
@@ -293,9 +294,9 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
                 "Lower n_clusters or l1." if l1 else "Lower n_clusters.",
                 option=("n_clusters", "l1"),
             )
-        left_out = int((labels < 0).sum())
-        if left_out:
-            yield _unlabelled(labels, parts, l1)
+        found = outside(labels, parts, self.n_clusters, l1)
+        if found is not None:
+            yield outside_warning(found, len(labels))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -323,26 +324,3 @@ def _largest_first(U: Array) -> Array:
     order = np.argsort(-np.bincount(labels[labels >= 0], minlength=U.shape[1]), kind="stable")
     xp = namespace(U)
     return xp.take(U, xp.asarray(order, device=device(U)), axis=1)
-
-
-def _unlabelled(labels: NDArray[Any], parts: Components, l1: float) -> FitWarning:
-    """Why nodes have no cluster."""
-    without, size = labels < 0, parts.sizes[parts.of_node]
-    dropped = without & ~parts.clustered
-    alone, small = dropped & (size == 1), dropped & (size > 1)
-    unreached = int((without & parts.clustered).sum())
-    reasons, remedy = [], ""
-    if alone.any():
-        reasons.append(f"{int(alone.sum())} without edges to others")
-    if small.any():
-        components = count(len(np.unique(parts.of_node[small])), "component")
-        reasons.append(f"{int(small.sum())} in {components} of at most {count(int(size[small].max()), 'node')}")
-        remedy = "Lower min_component and raise n_clusters to give them clusters."
-    if unreached:
-        reasons.append(f"{unreached} that U does not reach")
-        remedy = "Lower l1." if l1 else remedy
-    if parts.large_enough > parts.n_clustered:
-        remedy = f"Raise n_clusters to {parts.large_enough} or more to give them clusters."
-    n = int(without.sum())
-    what = f"{n} of {count(len(labels), 'node')} {'has' if n == 1 else 'have'} the label -1, in no cluster"
-    return FitWarning(f"{what}: {', '.join(reasons)}.", remedy, option=("n_clusters", "min_component", "l1"))

@@ -14,9 +14,11 @@ from rectifact.core.arrays import is_host, to_host
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.findings import Finding, findings_table
 from rectifact.graph.bridges import MAY, clear_bridges, memberships_there, shares_of
+from rectifact.graph.components import Components, least_nodes
 from rectifact.graph.diagnosis import diagnose, louvain
 from rectifact.graph.knn import nearest
 from rectifact.graph.new_nodes import NewNodes, in_order, read_new_nodes
+from rectifact.graph.outside import outside
 from rectifact.graph.peaks import density_neighbours, separations
 from rectifact.graph.plots import GraphPlots
 from rectifact.graph.quality import quality
@@ -30,6 +32,7 @@ class GraphResults(GraphPlots):
     """Tables and sets of communities, for estimators."""
 
     n_clusters: int
+    min_component: int | None
     nodes_: Any
     labels_: Any
     membership_: Any
@@ -215,6 +218,9 @@ class GraphResults(GraphPlots):
         check_is_fitted(self)
         labels, of_node = to_host(self.labels_), to_host(self.component_labels_)
         points, degrees = hasattr(self, "points_"), np.asarray(to_host(self.degrees_)).astype(float)
+        what, sizes = "point" if points else "node", np.bincount(of_node)
+        least = least_nodes(sizes, self.n_clusters, self.min_component)
+        parts = Components(of_node, sizes, least, self.resolved_["n_components"])
         other, groups, modularity = None, None, self.modularity_
         if points:
             groups = self._groups_apart()
@@ -229,12 +235,12 @@ class GraphResults(GraphPlots):
                 modularity = float(own.modularity.sum())
         return diagnose(
             np.bincount(labels[labels >= 0], minlength=self.n_clusters),
-            np.bincount(of_node)[of_node[labels < 0]],
+            outside(labels, parts, self.n_clusters, getattr(self, "l1", 0.0), what),
             getattr(self, "stability_", None),
             modularity,
             other,
             first,
-            "point" if points else "node",
+            what,
             groups,
         )
 
