@@ -178,6 +178,7 @@ OTHERS = {
         "results",
         "similarities",
         "tensors",
+        "weights",
     },
 }
 """Modules that take in data, and estimators."""

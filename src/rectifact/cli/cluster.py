@@ -21,6 +21,7 @@ from rectifact.core.errors import InputError, count
 from rectifact.graph import SymNMF, from_edges, from_networkx
 from rectifact.graph.results import leading_memberships
 from rectifact.graph.scaling import scaled_note
+from rectifact.graph.weights import check_for_points
 from rectifact.io.matrices import numbered
 from rectifact.models import SavedModel
 
@@ -90,6 +91,13 @@ def cluster(
             "columns that differ by more than a factor of 10."
         ),
     ] = "auto",
+    values: Annotated[
+        Literal["raw", "log", "binary"],
+        typer.Option(
+            help="Take the weights of edges as they are, their logarithms, or none. A few large weights, as of amounts "
+            "of money, would decide alone: use log."
+        ),
+    ] = "raw",
     n_neighbors: Annotated[
         int | None, typer.Option("--neighbors", min=1, help="Number of neighbours of each point.")
     ] = None,
@@ -170,6 +178,7 @@ def cluster(
             "--neighbors": n_neighbors,
             "--min-component": min_component,
             "--checkpoint": checkpoint,
+            "--values": values != "raw",
         }
         check_known(fitted_before, outcome)
         apply_saved(known, source, Path(str(graph or data)), out, outcome)
@@ -181,9 +190,10 @@ def cluster(
     if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean" or scale != "auto"):
         raise InputError("--neighbors, --metric and --scale are for points.", "Leave them out for a graph.")
     model = SymNMF(first_of(how_many), affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
-    model.set_params(
-        scale=scale, init=init, normalize="auto" if normalize is None else normalize, min_component=min_component
-    )
+    if what == "point":
+        check_for_points(values)
+    model.set_params(scale=scale, init=init, normalize="auto" if normalize is None else normalize)
+    model.set_params(values=values, min_component=min_component)
     model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume, n_init=n_init, solver=solver)
     with fitting("clustering", model) as caught:
         found = fit_chosen(model, X, how_many, seed)

@@ -43,6 +43,7 @@ from rectifact.graph.scaling import divided, find_spreads, scaled_note
 from rectifact.graph.similarities import Similarities, check_similarities
 from rectifact.graph.solvers import gap, objective, projected_gradient
 from rectifact.graph.spectral import eigenvalue_bound, random_start, spectral_start
+from rectifact.graph.weights import VALUES, check_for_points, reweighted
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class Graph:
         How points were connected, where X holds points.
     spreads : array of shape (n_features,) or None
         What the columns of points were divided by.
+    unit : float or None
+        What weights were divided by before their logarithms were taken.
     """
 
     S: Similarities
@@ -72,6 +75,7 @@ class Graph:
     parts: Components
     near: Neighbours | None
     spreads: NDArray[Any] | None = None
+    unit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,7 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "metric": [StrOptions({"euclidean", "cosine"})],
         "scale": [StrOptions({"auto", "standard", "none"})],
+        "values": [StrOptions(set(VALUES))],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         **RUN_CONSTRAINTS,
     }
@@ -152,8 +157,8 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         if points:
             X = divided(X, getattr(self, "spreads_", None))
             near = Neighbours(None, self.points_, self.scales_, self.resolved_["n_neighbors"], self.metric)
-            X = similarities_to(near, X)
-        return operand(X)
+            return operand(similarities_to(near, X))
+        return operand(reweighted(X, self.values, self.resolved_.get("unit"))[0])
 
     def _like_fit(self, found: Any) -> Any:
         """New nodes or points with names of columns where the fit had them, and without where it had not."""
@@ -220,12 +225,16 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
                 "Lower n_clusters.",
                 option="n_clusters",
             )
+        if points:
+            check_for_points(self.values)
+        X, unit = reweighted(X, self.values)
         spreads = find_spreads(X, self.scale, self.metric) if points and not is_chunked(X) else None
         near = connect(divided(X, spreads), self.n_neighbors, metric=self.metric) if points else None
         raw = Similarities(near.connected) if near is not None else check_similarities(X)
         S, by_degrees = normalize(raw, self.normalize)
         parts = find_components(S, self.n_clusters, self.min_component)
-        return Graph(S, np.arange(n) if nodes is None else nodes, raw.degrees, by_degrees, parts, near, spreads)
+        nodes = np.arange(n) if nodes is None else nodes
+        return Graph(S, nodes, raw.degrees, by_degrees, parts, near, spreads, unit)
 
     def _blas_threads(self, S: Similarities) -> AbstractContextManager[object]:
         """One thread for BLAS where ``U'U``, the largest product of a loop, is small."""
@@ -255,6 +264,7 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         found = quality(S, self.labels_, self.n_clusters, graph.degrees, graph.normalized)
         self.modularity_, self.coverage_ = float(found.modularity.sum()), float(found.coverage.sum())
         self.resolved_ |= {"normalize": graph.normalized, "n_components": graph.parts.n_clustered}
+        self.resolved_ |= {} if graph.unit is None else {"unit": graph.unit}
         if graph.near is not None:
             self.points_, self.scales_ = native(graph.near.points), graph.near.scales
             self.resolved_["n_neighbors"] = graph.near.n_neighbors

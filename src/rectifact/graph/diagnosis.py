@@ -35,6 +35,7 @@ def diagnose(
     first: int,
     what: str,
     groups: int | None = None,
+    heavy: Finding | None = None,
 ) -> list[Finding]:
     """What could be wrong with communities, and what to do about it.
 
@@ -56,6 +57,8 @@ def diagnose(
         What is clustered, such as ``"node"``.
     groups : int or None, default None
         How many groups of points stand apart, where that is known.
+    heavy : Finding or None, default None
+        What :func:`rectifact.graph.weights.heavy_edges` says about the weights.
 
     Returns
     -------
@@ -67,7 +70,7 @@ def diagnose(
     >>> [found.finding for found in diagnose(sizes, None, np.array([1.0, 0.9, 0.0]), 0.4, None, 1, "node")]
     ['1 cluster that is not found again', '1 cluster of a single node']
     """
-    found = [] if in_none is None else [in_none]
+    found = [each for each in (heavy, in_none) if each is not None]
     if stability is not None and len(sizes) > 1:
         found += _unstable(np.flatnonzero((stability < WEAK) & (sizes > 0)), stability, first)
     found += _few(np.flatnonzero(sizes == 1), np.flatnonzero(sizes == 0), first, what)

@@ -23,6 +23,7 @@ from rectifact.graph.peaks import density_neighbours, separations
 from rectifact.graph.plots import GraphPlots
 from rectifact.graph.quality import quality
 from rectifact.graph.similarities import Similarities
+from rectifact.graph.weights import heavy_edges
 
 MOST_POINTS = 20_000
 """Points whose groups are counted for a finding."""
@@ -33,6 +34,7 @@ class GraphResults(GraphPlots):
 
     n_clusters: int
     min_component: int | None
+    values: str
     nodes_: Any
     labels_: Any
     membership_: Any
@@ -221,7 +223,7 @@ class GraphResults(GraphPlots):
         what, sizes = "point" if points else "node", np.bincount(of_node)
         least = least_nodes(sizes, self.n_clusters, self.min_component)
         parts = Components(of_node, sizes, least, self.resolved_["n_components"])
-        other, groups, modularity = None, None, self.modularity_
+        other, groups, modularity, heavy = None, None, self.modularity_, None
         if points:
             groups = self._groups_apart()
         elif is_host(self.affinity_matrix_) and (inside := labels >= 0).any():
@@ -229,7 +231,7 @@ class GraphResults(GraphPlots):
             roots = np.sqrt(degrees) if self.resolved_["normalize"] else np.ones(len(degrees))
             S = sp.csr_array(sp.csr_array(S * roots[:, None] * roots)[inside][:, inside])
             weights = np.asarray(S.sum(axis=1)).ravel()
-            other = louvain(S, weights)
+            other, heavy = louvain(S, weights), heavy_edges(S, self.values)
             if weights.sum() > 0:
                 own = quality(Similarities(S), labels[inside], self.n_clusters, weights, False)
                 modularity = float(own.modularity.sum())
@@ -242,6 +244,7 @@ class GraphResults(GraphPlots):
             first,
             what,
             groups,
+            heavy,
         )
 
     def _groups_apart(self) -> int | None:
