@@ -146,7 +146,7 @@ class Reading:
         """The same for ``io.inputs``."""
         file = Path(self.columns) if self.columns else None
         listed = file is not None and not file.is_file()
-        if listed and file is not None and (file.suffix in {".txt", ".tsv", ".csv"} or "/" in str(file)):
+        if listed and file is not None and _is_missing_file(str(self.columns)):
             raise InputError(f"There is no file {str(file)!r}.", "Check the name and the folder.")
         options = Options(
             names_in(self.triples),
@@ -203,6 +203,17 @@ class Reading:
         exclusive = [name for name in given if name in ("--triples", "--text-column", "--table")]
         if len(exclusive) > 1:
             raise InputError(f"{' and '.join(exclusive)} are mutually exclusive.", "Choose one.")
+
+
+def _is_missing_file(text: str) -> bool:
+    """Whether a text names a file that is not there, and not columns, whose names may have a slash: ``km/h,age``.
+
+    Examples
+    --------
+    >>> _is_missing_file("orders/yr,Age"), _is_missing_file("km/h"), _is_missing_file("lists/names.txt")
+    (False, False, True)
+    """
+    return "," not in text and Path(text).suffix.lower() in {".txt", ".tsv", ".csv"}
 
 
 def _endings(names: Any) -> str:

@@ -11,12 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.errors import InputError
+from rectifact.io.columns import is_no_weight
 
 ROLES = ("source", "target", "weight")
 """Columns of a table of edges; there need not be weights."""
-
-TIMES = ("year", "date", "time", "timestamp")
-"""Ends of the names of columns that are not weights."""
 
 
 def read_graph(
@@ -71,7 +69,7 @@ def edge_columns(table: Any, named: Mapping[str, str], tables: bool) -> list[str
         return None
     text = not any(table.get_column(name).dtype.is_numeric() for name in there[:2])
     if len(there) <= 3:
-        weights = [name for name in there[2:] if not _is_time(table.get_column(name))]
+        weights = [name for name in there[2:] if _may_be_weight(table.get_column(name))]
         return [*there[:2], *weights] if tables or text else None
     if text:
         what = f"The columns {there[0]!r} and {there[1]!r} hold text, which points cannot have."
@@ -80,9 +78,9 @@ def edge_columns(table: Any, named: Mapping[str, str], tables: bool) -> list[str
     return None
 
 
-def _is_time(column: Any) -> bool:
-    """Whether a column says when, by its values or its name, as the command line has it."""
-    return bool(column.dtype.is_temporal() or str(column.name).lower().endswith(TIMES))
+def _may_be_weight(column: Any) -> bool:
+    """Whether a column holds neither years nor times nor numbers of the rows, as the command line has it."""
+    return not (column.dtype.is_temporal() or is_no_weight(str(column.name), column.to_numpy()))
 
 
 def edges_named(X: Any, columns: Mapping[str, str | None]) -> Any:

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError, count
-from rectifact.io.columns import WORDS, Plan, quoted, word
+from rectifact.io.columns import WORDS, Plan, listing, quoted, word
 from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.matrices import NamedMatrix, as_floats, from_table, names_array
-from rectifact.io.tables import column_numbers
+from rectifact.io.tables import column_numbers, is_number
 
 MOST_CELLS = 50_000_000
 """Cells of the largest matrix of triples whose other cells are missing, which is dense."""
@@ -140,4 +140,7 @@ def sentence(frame: Frame, plan: Plan, start: str) -> str:
     if unused:
         listed = ", ".join(unused[:5]) + (f" and {len(unused) - 5} more" if len(unused) > 5 else "")
         more.append(f"not used: {listed}")
+    if plan.kind == "edges" and len(plan.columns) == 2 and len(unused) == 1:
+        column = frame.table.column(plan.unused[0])
+        more += [f"as weights: --triples {listing([*plan.columns, *plan.unused])}"] * is_number(column.type)
     return "; ".join([start, *more]) + "."
