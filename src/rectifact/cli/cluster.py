@@ -1,5 +1,6 @@
 """rectifact cluster: communities of a graph, clusters of points."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -65,6 +66,7 @@ def cluster(
         ),
     ] = None,
     triples: reading.Ends = None,
+    weight: reading.Weight = None,
     id_column: reading.IdColumn = None,
     rows: reading.Rows = None,
     columns: reading.Columns = None,
@@ -167,6 +169,7 @@ def cluster(
     as_graph = graph is not None
     drop = drop if as_graph or data is None else dropped(drop, truth, data)
     source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet, graph=as_graph)
+    source = replace(source, weight=weight)
     source.check(in_chunks=False)
     if known is not None:
         fitted_before = {
@@ -244,10 +247,11 @@ def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity, Any]:
         return *from_edges(*found.edges, sort=False), "node", "precomputed", None
     matrix: Any = found.matrix
     names = numbered(matrix.rows, matrix.X.shape[0])
-    _check_cells(matrix.X, names, matrix.columns)
     if source.graph:
-        _check_weights(matrix.X, names)
-        return _without_directions(matrix.X), names, "node", "precomputed", None
+        X = _without_gaps(matrix.X)
+        _check_weights(X, names)
+        return _without_directions(X), names, "node", "precomputed", None
+    _check_cells(matrix.X, names, matrix.columns)
     return matrix.X, names, matrix.row_title, "knn", matrix.columns
 
 
@@ -264,6 +268,17 @@ def _check_cells(X: Any, names: Any, columns: Any) -> None:
     what = f"{count(n, 'cell')} of the {where} {'has' if n == 1 else 'have'} no number, the first in the row of "
     drop = f"drop the {'row' if n == 1 else 'rows'}, or leave out the column with --drop {str(columns[column])!r}."
     raise InputError(f"{what}{str(names[row])!r}.", f"Fill {'it' if n == 1 else 'them'} in, {drop}")
+
+
+def _without_gaps(X: Any) -> Any:
+    """A matrix of weights with 0, which is no edge, in its empty cells."""
+    gaps = None if sp.issparse(X) else np.isnan(X)
+    if gaps is None or not gaps.any() or gaps.all():
+        return X
+    n = int(gaps.sum())
+    verbs = ("is", "counts") if n == 1 else ("are", "count")
+    say(f"{count(n, 'cell')} of the matrix {verbs[0]} empty and {verbs[1]} as 0, no edge.")
+    return np.where(gaps, 0.0, X)
 
 
 def _check_weights(X: Any, names: Any) -> None:

@@ -55,6 +55,14 @@ Ends = Annotated[
         help="Read a table as edges: the columns of both nodes and, if there is one, of weights, such as a,b,weight.",
     ),
 ]
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=PANEL,
+        metavar="NAME",
+        help="Column of a table of edges, or attribute of edges in a GraphML, GML or GEXF file that holds the weights.",
+    ),
+]
 TextColumn = Annotated[
     str | None,
     typer.Option(
@@ -141,6 +149,7 @@ class Reading:
     text: bool = False
     graph: bool = False
     missing: bool = False
+    weight: str | None = None
 
     def request(self) -> Request:
         """The same for ``io.inputs``."""
@@ -157,6 +166,7 @@ class Reading:
             self.table,
             self.graph,
             self.header,
+            self.weight,
         )
         names = {"rows": self.rows, "columns": None if listed else file}
         return Request(options, transpose=self.transpose, sheet=self.sheet, missing=self.missing, **names)

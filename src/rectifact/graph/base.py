@@ -32,7 +32,7 @@ from rectifact.core.validation import (
     check_matrix,
 )
 from rectifact.graph.components import Components, find_components
-from rectifact.graph.edges import read_graph
+from rectifact.graph.edges import looks_like_graph, read_graph
 from rectifact.graph.knn import Neighbours, connect, similarities_to
 from rectifact.graph.new_nodes import NewNodes
 from rectifact.graph.normalisation import inverse_roots, normalize
@@ -216,7 +216,7 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         """The graph to factorise, from points or a graph in any form; ``columns`` are those of a table of edges."""
         given = read_graph(X, columns, tables=self.affinity == "precomputed")
         points = self.affinity == "knn" and given is None
-        X, nodes = given or (X, _named_rows(X))
+        given_as, (X, nodes) = X, given or (X, _named_rows(X))
         X = check_matrix(self, X, nonnegative=not points, sparse_chunks=True)
         n = X.shape[0]
         if self.n_clusters > n:
@@ -227,6 +227,9 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
             )
         if points:
             check_for_points(self.values)
+            if looks_like_graph(given_as):
+                what = "X is symmetric, with the same names in rows and columns, and is read as points."
+                warnings.warn(FitWarning(what, "For the weights of a graph, use affinity='precomputed'."), stacklevel=5)
         X, unit = reweighted(X, self.values)
         spreads = find_spreads(X, self.scale, self.metric) if points and not is_chunked(X) else None
         near = connect(divided(X, spreads), self.n_neighbors, metric=self.metric) if points else None

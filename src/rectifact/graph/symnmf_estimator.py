@@ -204,7 +204,8 @@ class SymNMF(GraphClusterer):
         y : None
             Ignored.
         source, target, weight : str, default None
-            Names of the columns of a table of edges, where they have others.
+            Names of the columns of a table of edges, where they have others; ``weight`` also names an attribute of the
+            edges of a networkx or igraph graph.
 
             .. versionadded:: 0.2
 

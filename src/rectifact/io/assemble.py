@@ -21,19 +21,19 @@ MOST_CELLS = 50_000_000
 
 
 def is_adjacency(frame: Frame) -> bool:
-    """Whether a table is a square matrix whose rows and columns have the same names, or no names."""
+    """Whether a table is a square matrix whose rows and columns have the same names, in any order, or no names."""
     columns = frame.table.column_names
     if not frame.named:
         return len(columns) == len(frame.table) > 3
-    return len(columns) == len(frame.table) + 1 and frame.text(columns[0]) == columns[1:]
+    return len(columns) == len(frame.table) + 1 and sorted(frame.text(columns[0])) == sorted(columns[1:])
 
 
 def from_numbers(frame: Frame, plan: Plan) -> tuple[NamedMatrix, str]:
     """The matrix of a table of numbers, and what it is."""
-    if not plan.columns:  # a square matrix
-        plan = Plan(
-            "numbers", tuple(frame.table.column_names[frame.named :]), (frame.table.column_names[0],) * frame.named
-        )
+    if not plan.columns:  # a square matrix, with columns in the order of the rows
+        first, *others = frame.table.column_names
+        ordered = frame.text(first) if frame.named else [first, *others]
+        plan = Plan("numbers", tuple(ordered), (first,) * frame.named)
     matrix = from_table(frame.path, frame.table, [], list(plan.columns))
     rows, title, named = None, SAMPLES, ""
     if plan.index:
