@@ -21,7 +21,6 @@ from rectifact.io.inputs import Input
 from rectifact.io.matrices import numbered
 from rectifact.models import SavedModel, load_saved
 
-
 LONGEST = 200
 """Letters of the names of all columns, up to which they are asked for by name: a longer list may not be a file name."""
 
@@ -61,7 +60,8 @@ def apply_saved(path: Path, source: Reading, data: Path, out: Path, outcome: Out
     without = table[title][table["cluster"] < 0].astype(str).tolist()
     if without:
         why = "far from all points" if points else "without edges to a node in a cluster"
-        such = ", ".join(without[:5]) + (", ..." if len(without) > 5 else "")
+        such = ", ".join(f'"{name}"' if "," in name else name for name in without[:5])
+        such += ", ..." if len(without) > 5 else ""
         say(f"Note: {count(len(without), f'new {what}')} in no cluster (-1), {why}: {such}.")
     if new is not None and new.unused():
         say(f"Note: {new.unused()} Edges among new nodes are not used: check the spelling, or fit all edges again.")

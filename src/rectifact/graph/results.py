@@ -169,7 +169,8 @@ class GraphResults(GraphPlots):
         """Nodes that may belong to two communities, those that most clearly do first.
 
         A node is listed if its membership in the other community that most of its weight goes to is at least 0.25;
-        :meth:`communities` goes by memberships alone. Membership leans towards small communities, and a node of few edges is easily listed: ``clear`` asks for more.
+        :meth:`communities` goes by memberships alone. Membership leans towards small communities, and a node of few
+        edges is easily listed: ``clear`` asks for more.
 
         .. versionadded:: 0.2
 
