@@ -189,7 +189,7 @@ def cluster(
     X, names, title, affinity, features = _read(source, Path(str(graph or data)))
     what = "node" if affinity == "precomputed" else "point"
     check_possible(how_many, len(names), what)
-    groups = None if truth is None else read_truth(truth, Path(str(graph or data)), names)
+    groups = None if truth is None else read_truth(truth, Path(str(graph or data)), names, what)
     if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean" or scale != "auto"):
         raise InputError("--neighbors, --metric and --scale are for points.", "Leave them out for a graph.")
     model = SymNMF(first_of(how_many), affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
