@@ -114,12 +114,16 @@ def topic_table(model: Any, corpus: Corpus, *, n_words: int = 10, n_examples: in
     return table
 
 
-def most_similar(components: NDArray[Any]) -> tuple[int, int, float]:
-    """The two parts with the largest cosine, and that."""
+def cosines_between(components: NDArray[Any]) -> NDArray[Any]:
+    """Cosines of all pairs of parts.
+
+    Examples
+    --------
+    >>> cosines_between(np.array([[1, 0], [0, 2], [3, 3]])).round(2).tolist()[2]
+    [0.71, 0.71, 1.0]
+    """
     unit = components / np.maximum(np.linalg.norm(components, axis=1, keepdims=True), 1e-300)
-    cosines = np.triu(unit @ unit.T, 1)
-    i, j = np.unravel_index(cosines.argmax(), cosines.shape)
-    return int(i), int(j), float(cosines[i, j])
+    return np.asarray(unit @ unit.T)
 
 
 def few_known(known: NDArray[Any], names: Any) -> list[Finding]:

@@ -18,10 +18,11 @@ from rectifact.parts.base import are_few
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.how_many import RECURS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
-from rectifact.parts.topics import document_shares, examples, most_similar, repeated_texts
+from rectifact.parts.topics import document_shares, examples, repeated_texts
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
-from rectifact.report.charts import bars, convergence, histogram, image_address, spectra, topic_map
+from rectifact.report.charts import bars, convergence, histogram, image_address, spectra
 from rectifact.report.how_many import how_many, with_stability
+from rectifact.report.likeness import likeness, with_most_similar
 from rectifact.report.names import (
     along_axis,
     as_floats,
@@ -42,9 +43,6 @@ RULES = re.compile(r"([^\w\s])\1{3,}")
 
 PRESENT = 0.1
 """Share of a sample from which on a part counts as one of its parts."""
-
-SIMILAR = 0.2
-"""Cosine of the most similar parts from which on a map shows something."""
 
 MOST_SPECTRA = 10
 """Parts whose features are places on an axis, such as wavelengths, that are drawn as lines."""
@@ -217,13 +215,9 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     if places is not None:
         blocks.insert(0, spectra(places, components[:MOST_SPECTRA]))
     elif fit is not None and len(components) > 2 and not signed:
-        i, j, cosine = most_similar(components)
-        alike = f"The most similar {words.part}s are {i + 1} and {j + 1}, with a cosine of {cosine:.2f}"
-        if cosine >= SIMILAR:
-            labels = [", ".join(name for name, _ in top[:2]) for top in tops]
-            blocks.append(topic_map(components, fit.share, labels, words.part))
-        else:
-            alike += f": no two share many {words.feature}s, so there is no map of them"
+        labels = [top[0][0] if top else "" for top in tops]
+        shown_likeness, alike = likeness(components, labels, words)
+        blocks += shown_likeness
     banded = "; after it the band that holds nine tenths of the parts of resampled data"
     columns = [
         Column(words.part, "integer"),
@@ -245,6 +239,8 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     if fit is not None and fit.coherence is not None:
         columns.append(Column("coherence", "number", "mean NPMI of the ten largest; 1 if they always occur together"))
         rows = [[*row, round(float(value), 3)] for row, value in zip(rows, fit.coherence, strict=True)]
+    if alike:
+        columns, rows = with_most_similar(components, words, columns, rows)
     table = Table(f"Largest {words.feature}s", *with_stability(saved.model, columns, rows))
     text = "The parts themselves may have negative values."
     if likelihood := saved.model.resolved_.get("refine"):
@@ -253,7 +249,7 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     text = f"Each {words.sample} is a sum of {words.part}s with non-negative weights. {text}"
     if words == TOPICS:
         text = "A document is a mixture of topics. The weight of a word is its share of all words of the topic."
-    text += f" {alike}." if alike else ""
+    text += f" {alike}" if alike else ""
     return Section(words.part.capitalize() + "s", text, [*blocks, table])
 
 
