@@ -85,7 +85,33 @@ def test_few_documents_do_not_confirm_topics_that_predict_best(run, tmp_path):
     assert re.match(
         r"[567] topics predict best, but do not recur in both halves of the 72 documents", warned[0]["detail"]
     )
-    assert re.match(r"Look at -k [567], or add documents\.", warned[0]["remedy"])
+    table = pd.DataFrame(summary["selection"]["table"]).query("k > 1").dropna(subset="stability")
+    most = table.loc[table["stability"].astype(float).idxmax()]
+    assert most["k"] in (5, 6, 7)  # as planted, and never one that predicts well and is not stable
+    look = f"Look at -k {most['k']:.0f}, the most stable above 1 (mean stability {most['stability']:.2f}), or add"
+    assert warned[0]["remedy"] == f"{look} documents."
+
+
+def test_where_few_topics_are_stable_the_most_stable_larger_numbers_are_named(run, tmp_path):
+    """Two subjects with six themes each, of ten documents: the subjects recur, and twelve more than other numbers."""
+    rng = np.random.default_rng(0)
+    subjects = [[f"{letter}{i}" * 3 for i in range(20)] for letter in "xy"]
+    themes = [[f"{letter}{i}" * 3 for i in range(25)] for letter in "abcdefghijkl"]
+    texts = [" ".join([*rng.choice(subjects[i % 2], 9), *rng.choice(themes[i % 12], 7)]) for i in range(120)]
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    said = run("parts", tmp_path / "texts.txt", "--json", "--report", tmp_path / "r.html")
+    choice = json.loads(said.out)["selection"]
+    assert choice["best"] == 2
+    stability = {row["k"]: row["stability"] for row in choice["table"] if row["stability"] and row["k"] > 2}
+    first, second = sorted(stability, key=stability.get)[:-3:-1]
+    assert first == 12
+    assert choice["reason"].startswith("More than 2 topics predict better, but are not stable: 2 is the largest number")
+    named = (
+        f"The most stable numbers above 2 are {first} ({stability[first]:.2f}) and {second} ({stability[second]:.2f})."
+    )
+    for shown in (said.err, (tmp_path / "r.html").read_text()):
+        assert named in shown
+        assert f"To see more topics, try -k {first} or -k {second}." in shown
 
 
 def test_a_saved_model_weighs_its_topics_in_new_texts(run, news, tmp_path):

@@ -1,7 +1,7 @@
 """How many parts, dimensions or communities, chosen from the data."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -26,6 +26,10 @@ MOST = 1000
 
 CLEARLY = 2.0
 """Standard errors by which the next larger number of communities must score lower for the choice to be sure."""
+
+
+NEARLY_AS_STABLE = 0.1
+"""Difference of mean stabilities up to which a second number is named beside the most stable one."""
 
 
 @short_repr
@@ -205,19 +209,51 @@ def _possible(wanted: Sequence[int], trial: Trial) -> list[int]:
 
 def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
     one, several = trial.what
+    larger = _most_stable(trial, best)
     if best == 1 and supported > 1:
-        return f"{NOTHING}: {supported} {several} would predict best, but resampled data has other ones."
+        why = f"{NOTHING}: {supported} {several} would predict best, but resampled data has other ones."
+        return " ".join(filter(None, [why, larger]))
     if best == 1 and isinstance(trial, GraphTrial) and curve.alike(1):
         open_ = f"It is open whether there is more than one {one}"
         return f"{open_}: 1 is the smallest number whose score on held-out data cannot be told from the best one."
     if best == 1 and len(curve.scores) > 1:
         return f"{NOTHING}: more than one {one} does not predict held-out data better."
+    if best < supported and larger:
+        stability = float(np.mean(trial.recurrence.get(supported, np.nan)))
+        known = f" and have a mean stability of {stability:.2f}" if np.isfinite(stability) else ""
+        return (
+            f"More than {best} {several} predict better, but are not stable: {best} is the largest number tried whose "
+            f"{several} {trial.recurs}; {supported} predict best{known}. {larger}"
+        )
     if best < supported:
         return f"{best} is the largest number whose {several} {trial.recurs}; {supported} predict better."
     if best > supported:
         return f"{best} {several} stand out from the noise and {trial.recurs}; {supported} predict as well."
     last = "; no larger number was tried" if best == max(curve.scores) else ""
     return f"{best} is the smallest number whose score on held-out data cannot be told from the best one{last}."
+
+
+def most_stable(stability: Mapping[int, float], best: int) -> list[tuple[int, float]]:
+    """The numbers above the one that was chosen whose parts are found again best, at most two, the best first.
+
+    Examples
+    --------
+    >>> most_stable({2: 0.71, 3: 0.59, 4: 0.6, 9: 0.36, 49: 0.41}, 2)
+    [(4, 0.6), (3, 0.59)]
+    """
+    above = [(k, float(value)) for k, value in stability.items() if k > best and value > 0]
+    above = sorted(above, key=lambda pair: (-pair[1], pair[0]))[:2]
+    return [pair for pair in above if pair[1] >= above[0][1] - NEARLY_AS_STABLE]
+
+
+def _most_stable(trial: Trial, best: int) -> str:
+    """A sentence about the numbers of parts that come closest to being stable; dimensions and communities have none."""
+    if not isinstance(trial, PartsTrial):
+        return ""
+    found = most_stable({k: float(np.mean(values)) for k, values in trial.recurrence.items()}, best)
+    listed = " and ".join(f"{k} ({value:.2f})" for k, value in found)
+    several = f"numbers above {best} are" if len(found) > 1 else f"number above {best} is"
+    return f"The most stable {several} {listed}." if found else ""
 
 
 def _undecided(curve: Curve, best: int) -> str:
