@@ -1,6 +1,6 @@
 """What rectifact parts shows and writes: parts or topics with their shares, and the weights of the samples."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,12 @@ class Shown:
             table["stability"] = self.measured["stability"][part.ravel()]
         shown = np.take_along_axis(size, order, axis=1)
         return table[(shown > NEGLIGIBLE * shown[:, :1]).ravel()]
+
+    def leading(self) -> list[list[str]]:
+        """The ten largest features of each part."""
+        table = replace(self, top=10).largest()
+        parts, names = table[self.terms.part], table[self.terms.feature].astype(str)
+        return [names[parts == i + 1].tolist() for i in range(len(self.components))]
 
     def summary(self) -> list[dict[str, Any]]:
         """One record per part with its share, figures and largest features, for ``--json``."""

@@ -34,9 +34,9 @@ from rectifact.parts.base import are_few, renumber
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.features import stray_features
+from rectifact.parts.languages import other_language
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
-from rectifact.parts.stop_words import other_language
 from rectifact.parts.terms import PARTS, TOPICS, Terms
 from rectifact.parts.topics import repeated_texts
 from rectifact.selection.points import NOTHING
@@ -141,7 +141,7 @@ def parts(
             shown.write_largest(features, matrix.row_title, matrix.column_title)
         if weights is not None:
             shown.write_weights(weights, matrix.row_title, shares)
-        about = [] if in_chunks else _about_data(matrix, names, words["stop_words"], source)
+        about = [] if in_chunks else _about_data(matrix, shown, words["stop_words"], source)
         findings = worst_first([*_findings(found, X, caught, terms, in_chunks), *about])
         if not as_json:
             (say_table if STDOUT in (weights, features) else show)(shown.table())
@@ -226,14 +226,14 @@ def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings:
     return summary | found.summary
 
 
-def _about_data(matrix: Any, names: Any, stop_words: str | None, source: Reading) -> list[Finding]:
+def _about_data(matrix: Any, shown: Shown, stop_words: str | None, source: Reading) -> list[Finding]:
     """What is odd about the documents, or about the names of the features."""
     if isinstance(matrix, Corpus):
-        rows = numbered(matrix.rows, matrix.X.shape[0])
-        return [*repeated_texts(matrix.texts, matrix.X, rows), *other_language(matrix.texts, stop_words)]
+        odd = repeated_texts(matrix.texts, matrix.X, shown.samples)
+        return [*odd, *other_language(matrix.texts, stop_words, shown.leading())]
     if matrix.columns is None or source.transpose:
         return []
-    return stray_features(names, reading.names_in(source.drop))
+    return stray_features(shown.names, reading.names_in(source.drop))
 
 
 def _suited(model: Any, matrix: Any, refine: str | None) -> Any:
