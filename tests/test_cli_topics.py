@@ -124,7 +124,7 @@ def test_a_saved_model_weighs_its_topics_in_new_texts(run, news, tmp_path):
     assert "knows 100% of the words of a text on average, without stop words; 15 of its 15 words occur" in said.err
     (tmp_path / "new.txt").write_text("the bank and its money\nthe team of the match\nnothing known\n")
     lines = run("parts", tmp_path / "new.txt", "--model", model).out.splitlines()
-    assert lines[0] == "document,largest_topic,known_words,topic1,topic2,topic3"
+    assert lines[0] == "document,largest_topic,known_words,topic1,topic2,topic3,words,residual"
     assert [line.split(",")[1] for line in lines[1:]] == ["3", "1", ""]
     saved = load_saved(model)
     W = saved.model.transform(count_known(["a goal for the team"], saved.vocabulary).X)
@@ -135,6 +135,28 @@ def test_a_saved_model_weighs_its_topics_in_new_texts(run, news, tmp_path):
     assert summary["documents"] == 3
     assert summary["without_topics"] == 1
     assert "the bank and its money" in (tmp_path / "n.html").read_text()
+
+
+def test_weights_tell_how_sure_the_topics_of_a_document_are(run, tmp_path):
+    """A document of one known word fits perfectly or not at all; figures are those of the matrix of words."""
+    texts = [
+        "bank money loan rate",
+        "bank money rate",
+        "goal team match",
+        "team goal goal",
+        "money loan team match",
+    ] * 8
+    texts.append("unheard")
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    files = "--weights", tmp_path / "w.csv", "--save", tmp_path / "m.rfx"
+    run("parts", tmp_path / "texts.txt", "-k", 2, "--max-df", 1, *files)
+    table, saved = pd.read_csv(tmp_path / "w.csv"), load_saved(tmp_path / "m.rfx")
+    X = saved.X.toarray()
+    left = X - saved.model.transform(saved.X) @ saved.model.components_
+    assert table["words"].tolist() == (X > 0).sum(axis=1).tolist()
+    assert_allclose(table["residual"][:-1], np.linalg.norm(left, axis=1)[:-1], atol=1e-4)  # of rows of length 1
+    assert np.isnan(table["residual"].iloc[-1])
+    assert table["words"].iloc[-1] == 0
 
 
 def test_new_texts_with_a_new_subject_are_found(run, news, tmp_path):

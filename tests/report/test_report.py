@@ -4,6 +4,7 @@ import json
 import re
 from copy import copy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import networkx
 import numpy as np
@@ -38,6 +39,7 @@ from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
 from rectifact.parts.documents import count_words
 from rectifact.parts.terms import TOPICS
+from rectifact.parts.topics import residual_norms
 from rectifact.report import embedding, render, report_of, write_report
 from rectifact.report.blocks import Cards, Chart, Facts, Findings, Images, Matrices, Report, Section, Table
 from rectifact.report.calibration import agreement_chart, reliability_chart
@@ -47,7 +49,6 @@ from rectifact.report.how_many import how_many
 from rectifact.report.html import check_report_possible
 from rectifact.report.likeness import likeness
 from rectifact.report.marks import Line, Points
-from rectifact.report.parts import _residuals
 from rectifact.selection import Selection, assess, select
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -472,7 +473,7 @@ def test_a_report_says_how_the_fit_ended(rng):
 
 def test_residuals_without_the_product(rng):
     X, W, H = rng.random((20, 7)), rng.random((20, 3)), rng.standard_normal((3, 7))
-    assert_allclose(_residuals(X, W, H), np.linalg.norm(X - W @ H, axis=1))
+    assert_allclose(residual_norms(SimpleNamespace(components_=H), X, W), np.linalg.norm(X - W @ H, axis=1))
 
 
 def test_whole_numbers_do_not_wrap_around(rng):

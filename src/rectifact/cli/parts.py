@@ -38,7 +38,7 @@ from rectifact.parts.languages import other_language
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
-from rectifact.parts.topics import repeated_texts
+from rectifact.parts.topics import about_documents, repeated_texts
 from rectifact.selection.points import NOTHING
 
 LIKELIHOODS = {"nonnegative": "non-negative least squares", "poisson": "Poisson likelihood"}
@@ -179,7 +179,9 @@ def _check_possible(how_many: int | range | str, shape: Any, terms: Terms) -> No
 def _shown(found: Found, W: Array, X: Any, named: tuple[Any, Any], terms: Terms, top: int) -> Shown:
     components, (samples, names) = np.asarray(found.model.components_), named
     coherence = npmi_coherence(components, X) if terms == TOPICS else None
-    return Shown(components, W, names, samples, terms, top, _signed(found.model, X), found.arrays, coherence)
+    about = about_documents(found.model, X, W) if terms == TOPICS else {}
+    signed = _signed(found.model, X)
+    return Shown(components, W, names, samples, terms, top, signed, found.arrays, coherence, about=about)
 
 
 def _findings(found: Found, X: Any, caught: Any, terms: Terms, in_chunks: bool) -> list[Finding]:

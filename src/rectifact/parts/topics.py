@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import InputTypeError
@@ -124,6 +125,37 @@ def cosines_between(components: NDArray[Any]) -> NDArray[Any]:
     """
     unit = components / np.maximum(np.linalg.norm(components, axis=1, keepdims=True), 1e-300)
     return np.asarray(unit @ unit.T)
+
+
+def residual_norms(model: Any, X: Any, W: Any) -> NDArray[Any]:
+    """Norm of what the parts of a fitted model, with weights W, leave of each sample; a sparse X stays so.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> residual_norms(SimpleNamespace(components_=np.eye(2)), np.array([[3.0, 4.0]]), np.array([[3.0, 0.0]]))
+    array([4.])
+    """
+    W, H = np.asarray(W, dtype=float), np.asarray(model.components_, dtype=float)
+    if getattr(model, "background", False):
+        W, H = np.column_stack([W, np.ones(len(W))]), np.vstack([H, model.background_])
+    cross = np.einsum("ij,ij->i", np.asarray(X @ H.T), W)
+    fitted = np.einsum("ij,ij->i", W @ (H @ H.T), W)
+    return np.asarray(np.sqrt(np.maximum(row_norms(X, squared=True) - 2 * cross + fitted, 0)))
+
+
+def about_documents(model: Any, X: Any, W: Any) -> dict[str, NDArray[Any]]:
+    """What tells how sure the topics of each document are: its different words that count, and its relative residual.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> about_documents(SimpleNamespace(components_=np.eye(2)), np.array([[3.0, 4.0]]), np.array([[3.0, 0.0]]))
+    {'words': array([2]), 'residual': array([0.8])}
+    """
+    size = row_norms(X)
+    relative = np.where(size > 0, residual_norms(model, X, W) / np.where(size > 0, size, 1), np.nan)
+    return {"words": np.asarray((X != 0).sum(axis=1)).ravel(), "residual": relative.round(4)}
 
 
 def few_known(known: NDArray[Any], names: Any) -> list[Finding]:

@@ -18,7 +18,7 @@ from rectifact.parts.base import are_few
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.how_many import RECURS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
-from rectifact.parts.topics import document_shares, examples, repeated_texts
+from rectifact.parts.topics import document_shares, examples, repeated_texts, residual_norms
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
 from rectifact.report.charts import bars, convergence, histogram, image_address, spectra
 from rectifact.report.how_many import how_many, with_stability
@@ -126,10 +126,7 @@ def _fit(saved: SavedModel) -> Fit:
     W, H = np.asarray(model.transform(X), dtype=float), np.asarray(model.components_, dtype=float)
     if getattr(model, "missing", None) is not None:
         X = np.where(np.isnan(X), model.inverse_transform(W), X)
-    if getattr(model, "background", False):
-        residual = _residuals(X, np.column_stack([W, np.ones(len(W))]), np.vstack([H, model.background_]))
-    else:
-        residual = _residuals(X, W, H)
+    residual = residual_norms(model, X, W)
     size = W.sum(axis=0) * np.abs(H).sum(axis=1)
     entries = X.nnz if sp.issparse(X) else np.count_nonzero(X)
     sparse = entries <= FEW_NONZEROS * X.shape[0] * X.shape[1] and not _signed(saved)
@@ -337,10 +334,3 @@ def _largest_weights(weights: Any, words: Terms) -> str:
     top = np.argsort(-weights, kind="stable")[:3]
     form = ".0%" if words == TOPICS else ".3g"
     return ", ".join(f"{words.part} {i + 1}: {weights[i]:{form}}" for i in top if weights[i] > 0)
-
-
-def _residuals(X: Any, W: Any, H: Any) -> Any:
-    """Norm of each row of ``X - W H``, without making a sparse X dense."""
-    cross = np.einsum("ij,ij->i", np.asarray(X @ H.T), W)
-    fitted = np.einsum("ij,ij->i", W @ (H @ H.T), W)
-    return np.sqrt(np.maximum(row_norms(X, squared=True) - 2 * cross + fitted, 0))
