@@ -167,7 +167,8 @@ def test_new_texts_with_a_new_subject_are_found(run, news, tmp_path):
     said = run("parts", tmp_path / "new.csv", "--text-column", "text", *("--model", model, "--weights", weights))
     table = pd.read_csv(weights)
     assert_allclose(table["known_words"], [1, 0.25, np.nan])
-    assert "less than half of the words of 2 of 3 documents, such as 'garden'" in said.err
+    assert "less than half of the words of one document of 3, 'garden'" in said.err
+    assert "1 document without a word that is not a stop word is not among them." in said.err
     run("parts", tmp_path / "new.csv", "--text-column", "text", *("--model", model, "--report", page))
     text = page.read_text()
     assert "3 topics in 3 new documents" in text

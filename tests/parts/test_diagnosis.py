@@ -85,6 +85,13 @@ def test_a_single_part_is_not_one_too_many():
     assert "-k" not in weak.command
 
 
+def test_a_stability_is_judged_as_it_is_shown():
+    found = diagnose(weights(), np.eye(3), **GOOD, stability=np.array([0.9, 0.597, 0.9]))
+    assert "two halves" not in " ".join(names(found))
+    found = diagnose(weights(), np.eye(3), **GOOD, stability=np.array([0.9, 0.594, 0.9]))
+    assert "Part 2 (0.59) has a stability below 0.6" in next(one for one in found if "two halves" in one.finding).detail
+
+
 def test_a_topic_without_a_subject():
     W, H = weights() * [8, 1, 1], np.eye(3)
     found = diagnose(W, H, **GOOD, coherence=np.array([0.08, 0.6, 0.6]), terms=TOPICS)

@@ -316,6 +316,11 @@ def test_languages_without_a_list_and_scripts_without_spaces():
     assert not other_language(["Æon naïve café, the straße and the garçon", "façade of the señor"], "english")
 
 
+def test_a_number_of_documents_is_relaxed_to_a_share():
+    with pytest.raises(InputError, match=r"Relax one option: max_df=1\.0, a share of all documents"):
+        count_words(["red car", "red car", "red car", "red car"], max_df=2)
+
+
 def test_one_stop_word_does_not_make_a_language():
     assert not other_language(["red apple", "green pear", "red pear", "blue sky", "blue sea"], "english")
 

@@ -98,7 +98,7 @@ def _counted(found: Input, saved: SavedModel, path: Path) -> Corpus:
     share = 0.0 if corpus.known is None or np.isnan(corpus.known).all() else float(np.nanmean(corpus.known))
     say(
         f"The model knows {share:.0%} of the words of a text on average, without stop words; {used} of its "
-        f"{len(saved.vocabulary.words)} words occur."
+        f"{len(saved.vocabulary.words)} words {'occurs' if used == 1 else 'occur'}."
     )
     return replace(corpus, rows=found.names, row_title=found.title)
 

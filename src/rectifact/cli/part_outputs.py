@@ -128,7 +128,7 @@ class Shown:
         if spans is not None:
             table.caption += (
                 f" Stability: 1 if halves of the {self.terms.sample}s, fitted apart, have the same {self.terms.part}, "
-                "0 if they have nothing in common; the mean and the range of several splits into halves."
+                "0 if one of them does not have it; the mean and the range of several splits into halves."
             )
         table.caption_justify = "left"
         for column in table.columns[:-1]:

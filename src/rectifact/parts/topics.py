@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.errors import InputTypeError
+from rectifact.core.errors import InputTypeError, count
 from rectifact.core.findings import Finding, Severity
 from rectifact.core.validation import check_at_least
 from rectifact.metrics import npmi_coherence
@@ -160,7 +160,7 @@ def about_documents(model: Any, X: Any, W: Any) -> dict[str, NDArray[Any]]:
 
 def few_known(known: NDArray[Any], names: Any) -> list[Finding]:
     """A finding about further documents most of whose words a model of topics does not know; ``known`` are shares."""
-    few = np.flatnonzero(np.nan_to_num(known) < FEW_KNOWN)
+    few, empty = np.flatnonzero(known < FEW_KNOWN), int(np.isnan(known).sum())
     if not len(few):
         return []
     first = repr(str(names[few[0]]))
@@ -169,9 +169,15 @@ def few_known(known: NDArray[Any], names: Any) -> list[Finding]:
     )
     which += "" if len(few) == 1 else f"such as {first}: their"
     detail = f"The model knows less than half of the words of {which} topics describe only the words that it knows."
+    if empty:
+        detail += f" {count(empty, 'document')} without a word that is not a stop word {_are(empty)} not among them."
     remedy = "Look at them, and fit the texts again if they have a new subject."
     command = "Look at them, by known_words in --weights, and fit the texts again if they have a new subject."
     return [Finding("warning", "documents with few known words", detail, remedy, command)]
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def repeated_texts(texts: Sequence[str], X: Any, names: Any) -> list[Finding]:

@@ -47,6 +47,9 @@ PRESENT = 0.1
 MOST_SPECTRA = 10
 """Parts whose features are places on an axis, such as wavelengths, that are drawn as lines."""
 
+MOSTLY_OWN = 0.7
+"""Relative residual from which on half of the squares of a document are not explained."""
+
 FEW_NONZEROS = 0.5
 """Share of nonzeros up to which the coherence of parts says something: in dense data all features occur together."""
 
@@ -100,7 +103,7 @@ def _report(saved: SavedModel, findings: Sequence[Finding] | None, source: str |
     within = "" if fit is None else f" in {count(len(fit.W), f'{new}{words.sample}')}"
     about = f"{count(n_parts, words.part)}{within} with {count(n_features, words.feature)}"
     about += "." if words == TOPICS else f", found by {type(model).__name__}."
-    main, steps = _main(saved, fit, words), _steps(saved, fit, words, new=source is not None)
+    main, steps = _main(saved, fit, words, new=source is not None), _steps(saved, fit, words, new=source is not None)
     if source is not None:
         about += f" The {words.part}s are those of the model {source}, which was fitted to other {words.sample}s."
     return Report(words.part.capitalize() + "s", about, sections, main, steps)
@@ -133,7 +136,7 @@ def _fit(saved: SavedModel) -> Fit:
     return Fit(given, X, W, residual, size / max(size.sum(), 1e-300), npmi_coherence(H, X) if sparse else None)
 
 
-def _main(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
+def _main(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = False) -> list[str]:
     """The sentences that matter most."""
     tops = largest_features(saved, 3, signed=_signed(saved))
     if fit is None:
@@ -148,8 +151,9 @@ def _main(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
         best, last = int(fit.coherence.argmax()), int(fit.coherence.argmin())
         ends = (f"{fit.coherence[i]:.2f} ({words.part} {i + 1})" for i in (last, best))
         span = f", from {' to '.join(ends)}" if len(fit.coherence) > 1 else ""
+        where = f" in the {count(len(fit.W), f'new {words.sample}')}" if new else ""
         main.append(
-            f"Mean coherence (NPMI) is {fit.coherence.mean():.2f}{span}; 1 if the {words.feature}s of a "
+            f"Mean coherence (NPMI){where} is {fit.coherence.mean():.2f}{span}; 1 if the {words.feature}s of a "
             f"{words.part} always occur together, 0 if they do by chance."
         )
     per = _present(saved, fit)
@@ -318,8 +322,10 @@ def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Terms) -> list[Se
     if empty := int((size <= 0).sum()):
         what = "known words" if words == TOPICS else "values other than zero"
         text += f" {count(empty, words.sample)} without {what} {'is' if empty == 1 else 'are'} at its end."
-    if words == TOPICS:
-        text += " Most words of a document are its own, so that values near 1 are usual."
+    if words == TOPICS and (size > 0).any():
+        middle = float(np.median(relative[size > 0]))
+        own = ": most of its words are its own" if middle >= MOSTLY_OWN else ""
+        text += f" For the median document, it is {middle:.2f}{own}."
     return [
         Section(
             "Topics in documents" if words == TOPICS else "Weights",

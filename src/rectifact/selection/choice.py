@@ -42,8 +42,8 @@ class Selection:
     table : DataFrame
         One row per number that was tried: ``k``; ``score``, the mean over held-out data, larger is better;
         ``standard_error`` of the difference between this score and the best one; ``stability``, the mean over the
-        parts, NaN where it was not measured; and ``seconds``. For points, the score of k tells how far the k-th group
-        stands apart, and there are no standard errors.
+        parts, NaN where it was not measured; and ``seconds``, NaN for parts, whose numbers are judged at once. For
+        points, the score of k tells how far the k-th group stands apart, and there are no standard errors.
     best : int
         1 if there is no stable structure, or the smallest number that was asked for.
     reason : str
@@ -287,7 +287,8 @@ def _table(curve: Curve, trial: Trial, best: int, model: Any, numbers: Sequence[
             stability = model.stability_
         stability = np.nan if k == 1 and isinstance(trial, GraphTrial) else stability  # one is always the same
         row = {"k": k, "score": float(curve.scores[k].mean()), "standard_error": curve.error(k, top)}
-        rows.append(row | {"stability": float(np.mean(stability)), "seconds": curve.seconds[k]})
+        seconds = np.nan if isinstance(trial, PartsTrial) else curve.seconds[k]  # all of them were judged at once
+        rows.append(row | {"stability": float(np.mean(stability)), "seconds": seconds})
     return pd.DataFrame(rows)
 
 
