@@ -159,6 +159,18 @@ def test_weights_tell_how_sure_the_topics_of_a_document_are(run, tmp_path):
     assert table["words"].iloc[-1] == 0
 
 
+def test_quiet_prints_no_topics_where_files_have_them(run, news, tmp_path):
+    chosen = "parts", news, "-k", 3, "--text-column", "text"
+    said = run("-q", *chosen, "--weights", tmp_path / "w.csv")
+    assert (said.out, said.err) == ("", "")
+    assert "bank" in run("-q", *chosen).out
+
+
+def test_a_column_of_short_texts_may_be_read_as_texts(run, tmp_path):
+    (tmp_path / "short.csv").write_text("id,text\n1,der\n2,the and\n3,a\n")
+    assert "or read it as texts with --text-column text" in run("parts", tmp_path / "short.csv", expect=2).err
+
+
 def test_new_texts_with_a_new_subject_are_found(run, news, tmp_path):
     model, weights, page = tmp_path / "m.rfx", tmp_path / "w.csv", tmp_path / "new.html"
     run("parts", news, "-k", 3, "--text-column", "text", "--save", model)

@@ -768,6 +768,40 @@ def test_a_stability_that_is_known_for_several_numbers_has_its_curve():
     assert np.isnan(listed.rows[0][3])  # shown as a dash
 
 
+def test_a_selection_has_a_report_of_its_own(tmp_path):
+    mixtures = make_topics(n_samples=200, n_features=30, n_topics=3)
+    found = select(ANDNMF(1, random_state=0), mixtures.X, range(1, 6), random_state=0)
+    titles = [section.title for section in report_of(found).sections]
+    assert "How many?" in titles
+    write_report(found, tmp_path / "r.html", X=mixtures.X)
+    page = (tmp_path / "r.html").read_text()
+    assert found.reason in page
+    assert "Residuals" in page
+
+
+def test_the_sentence_on_residuals_follows_the_figures():
+    X = np.eye(3)[np.arange(60) % 3]
+    model = ANDNMF(3, random_state=0).fit(X)
+    for data in (X, X @ np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, -1]]) + 0.5):
+        sections = report_of(SavedModel(model, X=data, texts=["a b"] * 60), findings=[]).sections
+        section = next(section for section in sections if section.title == "Residuals")
+        middle = np.median([row[1] for row in section.blocks[1].rows])
+        share = f"{1 - middle**2:.0%}"
+        assert (
+            f"The median is {middle:.2f}: of such a document, the topics explain {share} of the squares."
+            in section.words
+        )
+
+
+def test_the_report_on_one_topic_has_no_filler():
+    X = np.eye(3)[np.arange(60) % 3] + 1
+    report = report_of(SavedModel(ANDNMF(1, random_state=0).fit(X), X=X, texts=["a b"] * 60), findings=[])
+    assert "Topics in documents" not in [section.title for section in report.sections]
+    assert "largest topics" not in " ".join(report.main)
+    assert "topics on average" not in " ".join(report.main)
+    assert "name it" not in " ".join(report.steps)
+
+
 def test_a_part_counts_from_a_tenth_of_a_sample(rng):
     H, W = np.eye(4), np.tile([10.0, 0.1, 0.1, 0.1], (40, 1)) * rng.uniform(0.5, 1, (40, 1))
     W[np.arange(40), np.arange(40) % 4] += 20

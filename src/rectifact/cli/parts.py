@@ -18,7 +18,7 @@ from rectifact.cli.part_choice import all_the_same, in_terms
 from rectifact.cli.part_outputs import Shown, listed
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, check_table_name, save_arrays
-from rectifact.cli.terminal import STDOUT, in_options, progress, say, say_table, show
+from rectifact.cli.terminal import QUIET, STDOUT, in_options, level, progress, say, say_table, show
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding
@@ -144,7 +144,7 @@ def parts(
         about = [] if in_chunks else _about_data(matrix, shown, words["stop_words"], source)
         findings = worst_first([*_findings(found, X, caught, terms, in_chunks), *about])
         if not as_json:
-            (say_table if STDOUT in (weights, features) else show)(shown.table())
+            _show_table(shown, (weights, features), any((out, features, weights, report, save)))
         explained = 1 - model.reconstruction_err_**2 / squared_norm(np.nan_to_num(X) if missing else X)
     say(_said(shown, found, matrix.X.shape, float(explained)))
     for finding in findings:
@@ -174,6 +174,12 @@ def _check_possible(how_many: int | range | str, shape: Any, terms: Terms) -> No
             f"{how_many} {terms.part}s cannot be told apart in {few}.",
             f"Give a number well below {most} with -k, or leave it out to let the data choose.",
         )
+
+
+def _show_table(shown: Shown, tables: tuple[Path | None, Path | None], in_files: bool) -> None:
+    """Print the parts; not among tables on the standard output, nor with ``-q`` where files have the results."""
+    aside = STDOUT in tables or (in_files and level() <= QUIET)
+    (say_table if aside else show)(shown.table())
 
 
 def _shown(found: Found, W: Array, X: Any, named: tuple[Any, Any], terms: Terms, top: int) -> Shown:
@@ -235,7 +241,7 @@ def _about_data(matrix: Any, shown: Shown, stop_words: str | None, source: Readi
         return [*odd, *other_language(matrix.texts, stop_words, shown.leading())]
     if matrix.columns is None or source.transpose:
         return []
-    return stray_features(shown.names, reading.names_in(source.drop))
+    return stray_features(list(shown.names), reading.names_in(source.drop))
 
 
 def _suited(model: Any, matrix: Any, refine: str | None) -> Any:

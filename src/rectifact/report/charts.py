@@ -35,6 +35,9 @@ __all__ = [
 MOST_POINTS, MOST_DOTS, MOST_NAMES = 3000, 60, 30
 """Points of a scatter plot; points of a line that are large; names beside a heat map."""
 
+SAME = 1e-9
+"""Relative difference of values that are the same but for rounding."""
+
 LONGEST_UPRIGHT, MOST_FLAT = 6, 60
 """Letters of a name that fit below a bar; bars that lie flat, with longer names beside them."""
 
@@ -42,6 +45,8 @@ LONGEST_UPRIGHT, MOST_FLAT = 6, 60
 def histogram(title: str, values: ArrayLike, x: str, *, span: tuple[float, float] | None = None) -> Chart:
     """Counts of values in 20 equal bins; only the counts go into the page."""
     values = np.asarray(values, dtype=float)
+    if span is None and len(values) and np.ptp(values) <= SAME * np.abs(values).max():  # equal but for rounding
+        span = float(values.min() - 0.5), float(values.max() + 0.5)
     counts, edges = np.histogram(values, bins=20, range=span)
     ranges = [f"{written(a)} to {written(b)}" for a, b in pairwise(_rounded(edges))]
     bar = Bars((edges[1:] + edges[:-1]) / 2, counts.astype(float), ranges, width=float(edges[1] - edges[0]))

@@ -47,9 +47,6 @@ PRESENT = 0.1
 MOST_SPECTRA = 10
 """Parts whose features are places on an axis, such as wavelengths, that are drawn as lines."""
 
-MOSTLY_OWN = 0.7
-"""Relative residual from which on half of the squares of a document are not explained."""
-
 FEW_NONZEROS = 0.5
 """Share of nonzeros up to which the coherence of parts says something: in dense data all features occur together."""
 
@@ -146,7 +143,8 @@ def _main(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = False
     names = [", ".join(isolated(name) for name, _ in top) for top in tops]
     named = ", ".join(f"{words.part} {i + 1} ({names[i]}) with {fit.share[i]:.0%}" for i in order)
     main = [] if saved.selection is None else [saved.selection.reason]
-    main += [f"The largest {words.part}s, by their share of the {words.whole}: {named}."]
+    alone = len(tops) == 1
+    main += [] if alone else [f"The largest {words.part}s, by their share of the {words.whole}: {named}."]
     if fit.coherence is not None:
         best, last = int(fit.coherence.argmax()), int(fit.coherence.argmin())
         ends = (f"{fit.coherence[i]:.2f} ({words.part} {i + 1})" for i in (last, best))
@@ -158,7 +156,11 @@ def _main(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = False
         )
     per = _present(saved, fit)
     if words == TOPICS:
-        return [*main, f"A document has {per:.1f} topics on average that make up more than {PRESENT:.0%} of it."]
+        return (
+            main
+            if alone
+            else [*main, f"A document has {per:.1f} topics on average that make up more than {PRESENT:.0%} of it."]
+        )
     return [
         *main,
         f"The {words.part}s explain {fit.explained:.1%} of the squared norm of the data; a {words.sample} has "
@@ -173,6 +175,8 @@ def _steps(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = Fals
         steps.append(f"Give the data as well, for the share of each {words.part} and for what they do not fit.")
     elif new:
         steps.append(f"Look at {words.sample}s that fit worst: a new kind would need new {words.part}s.")
+    elif saved.texts is not None and len(fit.share) == 1:
+        steps.append("One topic says only what the documents share: give a larger number with -k to tell them apart.")
     elif saved.texts is not None:
         steps.append("Read the examples of each topic and name it. A topic without a name is a candidate for removal.")
     else:
@@ -324,15 +328,19 @@ def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Terms) -> list[Se
         text += f" {count(empty, words.sample)} without {what} {'is' if empty == 1 else 'are'} at its end."
     if words == TOPICS and (size > 0).any():
         middle = float(np.median(relative[size > 0]))
-        own = ": most of its words are its own" if middle >= MOSTLY_OWN else ""
-        text += f" For the median document, it is {middle:.2f}{own}."
+        text += (
+            f" The median is {middle:.2f}: of such a document, the topics explain {1 - middle**2:.0%} of the squares."
+        )
+    residuals = Section("Residuals", text, [spread, table])
+    if words == TOPICS and len(share) == 1:  # the whole of every document
+        return [residuals]
     return [
         Section(
             "Topics in documents" if words == TOPICS else "Weights",
             f"How much of each {words.part} the {words.sample}s contain.",
             shown,
         ),
-        Section("Residuals", text, [spread, table]),
+        residuals,
     ]
 
 
