@@ -52,7 +52,7 @@ def cosine_matrix(cosines: NDArray[Any], labels: Sequence[str], terms: Terms) ->
     numbers = [str(i + 1) for i in order]
     named = [f"{i + 1}: {labels[i]}" for i in order]
     words = (
-        f"The darker a cell, the more {terms.feature}s two {terms.part}s share: the darkest is a cosine of "
+        f"The stronger the colour, the more {terms.feature}s two {terms.part}s share: the strongest is a cosine of "
         f"{pairs.max():.2f}, the median of all pairs is {np.median(pairs):.2f}, and 1 would be the same {terms.part}. "
         f"Similar {terms.part}s are next to each other, as far as one row allows."
     )
