@@ -136,6 +136,8 @@ OTHERS = {
         "purification_estimator",
         "documents",
         "stop_words",
+        "languages",
+        "incoherence",
         "terms",
         "vocabulary",
         "topics",

@@ -92,6 +92,9 @@ def test_at_most_fifteen_rows_are_shown():
         assert len(cells) == MOST_ROWS
         assert (cells[0].removeprefix("> "), cells.count(f"> {best}")) == (str(first), 1)
         assert "49 more not shown" in shown.caption
+        assert "not tried" not in shown.caption  # all of them were
+    some = choice_table(Selection(table[table["k"].isin([1, 2, 4, 9])], 4, "", None, "share"))
+    assert "were not tried" in some.caption
 
 
 def test_points_without_groups_are_one_cluster(run, tmp_path):

@@ -85,7 +85,33 @@ def test_few_documents_do_not_confirm_topics_that_predict_best(run, tmp_path):
     assert re.match(
         r"[567] topics predict best, but do not recur in both halves of the 72 documents", warned[0]["detail"]
     )
-    assert re.match(r"Look at -k [567], or add documents\.", warned[0]["remedy"])
+    table = pd.DataFrame(summary["selection"]["table"]).query("k > 1").dropna(subset="stability")
+    most = table.loc[table["stability"].astype(float).idxmax()]
+    assert most["k"] in (5, 6, 7)  # as planted, and never one that predicts well and is not stable
+    look = f"Look at -k {most['k']:.0f}, the most stable above 1 (mean stability {most['stability']:.2f}), or add"
+    assert warned[0]["remedy"] == f"{look} documents."
+
+
+def test_where_few_topics_are_stable_the_most_stable_larger_numbers_are_named(run, tmp_path):
+    """Two subjects with six themes each, of ten documents: the subjects recur, and twelve more than other numbers."""
+    rng = np.random.default_rng(0)
+    subjects = [[f"{letter}{i}" * 3 for i in range(20)] for letter in "xy"]
+    themes = [[f"{letter}{i}" * 3 for i in range(25)] for letter in "abcdefghijkl"]
+    texts = [" ".join([*rng.choice(subjects[i % 2], 9), *rng.choice(themes[i % 12], 7)]) for i in range(120)]
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    said = run("parts", tmp_path / "texts.txt", "--json", "--report", tmp_path / "r.html")
+    choice = json.loads(said.out)["selection"]
+    assert choice["best"] == 2
+    stability = {row["k"]: row["stability"] for row in choice["table"] if row["stability"] and row["k"] > 2}
+    first, second = sorted(stability, key=stability.get)[:-3:-1]
+    assert first == 12
+    assert choice["reason"].startswith("More than 2 topics predict better, but are not stable: 2 is the largest number")
+    named = (
+        f"The most stable numbers above 2 are {first} ({stability[first]:.2f}) and {second} ({stability[second]:.2f})."
+    )
+    for shown in (said.err, (tmp_path / "r.html").read_text()):
+        assert named in shown
+        assert f"To see more topics, try -k {first} or -k {second}." in shown
 
 
 def test_a_saved_model_weighs_its_topics_in_new_texts(run, news, tmp_path):
@@ -98,7 +124,7 @@ def test_a_saved_model_weighs_its_topics_in_new_texts(run, news, tmp_path):
     assert "knows 100% of the words of a text on average, without stop words; 15 of its 15 words occur" in said.err
     (tmp_path / "new.txt").write_text("the bank and its money\nthe team of the match\nnothing known\n")
     lines = run("parts", tmp_path / "new.txt", "--model", model).out.splitlines()
-    assert lines[0] == "document,largest_topic,known_words,topic1,topic2,topic3"
+    assert lines[0] == "document,largest_topic,known_words,topic1,topic2,topic3,words,residual"
     assert [line.split(",")[1] for line in lines[1:]] == ["3", "1", ""]
     saved = load_saved(model)
     W = saved.model.transform(count_known(["a goal for the team"], saved.vocabulary).X)
@@ -111,6 +137,40 @@ def test_a_saved_model_weighs_its_topics_in_new_texts(run, news, tmp_path):
     assert "the bank and its money" in (tmp_path / "n.html").read_text()
 
 
+def test_weights_tell_how_sure_the_topics_of_a_document_are(run, tmp_path):
+    """A document of one known word fits perfectly or not at all; figures are those of the matrix of words."""
+    texts = [
+        "bank money loan rate",
+        "bank money rate",
+        "goal team match",
+        "team goal goal",
+        "money loan team match",
+    ] * 8
+    texts.append("unheard")
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    files = "--weights", tmp_path / "w.csv", "--save", tmp_path / "m.rfx"
+    run("parts", tmp_path / "texts.txt", "-k", 2, "--max-df", 1, *files)
+    table, saved = pd.read_csv(tmp_path / "w.csv"), load_saved(tmp_path / "m.rfx")
+    X = saved.X.toarray()
+    left = X - saved.model.transform(saved.X) @ saved.model.components_
+    assert table["words"].tolist() == (X > 0).sum(axis=1).tolist()
+    assert_allclose(table["residual"][:-1], np.linalg.norm(left, axis=1)[:-1], atol=1e-4)  # of rows of length 1
+    assert np.isnan(table["residual"].iloc[-1])
+    assert table["words"].iloc[-1] == 0
+
+
+def test_quiet_prints_no_topics_where_files_have_them(run, news, tmp_path):
+    chosen = "parts", news, "-k", 3, "--text-column", "text"
+    said = run("-q", *chosen, "--weights", tmp_path / "w.csv")
+    assert (said.out, said.err) == ("", "")
+    assert "bank" in run("-q", *chosen).out
+
+
+def test_a_column_of_short_texts_may_be_read_as_texts(run, tmp_path):
+    (tmp_path / "short.csv").write_text("id,text\n1,der\n2,the and\n3,a\n")
+    assert "or read it as texts with --text-column text" in run("parts", tmp_path / "short.csv", expect=2).err
+
+
 def test_new_texts_with_a_new_subject_are_found(run, news, tmp_path):
     model, weights, page = tmp_path / "m.rfx", tmp_path / "w.csv", tmp_path / "new.html"
     run("parts", news, "-k", 3, "--text-column", "text", "--save", model)
@@ -119,7 +179,8 @@ def test_new_texts_with_a_new_subject_are_found(run, news, tmp_path):
     said = run("parts", tmp_path / "new.csv", "--text-column", "text", *("--model", model, "--weights", weights))
     table = pd.read_csv(weights)
     assert_allclose(table["known_words"], [1, 0.25, np.nan])
-    assert "less than half of the words of 2 of 3 documents, such as 'garden'" in said.err
+    assert "less than half of the words of one document of 3, 'garden'" in said.err
+    assert "1 document without a word that is not a stop word is not among them." in said.err
     run("parts", tmp_path / "new.csv", "--text-column", "text", *("--model", model, "--report", page))
     text = page.read_text()
     assert "3 topics in 3 new documents" in text

@@ -53,6 +53,8 @@ def test_the_planted_number_is_found(name: str) -> None:
     assert found.estimator.stability_.shape == (k,)
     assert found.estimator.stability_.min() > 0.8
     assert list(found.table.columns) == ["k", "score", "standard_error", "stability", "seconds"]
+    at_once = isinstance(estimator, ANDNMF)  # all numbers of parts
+    assert found.table["seconds"].isna().all() if at_once else (found.table["seconds"] > 0).all()
     row = found.table.set_index("k").loc[k]
     assert row["stability"] == pytest.approx(found.estimator.stability_.mean())
     assert np.isclose(found.table["score"].max(), row["score"], atol=max(row["standard_error"], 1e-3))

@@ -125,6 +125,7 @@ MISTAKES = {
     "ragged": ([[1, 2], [3]], "rows differ in length"),
     "text frame": (pd.DataFrame({"a": ["x", "y"]}), "text where numbers are expected"),
     "a number": (3.0, "two-dimensional"),
+    "texts": (["red car", "blue car"], r"list of texts.*rectifact\.parts\.documents\.count_words\(X\)\.X"),
 }
 
 

@@ -85,6 +85,13 @@ def test_a_single_part_is_not_one_too_many():
     assert "-k" not in weak.command
 
 
+def test_a_stability_is_judged_as_it_is_shown():
+    found = diagnose(weights(), np.eye(3), **GOOD, stability=np.array([0.9, 0.597, 0.9]))
+    assert "two halves" not in " ".join(names(found))
+    found = diagnose(weights(), np.eye(3), **GOOD, stability=np.array([0.9, 0.594, 0.9]))
+    assert "Part 2 (0.59) has a stability below 0.6" in next(one for one in found if "two halves" in one.finding).detail
+
+
 def test_a_topic_without_a_subject():
     W, H = weights() * [8, 1, 1], np.eye(3)
     found = diagnose(W, H, **GOOD, coherence=np.array([0.08, 0.6, 0.6]), terms=TOPICS)
@@ -104,6 +111,20 @@ def test_a_topic_without_a_subject_next_to_others_that_have_one():
     for other, lowest in ((W, 0.3), (W / [4] + [1] * 8, 0.2)):  # coherent enough; of the size of the others
         found = diagnose(other, H, **GOOD, coherence=np.array([lowest] + [0.5] * 7), terms=TOPICS)
         assert "a topic without a subject" not in names(found)
+
+
+def test_a_topic_without_a_subject_need_not_hold_much_of_the_corpus():
+    """A rest of several topics that is a little larger than the others, or topics of words that avoid each other."""
+    W, H = np.repeat(np.eye(5), 20, axis=0) * [1.6, 1, 0.8, 0.8, 0.4], np.eye(5)
+    found = diagnose(W, H, **GOOD, coherence=np.array([0.08, 0.47, 0.53, 0.5, 0.49]), terms=TOPICS)
+    junk = next(one for one in found if one.finding == "a topic without a subject")
+    assert "Topic 1 holds 35% of the corpus" in junk.detail
+    found = diagnose(W, H, **GOOD, coherence=np.array([0.1, 0.05, -0.2, -0.3, -0.4]), terms=TOPICS)
+    junk = next(one for one in found if one.finding == "topics without a subject")
+    assert "Topics 3 (-0.20), 4 (-0.30) hold 35% of the corpus" in junk.detail  # the fifth is tiny
+    assert "the median of the other topics is 0.05" in junk.detail
+    found = diagnose(W, H, **GOOD, coherence=np.array([0.2, 0.47, 0.53, 0.1, 0.0]), terms=TOPICS)  # mixed, small, tiny
+    assert "without a subject" not in " ".join(names(found))
 
 
 def test_a_finding_about_unstable_parts_has_the_range_of_the_splits():

@@ -11,7 +11,8 @@ from rectifact import ANDNMF
 from rectifact.core.errors import FitWarning, InputError, InputTypeError
 from rectifact.parts.documents import count_known, count_words, read_documents
 from rectifact.parts.features import stray_features
-from rectifact.parts.stop_words import other_language, stop_words_of
+from rectifact.parts.languages import other_language
+from rectifact.parts.stop_words import stop_words_of
 from rectifact.parts.topics import topic_table
 
 SEA = ["ships sail the sea", "the sea has waves", "waves rock ships"]
@@ -285,6 +286,43 @@ def test_stop_words_of_several_languages_and_of_another_one():
     assert not other_language(english, "english")
     spanish = ["Los perros de la casa no están en el campo, pero se fueron con los gatos a la ciudad."]
     assert not other_language(spanish, "spanish")
+
+
+def test_a_topic_of_another_language_is_found_by_the_words_that_lead_it():
+    """A few English pages are not many words of a French corpus, but they make a topic of their own."""
+    french = ["Le paquet est dans le fichier de configuration, et la commande ne change pas les options."] * 20
+    tops = [["paquet", "fichier"], ["the", "to", "of", "is", "and", "group"]]
+    assert not other_language(french, "french")
+    found = other_language(french, "french", tops)[0]
+    assert found.detail == "Topic 2 is led by words of English that are not left out: the, to, of, is, and."
+    assert found.command == "Give --stop-words english,french."
+    assert not other_language(french, "french,english", tops)
+    assert not other_language(french, "french", [["the", "cat", "of", "dog", "is"]])
+
+
+def test_texts_in_two_languages_need_both_lists():
+    mixed = ["Das Boot ist auf der See, und die Wellen sind nicht hoch. The boat is on the sea, and it is not high."]
+    assert other_language(mixed, "german")[0].command == "Give --stop-words english,german."
+
+
+def test_languages_without_a_list_and_scripts_without_spaces():
+    polish = ["Każda strona podręcznika zawiera krótki opis, który może być wyświetlony przez użytkownika, że się"]
+    assert other_language(polish, "english")[0].finding == "a language without a list of stop words"
+    assert "a text file" in other_language(polish, "english")[0].command
+    assert not other_language(polish, None)
+    japanese = ["各マニュアルページには短い要約文が含まれています。 apropos はその要約内にある keyword を検索します。"]
+    for name in ("english", None):
+        assert other_language(japanese, name)[0].finding == "a script without spaces between words"
+    assert not other_language(["Æon naïve café, the straße and the garçon", "façade of the señor"], "english")
+
+
+def test_a_number_of_documents_is_relaxed_to_a_share():
+    with pytest.raises(InputError, match=r"Relax one option: max_df=1\.0, a share of all documents"):
+        count_words(["red car", "red car", "red car", "red car"], max_df=2)
+
+
+def test_one_stop_word_does_not_make_a_language():
+    assert not other_language(["red apple", "green pear", "red pear", "blue sky", "blue sea"], "english")
 
 
 def test_features_that_stray_among_wavelengths():

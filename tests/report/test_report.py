@@ -4,6 +4,7 @@ import json
 import re
 from copy import copy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import networkx
 import numpy as np
@@ -37,15 +38,17 @@ from rectifact.latent.filling import compare_with_means
 from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
 from rectifact.parts.documents import count_words
+from rectifact.parts.terms import TOPICS
+from rectifact.parts.topics import residual_norms
 from rectifact.report import embedding, render, report_of, write_report
 from rectifact.report.blocks import Cards, Chart, Facts, Findings, Images, Matrices, Report, Section, Table
 from rectifact.report.calibration import agreement_chart, reliability_chart
-from rectifact.report.charts import sample_map, topic_map
+from rectifact.report.charts import sample_map
 from rectifact.report.drawing import draw
 from rectifact.report.how_many import how_many
 from rectifact.report.html import check_report_possible
+from rectifact.report.likeness import likeness
 from rectifact.report.marks import Line, Points
-from rectifact.report.parts import _residuals
 from rectifact.selection import Selection, assess, select
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -277,17 +280,46 @@ def test_negative_values_are_not_words_of_a_topic(topics):
     assert all(value > 0 for card in cards.items for _, value in card.bars)
 
 
-def test_the_map_of_topics_keeps_distances():
-    """Three topics, two of which share most of their words."""
-    parts = np.array([[4.0, 4, 2, 0, 0], [4, 3, 3, 0, 0], [0, 0, 0, 5, 5]])
-    chart = topic_map(parts, np.array([0.5, 0.3, 0.2]), ["a, b", "a, c", "d, e"], "topic")
-    dots = [mark for mark in chart.marks if isinstance(mark, Points)]
-    places = {mark.labels[0][6]: np.array([mark.x[0], mark.y[0]]) for mark in dots}
-    near, far = (np.linalg.norm(places["1"] - places[other]) for other in "23")
-    assert near < 0.3 * far
-    assert_allclose(far, 1, atol=0.1)  # nothing in common: the largest distance
-    assert dots[0].radius > dots[1].radius > dots[2].radius
-    assert "<text" in chart.svg()
+def test_similar_topics_are_neighbours_in_the_matrix_of_cosines(rng):
+    """Four planted pairs that share half of their words, in any order: each is next to its partner."""
+    parts = np.kron(np.eye(4), np.array([[1.0, 1, 0], [0, 1, 1]])) + 0.05 * rng.random((8, 12))
+    mixed = rng.permutation(8)
+    labels = [f"word {i}, other {i}" for i in range(8)]
+    (chart,), words = likeness(parts[mixed], labels, TOPICS)
+    unit = parts[mixed] / np.linalg.norm(parts[mixed], axis=1, keepdims=True)
+    order = [int(number) - 1 for number in chart.x.names]
+    assert sorted(order) == list(range(8))
+    pairs = (mixed[order] // 2).tolist()
+    assert pairs[::2] == pairs[1::2]
+    cells = chart.marks[0].values
+    assert_allclose(cells[~np.eye(8, dtype=bool)], (unit @ unit.T)[np.ix_(order, order)][~np.eye(8, dtype=bool)])
+    assert np.isnan(np.diag(cells)).all()
+    i, j = (int(number) - 1 for number in re.findall(r"\d+", words)[:2])
+    assert_allclose((unit @ unit.T - np.eye(8)).max(), unit[i] @ unit[j])
+    for width in (760, 372):  # every name is there, on a line of its own
+        places = re.findall(r'x="[\d.]+" y="([\d.]+)">\u2068\d: ', chart.svg(width))
+        assert len(places) == 8
+        assert np.diff(np.sort(np.array(places, dtype=float))).min() >= 13
+
+
+def test_a_matrix_of_many_topics_is_small(rng):
+    parts = rng.random((30, 50))
+    (chart,), _ = likeness(parts, ["a longer name"] * 30, TOPICS)
+    assert len(chart.svg() + chart.svg(372)) < 20_000
+    blocks, words = likeness(rng.random((31, 50)), ["name"] * 31, TOPICS)
+    assert not blocks
+    assert "The table has the most similar topic of each." in words
+
+
+def test_the_table_of_topics_names_the_most_similar_of_each():
+    X = np.kron(np.eye(2), [[3.0, 2, 0], [0, 2, 3]])[np.arange(80) % 4]
+    model = ANDNMF(4, refine="nonnegative", random_state=0).fit(X)
+    section = report_of(SavedModel(model, X=X, texts=["a b"] * 80), findings=[]).sections[0]
+    table = next(block for block in section.blocks if isinstance(block, Table))
+    unit = model.components_ / np.linalg.norm(model.components_, axis=1, keepdims=True)
+    between = unit @ unit.T - 2 * np.eye(4)
+    assert table.columns[-1].name == "most similar topic"
+    assert [row[-1] for row in table.rows] == [f"{row.argmax() + 1} ({row.max():.2f})" for row in between]
 
 
 def test_the_map_of_an_embedding_separates_what_is_separable():
@@ -441,7 +473,7 @@ def test_a_report_says_how_the_fit_ended(rng):
 
 def test_residuals_without_the_product(rng):
     X, W, H = rng.random((20, 7)), rng.random((20, 3)), rng.standard_normal((3, 7))
-    assert_allclose(_residuals(X, W, H), np.linalg.norm(X - W @ H, axis=1))
+    assert_allclose(residual_norms(SimpleNamespace(components_=H), X, W), np.linalg.norm(X - W @ H, axis=1))
 
 
 def test_whole_numbers_do_not_wrap_around(rng):
@@ -736,6 +768,40 @@ def test_a_stability_that_is_known_for_several_numbers_has_its_curve():
     assert np.isnan(listed.rows[0][3])  # shown as a dash
 
 
+def test_a_selection_has_a_report_of_its_own(tmp_path):
+    mixtures = make_topics(n_samples=200, n_features=30, n_topics=3)
+    found = select(ANDNMF(1, random_state=0), mixtures.X, range(1, 6), random_state=0)
+    titles = [section.title for section in report_of(found).sections]
+    assert "How many?" in titles
+    write_report(found, tmp_path / "r.html", X=mixtures.X)
+    page = (tmp_path / "r.html").read_text()
+    assert found.reason in page
+    assert "Residuals" in page
+
+
+def test_the_sentence_on_residuals_follows_the_figures():
+    X = np.eye(3)[np.arange(60) % 3]
+    model = ANDNMF(3, random_state=0).fit(X)
+    for data in (X, X @ np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, -1]]) + 0.5):
+        sections = report_of(SavedModel(model, X=data, texts=["a b"] * 60), findings=[]).sections
+        section = next(section for section in sections if section.title == "Residuals")
+        middle = np.median([row[1] for row in section.blocks[1].rows])
+        share = f"{1 - middle**2:.0%}"
+        assert (
+            f"The median is {middle:.2f}: of such a document, the topics explain {share} of the squares."
+            in section.words
+        )
+
+
+def test_the_report_on_one_topic_has_no_filler():
+    X = np.eye(3)[np.arange(60) % 3] + 1
+    report = report_of(SavedModel(ANDNMF(1, random_state=0).fit(X), X=X, texts=["a b"] * 60), findings=[])
+    assert "Topics in documents" not in [section.title for section in report.sections]
+    assert "largest topics" not in " ".join(report.main)
+    assert "topics on average" not in " ".join(report.main)
+    assert "name it" not in " ".join(report.steps)
+
+
 def test_a_part_counts_from_a_tenth_of_a_sample(rng):
     H, W = np.eye(4), np.tile([10.0, 0.1, 0.1, 0.1], (40, 1)) * rng.uniform(0.5, 1, (40, 1))
     W[np.arange(40), np.arange(40) % 4] += 20
@@ -749,17 +815,11 @@ def test_a_part_counts_from_a_tenth_of_a_sample(rng):
     assert f"A document has {expected:.1f} topics on average that make up more than 10% of it." in said
 
 
-def test_topics_that_share_no_words_have_no_map(topics):
+def test_topics_that_share_no_words_have_no_matrix_of_cosines():
     apart = ANDNMF(3, random_state=0).fit(np.eye(3)[np.arange(60) % 3])
     section = report_of(SavedModel(apart, X=np.eye(3)[np.arange(60) % 3], texts=["a b"] * 60), findings=[]).sections[0]
-    assert not [block for block in section.blocks if getattr(block, "title", "") == "Map of topics"]
+    assert not [block for block in section.blocks if isinstance(block, Chart)]
     assert "no two share many words" in section.words
-
-
-def test_every_dot_of_a_map_has_its_number():
-    parts = np.array([[1.0, 0.01, 0.02], [1.0, 0.011, 0.02], [1.0, 0.012, 0.02], [0.0, 1.0, 1.0]])
-    drawn = topic_map(parts, np.full(4, 0.25), ["a longer name"] * 4, "topic").svg()
-    assert {label[0] for label in re.findall(r">\u2068(\d)[^<]*</text>", drawn)} == set("1234")
 
 
 def test_a_document_without_words_is_not_explained_perfectly():

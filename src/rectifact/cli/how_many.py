@@ -159,7 +159,8 @@ def choice_table(selection: Selection) -> Table:
     notes = [f"Score: {selection.measure}."] if "score" in told else []
     if "±" in told:
         notes.append("±: uncertainty of the difference from the highest score; within it, scores cannot be told apart.")
-        notes.append("Numbers far from the best are not tried.")
+        if np.diff(table["k"]).max(initial=1) > 1:
+            notes.append("Numbers between these and far from the best were not tried.")
     shown.caption = " ".join(notes) + (f" {left_out} more not shown." if left_out else "")
     shown.caption_justify = "left"
     return shown

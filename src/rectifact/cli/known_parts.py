@@ -20,7 +20,7 @@ from rectifact.models import SavedModel, load_saved
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import Corpus, count_known
 from rectifact.parts.terms import PARTS, TOPICS
-from rectifact.parts.topics import few_known
+from rectifact.parts.topics import about_documents, few_known
 
 
 def check_known(given: dict[str, Any], in_chunks: bool) -> None:
@@ -52,7 +52,8 @@ def apply_saved(
     W, components = model.transform(matrix.X), np.asarray(model.components_)
     names = numbered(saved.features, components.shape[1])
     known = matrix.known if isinstance(matrix, Corpus) else None
-    shown = Shown(components, np.asarray(W), names, samples, terms, 10, False, {}, None, known)
+    about = about_documents(model, matrix.X, W) if terms == TOPICS else {}
+    shown = Shown(components, np.asarray(W), names, samples, terms, 10, False, {}, None, known, about)
     if out is not None:
         save_arrays(out, {"weights": W, "samples": samples})
     nowhere = out is None and outcome.report is None and not outcome.as_json
@@ -97,7 +98,7 @@ def _counted(found: Input, saved: SavedModel, path: Path) -> Corpus:
     share = 0.0 if corpus.known is None or np.isnan(corpus.known).all() else float(np.nanmean(corpus.known))
     say(
         f"The model knows {share:.0%} of the words of a text on average, without stop words; {used} of its "
-        f"{len(saved.vocabulary.words)} words occur."
+        f"{len(saved.vocabulary.words)} words {'occurs' if used == 1 else 'occur'}."
     )
     return replace(corpus, rows=found.names, row_title=found.title)
 

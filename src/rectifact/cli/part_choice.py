@@ -7,7 +7,11 @@ from rectifact.core.errors import count
 from rectifact.parts.how_many import RECURS
 from rectifact.parts.terms import Terms
 from rectifact.selection import Selection
+from rectifact.selection.choice import most_stable
 from rectifact.selection.points import NOTHING
+
+ABOVE = "The most stable number"
+"""How the sentence of a reason begins that names larger numbers."""
 
 
 def in_terms(found: Found, terms: Terms, n_samples: int) -> Found:
@@ -22,7 +26,19 @@ def in_terms(found: Found, terms: Terms, n_samples: int) -> Found:
         )
         if found.selection.best > 1:
             reason += f" {found.selection.best} is the smallest number that was asked for."
+    elif ABOVE in reason:
+        reason += f" To see more {terms.part}s, try {_options(_larger(found.selection))}."
     return replace(found, selection=replace(found.selection, reason=reason, measure=measure))
+
+
+def _larger(selection: Selection) -> list[tuple[int, float]]:
+    """The most stable numbers above the one that was chosen, with their stability."""
+    known = selection.table.dropna(subset=["stability"])
+    return most_stable(dict(zip(known["k"].tolist(), known["stability"].tolist(), strict=True)), selection.best)
+
+
+def _options(numbers: list[tuple[int, float]]) -> str:
+    return " or ".join(f"-k {k}" for k, _ in numbers)
 
 
 def _measured(selection: Selection, number: int) -> str:
@@ -41,14 +57,10 @@ def _unconfirmed(selection: Selection) -> int:
 
 
 def all_the_same(selection: Selection, terms: Terms) -> str:
-    """What to do where no number of parts is stable: look at the number that predicts best, or comes closest."""
-    if number := _unconfirmed(selection):
-        return f"Look at -k {number}, or add {terms.sample}s."
-    more = selection.table[selection.table["k"] > 1].dropna(subset=["stability"])
-    if more.empty:
+    """What to do where no number of parts is stable: look at those that come closest, whatever predicts best."""
+    larger = _larger(selection)
+    if not larger:
         return f"Do not read much into the {terms.part}s."
-    best = more.iloc[int(more["stability"].argmax())]
-    return (
-        f"To see more {terms.part}s all the same, give their number, such as -k {best['k']:.0f}, whose stability is "
-        f"{best['stability']:.2f}."
-    )
+    listed = " and ".join(f"{value:.2f}" for _, value in larger)
+    look = f"Look at {_options(larger)}, the most stable above {selection.best} (mean stability {listed})"
+    return f"{look}, or add {terms.sample}s." if _unconfirmed(selection) else f"{look}, but do not read much into them."

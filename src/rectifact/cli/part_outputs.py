@@ -1,6 +1,7 @@
 """What rectifact parts shows and writes: parts or topics with their shares, and the weights of the samples."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ class Shown:
     coherence : array of shape (n_parts,), or None
     known : array of shape (n_samples,), or None
         Share of the words of each document that a saved model knows.
+    about : mapping of str to array of shape (n_samples,)
+        What else is known about each document, by the name of its column.
     """
 
     components: NDArray[Any]
@@ -52,6 +55,7 @@ class Shown:
     measured: dict[str, Any]
     coherence: NDArray[Any] | None
     known: NDArray[Any] | None = None
+    about: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @property
     def share(self) -> NDArray[Any]:
@@ -81,6 +85,12 @@ class Shown:
             table["stability"] = self.measured["stability"][part.ravel()]
         shown = np.take_along_axis(size, order, axis=1)
         return table[(shown > NEGLIGIBLE * shown[:, :1]).ravel()]
+
+    def leading(self) -> list[list[str]]:
+        """The ten largest features of each part."""
+        table = replace(self, top=10).largest()
+        parts, names = table[self.terms.part], table[self.terms.feature].astype(str)
+        return [names[parts == i + 1].tolist() for i in range(len(self.components))]
 
     def summary(self) -> list[dict[str, Any]]:
         """One record per part with its share, figures and largest features, for ``--json``."""
@@ -118,7 +128,7 @@ class Shown:
         if spans is not None:
             table.caption += (
                 f" Stability: 1 if halves of the {self.terms.sample}s, fitted apart, have the same {self.terms.part}, "
-                "0 if they have nothing in common; the mean and the range of several splits into halves."
+                "0 if one of them does not have it; the mean and the range of several splits into halves."
             )
         table.caption_justify = "left"
         for column in table.columns[:-1]:
@@ -138,9 +148,13 @@ class Shown:
         write_table(table if self.terms == TOPICS else retitled(table, row_title, column_title), path)
 
     def write_weights(self, path: Path, title: str, as_shares: bool = False) -> None:
-        """Write one row per sample: its weights or shares; for texts the share of each topic and the largest one."""
+        """Write one row per sample: its weights or shares; for texts the share of each topic and the largest one.
+
+        Of a text, the number of its different words and its residual tell how sure that is.
+        """
         if self.terms == TOPICS:
-            write_table(topics_of_documents(self.shares().round(6), self.samples, title, self.known), path)
+            table = topics_of_documents(self.shares().round(6), self.samples, title, self.known)
+            write_table(table.assign(**self.about), path)
         else:
             write_samples(self.shares() if as_shares else self.W, self.samples, self.terms.part, path, title)
 

@@ -18,7 +18,7 @@ from rectifact.cli.part_choice import all_the_same, in_terms
 from rectifact.cli.part_outputs import Shown, listed
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, check_table_name, save_arrays
-from rectifact.cli.terminal import STDOUT, in_options, progress, say, say_table, show
+from rectifact.cli.terminal import QUIET, STDOUT, in_options, level, progress, say, say_table, show
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding
@@ -34,11 +34,11 @@ from rectifact.parts.base import are_few, renumber
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.features import stray_features
+from rectifact.parts.languages import other_language
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
-from rectifact.parts.stop_words import other_language
 from rectifact.parts.terms import PARTS, TOPICS, Terms
-from rectifact.parts.topics import repeated_texts
+from rectifact.parts.topics import about_documents, repeated_texts
 from rectifact.selection.points import NOTHING
 
 LIKELIHOODS = {"nonnegative": "non-negative least squares", "poisson": "Poisson likelihood"}
@@ -141,10 +141,10 @@ def parts(
             shown.write_largest(features, matrix.row_title, matrix.column_title)
         if weights is not None:
             shown.write_weights(weights, matrix.row_title, shares)
-        about = [] if in_chunks else _about_data(matrix, names, words["stop_words"], source)
+        about = [] if in_chunks else _about_data(matrix, shown, words["stop_words"], source)
         findings = worst_first([*_findings(found, X, caught, terms, in_chunks), *about])
         if not as_json:
-            (say_table if STDOUT in (weights, features) else show)(shown.table())
+            _show_table(shown, (weights, features), any((out, features, weights, report, save)))
         explained = 1 - model.reconstruction_err_**2 / squared_norm(np.nan_to_num(X) if missing else X)
     say(_said(shown, found, matrix.X.shape, float(explained)))
     for finding in findings:
@@ -176,10 +176,18 @@ def _check_possible(how_many: int | range | str, shape: Any, terms: Terms) -> No
         )
 
 
+def _show_table(shown: Shown, tables: tuple[Path | None, Path | None], in_files: bool) -> None:
+    """Print the parts; not among tables on the standard output, nor with ``-q`` where files have the results."""
+    aside = STDOUT in tables or (in_files and level() <= QUIET)
+    (say_table if aside else show)(shown.table())
+
+
 def _shown(found: Found, W: Array, X: Any, named: tuple[Any, Any], terms: Terms, top: int) -> Shown:
     components, (samples, names) = np.asarray(found.model.components_), named
     coherence = npmi_coherence(components, X) if terms == TOPICS else None
-    return Shown(components, W, names, samples, terms, top, _signed(found.model, X), found.arrays, coherence)
+    about = about_documents(found.model, X, W) if terms == TOPICS else {}
+    signed = _signed(found.model, X)
+    return Shown(components, W, names, samples, terms, top, signed, found.arrays, coherence, about=about)
 
 
 def _findings(found: Found, X: Any, caught: Any, terms: Terms, in_chunks: bool) -> list[Finding]:
@@ -226,14 +234,14 @@ def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings:
     return summary | found.summary
 
 
-def _about_data(matrix: Any, names: Any, stop_words: str | None, source: Reading) -> list[Finding]:
+def _about_data(matrix: Any, shown: Shown, stop_words: str | None, source: Reading) -> list[Finding]:
     """What is odd about the documents, or about the names of the features."""
     if isinstance(matrix, Corpus):
-        rows = numbered(matrix.rows, matrix.X.shape[0])
-        return [*repeated_texts(matrix.texts, matrix.X, rows), *other_language(matrix.texts, stop_words)]
+        odd = repeated_texts(matrix.texts, matrix.X, shown.samples)
+        return [*odd, *other_language(matrix.texts, stop_words, shown.leading())]
     if matrix.columns is None or source.transpose:
         return []
-    return stray_features(names, reading.names_in(source.drop))
+    return stray_features(list(shown.names), reading.names_in(source.drop))
 
 
 def _suited(model: Any, matrix: Any, refine: str | None) -> Any:

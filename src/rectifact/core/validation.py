@@ -142,6 +142,9 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
         shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     except ValueError as error:
         raise InputError("X is not a matrix: its rows differ in length.", "Make them equally long.") from error
+    if len(shape) == 1 and all(isinstance(one, str) for one in X):
+        what = "X is a list of texts, and not a matrix of numbers, samples by features."
+        raise InputError(what, "Count their words first, with rectifact.parts.documents.count_words(X).X.")
     if len(shape) != 2:
         got = f"shape {tuple(shape)}" if shape else type(X).__name__
         raise InputError(

@@ -229,6 +229,8 @@ def _check_numbers(view: View, name: str, columns: Sequence[str]) -> None:
             f"The column {name!r} of {view.where} {what}, where numbers are expected{more}.",
             f"Leave them out with --drop {listing([*view.options.drop, name, *others])}{remedy}.",
         )
+    if view.purpose == "parts" and what.startswith("holds text"):
+        remedy += f", or read it as texts with --text-column {quoted(name)}"
     raise InputError(
         f"The column {name!r} of {view.where} {what}, where numbers are expected.",
         f"Leave it out with --drop {listing([*view.options.drop, name])}{remedy}.",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rectifact.core.errors import count
 from rectifact.core.findings import SEVERITIES, Finding
 from rectifact.parts.conditions import correlation_conditions, correlations, decay_order, independence_conditions
+from rectifact.parts.incoherence import incoherent_topics
 from rectifact.parts.matching import agreement, partners
 from rectifact.parts.terms import PARTS, TOPICS, Terms
 
@@ -31,8 +32,6 @@ NEGATIVE = 0.05  # share of the absolute sum of a part
 UNSTABLE = (
     0.6  # stability: a cosine of 0.7 between the parts of two halves, from which on a choice counts a part as found
 )
-JUNK_SHARE, JUNK_COHERENCE = 0.4, 0.15  # of a topic that is a rest of several
-TIMES_ITS_SHARE, LESS_COHERENT = 2, 0.5  # the same, next to an even share and to the median coherence of the others
 MANY = 0.5  # share of samples that are mostly noise
 LIKE_A_CONSTANT = 0.75  # share of what one more part would explain that a constant explains as well
 LEAST_BACKGROUND = 0.05  # share of the data that nearly every sample has
@@ -125,7 +124,7 @@ def diagnose(
         *_noise(noisy_samples, terms),
         *_without_parts(W, terms),
         *_unstable(_stability(H, other_halves) if stability is None else stability, stability_range, terms),
-        *_incoherent(W, H, coherence, terms),
+        *incoherent_topics(W, H, coherence, terms),
         *_conditions(W, terms),
         *(_assumptions(W, H, terms) if independent else []),
     ]
@@ -258,7 +257,7 @@ def _stability(H: NDArray[Any], halves: tuple[NDArray[Any], NDArray[Any]] | None
 
 
 def _unstable(stability: NDArray[Any] | None, ends: NDArray[Any] | None, terms: Terms) -> list[Finding]:
-    if stability is None or stability.min() >= UNSTABLE:
+    if stability is None or (stability := np.round(stability, 2)).min() >= UNSTABLE:  # as it is shown
         return []
     weak, k, name = np.flatnonzero(stability < UNSTABLE), len(stability), terms.part
     spans = [""] * k if ends is None else [f", {low:.2f} to {high:.2f} by split" for low, high in ends]
@@ -275,32 +274,6 @@ def _unstable(stability: NDArray[Any] | None, ends: NDArray[Any] | None, terms: 
     return [
         Finding("warning", f"{name}s that two halves do not share", detail, f"{remedy}{more}.", f"{remedy}{command}.")
     ]
-
-
-def _incoherent(W: NDArray[Any], H: NDArray[Any], coherence: NDArray[Any] | None, terms: Terms) -> list[Finding]:
-    """A topic that holds much of the corpus, and whose words have little to do with each other."""
-    if coherence is None or len(H) == 1:
-        return []
-    sizes = W.sum(axis=0) * np.abs(H).sum(axis=1)
-    share = sizes / max(sizes.sum(), 1e-300)
-    largest = int(share.argmax())
-    others = float(np.median(np.delete(coherence, largest)))
-    by_itself = share[largest] >= JUNK_SHARE and coherence[largest] < JUNK_COHERENCE
-    next_to_others = share[largest] >= TIMES_ITS_SHARE / len(H) and coherence[largest] < LESS_COHERENT * others
-    if not by_itself and not next_to_others:
-        return []
-    detail = (
-        f"{terms.part.capitalize()} {largest + 1} holds {share[largest]:.0%} of the {terms.whole}, and its largest "
-        f"{terms.feature}s rarely occur together: a coherence of {coherence[largest]:.2f}, where 0 is chance and the "
-        f"median of the other {terms.part}s is {others:.2f}."
-    )
-    remedy = (
-        f"It is probably a rest of several {terms.part}s: try a larger n_components, lower max_df, or leave more "
-        "stop_words out."
-    )
-    command = remedy.replace("a larger n_components", "a larger -k").replace("max_df", "--max-df")
-    command = command.replace("leave more stop_words out", "name more --stop-words")
-    return [Finding("warning", f"a {terms.part} without a subject", detail, remedy, command)]
 
 
 def _conditions(W: NDArray[Any], terms: Terms) -> list[Finding]:

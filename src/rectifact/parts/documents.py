@@ -294,7 +294,8 @@ def _checked(documents: Sequence[str], fewest: int = 2) -> list[str]:
 def _no_word_left(documents: Sequence[str], options: dict[str, Any]) -> InputError:
     """Error that says which option to relax, found by trying."""
     relaxed: dict[str, Any] = {"min_df": 1, "max_df": 1.0, "stop_words": None}
-    names = {"min_df": "min_df=1", "max_df": "max_df=1", "stop_words": "stop_words=None"}
+    share = "max_df=1.0, a share of all documents" if options["max_df"] > 1 else "max_df=1"
+    names = {"min_df": "min_df=1", "max_df": share, "stop_words": "stop_words=None"}
     what = f"No word of the {len(documents)} documents is left to count"
     if not _has_words(documents, options | relaxed):
         return InputError(f"{what}: they hold no word of 2 to 100 letters.", "Check that they are texts.")

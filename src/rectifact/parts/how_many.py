@@ -158,7 +158,7 @@ class PartsTrial:
         """What speaks against the number that was found."""
         if self._weakest >= WEAK:
             return ""
-        return "It may be too low: the weakest parts barely stand out from the noise, and others may be hidden in it."
+        return "The number may be too low: the weakest parts barely exceed the noise, and others may be hidden in it."
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """1 less the error to expect of each part, the mean over splits into halves; in the order of ``model``."""

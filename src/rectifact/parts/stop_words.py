@@ -1,14 +1,10 @@
 """Words that say nothing about a topic, in several languages: articles, pronouns, prepositions, auxiliaries."""
 
-import re
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from rectifact.core.errors import InputError
-from rectifact.core.findings import Finding
 from rectifact.io.files import reading
 
 LISTS = {
@@ -117,41 +113,3 @@ def stop_words_of(name: str | None) -> frozenset[str] | None:
         )
     with reading(path, "words in UTF-8"):
         return frozenset(path.read_text(encoding="utf-8-sig").lower().split())
-
-
-TELLING, MOST_TEXTS = 0.1, 500
-"""Share of the words that stop words of a language must have to tell that texts are in it, and texts looked at."""
-
-
-def other_language(texts: Sequence[str], name: str | None) -> list[Finding]:
-    """A finding about texts in a language whose stop words are not left out, while those of another one are.
-
-    Examples
-    --------
-    >>> other_language(["Der Hund ist nicht im Haus, und die Katze auch nicht."], "english")[0].command
-    'Give --stop-words german, or german,english if texts are in both.'
-    >>> other_language(["The dog is not in the house, and neither is the cat."], "english")
-    []
-    """
-    if name is None:
-        return []
-    known, words = stop_words_of(name) or frozenset(), Counter[str]()
-    for text in texts[:MOST_TEXTS]:
-        words.update(re.findall(r"[^\W\d_]{2,}", text.lower()))
-    total = max(words.total(), 1)
-    lists = {language: stop_words_of(language) or frozenset() for language in LANGUAGES}
-    shares = {language: sum(words[word] for word in own - known) / total for language, own in lists.items()}
-    language = max(shares, key=lambda one: shares[one])
-    if shares[language] < TELLING:
-        return []
-    detail = f"{shares[language]:.0%} of the words are stop words of {language.capitalize()} that are not left out."
-    both = f"{language},{name}"
-    return [
-        Finding(
-            "warning",
-            "stop words of another language",
-            detail,
-            f"Give stop_words={language!r}, or {both!r} if texts are in both.",
-            f"Give --stop-words {language}, or {both} if texts are in both.",
-        )
-    ]

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.errors import InputTypeError
+from rectifact.core.errors import InputTypeError, count
 from rectifact.core.findings import Finding, Severity
 from rectifact.core.validation import check_at_least
 from rectifact.metrics import npmi_coherence
@@ -114,17 +115,52 @@ def topic_table(model: Any, corpus: Corpus, *, n_words: int = 10, n_examples: in
     return table
 
 
-def most_similar(components: NDArray[Any]) -> tuple[int, int, float]:
-    """The two parts with the largest cosine, and that."""
+def cosines_between(components: NDArray[Any]) -> NDArray[Any]:
+    """Cosines of all pairs of parts.
+
+    Examples
+    --------
+    >>> cosines_between(np.array([[1, 0], [0, 2], [3, 3]])).round(2).tolist()[2]
+    [0.71, 0.71, 1.0]
+    """
     unit = components / np.maximum(np.linalg.norm(components, axis=1, keepdims=True), 1e-300)
-    cosines = np.triu(unit @ unit.T, 1)
-    i, j = np.unravel_index(cosines.argmax(), cosines.shape)
-    return int(i), int(j), float(cosines[i, j])
+    return np.asarray(unit @ unit.T)
+
+
+def residual_norms(model: Any, X: Any, W: Any) -> NDArray[Any]:
+    """Norm of what the parts of a fitted model, with weights W, leave of each sample; a sparse X stays so.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> residual_norms(SimpleNamespace(components_=np.eye(2)), np.array([[3.0, 4.0]]), np.array([[3.0, 0.0]]))
+    array([4.])
+    """
+    W, H = np.asarray(W, dtype=float), np.asarray(model.components_, dtype=float)
+    if getattr(model, "background", False):
+        W, H = np.column_stack([W, np.ones(len(W))]), np.vstack([H, model.background_])
+    cross = np.einsum("ij,ij->i", np.asarray(X @ H.T), W)
+    fitted = np.einsum("ij,ij->i", W @ (H @ H.T), W)
+    return np.asarray(np.sqrt(np.maximum(row_norms(X, squared=True) - 2 * cross + fitted, 0)))
+
+
+def about_documents(model: Any, X: Any, W: Any) -> dict[str, NDArray[Any]]:
+    """What tells how sure the topics of each document are: its different words that count, and its relative residual.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> about_documents(SimpleNamespace(components_=np.eye(2)), np.array([[3.0, 4.0]]), np.array([[3.0, 0.0]]))
+    {'words': array([2]), 'residual': array([0.8])}
+    """
+    size = row_norms(X)
+    relative = np.where(size > 0, residual_norms(model, X, W) / np.where(size > 0, size, 1), np.nan)
+    return {"words": np.asarray((X != 0).sum(axis=1)).ravel(), "residual": relative.round(4)}
 
 
 def few_known(known: NDArray[Any], names: Any) -> list[Finding]:
     """A finding about further documents most of whose words a model of topics does not know; ``known`` are shares."""
-    few = np.flatnonzero(np.nan_to_num(known) < FEW_KNOWN)
+    few, empty = np.flatnonzero(known < FEW_KNOWN), int(np.isnan(known).sum())
     if not len(few):
         return []
     first = repr(str(names[few[0]]))
@@ -133,9 +169,15 @@ def few_known(known: NDArray[Any], names: Any) -> list[Finding]:
     )
     which += "" if len(few) == 1 else f"such as {first}: their"
     detail = f"The model knows less than half of the words of {which} topics describe only the words that it knows."
+    if empty:
+        detail += f" {count(empty, 'document')} without a word that is not a stop word {_are(empty)} not among them."
     remedy = "Look at them, and fit the texts again if they have a new subject."
     command = "Look at them, by known_words in --weights, and fit the texts again if they have a new subject."
     return [Finding("warning", "documents with few known words", detail, remedy, command)]
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def repeated_texts(texts: Sequence[str], X: Any, names: Any) -> list[Finding]:

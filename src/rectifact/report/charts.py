@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import xlogy
 
 from rectifact.report.marks import PALETTE, Axis, Bars, Cells, Edges, Form, Line, Mark, Points, Texts
 from rectifact.report.names import count
@@ -31,11 +30,13 @@ __all__ = [
     "sample_map",
     "scatter",
     "scores",
-    "topic_map",
 ]
 
 MOST_POINTS, MOST_DOTS, MOST_NAMES = 3000, 60, 30
 """Points of a scatter plot; points of a line that are large; names beside a heat map."""
+
+SAME = 1e-9
+"""Relative difference of values that are the same but for rounding."""
 
 LONGEST_UPRIGHT, MOST_FLAT = 6, 60
 """Letters of a name that fit below a bar; bars that lie flat, with longer names beside them."""
@@ -44,6 +45,8 @@ LONGEST_UPRIGHT, MOST_FLAT = 6, 60
 def histogram(title: str, values: ArrayLike, x: str, *, span: tuple[float, float] | None = None) -> Chart:
     """Counts of values in 20 equal bins; only the counts go into the page."""
     values = np.asarray(values, dtype=float)
+    if span is None and len(values) and np.ptp(values) <= SAME * np.abs(values).max():  # equal but for rounding
+        span = float(values.min() - 0.5), float(values.max() + 0.5)
     counts, edges = np.histogram(values, bins=20, range=span)
     ranges = [f"{written(a)} to {written(b)}" for a, b in pairwise(_rounded(edges))]
     bar = Bars((edges[1:] + edges[:-1]) / 2, counts.astype(float), ranges, width=float(edges[1] - edges[0]))
@@ -218,41 +221,6 @@ def spectra(places: NDArray[Any], parts: NDArray[Any]) -> Chart:
     ]
     words = f"The names of the {len(places)} features are numbers, so that parts can be drawn along them."
     return Chart("Parts along the features", marks, words, Axis("feature"), Axis("value"))
-
-
-def topic_map(parts: NDArray[Any], shares: NDArray[Any], labels: Sequence[str], noun: str) -> Chart:
-    """Parts in the plane: those with the same features are close, and the area of a dot is the share of the part."""
-    places = _in_the_plane(_divergences(np.maximum(parts, 0)))
-    radii = np.clip(38 * np.sqrt(shares / max(shares.max(), 1e-300)), 5, None)
-    order = np.argsort(-shares, kind="stable").tolist()  # small ones stay visible on large ones
-    said = [f"{noun} {i + 1}: {labels[i]}; {shares[i]:.1%}" for i in range(len(labels))]
-    marks: list[Mark] = []
-    for i in order:
-        x, y = places[[i]].T
-        marks.append(Points(x, y, [said[i]], [i], radius=float(radii[i]), place=True, shade=0.6))
-    named = [f"{i + 1}: {labels[i]}" for i in order]
-    marks.append(Texts(places[order, 0], places[order, 1], named, radii[order]))
-    room = 0.22 * np.ptp(places, axis=0).max() or 1.0
-    across, up = (Axis(hidden=True, span=(float(end.min() - room), float(end.max() + room))) for end in places.T)
-    what = "words" if noun == "topic" else "features"
-    words = f"{noun.capitalize()}s that share many {what} are close to each other; larger dots have a larger share."
-    return Chart(f"Map of {noun}s", marks, words, across, up, tall=True, square=True)
-
-
-def _divergences(parts: NDArray[Any]) -> NDArray[Any]:
-    """Square roots of the Jensen-Shannon divergences of the rows, as distributions: a distance between 0 and 1."""
-    p = parts / np.maximum(parts.sum(axis=1, keepdims=True), 1e-300)
-    entropy = -xlogy(p, p).sum(axis=1)
-    pairs = np.array([[-xlogy(m := (a + b) / 2, m).sum() for b in p] for a in p])
-    return np.sqrt(np.maximum(pairs - (entropy[:, None] + entropy[None]) / 2, 0) / np.log(2))
-
-
-def _in_the_plane(distances: NDArray[Any]) -> NDArray[Any]:
-    """Classical scaling: the two leading coordinates of points that have these distances."""
-    n = len(distances)
-    centre = np.eye(n) - 1 / n
-    values, vectors = np.linalg.eigh(-centre @ distances**2 @ centre / 2)
-    return np.asarray(vectors[:, [-1, -2]] * np.sqrt(np.maximum(values[[-1, -2]], 0)))
 
 
 def heat_map(

@@ -23,6 +23,7 @@ from rectifact.report.html import check_report_possible, write_page
 from rectifact.report.labels import labels_report
 from rectifact.report.opening import labels_opening
 from rectifact.report.parts import parts_report
+from rectifact.selection import Selection
 
 
 def report_of(
@@ -38,9 +39,9 @@ def report_of(
 
     Parameters
     ----------
-    model : estimator or SavedModel
-        A fitted estimator, or a :class:`rectifact.models.SavedModel` that has its data and names as well.
-
+    model : estimator, Selection or SavedModel
+        A fitted estimator, a choice of :func:`rectifact.selection.select`, which the report shows as well, or a
+        :class:`rectifact.models.SavedModel` that has its data and names as well.
     needed : Needed, default None
         Answers that are needed, from :meth:`rectifact.DawidSkene.labels_needed`, to show in the report on labels
         instead of those that would halve the error, all at the same price.
@@ -65,6 +66,7 @@ def report_of(
     >>> [section.title for section in report.sections]
     ['Overview', 'Workers', 'Tasks', 'Calibration', 'Diagnosis', 'Worker graph', 'What to label next']
     """
+    model = _with_data(model, {}) if isinstance(model, Selection) else model
     saved = model if isinstance(model, SavedModel) else SavedModel(model)
     if isinstance(saved.model, Aggregator):
         main, steps = labels_opening(saved.model)
@@ -97,8 +99,9 @@ def write_report(
 
     Parameters
     ----------
-    what : fitted estimator, SavedModel, Report, or a list of these; or an Evaluation
-        Several in a list become one page. An evaluation comes from :func:`rectifact.evaluate`.
+    what : fitted estimator, Selection, SavedModel, Report, or a list of these; or an Evaluation
+        Several in a list become one page. An evaluation comes from :func:`rectifact.evaluate`, a selection from
+        :func:`rectifact.selection.select`: the report says how the number was chosen.
     path : str or Path
         Where to write: ``.html``.
     X : array or sparse array of shape (n_samples, n_features), optional
@@ -150,4 +153,6 @@ def write_report(
 
 
 def _with_data(model: Any, given: dict[str, Any]) -> Any:
+    if isinstance(model, Selection):
+        return SavedModel(model.estimator, selection=model, **given)
     return SavedModel(model, **given) if given else model

@@ -18,10 +18,11 @@ from rectifact.parts.base import are_few
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.how_many import RECURS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
-from rectifact.parts.topics import document_shares, examples, most_similar, repeated_texts
+from rectifact.parts.topics import document_shares, examples, repeated_texts, residual_norms
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
-from rectifact.report.charts import bars, convergence, histogram, image_address, spectra, topic_map
+from rectifact.report.charts import bars, convergence, histogram, image_address, spectra
 from rectifact.report.how_many import how_many, with_stability
+from rectifact.report.likeness import likeness, with_most_similar
 from rectifact.report.names import (
     along_axis,
     as_floats,
@@ -42,9 +43,6 @@ RULES = re.compile(r"([^\w\s])\1{3,}")
 
 PRESENT = 0.1
 """Share of a sample from which on a part counts as one of its parts."""
-
-SIMILAR = 0.2
-"""Cosine of the most similar parts from which on a map shows something."""
 
 MOST_SPECTRA = 10
 """Parts whose features are places on an axis, such as wavelengths, that are drawn as lines."""
@@ -102,7 +100,7 @@ def _report(saved: SavedModel, findings: Sequence[Finding] | None, source: str |
     within = "" if fit is None else f" in {count(len(fit.W), f'{new}{words.sample}')}"
     about = f"{count(n_parts, words.part)}{within} with {count(n_features, words.feature)}"
     about += "." if words == TOPICS else f", found by {type(model).__name__}."
-    main, steps = _main(saved, fit, words), _steps(saved, fit, words, new=source is not None)
+    main, steps = _main(saved, fit, words, new=source is not None), _steps(saved, fit, words, new=source is not None)
     if source is not None:
         about += f" The {words.part}s are those of the model {source}, which was fitted to other {words.sample}s."
     return Report(words.part.capitalize() + "s", about, sections, main, steps)
@@ -128,17 +126,14 @@ def _fit(saved: SavedModel) -> Fit:
     W, H = np.asarray(model.transform(X), dtype=float), np.asarray(model.components_, dtype=float)
     if getattr(model, "missing", None) is not None:
         X = np.where(np.isnan(X), model.inverse_transform(W), X)
-    if getattr(model, "background", False):
-        residual = _residuals(X, np.column_stack([W, np.ones(len(W))]), np.vstack([H, model.background_]))
-    else:
-        residual = _residuals(X, W, H)
+    residual = residual_norms(model, X, W)
     size = W.sum(axis=0) * np.abs(H).sum(axis=1)
     entries = X.nnz if sp.issparse(X) else np.count_nonzero(X)
     sparse = entries <= FEW_NONZEROS * X.shape[0] * X.shape[1] and not _signed(saved)
     return Fit(given, X, W, residual, size / max(size.sum(), 1e-300), npmi_coherence(H, X) if sparse else None)
 
 
-def _main(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
+def _main(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = False) -> list[str]:
     """The sentences that matter most."""
     tops = largest_features(saved, 3, signed=_signed(saved))
     if fit is None:
@@ -148,18 +143,24 @@ def _main(saved: SavedModel, fit: Fit | None, words: Terms) -> list[str]:
     names = [", ".join(isolated(name) for name, _ in top) for top in tops]
     named = ", ".join(f"{words.part} {i + 1} ({names[i]}) with {fit.share[i]:.0%}" for i in order)
     main = [] if saved.selection is None else [saved.selection.reason]
-    main += [f"The largest {words.part}s, by their share of the {words.whole}: {named}."]
+    alone = len(tops) == 1
+    main += [] if alone else [f"The largest {words.part}s, by their share of the {words.whole}: {named}."]
     if fit.coherence is not None:
         best, last = int(fit.coherence.argmax()), int(fit.coherence.argmin())
         ends = (f"{fit.coherence[i]:.2f} ({words.part} {i + 1})" for i in (last, best))
         span = f", from {' to '.join(ends)}" if len(fit.coherence) > 1 else ""
+        where = f" in the {count(len(fit.W), f'new {words.sample}')}" if new else ""
         main.append(
-            f"Mean coherence (NPMI) is {fit.coherence.mean():.2f}{span}; 1 if the {words.feature}s of a "
+            f"Mean coherence (NPMI){where} is {fit.coherence.mean():.2f}{span}; 1 if the {words.feature}s of a "
             f"{words.part} always occur together, 0 if they do by chance."
         )
     per = _present(saved, fit)
     if words == TOPICS:
-        return [*main, f"A document has {per:.1f} topics on average that make up more than {PRESENT:.0%} of it."]
+        return (
+            main
+            if alone
+            else [*main, f"A document has {per:.1f} topics on average that make up more than {PRESENT:.0%} of it."]
+        )
     return [
         *main,
         f"The {words.part}s explain {fit.explained:.1%} of the squared norm of the data; a {words.sample} has "
@@ -174,6 +175,8 @@ def _steps(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = Fals
         steps.append(f"Give the data as well, for the share of each {words.part} and for what they do not fit.")
     elif new:
         steps.append(f"Look at {words.sample}s that fit worst: a new kind would need new {words.part}s.")
+    elif saved.texts is not None and len(fit.share) == 1:
+        steps.append("One topic says only what the documents share: give a larger number with -k to tell them apart.")
     elif saved.texts is not None:
         steps.append("Read the examples of each topic and name it. A topic without a name is a candidate for removal.")
     else:
@@ -217,13 +220,9 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     if places is not None:
         blocks.insert(0, spectra(places, components[:MOST_SPECTRA]))
     elif fit is not None and len(components) > 2 and not signed:
-        i, j, cosine = most_similar(components)
-        alike = f"The most similar {words.part}s are {i + 1} and {j + 1}, with a cosine of {cosine:.2f}"
-        if cosine >= SIMILAR:
-            labels = [", ".join(name for name, _ in top[:2]) for top in tops]
-            blocks.append(topic_map(components, fit.share, labels, words.part))
-        else:
-            alike += f": no two share many {words.feature}s, so there is no map of them"
+        labels = [top[0][0] if top else "" for top in tops]
+        shown_likeness, alike = likeness(components, labels, words)
+        blocks += shown_likeness
     banded = "; after it the band that holds nine tenths of the parts of resampled data"
     columns = [
         Column(words.part, "integer"),
@@ -245,6 +244,8 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     if fit is not None and fit.coherence is not None:
         columns.append(Column("coherence", "number", "mean NPMI of the ten largest; 1 if they always occur together"))
         rows = [[*row, round(float(value), 3)] for row, value in zip(rows, fit.coherence, strict=True)]
+    if alike:
+        columns, rows = with_most_similar(components, words, columns, rows)
     table = Table(f"Largest {words.feature}s", *with_stability(saved.model, columns, rows))
     text = "The parts themselves may have negative values."
     if likelihood := saved.model.resolved_.get("refine"):
@@ -253,7 +254,7 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     text = f"Each {words.sample} is a sum of {words.part}s with non-negative weights. {text}"
     if words == TOPICS:
         text = "A document is a mixture of topics. The weight of a word is its share of all words of the topic."
-    text += f" {alike}." if alike else ""
+    text += f" {alike}" if alike else ""
     return Section(words.part.capitalize() + "s", text, [*blocks, table])
 
 
@@ -325,15 +326,21 @@ def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Terms) -> list[Se
     if empty := int((size <= 0).sum()):
         what = "known words" if words == TOPICS else "values other than zero"
         text += f" {count(empty, words.sample)} without {what} {'is' if empty == 1 else 'are'} at its end."
-    if words == TOPICS:
-        text += " Most words of a document are its own, so that values near 1 are usual."
+    if words == TOPICS and (size > 0).any():
+        middle = float(np.median(relative[size > 0]))
+        text += (
+            f" The median is {middle:.2f}: of such a document, the topics explain {1 - middle**2:.0%} of the squares."
+        )
+    residuals = Section("Residuals", text, [spread, table])
+    if words == TOPICS and len(share) == 1:  # the whole of every document
+        return [residuals]
     return [
         Section(
             "Topics in documents" if words == TOPICS else "Weights",
             f"How much of each {words.part} the {words.sample}s contain.",
             shown,
         ),
-        Section("Residuals", text, [spread, table]),
+        residuals,
     ]
 
 
@@ -341,10 +348,3 @@ def _largest_weights(weights: Any, words: Terms) -> str:
     top = np.argsort(-weights, kind="stable")[:3]
     form = ".0%" if words == TOPICS else ".3g"
     return ", ".join(f"{words.part} {i + 1}: {weights[i]:{form}}" for i in top if weights[i] > 0)
-
-
-def _residuals(X: Any, W: Any, H: Any) -> Any:
-    """Norm of each row of ``X - W H``, without making a sparse X dense."""
-    cross = np.einsum("ij,ij->i", np.asarray(X @ H.T), W)
-    fitted = np.einsum("ij,ij->i", W @ (H @ H.T), W)
-    return np.sqrt(np.maximum(row_norms(X, squared=True) - 2 * cross + fitted, 0))

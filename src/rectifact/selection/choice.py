@@ -1,7 +1,7 @@
 """How many parts, dimensions or communities, chosen from the data."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +28,10 @@ CLEARLY = 2.0
 """Standard errors by which the next larger number of communities must score lower for the choice to be sure."""
 
 
+NEARLY_AS_STABLE = 0.1
+"""Difference of mean stabilities up to which a second number is named beside the most stable one."""
+
+
 @short_repr
 @dataclass(frozen=True)
 class Selection:
@@ -38,8 +42,8 @@ class Selection:
     table : DataFrame
         One row per number that was tried: ``k``; ``score``, the mean over held-out data, larger is better;
         ``standard_error`` of the difference between this score and the best one; ``stability``, the mean over the
-        parts, NaN where it was not measured; and ``seconds``. For points, the score of k tells how far the k-th group
-        stands apart, and there are no standard errors.
+        parts, NaN where it was not measured; and ``seconds``, NaN for parts, whose numbers are judged at once. For
+        points, the score of k tells how far the k-th group stands apart, and there are no standard errors.
     best : int
         1 if there is no stable structure, or the smallest number that was asked for.
     reason : str
@@ -205,19 +209,51 @@ def _possible(wanted: Sequence[int], trial: Trial) -> list[int]:
 
 def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
     one, several = trial.what
+    larger = _most_stable(trial, best)
     if best == 1 and supported > 1:
-        return f"{NOTHING}: {supported} {several} would predict best, but resampled data has other ones."
+        why = f"{NOTHING}: {supported} {several} would predict best, but resampled data has other ones."
+        return " ".join(filter(None, [why, larger]))
     if best == 1 and isinstance(trial, GraphTrial) and curve.alike(1):
         open_ = f"It is open whether there is more than one {one}"
         return f"{open_}: 1 is the smallest number whose score on held-out data cannot be told from the best one."
     if best == 1 and len(curve.scores) > 1:
         return f"{NOTHING}: more than one {one} does not predict held-out data better."
+    if best < supported and larger:
+        stability = float(np.mean(trial.recurrence.get(supported, np.nan)))
+        known = f" and have a mean stability of {stability:.2f}" if np.isfinite(stability) else ""
+        return (
+            f"More than {best} {several} predict better, but are not stable: {best} is the largest number tried whose "
+            f"{several} {trial.recurs}; {supported} predict best{known}. {larger}"
+        )
     if best < supported:
         return f"{best} is the largest number whose {several} {trial.recurs}; {supported} predict better."
     if best > supported:
         return f"{best} {several} stand out from the noise and {trial.recurs}; {supported} predict as well."
     last = "; no larger number was tried" if best == max(curve.scores) else ""
     return f"{best} is the smallest number whose score on held-out data cannot be told from the best one{last}."
+
+
+def most_stable(stability: Mapping[int, float], best: int) -> list[tuple[int, float]]:
+    """The numbers above the one that was chosen whose parts are found again best, at most two, the best first.
+
+    Examples
+    --------
+    >>> most_stable({2: 0.71, 3: 0.59, 4: 0.6, 9: 0.36, 49: 0.41}, 2)
+    [(4, 0.6), (3, 0.59)]
+    """
+    above = [(k, float(value)) for k, value in stability.items() if k > best and value > 0]
+    above = sorted(above, key=lambda pair: (-pair[1], pair[0]))[:2]
+    return [pair for pair in above if pair[1] >= above[0][1] - NEARLY_AS_STABLE]
+
+
+def _most_stable(trial: Trial, best: int) -> str:
+    """A sentence about the numbers of parts that come closest to being stable; dimensions and communities have none."""
+    if not isinstance(trial, PartsTrial):
+        return ""
+    found = most_stable({k: float(np.mean(values)) for k, values in trial.recurrence.items()}, best)
+    listed = " and ".join(f"{k} ({value:.2f})" for k, value in found)
+    several = f"numbers above {best} are" if len(found) > 1 else f"number above {best} is"
+    return f"The most stable {several} {listed}." if found else ""
 
 
 def _undecided(curve: Curve, best: int) -> str:
@@ -251,7 +287,8 @@ def _table(curve: Curve, trial: Trial, best: int, model: Any, numbers: Sequence[
             stability = model.stability_
         stability = np.nan if k == 1 and isinstance(trial, GraphTrial) else stability  # one is always the same
         row = {"k": k, "score": float(curve.scores[k].mean()), "standard_error": curve.error(k, top)}
-        rows.append(row | {"stability": float(np.mean(stability)), "seconds": curve.seconds[k]})
+        seconds = np.nan if isinstance(trial, PartsTrial) else curve.seconds[k]  # all of them were judged at once
+        rows.append(row | {"stability": float(np.mean(stability)), "seconds": seconds})
     return pd.DataFrame(rows)
 
 

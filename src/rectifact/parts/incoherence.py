@@ -1,0 +1,62 @@
+"""Topics whose words have little to do with each other: a finding with a remedy."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectifact.core.findings import Finding
+from rectifact.parts.terms import Terms
+
+JUNK_SHARE, JUNK_COHERENCE = 0.4, 0.15  # of a topic that is a rest of several
+LESS_COHERENT = ((2, 0.5), (1, 0.25))  # the same, next to an even share and to the median coherence of the others
+LEAST_OF_ITS_SHARE = 0.5  # of an even share, from which on a coherence below chance is worth a word
+MOST_NAMED = 8  # topics in a sentence
+
+
+def _without_subject(share: NDArray[Any], coherence: NDArray[Any]) -> list[int]:
+    """Topics of some size whose words have little to do with each other, by themselves or next to the other topics."""
+    found = []
+    for i in range(len(share)):
+        others, times = float(np.median(np.delete(coherence, i))), share[i] * len(share)
+        by_itself = share[i] >= JUNK_SHARE and coherence[i] < JUNK_COHERENCE
+        next_to_others = any(times >= size and coherence[i] < part * others for size, part in LESS_COHERENT)
+        if by_itself or next_to_others or (times >= LEAST_OF_ITS_SHARE and coherence[i] < 0):
+            found.append(i)
+    return found
+
+
+def incoherent_topics(W: NDArray[Any], H: NDArray[Any], coherence: NDArray[Any] | None, terms: Terms) -> list[Finding]:
+    """Topics whose words have little to do with each other."""
+    if coherence is None or len(H) == 1:
+        return []
+    sizes = W.sum(axis=0) * np.abs(H).sum(axis=1)
+    share = sizes / max(sizes.sum(), 1e-300)
+    junk = _without_subject(share, coherence)
+    if not junk:
+        return []
+    name, holds = terms.part.capitalize(), f"{share[junk].sum():.0%} of the {terms.whole}"
+    rest = np.delete(coherence, junk)
+    median = f" and the median of the other {terms.part}s is {np.median(rest):.2f}" if len(rest) else ""
+    if len(junk) == 1:
+        detail = (
+            f"{name} {junk[0] + 1} holds {holds}, and its largest {terms.feature}s rarely occur together: a coherence "
+            f"of {coherence[junk[0]]:.2f}, where 0 is chance{median}."
+        )
+    else:
+        listed = ", ".join(f"{i + 1} ({coherence[i]:.2f})" for i in junk[:MOST_NAMED])
+        listed += ", ..." if len(junk) > MOST_NAMED else ""
+        detail = (
+            f"{name}s {listed} hold {holds}, and their largest {terms.feature}s rarely occur together: in brackets "
+            f"their coherence, where 0 is chance{median}."
+        )
+    what, who = ("a ", "It is probably a rest") if len(junk) == 1 else ("", "They may be rests")
+    number = "a larger" if len(junk) == 1 else "another"
+    remedy = f"{who} of several {terms.part}s: try {number} n_components, lower max_df, or leave more stop_words out."
+    command = remedy.replace("n_components", "-k").replace("max_df", "--max-df")
+    command = command.replace("leave more stop_words out", "name more --stop-words")
+    return [
+        Finding(
+            "warning", f"{what}{terms.part}{'s' if len(junk) > 1 else ''} without a subject", detail, remedy, command
+        )
+    ]
