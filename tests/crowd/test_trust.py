@@ -13,7 +13,7 @@ from rectifact.datasets import load_crowd, make_crowd
 def test_with_few_answers_the_labels_are_about_as_good_as_the_vote_and_say_that_workers_are_hardly_known(
     name, per_task, load_or_skip
 ):
-    """EM alone puts nearly all tasks into one class, is sure of it, and up to ten more labels in a hundred are wrong."""
+    """EM alone puts nearly all tasks into one class, is sure of it, and has up to ten more errors in a hundred."""
     crowd = load_or_skip(load_crowd, name)
     errors = []
     for seed in range(3):
