@@ -13,7 +13,7 @@ from rectifact.core.validation import check_at_least
 from rectifact.crowd.agreement import Level
 from rectifact.crowd.copies import fit_without_copies
 from rectifact.crowd.data.answers import Answers
-from rectifact.crowd.data.people import Panel, read_panel
+from rectifact.crowd.data.people import Panel, check_labels, read_panel
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.grades import chosen
 from rectifact.crowd.replacement import MAY, MAY_NOT, Floats, Verdict, verdict_on
@@ -183,6 +183,7 @@ def _check_people(panel: Panel) -> None:
             f"The test compares people with each other, and there is {count(n_people, 'person')}.",
             "Add the answers of at least two people to the same tasks.",
         )
+    check_labels(panel)
     answers, n_tasks = panel.answers, len(panel.answers.tasks)
     person = panel.is_person[answers.worker]
     judged = np.bincount(answers.task[~person], minlength=n_tasks) > 0
