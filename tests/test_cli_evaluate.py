@@ -494,3 +494,62 @@ def test_grades_that_are_not_named_as_such(run, files):
     assert "share of 4 or 5 is" in out
     assert "labels that may be grades. 1, 2, 3, 4 and 5 count as names without an order" in out
     assert "--missing n/a" in run("labels", "grades.csv", "-o", "l.csv").err
+
+
+@pytest.fixture(scope="module")
+def chosen(made):
+    """Gold labels of 40 tasks on which judges split, those of version 1 that pass and those of version 2 that fail."""
+    judges, people, _, passed = made
+    share = (judges.assign(ok=judges["verdict"] == "pass").groupby("item")["ok"].mean() - 0.5).abs()
+    items, second = share.index.to_numpy(), np.arange(len(share)) % 2 == 1
+    wanted = np.flatnonzero(passed != second)
+    some = wanted[np.argsort(share.to_numpy()[wanted], kind="stable")[:40]]
+    words = np.where(passed[some], "pass", "fail")
+    return judges, people, pd.DataFrame({"item": items[some], "verdict": words})
+
+
+@pytest.mark.filterwarnings("ignore::rectifact.core.errors.FitWarning")
+def test_gold_labels_that_look_selected_come_before_all_else(chosen, found):
+    judges, people, gold = chosen
+    other = evaluate(judges, people, gold=gold, positive="pass", by="version")
+    first, text, step = other.decision()[0], " ".join(other.words()), other.next_steps()[0]
+    assert first.startswith("Do not rely on the share below yet. The tasks with gold labels do not look like a random")
+    assert step.finding == "gold labels that look selected"
+    assert step.severity == "warning"
+    assert other.decision()[-1].startswith("Next: label tasks drawn at random, and give these labels alone as gold")
+    assert "Use the interval by gold labels" not in text
+    assert "Use neither interval for the true share yet" in text
+    assert "another share may be right" in text
+    assert not any("the rate could be more precise" in step.finding for step in other.next_steps())
+    assert len(found.decision()) == 3
+    assert "Use the interval by gold labels" in " ".join(found.words())
+
+
+@pytest.mark.filterwarnings("ignore::rectifact.core.errors.FitWarning")
+def test_significant_results_of_opposite_sign_contradict(chosen, found):
+    judges, people, gold = chosen
+    other = evaluate(judges, people, gold=gold, positive="pass", by="version")
+    by_gold, by_people = (rates.differences.iloc[0] for rates in (other.rates, other.by_people))
+    assert by_gold["high"] < 0 < by_people["low"]
+    text = " ".join(other.words())
+    figures = (
+        f"{100 * by_gold['difference']:+.1f} points by gold labels and {100 * by_people['difference']:+.1f} as people"
+    )
+    assert f"v2 minus v1 is {figures} label, each more than chance explains: a contradiction" in text
+    assert "Compare groups as people label" not in text
+    assert "which contradicts it" in other.decision()[1]
+    assert other.next_steps()[1].finding == "results that contradict"
+    assert "contradict" not in " ".join([*found.words(), *found.decision()])
+
+
+def test_a_sample_is_drawn_from_all_tasks_where_gold_labels_were_chosen(run, files, chosen):
+    chosen[2].to_csv("chosen.csv", index=False)
+    said = run("evaluate", "verdicts.csv", "--gold", "chosen.csv", *NAMED, "--sample", "s.csv")
+    assert "The sample has 50 tasks drawn at random from all, to begin with" in said.err
+    assert set(pd.read_csv("s.csv")["task"]) & set(chosen[2]["item"])
+
+
+def test_labels_in_doubt_are_not_gold_for_a_rate(found):
+    doubt = next(step for step in found.next_steps() if "in doubt" in step.finding)
+    assert "do not give these labels as gold, as their tasks are not drawn at random" in doubt.remedy
+    assert "as --gold, as their tasks" in doubt.command

@@ -127,7 +127,7 @@ def evaluate(
         drawn = tasks_to_label(found, random_state=seed)
         write_table(drawn, sample)
         say(sample_words(found, len(drawn)))
-    planning.write(found.model, asked)
+    planned = planning.write(found.model, asked, shown=report is not None)
     say_warnings(caught, "evaluate")
     notes, read = notes_of(caught, "evaluate"), _read(verdicts.judges.source, found)
     if as_json or out == STDOUT:
@@ -139,7 +139,7 @@ def evaluate(
     if needed is not None and target is not None and plan is None:  # which says it by itself
         say(needed.words())
     if report is not None:
-        _write_report(found, needed, notes, report)
+        _write_report(found, needed, planned, notes, report)
 
 
 def _check(
@@ -231,9 +231,10 @@ def _facts(found: Evaluation) -> dict[str, Any]:
     }
 
 
-def _write_report(found: Evaluation, needed: Any, notes: list[str], path: Path) -> None:
+def _write_report(found: Evaluation, needed: Any, plan: Any, notes: list[str], path: Path) -> None:
     from rectifact.report import write_report
     from rectifact.report.evaluation import evaluation_reports
 
-    write_report(evaluation_reports(found, needed=needed, notes=notes), path, title="rectifact: evaluation")
+    reports = evaluation_reports(found, needed=needed, plan=plan, notes=notes)
+    write_report(reports, path, title="rectifact: evaluation")
     say(f"report -> {path}")

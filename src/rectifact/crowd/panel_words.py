@@ -10,6 +10,13 @@ from rectifact.core.errors import count
 from rectifact.crowd.copies import families_of
 from rectifact.crowd.data.names import plain_text, sentence
 from rectifact.crowd.panel_accuracy import Lead, accuracy_words, leads_of
+from rectifact.crowd.panel_caution import (
+    compared,
+    contradiction_words,
+    contradictions,
+    is_selected,
+    selection_words,
+)
 from rectifact.crowd.panel_choice import replacement_words, replacing
 from rectifact.crowd.panel_gap import agreement_words, gap_words, who
 from rectifact.crowd.panel_rates import Rates, wanted
@@ -22,10 +29,14 @@ MOST_TWINS, MOST_GROUPS = 6, 10
 
 
 def decision_words(found: Any, *, command: bool = True) -> list[str]:
-    """Three sentences: the rate, judges and people, and what to do next, in words of the ``command`` or of Python."""
+    """Three sentences: the rate, judges and people, and what to do next, in words of the ``command`` or of Python.
+
+    Where the rate cannot be relied on, the first sentence says so.
+    """
     steps = found.next_steps()
     last = ((steps[0].command if command else "") or steps[0].remedy) if steps else ""
     return [
+        *selection_words(found),
         _rate_sentence(found),
         _people_sentence(found),
         f"Next: {last[0].lower()}{last[1:]}" if steps else "Nothing is left to do: the labels can be used as they are.",
@@ -40,10 +51,16 @@ def words_of(found: Any) -> list[str]:
     said += two_rates_words(found)
     said += [agreement_words(found), replacement_words(found), *twin_words(found), bias_summary(found)]
     if found.audit is not None:
-        said.append(found.audit.words())
+        said.append(f"{found.audit.words()}{_of_these(found)}")
     return [
         f"{words[0].upper()}{words[1:]}" if words.startswith(("all ", "the ")) else words for words in said if words
     ]
+
+
+def _of_these(found: Any) -> str:
+    """That figures of gold labels that look selected are not those of all tasks."""
+    chosen = is_selected(found) and found.reference == "gold labels"
+    return " These tasks do not look drawn at random: of all labels, another share may be right." if chosen else ""
 
 
 def _rates_words(rates: Rates) -> list[str]:
@@ -77,30 +94,23 @@ def _rate_sentence(found: Any) -> str:
     if len(differences):
         row = differences.iloc[int(np.argmin(differences["p_value"]))]
         text += f"; {_difference_clause(row, found.rates.confidence, len(differences), by_people)}"
+        text += _against(found, (row["first"], row["second"]), by_people)
     return f"{text}."
+
+
+def _against(found: Any, pair: tuple[Any, Any], by_people: bool) -> str:
+    """What the other labels say of a difference, where they contradict."""
+    if pair not in contradictions(found):
+        return ""
+    other = contradictions(found)[pair][0 if by_people else 1]
+    whose = "by gold labels" if by_people else "as people label"
+    return f", but {whose} it is {100 * other:+.1f} points, which contradicts it"
 
 
 def narrower(one: pd.DataFrame, other: pd.DataFrame) -> bool:
     """Whether the intervals of the first rows are shorter in one table than in the other."""
     width, its = (float(table["high"].iloc[0] - table["low"].iloc[0]) for table in (one, other))
     return bool(width < its)
-
-
-def compared(found: Any) -> tuple[pd.DataFrame, bool]:
-    """The differences between groups with the shorter intervals, and whether these are by people in place of gold."""
-    differences = found.rates.differences.dropna(subset="difference")
-    if found.by_people is None:
-        return differences, False
-    other = found.by_people.differences.dropna(subset="difference")
-    if not len(other) or len(other) < len(differences):
-        return differences, False
-    if not len(differences) or _mean_width(other) < _mean_width(differences):
-        return other, True
-    return differences, False
-
-
-def _mean_width(differences: pd.DataFrame) -> float:
-    return float((differences["high"] - differences["low"]).mean())
 
 
 def two_rates_words(found: Any) -> list[str]:
@@ -115,17 +125,28 @@ def two_rates_words(found: Any) -> list[str]:
             f"As people label, the share of {wanted(found.rates)} is {row['rate']:.1%} ({other.confidence:.0%} "
             f"interval {row['low']:.1%} to {row['high']:.1%}), from {_agreed(found, int(row['labels']))}."
         )
-        said.append(
-            "Use the interval by gold labels for the true share: that by people is shorter, but has their errors in it"
-            f"{_beside_gold(found)}."
-        )
+        said.append(_which_share(found))
     if compared(found)[1]:
         said += [f"As people label, {words}" for words in other.difference_words()[:MOST_GROUPS]]
-        said.append(
-            "Compare groups as people label: errors that people make alike in all groups make a difference look "
-            "smaller, not larger."
+        if not contradictions(found):
+            said.append(
+                "Compare groups as people label: errors that people make alike in all groups make a difference look "
+                "smaller, not larger."
+            )
+    return said + contradiction_words(found)
+
+
+def _which_share(found: Any) -> str:
+    """Which of two intervals to use."""
+    if is_selected(found):
+        return (
+            "Use neither interval for the true share yet: the gold labels do not look like a random sample, and the "
+            f"interval by people has their errors in it{_beside_gold(found)}."
         )
-    return said
+    return (
+        "Use the interval by gold labels for the true share: that by people is shorter, but has their errors in it"
+        f"{_beside_gold(found)}."
+    )
 
 
 def _agreed(found: Any, n_labels: int) -> str:

@@ -13,6 +13,7 @@ import pandas as pd
 from rectifact.crowd.advice.foresight import Needed
 from rectifact.crowd.data.names import sentence
 from rectifact.crowd.evaluation import Evaluation
+from rectifact.crowd.panel_caution import compared
 from rectifact.crowd.panel_choice import replacement_words
 from rectifact.crowd.panel_rates import wanted
 from rectifact.crowd.panel_shift import bias_summary
@@ -20,7 +21,6 @@ from rectifact.crowd.panel_steps import IN_DOUBT
 from rectifact.crowd.panel_words import (
     accuracy_sentence,
     agreement_words,
-    compared,
     decision_words,
     narrower,
     twin_words,
@@ -46,7 +46,13 @@ from rectifact.report.trust import (
 MOST_GROUPS, MOST_TASKS = 12, 200
 
 
-def evaluation_reports(found: Evaluation, *, needed: Needed | None = None, notes: Sequence[str] = ()) -> list[Report]:
+def evaluation_reports(
+    found: Evaluation,
+    *,
+    needed: Needed | None = None,
+    plan: pd.DataFrame | None = None,
+    notes: Sequence[str] = (),
+) -> list[Report]:
     """The report on the decision, and those with all details.
 
     Parameters
@@ -55,6 +61,9 @@ def evaluation_reports(found: Evaluation, *, needed: Needed | None = None, notes
         From :func:`rectifact.evaluate`.
     needed : Needed, default None
         Answers that are needed, from :meth:`rectifact.DawidSkene.labels_needed`.
+    plan : DataFrame, default None
+        A plan that was made with prices, a budget or a target, from :meth:`rectifact.DawidSkene.next_labels`, to show
+        in place of the report's own.
     notes : sequence of str, default ()
         What was said while the answers were read.
 
@@ -77,7 +86,7 @@ def evaluation_reports(found: Evaluation, *, needed: Needed | None = None, notes
     sections = [_decision(found), _trust(found), _agreement(found), _bias(found)]
     if found.audit is not None:
         sections.append(audit_section(found.audit))
-    sections += [_doubts(found), _next(found, needed)]
+    sections += [_doubts(found), _next(found, needed, plan)]
     if found.findings or notes:
         sections.append(_data(found, notes))
     answers = found.panel.answers
@@ -300,7 +309,7 @@ def _doubts(found: Evaluation) -> Section:
     return Section("Tasks in doubt", words, [replace(table, folded=True)])
 
 
-def _next(found: Evaluation, needed: Needed | None) -> Section:
+def _next(found: Evaluation, needed: Needed | None, written: pd.DataFrame | None) -> Section:
     words = (
         "For a rate, label tasks drawn at random. To make single labels certain, ask where an answer is expected to "
         "help most: --plan writes such a list."
@@ -308,6 +317,6 @@ def _next(found: Evaluation, needed: Needed | None) -> Section:
     steps = Findings([_item(step) for step in found.next_steps()])
     plan = [
         replace(block, folded=True) if isinstance(block, Table) else block
-        for block in plan_blocks(found.model, needed, found.people)
+        for block in plan_blocks(found.model, needed, found.people, written)
     ]
     return Section("What to do next", words, [steps, *plan])
