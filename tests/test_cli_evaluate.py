@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from rectifact import evaluate
+from rectifact.crowd.panel_choice import flaws
 from rectifact.crowd.panel_words import decision_words, judges_compared
 from rectifact.report import render
 from rectifact.report.evaluation import evaluation_reports
@@ -553,3 +554,48 @@ def test_labels_in_doubt_are_not_gold_for_a_rate(found):
     doubt = next(step for step in found.next_steps() if "in doubt" in step.finding)
     assert "do not give these labels as gold, as their tasks are not drawn at random" in doubt.remedy
     assert "as --gold, as their tasks" in doubt.command
+
+
+def _section(found, title):
+    return next(section for section in evaluation_reports(found)[0].sections if section.title == title)
+
+
+def test_the_first_screen_has_the_share_of_each_group_by_gold_labels(found):
+    rates = found.rates.rates.iloc[1:]
+    said = " and ".join(f"{r.rate:.1%} ({r.low:.1%} to {r.high:.1%}) in {r.group}" for r in rates.itertuples())
+    assert f"; it is {said}" in found.decision()[0]
+    chart = _section(found, "Decision").blocks[0]
+    assert {"v1", "v2"} <= set(chart.x.names)
+    points = chart.marks[0]
+    shown = dict(zip(chart.x.names, zip(points.y, points.low, points.high, strict=True), strict=True))
+    for row in rates.itertuples():
+        np.testing.assert_allclose(shown[row.group], 100 * np.array([row.rate, row.low, row.high]))
+
+
+def test_a_tile_counts_the_judges_that_pass_without_reservation(found):
+    tiles = {name: (value, meaning) for name, value, meaning in _section(found, "Decision").blocks[1].items}
+    value, meaning = tiles["judges that may replace people"]
+    judges = found.replacement.judges.head(found.panel.n_judges)
+    passed = judges.loc[judges["decision"] == "may replace", "judge"].tolist()
+    flawed = flaws(found, passed)
+    assert flawed
+    assert value == f"{len(passed) - len(flawed)} of 5"
+    assert f"{len(flawed)} more pass" in meaning
+
+
+def test_colours_of_agreement_have_one_scale_and_a_legend(found):
+    chart = next(block for block in _section(found, "Agreement").blocks if "beyond" in block.title)
+    cells = chart.marks[0]
+    most = np.abs(cells.values).max()
+    assert -cells.low == cells.high == np.ceil(most)
+    assert cells.legend == (f"more often: +{cells.high:.0f}", f"less often: -{cells.high:.0f}")
+    assert all(text in chart.svg() for text in cells.legend)
+
+
+def test_scripts_get_the_sentences_of_the_terminal(run, files):
+    given = ("evaluate", "verdicts.csv", "--humans", "people.csv", "--gold", "gold.csv", *NAMED)
+    said = run(*given).out.partition("Results\n")[2].partition("What to do next")[0]
+    lines = [line.strip() for line in said.partition("About the data")[0].strip().splitlines()]
+    facts = json.loads(run(*given, "--json").out)
+    assert facts["results"] == lines[1:]
+    assert len(facts["results"]) > 8

@@ -179,7 +179,7 @@ def _show(found: Evaluation, read: str) -> None:
     """The decision and all that supports it, as sentences on the standard output."""
     parts = {
         "Decision": decision_words(found),
-        "Findings": [read, *found.words()[1:]],
+        "Results": [read, *found.words()[1:]],
         "About the data": [finding.on_command_line() for finding in found.findings],
         "What to do next": [step.on_command_line() for step in found.next_steps()],
     }
@@ -215,6 +215,7 @@ def _facts(found: Evaluation) -> dict[str, Any]:
         "people": int(found.panel.is_person.sum()),
         "reference": found.reference,
         "decision": decision_words(found),
+        "results": found.words()[1:],
         "confidence": found.biases.confidence,
         **shares(found.rates),
         "as_people_label": shares(found.by_people),

@@ -14,7 +14,7 @@ from rectifact.crowd.data.names import matched, object_array, plain, sentence
 from rectifact.crowd.panel_caution import caution_steps, compared, is_selected
 from rectifact.crowd.panel_choice import JOINT
 from rectifact.crowd.panel_rates import best_half_width
-from rectifact.crowd.panel_replacement import TOGETHER
+from rectifact.crowd.panel_replacement import TOGETHER, rounded_up, shared_tasks
 from rectifact.crowd.panel_words import by_words, shared_errors
 from rectifact.crowd.replacement import MAY, MAY_NOT
 
@@ -276,7 +276,7 @@ def _people_steps(found: Any) -> list[Finding]:
             "note",
             f"too few answers of people to decide about {sentence(names)}",
             "Each person is compared on the tasks that another person answered too.",
-            _more_answers(few["tasks_needed"], test.least, len(found.panel.answers.tasks)),
+            _more_answers(few, test, len(found.panel.answers.tasks)),
         )
     ]
 
@@ -290,17 +290,17 @@ def _other_twins(found: Any, undecided: list[Any]) -> set[Any]:
     return others
 
 
-def _more_answers(needed: "pd.Series[float]", least: int, n_tasks: int) -> str:
-    needed = needed.dropna()
-    needed = needed[np.isfinite(needed)]
-    most = float(f"{needed.max():.2g}") if len(needed) else float(least)
-    if most <= n_tasks:
-        about = "about" if len(needed) else "at least"
-        return f"Let each person answer {about} {most:.0f} tasks that another person answers too."
-    return (
-        f"Add tasks: about {most:.0f} that two people answer would decide it, more than the {n_tasks} that there are. "
-        f"Until then, treat it as not shown."
-    )
+def _more_answers(few: pd.DataFrame, test: Any, n_tasks: int) -> str:
+    known = few[np.isfinite(few["tasks_needed"])]
+    most = rounded_up(known["tasks_needed"].max()) if len(known) else test.least
+    if most > n_tasks:
+        return (
+            f"Add tasks: about {most} that two people answer would decide it, more than the {n_tasks} that there are. "
+            f"Until then, treat it as not shown."
+        )
+    about = "about" if len(known) else "at least"
+    now = f" (now {shared_tasks(test, known['judge'].tolist())})" if len(known) else ""
+    return f"Let each person answer {about} {most} tasks that another person answers too{now}."
 
 
 def _twin_steps(found: Any) -> list[Finding]:

@@ -24,8 +24,8 @@ from rectifact.crowd.panel_shift import bias_summary
 
 __all__ = ["accuracy_sentence", "agreement_words", "decision_words", "gap_words", "who", "words_of"]
 
-MOST_TWINS, MOST_GROUPS = 6, 10
-"""Families that are named, and groups of tasks."""
+MOST_TWINS, MOST_GROUPS, FEW_GROUPS = 6, 10, 3
+"""Families that are named, groups of tasks, and groups whose shares the decision names."""
 
 
 def decision_words(found: Any, *, command: bool = True) -> list[str]:
@@ -85,17 +85,26 @@ def _rate_sentence(found: Any) -> str:
     text = (
         f"{start} share of {wanted(found.rates)} is {whole['rate']:.1%} ({found.rates.confidence:.0%} interval "
         f"{whole['low']:.1%} to {whole['high']:.1%}), from {by}{_and_panel(found)}"
+        f"{_by_group(found.rates)}"
     )
     other = found.by_people
     if other is not None and narrower(other.rates, found.rates.rates):
         row = other.rates.iloc[0]
         text += f"; as people label, it is {row['rate']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
+        text += " in all" if len(other.rates) > 1 else ""
     differences, by_people = compared(found)
     if len(differences):
         row = differences.iloc[int(np.argmin(differences["p_value"]))]
         text += f"; {_difference_clause(row, found.rates.confidence, len(differences), by_people)}"
         text += _against(found, (row["first"], row["second"]), by_people)
     return f"{text}."
+
+
+def _by_group(rates: Rates) -> str:
+    """The shares of a few groups."""
+    rows = rates.rates.iloc[1:].dropna(subset="rate").to_dict("records")
+    said = [f"{row['rate']:.1%} ({row['low']:.1%} to {row['high']:.1%}) in {row['group']}" for row in rows]
+    return f"; it is {sentence(said)}" if 1 < len(said) <= FEW_GROUPS else ""
 
 
 def _against(found: Any, pair: tuple[Any, Any], by_people: bool) -> str:

@@ -186,4 +186,4 @@ def _table(title: str, rows: pd.DataFrame, names: dict[str, str]) -> Table:
 
 
 def _number(value: Any) -> float | None:
-    return None if pd.isna(value) else float(f"{value:.4g}")
+    return None if pd.isna(value) else float(f"{value:.10g}")  # the page rounds, once

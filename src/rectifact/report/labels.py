@@ -237,7 +237,7 @@ def _purchase(plan: pd.DataFrame, note: str) -> Table:
         "gain": Column("gain", "number", "wrong labels that the answer is expected to prevent"),
         "error": Column("error", "share", "wrong labels to expect after this answer and those before it"),
     }
-    digits = {"cost": 4, "spent": 4, "gain": 4, "error": 5}
+    digits = {"cost": 4, "spent": 4, "gain": 4, "error": 9}
     rows = [
         [str(row[name]) if name not in digits else round(float(row[name]), digits[name]) for name in columns]
         for row in plan.to_dict("records")
