@@ -252,6 +252,6 @@ def test_shares_are_rounded_once():
         None,
     )
     blocks = [block for section in rates_report(found).sections for block in section.blocks]
-    table = next(block for block in blocks if isinstance(block, Table))
+    table = next(block for block in blocks if isinstance(block, Table) and block.title == "Rates")
     assert [_cell(value, "share") for value in table.rows[0][1:8]] == ["62.2%"] * 7
     assert "62.4%" in ranges("m", ["a"], [0.62447], [0.5], [0.7], "share", "w", [0]).with_y(form="share").svg()
