@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -599,3 +600,39 @@ def test_scripts_get_the_sentences_of_the_terminal(run, files):
     facts = json.loads(run(*given, "--json").out)
     assert facts["results"] == lines[1:]
     assert len(facts["results"]) > 8
+
+
+def test_people_who_are_misspelt_are_offered_first(run, files, made):
+    judges, people, _, _ = made
+    both = pd.concat([judges, people.rename(columns={"person": "judge"})])
+    both.to_csv("all.csv", index=False)
+    said = run("evaluate", "all.csv", "--people", "anne,bob", expect=2).err
+    assert "--people names 'anne', who gave no answer; the workers are 'ann', " in said
+
+
+def test_people_are_compared_with_gold_on_the_question_that_is_asked():
+    rng = np.random.default_rng(2)
+    quality = rng.normal(3.2, 1.1, 240)
+    grade = np.clip(np.round(quality), 1, 5).astype(int)
+
+    def said(names, spread, share):
+        rows = []
+        for name in names:
+            answered = np.flatnonzero(rng.random(240) < share)
+            given = np.clip(np.round(quality + rng.normal(0, spread, 240)), 1, 5).astype(int)[answered]
+            rows.append(pd.DataFrame({"task": answered, "worker": name, "label": given}))
+        return pd.concat(rows)
+
+    judges, people = said(["gpt", "mini", "qwen"], 0.6, 1.0), said(["ann", "bob", "cai"], 0.5, 0.6)
+    gold = pd.Series(grade).sample(40, random_state=0)
+    with warnings.catch_warnings(action="ignore"):
+        found = evaluate(judges, people, gold=gold, positive=[4, 5], ordinal=True)
+    agreed = people.groupby("task")["label"].agg(lambda all_: all_.mode().iloc[0] if len(all_.mode()) == 1 else -1)
+    agreed = agreed[agreed > 0].reindex(gold.index).dropna()
+    truth = gold[agreed.index]
+    asked, exact = int(((agreed >= 4) != (truth >= 4)).sum()), int((agreed != truth).sum())
+    assert 0 < asked < exact
+    words = (
+        f"differs from {asked} of {len(truth)} gold labels on whether they are 4 or 5, and from {exact} in the exact"
+    )
+    assert words in " ".join(found.words())

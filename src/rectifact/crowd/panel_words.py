@@ -8,7 +8,7 @@ import pandas as pd
 
 from rectifact.core.errors import count
 from rectifact.crowd.copies import families_of
-from rectifact.crowd.data.names import plain_text, sentence
+from rectifact.crowd.data.names import matched, object_array, plain_text, sentence
 from rectifact.crowd.panel_accuracy import Lead, accuracy_words, leads_of
 from rectifact.crowd.panel_caution import (
     compared,
@@ -21,6 +21,7 @@ from rectifact.crowd.panel_choice import replacement_words, replacing
 from rectifact.crowd.panel_gap import agreement_words, gap_words, who
 from rectifact.crowd.panel_rates import Rates, wanted
 from rectifact.crowd.panel_shift import bias_summary
+from rectifact.crowd.reference import consensus_classes
 
 __all__ = ["accuracy_sentence", "agreement_words", "decision_words", "gap_words", "who", "words_of"]
 
@@ -170,9 +171,23 @@ def _beside_gold(found: Any) -> str:
     if found.people_on_gold is None:
         return ""
     wrong, n = found.people_on_gold
+    asked = _on_question(found)
+    labels, question = count(n, "gold label"), f"on whether they are {wanted(found.rates)}"
     if not wrong:
-        return f", and {count(n, 'gold label')} that people confirm are too few to rule these out"
-    return f" (their consensus differs from {wrong} of {count(n, 'gold label')})"
+        return f", and {labels} that people confirm are too few to rule these out"
+    if asked == wrong:
+        return f" (their consensus differs from {wrong} of {labels})"
+    if not asked:
+        return f" (their consensus agrees with all {labels} {question}, and differs from {wrong} in the exact label)"
+    return f" (their consensus differs from {asked} of {labels} {question}, and from {wrong} in the exact label)"
+
+
+def _on_question(found: Any) -> int:
+    """From how many gold labels the consensus of people differs on the question whose share is asked for."""
+    people, classes = consensus_classes(found.panel), found.panel.answers.classes
+    both = (people >= 0) & (found.truth >= 0)
+    positive = matched(classes, object_array(list(found.rates.positive))) >= 0
+    return int((positive[people[both]] != positive[found.truth[both]]).sum())
 
 
 def _and_panel(found: Any) -> str:
