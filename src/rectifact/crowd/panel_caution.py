@@ -59,7 +59,7 @@ def contradiction_words(found: Any) -> list[str]:
     """Sentences about results that contradict each other."""
     return [
         f"{second} minus {first} is {100 * by_gold:+.1f} points by gold labels and {100 * by_people:+.1f} as people "
-        "label, each more than chance explains: a contradiction, so that at least one of them is wrong."
+        "label, each more than chance explains: a contradiction."
         for (first, second), (by_gold, by_people) in contradictions(found).items()
     ]
 

@@ -128,7 +128,7 @@ def two_rates_words(found: Any) -> list[str]:
     other = found.by_people
     if found.rates is None or other is None:
         return []
-    said = []
+    said = contradiction_words(found)
     if narrower(other.rates, found.rates.rates):
         row = other.rates.iloc[0]
         said.append(
@@ -143,15 +143,15 @@ def two_rates_words(found: Any) -> list[str]:
                 "Compare groups as people label: errors that people make alike in all groups make a difference look "
                 "smaller, not larger."
             )
-    return said + contradiction_words(found)
+    return said
 
 
 def _which_share(found: Any) -> str:
     """Which of two intervals to use."""
     if is_selected(found):
         return (
-            "Use neither interval for the true share yet: the gold labels do not look like a random sample, and the "
-            f"interval by people has their errors in it{_beside_gold(found)}."
+            "Use neither interval for the true share yet: gold labels do not look like a random sample, and that by "
+            f"people has their errors in it{_beside_gold(found)}."
         )
     return (
         "Use the interval by gold labels for the true share: that by people is shorter, but has their errors in it"
