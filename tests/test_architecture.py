@@ -169,6 +169,7 @@ OTHERS = {
         "components",
         "diagnosis",
         "edges",
+        "outside",
         "scaling",
         "gold",
         "how_many",
@@ -178,6 +179,7 @@ OTHERS = {
         "results",
         "similarities",
         "tensors",
+        "weights",
     },
 }
 """Modules that take in data, and estimators."""

@@ -714,10 +714,13 @@ def test_nodes_in_no_cluster_are_said(run, tmp_path):
     )
     out = tmp_path / "clusters.csv"
     said = run("cluster", "--graph", tmp_path / "edges.csv", "-k", 2, "-o", out, "--json")
+    found = "3 nodes in no cluster. 1 without edges to others, and 2 in 1 connected component of 2 nodes."
     assert (
-        "Note: 3 of 15 nodes have the label -1, in no cluster: 1 without edges to others, 2 in 1 component" in said.err
+        f"note: {found} Nothing has to be done. To give the component a cluster of its own: --min-component 2 -k 3."
+        in (said.err)
     )
-    assert "Lower --min-component and raise -k" in said.err
+    assert said.err.count("in no cluster") == 1
+    assert json.loads(said.out)["findings"][0]["severity"] == "note"  # the same on the terminal and in the report
     table = pd.read_csv(out).set_index("node")
     assert table.index.tolist()[:3] == ["a1", "a0", "a2"]  # in the order of the file
     labels = table["cluster"].to_dict()

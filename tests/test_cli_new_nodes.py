@@ -108,3 +108,18 @@ def test_messages_about_graphs(tmp_path, run):
         "There are 3 nodes, too few for 5 clusters"
         in run("cluster", "--graph", tmp_path / "e.csv", "-k", 5, expect=2).err
     )
+
+
+def test_new_points_need_only_the_columns_that_the_model_knows(run, tmp_path):
+    rng = np.random.default_rng(0)
+    points = pd.DataFrame({"orders/yr": np.repeat([5.0, 50.0], 40), "age": 40.0}) + rng.standard_normal((80, 2))
+    points.insert(0, "no", [f"C{i}" for i in range(80)])
+    points.to_csv(tmp_path / "known.csv", index=False)
+    run("cluster", tmp_path / "known.csv", "-k", 2, "-o", tmp_path / "c.csv", "--save", tmp_path / "m.rfx")
+    points.assign(city="Gent", signup="2024-01-02").to_csv(tmp_path / "new.csv", index=False)
+    run("cluster", tmp_path / "new.csv", "--model", tmp_path / "m.rfx", "-o", tmp_path / "n.csv")
+    found, known = pd.read_csv(tmp_path / "n.csv"), pd.read_csv(tmp_path / "c.csv")
+    assert found["cluster"].tolist() == known["cluster"].tolist()
+    assert found.columns[0] == "no"
+    points[["no", "age"]].assign(city="Gent").to_csv(tmp_path / "less.csv", index=False)
+    run("cluster", tmp_path / "less.csv", "--model", tmp_path / "m.rfx", "-o", tmp_path / "n.csv", expect=2)

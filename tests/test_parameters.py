@@ -81,6 +81,11 @@ def graph() -> sp.csr_array:
     return make_block_model(60, 3, degree=8, mixing=0.5).adjacency
 
 
+def weighted() -> sp.csr_array:
+    found, weights = graph(), np.random.default_rng(0).lognormal(0, 2, (60, 60))
+    return sp.csr_array(found * (weights + weights.T))
+
+
 def apart() -> np.ndarray:
     return np.where(np.arange(60)[:, None] < 9, 50.0, 0.0) + points()
 
@@ -94,6 +99,7 @@ GRAPH = {
     "affinity": Change("precomputed", data=graph),
     "normalize": False,
     "min_component": Change(5, data=apart),
+    "values": Change("log", data=weighted, affinity="precomputed"),
 }
 CHANGES: dict[type, dict[str, Any]] = {
     **{kind: {"missing": MISSING} for kind in (MajorityVote, KOS, GhoshSVD, EigenRatio)},

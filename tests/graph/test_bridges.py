@@ -65,7 +65,7 @@ def test_groups_are_compared_where_both_are_known():
 
 def test_where_nothing_is_found_again_no_other_number_is_advised():
     sizes, weak = np.array([9, 9]), np.array([0.2, 0.3])
-    found = [each.finding for each in diagnose(sizes, np.array([]), weak, 0.2, (9, 0.3), 1, "node")]
+    found = [each.finding for each in diagnose(sizes, None, weak, 0.2, (9, 0.3), 1, "node")]
     assert found == ["2 clusters that are not found again"]
 
 

@@ -38,9 +38,8 @@ def fitted(X, n_clusters, message, **options):
 @pytest.mark.parametrize("solver", ["newton", "hals", "anls", "pgd", "admm"])
 @pytest.mark.parametrize("normalize", [True, False])
 def test_more_components_than_clusters(solver, normalize):
-    message = (
-        "12 of 30 nodes have the label -1, in no cluster: 12 in 2 components of at most 6 nodes. Raise n_clusters to 5"
-    )
+    message = "12 of 30 nodes have the label -1, in no cluster: 12 in 2 connected components of 6 nodes. "
+    message += "Raise n_clusters to 5"
     model = fitted(union(*[CLIQUE] * 5), 3, message, solver=solver, normalize=normalize)
     assert_array_equal(model.labels_, np.repeat([0, 1, 2, -1, -1], 6))
     assert_array_equal(model.membership_.sum(axis=1), np.repeat([1, 1, 1, 0, 0], 6))
@@ -53,7 +52,7 @@ def test_small_components_are_left_out_and_said(blocks, connected, init):
     dense = blocks.adjacency.toarray() * (connected | (blocks.labels[:, None] == blocks.labels))
     options = {"init": init, "n_init": 3, "random_state": 0}
     model = fitted(
-        union(dense, *[PATH] * 40), 3, "160 in 40 components of at most 4 nodes. Lower min_component", **options
+        union(dense, *[PATH] * 40), 3, "160 in 40 connected components of 4 nodes. Nothing has to be done", **options
     )
     assert cluster_accuracy(blocks.labels, model.labels_[:180]) > 0.99
     assert_array_equal(model.labels_[180:], -1)
@@ -69,10 +68,29 @@ def test_a_component_may_be_small_if_you_say_so(blocks):
     assert cluster_accuracy(np.append(blocks.labels, [3] * 4), model.labels_) > 0.99
 
 
+def test_the_remedy_for_small_components_gives_each_a_cluster_and_leaves_the_others(blocks):
+    X = union(blocks.adjacency, PATH, np.ones((2, 2)), np.eye(3))
+    own = fitted(X, 3, r"3 without edges to others, and 6 in 2 connected components of at most 4 nodes\. Nothing has")
+    (row,) = own.diagnose().itertuples()
+    assert (row.severity, row.finding) == ("note", "9 nodes in no cluster")
+    assert row.remedy.endswith("To give each of the components a cluster of its own: min_component=2, n_clusters=5.")
+    model = fitted(X, 5, "3 without edges to others", min_component=2)
+    assert_array_equal(model.labels_[:180], own.labels_[:180])
+    assert_array_equal(model.labels_[180:], [3] * 4 + [4] * 2 + [-1] * 3)
+    remedy = model.diagnose()["remedy"].tolist()
+    assert remedy == ["Nothing has to be done: a node without edges belongs to no community."]
+
+
+def test_nodes_without_edges_never_take_a_cluster(blocks):
+    model = fitted(union(blocks.adjacency, PATH, np.eye(3)), 4, "3 without edges to others", min_component=1)
+    assert_array_equal(model.labels_[180:], [3] * 4 + [-1] * 3)
+    assert cluster_accuracy(np.append(blocks.labels, [3] * 4), model.labels_[:184]) > 0.99
+
+
 def test_clusters_are_shared_out_by_size(blocks):
     """A large component is not given up for many small ones, each of which would be large enough."""
     X = union(blocks.adjacency, *[np.ones((12, 12))] * 6)
-    model = fitted(X, 3, "72 in 6 components of at most 12 nodes. Raise n_clusters to 7")
+    model = fitted(X, 3, "72 in 6 connected components of 12 nodes. Raise n_clusters to 7")
     assert cluster_accuracy(blocks.labels, model.labels_[:180]) > 0.99
     model = SymNMF(9, affinity="precomputed").fit(X)
     assert nmi(np.append(blocks.labels, np.repeat(np.arange(3, 9), 12)), model.labels_) > 0.98
@@ -80,7 +98,7 @@ def test_clusters_are_shared_out_by_size(blocks):
 
 def test_the_net_leaves_out_the_same_nodes(blocks):
     pytest.importorskip("torch")
-    with pytest.warns(FitWarning, match="160 in 40 components"):
+    with pytest.warns(FitWarning, match="160 in 40 connected components"):
         model = SymNMFNet(3, affinity="precomputed", device="cpu").fit(union(blocks.adjacency, *[PATH] * 40))
     assert cluster_accuracy(blocks.labels, model.labels_[:180]) > 0.99
     assert_array_equal(model.labels_[180:], -1)
@@ -94,7 +112,7 @@ def test_components_of_graphs_that_are_elsewhere(blocks, form):
     else:
         given = pytest.importorskip("torch").asarray(X)
         given = given.to_sparse_csr() if form.startswith("sparse") else given
-    model = fitted(given, 3, "160 in 40 components")
+    model = fitted(given, 3, "160 in 40 connected components")
     labels = np.asarray(model.labels_)
     assert cluster_accuracy(blocks.labels, labels[:180]) > 0.99
     assert_array_equal(labels[180:], -1)

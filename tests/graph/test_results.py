@@ -173,14 +173,9 @@ def test_findings_say_what_is_wrong() -> None:
 
 
 def test_small_clusters_and_empty_ones_are_named() -> None:
-    sizes, none = np.array([5, 1, 1, 0]), np.array([3, 3, 3, 1])
-    found = diagnose(sizes, none, None, 0.4, None, 1, "node")
-    assert [each.finding for each in found] == [
-        *("4 nodes in no cluster", "2 clusters of a single node", "1 cluster without nodes")
-    ]
-    assert "1 without edges to others, and 3 in connected components" in found[0].detail
-    assert found[0].command == "Lower --min-component and raise -k to give them clusters."
-    assert found[1].detail == "Clusters 2 and 3 have a single node."
+    found = diagnose(np.array([5, 1, 1, 0]), None, None, 0.4, None, 1, "node")
+    assert [each.finding for each in found] == ["2 clusters of a single node", "1 cluster without nodes"]
+    assert found[0].detail == "Clusters 2 and 3 have a single node."
 
 
 def test_a_division_of_higher_modularity_is_named() -> None:
@@ -204,13 +199,13 @@ def test_another_division_is_of_the_same_nodes_and_has_no_remedy_where_the_numbe
     with pytest.warns(FitWarning, match="in no cluster"):
         row = SymNMF(2, random_state=0).fit(graph).findings(first=1)[-1]
     assert row.detail.startswith("Louvain's 3 communities")
-    (same,) = diagnose(np.array([5, 5]), np.array([]), None, 0.2, (2, 0.3), 1, "node")
+    (same,) = diagnose(np.array([5, 5]), None, None, 0.2, (2, 0.3), 1, "node")
     assert "Compare" not in same.remedy
     assert same.command is None
 
 
 def test_all_weak_clusters_are_named() -> None:
-    (found,) = diagnose(np.array([5, 5, 5]), np.array([]), np.array([0.5, 0.55, 0.8]), 0.4, None, 1, "node")
+    (found,) = diagnose(np.array([5, 5, 5]), None, np.array([0.5, 0.55, 0.8]), 0.4, None, 1, "node")
     assert "clusters 1 and 2 of 3" in found.detail
 
 

@@ -210,7 +210,7 @@ def test_nodes_without_edges_belong_nowhere():
 def test_too_large_l1_is_told(blocks):
     with (
         pytest.warns(FitWarning, match="4 of 4 communities are empty. Lower n_clusters or l1"),
-        pytest.warns(FitWarning, match="300 of 300 nodes have the label -1, in no cluster: 300 that U does not reach"),
+        pytest.warns(FitWarning, match="300 of 300 nodes have the label -1, in no cluster: 300 without a membership"),
     ):
         SymNMF(4, affinity="precomputed", l1=1e4).fit(blocks.adjacency)
 

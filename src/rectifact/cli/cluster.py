@@ -1,5 +1,6 @@
 """rectifact cluster: communities of a graph, clusters of points."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,13 +22,14 @@ from rectifact.core.errors import InputError, count
 from rectifact.graph import SymNMF, from_edges, from_networkx
 from rectifact.graph.results import leading_memberships
 from rectifact.graph.scaling import scaled_note
+from rectifact.graph.weights import check_for_points
 from rectifact.io.matrices import numbered
 from rectifact.models import SavedModel
 
 RESERVED = {"cluster", "stability", "membership", "next_cluster", "next_membership"}  # columns of the output
 
-WARNED = {"nodes in no cluster", "node in no cluster", "points in no cluster", "point in no cluster"}
-"""Findings of which the fit has warned already."""
+FOUND = {"scale=", "min_component"}
+"""Parameters of warnings that are said otherwise: nodes in no cluster are a finding, as in the report."""
 
 Affinity = Literal["knn", "precomputed"]
 
@@ -64,6 +66,7 @@ def cluster(
         ),
     ] = None,
     triples: reading.Ends = None,
+    weight: reading.Weight = None,
     id_column: reading.IdColumn = None,
     rows: reading.Rows = None,
     columns: reading.Columns = None,
@@ -90,6 +93,13 @@ def cluster(
             "columns that differ by more than a factor of 10."
         ),
     ] = "auto",
+    values: Annotated[
+        Literal["raw", "log", "binary"],
+        typer.Option(
+            help="Take the weights of edges as they are, their logarithms, or none. A few large weights, as of amounts "
+            "of money, would decide alone: use log."
+        ),
+    ] = "raw",
     n_neighbors: Annotated[
         int | None, typer.Option("--neighbors", min=1, help="Number of neighbours of each point.")
     ] = None,
@@ -159,6 +169,7 @@ def cluster(
     as_graph = graph is not None
     drop = drop if as_graph or data is None else dropped(drop, truth, data)
     source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet, graph=as_graph)
+    source = replace(source, weight=weight)
     source.check(in_chunks=False)
     if known is not None:
         fitted_before = {
@@ -170,6 +181,7 @@ def cluster(
             "--neighbors": n_neighbors,
             "--min-component": min_component,
             "--checkpoint": checkpoint,
+            "--values": values != "raw",
         }
         check_known(fitted_before, outcome)
         apply_saved(known, source, Path(str(graph or data)), out, outcome)
@@ -177,13 +189,14 @@ def cluster(
     X, names, title, affinity, features = _read(source, Path(str(graph or data)))
     what = "node" if affinity == "precomputed" else "point"
     check_possible(how_many, len(names), what)
-    groups = None if truth is None else read_truth(truth, Path(str(graph or data)), names)
+    groups = None if truth is None else read_truth(truth, Path(str(graph or data)), names, what)
     if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean" or scale != "auto"):
         raise InputError("--neighbors, --metric and --scale are for points.", "Leave them out for a graph.")
     model = SymNMF(first_of(how_many), affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
-    model.set_params(
-        scale=scale, init=init, normalize="auto" if normalize is None else normalize, min_component=min_component
-    )
+    if what == "point":
+        check_for_points(values)
+    model.set_params(scale=scale, init=init, normalize="auto" if normalize is None else normalize)
+    model.set_params(values=values, min_component=min_component)
     model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume, n_init=n_init, solver=solver)
     with fitting("clustering", model) as caught:
         found = fit_chosen(model, X, how_many, seed)
@@ -194,10 +207,9 @@ def cluster(
     found.say_choice()
     write_table(_node_table(found, names, title), out)
     findings = model.findings(first=1)
-    say_warnings([each for each in caught if "scale=" not in getattr(each.message, "options", ())], "cluster")
+    say_warnings([each for each in caught if not FOUND & set(getattr(each.message, "options", ()))], "cluster")
     for finding in findings:
-        if finding.finding.split(" ", 1)[1] not in WARNED:
-            say(finding.on_command_line())
+        say(finding.on_command_line())
     compared = None if groups is None else compare_and_say(model.labels_, groups, what)
     say_clusters(found, len(names), what)
     found.say_stability("clusters")
@@ -235,10 +247,11 @@ def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity, Any]:
         return *from_edges(*found.edges, sort=False), "node", "precomputed", None
     matrix: Any = found.matrix
     names = numbered(matrix.rows, matrix.X.shape[0])
-    _check_cells(matrix.X, names, matrix.columns)
     if source.graph:
-        _check_weights(matrix.X, names)
-        return _without_directions(matrix.X), names, "node", "precomputed", None
+        X = _without_gaps(matrix.X)
+        _check_weights(X, names)
+        return _without_directions(X), names, "node", "precomputed", None
+    _check_cells(matrix.X, names, matrix.columns)
     return matrix.X, names, matrix.row_title, "knn", matrix.columns
 
 
@@ -255,6 +268,17 @@ def _check_cells(X: Any, names: Any, columns: Any) -> None:
     what = f"{count(n, 'cell')} of the {where} {'has' if n == 1 else 'have'} no number, the first in the row of "
     drop = f"drop the {'row' if n == 1 else 'rows'}, or leave out the column with --drop {str(columns[column])!r}."
     raise InputError(f"{what}{str(names[row])!r}.", f"Fill {'it' if n == 1 else 'them'} in, {drop}")
+
+
+def _without_gaps(X: Any) -> Any:
+    """A matrix of weights with 0, which is no edge, in its empty cells."""
+    gaps = None if sp.issparse(X) else np.isnan(X)
+    if gaps is None or not gaps.any() or gaps.all():
+        return X
+    n = int(gaps.sum())
+    verbs = ("is", "counts") if n == 1 else ("are", "count")
+    say(f"{count(n, 'cell')} of the matrix {verbs[0]} empty and {verbs[1]} as 0, no edge.")
+    return np.where(gaps, 0.0, X)
 
 
 def _check_weights(X: Any, names: Any) -> None:

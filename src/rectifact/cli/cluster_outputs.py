@@ -27,10 +27,10 @@ def check_possible(how_many: int | range | str, n: int, what: str) -> None:
         raise InputError(f"There are {count(n, what)}, too few for {how_many} clusters.", "Lower -k.")
 
 
-def read_truth(text: str, data: Path, names: Any) -> dict[str, Any]:
+def read_truth(text: str, data: Path, names: Any, what: str) -> dict[str, Any]:
     """Known groups of the nodes or points, by the name of their column."""
     known = np.asarray([str(name) for name in names])
-    return read_groups(text, data, len(known), known, option="--truth", said="Known groups")
+    return read_groups(text, data, len(known), known, option="--truth", said="Known groups", what=what)
 
 
 def compare_and_say(labels: Any, groups: dict[str, Any], what: str) -> Comparison:

@@ -182,7 +182,13 @@ def neighbours(model: Any, matrix: NamedMatrix, axis: Any, n: int | None, sample
 
 
 def read_groups(
-    text: str, data: Path, n_samples: int, names: Any = None, option: str = "--colour-by", said: str = "Colours"
+    text: str,
+    data: Path,
+    n_samples: int,
+    names: Any = None,
+    option: str = "--colour-by",
+    said: str = "Colours",
+    what: str = "sample",
 ) -> dict[str, Any]:
     """Values that colour the map, by the name of their column: from a table and column, or one value per line.
 
@@ -198,8 +204,8 @@ def read_groups(
         Number of values that there must be where they are matched by position.
     names : array of str of shape (n_samples,), or None
         Names of the samples.
-    option, said : str
-        The option, and what the values are called in a sentence.
+    option, said, what : str
+        The option, and what the values and the samples are called in a sentence.
     """
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
@@ -221,7 +227,7 @@ def read_groups(
     if key is not None:
         values, n_found = _joined(path, table, key, column, names)
         by = repr(key) if key else "the column without a name"
-        say(f"{said} matched by {by}: {n_found:,} of {count(n_samples, 'sample')}.")
+        say(f"{said} matched by {by}: {n_found:,} of {count(n_samples, what)}.")
         return {column: _numbers(values)}
     if len(table) != n_samples:
         raise InputError(
@@ -229,8 +235,8 @@ def read_groups(
             "Give one row per sample, or a column with the names of the samples.",
         )
     if joined:
-        what = f"no column of {str(path)!r} holds the names of the samples, so {said.lower()} are matched by position"
-        say(f"Note: {what}.")
+        unmatched = f"no column of {str(path)!r} holds the names of the {what}s"
+        say(f"Note: {unmatched}, so {said.lower()} are matched by position.")
     return {column: _numbers(table[column].to_numpy())}
 
 

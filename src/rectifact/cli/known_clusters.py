@@ -1,5 +1,6 @@
 """rectifact cluster --model: new nodes or points in the clusters of a saved model."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,12 @@ from rectifact.graph import SymNMF, SymNMFNet, from_edges, from_networkx
 from rectifact.graph.new_nodes import NewNodes, find_new_nodes
 from rectifact.graph.results import leading_memberships
 from rectifact.io.graphs import TWO_KINDS
+from rectifact.io.inputs import Input
 from rectifact.io.matrices import numbered
 from rectifact.models import SavedModel, load_saved
+
+LONGEST = 200
+"""Letters of the names of all columns, up to which they are asked for by name: a longer list may not be a file name."""
 
 
 def check_known(given: dict[str, Any], outcome: Outcome) -> None:
@@ -55,7 +60,8 @@ def apply_saved(path: Path, source: Reading, data: Path, out: Path, outcome: Out
     without = table[title][table["cluster"] < 0].astype(str).tolist()
     if without:
         why = "far from all points" if points else "without edges to a node in a cluster"
-        such = ", ".join(without[:5]) + (", ..." if len(without) > 5 else "")
+        such = ", ".join(f'"{name}"' if "," in name else name for name in without[:5])
+        such += ", ..." if len(without) > 5 else ""
         say(f"Note: {count(len(without), f'new {what}')} in no cluster (-1), {why}: {such}.")
     if new is not None and new.unused():
         say(f"Note: {new.unused()} Edges among new nodes are not used: check the spelling, or fit all edges again.")
@@ -69,7 +75,7 @@ def apply_saved(path: Path, source: Reading, data: Path, out: Path, outcome: Out
 
 def _read(source: Reading, data: Path, saved: SavedModel, path: Path) -> tuple[Any, str, Any, NewNodes | None]:
     """Names of new nodes or points, what they are called, their edges or columns, and nodes from edges."""
-    found = source.read(data, "cluster", unsaid=TWO_KINDS)  # new nodes on one side, known ones on the other
+    found = _found(source, data, saved)
     matrix: Any = found.matrix
     if source.graph:
         if matrix is not None:
@@ -81,6 +87,24 @@ def _read(source: Reading, data: Path, saved: SavedModel, path: Path) -> tuple[A
         raise InputError(f"{str(data)!r} holds edges, and the model has clusters of points.", "Give points.")
     matrix = aligned(found, saved, path)
     return numbered(matrix.rows, matrix.X.shape[0]), matrix.row_title, matrix.X, None
+
+
+def _found(source: Reading, data: Path, saved: SavedModel) -> Input:
+    """The data, of which only the columns that the model knows have to be numbers."""
+    features = (
+        [] if source.graph or source.columns or saved.features is None else [str(name) for name in saved.features]
+    )
+    try:
+        return source.read(data, "cluster", unsaid=TWO_KINDS)  # new nodes on one side, known ones on the other
+    except InputError:
+        listed = ",".join('"' + name.replace('"', '""') + '"' for name in features)
+        if not 0 < len(listed) < LONGEST:
+            raise
+        try:
+            return replace(source, columns=listed, drop=None).read(data, "cluster")
+        except InputError:
+            pass
+        raise
 
 
 def _table(names: Any, title: str, membership: Any, new: NewNodes | None) -> pd.DataFrame:

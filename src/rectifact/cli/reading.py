@@ -55,6 +55,14 @@ Ends = Annotated[
         help="Read a table as edges: the columns of both nodes and, if there is one, of weights, such as a,b,weight.",
     ),
 ]
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=PANEL,
+        metavar="NAME",
+        help="Column of a table of edges, or attribute of edges in a GraphML, GML or GEXF file that holds the weights.",
+    ),
+]
 TextColumn = Annotated[
     str | None,
     typer.Option(
@@ -141,12 +149,13 @@ class Reading:
     text: bool = False
     graph: bool = False
     missing: bool = False
+    weight: str | None = None
 
     def request(self) -> Request:
         """The same for ``io.inputs``."""
         file = Path(self.columns) if self.columns else None
         listed = file is not None and not file.is_file()
-        if listed and file is not None and (file.suffix in {".txt", ".tsv", ".csv"} or "/" in str(file)):
+        if listed and file is not None and _is_missing_file(str(self.columns)):
             raise InputError(f"There is no file {str(file)!r}.", "Check the name and the folder.")
         options = Options(
             names_in(self.triples),
@@ -157,6 +166,7 @@ class Reading:
             self.table,
             self.graph,
             self.header,
+            self.weight,
         )
         names = {"rows": self.rows, "columns": None if listed else file}
         return Request(options, transpose=self.transpose, sheet=self.sheet, missing=self.missing, **names)
@@ -203,6 +213,17 @@ class Reading:
         exclusive = [name for name in given if name in ("--triples", "--text-column", "--table")]
         if len(exclusive) > 1:
             raise InputError(f"{' and '.join(exclusive)} are mutually exclusive.", "Choose one.")
+
+
+def _is_missing_file(text: str) -> bool:
+    """Whether a text names a file that is not there, and not columns, whose names may have a slash: ``km/h,age``.
+
+    Examples
+    --------
+    >>> _is_missing_file("orders/yr,Age"), _is_missing_file("km/h"), _is_missing_file("lists/names.txt")
+    (False, False, True)
+    """
+    return "," not in text and Path(text).suffix.lower() in {".txt", ".tsv", ".csv"}
 
 
 def _endings(names: Any) -> str:

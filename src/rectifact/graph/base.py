@@ -32,16 +32,18 @@ from rectifact.core.validation import (
     check_matrix,
 )
 from rectifact.graph.components import Components, find_components
-from rectifact.graph.edges import read_graph
+from rectifact.graph.edges import looks_like_graph, read_graph
 from rectifact.graph.knn import Neighbours, connect, similarities_to
 from rectifact.graph.new_nodes import NewNodes
 from rectifact.graph.normalisation import inverse_roots, normalize
+from rectifact.graph.outside import outside, outside_warning
 from rectifact.graph.quality import modularity_of_new, quality
 from rectifact.graph.results import GraphResults
 from rectifact.graph.scaling import divided, find_spreads, scaled_note
 from rectifact.graph.similarities import Similarities, check_similarities
 from rectifact.graph.solvers import gap, objective, projected_gradient
 from rectifact.graph.spectral import eigenvalue_bound, random_start, spectral_start
+from rectifact.graph.weights import VALUES, check_for_points, reweighted
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Graph:
         How points were connected, where X holds points.
     spreads : array of shape (n_features,) or None
         What the columns of points were divided by.
+    unit : float or None
+        What weights were divided by before their logarithms were taken.
     """
 
     S: Similarities
@@ -71,6 +75,7 @@ class Graph:
     parts: Components
     near: Neighbours | None
     spreads: NDArray[Any] | None = None
+    unit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,7 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "metric": [StrOptions({"euclidean", "cosine"})],
         "scale": [StrOptions({"auto", "standard", "none"})],
+        "values": [StrOptions(set(VALUES))],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         **RUN_CONSTRAINTS,
     }
@@ -151,8 +157,8 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         if points:
             X = divided(X, getattr(self, "spreads_", None))
             near = Neighbours(None, self.points_, self.scales_, self.resolved_["n_neighbors"], self.metric)
-            X = similarities_to(near, X)
-        return operand(X)
+            return operand(similarities_to(near, X))
+        return operand(reweighted(X, self.values, self.resolved_.get("unit"))[0])
 
     def _like_fit(self, found: Any) -> Any:
         """New nodes or points with names of columns where the fit had them, and without where it had not."""
@@ -210,7 +216,7 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         """The graph to factorise, from points or a graph in any form; ``columns`` are those of a table of edges."""
         given = read_graph(X, columns, tables=self.affinity == "precomputed")
         points = self.affinity == "knn" and given is None
-        X, nodes = given or (X, _named_rows(X))
+        given_as, (X, nodes) = X, given or (X, _named_rows(X))
         X = check_matrix(self, X, nonnegative=not points, sparse_chunks=True)
         n = X.shape[0]
         if self.n_clusters > n:
@@ -219,12 +225,19 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
                 "Lower n_clusters.",
                 option="n_clusters",
             )
+        if points:
+            check_for_points(self.values)
+            if looks_like_graph(given_as):
+                what = "X is symmetric, with the same names in rows and columns, and is read as points."
+                warnings.warn(FitWarning(what, "For the weights of a graph, use affinity='precomputed'."), stacklevel=5)
+        X, unit = reweighted(X, self.values)
         spreads = find_spreads(X, self.scale, self.metric) if points and not is_chunked(X) else None
         near = connect(divided(X, spreads), self.n_neighbors, metric=self.metric) if points else None
         raw = Similarities(near.connected) if near is not None else check_similarities(X)
         S, by_degrees = normalize(raw, self.normalize)
         parts = find_components(S, self.n_clusters, self.min_component)
-        return Graph(S, np.arange(n) if nodes is None else nodes, raw.degrees, by_degrees, parts, near, spreads)
+        nodes = np.arange(n) if nodes is None else nodes
+        return Graph(S, nodes, raw.degrees, by_degrees, parts, near, spreads, unit)
 
     def _blas_threads(self, S: Similarities) -> AbstractContextManager[object]:
         """One thread for BLAS where ``U'U``, the largest product of a loop, is small."""
@@ -254,6 +267,7 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         found = quality(S, self.labels_, self.n_clusters, graph.degrees, graph.normalized)
         self.modularity_, self.coverage_ = float(found.modularity.sum()), float(found.coverage.sum())
         self.resolved_ |= {"normalize": graph.normalized, "n_components": graph.parts.n_clustered}
+        self.resolved_ |= {} if graph.unit is None else {"unit": graph.unit}
         if graph.near is not None:
             self.points_, self.scales_ = native(graph.near.points), graph.near.scales
             self.resolved_["n_neighbors"] = graph.near.n_neighbors
@@ -293,9 +307,9 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
                 "Lower n_clusters or l1." if l1 else "Lower n_clusters.",
                 option=("n_clusters", "l1"),
             )
-        left_out = int((labels < 0).sum())
-        if left_out:
-            yield _unlabelled(labels, parts, l1)
+        found = outside(labels, parts, self.n_clusters, l1)
+        if found is not None:
+            yield outside_warning(found, len(labels))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -323,26 +337,3 @@ def _largest_first(U: Array) -> Array:
     order = np.argsort(-np.bincount(labels[labels >= 0], minlength=U.shape[1]), kind="stable")
     xp = namespace(U)
     return xp.take(U, xp.asarray(order, device=device(U)), axis=1)
-
-
-def _unlabelled(labels: NDArray[Any], parts: Components, l1: float) -> FitWarning:
-    """Why nodes have no cluster."""
-    without, size = labels < 0, parts.sizes[parts.of_node]
-    dropped = without & ~parts.clustered
-    alone, small = dropped & (size == 1), dropped & (size > 1)
-    unreached = int((without & parts.clustered).sum())
-    reasons, remedy = [], ""
-    if alone.any():
-        reasons.append(f"{int(alone.sum())} without edges to others")
-    if small.any():
-        components = count(len(np.unique(parts.of_node[small])), "component")
-        reasons.append(f"{int(small.sum())} in {components} of at most {count(int(size[small].max()), 'node')}")
-        remedy = "Lower min_component and raise n_clusters to give them clusters."
-    if unreached:
-        reasons.append(f"{unreached} that U does not reach")
-        remedy = "Lower l1." if l1 else remedy
-    if parts.large_enough > parts.n_clustered:
-        remedy = f"Raise n_clusters to {parts.large_enough} or more to give them clusters."
-    n = int(without.sum())
-    what = f"{n} of {count(len(labels), 'node')} {'has' if n == 1 else 'have'} the label -1, in no cluster"
-    return FitWarning(f"{what}: {', '.join(reasons)}.", remedy, option=("n_clusters", "min_component", "l1"))

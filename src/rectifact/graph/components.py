@@ -1,6 +1,6 @@
 """Connected components of a graph, and which of them are clustered."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,8 +57,8 @@ class Components:
 def find_components(S: Similarities, n_clusters: int, least: int | None = None) -> Components:
     """Components of a graph, and which of them are clustered.
 
-    A component takes part if it has at least ``least`` nodes. If there are more of those than clusters, clusters are
-    shared out by size (Sainte-Laguë), and components that would get none are left out.
+    A component takes part if it has at least ``least`` nodes, and more than one. If there are more of those than
+    clusters, clusters are shared out by size (Sainte-Laguë), and components that would get none are left out.
 
     Parameters
     ----------
@@ -84,9 +84,20 @@ def find_components(S: Similarities, n_clusters: int, least: int | None = None) 
     _, first, parts, sizes = np.unique(parts, return_index=True, return_inverse=True, return_counts=True)
     order = np.lexsort((first, -sizes))
     of_node, sizes = np.argsort(order)[parts], sizes[order]
+    found = Components(of_node, sizes, least_nodes(sizes, n_clusters, least), 0)
+    return replace(found, n_clustered=_seated(sizes[: found.large_enough], n_clusters))
+
+
+def least_nodes(sizes: NDArray[Any], n_clusters: int, least: int | None = None) -> float:
+    """Fewest nodes of a component with clusters, from the sizes of all; 2 or more, unless no component has edges.
+
+    Examples
+    --------
+    >>> least_nodes(np.array([100, 3, 1]), 5), least_nodes(np.array([6, 6, 1]), 3), least_nodes(np.array([9, 1]), 2, 1)
+    (10.0, 2.0, 2.0)
+    """
     fewest = float(least or min(SMALL_CLUSTER, sizes[sizes > 1].sum() / (2 * n_clusters)) or 1)
-    large_enough = max(1, int((sizes >= fewest).sum()))
-    return Components(of_node, sizes, fewest, _seated(sizes[:large_enough], n_clusters))
+    return max(fewest, 2.0) if sizes.max() > 1 else fewest
 
 
 def _joined(rows: Array, numbers: Array) -> NDArray[Any]:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import count
 from rectifact.core.findings import Finding
-from rectifact.graph.components import SMALL_CLUSTER
 from rectifact.graph.quality import quality
 from rectifact.graph.similarities import Similarities
 
@@ -29,13 +28,14 @@ CLEARLY, MOST_EDGES = 0.01, 50_000
 
 def diagnose(
     sizes: NDArray[Any],
-    in_none: NDArray[Any],
+    in_none: Finding | None,
     stability: NDArray[Any] | None,
     modularity: float,
     other: tuple[int, float] | None,
     first: int,
     what: str,
     groups: int | None = None,
+    heavy: Finding | None = None,
 ) -> list[Finding]:
     """What could be wrong with communities, and what to do about it.
 
@@ -43,8 +43,8 @@ def diagnose(
     ----------
     sizes : array of shape (n_clusters,)
         Numbers of nodes.
-    in_none : array
-        Sizes of the connected components of the nodes in no community, one for each such node.
+    in_none : Finding or None
+        What :func:`rectifact.graph.outside.outside` says about nodes in no community.
     stability : array of shape (n_clusters,) or None
         None if it was not measured.
     modularity : float
@@ -57,6 +57,8 @@ def diagnose(
         What is clustered, such as ``"node"``.
     groups : int or None, default None
         How many groups of points stand apart, where that is known.
+    heavy : Finding or None, default None
+        What :func:`rectifact.graph.weights.heavy_edges` says about the weights.
 
     Returns
     -------
@@ -65,12 +67,10 @@ def diagnose(
     Examples
     --------
     >>> sizes = np.array([9, 8, 1])
-    >>> [found.finding for found in diagnose(sizes, np.array([]), np.array([1.0, 0.9, 0.0]), 0.4, None, 1, "node")]
+    >>> [found.finding for found in diagnose(sizes, None, np.array([1.0, 0.9, 0.0]), 0.4, None, 1, "node")]
     ['1 cluster that is not found again', '1 cluster of a single node']
     """
-    found = []
-    if len(in_none):
-        found.append(_in_none(in_none, what))
+    found = [each for each in (heavy, in_none) if each is not None]
     if stability is not None and len(sizes) > 1:
         found += _unstable(np.flatnonzero((stability < WEAK) & (sizes > 0)), stability, first)
     found += _few(np.flatnonzero(sizes == 1), np.flatnonzero(sizes == 0), first, what)
@@ -97,25 +97,6 @@ def listed(numbers: Sequence[int]) -> str:
     if len(numbers) > NAMED:
         return f"clusters {', '.join(shown)} and {len(numbers) - NAMED} more"
     return f"cluster {shown[0]}" if len(shown) == 1 else f"clusters {', '.join(shown[:-1])} and {shown[-1]}"
-
-
-def _in_none(sizes: NDArray[Any], what: str) -> Finding:
-    n, alone = len(sizes), int((sizes == 1).sum())
-    small = "in connected components that are too small, or not reached by any cluster"
-    where = small if not alone else "without edges to others"
-    detail = f"{'It is' if n == 1 else 'They are'} {where}."
-    remedy = f"Nothing has to be done: edges would place {'it' if n == 1 else 'them'}."
-    if n > alone:
-        detail = f"There are {alone} without edges to others, and {n - alone} {small}." if alone else detail
-        lower = "Lower min_component and raise" if sizes.max() < SMALL_CLUSTER else "Raise"
-        remedy = f"{lower} n_clusters to give them clusters."
-    return Finding(
-        "warning" if n > alone else "note",
-        f"{count(n, what)} in no cluster",
-        detail,
-        remedy,
-        remedy.replace("min_component", "--min-component").replace("n_clusters", "-k"),
-    )
 
 
 def _unstable(weak: NDArray[Any], stability: NDArray[Any], first: int) -> list[Finding]:

@@ -1,5 +1,6 @@
 """Graphs as people have them: lists of edges, and graphs of networkx and igraph."""
 
+import warnings
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -10,13 +11,11 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import FitWarning, InputError
+from rectifact.io.columns import is_no_weight
 
 ROLES = ("source", "target", "weight")
 """Columns of a table of edges; there need not be weights."""
-
-TIMES = ("year", "date", "time", "timestamp")
-"""Ends of the names of columns that are not weights."""
 
 
 def read_graph(
@@ -41,18 +40,81 @@ def read_graph(
         raise InputError(what, f"Read it first: pandas.read_csv({str(X)!r}) for a table of points or of edges.")
     named = {role: name for role, name in (columns or {}).items() if name is not None}
     is_table = nw.dependencies.is_into_dataframe(X)
-    if named and not is_table:
-        what = f"{', '.join(named)} name columns of a table of edges; got {type(X).__name__}."
-        raise InputError(what, "Leave them out, or give a table, such as a pandas DataFrame.")
-    if hasattr(X, "adjacency") and hasattr(X, "nodes"):
+    X = X if is_table else _weighted_by(X, named)
+    if _is_networkx(X):
+        _warn_of_unused(X)
         return from_networkx(X)
-    if hasattr(X, "get_edgelist") and hasattr(X, "vs"):
+    if _is_igraph(X):
         return from_igraph(X)
     if not is_table:
         return None
     table = nw.from_native(X, eager_only=True)
     names = edge_columns(table, named, tables)
     return None if names is None else from_edges(*(table.get_column(name).to_numpy() for name in names), sort=False)
+
+
+def _is_networkx(X: Any) -> bool:
+    return hasattr(X, "adjacency") and hasattr(X, "nodes")
+
+
+def _is_igraph(X: Any) -> bool:
+    return hasattr(X, "get_edgelist") and hasattr(X, "vs")
+
+
+def _weighted_by(X: Any, named: Mapping[str, str]) -> Any:
+    """A graph object with the attribute that is named for the weights as ``weight``; without a name, as it is."""
+    if not named:
+        return X
+    if set(named) != {"weight"} or not (_is_networkx(X) or _is_igraph(X)):
+        what = f"{', '.join(named)} name columns of a table of edges; got {type(X).__name__}."
+        raise InputError(what, "Leave them out, or give a table, such as a pandas DataFrame.")
+    name, X = named["weight"], X.copy()
+    has = X.es.attributes() if _is_igraph(X) else _attributes(X)
+    if name not in has:
+        known = f"they have {', '.join(map(repr, has))}" if has else "they have none"
+        raise InputError(f"Not all edges of the graph have the attribute {name!r}; {known}.", "Check the spelling.")
+    if _is_igraph(X):
+        X.es["weight"] = X.es[name]
+    else:
+        for *_, data in X.edges(data=True):
+            data["weight"] = data[name]
+    return X
+
+
+def _attributes(graph: Any) -> list[str]:
+    """Attributes that all edges of a networkx graph have."""
+    edges = [data for *_, data in graph.edges(data=True)]
+    return [name for name in edges[0] if all(name in data for data in edges)] if edges else []
+
+
+def _warn_of_unused(graph: Any) -> None:
+    """Say that numbers of all edges are not used, where there is no weight among them."""
+    edges = [data for *_, data in graph.edges(data=True)]
+    if any("weight" in data for data in edges):
+        return
+    usual = [name for name in _attributes(graph) if all(isinstance(data[name], int | float) for data in edges)]
+    usual = [name for name in usual if not is_no_weight(str(name), np.asarray([data[name] for data in edges]))]
+    if usual:
+        what = f"Edges have the attribute {usual[0]!r}, which is not used: without a weight, each counts 1."
+        warnings.warn(FitWarning(what, f"To use it, give weight={usual[0]!r}."), stacklevel=6)
+
+
+def looks_like_graph(X: Any) -> bool:
+    """Whether a table has the same names in rows and columns, in any order, and symmetric numbers, none negative.
+
+    Examples
+    --------
+    >>> looks_like_graph(pd.DataFrame([[0, 2], [2, 0]], index=["a", "b"], columns=["a", "b"]))
+    True
+    """
+    if not isinstance(X, pd.DataFrame) or X.shape[0] != X.shape[1] or isinstance(X.index, pd.RangeIndex):
+        return False
+    if not (X.index.is_unique and set(X.index) == set(X.columns)):
+        return False
+    if not all(pd.api.types.is_numeric_dtype(kind) for kind in X.dtypes):
+        return False
+    values = X[list(X.index)].to_numpy(dtype=float)
+    return bool((values >= 0).all() and np.allclose(values, values.T))
 
 
 def edge_columns(table: Any, named: Mapping[str, str], tables: bool) -> list[str] | None:
@@ -71,7 +133,7 @@ def edge_columns(table: Any, named: Mapping[str, str], tables: bool) -> list[str
         return None
     text = not any(table.get_column(name).dtype.is_numeric() for name in there[:2])
     if len(there) <= 3:
-        weights = [name for name in there[2:] if not _is_time(table.get_column(name))]
+        weights = [name for name in there[2:] if _may_be_weight(table.get_column(name))]
         return [*there[:2], *weights] if tables or text else None
     if text:
         what = f"The columns {there[0]!r} and {there[1]!r} hold text, which points cannot have."
@@ -80,9 +142,9 @@ def edge_columns(table: Any, named: Mapping[str, str], tables: bool) -> list[str
     return None
 
 
-def _is_time(column: Any) -> bool:
-    """Whether a column says when, by its values or its name, as the command line has it."""
-    return bool(column.dtype.is_temporal() or str(column.name).lower().endswith(TIMES))
+def _may_be_weight(column: Any) -> bool:
+    """Whether a column holds neither years nor times nor numbers of the rows, as the command line has it."""
+    return not (column.dtype.is_temporal() or is_no_weight(str(column.name), column.to_numpy()))
 
 
 def edges_named(X: Any, columns: Mapping[str, str | None]) -> Any:
@@ -98,8 +160,7 @@ def edges_named(X: Any, columns: Mapping[str, str | None]) -> Any:
     if not named:
         return X
     if not nw.dependencies.is_into_dataframe(X):
-        what = f"{', '.join(named)} name columns of a table of edges; got {type(X).__name__}."
-        raise InputError(what, "Leave them out, or give a table, such as a pandas DataFrame.")
+        return _weighted_by(X, named)
     table = nw.from_native(X, eager_only=True)
     names = edge_columns(table, named, True) or []
     return nw.to_native(table.select(*(nw.col(name).alias(role) for role, name in zip(ROLES, names, strict=False))))

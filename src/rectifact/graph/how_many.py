@@ -29,6 +29,7 @@ from rectifact.graph.normalisation import inverse_roots
 from rectifact.graph.peaks import density_neighbours, separations
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import leading_eigenvectors
+from rectifact.graph.weights import HIDDEN, few_hold_most
 
 SHARE, MOST_HIDDEN = 0.1, 100_000
 """Share of the edges that are hidden, and the most."""
@@ -70,6 +71,7 @@ class GraphTrial:
 
     def __init__(self, estimator: GraphClusterer, X: Any, rng: np.random.Generator) -> None:
         options: dict[str, Any] = {"affinity": "precomputed", "checkpoint": None, "resume": False, "callbacks": None}
+        options["values"] = "raw"  # the graph below has them as they are wanted
         self._estimator = clone(estimator).set_params(**options)
         given = clone(estimator).set_params(n_clusters=1)._graph(X)
         self._graph, self._near = _adjacency(given), given.near
@@ -103,8 +105,8 @@ class GraphTrial:
         return k
 
     def doubt(self) -> str:
-        """Nothing."""
-        return ""
+        """That a few edges hold most of the weight, where they do: then no number is sure."""
+        return HIDDEN if not self.of_points and few_hold_most(self._graph) else ""
 
     @property
     def of_points(self) -> bool:

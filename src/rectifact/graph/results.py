@@ -14,13 +14,16 @@ from rectifact.core.arrays import is_host, to_host
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.findings import Finding, findings_table
 from rectifact.graph.bridges import MAY, clear_bridges, memberships_there, shares_of
+from rectifact.graph.components import Components, least_nodes
 from rectifact.graph.diagnosis import diagnose, louvain
 from rectifact.graph.knn import nearest
 from rectifact.graph.new_nodes import NewNodes, in_order, read_new_nodes
+from rectifact.graph.outside import outside
 from rectifact.graph.peaks import density_neighbours, separations
 from rectifact.graph.plots import GraphPlots
 from rectifact.graph.quality import quality
 from rectifact.graph.similarities import Similarities
+from rectifact.graph.weights import heavy_edges
 
 MOST_POINTS = 20_000
 """Points whose groups are counted for a finding."""
@@ -30,6 +33,8 @@ class GraphResults(GraphPlots):
     """Tables and sets of communities, for estimators."""
 
     n_clusters: int
+    min_component: int | None
+    values: str
     nodes_: Any
     labels_: Any
     membership_: Any
@@ -163,8 +168,9 @@ class GraphResults(GraphPlots):
     def bridges(self) -> pd.DataFrame:
         """Nodes that may belong to two communities, those that most clearly do first.
 
-        A node is listed if its membership in another community is at least 0.25. Membership leans towards small
-        communities, and a node of few edges is easily listed: ``clear`` asks for more.
+        A node is listed if its membership in the other community that most of its weight goes to is at least 0.25;
+        :meth:`communities` goes by memberships alone. Membership leans towards small communities, and a node of few
+        edges is easily listed: ``clear`` asks for more.
 
         .. versionadded:: 0.2
 
@@ -215,7 +221,10 @@ class GraphResults(GraphPlots):
         check_is_fitted(self)
         labels, of_node = to_host(self.labels_), to_host(self.component_labels_)
         points, degrees = hasattr(self, "points_"), np.asarray(to_host(self.degrees_)).astype(float)
-        other, groups, modularity = None, None, self.modularity_
+        what, sizes = "point" if points else "node", np.bincount(of_node)
+        least = least_nodes(sizes, self.n_clusters, self.min_component)
+        parts = Components(of_node, sizes, least, self.resolved_["n_components"])
+        other, groups, modularity, heavy = None, None, self.modularity_, None
         if points:
             groups = self._groups_apart()
         elif is_host(self.affinity_matrix_) and (inside := labels >= 0).any():
@@ -223,19 +232,20 @@ class GraphResults(GraphPlots):
             roots = np.sqrt(degrees) if self.resolved_["normalize"] else np.ones(len(degrees))
             S = sp.csr_array(sp.csr_array(S * roots[:, None] * roots)[inside][:, inside])
             weights = np.asarray(S.sum(axis=1)).ravel()
-            other = louvain(S, weights)
+            other, heavy = louvain(S, weights), heavy_edges(S, self.values)
             if weights.sum() > 0:
                 own = quality(Similarities(S), labels[inside], self.n_clusters, weights, False)
                 modularity = float(own.modularity.sum())
         return diagnose(
             np.bincount(labels[labels >= 0], minlength=self.n_clusters),
-            np.bincount(of_node)[of_node[labels < 0]],
+            outside(labels, parts, self.n_clusters, getattr(self, "l1", 0.0), what),
             getattr(self, "stability_", None),
             modularity,
             other,
             first,
-            "point" if points else "node",
+            what,
             groups,
+            heavy,
         )
 
     def _groups_apart(self) -> int | None:

@@ -71,6 +71,12 @@ class SymNMF(GraphClusterer):
         are. Columns of two values do not count.
 
         .. versionadded:: 0.2
+    values : {"raw", "log", "binary"}, default "raw"
+        Weights of edges as they are; ``log(1 + weight / unit)``, where a few edges hold most of the weight, as with
+        amounts of money; or 1 for each edge. The unit is the 10th percentile of the weights. It is for graphs of numpy
+        and scipy, tables of edges, networkx and igraph.
+
+        .. versionadded:: 0.2
     l1 : float, default 0
         Weight of the sum of U in the objective, for a sparse U. It is added when the best start has converged, since
         from a poor U it may set everything to zero. So does too large a weight from any U, with a warning.
@@ -164,6 +170,7 @@ class SymNMF(GraphClusterer):
     n_neighbors: int | None = None
     metric: Literal["euclidean", "cosine"] = "euclidean"
     scale: Literal["auto", "standard", "none"] = "auto"
+    values: Literal["raw", "log", "binary"] = "raw"
     l1: float = 0.0
     max_iter: int = 500
     tol: float = 1e-5
@@ -197,7 +204,8 @@ class SymNMF(GraphClusterer):
         y : None
             Ignored.
         source, target, weight : str, default None
-            Names of the columns of a table of edges, where they have others.
+            Names of the columns of a table of edges, where they have others; ``weight`` also names an attribute of the
+            edges of a networkx or igraph graph.
 
             .. versionadded:: 0.2
 

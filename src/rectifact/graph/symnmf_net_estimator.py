@@ -69,6 +69,12 @@ class SymNMFNet(GraphClusterer):
         are. Columns of two values do not count.
 
         .. versionadded:: 0.2
+    values : {"raw", "log", "binary"}, default "raw"
+        Weights of edges as they are; ``log(1 + weight / unit)``, where a few edges hold most of the weight, as with
+        amounts of money; or 1 for each edge. The unit is the 10th percentile of the weights. It is for graphs of numpy
+        and scipy, tables of edges, networkx and igraph.
+
+        .. versionadded:: 0.2
     init : {"auto", "pool", "spectral", "random"}, default "auto"
         As in :class:`rectifact.SymNMF`; ``"auto"`` is ``"spectral"``, and ``"random"`` for the paper's settings.
     n_init : int, default 1
@@ -186,6 +192,7 @@ class SymNMFNet(GraphClusterer):
     n_neighbors: int | None = None
     metric: Literal["euclidean", "cosine"] = "euclidean"
     scale: Literal["auto", "standard", "none"] = "auto"
+    values: Literal["raw", "log", "binary"] = "raw"
     init: Literal["auto", "pool", "spectral", "random"] = "auto"
     n_init: int = 1
     learning_rate: float | None = None

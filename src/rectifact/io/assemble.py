@@ -11,29 +11,29 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError, count
-from rectifact.io.columns import WORDS, Plan, quoted, word
+from rectifact.io.columns import WORDS, Plan, listing, quoted, word
 from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.matrices import NamedMatrix, as_floats, from_table, names_array
-from rectifact.io.tables import column_numbers
+from rectifact.io.tables import column_numbers, is_number
 
 MOST_CELLS = 50_000_000
 """Cells of the largest matrix of triples whose other cells are missing, which is dense."""
 
 
 def is_adjacency(frame: Frame) -> bool:
-    """Whether a table is a square matrix whose rows and columns have the same names, or no names."""
+    """Whether a table is a square matrix whose rows and columns have the same names, in any order, or no names."""
     columns = frame.table.column_names
     if not frame.named:
         return len(columns) == len(frame.table) > 3
-    return len(columns) == len(frame.table) + 1 and frame.text(columns[0]) == columns[1:]
+    return len(columns) == len(frame.table) + 1 and sorted(frame.text(columns[0])) == sorted(columns[1:])
 
 
 def from_numbers(frame: Frame, plan: Plan) -> tuple[NamedMatrix, str]:
     """The matrix of a table of numbers, and what it is."""
-    if not plan.columns:  # a square matrix
-        plan = Plan(
-            "numbers", tuple(frame.table.column_names[frame.named :]), (frame.table.column_names[0],) * frame.named
-        )
+    if not plan.columns:  # a square matrix, with columns in the order of the rows
+        first, *others = frame.table.column_names
+        ordered = frame.text(first) if frame.named else [first, *others]
+        plan = Plan("numbers", tuple(ordered), (first,) * frame.named)
     matrix = from_table(frame.path, frame.table, [], list(plan.columns))
     rows, title, named = None, SAMPLES, ""
     if plan.index:
@@ -140,4 +140,7 @@ def sentence(frame: Frame, plan: Plan, start: str) -> str:
     if unused:
         listed = ", ".join(unused[:5]) + (f" and {len(unused) - 5} more" if len(unused) > 5 else "")
         more.append(f"not used: {listed}")
+    if plan.kind == "edges" and len(plan.columns) == 2 and len(unused) == 1:
+        column = frame.table.column(plan.unused[0])
+        more += [f"as weights: --triples {listing([*plan.columns, *plan.unused])}"] * is_number(column.type)
     return "; ".join([start, *more]) + "."

@@ -31,6 +31,7 @@ AXIS = re.compile(
 )
 """Names of columns that hold places on an axis, with or without a unit."""
 LEAST_PLACES = 8  # rows from which on numbers at equal distances are no chance
+YEARS = (1800, 2100)  # whole numbers of a column that are years, and no weights
 MOST_MEASURES = 200  # columns; in a wider table, which may count words, a name says nothing
 
 
@@ -46,6 +47,7 @@ class Options:
     table: bool = False
     graph: bool = False
     header: bool | None = None
+    weight: str | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,27 @@ def is_time_name(name: str) -> bool:
     return word(name) in WORDS["time"] or word(name).endswith(("date", "time", "timestamp"))
 
 
+def is_no_weight(name: str, values: NDArray[Any]) -> bool:
+    """Whether a column beside two of nodes holds years, times or numbers of the rows, by its name or its values.
+
+    Examples
+    --------
+    >>> is_no_weight("founded", np.array([1950, 2024, 1988])), is_no_weight("mails", np.array([3, 1, 4]))
+    (True, False)
+    """
+    if word(name) in {*WORDS["value"], *WORDS["count"], *WORDS["weight"]}:
+        return False
+    if is_time_name(name) or word(name).endswith("year"):
+        return True
+    if len(values) < 3 or values.dtype.kind not in "iuf" or not (values == np.round(values)).all():
+        return False
+    low, high = float(values.min()), float(values.max())
+    years = YEARS[0] <= low < high <= YEARS[1]
+    seconds = any(6e8 * unit <= low < high <= 4.1e9 * unit for unit in (1, 1000))
+    counted = len(values) > 4 and low in (0, 1) and np.array_equal(values, low + np.arange(len(values)))
+    return bool(years or seconds or counted or (ID.fullmatch(name) and len(np.unique(values)) == len(values)))
+
+
 class View:
     """A table without the columns that are left out, for one command."""
 
@@ -97,7 +120,7 @@ class View:
         self.frame, self.purpose, self.options = frame, purpose, options
         self.where = repr(str(frame.path))
         given = [*options.triples, *options.text_columns, *options.drop, *options.keep]
-        self._check_known([*given, *([options.id_column] if options.id_column else [])])
+        self._check_known([*given, *filter(None, (options.id_column, options.weight))])
         kept = [name for name in frame.table.column_names if name not in options.drop]
         if options.keep:
             own = {*options.keep, *frame.index, options.id_column}
@@ -139,6 +162,12 @@ class View:
     def is_measure(self, name: str) -> bool:
         """Whether a column holds numbers that are neither identifiers nor times, by its name."""
         return is_number(self.type(name)) and not self.is_id_name(name) and not self.is_time(name)
+
+    def may_be_weight(self, name: str) -> bool:
+        """Whether a column of numbers beside two of nodes may hold weights: not years, times or numbers of the rows."""
+        if not is_number(self.type(name)):
+            return not is_time_name(name)  # text is refused later, by its row
+        return not is_no_weight(name, self.table.column(name).to_numpy())
 
     def is_time(self, name: str) -> bool:
         """Whether a column is called as times are, or holds seconds or milliseconds since 1970, from 1990 to 2100."""

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError, count, missing_extra
+from rectifact.io.columns import quoted
 from rectifact.io.files import reading
 from rectifact.io.text import COMMENT, read_text, text_head
 
@@ -26,13 +27,15 @@ Edges = tuple[Any, ...]
 """Both ends and, if there are any, weights."""
 
 
-def read_graph_file(path: Path) -> tuple[Any, str]:
+def read_graph_file(path: Path, weight: str | None = None) -> tuple[Any, str]:
     """A networkx graph whose nodes are called by their labels, and a sentence that says how it was read.
 
     Parameters
     ----------
     path : Path
         ``.gml`` or ``.graphml``, which may be compressed.
+    weight : str or None, default None
+        Attribute of the edges that holds the weights; None is a usual one.
 
     Returns
     -------
@@ -52,11 +55,10 @@ def read_graph_file(path: Path) -> tuple[Any, str]:
             raise ValueError(str(error)) from error
     if graph.number_of_edges() == 0:
         raise InputError(f"The graph in {str(path)!r} has no edges: there is nothing to cluster.", "Check the file.")
-    weight = _take_weights(graph)
+    used = _take_weights(path, graph, weight)
     graph, named = _called_by_label(nx, graph)
     sizes = f"{count(graph.number_of_nodes(), 'node')} and {count(graph.number_of_edges(), 'edge')}"
     directed = "; directions are ignored" if graph.is_directed() else ""
-    used = f"weights from {weight!r}" if weight else "no weights"
     ends = pd.DataFrame(list(graph.edges()))
     said = f"Read as a {form} graph: {sizes}, {used}, nodes called by their {named}{directed}"
     return graph, "; ".join([said, *edge_remarks(ends[0], ends[1])]) + "."
@@ -239,14 +241,28 @@ def _read(nx: Any, path: Path, form: str) -> Any:
     return {"GraphML": nx.read_graphml, "GEXF": nx.read_gexf, "Pajek": nx.read_pajek}[form](path)
 
 
-def _take_weights(graph: Any) -> str | None:
-    """Make the first of the usual attributes that every edge has the weight of the edges."""
+def _take_weights(path: Path, graph: Any, wanted: str | None) -> str:
+    """Make an attribute that every edge has the weight of the edges, and say which; others are named."""
     edges = [data for *_, data in graph.edges(data=True)]
-    found = next((name for name in WEIGHTS if all(name in data for data in edges)), None)
-    if found is not None and found != "weight":
+    numbers = [name for name in edges[0] if name != "id" and all(_is_number(data.get(name)) for data in edges)]
+    if wanted is not None and wanted not in numbers:
+        has = f"they have {', '.join(map(repr, numbers))}" if numbers else "they have none"
+        what = f"Not all edges of {str(path)!r} have a number called {wanted!r}; {has}."
+        raise InputError(what, "Check the spelling, or leave out --weight.")
+    found = wanted or next((name for name in WEIGHTS if all(name in data for data in edges)), None)
+    if found is not None:
         for data in edges:
             data["weight"] = data[found]
-    return found
+        return f"weights from {found!r}"
+    return (
+        f"no weights ({numbers[0]!r} is not used; as weights: --weight {quoted(numbers[0])})"
+        if numbers
+        else "no weights"
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _called_by_label(nx: Any, graph: Any) -> tuple[Any, str]:

@@ -140,12 +140,13 @@ def read_input(path: Path, purpose: Purpose, request: Request) -> Input:
         if purpose != "cluster":
             raise InputError(f"{str(path)!r} holds a graph.", "Use rectifact cluster for its communities.")
         _refuse_table_options(path, request, "a graph")
-        return _from_graph(path)
+        graph, said = read_graph_file(path, request.options.weight)
+        return Input(said, graph=graph, title="node")
     listed = None if path.is_dir() else _reader_of_edges(path, suffix, request)
     if listed is not None:
         if purpose != "cluster":
             raise InputError(f"{str(path)!r} holds a graph.", "Use rectifact cluster for its communities.")
-        _refuse_table_options(path, request, "a graph")
+        _refuse_table_options(path, request, "a list of edges")
         edges, said = listed(path)
         return Input(said, edges=edges, title="node")
     if path.is_dir() or suffix in MATRICES:
@@ -235,6 +236,7 @@ def _may_begin_with_edge(frame: Frame, options: Options) -> bool:
 def _refuse_table_options(path: Path, request: Request, what: str) -> None:
     options = request.options
     given = {"--triples": options.triples, "--text-column": options.text_columns, "--id-column": options.id_column}
+    given |= {"--weight": options.weight if what != "a graph" else None}
     given |= {"--drop": options.drop, "--columns with a list": options.keep, "--sheet": request.sheet}
     for name, value in given.items():
         if value:
@@ -303,13 +305,8 @@ def _may_be_graph(matrix: NamedMatrix) -> bool:
     if X.shape[0] != X.shape[1] or X.shape[0] < 3:
         return False
     if matrix.rows is not None and matrix.columns is not None:
-        return bool(np.array_equal(matrix.rows, matrix.columns))
+        return bool(np.array_equal(np.sort(matrix.rows), np.sort(matrix.columns)))
     return abs(X - X.T).nnz == 0 if sp.issparse(X) else bool(np.array_equal(X, X.T, equal_nan=True))
-
-
-def _from_graph(path: Path) -> Input:
-    graph, said = read_graph_file(path)
-    return Input(said, graph=graph, title="node")
 
 
 def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
@@ -318,6 +315,8 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         raise InputError(f"{str(frame.path)!r} {what}.", "Check the program that wrote it, or the filter.")
     square = request.options.graph and is_adjacency(frame)
     plan = Plan("numbers", ()) if square else find_kind(frame, purpose, request.options)
+    if request.options.weight and plan.kind != "edges":
+        raise InputError(f"--weight is for edges, and {str(frame.path)!r} holds {plan.kind}.", "Leave it out.")
     if plan.kind in {"texts", "edges"} and (request.rows or request.columns or request.transpose):
         raise InputError(
             f"--transpose and files of names are for matrices, and {str(frame.path)!r} holds {plan.kind}.",

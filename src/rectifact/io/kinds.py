@@ -12,7 +12,14 @@ import pyarrow.compute as pc
 from rectifact.core.errors import InputError
 from rectifact.io.columns import MOST_MEASURES, WORDS, Options, Plan, Purpose, View, ask, listing, plain, quoted, word
 from rectifact.io.frames import SAMPLES, Frame
-from rectifact.io.listed import ask_for_pairs, given_edges, given_triples, listed_by_content, listed_by_name
+from rectifact.io.listed import (
+    ask_for_pairs,
+    given_edges,
+    given_triples,
+    likely_edges,
+    listed_by_content,
+    listed_by_name,
+)
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 
 MOST_DROPPED = 10
@@ -207,6 +214,13 @@ def _check_numbers(view: View, name: str, columns: Sequence[str]) -> None:
         return
     what, remedy = _why_not(column) if is_name(kind) else (f"holds {kind}", "")
     others = [other for other in columns if other != name and not is_number(view.type(other))]
+    edges = likely_edges(view) if view.purpose == "cluster" else []
+    if name in edges:
+        ask(
+            f"{view.where} looks like edges between {edges[0]!r} and {edges[1]!r}, not like points.",
+            f"For a graph, use --graph {quoted(str(view.frame.path))} --triples {listing(edges)}; for points, leave "
+            f"out columns that do not hold numbers with --drop {listing([*view.options.drop, name, *others])}.",
+        )
     if 0 < len(others) <= MOST_DROPPED:
         remedy = remedy.replace(" it ", " them ")
         more = f", and {len(others)} other columns do not hold numbers either" if len(others) > 1 else ""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 import pyarrow as pa
 
@@ -9,6 +10,7 @@ from rectifact.core.errors import InputError, count
 from rectifact.io.columns import WORDS, Plan, View, ask, is_time_name, listing, plain, quoted, word
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 
+SHARED = 0.3  # of the names of a column that another has too, where both hold nodes
 MOST_LISTED = 8  # columns of a list of triples or edges; a wider table is a matrix
 VALUES = {*WORDS["value"], *WORDS["count"]}
 WEIGHTS = VALUES | {*WORDS["weight"]}
@@ -23,6 +25,8 @@ def given_triples(view: View) -> Plan:
             f"--triples names {count(len(given), 'column')}.",
             "Name those of rows, of columns and, if there is one, of values, such as user,item,rating.",
         )
+    if len(given) == 2 and view.options.weight:
+        given = (*given, view.options.weight)
     return view.plan("edges" if view.purpose == "cluster" else "triples", given)
 
 
@@ -31,13 +35,16 @@ def given_edges(view: View) -> Plan:
     by_name = listed_by_name(view)
     if by_name is not None and by_name.kind == "edges":
         return by_name
+    weight, likely = view.options.weight, likely_edges(view)
+    ends = [name for name in view.names if name != weight][:2]
     if len(view.names) not in (2, 3):
+        example = listing(likely) if likely else "source,target,weight"
         raise InputError(
             f"{view.where} has {count(len(view.names), 'column')}; edges are two columns of nodes, and may have a "
             "third of weights.",
-            "Say which they are, such as --triples source,target,weight; for points, leave out --graph.",
+            f"Say which they are, such as --triples {example}; for points, leave out --graph.",
         )
-    for name in view.names[:2]:
+    for name in ends:
         if pa.types.is_nested(view.type(name)) or pa.types.is_binary(view.type(name)):
             what = f"The column {name!r} of {view.where} holds {view.type(name)}, where names of nodes are expected."
             raise InputError(what, "Write each node as a text or a whole number.")
@@ -48,7 +55,32 @@ def given_edges(view: View) -> Plan:
                 "source,target,weight. If rows say who takes part in what, such as scene and character, --triples "
                 "clusters both kinds together; for one kind, write the pairs that meet, and how often, first.",
             )
-    return view.plan("edges", view.names)
+    weights = [weight] if weight else [name for name in view.names[2:] if view.may_be_weight(name)]
+    return view.plan("edges", [*ends, *weights])
+
+
+def likely_edges(view: View) -> list[str]:
+    """Two columns of text that have names in common, and one of numbers that may be weights; nothing if there are none.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from rectifact.io.columns import Options
+    >>> from rectifact.io.frames import Frame
+    >>> table = pa.table({"day": [7, 8], "from whom": ["a", "b"], "to whom": ["b", "a"], "mails": [3, 1]})
+    >>> likely_edges(View(Frame(Path("m.csv"), table, lambda name: []), "cluster", Options()))
+    ['from whom', 'to whom', 'mails']
+    """
+    if len(view.names) > MOST_LISTED:
+        return []
+    texts = [name for name in view.names if is_name(view.type(name)) and not pa.types.is_temporal(view.type(name))]
+    held = {name: set(plain(view.table.column(name)).drop_null().unique().to_pylist()) for name in texts}
+    for pair in combinations(texts, 2):
+        fewer = min(len(held[name]) for name in pair)
+        if fewer > 1 and len(held[pair[0]] & held[pair[1]]) >= SHARED * fewer:
+            others = [name for name in view.names if name not in pair and view.is_measure(name)]
+            return [*pair, *[name for name in others if view.may_be_weight(name)][:1]]
+    return []
 
 
 def _are_whole(view: View, name: str) -> bool:
@@ -91,9 +123,9 @@ def listed_by_name(view: View) -> Plan | None:
 
 def _edges(view: View, source: str, target: str) -> Plan:
     ends = [source, target]
-    weights = _values(view, WEIGHTS, ends)
+    weights = [view.options.weight] if view.options.weight else _values(view, WEIGHTS, ends)
     weights = weights or [name for name in view.names if name not in ends and view.is_measure(name)]
-    weights = [name for name in weights if not word(name).endswith(("year", "date", "time", "timestamp"))]
+    weights = [name for name in weights if view.may_be_weight(name) or name == view.options.weight]
     triples = [source, target, *weights[:1]]
     if len(weights) > 1:
         ask(
@@ -122,7 +154,7 @@ def listed_by_content(view: View) -> Plan | None:
     if not (view.is_id(first) and view.is_id(second)) or not all(is_number(view.type(name)) for name in rest):
         return None
     text = is_name(view.type(first)) and is_name(view.type(second))
-    rest = [name for name in rest if not view.is_time(name)]
+    rest = [name for name in rest if not view.is_time(name) and view.may_be_weight(name)]
     if not _are_pairs(view, first, second, certain=text and len(rest) < 2):
         return None
     triples = [first, second, *rest[:1]]
@@ -180,7 +212,7 @@ def _are_pairs(view: View, first: str, second: str, certain: bool) -> bool:
         return True
     if view.purpose != "cluster" and len(ends[0]) == n:  # each row has a name of its own
         return False
-    shared = len(ends[0] & ends[1]) >= 0.3 * min(map(len, ends))
+    shared = len(ends[0] & ends[1]) >= SHARED * min(map(len, ends))
     return len(ends[0]) + len(ends[1]) <= n or shared or (view.purpose == "cluster" and len(view.names) == 2)
 
 

@@ -144,7 +144,7 @@ def select(
         saved.finish()
     doubt = trial.doubt() if best > 1 else ""
     if isinstance(trial, GraphTrial):
-        doubt = _undecided(curve, best)
+        doubt = " ".join(filter(None, [_undecided(curve, best), trial.doubt()]))
     tried = "" if curve.complete else f"The search stopped after {len(curve.scores)} numbers; others may score higher."
     reason = " ".join(filter(None, [ended, _reason(trial, curve, best, supported), tried, doubt]))
     if best not in numbers:  # one, which was not asked for

@@ -1,0 +1,135 @@
+"""rectifact cluster on graphs as people have them: which column holds the weights, and what is said."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rectifact import InputError, SymNMF
+from rectifact.selection import select
+
+
+def edges_of_cliques(n: int = 3, size: int = 6) -> pd.DataFrame:
+    """Cliques in a ring, by names with commas in them."""
+    pairs = [(f"n, {c}{i}", f"n, {c}{j}") for c in range(n) for i in range(size) for j in range(i)]
+    pairs += [(f"n, {c}0", f"n, {(c + 1) % n}1") for c in range(n)]
+    return pd.DataFrame(pairs, columns=["who", "whom"])
+
+
+RNG = np.random.default_rng(0)
+NO_WEIGHTS = {
+    "year": RNG.integers(2019, 2025, 48),
+    "ts": RNG.integers(1_600_000_000, 1_700_000_000, 48),
+    "founded": RNG.integers(1950, 2025, 48),
+    "when": RNG.integers(1_600_000_000_000, 1_700_000_000_000, 48),
+    "edge_id": np.arange(1, 49),
+    "row": np.arange(48),
+}
+
+
+@pytest.mark.parametrize("name", list(NO_WEIGHTS))
+def test_years_times_and_numbers_of_rows_are_no_weights(run, tmp_path, name):
+    table = edges_of_cliques().assign(**{name: NO_WEIGHTS[name]})
+    table.to_csv(tmp_path / "edges.csv", index=False)
+    given = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv")
+    said = run(*given).err
+    assert f"no weights; not used: {name!r}; as weights: --triples who,whom,{name}." in said
+    assert f"weights from {name!r}" in run(*given, "--triples", f"who,whom,{name}").err
+    assert SymNMF(3).fit(table).degrees_.sum() == 2 * len(table)  # the same in Python
+
+
+@pytest.mark.parametrize("name", ["mails", "weight", "km"])
+def test_other_numbers_are_weights(run, tmp_path, name):
+    table = edges_of_cliques().assign(**{name: RNG.integers(1, 2030, 48)})
+    table.to_csv(tmp_path / "edges.csv", index=False)
+    said = run("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv").err
+    assert f"weights from {name!r}" in said
+
+
+def test_a_table_of_edges_and_more_is_told_how_to_be_read(run, tmp_path):
+    table = edges_of_cliques().assign(mails=RNG.integers(1, 9, 48), day="2024-01-02")
+    table.insert(0, "msg_id", np.arange(9000, 9048))
+    table.to_csv(tmp_path / "edges.csv", index=False)
+    said = run("cluster", tmp_path / "edges.csv", "-o", tmp_path / "c.csv", expect=2).err
+    assert "looks like edges between 'who' and 'whom'" in said
+    assert "--triples who,whom,mails" in said
+    said = run("cluster", "--graph", tmp_path / "edges.csv", "-o", tmp_path / "c.csv", expect=2).err
+    assert "such as --triples who,whom,mails" in said
+    run("cluster", "--graph", tmp_path / "edges.csv", "--triples", "who,whom,mails", "-o", tmp_path / "c.csv", "-k", 3)
+
+
+def adjacency() -> pd.DataFrame:
+    edges = edges_of_cliques()
+    table = pd.crosstab(edges["who"], edges["whom"])
+    names = sorted({*edges["who"], *edges["whom"]})
+    table = table.reindex(index=names, columns=names, fill_value=0)
+    return (table + table.T).rename_axis(index=None, columns=None)
+
+
+def test_a_matrix_with_columns_in_another_order_is_aligned_by_name(run, tmp_path):
+    table = adjacency()
+    table.to_csv(tmp_path / "a.csv")
+    table[RNG.permutation(table.columns)].to_csv(tmp_path / "b.csv")
+    for name in "ab":
+        run("cluster", "--graph", tmp_path / f"{name}.csv", "-k", 3, "-o", tmp_path / f"c{name}.csv")
+    assert (tmp_path / "ca.csv").read_text() == (tmp_path / "cb.csv").read_text()
+    assert "may be that of a graph" in run("cluster", tmp_path / "b.csv", "-o", tmp_path / "c.csv", expect=2).err
+
+
+def test_empty_cells_of_a_matrix_are_no_edges(run, tmp_path):
+    table = adjacency()
+    table.to_csv(tmp_path / "a.csv")
+    table.where(table > 0).to_csv(tmp_path / "b.csv")
+    run("cluster", "--graph", tmp_path / "a.csv", "-k", 3, "-o", tmp_path / "ca.csv")
+    said = run("cluster", "--graph", tmp_path / "b.csv", "-k", 3, "-o", tmp_path / "cb.csv").err
+    assert f"{int((table == 0).sum().sum())} cells of the matrix are empty and count as 0, no edge." in said
+    assert (tmp_path / "ca.csv").read_text() == (tmp_path / "cb.csv").read_text()
+
+
+def mails():
+    """A networkx graph whose weights are called otherwise, and the same with the usual name."""
+    networkx = pytest.importorskip("networkx")
+    edges = edges_of_cliques().assign(mails=np.arange(48) % 7 + 1)
+    own, usual = (networkx.from_pandas_edgelist(edges, "who", "whom", "mails") for _ in range(2))
+    for *_, data in usual.edges(data=True):
+        data["weight"] = data.pop("mails")
+    return own, usual
+
+
+def test_an_attribute_of_another_name_holds_the_weights_if_you_say_so(run, tmp_path):
+    networkx = pytest.importorskip("networkx")
+    own, usual = mails()
+    networkx.write_graphml(own, tmp_path / "own.graphml")
+    networkx.write_graphml(usual, tmp_path / "usual.graphml")
+    given = ("cluster", "-k", 3, "-o", tmp_path / "c.csv", "--graph")
+    said = run(*given, tmp_path / "own.graphml").err
+    assert "no weights ('mails' is not used; as weights: --weight mails)" in said
+    assert "weights from 'mails'" in run(*given, tmp_path / "own.graphml", "--weight", "mails").err
+    found = (tmp_path / "c.csv").read_text()
+    run(*given, tmp_path / "usual.graphml")
+    assert (tmp_path / "c.csv").read_text() == found
+    said = run(*given, tmp_path / "own.graphml", "--weight", "nails", expect=2).err
+    assert "Not all edges of" in said
+    assert "they have 'mails'" in said
+    edges_of_cliques().assign(year=2020, mails=3).to_csv(tmp_path / "e.csv", index=False)
+    assert "weights from 'mails'" in run(*given, tmp_path / "e.csv", "--triples", "who,whom", "--weight", "mails").err
+
+
+def test_networkx_with_weights_of_another_name():
+    own, usual = mails()
+    expected = SymNMF(3).fit(usual)
+    assert SymNMF(3).fit(own, weight="mails").modularity_ == pytest.approx(expected.modularity_)
+    assert "weight" not in next(iter(own.edges(data=True)))[2]  # the caller's graph is as it was
+    with pytest.warns(UserWarning, match="Edges have the attribute 'mails', which is not used"):
+        assert SymNMF(3).fit(own).degrees_.sum() == 2 * 48
+    with pytest.raises(InputError, match="Not all edges of the graph have the attribute 'nails'; they have 'mails'"):
+        SymNMF(3).fit(own, weight="nails")
+    assert select(SymNMF(1), own, [3], random_state=0, weight="mails").estimator.modularity_ == pytest.approx(
+        expected.modularity_
+    )
+
+
+def test_a_symmetric_frame_with_equal_names_is_questioned():
+    table = adjacency()
+    with pytest.warns(UserWarning, match="read as points. For the weights of a graph, use affinity='precomputed'"):
+        SymNMF(3).fit(table)
+    SymNMF(3, affinity="precomputed").fit(table)  # a warning would be an error
