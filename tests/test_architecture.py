@@ -121,6 +121,7 @@ OTHERS = {
         "panel_accuracy",
         "panel_steps",
         "panel_words",
+        "panel_caution",
         "panel_choice",
         "panel_gap",
         "panel_rates",

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 from rectifact import evaluate
+from rectifact.crowd.panel_choice import flaws
 from rectifact.crowd.panel_words import decision_words, judges_compared
 from rectifact.report import render
 from rectifact.report.evaluation import evaluation_reports
@@ -494,3 +496,143 @@ def test_grades_that_are_not_named_as_such(run, files):
     assert "share of 4 or 5 is" in out
     assert "labels that may be grades. 1, 2, 3, 4 and 5 count as names without an order" in out
     assert "--missing n/a" in run("labels", "grades.csv", "-o", "l.csv").err
+
+
+@pytest.fixture(scope="module")
+def chosen(made):
+    """Gold labels of 40 tasks on which judges split, those of version 1 that pass and those of version 2 that fail."""
+    judges, people, _, passed = made
+    share = (judges.assign(ok=judges["verdict"] == "pass").groupby("item")["ok"].mean() - 0.5).abs()
+    items, second = share.index.to_numpy(), np.arange(len(share)) % 2 == 1
+    wanted = np.flatnonzero(passed != second)
+    some = wanted[np.argsort(share.to_numpy()[wanted], kind="stable")[:40]]
+    words = np.where(passed[some], "pass", "fail")
+    return judges, people, pd.DataFrame({"item": items[some], "verdict": words})
+
+
+@pytest.mark.filterwarnings("ignore::rectifact.core.errors.FitWarning")
+def test_gold_labels_that_look_selected_come_before_all_else(chosen, found):
+    judges, people, gold = chosen
+    other = evaluate(judges, people, gold=gold, positive="pass", by="version")
+    first, text, step = other.decision()[0], " ".join(other.words()), other.next_steps()[0]
+    assert first.startswith("Do not rely on the share below yet. The tasks with gold labels do not look like a random")
+    assert step.finding == "gold labels that look selected"
+    assert step.severity == "warning"
+    assert other.decision()[-1].startswith("Next: label tasks drawn at random, and give these labels alone as gold")
+    assert "Use the interval by gold labels" not in text
+    assert "Use neither interval for the true share yet" in text
+    assert "another share may be right" in text
+    assert not any("the rate could be more precise" in step.finding for step in other.next_steps())
+    assert len(found.decision()) == 3
+    assert "Use the interval by gold labels" in " ".join(found.words())
+
+
+@pytest.mark.filterwarnings("ignore::rectifact.core.errors.FitWarning")
+def test_significant_results_of_opposite_sign_contradict(chosen, found):
+    judges, people, gold = chosen
+    other = evaluate(judges, people, gold=gold, positive="pass", by="version")
+    by_gold, by_people = (rates.differences.iloc[0] for rates in (other.rates, other.by_people))
+    assert by_gold["high"] < 0 < by_people["low"]
+    text = " ".join(other.words())
+    figures = (
+        f"{100 * by_gold['difference']:+.1f} points by gold labels and {100 * by_people['difference']:+.1f} as people"
+    )
+    assert f"v2 minus v1 is {figures} label, each more than chance explains: a contradiction" in text
+    assert "Compare groups as people label" not in text
+    assert "which contradicts it" in other.decision()[1]
+    assert other.next_steps()[1].finding == "results that contradict"
+    assert "contradict" not in " ".join([*found.words(), *found.decision()])
+
+
+def test_a_sample_is_drawn_from_all_tasks_where_gold_labels_were_chosen(run, files, chosen):
+    chosen[2].to_csv("chosen.csv", index=False)
+    said = run("evaluate", "verdicts.csv", "--gold", "chosen.csv", *NAMED, "--sample", "s.csv")
+    assert "The sample has 50 tasks drawn at random from all, to begin with" in said.err
+    assert set(pd.read_csv("s.csv")["task"]) & set(chosen[2]["item"])
+
+
+def test_labels_in_doubt_are_not_gold_for_a_rate(found):
+    doubt = next(step for step in found.next_steps() if "in doubt" in step.finding)
+    assert "do not give these labels as gold, as their tasks are not drawn at random" in doubt.remedy
+    assert "as --gold, as their tasks" in doubt.command
+
+
+def _section(found, title):
+    return next(section for section in evaluation_reports(found)[0].sections if section.title == title)
+
+
+def test_the_first_screen_has_the_share_of_each_group_by_gold_labels(found):
+    rates = found.rates.rates.iloc[1:]
+    said = " and ".join(f"{r.rate:.1%} ({r.low:.1%} to {r.high:.1%}) in {r.group}" for r in rates.itertuples())
+    assert f"; it is {said}" in found.decision()[0]
+    chart = _section(found, "Decision").blocks[0]
+    assert {"v1", "v2"} <= set(chart.x.names)
+    points = chart.marks[0]
+    shown = dict(zip(chart.x.names, zip(points.y, points.low, points.high, strict=True), strict=True))
+    for row in rates.itertuples():
+        np.testing.assert_allclose(shown[row.group], 100 * np.array([row.rate, row.low, row.high]))
+
+
+def test_a_tile_counts_the_judges_that_pass_without_reservation(found):
+    tiles = {name: (value, meaning) for name, value, meaning in _section(found, "Decision").blocks[1].items}
+    value, meaning = tiles["judges that may replace people"]
+    judges = found.replacement.judges.head(found.panel.n_judges)
+    passed = judges.loc[judges["decision"] == "may replace", "judge"].tolist()
+    flawed = flaws(found, passed)
+    assert flawed
+    assert value == f"{len(passed) - len(flawed)} of 5"
+    assert f"{len(flawed)} more pass" in meaning
+
+
+def test_colours_of_agreement_have_one_scale_and_a_legend(found):
+    chart = next(block for block in _section(found, "Agreement").blocks if "beyond" in block.title)
+    cells = chart.marks[0]
+    most = np.abs(cells.values).max()
+    assert -cells.low == cells.high == np.ceil(most)
+    assert cells.legend == (f"more often: +{cells.high:.0f}", f"less often: -{cells.high:.0f}")
+    assert all(text in chart.svg() for text in cells.legend)
+
+
+def test_scripts_get_the_sentences_of_the_terminal(run, files):
+    given = ("evaluate", "verdicts.csv", "--humans", "people.csv", "--gold", "gold.csv", *NAMED)
+    said = run(*given).out.partition("Results\n")[2].partition("What to do next")[0]
+    lines = [line.strip() for line in said.partition("About the data")[0].strip().splitlines()]
+    facts = json.loads(run(*given, "--json").out)
+    assert facts["results"] == lines[1:]
+    assert len(facts["results"]) > 8
+
+
+def test_people_who_are_misspelt_are_offered_first(run, files, made):
+    judges, people, _, _ = made
+    both = pd.concat([judges, people.rename(columns={"person": "judge"})])
+    both.to_csv("all.csv", index=False)
+    said = run("evaluate", "all.csv", "--people", "anne,bob", expect=2).err
+    assert "--people names 'anne', who gave no answer; the workers are 'ann', " in said
+
+
+def test_people_are_compared_with_gold_on_the_question_that_is_asked():
+    rng = np.random.default_rng(2)
+    quality = rng.normal(3.2, 1.1, 240)
+    grade = np.clip(np.round(quality), 1, 5).astype(int)
+
+    def said(names, spread, share):
+        rows = []
+        for name in names:
+            answered = np.flatnonzero(rng.random(240) < share)
+            given = np.clip(np.round(quality + rng.normal(0, spread, 240)), 1, 5).astype(int)[answered]
+            rows.append(pd.DataFrame({"task": answered, "worker": name, "label": given}))
+        return pd.concat(rows)
+
+    judges, people = said(["gpt", "mini", "qwen"], 0.6, 1.0), said(["ann", "bob", "cai"], 0.5, 0.6)
+    gold = pd.Series(grade).sample(40, random_state=0)
+    with warnings.catch_warnings(action="ignore"):
+        found = evaluate(judges, people, gold=gold, positive=[4, 5], ordinal=True)
+    agreed = people.groupby("task")["label"].agg(lambda all_: all_.mode().iloc[0] if len(all_.mode()) == 1 else -1)
+    agreed = agreed[agreed > 0].reindex(gold.index).dropna()
+    truth = gold[agreed.index]
+    asked, exact = int(((agreed >= 4) != (truth >= 4)).sum()), int((agreed != truth).sum())
+    assert 0 < asked < exact
+    words = (
+        f"differs from {asked} of {len(truth)} gold labels on whether they are 4 or 5, and from {exact} in the exact"
+    )
+    assert words in " ".join(found.words())

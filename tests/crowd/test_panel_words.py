@@ -1,5 +1,6 @@
 """What an evaluation says: the same in all places, nothing hidden by gold labels, and copies as one."""
 
+import re
 import warnings
 from dataclasses import replace
 
@@ -149,8 +150,11 @@ def test_the_best_come_first_and_copies_count_as_one(found, monkeypatch):
 def test_the_first_chart_shows_groups_by_what_the_sentence_uses(found):
     section = evaluation_reports(found)[0].sections[0]
     names = section.blocks[0].x.names
-    assert "as people label" in found.decision()[0].split("in v")[1]
-    assert names[:4] == ["all tasks", "as people label", "v1, as people label", "v2, as people label"]
+    by_gold, difference = found.decision()[0].split("; ")[1], found.decision()[0].split("; ")[-1]
+    assert re.fullmatch(r"it is .* in v1 and .* in v2", by_gold)
+    assert "as people label" in difference
+    by_people = ["as people label", "v1, as people label", "v2, as people label"]
+    assert names[:6] == ["all tasks", "v1", "v2", *by_people]
 
 
 def test_people_may_come_as_a_table_with_names_of_its_own(found, tmp_path):

@@ -1,5 +1,6 @@
 """The alternative annotator test against a slow form, published results, and judges of known quality."""
 
+import re
 from itertools import product
 
 import numpy as np
@@ -251,3 +252,29 @@ def test_published_winning_rates(name, level, epsilon):
     six = test.judges.iloc[:6]
     assert six["winning_rate"].tolist() == PUBLISHED[name, level, epsilon]
     assert_allclose(six["advantage"], ADVANTAGES[name], atol=0.005 + 1e-9)
+
+
+def test_tasks_that_are_too_few_are_never_said_to_be_enough():
+    said = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        truth = rng.random(130) < 0.5
+        right = {"weak": 0.82, "ann": 0.93, "bob": 0.92, "cai": 0.9}
+        rows = [
+            pd.DataFrame({"task": np.arange(130), "worker": name, "label": truth ^ (rng.random(130) > share)})
+            for name, share in right.items()
+        ]
+        people = pd.concat(rows[1:]).sample(frac=0.9, random_state=seed)
+        test = alternative_annotator_test(rows[0], people, epsilon=0.1)
+        row = test.judges.iloc[0]
+        if not np.isfinite(row["tasks_needed"]):
+            continue
+        said += 1
+        tasks = test.people.loc[test.people["judge"] == "weak", "tasks"]
+        found = re.search(
+            r"about (\d+) tasks per person that another person answers too .*\(now (\d+) to (\d+)\)", test.words()[0]
+        )
+        assert row["tasks_needed"] <= int(found[1]) <= 1.1 * row["tasks_needed"] + 1
+        assert int(found[1]) > tasks.min()
+        assert [int(found[2]), int(found[3])] == [tasks.min(), tasks.max()]
+    assert said >= 3

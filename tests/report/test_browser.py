@@ -13,7 +13,8 @@ from rectifact.core.findings import SEVERITIES
 from rectifact.datasets import load_crowd, make_block_model, make_topics
 from rectifact.models import SavedModel
 from rectifact.report import report_of, write_report
-from rectifact.report.blocks import Findings, Report, Section
+from rectifact.report.blocks import Column, Findings, Report, Section, Table
+from rectifact.report.html import _cell
 from rectifact.selection import select
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -305,3 +306,14 @@ def test_the_chosen_number_is_marked(browser, tmp_path, scheme):
 
 def bounds(place):
     return place.bounding_box()
+
+
+def test_a_share_is_rounded_as_in_the_sentences(browser, tmp_path):
+    values = [0.622451, 0.6125, 0.6175, 0.0625, -0.0625, 0.3, 1.0]
+    table = Table("Shares", [Column("share", "share")], [[value] for value in values])
+    write_report([Report("Shares", "", [Section("All", "", [table])])], tmp_path / "page.html")
+    page = browser.new_page()
+    page.goto(f"file://{tmp_path / 'page.html'}")
+    page.locator("th button, th").first.click()
+    assert page.locator("tbody td").all_inner_texts() == [_cell(value, "share") for value in sorted(values)]
+    page.close()

@@ -7,16 +7,21 @@ import xml.etree.ElementTree as ET
 import zlib
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rectifact import InputError
+from rectifact.crowd.panel_rates import DIFFERENCE_COLUMNS, RATE_COLUMNS, Rates
 from rectifact.report import Chart
+from rectifact.report.blocks import Table
 from rectifact.report.charts import bars, heat_map, histogram, lines, network, ranges, scatter, scores
+from rectifact.report.html import _cell
 from rectifact.report.marks import Axis, Points
 from rectifact.report.pixels import png_address
+from rectifact.report.rates import rates_report
 from rectifact.report.scales import cut, labels, ticks, width_of, written
 from rectifact.report.svg import NARROW, WIDE
 
@@ -236,3 +241,17 @@ def test_numbers_as_people_write_them():
     assert written(-0.05, "change") == "-5%"
     assert cut("short", 13, 100) == "short"
     assert width_of(cut("a long name " * 9, 13, 100), 13) <= 113
+
+
+def test_shares_are_rounded_once():
+    found = Rates(
+        pd.DataFrame([dict.fromkeys(RATE_COLUMNS, 0.622451) | {"group": "v1", "tasks": 9, "labels": 9}]),
+        pd.DataFrame(columns=DIFFERENCE_COLUMNS),
+        ("pass",),
+        0.95,
+        None,
+    )
+    blocks = [block for section in rates_report(found).sections for block in section.blocks]
+    table = next(block for block in blocks if isinstance(block, Table) and block.title == "Rates")
+    assert [_cell(value, "share") for value in table.rows[0][1:8]] == ["62.2%"] * 7
+    assert "62.4%" in ranges("m", ["a"], [0.62447], [0.5], [0.7], "share", "w", [0]).with_y(form="share").svg()

@@ -127,7 +127,7 @@ def evaluate(
         drawn = tasks_to_label(found, random_state=seed)
         write_table(drawn, sample)
         say(sample_words(found, len(drawn)))
-    planning.write(found.model, asked)
+    planned = planning.write(found.model, asked, shown=report is not None)
     say_warnings(caught, "evaluate")
     notes, read = notes_of(caught, "evaluate"), _read(verdicts.judges.source, found)
     if as_json or out == STDOUT:
@@ -139,7 +139,7 @@ def evaluate(
     if needed is not None and target is not None and plan is None:  # which says it by itself
         say(needed.words())
     if report is not None:
-        _write_report(found, needed, notes, report)
+        _write_report(found, needed, planned, notes, report)
 
 
 def _check(
@@ -179,7 +179,7 @@ def _show(found: Evaluation, read: str) -> None:
     """The decision and all that supports it, as sentences on the standard output."""
     parts = {
         "Decision": decision_words(found),
-        "Findings": [read, *found.words()[1:]],
+        "Results": [read, *found.words()[1:]],
         "About the data": [finding.on_command_line() for finding in found.findings],
         "What to do next": [step.on_command_line() for step in found.next_steps()],
     }
@@ -215,6 +215,7 @@ def _facts(found: Evaluation) -> dict[str, Any]:
         "people": int(found.panel.is_person.sum()),
         "reference": found.reference,
         "decision": decision_words(found),
+        "results": found.words()[1:],
         "confidence": found.biases.confidence,
         **shares(found.rates),
         "as_people_label": shares(found.by_people),
@@ -231,9 +232,10 @@ def _facts(found: Evaluation) -> dict[str, Any]:
     }
 
 
-def _write_report(found: Evaluation, needed: Any, notes: list[str], path: Path) -> None:
+def _write_report(found: Evaluation, needed: Any, plan: Any, notes: list[str], path: Path) -> None:
     from rectifact.report import write_report
     from rectifact.report.evaluation import evaluation_reports
 
-    write_report(evaluation_reports(found, needed=needed, notes=notes), path, title="rectifact: evaluation")
+    reports = evaluation_reports(found, needed=needed, plan=plan, notes=notes)
+    write_report(reports, path, title="rectifact: evaluation")
     say(f"report -> {path}")

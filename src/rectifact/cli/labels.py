@@ -167,7 +167,7 @@ def labels(
         (write_parts if partitioned else write_table)(summary.result, out)
         if workers is not None:
             write_table(summary.workers, workers)
-        planning.write(fitted)
+        planned = planning.write(fitted, shown=report is not None)
         if label_studio is not None:
             write_list(_tasks(data, answers[0], summary.result, field, task), label_studio)
         say_warnings(caught, "labels")
@@ -177,7 +177,7 @@ def labels(
         if needed is not None and target is not None and plan is None:  # which says it by itself
             say(needed.words())
         facts = _facts(data, fitted, summary) | promised(needed) | _audited(audit)
-        outcome.write(SavedModel(fitted), facts, needed=needed, audit=audit, texts=texts)
+        outcome.write(SavedModel(fitted), facts, needed=needed, plan=planned, audit=audit, texts=texts)
 
 
 def _read(path: Path, text_column: str | None, wide: bool, options: dict[str, Any]) -> tuple[Any, Any]:

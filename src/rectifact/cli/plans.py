@@ -64,27 +64,42 @@ class Planning:
         wanted = max(expected_error(model.probas_) / 2, 1e-6) if self.target is None else self.target
         return model.labels_needed(wanted, costs=self.costs, workers=self.asked(default))
 
-    def write(self, model: DawidSkene, default: Sequence[Any] | None = None) -> None:
-        """Write the plan, if one was asked for, and say what it promises."""
-        if self.path is None:
-            return
-        workers = self.asked(default)
-        if any(value is not None for value in (self.costs, self.budget, self.target, workers)):
-            self._write_purchase(model, workers, self.path)
-            return
-        table = model.next_labels(min(len(model.tasks_), MOST_PLANNED))
+    def table(self, model: DawidSkene, default: Sequence[Any] | None = None) -> pd.DataFrame | None:
+        """The plan, where one was asked for or prices are given; without either, None."""
+        if self.path is None and self.costs is None:
+            return None
+        if not self._buys(default):
+            return model.next_labels(min(len(model.tasks_), MOST_PLANNED))
+        options: dict[str, Any] = {"costs": self.costs, "budget": self.budget, "target_error": self.target}
+        return model.next_labels(self._most, workers=self.asked(default), **options)
+
+    def _buys(self, default: Sequence[Any] | None) -> bool:
+        """Whether answers are planned one by one."""
+        return any(value is not None for value in (self.costs, self.budget, self.target, self.asked(default)))
+
+    @property
+    def _most(self) -> int:
+        return MOST_PLANNED if self.budget is None and self.target is None else MOST_BOUGHT
+
+    def write(
+        self, model: DawidSkene, default: Sequence[Any] | None = None, *, shown: bool = False
+    ) -> pd.DataFrame | None:
+        """Write the plan, if one was asked for, and say what it promises; ``shown`` in a report, it is returned."""
+        table = None if self.path is None and not shown else self.table(model, default)
+        if self.path is None or table is None:
+            return table
+        if self._buys(default):
+            write_table(table, self.path)
+            self._promise(table, model)
+            return table
         write_table(table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names)))), self.path)
         say(
             f"The plan has {len(table)} of {len(model.tasks_)} tasks: those where one more answer is expected to "
             f"provide {LEAST_GAIN} bits or more, up to a limit of {MOST_PLANNED} tasks."
         )
+        return table
 
-    def _write_purchase(self, model: DawidSkene, workers: list[Any] | None, path: Path) -> None:
-        limited = self.budget is not None or self.target is not None
-        options: dict[str, Any] = {"costs": self.costs, "budget": self.budget, "target_error": self.target}
-        most = MOST_BOUGHT if limited else MOST_PLANNED
-        bought = model.next_labels(most, workers=workers, **options)
-        write_table(bought, path)
+    def _promise(self, bought: pd.DataFrame, model: DawidSkene) -> None:
         error, spent, after = expected_error(model.probas_), 0.0, expected_error(model.probas_)
         if len(bought):
             spent, after = bought["spent"].iloc[-1], bought["error"].iloc[-1]
@@ -97,7 +112,8 @@ class Planning:
         promise = f"after which {after:.1%} of the labels are expected to be wrong ({error:.1%} now)"
         say(f"The plan {money}, {promise}.{most_gained(bought)}")
         missed = self.target is not None and after > self.target
-        if len(bought) < most and (missed or not limited):
+        limited = self.budget is not None or self.target is not None
+        if len(bought) < self._most and (missed or not limited):
             say("Further answers of these workers are hardly expected to change labels, so the plan has no more.")
 
 

@@ -18,7 +18,7 @@ from rectifact.crowd.copies import Pair, fit_without_copies, pairs_of
 from rectifact.crowd.data.answers import Answers, check_comparable
 from rectifact.crowd.data.humans import task_groups
 from rectifact.crowd.data.names import listed, matched, object_array, plain, plain_text, with_commas
-from rectifact.crowd.data.people import Panel, check_spellings, panel_of
+from rectifact.crowd.data.people import Panel, check_people, panel_of
 from rectifact.crowd.data.verdicts import Verdicts, read_verdicts
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
@@ -297,7 +297,7 @@ def _check(panel: Panel) -> None:
             command="Add the verdicts of others, or use rectifact rate, which takes one judge with --gold.",
         )
     check_comparable(panel.answers)
-    check_spellings(panel)
+    check_people(panel)
 
 
 def _positive(given: Any, answers: Answers) -> tuple[Any, ...]:

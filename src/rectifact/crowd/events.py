@@ -125,8 +125,8 @@ def warn_of_few(event: Event, by_group: Mapping[Any, Members], by_people: bool =
 
 def warn_if_selected(
     event: Event, members: Mapping[Any, Members], by_people: bool = False, seen: Floats | None = None
-) -> None:
-    """Say where judges think differently of the tasks with labels than of all, by more than chance.
+) -> str:
+    """Say, and return, where judges think differently of the tasks with labels than of all, by more than chance.
 
     ``seen`` is what judges alone think of the class, where posteriors know more: people who answer a plan make the
     tasks of the plan certain, and that says nothing about how others were drawn. ``by_people`` are the labels those of
@@ -144,21 +144,22 @@ def warn_if_selected(
         for view, values in views.items()
     ]
     p_value, labelled, everywhere, view, name = min(surprises)
-    if p_value * len(surprises) < SURPRISING:
-        where = "" if name == EVERYTHING else f" in {plain(name)!r}"
-        figures = f"{view} is {labelled:.2f} in the mean of these tasks, and {everywhere:.2f} in that of all."
-        if not by_people:
-            what = f"The tasks with gold labels do not look like a random sample{where}: {figures}"
-            remedy = "Label tasks drawn at random, or give gold_weights."
-            warnings.warn(FitWarning(what, remedy, option="gold_weights"), stacklevel=4)
-            return
-        planned = view == confidence and labelled < everywhere
-        how = "are more often in doubt than others, as those of a plan are" if planned else "look selected"
-        what = f"The tasks that people labelled {how}{where}, so that the rate leans to such tasks: {figures}"
-        remedy = "For the rate, give gold labels of tasks drawn at random{}."
-        warnings.warn(
-            FitWarning(what, remedy.format(""), command=remedy.format(": --sample tasks.csv draws some")), stacklevel=4
-        )
+    if p_value * len(surprises) >= SURPRISING:
+        return ""
+    where = "" if name == EVERYTHING else f" in {plain(name)!r}"
+    figures = f"{view} is {labelled:.2f} in the mean of these tasks, and {everywhere:.2f} in that of all."
+    if not by_people:
+        what = f"The tasks with gold labels do not look like a random sample{where}: {figures}"
+        remedy = "Label tasks drawn at random, or give gold_weights."
+        warnings.warn(FitWarning(what, remedy, option="gold_weights"), stacklevel=4)
+        return what
+    planned = view == confidence and labelled < everywhere
+    how = "are more often in doubt than others, as those of a plan are" if planned else "look selected"
+    what = f"The tasks that people labelled {how}{where}, so that the rate leans to such tasks: {figures}"
+    remedy = "For the rate, give gold labels of tasks drawn at random{}."
+    command = remedy.format(": --sample tasks.csv draws some")
+    warnings.warn(FitWarning(what, remedy.format(""), command=command), stacklevel=4)
+    return what
 
 
 def warn_if_unequal(event: Event, by_group: Mapping[Any, Members], by_people: bool = False) -> bool:

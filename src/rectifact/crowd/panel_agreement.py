@@ -29,7 +29,7 @@ from rectifact.crowd.agreement import (
     within_terms,
 )
 from rectifact.crowd.data.mixed import read_mixed_panel
-from rectifact.crowd.data.people import Panel
+from rectifact.crowd.data.people import Panel, check_people
 from rectifact.crowd.resampling import Bootstrap, Estimates, estimates
 
 MOST_WORKERS = 60
@@ -212,11 +212,7 @@ def _check_shared(panel: Panel) -> None:
     """Refuse answers among which nothing can be compared."""
     answers = panel.answers
     if panel.has_people:
-        person = panel.is_person[answers.worker]
-        if not np.intersect1d(answers.task[person], answers.task[~person]).size:
-            raise InputError(
-                "No task was answered by a judge and by a person.", "Check that both name the tasks alike."
-            )
+        check_people(panel)
     elif not (np.bincount(answers.task) > 1).any():
         raise InputError(
             "No task was answered by two workers, so that there is nothing to compare.",

@@ -44,17 +44,8 @@ RATE_COLUMNS = [
     *("tasks", "labels", "worth", "tuning", "labels_needed"),
 ]
 DIFFERENCE_COLUMNS = [
-    *("first", "second", "difference", "low", "high", "p_value"),
-    *(
-        "human_difference",
-        "human_low",
-        "human_high",
-        "human_p_value",
-        "judge_difference",
-        "tasks",
-        "labels",
-        "labels_needed",
-    ),
+    *("first", "second", "difference", "low", "high", "p_value", "human_difference", "human_low", "human_high"),
+    *("human_p_value", "judge_difference", "tasks", "labels", "labels_needed"),
 ]
 
 
@@ -82,6 +73,8 @@ class Rates:
         The half-width that ``labels_needed`` are for.
     reference, panel : str
         Whose labels decide, and who judged all tasks, in words.
+    selected : str
+        Why the tasks with labels do not look like a random sample; empty if they may be one.
     """
 
     rates: pd.DataFrame
@@ -91,6 +84,7 @@ class Rates:
     half_width: float | None
     reference: str = "people"
     panel: str = "judges"
+    selected: str = ""
 
     def named(self, reference: str, panel: str) -> "Rates":
         """The same, in other words for the labels that decide and for those who judged all tasks."""
@@ -240,14 +234,14 @@ def rates_of(
     warn_of_few(event, by_group, by_people)
     unequal = warn_if_unequal(event, by_group, by_people)
     view = None if seen is None else seen[:, matched(answers.classes, object_array(list(names))) >= 0].sum(axis=1)
-    warn_if_selected(event, by_group if unequal else {EVERYTHING: everything} | by_group, by_people, view)
+    selected = warn_if_selected(event, by_group if unequal else {EVERYTHING: everything} | by_group, by_people, view)
     z = deviations(confidence)
     found = {name: event.shares(members) for name, members in by_group.items()}
     rows = [_rate_row(EVERYTHING, event.shares(everything), half_width, z)]
     rows += [_rate_row(name, shares, half_width, z) for name, shares in found.items()]
     pairs = [_difference_row(*pair, found, half_width, z) for pair in _pairs(list(found))]
     tables = pd.DataFrame(rows, columns=RATE_COLUMNS), pd.DataFrame(pairs, columns=DIFFERENCE_COLUMNS)
-    return Rates(*tables, names, confidence, half_width)
+    return Rates(*tables, names, confidence, half_width, selected=selected)
 
 
 def check_options(confidence: float, half_width: float | None) -> None:

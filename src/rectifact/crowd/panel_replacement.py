@@ -1,5 +1,6 @@
 """Whether judges may replace people: the alternative annotator test of each judge, and of all of them together."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from rectifact.core.validation import check_at_least
 from rectifact.crowd.agreement import Level
 from rectifact.crowd.copies import fit_without_copies
 from rectifact.crowd.data.answers import Answers
-from rectifact.crowd.data.people import Panel, read_panel
+from rectifact.crowd.data.people import Panel, check_labels, read_panel
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.grades import chosen
 from rectifact.crowd.replacement import MAY, MAY_NOT, Floats, Verdict, verdict_on
@@ -183,6 +184,7 @@ def _check_people(panel: Panel) -> None:
             f"The test compares people with each other, and there is {count(n_people, 'person')}.",
             "Add the answers of at least two people to the same tasks.",
         )
+    check_labels(panel)
     answers, n_tasks = panel.answers, len(panel.answers.tasks)
     person = panel.is_person[answers.worker]
     judged = np.bincount(answers.task[~person], minlength=n_tasks) > 0
@@ -248,8 +250,30 @@ def _sentence(row: dict[Any, Any], test: Replacement) -> str:
     )
     if decision in (MAY, MAY_NOT):
         return f"{judge} {decision} people: {details}."
-    needed = float(f"{row['tasks_needed']:.2g}")
-    enough = f"if this stays so, about {needed:.0f} tasks per person would be enough to show it"
+    needed = rounded_up(row["tasks_needed"])
+    enough = (
+        f"if this stays so, about {needed} tasks per person that another person answers too would be enough to show it"
+        f" (now {shared_tasks(test, [judge])})"
+    )
     if needed > test.n_tasks > 0:
         enough += f", more than the {test.n_tasks} that there are"
     return f"{unsure}: {details}; {enough}."
+
+
+def rounded_up(tasks: float) -> int:
+    """A number of tasks that is enough, in two digits.
+
+    Examples
+    --------
+    >>> rounded_up(113.0), rounded_up(110.0), rounded_up(8.0)
+    (120, 110, 8)
+    """
+    unit = 10 ** max(len(str(math.ceil(tasks))) - 2, 0)
+    return math.ceil(tasks / unit) * unit
+
+
+def shared_tasks(test: Replacement, judges: Sequence[Any]) -> str:
+    """How many tasks of a person count now: those that judge and another person answered too, from least to most."""
+    compared = test.people[test.people["judge"].isin(judges) & test.people["p_value"].notna()]["tasks"]
+    least, most = int(compared.min()), int(compared.max())
+    return str(least) if least == most else f"{least} to {most}"

@@ -11,10 +11,11 @@ from rectifact.core.findings import Finding
 from rectifact.core.validation import check_generator
 from rectifact.crowd.copies import families_of
 from rectifact.crowd.data.names import matched, object_array, plain, sentence
+from rectifact.crowd.panel_caution import caution_steps, compared, is_selected
 from rectifact.crowd.panel_choice import JOINT
 from rectifact.crowd.panel_rates import best_half_width
-from rectifact.crowd.panel_replacement import TOGETHER
-from rectifact.crowd.panel_words import by_words, compared, shared_errors
+from rectifact.crowd.panel_replacement import TOGETHER, rounded_up, shared_tasks
+from rectifact.crowd.panel_words import by_words, shared_errors
 from rectifact.crowd.replacement import MAY, MAY_NOT
 
 FIRST_LABELS = 50
@@ -36,6 +37,7 @@ def next_steps(found: Any) -> list[Finding]:
     """What to do next, the most important first."""
     return [
         *_spelling_steps(found),
+        *caution_steps(found),
         *_reference_steps(found),
         *_group_steps(found),
         *_precision_steps(found),
@@ -108,17 +110,19 @@ def _must_draw(found: Any) -> bool:
 def tasks_to_label(found: Any, n: int | None = None, random_state: Any = 0) -> pd.DataFrame:
     """Tasks without a label of what rates are measured by, drawn at random, with their texts where there are some.
 
-    Without ``n``, as many as the asked half-width of the rate takes, or 50 to begin with.
+    Without ``n``, as many as the asked half-width of the rate takes, or 50 to begin with. Where gold labels look
+    selected they do not count: tasks are drawn from all.
     """
     answers, rng = found.panel.answers, check_generator(random_state)
     labelled = np.zeros(len(answers.tasks), dtype=bool)
+    chosen = is_selected(found) and found.reference == "gold labels"
     if found.reference == "people":
         labelled[answers.task[found.panel.is_person[answers.worker]]] = True
-    elif found.truth is not None:
+    elif found.truth is not None and not chosen:
         labelled = found.truth >= 0
     if n is None:
         n = FIRST_LABELS
-        if found.rates is not None and np.isfinite(found.rates.rates["labels_needed"].iloc[0]):
+        if found.rates is not None and not chosen and np.isfinite(found.rates.rates["labels_needed"].iloc[0]):
             row = found.rates.rates.iloc[0]
             n = max(int(row["labels_needed"]) - int(row["labels"]), 0) or FIRST_LABELS
     drawn = rng.permutation(np.flatnonzero(~labelled))[:n]
@@ -136,6 +140,8 @@ def sample_words(found: Any, n: int) -> str:
     ``n`` is their number.
     """
     drawn = f"The sample has {count(n, 'task')} drawn at random"
+    if is_selected(found) and found.reference == "gold labels":
+        return f"{drawn} from all, to begin with, as the gold labels that there are look selected."
     if found.rates is None or found.rates.half_width is None:
         return f"{drawn}, to begin with."
     row, asked = found.rates.rates.iloc[0], f"{100 * found.rates.half_width:g} points to both sides"
@@ -217,8 +223,9 @@ def _precision_steps(found: Any) -> list[Finding]:
     steps, wanted = [], f"{100 * found.rates.half_width:g} points to both sides"
     differences, by_people = compared(found)
     whose = found.by_people if by_people else found.rates
-    rows = [("the rate", found.rates.rates.iloc[0], found.rates)]
-    rows += [(f"{row['second']} minus {row['first']}", row, whose) for _, row in differences.iterrows()]
+    rows = [] if is_selected(found) else [("the rate", found.rates.rates.iloc[0], found.rates)]
+    if not whose.selected:
+        rows += [(f"{row['second']} minus {row['first']}", row, whose) for _, row in differences.iterrows()]
     for name, row, rates in rows[:3]:
         needed, labels = row["labels_needed"], int(row["labels"])
         if pd.isna(needed) or needed <= labels:
@@ -269,7 +276,7 @@ def _people_steps(found: Any) -> list[Finding]:
             "note",
             f"too few answers of people to decide about {sentence(names)}",
             "Each person is compared on the tasks that another person answered too.",
-            _more_answers(few["tasks_needed"], test.least, len(found.panel.answers.tasks)),
+            _more_answers(few, test, len(found.panel.answers.tasks)),
         )
     ]
 
@@ -283,17 +290,17 @@ def _other_twins(found: Any, undecided: list[Any]) -> set[Any]:
     return others
 
 
-def _more_answers(needed: "pd.Series[float]", least: int, n_tasks: int) -> str:
-    needed = needed.dropna()
-    needed = needed[np.isfinite(needed)]
-    most = float(f"{needed.max():.2g}") if len(needed) else float(least)
-    if most <= n_tasks:
-        about = "about" if len(needed) else "at least"
-        return f"Let each person answer {about} {most:.0f} tasks that another person answers too."
-    return (
-        f"Add tasks: about {most:.0f} that two people answer would decide it, more than the {n_tasks} that there are. "
-        f"Until then, treat it as not shown."
-    )
+def _more_answers(few: pd.DataFrame, test: Any, n_tasks: int) -> str:
+    known = few[np.isfinite(few["tasks_needed"])]
+    most = rounded_up(known["tasks_needed"].max()) if len(known) else test.least
+    if most > n_tasks:
+        return (
+            f"Add tasks: about {most} that two people answer would decide it, more than the {n_tasks} that there are. "
+            f"Until then, treat it as not shown."
+        )
+    about = "about" if len(known) else "at least"
+    now = f" (now {shared_tasks(test, known['judge'].tolist())})" if len(known) else ""
+    return f"Let each person answer {about} {most} tasks that another person answers too{now}."
 
 
 def _twin_steps(found: Any) -> list[Finding]:
@@ -314,12 +321,14 @@ def _doubt_steps(found: Any) -> list[Finding]:
     if not doubtful:
         return []
     whole = "label in doubt" if doubtful == 1 else f"{doubtful} labels in doubt, the most doubtful first"
-    remedy = f"Let people check the {whole}{{}}."
-    confidence = (
-        ": model.result().sort_values('confidence') lists them",
-        ": --output labels.csv has the confidence of each",
+    remedy = (
+        f"Let people check the {whole}{{}}; do not give these labels as {{}}, as their tasks are not drawn at random."
+    )
+    where = (
+        (": model.result().sort_values('confidence') lists them", "gold"),
+        (": --output labels.csv has the confidence of each", "--gold"),
     )
     have = "has" if doubtful == 1 else "have"
     detail = f"{doubtful} of {count(len(found.model.tasks_), 'label')} {have} a confidence below {IN_DOUBT:.0%}."
-    remedies = (remedy.format(where) for where in confidence)
+    remedies = (remedy.format(*words) for words in where)
     return [Finding("note", f"{count(doubtful, 'label')} in doubt", detail, *remedies)]

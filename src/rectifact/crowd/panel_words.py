@@ -8,24 +8,36 @@ import pandas as pd
 
 from rectifact.core.errors import count
 from rectifact.crowd.copies import families_of
-from rectifact.crowd.data.names import plain_text, sentence
+from rectifact.crowd.data.names import matched, object_array, plain_text, sentence
 from rectifact.crowd.panel_accuracy import Lead, accuracy_words, leads_of
+from rectifact.crowd.panel_caution import (
+    compared,
+    contradiction_words,
+    contradictions,
+    is_selected,
+    selection_words,
+)
 from rectifact.crowd.panel_choice import replacement_words, replacing
 from rectifact.crowd.panel_gap import agreement_words, gap_words, who
 from rectifact.crowd.panel_rates import Rates, wanted
 from rectifact.crowd.panel_shift import bias_summary
+from rectifact.crowd.reference import consensus_classes
 
 __all__ = ["accuracy_sentence", "agreement_words", "decision_words", "gap_words", "who", "words_of"]
 
-MOST_TWINS, MOST_GROUPS = 6, 10
-"""Families that are named, and groups of tasks."""
+MOST_TWINS, MOST_GROUPS, FEW_GROUPS = 6, 10, 3
+"""Families that are named, groups of tasks, and groups whose shares the decision names."""
 
 
 def decision_words(found: Any, *, command: bool = True) -> list[str]:
-    """Three sentences: the rate, judges and people, and what to do next, in words of the ``command`` or of Python."""
+    """Three sentences: the rate, judges and people, and what to do next, in words of the ``command`` or of Python.
+
+    Where the rate cannot be relied on, the first sentence says so.
+    """
     steps = found.next_steps()
     last = ((steps[0].command if command else "") or steps[0].remedy) if steps else ""
     return [
+        *selection_words(found),
         _rate_sentence(found),
         _people_sentence(found),
         f"Next: {last[0].lower()}{last[1:]}" if steps else "Nothing is left to do: the labels can be used as they are.",
@@ -40,10 +52,16 @@ def words_of(found: Any) -> list[str]:
     said += two_rates_words(found)
     said += [agreement_words(found), replacement_words(found), *twin_words(found), bias_summary(found)]
     if found.audit is not None:
-        said.append(found.audit.words())
+        said.append(f"{found.audit.words()}{_of_these(found)}")
     return [
         f"{words[0].upper()}{words[1:]}" if words.startswith(("all ", "the ")) else words for words in said if words
     ]
+
+
+def _of_these(found: Any) -> str:
+    """That figures of gold labels that look selected are not those of all tasks."""
+    chosen = is_selected(found) and found.reference == "gold labels"
+    return " These tasks do not look drawn at random: of all labels, another share may be right." if chosen else ""
 
 
 def _rates_words(rates: Rates) -> list[str]:
@@ -68,16 +86,35 @@ def _rate_sentence(found: Any) -> str:
     text = (
         f"{start} share of {wanted(found.rates)} is {whole['rate']:.1%} ({found.rates.confidence:.0%} interval "
         f"{whole['low']:.1%} to {whole['high']:.1%}), from {by}{_and_panel(found)}"
+        f"{_by_group(found.rates)}"
     )
     other = found.by_people
     if other is not None and narrower(other.rates, found.rates.rates):
         row = other.rates.iloc[0]
         text += f"; as people label, it is {row['rate']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
+        text += " in all" if len(other.rates) > 1 else ""
     differences, by_people = compared(found)
     if len(differences):
         row = differences.iloc[int(np.argmin(differences["p_value"]))]
         text += f"; {_difference_clause(row, found.rates.confidence, len(differences), by_people)}"
+        text += _against(found, (row["first"], row["second"]), by_people)
     return f"{text}."
+
+
+def _by_group(rates: Rates) -> str:
+    """The shares of a few groups."""
+    rows = rates.rates.iloc[1:].dropna(subset="rate").to_dict("records")
+    said = [f"{row['rate']:.1%} ({row['low']:.1%} to {row['high']:.1%}) in {row['group']}" for row in rows]
+    return f"; it is {sentence(said)}" if 1 < len(said) <= FEW_GROUPS else ""
+
+
+def _against(found: Any, pair: tuple[Any, Any], by_people: bool) -> str:
+    """What the other labels say of a difference, where they contradict."""
+    if pair not in contradictions(found):
+        return ""
+    other = contradictions(found)[pair][0 if by_people else 1]
+    whose = "by gold labels" if by_people else "as people label"
+    return f", but {whose} it is {100 * other:+.1f} points, which contradicts it"
 
 
 def narrower(one: pd.DataFrame, other: pd.DataFrame) -> bool:
@@ -86,46 +123,40 @@ def narrower(one: pd.DataFrame, other: pd.DataFrame) -> bool:
     return bool(width < its)
 
 
-def compared(found: Any) -> tuple[pd.DataFrame, bool]:
-    """The differences between groups with the shorter intervals, and whether these are by people in place of gold."""
-    differences = found.rates.differences.dropna(subset="difference")
-    if found.by_people is None:
-        return differences, False
-    other = found.by_people.differences.dropna(subset="difference")
-    if not len(other) or len(other) < len(differences):
-        return differences, False
-    if not len(differences) or _mean_width(other) < _mean_width(differences):
-        return other, True
-    return differences, False
-
-
-def _mean_width(differences: pd.DataFrame) -> float:
-    return float((differences["high"] - differences["low"]).mean())
-
-
 def two_rates_words(found: Any) -> list[str]:
     """What people say, where their interval is shorter than that of the gold labels, and which of both to use."""
     other = found.by_people
     if found.rates is None or other is None:
         return []
-    said = []
+    said = contradiction_words(found)
     if narrower(other.rates, found.rates.rates):
         row = other.rates.iloc[0]
         said.append(
             f"As people label, the share of {wanted(found.rates)} is {row['rate']:.1%} ({other.confidence:.0%} "
             f"interval {row['low']:.1%} to {row['high']:.1%}), from {_agreed(found, int(row['labels']))}."
         )
-        said.append(
-            "Use the interval by gold labels for the true share: that by people is shorter, but has their errors in it"
-            f"{_beside_gold(found)}."
-        )
+        said.append(_which_share(found))
     if compared(found)[1]:
         said += [f"As people label, {words}" for words in other.difference_words()[:MOST_GROUPS]]
-        said.append(
-            "Compare groups as people label: errors that people make alike in all groups make a difference look "
-            "smaller, not larger."
-        )
+        if not contradictions(found):
+            said.append(
+                "Compare groups as people label: errors that people make alike in all groups make a difference look "
+                "smaller, not larger."
+            )
     return said
+
+
+def _which_share(found: Any) -> str:
+    """Which of two intervals to use."""
+    if is_selected(found):
+        return (
+            "Use neither interval for the true share yet: gold labels do not look like a random sample, and that by "
+            f"people has their errors in it{_beside_gold(found)}."
+        )
+    return (
+        "Use the interval by gold labels for the true share: that by people is shorter, but has their errors in it"
+        f"{_beside_gold(found)}."
+    )
 
 
 def _agreed(found: Any, n_labels: int) -> str:
@@ -140,9 +171,23 @@ def _beside_gold(found: Any) -> str:
     if found.people_on_gold is None:
         return ""
     wrong, n = found.people_on_gold
+    asked = _on_question(found)
+    labels, question = count(n, "gold label"), f"on whether they are {wanted(found.rates)}"
     if not wrong:
-        return f", and {count(n, 'gold label')} that people confirm are too few to rule these out"
-    return f" (their consensus differs from {wrong} of {count(n, 'gold label')})"
+        return f", and {labels} that people confirm are too few to rule these out"
+    if asked == wrong:
+        return f" (their consensus differs from {wrong} of {labels})"
+    if not asked:
+        return f" (their consensus agrees with all {labels} {question}, and differs from {wrong} in the exact label)"
+    return f" (their consensus differs from {asked} of {labels} {question}, and from {wrong} in the exact label)"
+
+
+def _on_question(found: Any) -> int:
+    """From how many gold labels the consensus of people differs on the question whose share is asked for."""
+    people, classes = consensus_classes(found.panel), found.panel.answers.classes
+    both = (people >= 0) & (found.truth >= 0)
+    positive = matched(classes, object_array(list(found.rates.positive))) >= 0
+    return int((positive[people[both]] != positive[found.truth[both]]).sum())
 
 
 def _and_panel(found: Any) -> str:

@@ -96,15 +96,23 @@ def by_people(panel: Panel) -> Reference:
     answers = panel.answers
     theirs = panel.is_person[answers.worker]
     tasks, said = answers.tasks[answers.task[theirs]], answers.classes[answers.label[theirs]]
-    with warnings.catch_warnings(action="ignore"):  # ties are mentioned by the rates
-        agreed, labels = consensus((tasks, said))
-    truth = np.full(len(answers.tasks), -1, dtype=np.int64)
-    truth[matched(agreed, answers.tasks)] = matched(labels, answers.classes)
+    truth = consensus_classes(panel)
     judged = judge(only(answers, ~panel.is_person))
     posteriors = np.tile(answers.shares().mean(axis=0), (len(answers.tasks), 1))
     posteriors[matched(judged.answers.tasks, answers.tasks)] = judged.posteriors
     by_task = pd.Series(said, index=pd.Index(tasks, dtype=object), dtype=object)
     return Reference(PEOPLE, by_task, judged, truth, posteriors)
+
+
+def consensus_classes(panel: Panel) -> NDArray[np.int64]:
+    """The class that people agree on, by task; -1 where none of them answered, or they tie."""
+    answers, theirs = panel.answers, panel.is_person[panel.answers.worker]
+    tasks, said = answers.tasks[answers.task[theirs]], answers.classes[answers.label[theirs]]
+    with warnings.catch_warnings(action="ignore"):  # ties are mentioned by the rates
+        agreed, labels = consensus((tasks, said))
+    truth = np.full(len(answers.tasks), -1, dtype=np.int64)
+    truth[matched(agreed, answers.tasks)] = matched(labels, answers.classes)
+    return truth
 
 
 class Asked(NamedTuple):

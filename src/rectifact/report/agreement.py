@@ -100,9 +100,10 @@ def _decisions(test: Replacement) -> Section:
 
 def _overview(found: Agreement) -> Section:
     words = (
-        "Observed agreement is the share of pairs of answers to the same task that are equal. The other coefficients "
-        "correct it for agreement by chance: 1 is full agreement, 0 is what chance gives. Kappa and alpha are low "
-        "where nearly all answers are the same; Gwet's coefficient is not."
+        "Observed agreement is the share of pairs of answers to a task that are equal, in the mean over tasks, each of "
+        "which counts once however many answers it has. The other coefficients correct it for agreement by chance: 1 "
+        "is full agreement, 0 is what chance gives. Kappa and alpha are low where nearly all answers are the same; "
+        "Gwet's coefficient is not."
     )
     return Section("Overview", words, [_table("Agreement", found.overall, {"among": "among"})])
 
@@ -186,4 +187,4 @@ def _table(title: str, rows: pd.DataFrame, names: dict[str, str]) -> Table:
 
 
 def _number(value: Any) -> float | None:
-    return None if pd.isna(value) else float(f"{value:.4g}")
+    return None if pd.isna(value) else float(f"{value:.10g}")  # the page rounds, once

@@ -231,10 +231,12 @@ def heat_map(
     words: str,
     *,
     span: tuple[float, float] | None = None,
+    legend: tuple[str, ...] = (),
 ) -> Chart:
     """A symmetric matrix as colours, its first row at the top; ``names`` of its rows, or none.
 
-    ``span`` are the values at the ends of the colours; negative values have a colour of their own.
+    ``span`` are the values at the ends of the colours; negative values have a colour of their own, and ``legend`` says
+    what both full colours mean.
     """
     matrix = np.asarray(values, dtype=float)
     tips = [
@@ -244,7 +246,8 @@ def heat_map(
     known = matrix[np.isfinite(matrix)]
     ends = (float(min(known.min(), 0)), float(known.max())) if len(known) else (0.0, 1.0)
     side = Axis(names=list(names)) if 0 < len(names) <= MOST_NAMES else Axis(hidden=True)
-    return Chart(title, [Cells(matrix, tips, *(span or ends))], words, replace(side, title=axis), side, square=True)
+    cells = Cells(matrix, tips, *(span or ends), legend)
+    return Chart(title, [cells], words, replace(side, title=axis), side, square=True)
 
 
 def _floats(values: ArrayLike) -> NDArray[Any]:

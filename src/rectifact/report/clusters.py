@@ -195,7 +195,7 @@ def _members(saved: SavedModel) -> Section:
     order = np.argsort(np.where(model.labels_ >= 0, largest, 2), kind="stable")[:MOST_NODES].tolist()
     names = node_names(saved)
     degree = np.diff(model.affinity_matrix_.indptr)
-    shares = np.round([largest, leading["next_membership"]], 4)
+    shares = np.round([largest, leading["next_membership"]], 9)
     rows: list[list[Any]] = [
         [
             names[i],

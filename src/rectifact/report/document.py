@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from rectifact.core.errors import InputError
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.audit import Audit
@@ -30,6 +32,7 @@ def report_of(
     model: Any,
     *,
     needed: Needed | None = None,
+    plan: pd.DataFrame | None = None,
     audit: Audit | None = None,
     texts: Mapping[Any, Any] | None = None,
     findings: Sequence[Finding] | None = None,
@@ -45,6 +48,11 @@ def report_of(
     needed : Needed, default None
         Answers that are needed, from :meth:`rectifact.DawidSkene.labels_needed`, to show in the report on labels
         instead of those that would halve the error, all at the same price.
+    plan : DataFrame, default None
+        From :meth:`rectifact.DawidSkene.next_labels` with prices, a budget, a target or workers, to show in the report
+        on labels instead of a plan without them.
+
+        .. versionadded:: 0.2
     audit : Audit, default None
         How often labels are right that have seen no gold label, for the report on labels.
     texts : mapping, default None
@@ -70,7 +78,7 @@ def report_of(
     saved = model if isinstance(model, SavedModel) else SavedModel(model)
     if isinstance(saved.model, Aggregator):
         main, steps = labels_opening(saved.model)
-        return replace(labels_report(saved.model, needed, audit=audit, texts=texts), main=main, steps=steps)
+        return replace(labels_report(saved.model, needed, plan=plan, audit=audit, texts=texts), main=main, steps=steps)
     if isinstance(saved.model, ANDNMF | PurificationNMF):
         return parts_report(saved, findings, source)
     if isinstance(saved.model, NMD | LogisticPCA):

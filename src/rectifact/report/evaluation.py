@@ -13,14 +13,14 @@ import pandas as pd
 from rectifact.crowd.advice.foresight import Needed
 from rectifact.crowd.data.names import sentence
 from rectifact.crowd.evaluation import Evaluation
-from rectifact.crowd.panel_choice import replacement_words
+from rectifact.crowd.panel_caution import compared
+from rectifact.crowd.panel_choice import flaws, replacement_words
 from rectifact.crowd.panel_rates import wanted
 from rectifact.crowd.panel_shift import bias_summary
 from rectifact.crowd.panel_steps import IN_DOUBT
 from rectifact.crowd.panel_words import (
     accuracy_sentence,
     agreement_words,
-    compared,
     decision_words,
     narrower,
     twin_words,
@@ -46,7 +46,13 @@ from rectifact.report.trust import (
 MOST_GROUPS, MOST_TASKS = 12, 200
 
 
-def evaluation_reports(found: Evaluation, *, needed: Needed | None = None, notes: Sequence[str] = ()) -> list[Report]:
+def evaluation_reports(
+    found: Evaluation,
+    *,
+    needed: Needed | None = None,
+    plan: pd.DataFrame | None = None,
+    notes: Sequence[str] = (),
+) -> list[Report]:
     """The report on the decision, and those with all details.
 
     Parameters
@@ -55,6 +61,9 @@ def evaluation_reports(found: Evaluation, *, needed: Needed | None = None, notes
         From :func:`rectifact.evaluate`.
     needed : Needed, default None
         Answers that are needed, from :meth:`rectifact.DawidSkene.labels_needed`.
+    plan : DataFrame, default None
+        A plan that was made with prices, a budget or a target, from :meth:`rectifact.DawidSkene.next_labels`, to show
+        in place of the report's own.
     notes : sequence of str, default ()
         What was said while the answers were read.
 
@@ -77,7 +86,7 @@ def evaluation_reports(found: Evaluation, *, needed: Needed | None = None, notes
     sections = [_decision(found), _trust(found), _agreement(found), _bias(found)]
     if found.audit is not None:
         sections.append(audit_section(found.audit))
-    sections += [_doubts(found), _next(found, needed)]
+    sections += [_doubts(found), _next(found, needed, plan)]
     if found.findings or notes:
         sections.append(_data(found, notes))
     answers = found.panel.answers
@@ -141,16 +150,7 @@ def _key_figures(found: Evaluation) -> list[tuple[str, str, str]]:
         gap = found.gaps.iloc[0]
         meaning = f"judges with people; people with each other {gap['among_people']:.1%}"
         facts.append(("agreement", f"{gap['with_people']:.1%}", meaning))
-    if found.replacement is not None:
-        judges = found.replacement.judges.head(found.panel.n_judges)
-        passed = int((judges["decision"] == MAY).sum())
-        facts.append(
-            (
-                "judges that may replace people",
-                f"{passed} of {len(judges)}",
-                f"at epsilon {found.replacement.epsilon:g}",
-            )
-        )
+    facts += _replacing_fact(found)
     if found.audit is not None:
         ends = f"of gold labels; {found.audit.low:.1%} to {found.audit.high:.1%}"
         facts.append(("labels right", f"{found.audit.accuracy:.1%}", ends))
@@ -160,13 +160,24 @@ def _key_figures(found: Evaluation) -> list[tuple[str, str, str]]:
     return facts
 
 
+def _replacing_fact(found: Evaluation) -> list[tuple[str, str, str]]:
+    """How many judges may replace people, without those that are biased or less accurate than people."""
+    if found.replacement is None:
+        return []
+    judges = found.replacement.judges.head(found.panel.n_judges)
+    passed = judges.loc[judges["decision"] == MAY, "judge"].tolist()
+    flawed, epsilon = len(flaws(found, passed)), f"at epsilon {found.replacement.epsilon:g}"
+    more = f"; {flawed} more {'passes' if flawed == 1 else 'pass'} the test, but with a reservation" if flawed else ""
+    return [("judges that may replace people", f"{len(passed) - flawed} of {len(judges)}", f"{epsilon}{more}")]
+
+
 def _main_chart(found: Evaluation) -> Chart:
     """Rates with their intervals, or the confidence of the labels."""
     if found.rates is None:
         return histogram("Confidence of the labels", found.model.probas_.max(axis=1), "confidence", span=(0, 1))
     other = found.by_people
     by_people = other is not None and compared(found)[1]
-    rows = found.rates.rates.head(1 if by_people else MOST_GROUPS).to_dict("records")
+    rows = found.rates.rates.head(MOST_GROUPS).to_dict("records")
     shown = [(str(row["group"]), row, 0) for row in rows]
     if other is not None and (by_people or narrower(other.rates, found.rates.rates)):
         theirs = other.rates.head(MOST_GROUPS if by_people else 1).to_dict("records")
@@ -300,7 +311,7 @@ def _doubts(found: Evaluation) -> Section:
     return Section("Tasks in doubt", words, [replace(table, folded=True)])
 
 
-def _next(found: Evaluation, needed: Needed | None) -> Section:
+def _next(found: Evaluation, needed: Needed | None, written: pd.DataFrame | None) -> Section:
     words = (
         "For a rate, label tasks drawn at random. To make single labels certain, ask where an answer is expected to "
         "help most: --plan writes such a list."
@@ -308,6 +319,6 @@ def _next(found: Evaluation, needed: Needed | None) -> Section:
     steps = Findings([_item(step) for step in found.next_steps()])
     plan = [
         replace(block, folded=True) if isinstance(block, Table) else block
-        for block in plan_blocks(found.model, needed, found.people)
+        for block in plan_blocks(found.model, needed, found.people, written)
     ]
     return Section("What to do next", words, [steps, *plan])

@@ -154,6 +154,7 @@ def _legend(chart: "Chart", width: float, top: float) -> tuple[list[Entry], floa
     """Names of the marks that have one, where there are several, and how far down they reach."""
     named = [(mark.colour, mark.name) for mark in chart.marks if isinstance(mark, Line) and mark.name]
     named += [(mark.colours[0], mark.name) for mark in chart.marks if isinstance(mark, Points) and mark.name]
+    named += [entry for mark in chart.marks if isinstance(mark, Cells) for entry in enumerate(mark.legend)]
     entries: list[Entry] = []
     x, y = EDGE, top + 14
     for colour, name in named if len(named) > 1 else []:

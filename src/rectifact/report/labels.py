@@ -34,6 +34,7 @@ def labels_report(
     model: Aggregator,
     needed: Needed | None = None,
     *,
+    plan: pd.DataFrame | None = None,
     audit: Audit | None = None,
     texts: Mapping[Any, Any] | None = None,
 ) -> Report:
@@ -44,6 +45,8 @@ def labels_report(
     model : Aggregator
     needed : Needed, default None
         Answers that are needed, to show instead of those that would halve the error.
+    plan : DataFrame, default None
+        With prices, a budget, a target or workers, to show instead of one without them.
     audit : Audit, default None
         How often labels are right that have seen no gold label.
     texts : mapping, default None
@@ -55,7 +58,7 @@ def labels_report(
         sections.append(audit_section(audit))
     if isinstance(model, DawidSkene):
         sections += [calibration_section(model), _diagnosis(summary.findings), _worker_graph(model)]
-        sections.append(_next(model, needed))
+        sections.append(_next(model, needed, plan))
     else:
         sections.append(_worker_graph(model))
     words = (
@@ -187,15 +190,28 @@ def _diagnosis(findings: list[Finding]) -> Section:
     return Section("Diagnosis", "What could be wrong with the answers, and what to do about it.", [Findings(items)])
 
 
-def _next(model: DawidSkene, needed: Needed | None) -> Section:
+def _next(model: DawidSkene, needed: Needed | None, plan: pd.DataFrame | None) -> Section:
     words = "The tasks where one more answer is expected to help most, and whom to ask."
-    return Section("What to label next", words, plan_blocks(model, needed))
+    return Section("What to label next", words, plan_blocks(model, needed, plan=plan))
 
 
-def plan_blocks(model: DawidSkene, needed: Needed | None, asked: Sequence[Any] | None = None) -> list[Block]:
-    """The tasks where an answer is expected to help most, and how many answers it takes; ``asked`` of these workers."""
-    if asked is not None:
-        return [_purchase(model, asked), *_curve(model, needed, asked)]
+def plan_blocks(
+    model: DawidSkene,
+    needed: Needed | None,
+    asked: Sequence[Any] | None = None,
+    plan: pd.DataFrame | None = None,
+) -> list[Block]:
+    """The tasks where an answer is expected to help most, and how many answers it takes; ``asked`` of these workers.
+
+    A ``plan`` that was made with prices, a budget or a target is shown as it is.
+    """
+    if plan is None and asked is not None:
+        plan = model.next_labels(MOST_PLANNED, workers=list(asked))
+        note = f"These are the first {len(plan)}; --plan writes more." if len(plan) == MOST_PLANNED else ""
+        return [_purchase(plan, note), *_curve(model, needed, asked)]
+    if plan is not None and "worker" in plan:
+        note = f"The first {MOST_PLANNED} of {len(plan):,} answers of the plan." if len(plan) > MOST_PLANNED else ""
+        return [_purchase(plan.head(MOST_PLANNED), note), *_curve(model, needed, asked)]
     plan = worth_asking(model.next_labels(min(MOST_PLANNED, len(model.tasks_))))
     columns_of_plan = (plan[name].tolist() for name in ("task", "gain", "entropy", "workers"))
     rows = [
@@ -211,20 +227,22 @@ def plan_blocks(model: DawidSkene, needed: Needed | None, asked: Sequence[Any] |
     return [Table("Next labels", columns, rows), *_curve(model, needed)]
 
 
-def _purchase(model: DawidSkene, asked: Sequence[Any]) -> Table:
-    plan = model.next_labels(MOST_PLANNED, workers=list(asked))
+def _purchase(plan: pd.DataFrame, note: str) -> Table:
+    """Answers one by one, with prices where these differ."""
+    priced = bool((plan["cost"] != 1).any())
+    columns = {
+        "task": Column("task"),
+        "worker": Column("ask"),
+        **({"cost": Column("cost", "number"), "spent": Column("spent", "number", "in all so far")} if priced else {}),
+        "gain": Column("gain", "number", "wrong labels that the answer is expected to prevent"),
+        "error": Column("error", "share", "wrong labels to expect after this answer and those before it"),
+    }
+    digits = {"cost": 4, "spent": 4, "gain": 4, "error": 9}
     rows = [
-        [str(task), str(worker), round(gain, 4), round(error, 5)]
-        for task, worker, gain, error in zip(*(plan[name] for name in ("task", "worker", "gain", "error")), strict=True)
+        [str(row[name]) if name not in digits else round(float(row[name]), digits[name]) for name in columns]
+        for row in plan.to_dict("records")
     ]
-    columns = [
-        Column("task"),
-        Column("ask"),
-        Column("gain", "number", "wrong labels that the answer is expected to prevent"),
-        Column("error", "share", "wrong labels to expect after this answer and those before it"),
-    ]
-    note = f"These are the first {len(rows)}; --plan writes more." if len(rows) == MOST_PLANNED else ""
-    return Table("Next labels", columns, rows, note)
+    return Table("Next labels", list(columns.values()), rows, note)
 
 
 def _curve(model: DawidSkene, needed: Needed | None, asked: Sequence[Any] | None = None) -> list[Block]:

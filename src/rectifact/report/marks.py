@@ -119,12 +119,14 @@ class Cells:
     """A matrix as colours, its first row at the top, each cell one unit wide and high.
 
     ``low`` and ``high`` are the values at the ends of the colour scale; negative values have a colour of their own.
+    ``legend`` says what the full colours of positive and of negative values mean.
     """
 
     values: NDArray[Any]
     tips: Sequence[Sequence[str]] = ()
     low: float = 0.0
     high: float = 1.0
+    legend: tuple[str, ...] = ()
 
     def extent(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """All values on both axes."""

@@ -62,10 +62,10 @@ def overlaps(saved: SavedModel) -> list[Section]:
             names[row.node],
             "clear" if row.clear else "few edges" if row.next_neighbours < FEWEST else "not clear",
             row.cluster + 1,
-            round(float(row.share), 4),
+            round(float(row.share), 9),
             row.next_cluster + 1,
-            round(float(row.next_share), 4),
-            round(float(row.next_membership), 4),
+            round(float(row.next_share), 9),
+            round(float(row.next_membership), 9),
             int(row.neighbours),
             int(row.next_neighbours),
         ]

@@ -163,4 +163,4 @@ def _needed(row: dict[Any, Any], found: Rates) -> list[int | None]:
 
 
 def _number(value: Any) -> float | None:
-    return None if pd.isna(value) else float(f"{value:.4g}")
+    return None if pd.isna(value) else float(f"{value:.10g}")  # the page rounds, once

@@ -263,7 +263,7 @@ def _said(mark: Points, i: int, chart: Chart) -> str:
 
 
 def _value(value: float, chart: Chart) -> str:
-    return written(float(f"{value:.4g}"), chart.y.form, 0.001)
+    return written(float(f"{value:.4g}") if chart.y.form == "number" else value, chart.y.form, 0.001)
 
 
 def _cells(mark: Cells, frame: Frame) -> list[str]:

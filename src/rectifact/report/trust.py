@@ -80,8 +80,11 @@ def excess_chart(model: DawidSkene) -> list[Chart]:
         f"Most for {names[pairs.one[most]]} and {names[pairs.other[most]]}: {points[most]:+.1f} points, "
         f"{pairs.scores[most]:.1f} standard errors. Copies, and judges of one family, agree on errors as well."
     )
-    labels = [names[i] for i in busy]
-    return [heat_map("Agreement beyond what the model expects, in points", matrix, "worker", labels, text)]
+    full = max(float(np.ceil(np.abs(matrix).max())), 1.0)
+    text += f" A colour is full where a pair agrees {full:.0f} points more, or less, often than expected."
+    labels, legend = [names[i] for i in busy], (f"more often: +{full:.0f}", f"less often: -{full:.0f}")
+    title, span = "Agreement beyond what the model expects, in points", (-full, full)
+    return [heat_map(title, matrix, "worker", labels, text, span=span, legend=legend)]
 
 
 def bias_blocks(found: Biases, kinds: Mapping[Any, str] | None = None, than: str = "") -> list[Block]:

@@ -1,9 +1,11 @@
 """Opens a file of answers: as a table, or record by record where it holds JSON or lists of answers."""
 
 from collections.abc import Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
@@ -99,6 +101,20 @@ def flat_table(path: Path) -> pd.DataFrame:
     if not rows:
         raise InputError(f"There are no records in {str(path)!r}.", "Check the file.")
     return pd.DataFrame(rows, dtype=object)
+
+
+def fields_of(data: Any) -> tuple[str, list[Any]]:
+    """The format of a file, table or list of records, "records" if it is plain, and the columns or fields there."""
+    if isinstance(data, str | Path) and is_json(Path(data)):
+        data = [record for _, record in islice(json_records(Path(data)), MOST_LOOKED_AT)]
+    if isinstance(data, str | Path):
+        data = read_flat(Path(data))
+    if isinstance(data, list) and data and all(isinstance(record, dict) for record in data):
+        forms = (recognise(record) for record in data[:MOST_LOOKED_AT])
+        return next((form for form in forms if form != "records"), "records"), list(dict.fromkeys(chain(*data)))
+    if isinstance(data, pa.Table):
+        return "records", data.column_names
+    return "records", list(data.columns) if nw.dependencies.is_into_dataframe(data) else []
 
 
 def labels_in(path: Path) -> Any:

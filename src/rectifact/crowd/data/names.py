@@ -4,6 +4,7 @@ import re
 import shlex
 import warnings
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,20 @@ def listed(names: NDArray[Any]) -> str:
     """
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(repr(plain(name)) for name in names[:NAMED]) + more
+
+
+def closest(to: NDArray[Any], names: NDArray[Any]) -> NDArray[Any]:
+    """Names, those first that are spelt most like one of ``to``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> closest(np.array(["anna"]), np.array(["gpt", "claude", "Ann"])).tolist()
+    ['Ann', 'claude', 'gpt']
+    """
+    wanted = [plain_text(name).casefold() for name in to[:NAMED]]
+    alike = [max(SequenceMatcher(None, plain_text(name).casefold(), text).ratio() for text in wanted) for name in names]
+    return names[np.argsort(-np.array(alike), kind="stable")]
 
 
 def sentence(names: Sequence[Any], most: int = 12) -> str:

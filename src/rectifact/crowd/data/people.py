@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -15,10 +14,11 @@ from numpy.typing import NDArray
 from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.crowd.agreement import LEVELS, Level, Scale, scale_of
 from rectifact.crowd.data.answers import Answers, encode, make_answers
-from rectifact.crowd.data.files import read_flat
-from rectifact.crowd.data.names import matched, plain, sentence
+from rectifact.crowd.data.files import fields_of
+from rectifact.crowd.data.formats import FORMATS
+from rectifact.crowd.data.names import listed, matched, plain, sentence
 from rectifact.crowd.data.read import coded
-from rectifact.crowd.data.tables import COLUMN_NAMES
+from rectifact.crowd.data.tables import COLUMN_NAMES, find_column
 from rectifact.io.records import is_json
 
 MOST_CLASSES = {"nominal": 1000, "ordinal": 100}
@@ -106,12 +106,32 @@ def read_people(humans: Any, names: dict[str, str | None], wide: bool, missing: 
     Columns that are named for the judges need not be there: usual names are looked for then.
     """
     is_records = isinstance(humans, str | Path) and is_json(Path(humans))
+    form, present = ("records", []) if wide else fields_of(humans)
     found = names
-    is_file = isinstance(humans, str | Path) and not is_records
-    if (is_file or nw.dependencies.is_into_dataframe(humans)) and not wide:
-        present = read_flat(Path(humans)).column_names if is_file else list(humans.columns)
+    if form != "records":  # an export, which says by itself where most of it is
+        found = {role: name if role in FORMATS[form].takes else None for role, name in names.items()}
+    elif present:
         found = {role: name if name in present else None for role, name in names.items()}
+        _check_columns(humans, present, found, names)
     return coded(humans, found, wide, missing, None, None, question if is_records else None)
+
+
+def _check_columns(humans: Any, present: list[Any], found: dict[str, str | None], names: dict[str, str | None]) -> None:
+    """Refuse people's columns without usual names, and say what to call them: options name those of the judges."""
+    lacking = []
+    for role, name in found.items():
+        try:
+            find_column(present, role, name)
+        except InputError:
+            lacking.append(role)
+    if lacking:
+        where = f"The people's file {str(humans)!r}" if isinstance(humans, str | Path) else "The people's table"
+        wanted = sentence([f"the {role}" for role in lacking])
+        called = sentence([repr(names[role] or role) for role in lacking])
+        raise InputError(
+            f"{where} has no column for {wanted} among {present}.",
+            f"Rename what has {'it' if len(lacking) == 1 else 'them'} to {called} there, with one answer per row.",
+        )
 
 
 def panel_of(parts: Sequence[Answers], level: Level, classes: Sequence[Any] | None) -> Panel:
@@ -164,10 +184,29 @@ def _spelled_like(names: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
     return spelled
 
 
-def check_spellings(panel: Panel) -> None:
-    """Refuse people who write all that judges say in another case: no answer of theirs would count as the same."""
+def check_people(panel: Panel) -> None:
+    """Refuse people of whom no answer can be the same as a judge's: on other tasks, or in other words."""
     answers, theirs = panel.answers, panel.is_person[panel.answers.worker]
-    said, by_judges = (answers.classes[np.unique(answers.label[some])].tolist() for some in (theirs, ~theirs))
+    if not theirs.any():
+        return
+    if not np.intersect1d(answers.task[theirs], answers.task[~theirs]).size:
+        raise InputError("No task was answered by a judge and by a person.", "Check that both name the tasks alike.")
+    check_labels(panel)
+
+
+def check_labels(panel: Panel) -> None:
+    """Refuse people who have no label in common with judges, or write labels in another case."""
+    answers, theirs = panel.answers, panel.is_person[panel.answers.worker]
+    said, by_judges = (answers.classes[np.unique(answers.label[some])] for some in (theirs, ~theirs))
+    _check_spellings(said.tolist(), by_judges.tolist())
+    grades = panel.scale.level != "nominal" and bool(_is_number(answers.classes).all())
+    if not grades and len(said) + len(by_judges) > 2 and not set(said.tolist()) & set(by_judges.tolist()):
+        what = f"People write {listed(said)} and judges {listed(by_judges)}, so that they have no label in common."
+        raise InputError(what, "Write the labels alike in both.")
+
+
+def _check_spellings(said: list[Any], by_judges: list[Any]) -> None:
+    """Refuse people who write all that judges say in another case: no answer of theirs would count as the same."""
     plainly = {str(name).strip().casefold(): name for name in by_judges}
     other = [(name, plainly.get(str(name).strip().casefold(), name)) for name in said if name not in by_judges]
     pairs = [(name, same) for name, same in other if same != name and same not in said]

@@ -20,7 +20,7 @@ from rectifact.crowd.data.files import read_flat
 from rectifact.crowd.data.formats.label_studio import annotators
 from rectifact.crowd.data.groups import groups_in_column, read_groups
 from rectifact.crowd.data.humans import consensus, mention_gold
-from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain
+from rectifact.crowd.data.names import Gold, closest, listed, matched, object_array, plain
 from rectifact.crowd.data.people import read_people
 from rectifact.crowd.data.read import coded, read_gold
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, usual_name
@@ -221,11 +221,9 @@ def named_people(given: Any, workers: NDArray[Any]) -> NDArray[np.bool_]:
     place = matched(object_array(names), workers) if names else np.empty(0, dtype=np.int64)
     strangers = object_array(names)[place < 0]
     if len(strangers):
-        raise InputError(
-            f"people names {listed(strangers)}, who gave no answer; the workers are {listed(workers)}.",
-            "Check the spelling, or name a column that says who is a person.",
-            option="people",
-        )
+        those = listed(closest(strangers, workers))
+        what = f"people names {listed(strangers)}, who gave no answer; the workers are {those}."
+        raise InputError(what, "Check the spelling, or name a column that says who is a person.", option="people")
     return np.isin(np.arange(len(workers)), place)
 
 

@@ -94,9 +94,13 @@
   document.querySelectorAll(".table .scroll").forEach((box) => wide.observe(box));
 
   // Tables: the rows are data; cells are made from text alone, never from markup
+  const percent = (share) => {
+    const value = 100 * share; // a tie goes to the even digit, as in the sentences
+    return `${(Math.abs(value % 1) === 0.25 ? value - 0.01 * Math.sign(value) : value).toFixed(1)}%`;
+  };
   const shown = (value, form) => {
     if (value === null || Number.isNaN(value)) return "–";
-    if (form === "share") return value >= 0.9995 && value < 1 ? "> 99.9%" : `${(100 * value).toFixed(1)}%`;
+    if (form === "share") return value >= 0.9995 && value < 1 ? "> 99.9%" : percent(value);
     if (form === "number") {
       const rounded = Number(value.toPrecision(4));
       return rounded !== 0 && Math.abs(rounded) < 1e-4 ? rounded.toExponential() : String(rounded);

@@ -1,0 +1,83 @@
+"""What forbids to decide by the figures of an evaluation: labels that look selected, and results that contradict."""
+
+from typing import Any
+
+import pandas as pd
+
+from rectifact.core.findings import Finding
+from rectifact.crowd.data.names import sentence
+
+
+def is_selected(found: Any) -> bool:
+    """Whether the labels that rates are measured by do not look like a random sample."""
+    return found.rates is not None and bool(found.rates.selected)
+
+
+def selection_words(found: Any) -> list[str]:
+    """Why the share cannot be relied on; empty if it can."""
+    return [f"Do not rely on the share below yet. {found.rates.selected}"] if is_selected(found) else []
+
+
+def compared(found: Any) -> tuple[pd.DataFrame, bool]:
+    """The differences between groups to decide by, and whether these are by people in place of gold.
+
+    They are those with the shorter intervals, unless gold labels look selected and those of people do not.
+    """
+    differences = found.rates.differences.dropna(subset="difference")
+    if found.by_people is None:
+        return differences, False
+    other = found.by_people.differences.dropna(subset="difference")
+    if not len(other) or len(other) < len(differences):
+        return differences, False
+    preferred = is_selected(found) and not found.by_people.selected
+    if preferred or not len(differences) or _mean_width(other) < _mean_width(differences):
+        return other, True
+    return differences, False
+
+
+def _mean_width(differences: pd.DataFrame) -> float:
+    return float((differences["high"] - differences["low"]).mean())
+
+
+def contradictions(found: Any) -> dict[tuple[Any, Any], tuple[float, float]]:
+    """Differences that gold labels and people find with opposite signs, both by more than chance explains."""
+    if found.rates is None or found.by_people is None:
+        return {}
+    by_gold, by_people = (_significant(rates) for rates in (found.rates, found.by_people))
+    both = {pair: (one, by_people[pair]) for pair, one in by_gold.items() if pair in by_people}
+    return {pair: signs for pair, signs in both.items() if signs[0] * signs[1] < 0}
+
+
+def _significant(rates: Any) -> dict[tuple[Any, Any], float]:
+    """Differences that are more than chance explains, all comparisons considered."""
+    rows = rates.differences.dropna(subset=["difference", "p_value"])
+    some = rows[rows["p_value"] * len(rates.differences) < 1 - rates.confidence]
+    return {(row["first"], row["second"]): row["difference"] for row in some.to_dict("records")}
+
+
+def contradiction_words(found: Any) -> list[str]:
+    """Sentences about results that contradict each other."""
+    return [
+        f"{second} minus {first} is {100 * by_gold:+.1f} points by gold labels and {100 * by_people:+.1f} as people "
+        "label, each more than chance explains: a contradiction."
+        for (first, second), (by_gold, by_people) in contradictions(found).items()
+    ]
+
+
+def caution_steps(found: Any) -> list[Finding]:
+    """What to do before anything is decided."""
+    steps = []
+    if is_selected(found):
+        remedy = "Label tasks drawn at random, and give these labels alone as {}"
+        own = remedy.format("gold"), remedy.format("--gold (--sample tasks.csv draws them)")
+        weighted = (", or weigh those you have with {}.", ".")[found.reference == "people"]
+        ways = ("gold_weights of rectifact.rate", "rectifact rate --gold-weights")
+        title = f"{found.reference if found.reference != 'people' else 'labels of people'} that look selected"
+        given = (f"{text}{weighted.format(way)}" for text, way in zip(own, ways, strict=True))
+        steps.append(Finding("warning", title, found.rates.selected, *given))
+    against = contradictions(found)
+    if against:
+        pairs = sentence([f"{second} minus {first}" for first, second in against])
+        remedy = f"Decide nothing by {pairs} before gold labels of more tasks, drawn at random, agree with people."
+        steps.append(Finding("warning", "results that contradict", " ".join(contradiction_words(found)), remedy))
+    return steps

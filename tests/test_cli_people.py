@@ -1,0 +1,104 @@
+"""Answers of people in a file of their own: read as those of the judges are, or refused in a sentence to act on."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rectifact import agreement, alternative_annotator_test, evaluate
+from rectifact.core.errors import InputError
+
+NAMED = ("--task", "conversation", "--worker", "judge_model", "--label", "outcome")
+
+
+def made(seed=0, n=120):
+    """Three judges, two people, whose columns have names of their own, and gold labels."""
+    rng = np.random.default_rng(seed)
+    passed = rng.random(n) < 0.6
+    ids, words = np.array([f"c{i:03d}" for i in range(n)]), np.array(["fail", "pass"])
+
+    def said(name, column, accuracy):
+        answer = words[(passed ^ (rng.random(n) > accuracy)).astype(int)]
+        return pd.DataFrame({"conversation": ids, column: name, "outcome": answer})
+
+    judges = pd.concat([said(name, "judge_model", 0.85) for name in ("gpt", "claude", "llama")])
+    people = pd.concat([said(name, "reviewer", 0.95) for name in ("ann", "bob")])
+    gold = pd.DataFrame({"conversation": ids, "label": words[passed.astype(int)]}).sample(40, random_state=seed)
+    return judges, people, gold
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, table in zip(("judges", "people", "gold"), made(), strict=True):
+        table.to_csv(f"{name}.csv", index=False)
+        table.to_json(f"{name}.jsonl", orient="records", lines=True)
+    return tmp_path
+
+
+def test_records_of_people_are_read_as_their_table_is(run, files):
+    def facts(suffix):
+        given = (f"judges.{suffix}", "--humans", f"people.{suffix}", *NAMED, "--json")
+        gold = ("--gold", f"gold.{suffix}", "--positive", "pass")
+        return json.loads(run("evaluate", *given, *gold).out), json.loads(run("agree", *given).out)
+
+    assert facts("jsonl") == facts("csv")
+    named = {"task": "conversation", "worker": "judge_model", "label": "outcome"}
+    found = evaluate("judges.jsonl", "people.jsonl", gold="gold.jsonl", positive="pass", **named)
+    assert found.people == ["ann", "bob"]
+
+
+def test_people_of_an_export_need_no_names_of_columns(run, files):
+    tasks = []
+    for conversation, theirs in made()[1].groupby("conversation"):
+        chosen = [
+            {"completed_by": who, "result": [{"from_name": "ok", "type": "choices", "value": {"choices": [label]}}]}
+            for who, label in zip(theirs["reviewer"], theirs["outcome"], strict=True)
+        ]
+        tasks.append({"id": 1, "data": {"conversation": conversation}, "annotations": chosen})
+    (files / "export.json").write_text(json.dumps(tasks))
+    said = json.loads(run("agree", "judges.csv", "--humans", "export.json", *NAMED, "--json").out)
+    assert {row["person"] for row in said["tests"]} == {"ann", "bob"}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+@pytest.mark.parametrize("command", ["evaluate", "agree"])
+def test_columns_of_people_without_usual_names_are_to_be_renamed(run, files, command, suffix):
+    other = made()[1].rename(columns={"reviewer": "rater_x"})
+    other.to_csv("x.csv", index=False)
+    other.to_json("x.jsonl", orient="records", lines=True)
+    said = run(command, "judges.csv", "--humans", f"x.{suffix}", *NAMED, expect=2).err
+    assert f"The people's file 'x.{suffix}' has no column for the worker among ['conversation', 'rater_x'" in said
+    assert "to 'judge_model' there" in said
+    assert "--worker" not in said
+
+
+@pytest.mark.parametrize("command", ["evaluate", "agree"])
+@pytest.mark.parametrize("words", [{"pass": 1, "fail": 0}, {"pass": "true", "fail": "false"}])
+def test_people_without_a_label_in_common_are_refused(run, files, command, words):
+    judges, people, _ = made()
+    people["outcome"] = people["outcome"].map(words)
+    people.to_csv("others.csv", index=False)
+    said = run(command, "judges.csv", "--humans", "others.csv", *NAMED, expect=2).err
+    assert "so that they have no label in common. Write the labels alike in both." in said
+    assert len(said.strip().splitlines()) == 1
+    with pytest.raises(InputError, match="no label in common"):
+        alternative_annotator_test(judges, people, worker="judge_model", task="conversation", label="outcome")
+
+
+def test_numbers_and_single_labels_need_not_be_the_same():
+    rng = np.random.default_rng(0)
+    judges = pd.DataFrame({"task": np.arange(20), "worker": "gpt", "label": rng.integers(1, 4, 20) + 0.5})
+    people = pd.DataFrame({"task": np.arange(20), "worker": "ann", "label": rng.integers(1, 4, 20)})
+    assert len(agreement(judges, humans=people, level="interval", n_resamples=10).overall)
+    assert len(agreement(judges.assign(label="a"), humans=people.assign(label="b"), n_resamples=10).overall)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "agree"])
+def test_people_on_other_tasks_are_said_to_be(run, files, command):
+    people = made()[1]
+    people.assign(conversation=people["conversation"].str.upper()).to_csv("upper.csv", index=False)
+    gold = ("--gold", "gold.csv", "--positive", "pass") if command == "evaluate" else ()
+    said = run(command, "judges.csv", "--humans", "upper.csv", *NAMED, *gold, expect=2).err
+    assert "No task was answered by a judge and by a person. Check that both name the tasks alike." in said

@@ -1,0 +1,74 @@
+"""Plans in reports: the page shows the plan that was written, with its prices and within its budget."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rectifact import DawidSkene
+from rectifact.cli.plans import Planning
+from rectifact.datasets import make_crowd
+from rectifact.report import report_of
+from rectifact.report.labels import MOST_PLANNED, plan_blocks
+
+PRICES = {"ann": 4.0, "bob": 2.0, "gpt": 0.02}
+
+
+@pytest.fixture(scope="module")
+def answers():
+    crowd = make_crowd(150, 5, 2, labels_per_task=3, accuracy=(0.65, 0.85), random_state=0)
+    names, labels = ["ann", "bob", "gpt", "llama", "qwen"], ["fail", "pass"]
+    return crowd.answers.assign(
+        worker=[names[worker] for worker in crowd.answers["worker"]],
+        label=[labels[label] for label in crowd.answers["label"]],
+    )
+
+
+@pytest.fixture
+def files(answers, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answers.to_csv("answers.csv", index=False)
+    pd.Series(PRICES).rename_axis("worker").rename("cost").reset_index().to_csv("costs.csv", index=False)
+    return tmp_path
+
+
+def shown(monkeypatch, module):
+    """The tables of next labels that are put into pages."""
+    tables, drawn = [], module.plan_blocks
+
+    def spied(*given, **more):
+        blocks = drawn(*given, **more)
+        tables.append(blocks[0])
+        return blocks
+
+    monkeypatch.setattr(module, "plan_blocks", spied)
+    return tables
+
+
+@pytest.mark.parametrize("command", ["labels", "evaluate"])
+def test_a_report_shows_the_plan_that_was_written(run, files, monkeypatch, command):
+    from rectifact.report import evaluation, labels
+
+    tables = shown(monkeypatch, labels if command == "labels" else evaluation)
+    people = ("--people", "ann,bob") if command == "evaluate" else ("-o", "labels.csv")
+    given = (command, "answers.csv", *people, "--costs", "costs.csv", "--report", "report.html")
+    run(*given, "--budget", "20", "--plan", "plan.csv")
+    plan, table = pd.read_csv("plan.csv"), tables[-1]
+    assert plan["spent"].iloc[-1] <= 20
+    names = [column.name for column in table.columns]
+    assert names == ["task", "ask", "cost", "spent", "gain", "error"]
+    assert [row[:2] for row in table.rows] == plan[["task", "worker"]].astype(str).to_numpy().tolist()
+    np.testing.assert_allclose([row[2:4] for row in table.rows], plan[["cost", "spent"]], atol=1e-4)
+    run(*given)
+    assert {row[1] for row in tables[-1].rows} <= set(PRICES)
+    assert len(tables[-1].rows) > len(plan)
+
+
+def test_without_prices_a_plan_has_no_columns_of_money(answers):
+    model = DawidSkene().fit(answers)
+    table = plan_blocks(model, None, ["ann"])[0]
+    assert [column.name for column in table.columns] == ["task", "ask", "gain", "error"]
+    plan = pd.concat([model.next_labels(50, workers=["ann"])] * 40).head(MOST_PLANNED + 5)
+    section = report_of(model, plan=plan).sections[-1]
+    assert len(section.blocks[0].rows) == MOST_PLANNED
+    assert section.blocks[0].note == f"The first {MOST_PLANNED} of {len(plan):,} answers of the plan."
+    assert Planning(None).table(model) is None
