@@ -1,6 +1,5 @@
 """What a fitted model advises to buy: which answers next, and how many it takes."""
 
-import warnings
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -9,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.errors import InputError
 from rectifact.core.validation import check_at_least, check_positive
 from rectifact.crowd.advice.budget import (
     LEAST_GAIN,
@@ -86,7 +85,8 @@ class Planner(FittedModel):
         there may be fewer rows than ``n``. After
         ``calibrate(gold)``, a table ``workers`` can name tasks with a true label all the same, so that they go on
         telling how far the confidence can be believed. Buy a part of the plan, fit again, and ask for the next part:
-        answers that have come in tell where more are needed.
+        answers that have come in tell where more are needed. Where ``diagnose()`` says that workers are hardly known,
+        they are taken to be like the whole crowd, and the error can be far from what is expected.
 
         Examples
         --------
@@ -158,8 +158,6 @@ class Planner(FittedModel):
         """
         if self._fitting.foretold >= WELL_KNOWN:
             return self._model
-        what = "The answers do not tell good workers from bad ones yet, and the error can be far from what is expected."
-        warnings.warn(FitWarning(what, "Buy a part of the plan, fit again, and plan anew."), stacklevel=5)
         sums = self._problem(answers).sums(self.probas_)
         priors = sums.classes / sums.classes.sum()
         return replace(self._model, confusions=like_the_crowd(sums.counts), priors=priors)

@@ -57,7 +57,7 @@ MOST_DECAY = 0.75
 """From one grade to the next: workers who err more would be expected to answer with the ends of the scale alone."""
 
 MOST_WORKERS, MOST_CELLS, FEWEST = 1000, 1 << 20, 5
-"""From whom the strength is learnt, and cells of the matrices, of at least so many workers; more would not change it."""
+"""From whom the strength is learnt, and cells of the matrices, of at least five workers; more would not change it."""
 
 
 class PooledFit(NamedTuple):
