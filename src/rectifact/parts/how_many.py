@@ -82,6 +82,7 @@ class PartsTrial:
 
     parameter = "n_components"
     what = ("part", "parts")
+    ladder: tuple[int, ...] = ()
     negligible = 1e-06  # a faint part may have a small share of the squares
     recurs = f"have a mean stability of at least {RECURS:g} in halves of the samples"
     measure = "share of the squares of held-out features that the samples' other features predict"
