@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rectifact.core.arrays import to_host
-from rectifact.core.operand import is_chunked, operand
+from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import native
 from rectifact.latent.base import LatentTransformer
 from rectifact.latent.held_out import LEAST_ROWS, MOST_ENTRIES, hide_entries
+from rectifact.latent.nmd import expected
 
 FIRST, MOST = 16, 64
 """Dimensions of the first fit, whose prior tells how many the data supports, and the most that are tried."""
@@ -87,8 +88,8 @@ class LatentTrial:
             model = self._fit(self._X, k, self._hidden())
             by_error = self._estimator.missing is not None and model.resolved_.get("link") == "relu"
             self.measure = PREDICTED if by_error else type(self).measure
-            judge = model._held_out_shares if by_error else model._held_out_likelihoods
-            self._scores[k] = judge(model._known(self._X), self._mask)
+            judge = _shares if by_error else type(model)._held_out_likelihoods
+            self._scores[k] = judge(model, model._known(self._X), self._mask)
             self._sizes = np.sort(np.linalg.norm(np.asarray(to_host(model.embedding_)), axis=0))[::-1]
             self.seconds[k] = perf_counter() - begun
         return self._scores[k]
@@ -139,6 +140,13 @@ class LatentTrial:
         if np.ndim(missing) != 2:
             return self._mask
         return sp.csr_array(to_host(missing)).astype(bool) + self._mask
+
+
+def _shares(model: Any, X: Operand, mask: Any) -> NDArray[Any]:
+    """Each hidden entry that is known: 1 less its squared error, as a share of the variance of all of them."""
+    x, theta = model._held_out(X, mask)
+    found = np.minimum(expected(theta, model.scale_ / model._unit, "relu"), model._largest / model._unit)
+    return np.asarray(1 - (x - found) ** 2 / max(float(x.var()), np.finfo(float).tiny))
 
 
 def _closest(spans: list[NDArray[Any]], k: int) -> list[NDArray[Any]]:

@@ -27,7 +27,6 @@ from rectifact.latent.nmd import (
     Expectation,
     canonical,
     embed,
-    expected,
     expected_rows,
     log_likelihoods,
     nmd_with_priors,
@@ -222,12 +221,6 @@ class NMD(LatentTransformer):
         x, theta = self._held_out(X, mask)
         found = log_likelihoods(x, theta, self.scale_ / self._unit, self._link)
         return np.asarray(found - (x > 0) * log(self._unit) if self._link == "relu" else found)  # in units of the data
-
-    def _held_out_shares(self, X: Operand, mask: Any) -> NDArray[np.float64]:
-        """Each hidden entry that is known: 1 less its squared error, as a share of the variance of all of them."""
-        x, theta = self._held_out(X, mask)
-        found = np.minimum(expected(theta, self.scale_ / self._unit, self._link), self._largest / self._unit)
-        return np.asarray(1 - (x - found) ** 2 / max(x.var(), np.finfo(float).tiny))
 
     def _held_out(self, X: Operand, mask: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Hidden entries that are known, and their Theta, in the units of the fit."""
