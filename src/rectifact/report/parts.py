@@ -66,8 +66,9 @@ class Fit:
 
     @property
     def explained(self) -> float:
-        """Share of the squared norm of the data that the parts explain."""
-        return float(1 - (self.residual**2).sum() / max((row_norms(self.X) ** 2).sum(), 1e-300))
+        """Share of the squared norm of the data, of which gaps are no part, that the parts explain."""
+        known = self.given if sp.issparse(self.given) else np.nan_to_num(self.given)
+        return float(1 - (self.residual**2).sum() / max((row_norms(known) ** 2).sum(), 1e-300))
 
 
 def parts_report(saved: SavedModel, findings: Sequence[Finding] | None = None, source: str | None = None) -> Report:
