@@ -207,7 +207,7 @@ def embed(
         | chosen.summary
         | judged.summary
     )
-    known = {"selection": chosen.selection, "notes": judged.notes}
+    known: dict[str, Any] = {"selection": chosen.selection, "notes": judged.notes}
     known |= {} if in_chunks else {"X": matrix.X, "samples": samples}
     outcome.write(SavedModel(model, features=features, image_shape=image_shape, groups=groups, **known), summary)
 

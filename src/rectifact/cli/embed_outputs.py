@@ -211,7 +211,8 @@ def _about_data(matrix: Any, model: Any) -> list[str]:
 def joined_verdict(chosen: Found, X: Any, *, structure: bool) -> Found:
     """The choice, with large values named where it found nothing and they may be why, and with rare kinds."""
     selection = chosen.selection
-    if selection is not None and selection.best > 1 and structure:
+    more = selection is not None and 1 < selection.best < min(X.shape[0] // 2, X.shape[1] - 1) - 3
+    if selection is not None and more and structure:
         rare = f"Rare kinds of samples may need two or three more: try -k {selection.best + 3} where they matter."
         return replace(chosen, selection=replace(selection, reason=f"{selection.reason} {rare}"))
     if selection is None or not selection.reason.startswith(NOTHING) or not large_values(X):

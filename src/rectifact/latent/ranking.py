@@ -185,8 +185,8 @@ def _ranking(model: Any, known: NDArray[np.float64], rng: np.random.Generator) -
     columns = means_of(trial.seen)[-1]
     common = np.broadcast_to((~np.isnan(trial.seen)).sum(axis=0), known.shape)
     first = [np.where(mask, np.asarray(by), -np.inf)[rows].argmax(axis=1) for by in (_all(fit), columns, common)]
-    values = [float(known[rows, place].mean()) for place in first]
-    return Ranking(*values, float(known[mask].mean()), len(rows), int(mask.sum()))
+    ours, means, popular = (float(known[rows, place].mean()) for place in first)
+    return Ranking(ours, means, popular, float(known[mask].mean()), len(rows), int(mask.sum()))
 
 
 def _all(fit: Any) -> NDArray[np.float64]:

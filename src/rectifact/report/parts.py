@@ -67,8 +67,8 @@ class Fit:
     @property
     def explained(self) -> float:
         """Share of the squared norm of the data, of which gaps are no part, that the parts explain."""
-        known = self.given if sp.issparse(self.given) else np.nan_to_num(self.given)
-        return float(1 - (self.residual**2).sum() / max((row_norms(known) ** 2).sum(), 1e-300))
+        squares = np.nansum((self.given.data if sp.issparse(self.given) else self.given) ** 2)
+        return float(1 - (self.residual**2).sum() / max(squares, 1e-300))
 
 
 def parts_report(saved: SavedModel, findings: Sequence[Finding] | None = None, source: str | None = None) -> Report:
@@ -125,10 +125,9 @@ def _signed(saved: SavedModel) -> bool:
 
 def _fit(saved: SavedModel) -> Fit:
     model, given = saved.model, as_floats(saved.X)
-    X = given
-    W, H = np.asarray(model.transform(X), dtype=float), np.asarray(model.components_, dtype=float)
-    if getattr(model, "missing", None) is not None:
-        X = np.where(np.isnan(X), model.inverse_transform(W), X)
+    W, H = np.asarray(model.transform(given), dtype=float), np.asarray(model.components_, dtype=float)
+    gaps = getattr(model, "missing", None) is not None
+    X = np.where(np.isnan(given), model.inverse_transform(W), given) if gaps else given
     if getattr(model, "background", False):
         residual = _residuals(X, np.column_stack([W, np.ones(len(W))]), np.vstack([H, model.background_]))
     else:

@@ -1,6 +1,5 @@
 """What the report on an embedding says about hidden entries and recommendations."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ def hidden_facts(judged: Comparison | None, svd: float | None, k: int) -> list[t
     return facts
 
 
-def error_of_columns(judged: Comparison | None, names: Sequence[Any], *, gaps: bool) -> list[Table]:
+def error_of_columns(judged: Comparison | None, names: Any, *, gaps: bool) -> list[Table]:
     """How well each column of data with gaps is predicted, next to its mean, where there are not too many."""
     if judged is None or not gaps or not 1 < len(judged.by_column) <= MOST_COLUMNS:
         return []
