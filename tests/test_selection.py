@@ -506,7 +506,6 @@ def test_dimensions_have_no_bands() -> None:
         assess(model, X, bootstrap=5)
 
 
-@pytest.mark.xfail(reason="55 of 100 entries lie in their bands since stability is a mean over splits; to be looked at")
 def test_bands_lie_around_the_parts_of_real_spectra():
     """Resamples are fitted as the parts were: from parts that are given, the fit ended elsewhere."""
     try:
@@ -514,7 +513,7 @@ def test_bands_lie_around_the_parts_of_real_spectra():
     except MissingDataset:
         pytest.skip("needs the Jasper Ridge image")
     model = ANDNMF(4, random_state=0).fit(X)
-    found = assess(model, X, bootstrap=5, random_state=0)
+    found = assess(model, X, bootstrap=20, random_state=0)  # the bands of five vary by a third from seed to seed
     inside = (model.components_ >= 0.9 * found.lower) & (model.components_ <= 1.1 * found.upper)
     assert inside.mean() > 0.7
 

@@ -20,10 +20,10 @@ from rectifact.crowd.data.partitions import is_lazy_data
 from rectifact.crowd.data.read import read_gold
 from rectifact.crowd.device import check_device
 from rectifact.crowd.fitted import check_size
-from rectifact.crowd.fitting import TRIAL_TOL, Fitting, Problem, best_start, count_copies_once, decide, unrefined
+from rectifact.crowd.fitting import TRIAL_TOL, Fitting, Problem, best_start, count_copies_once, decide
 from rectifact.crowd.planner import Planner
 from rectifact.crowd.reviewer import Reviewer
-from rectifact.crowd.starts import METHODS, Start, identify, tried
+from rectifact.crowd.starts import METHODS, Start, identify, tried, unrefined
 from rectifact.io.checkpoint import open_checkpoint
 
 
@@ -261,7 +261,9 @@ class DawidSkene(ConvergencePlot, Planner, Reviewer, Iterative):
 
         if self.refine is None:
             monitor.skip("not_refined")
-            models = {method: unrefined(problem, start, self.smoothing) for method, start in starts.items()}
+            models = {
+                method: unrefined(problem.B, problem.known, start, self.smoothing) for method, start in starts.items()
+            }
             best = max(models, key=lambda method: models[method].objective)
             fitted = models[best]
         else:

@@ -178,7 +178,7 @@ class FittedModel(Aggregator):
         answers, touched = self._merged(data)
         check_size(len(answers.workers), len(answers.classes))
         problem = self._problem(answers)  # a task of known class may have come in
-        self._fitting = replace(self._fitting, n_answers=float(answers.given.sum()))
+        self._fitting = replace(self._fitting, n_answers=float(answers.given.sum()), foretold=np.inf)
         part, before = problem.where(touched), self._model.posteriors
         background = self._fitting.background(problem, self._model, without=touched)
         monitor = Monitor(max_iter=UPDATE_ITERATIONS, tol=self.tol)
@@ -186,7 +186,9 @@ class FittedModel(Aggregator):
             local = self._fitting.run(part, self._fitting.start(part), monitor=monitor, background=background)
         (posteriors,) = problem.B.keep(_replaced(problem, touched, before, local.posteriors))
         likelihood = log_likelihood(problem.B, local.priors, local.confusions, problem.known)
-        self._set_model(answers, replace(local, posteriors=posteriors, log_likelihood=likelihood))
+        model = replace(local, posteriors=posteriors, log_likelihood=likelihood)
+        self._fitting = self._fitting.knowing(problem, model)
+        self._set_model(answers, self._fitting.trusted(problem, model) if self._fitting.leaning else model)
         return self
 
     def _merged(self, data: Any) -> tuple[Any, Any]:

@@ -27,17 +27,15 @@ from rectifact.crowd.em import (
     CrowdModel,
     Floats,
     Sums,
-    e_step,
     em,
     expected_sums,
     judged,
-    model_from,
     posteriors_of,
     vote_shares,
 )
 from rectifact.crowd.pooled import FIRST_STRENGTH, PooledFit, Strength, pooled_em, subtypes_of
 from rectifact.crowd.starts import Start
-from rectifact.crowd.trust import dependence_retreat, small_crowd_retreat
+from rectifact.crowd.trust import dependence_retreat, foretold, small_crowd_retreat, unknown_workers_retreat
 
 TRIAL_TOL = 3e-4
 """Accuracy at which it is clear where a start leads."""
@@ -147,6 +145,8 @@ class Fitting:
         Whether classes are grades in order.
     n_answers : float
         Number of all answers.
+    foretold : float
+        Nats by which answers foretell those of a worker, see :func:`rectifact.crowd.trust.foretold`.
     """
 
     model: str
@@ -161,16 +161,22 @@ class Fitting:
     retreat: float = 0.0
     ordinal: bool = field(default=False, metadata={"since": "0.2"})
     n_answers: float = field(default=np.inf, metadata={"since": "0.2"})
+    foretold: float = field(default=np.inf, metadata={"since": "0.2"})
 
     @property
     def vote_share(self) -> float:
         """Weight of the vote in the posteriors."""
-        return max(self.retreat, small_crowd_retreat(self.n_answers, self.ordinal))
+        return max(self.retreat, small_crowd_retreat(self.n_answers, self.ordinal), self.leaning)
+
+    @property
+    def leaning(self) -> float:
+        """Weight of the vote in the posteriors because workers are hardly known."""
+        return unknown_workers_retreat(self.foretold)
 
     def run(self, problem: Problem, start: Sums, *, monitor: Monitor, background: Sums = NOTHING) -> CrowdModel:
         """Fit from the sums ``start``, with what was decided."""
         if self.model == "auto":
-            return self._trusted(problem, self.pooled(problem, start, monitor=monitor, background=background).model)
+            return self.trusted(problem, self.pooled(problem, start, monitor=monitor, background=background).model)
         B, known = problem.placed
         form = ONE_COIN if self.model == "one-coin" else FULL
         options: dict[str, Any] = {"monitor": monitor, "known": known, "background": background}
@@ -182,7 +188,14 @@ class Fitting:
         if self.model != "auto":
             return self.run(problem, start, monitor=monitor), self
         fitted = self.pooled(problem, start, monitor=monitor, learn=True)
-        return self._trusted(problem, fitted.model), replace(self, strength=fitted.strength)
+        fitting = replace(self, strength=fitted.strength).knowing(problem, fitted.model)
+        return fitting.trusted(problem, fitted.model), fitting
+
+    def knowing(self, problem: Problem, model: CrowdModel) -> "Fitting":
+        """The same, with how far answers foretell each other under the model "auto"."""
+        if self.model != "auto":
+            return self
+        return replace(self, foretold=foretold(problem.B, model, self.counted(problem.n_workers), problem.known))
 
     def pooled(
         self, problem: Problem, start: Sums, *, monitor: Monitor, background: Sums = NOTHING, learn: bool = False
@@ -216,7 +229,7 @@ class Fitting:
         """What an answer of each worker is worth beside an independent one."""
         return _for_all(self.independence, n_workers)
 
-    def _trusted(self, problem: Problem, model: CrowdModel) -> CrowdModel:
+    def trusted(self, problem: Problem, model: CrowdModel) -> CrowdModel:
         """The same model with posteriors that lean on the vote."""
         if not self.vote_share or self.vote_weights is None:
             return model
@@ -335,9 +348,3 @@ def _begun(problem: Problem, start: Start) -> Any:
     return problem.B.map_rows(
         posteriors_of, *logs, along=(problem.known,), columns=problem.votes.shape[1], dtype=np.float64
     )
-
-
-def unrefined(problem: Problem, start: Start, smoothing: float) -> CrowdModel:
-    """The model of a start as it is, and the posteriors under it."""
-    posteriors, sums, likelihood = e_step(problem.B, start.priors, start.confusions, problem.known)
-    return model_from(start.priors, start.confusions, posteriors, sums.counts + smoothing, likelihood, likelihood)

@@ -1,5 +1,6 @@
 """What a fitted model advises to buy: which answers next, and how many it takes."""
 
+import warnings
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -8,12 +9,23 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.validation import check_at_least, check_positive
-from rectifact.crowd.advice.budget import LEAST_GAIN, WORTHWHILE, Market, buy, candidates, expected_error, market_of
+from rectifact.crowd.advice.budget import (
+    LEAST_GAIN,
+    WELL_KNOWN,
+    WORTHWHILE,
+    Market,
+    buy,
+    candidates,
+    expected_error,
+    like_the_crowd,
+    market_of,
+)
 from rectifact.crowd.advice.foresight import Needed, check_target, foresee, needed, sample
 from rectifact.crowd.advice.planning import plan_labels, plan_pairs, worth_asking
 from rectifact.crowd.data.prices import can_be_asked, prices_of, read_costs
+from rectifact.crowd.em import CrowdModel
 from rectifact.crowd.fitted import FittedModel, predicted
 
 
@@ -136,7 +148,21 @@ class Planner(FittedModel):
         prices = prices_of(None if costs is None else read_costs(costs, answers.columns), self.workers_)
         asked = can_be_asked(workers, self.tasks_[some], self.workers_) & np.isfinite(prices)
         worth, kin = self._fitting.independent(n_workers), self._kin(n_workers)
-        return market_of(answers.answered()[some], asked, self._model, costs=prices, independence=worth, kin=kin)
+        model = self._known_workers(answers)
+        return market_of(answers.answered()[some], asked, model, costs=prices, independence=worth, kin=kin)
+
+    def _known_workers(self, answers: Any) -> CrowdModel:
+        """The model, but with workers who are like the others as long as the fit hardly knows them.
+
+        A fit that takes one worker for the truth would ask that worker again and again, or stop, and never find out.
+        """
+        if self._fitting.foretold >= WELL_KNOWN:
+            return self._model
+        what = "The answers do not tell good workers from bad ones yet, and the error can be far from what is expected."
+        warnings.warn(FitWarning(what, "Buy a part of the plan, fit again, and plan anew."), stacklevel=5)
+        sums = self._problem(answers).sums(self.probas_)
+        priors = sums.classes / sums.classes.sum()
+        return replace(self._model, confusions=like_the_crowd(sums.counts), priors=priors)
 
     def labels_needed(self, target: float, *, costs: Any = None, workers: Any = None) -> Needed:
         """How many more answers it takes until no more than a share ``target`` of the labels are expected to be wrong.

@@ -56,8 +56,8 @@ off with distance, its neighbours could explain all answers to tasks of a middle
 MOST_DECAY = 0.75
 """From one grade to the next: workers who err more would be expected to answer with the ends of the scale alone."""
 
-MOST_WORKERS = 1000
-"""From whom the strength is learnt; more would not change it."""
+MOST_WORKERS, MOST_CELLS, FEWEST = 1000, 1 << 20, 5
+"""From whom the strength is learnt, and cells of the matrices, of at least so many workers; more would not change it."""
 
 
 class PooledFit(NamedTuple):
@@ -287,6 +287,8 @@ def learn_strength(counts: Floats, shares: Any = 1.0, ordinal: bool = False) -> 
         return once @ (betaln(s * crowd + right, s * (1 - crowd) + wrong) - betaln(s * crowd, s * (1 - crowd)))
 
     accuracy = _best(_doubling(1.0, MOST_ACCURACY), of_accuracies)
+    few = slice(None, None, max(min(-(-counts.size // MOST_CELLS), len(counts) // FEWEST), 1))
+    counts, once = counts[few], once[few]
     shape, met = _shapes_by_state(counts, crowd, accuracy, ordinal), counts.sum(axis=1)
 
     def of_matrices(a: float) -> Any:

@@ -16,6 +16,7 @@ from rectifact.crowd.advice.conditions import conditions
 from rectifact.crowd.advice.diagnosis import diagnose, diagnose_workers
 from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold, learn_grades
 from rectifact.crowd.advice.held_out import HeldOut, held_out_answers, judged_unseen
+from rectifact.crowd.advice.support import unknown_workers
 from rectifact.crowd.advice.workers import doubts, expected_matrices, worker_table
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.partitions import LazyAnswers
@@ -109,11 +110,12 @@ class Reviewer(FittedModel):
     def _findings(self) -> list[Finding]:
         answers = self._answers
         if isinstance(answers, LazyAnswers):
-            return diagnose_workers(self.workers_, self._model)
+            return [*unknown_workers(self._fitting.leaning), *diagnose_workers(self.workers_, self._model)]
         return diagnose(
             answers,
             self._model,
             effect=self._dispersion(answers.matrix()),
+            leaning=self._fitting.leaning,
             trusting=self.model != "auto",
             calibrated=self._calibrated is not None,
             identified=None if self.refine else self.resolved_["identify"],

@@ -18,7 +18,7 @@ from rectifact.core.operand import Operand
 from rectifact.core.rectify import Constant, Geometric, Schedule
 from rectifact.crowd import imputation, moments
 from rectifact.crowd.cooccurrence import answers_per_cell, cooccurrences, n_paired_answers, n_tasks_shared
-from rectifact.crowd.em import Floats, Sums, confusions_of, e_step
+from rectifact.crowd.em import CrowdModel, Floats, Sums, confusions_of, e_step, model_from
 from rectifact.crowd.rotation import Rotation, factor_of, match_classes, model_of, rotate
 
 METHODS = ("majority", "pair-free", "robust", "designated", "none-imputed", "multispa", "cnmf", "spectral")
@@ -136,6 +136,12 @@ def tried(method: str, n_classes: int) -> tuple[str, ...]:
     if method != "auto":
         return (method,)
     return ("majority", "pair-free") if n_classes <= MOST_CLASSES else ("majority",)
+
+
+def unrefined(B: Operand, known: Any, start: Start, smoothing: float) -> CrowdModel:
+    """The model of a start as it is, and the posteriors under it."""
+    posteriors, sums, likelihood = e_step(B, start.priors, start.confusions, known)
+    return model_from(start.priors, start.confusions, posteriors, sums.counts + smoothing, likelihood, likelihood)
 
 
 def _check_products(n_tasks: int, n_classes: int) -> None:

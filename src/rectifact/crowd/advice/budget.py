@@ -43,6 +43,12 @@ MOST_PER_ANSWER = 10
 MOST_ASKED = 1000
 """Workers who are compared."""
 
+WELL_KNOWN = 2.0
+"""Nats by which other answers foretell those of a worker, from which on plans believe what the fit says of workers."""
+
+LIKE_OTHERS = 20.0
+"""Answers before a worker's own count for more than those of all, where a fit hardly knows the workers."""
+
 
 @dataclass(frozen=True)
 class Market:
@@ -83,6 +89,26 @@ def weakened(confusions: Floats, priors: Floats, independence: Floats) -> Floats
     """
     share = independence[:, None, None]
     return share * confusions + (1 - share) * (confusions @ priors)[:, :, None]
+
+
+def like_the_crowd(counts: Floats) -> Floats:
+    """Confusion matrices of workers who are hardly known: as they have answered, near those of the whole crowd.
+
+    Parameters
+    ----------
+    counts : array of shape (n_workers, n_classes answered, n_classes true)
+        Expected answers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> like_the_crowd(np.array([[[9.0, 1.0], [1.0, 9.0]], [[0.0, 1.0], [1.0, 0.0]]])).round(2)[:, 0]
+    array([[0.81, 0.19],
+           [0.73, 0.27]])
+    """
+    together = counts.sum(axis=0) + 1.0
+    crowd = together / together.sum(axis=0)
+    return (counts + LIKE_OTHERS * crowd) / (counts.sum(axis=1, keepdims=True) + LIKE_OTHERS)
 
 
 def look_ahead(posteriors: Floats, confusions: Floats) -> tuple[Floats, Floats]:

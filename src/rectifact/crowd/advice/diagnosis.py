@@ -20,7 +20,7 @@ from rectifact.core.operand import operand
 from rectifact.core.sparse import with_entries
 from rectifact.crowd.advice.conditions import identification_findings
 from rectifact.crowd.advice.likeness import likeness_findings, pair_findings
-from rectifact.crowd.advice.support import unconfirmed
+from rectifact.crowd.advice.support import unconfirmed, unknown_workers
 from rectifact.crowd.advice.workers import information
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import NAMED, listed
@@ -41,6 +41,7 @@ def diagnose(
     model: CrowdModel,
     *,
     effect: float = 1.0,
+    leaning: float = 0.0,
     trusting: bool = False,
     calibrated: bool = False,
     identified: str | None = None,
@@ -56,6 +57,8 @@ def diagnose(
         Fitted to them.
     effect : float, default 1
         Design effect of the answers; 1 if they are independent.
+    leaning : float, default 0
+        Weight of the vote in the labels because workers are hardly known.
     trusting : bool, default False
         Whether the model takes answers for independent, whatever the design effect.
     calibrated : bool, default False
@@ -78,6 +81,7 @@ def diagnose(
         *_chance(answers.given, answers.classes, model),
         *diagnose_workers(answers.workers, model),
         *_dependence(effect, trusting, calibrated),
+        *unknown_workers(leaning),
         *pair_findings(B, answers.workers, model, kin),
         *likeness_findings(answers, model, kin, changes),
         *identification_findings(operand(B), model.priors, model.confusions, identified),

@@ -1,12 +1,37 @@
-"""Whether the answers support a class at all, or workers use it at random in place of another."""
+"""Whether the answers support what a fit says of a class, and of the workers."""
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rectifact.core.findings import Finding
 from rectifact.crowd.em import CrowdModel
 
 LARGEST_DOUBT = 0.1  # a correlation is known well enough to be called none if it is certain to be below this
+MOSTLY = 0.5  # weight of the vote from which it, and not the model, gives the labels
+
+
+def unknown_workers(leaning: float) -> list[Finding]:
+    """That the answers do not tell good workers from bad ones, if labels lean on the vote for it.
+
+    Examples
+    --------
+    >>> unknown_workers(0.8)[0].severity, unknown_workers(0.2)[0].severity, unknown_workers(0.0)
+    ('warning', 'note', [])
+    """
+    if not leaning:
+        return []
+    remedy = "Let workers answer more of the same tasks, or {} of some tasks."
+    return [
+        Finding(
+            "warning" if leaning >= MOSTLY else "note",
+            "workers are hardly known",
+            "The answers to a task say little about each other, so they do not tell good workers from bad ones; labels "
+            f"lean on the vote (weight {leaning:.2f}), and accuracies and plans are rough.",
+            remedy.format("give gold, the true labels"),
+            remedy.format("give --gold, the true labels"),
+        )
+    ]
 
 
 def unconfirmed(B: sp.csr_array, model: CrowdModel, few: NDArray[np.bool_], *, least: float) -> dict[int, int]:
