@@ -271,3 +271,40 @@ def test_a_table_of_positions_can_go_to_the_standard_output(run, tmp_path):
     (tmp_path / "X.csv").write_text("user,item,rating\n")
     said = run("embed", tmp_path / "X.csv", "-k", 2, "-o", tmp_path / "e.csv", expect=2).err
     assert "X.csv' has a header line and no rows below it." in said
+
+
+def test_tables_in_different_units_and_ratings_are_told_what_they_need(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.maximum(4.5 + rng.standard_normal((80, 2)) @ rng.standard_normal((2, 5)), 0) * [1000, 1, 2, 1, 3]
+    X[rng.random(X.shape) < 0.1] = np.nan
+    path = tmp_path / "products.csv"
+    pd.DataFrame(X, columns=list("abcde")).to_csv(path, index=False)
+    common = ("embed", path, "-k", 3, "--missing", "-o", tmp_path / "e.csv", "--fill", tmp_path / "full.csv", "--json")
+    found = json.loads(run(*common).out)
+    assert "--scale standard" in found["warnings"][0]
+    assert set(found["hidden"]["by_column"]) == set("abcde")
+    found = json.loads(run(*common, "--scale", "standard").out)
+    full = pd.read_csv(tmp_path / "full.csv")[list("abcde")].to_numpy()
+    assert_allclose(full[~np.isnan(X)], X[~np.isnan(X)])
+    assert full[:, 0].max() <= np.nanmax(X[:, 0])
+    assert found["hidden"]["by_column"]["a"]["model"] < 0.7 * found["hidden"]["by_column"]["a"]["mean"]
+    rows = [(f"u{i}", f"i{j}", int(rng.integers(2, 6))) for i in range(30) for j in range(8) if (i + j) % 3]
+    pd.DataFrame(rows, columns=["user", "item", "rating"]).to_csv(tmp_path / "r.csv", index=False)
+    said = run("embed", tmp_path / "r.csv", "-k", 1, "-o", tmp_path / "e.csv").err
+    assert "'rating' looks like ratings: with --missing, they count as unknown" in " ".join(said.split())
+    pd.DataFrame(rows, columns=["Kunde", "Titel", "Sterne"]).assign(Tag="2025-01-01", Ort="x").to_csv(path, index=False)
+    said = run("embed", path, "-o", tmp_path / "e.csv", "--table", expect=2).err
+    assert "use --triples ROW,COLUMN,VALUE" in " ".join(said.split())
+
+
+def test_means_fill_in_where_the_model_does_not_predict(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = 10 + rng.random((150, 6))
+    X[rng.random(X.shape) < 0.15] = np.nan
+    pd.DataFrame(X, columns=list("abcdef")).to_csv(tmp_path / "X.csv", index=False)
+    out = ("-o", tmp_path / "e.csv", "--fill", tmp_path / "full.csv")
+    said = run("embed", tmp_path / "X.csv", "-k", 5, "--prior", "none", "--missing", *out)  # fits the noise
+    assert "The cells are filled in by the mean" in " ".join(said.err.split())
+    full = pd.read_csv(tmp_path / "full.csv")[list("abcdef")].to_numpy()
+    gaps = np.isnan(X)
+    assert np.abs(full[gaps] - 10.5).max() < 0.3

@@ -12,7 +12,8 @@ from rectifact.core.errors import FitWarning
 from rectifact.core.monitor import NotConverged
 from rectifact.datasets import MissingDataset, load_jasper, make_block_model, make_signatures, make_spectra, make_topics
 from rectifact.graph.how_many import drawn_edges, edge_gains, hold_out, matched_overlaps
-from rectifact.latent.how_many import LatentTrial
+from rectifact.latent.filling import compare_with_means
+from rectifact.latent.how_many import PREDICTED, LatentTrial
 from rectifact.metrics import part_errors
 from rectifact.parts.how_many import FOLDS, PartsTrial, directions_above_noise, predicted_shares
 from rectifact.parts.matching import agreement, matched_cosines
@@ -25,6 +26,24 @@ def relu(rank: int, seed: int = 0, *, binary: bool = False) -> Any:
     theta = rng.standard_normal((200, rank)) @ rng.standard_normal((rank, 60)) / rank**0.5
     theta += 0.1 * rng.standard_normal(theta.shape)
     return (theta > 0) * 1.0 if binary else np.maximum(theta, 0)
+
+
+def table_with_gaps(seed: int, k: int = 3, d: int = 8) -> Any:
+    """Columns in different units, each with its own noise, and cells that are missing."""
+    rng = np.random.default_rng(seed)
+    units = np.array([90.0, 40, 2, 1.2, 4, 80, 6, 60])[:d]
+    Z = rng.standard_normal((200, k)) @ rng.standard_normal((k, d)) + 0.4 * rng.standard_normal((200, d))
+    X = units * (4.5 + Z)
+    X[rng.random(X.shape) < 0.15] = np.nan
+    return np.maximum(X, 0)
+
+
+def orders(seed: int, groups: int = 4) -> Any:
+    """How often customers of some groups bought what theirs or others buy."""
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.integers(groups, size=(300, 1)), rng.integers(groups, size=80)
+    bought = rng.random((300, 80)) < np.where(rows == columns, 0.28, 0.03)
+    return bought * (rng.poisson(1.2, bought.shape) + 1.0)
 
 
 def blocks(k: int = 6) -> sp.csr_array:
@@ -40,6 +59,36 @@ PLANTED = {
     "logistic": (LogisticPCA(1, random_state=0), relu(2, binary=True), 2),
     "graph": (SymNMF(1, affinity="precomputed", random_state=0), blocks(), 6),
 }
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_entries_predicted_better_are_not_called_no_structure(seed: int) -> None:
+    X = table_with_gaps(seed)
+    found = select(NMD(1, missing=np.nan, n_jobs=1, random_state=0), X, random_state=0)
+    assert found.best > 2, found.table
+    assert found.measure == PREDICTED
+    scores = found.table.set_index("k")["score"]
+    assert scores[1] < scores[found.best] <= 1
+    compared = compare_with_means(found.estimator, X)
+    assert compared is not None
+    assert compared.model < 0.8 * compared.columns
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_whatever_the_order_of_rows_noise_is_not_fitted(seed: int) -> None:
+    X = np.random.default_rng(seed).permutation(orders(3))
+    found = select(NMD(1, n_jobs=1), X, purpose="prediction", random_state=0)
+    assert 2 <= found.best <= 5, found.table
+    compared = compare_with_means(found.estimator, X)
+    assert compared is not None
+    assert compared.better
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_many_dimensions_that_explain_noise_keep_their_prior() -> None:
+    X = orders(3)
+    assert NMD(24, n_jobs=1, max_iter=5).fit(X).resolved_["prior"] == "factors"
+    assert NMD(4, n_jobs=1, max_iter=5).fit(relu(4)).resolved_["prior"] == "rows"
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -186,10 +235,29 @@ def test_parts_of_zeros_are_not_found_again() -> None:
     assert matched_overlaps(np.array([0, 0, 1]), np.array([2, 2, 0]), 3).tolist() == [1, 1, 0]
 
 
+class TwoLevels:
+    """Scores of fits that end in a worse place for most numbers: only 3, 4 and 16 reach the better one."""
+
+    parameter, what, measure, most, negligible = "k", ("one", "several"), "score", 40, 0.02
+    ladder = LatentTrial.ladder
+
+    def scores(self, k: int) -> Any:
+        return np.full(50, {1: 0.0, 2: 0.4}.get(k, 1.0 if k in (3, 4, 16) else 0.7))
+
+    def free(self) -> list[int]:
+        return []
+
+
+def test_fits_that_end_in_a_worse_place_do_not_hide_a_small_number() -> None:
+    curve = Curve(TwoLevels(), 1, lambda row: None, None)
+    assert climb(curve, 16, range(1, 41)) == 3
+
+
 class Peak:
     """Scores with a known shape, of 200 held-out samples."""
 
     parameter, what, measure, most, negligible = "k", ("one", "several"), "score", 200, 1e-3
+    ladder = ()
 
     def __init__(self, best: int, *, plateau: bool = False) -> None:
         self.best, self.plateau, self.tried = best, plateau, 0

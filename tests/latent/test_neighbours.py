@@ -165,6 +165,8 @@ def test_triples_are_refused_with_a_remedy_that_works(estimator):
         matrix = eval(advice, {"X": table, "pandas": pd})
         assert matrix.shape == (3, 3)
         estimator.fit(matrix)
+    with pytest.raises(InputError, match=r"with missing=np\.nan: a rating that is not listed is unknown"):
+        estimator.fit(X.assign(rating=[2, 5, 4, 4]))
     orders = pd.DataFrame({"who": list("aabbcc") * 2, "what": list("xyyzzx") * 2, "order date": list("dfghjk") * 2})
     orders = orders.assign(qty=1, shop=list("NS") * 6)
     with pytest.raises(InputError, match=r"X.pivot_table\('qty', 'who', 'what', 'sum'\)"):

@@ -1,5 +1,7 @@
 """Priors on the factors: the sweep and Newton's method against slow forms, and what priors are for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,10 +17,11 @@ from rectifact.datasets import make_dots
 from rectifact.kernels import nmd_newton, nmd_sweep
 from rectifact.kernels.penalty import Penalty
 from rectifact.latent.data import with_missing
-from rectifact.latent.filling import compare_with_means
+from rectifact.latent.filling import compare_with_means, filled, filled_by_means
 from rectifact.latent.held_out import begin_trial
 from rectifact.latent.nmd import Expectation, nmd_with_priors
 from rectifact.latent.priors import Gaussian, learn
+from rectifact.latent.ranking import Ranking, compare_with_popularity
 from rectifact.latent.starts import svd_start
 from rectifact.metrics import root_mean_squared_error
 
@@ -217,13 +220,47 @@ def test_the_remedy_for_a_fit_that_gets_worse_is_not_to_go_on():
         NMD(4, missing=np.nan, prior="rows", max_iter=30).fit(X)
 
 
+def test_filled_values_stay_in_the_range_of_their_column():
+    known = np.tile([[1.0, 100.0], [2.0, 300.0]], (30, 1))
+    known[0] = np.nan
+    assert filled(known, np.full(known.shape, 50.0))[0].tolist() == [2.0, 100.0]
+    assert filled(known[:4], np.full((4, 2), 50.0))[0].tolist() == [50.0, 50.0]  # too few to tell the range
+
+
+def test_errors_are_known_by_column_and_means_fill_in_where_they_are_better():
+    rng = np.random.default_rng(1)
+    X = np.where(rng.random((200, 80)) < 0.5, 2 + np.arange(80) / 20 + rng.random((200, 80)), np.nan)
+    compared = compare_with_means(NMD(1, missing=np.nan, random_state=0).fit(X), X)
+    n, ours, means = np.transpose(compared.by_column)
+    assert n.sum() == compared.n_hidden
+    assert_allclose(np.sqrt((n * ours**2).sum() / n.sum()), compared.model)
+    assert_allclose(np.sqrt((n * means**2).sum() / n.sum()), compared.columns)
+    full = filled_by_means(X, replace(compared, columns=0.0))
+    assert_allclose(full[np.isnan(X[:, 3]), 3], np.nanmean(X[:, 3]), rtol=0.1)
+    assert np.array_equal(full[~np.isnan(X)], X[~np.isnan(X)])
+
+
+def test_recommended_ratings_are_judged_by_their_values():
+    rng = np.random.default_rng(0)
+    taste = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 60))
+    rated = rng.random(taste.shape) < np.where(np.arange(60) < 10, 0.6, 0.15)  # popular, and no better
+    X = np.where(rated, np.clip(np.round(3.2 + taste), 1, 5), np.nan)
+    found = compare_with_popularity(NMD(3, missing=np.nan, random_state=0).fit(X), X, 5)
+    assert isinstance(found, Ranking)
+    assert found.model > 0.3 + max(found.means, found.popular)
+    assert found.better
+    assert not found.advice
+    noise = np.where(rated, rng.integers(1, 6, X.shape) + (np.arange(60) % 2), np.nan)
+    assert "highest means" in compare_with_popularity(NMD(3, missing=np.nan, random_state=0).fit(noise), noise).advice
+
+
 def test_filled_frames_keep_their_names():
     X, _ = ratings(share=0.5)
     frame = pd.DataFrame(X, index=[f"user {i}" for i in range(300)]).add_prefix("item ")
-    filled = NMD(4, missing=np.nan, random_state=0).fit(frame).fill(frame)
-    assert filled.index.equals(frame.index)
-    assert filled.columns.equals(frame.columns)
-    assert not filled.isna().any(axis=None)
+    full = NMD(4, missing=np.nan, random_state=0).fit(frame).fill(frame)
+    assert full.index.equals(frame.index)
+    assert full.columns.equals(frame.columns)
+    assert not full.isna().any(axis=None)
 
 
 def test_a_wide_prior_keeps_rows_near_and_what_they_reproduce():

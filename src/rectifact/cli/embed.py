@@ -15,12 +15,14 @@ from rectifact.cli.embed_outputs import (
     check_fill,
     check_for_chunks,
     check_gaps,
+    compared_with_means,
     dropped,
     filled,
     joined_verdict,
     judge,
     neighbours,
     read_groups,
+    scaled,
 )
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
@@ -79,6 +81,13 @@ def embed(
             "values would decide what is found in plays, sales or counts of genes: use log or binary."
         ),
     ] = "raw",
+    scale: Annotated[
+        Literal["standard", "none"],
+        typer.Option(
+            help="Divide each column of a table by its standard deviation, or take columns as they are. Columns in "
+            "different units need standard; what --fill writes is in the units of the file."
+        ),
+    ] = "none",
     missing: Annotated[
         bool, typer.Option("--missing", help="Treat empty cells, NaN and pairs that triples do not list as missing.")
     ] = False,
@@ -150,7 +159,7 @@ def embed(
     outcome = Outcome(report, save, as_json)
     _check_out(data, out, save, in_chunks)
     if in_chunks:
-        check_for_chunks(coordinates, values)
+        check_for_chunks(coordinates, values, scale)
     suggestions = _beside(out, "recommend", in_chunks) if recommend else None
     alike = {axis: _beside(out, f"similar-{axis}", in_chunks) for axis in ("rows", "columns")} if similar else {}
     check_fill(fill, missing, in_chunks)
@@ -162,12 +171,11 @@ def embed(
     with cluster_of(scheduler, local_cluster):
         matrix: Any = reading.read_in_chunks(data, "embed") if in_chunks else source.read(data, "embed").matrix
         check_gaps(matrix, missing or in_chunks)
-        matrix = as_values(matrix, values)
+        matrix, spreads = scaled(as_values(matrix, values), scale)
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
-        groups = (
-            None if colour_by is None else read_groups(colour_by, data, n_samples, None if in_chunks else matrix.rows)
-        )
+        names = None if in_chunks else matrix.rows
+        groups = None if colour_by is None else read_groups(colour_by, data, n_samples, names)
         with fitting("embedding", model) as caught:
             chosen = fit_chosen(model, matrix.X, how_many, purpose="prediction" if recommend or fill else "structure")
         chosen = with_trust(chosen, matrix.X, stability=stability)
@@ -182,10 +190,11 @@ def embed(
             write_table(retitled(best, matrix.row_title, matrix.column_title), suggestions)
         for axis, path in alike.items():
             write_table(neighbours(model, matrix, axis, similar, samples, features), path)
+        compared = None if in_chunks else compared_with_means(model, matrix)
         if fill is not None:
-            write_table(filled(matrix, model, samples, features, values), fill)
+            write_table(filled(matrix, model, (samples, features), values, spreads, compared), fill)
     say_warnings(caught, "embed")
-    judged = Judgement([], {}, {}) if in_chunks else judge(model, matrix, values, recommend)
+    judged = Judgement([], {}, {}) if in_chunks else judge(model, matrix, values, recommend, compared, spreads)
     say(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {found}: "
         f"{count(model.n_components, 'dimension')}, {how_it_ended(model, 'sweep')}."
@@ -193,10 +202,13 @@ def embed(
     chosen.say_stability("dimensions")
     summary = {"samples": n_samples, "features": n_features, "dimensions": model.n_components}
     summary |= {"scale": float(model.scale_)} | {key: value for key, value in model.resolved_.items() if key != "link"}
-    summary |= {"link": found, "values": values, "warnings": judged.warnings} | chosen.summary | judged.summary
-    known = {"selection": chosen.selection, "notes": judged.notes} | (
-        {} if in_chunks else {"X": matrix.X, "samples": samples}
+    summary |= (
+        {"link": found, "values": values, "scaling": scale, "warnings": judged.warnings}
+        | chosen.summary
+        | judged.summary
     )
+    known: dict[str, Any] = {"selection": chosen.selection, "notes": judged.notes}
+    known |= {} if in_chunks else {"X": matrix.X, "samples": samples}
     outcome.write(SavedModel(model, features=features, image_shape=image_shape, groups=groups, **known), summary)
 
 

@@ -16,12 +16,16 @@ from rectifact.io.columns import quoted
 from rectifact.io.matrices import NamedMatrix, numbered, read_names
 from rectifact.io.tables import read_table
 from rectifact.latent.data import large_values, largest_column
-from rectifact.latent.filling import compare_with_means
+from rectifact.latent.filling import Comparison, compare_with_means, dense_with_gaps, filled_by_means
 from rectifact.latent.how_many import RECURS
 from rectifact.latent.ranking import compare_with_popularity
 from rectifact.selection.points import NOTHING
 
 TABLES = {".csv", ".tsv", ".parquet"}
+
+MOST_COLUMNS, LEAST_COLUMN, MANY = 200, 10, 0.2
+"""Columns up to which the error of each is told, hidden entries that one needs to be named, and share of the columns
+that must be predicted worse than by their means to be."""
 
 
 def check_fill(path: Path | None, missing: bool, in_chunks: bool) -> None:
@@ -59,7 +63,7 @@ def check_gaps(matrix: Any, allowed: bool) -> None:
     )
 
 
-def check_for_chunks(coordinates: str | None, values: str) -> None:
+def check_for_chunks(coordinates: str | None, values: str, scale: str) -> None:
     """Refuse what needs the whole matrix, which is in chunks."""
     if coordinates == "positions":
         raise InputError(
@@ -67,6 +71,8 @@ def check_for_chunks(coordinates: str | None, values: str) -> None:
         )
     if values != "raw":
         raise InputError(f"--values {values} needs a matrix in memory.", "Write chunks with values of that kind.")
+    if scale != "none":
+        raise InputError(f"--scale {scale} needs a matrix in memory.", "Divide the columns before you write chunks.")
 
 
 def dropped(drop: str | None, colour_by: str | None, data: Path) -> str | None:
@@ -98,6 +104,18 @@ def as_values(matrix: Any, values: str) -> Any:
     return replace(matrix, X=changed(np.asarray(X, dtype=float)))
 
 
+def scaled(matrix: Any, scale: str) -> tuple[Any, Any]:
+    """The matrix, each column divided by the standard deviation of what is known of it, and these; or as it is."""
+    if scale == "none":
+        return matrix, None
+    if sp.issparse(matrix.X):
+        raise InputError("--scale standard is for a table of numbers.", "Leave it out: these values are of one kind.")
+    X = np.asarray(matrix.X, dtype=float)
+    spreads = np.nan_to_num(np.nanstd(X, axis=0))
+    spreads = np.where(spreads > 0, spreads, 1.0)
+    return replace(matrix, X=X / spreads), spreads
+
+
 @dataclass(frozen=True)
 class Judgement:
     """What to know before the result is used: sentences with a remedy each, and how good predictions are."""
@@ -107,24 +125,63 @@ class Judgement:
     notes: dict[str, str]
 
 
-def judge(model: Any, matrix: Any, values: str, recommend: int | None) -> Judgement:
+def compared_with_means(model: Any, matrix: Any) -> Comparison | None:
+    """How well the model predicts what was hidden from a second fit, next to means."""
+    with progress("checking predictions"):
+        return compare_with_means(model, matrix.X)
+
+
+def judge(
+    model: Any, matrix: Any, values: str, recommend: int | None, compared: Comparison | None, spreads: Any = None
+) -> Judgement:
     """Say and return how well the model predicts what was hidden, and what to know about the data."""
     with progress("checking predictions"):
-        compared = compare_with_means(model, matrix.X)
         found = compare_with_popularity(model, matrix.X, recommend) if recommend else None
     warnings, notes = [*_about_data(matrix, model), *_unstable(model)], {"values": values}
-    summary = {"hidden": None if compared is None else asdict(compared)}
+    summary: dict[str, Any] = {}
     if compared is not None:
+        summary["hidden"] = compared.figures | _by_name(compared, matrix, spreads, gaps=model.missing is not None)
         unit = " These are errors of log(1 + value)." if values == "log" else ""
+        unit = unit if spreads is None else " These are errors of values divided by the spread of their column."
         say(f"{compared.sentence}{unit}")
-        warnings += [] if compared.better else [f"{compared.no_better} Do not take its predictions for values."]
+        doubt = [] if compared.better else [f"{compared.no_better} Do not take its predictions for values."]
+        warnings = [*doubt, *warnings, *_worse_columns(compared, matrix, model)]
     if found is not None:
         say(found.sentence)
         summary["recommendations"], notes["recommendations"] = asdict(found), found.sentence
-        warnings += [] if found.better else ["Recommend what is popular: the model finds no more of what was hidden."]
+        warnings += [found.advice] if found.advice else []
+        notes["recommendations"] += f" {found.advice}" if found.advice else ""
     for warning in warnings:
         say(f"Note: {warning}")
-    return Judgement(warnings, {key: value for key, value in summary.items() if value is not None}, notes)
+    return Judgement(warnings, summary, notes)
+
+
+def _by_name(compared: Comparison, matrix: Any, spreads: Any, *, gaps: bool) -> dict[str, Any]:
+    """The errors of each column by its name and in its own units, where there are not too many."""
+    if not gaps or len(compared.by_column) > MOST_COLUMNS:
+        return {}
+    names = numbered(matrix.columns, matrix.X.shape[1])
+    units = np.ones(len(names)) if spreads is None else spreads
+    found = {}
+    for name, unit, (n, ours, mean) in zip(names, units.tolist(), compared.by_column, strict=True):
+        found[str(name)] = {"n_hidden": n, "model": unit * ours if n else None, "mean": unit * mean if n else None}
+    return {"by_column": found}
+
+
+def _worse_columns(compared: Comparison, matrix: Any, model: Any) -> list[str]:
+    """Columns that a model, which is better altogether, predicts worse than their means."""
+    if model.missing is None or not compared.better or len(compared.by_column) > MOST_COLUMNS:
+        return []
+    names = numbered(matrix.columns, matrix.X.shape[1])
+    told = [
+        (name, ours, mean) for name, (n, ours, mean) in zip(names, compared.by_column, strict=True) if n >= LEAST_COLUMN
+    ]
+    worse = [repr(str(name)) for name, ours, mean in told if ours > mean]
+    if not worse or len(worse) < MANY * len(told) or sp.issparse(matrix.X):
+        return []
+    shown = f"{', '.join(worse[:4])}{' and others' if len(worse) > 4 else ''}"
+    what = f"{count(len(worse), 'column')} of {len(names)}, {shown}, {'is' if len(worse) == 1 else 'are'} predicted"
+    return [f"{what} worse than by the mean of the column. Use --scale standard if columns are in different units."]
 
 
 def _unstable(model: Any) -> list[str]:
@@ -146,14 +203,16 @@ def _about_data(matrix: Any, model: Any) -> list[str]:
     column, share = largest_column(matrix.X)
     name = str(numbered(matrix.columns, matrix.X.shape[1])[column])
     what = f"The column {name!r} holds {share:.0%} of the squares of the data, and decides the result."
-    remedy = f"Leave it out with --drop {quoted(name)}, or bring it to the scale of the others."
+    remedy = "Use --scale standard, which divides each column by its spread"
+    remedy = f"{remedy}, or leave it out with --drop {quoted(name)}."
     return [f"{what} {remedy}"] if share else []
 
 
 def joined_verdict(chosen: Found, X: Any, *, structure: bool) -> Found:
     """The choice, with large values named where it found nothing and they may be why, and with rare kinds."""
     selection = chosen.selection
-    if selection is not None and selection.best > 1 and structure:
+    more = selection is not None and 1 < selection.best < min(X.shape[0] // 2, X.shape[1] - 1) - 3
+    if selection is not None and more and structure:
         rare = f"Rare kinds of samples may need two or three more: try -k {selection.best + 3} where they matter."
         return replace(chosen, selection=replace(selection, reason=f"{selection.reason} {rare}"))
     if selection is None or not selection.reason.startswith(NOTHING) or not large_values(X):
@@ -162,12 +221,27 @@ def joined_verdict(chosen: Found, X: Any, *, structure: bool) -> Found:
     return replace(chosen, selection=replace(selection, reason=reason))
 
 
-def filled(matrix: NamedMatrix, model: Any, samples: Any, features: Any, values: str = "raw") -> pd.DataFrame:
-    """The data with what the model predicts in place of its missing cells, within their range; one row per sample."""
-    full = model.fill(matrix.X)
+def filled(
+    matrix: NamedMatrix,
+    model: Any,
+    names: tuple[Any, Any],
+    values: str = "raw",
+    spreads: Any = None,
+    compared: Comparison | None = None,
+) -> pd.DataFrame:
+    """The data with what the model predicts in place of its missing cells, or means where those predict better.
+
+    In the units of the file, and within the range of each column; one row per sample.
+    """
+    if compared is not None and not compared.better:
+        say(f"Note: {compared.no_better} The cells are filled in by {compared.simplest}.")
+        full = filled_by_means(dense_with_gaps(matrix.X), compared)
+    else:
+        full = model.fill(matrix.X)
     full = np.expm1(full) if values == "log" else full
-    table = pd.DataFrame(full, columns=[str(name) for name in features])
-    table.insert(0, matrix.row_title, samples, allow_duplicates=True)
+    full = full if spreads is None else full * spreads
+    table = pd.DataFrame(full, columns=[str(name) for name in names[1]])
+    table.insert(0, matrix.row_title, names[0], allow_duplicates=True)
     return table
 
 

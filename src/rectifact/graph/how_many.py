@@ -66,6 +66,7 @@ class GraphTrial:
     parameter = "n_clusters"
     recurs = "recur in both halves"
     what = ("community", "communities")
+    ladder: tuple[int, ...] = ()
     negligible = 0.001
     measure = "log-likelihood of a hidden edge, above that of a random graph with the same degrees"
 

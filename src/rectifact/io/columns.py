@@ -113,6 +113,31 @@ def is_no_weight(name: str, values: NDArray[Any]) -> bool:
     return bool(years or seconds or counted or (ID.fullmatch(name) and len(np.unique(values)) == len(values)))
 
 
+def is_rating(values: Any) -> bool:
+    """Whether numbers look like ratings: 3 to 10 different ones from 1 to 10, of which the lowest is not the commonest.
+
+    Examples
+    --------
+    >>> is_rating([1, 3, 4, 4, 5]), is_rating([1, 1, 1, 2, 3]), is_rating([0, 1, 2])
+    (True, False, False)
+    """
+    try:
+        found, counts = np.unique(np.asarray(values, dtype=float), return_counts=True)
+    except (TypeError, ValueError):
+        return False
+    counts, found = counts[~np.isnan(found)], found[~np.isnan(found)]
+    return bool(3 <= len(found) <= 10 and found[0] >= 1 and found[-1] <= 10 and counts.argmax() > 0)
+
+
+def unlisted(table: Any, columns: Sequence[str], purpose: Purpose, *, missing: bool) -> str:
+    """What pairs that triples do not list count as, and what to do where the values look like ratings."""
+    said = f"pairs that are not listed count as {'missing' if missing else '0'}"
+    if missing or purpose != "embed" or len(columns) < 3 or word(columns[2]) in WORDS["count"]:
+        return said
+    rated = is_rating(table[columns[2]].to_numpy() if columns[2] in table else table.iloc[:, -1].to_numpy())
+    return f"{said}, but {columns[2]!r} looks like ratings: with --missing, they count as unknown" if rated else said
+
+
 class View:
     """A table without the columns that are left out, for one command."""
 

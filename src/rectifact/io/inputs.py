@@ -14,7 +14,7 @@ from pyarrow import parquet
 from rectifact.core.errors import InputError, count
 from rectifact.core.validation import canonical
 from rectifact.io.assemble import from_numbers, from_texts, from_triples, is_adjacency, pairs, sentence
-from rectifact.io.columns import Options, Plan, Purpose, is_axis_name, quoted, word
+from rectifact.io.columns import Options, Plan, Purpose, is_axis_name, quoted, unlisted, word
 from rectifact.io.files import reading
 from rectifact.io.frames import SAMPLES, Frame, read_frame
 from rectifact.io.graphs import (
@@ -335,7 +335,7 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
             edges = tuple(table[name].to_numpy() for name in table)
             frame = replace(frame, remarks=(*edge_remarks(*edges[:2]), *frame.remarks))
             return Input(sentence(frame, plan, f"Edges read from the columns {ends}, {weights}"), edges=edges)
-        remark = f"pairs that are not listed count as {'missing' if request.missing else '0'}"
+        remark = unlisted(table, plan.columns, purpose, missing=bool(request.missing))
         frame = replace(frame, remarks=(remark, *frame.remarks))
         return _finished(frame, plan, request, purpose, from_triples(frame, plan, table, request.missing))
     if not request.transpose and any(map(is_axis_name, plan.index[:1])):

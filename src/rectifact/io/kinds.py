@@ -22,6 +22,9 @@ from rectifact.io.listed import (
 )
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 
+MOST_OF_PAIRS = 6
+"""Columns of a table that may list pairs."""
+
 MOST_DROPPED = 10
 """Columns that a remedy names; more of them have another reason, such as decimal commas."""
 
@@ -213,6 +216,7 @@ def _check_numbers(view: View, name: str, columns: Sequence[str]) -> None:
     if is_number(kind):
         return
     what, remedy = _why_not(column) if is_name(kind) else (f"holds {kind}", "")
+    pairs = _as_pairs(view, name)
     others = [other for other in columns if other != name and not is_number(view.type(other))]
     edges = likely_edges(view) if view.purpose == "cluster" else []
     if name in edges:
@@ -227,14 +231,22 @@ def _check_numbers(view: View, name: str, columns: Sequence[str]) -> None:
         more = more or f", and {others[0]!r} does not hold numbers either"
         raise InputError(
             f"The column {name!r} of {view.where} {what}, where numbers are expected{more}.",
-            f"Leave them out with --drop {listing([*view.options.drop, name, *others])}{remedy}.",
+            f"Leave them out with --drop {listing([*view.options.drop, name, *others])}{remedy}.{pairs}",
         )
     if view.purpose == "parts" and what.startswith("holds text"):
         remedy += f", or read it as texts with --text-column {quoted(name)}"
     raise InputError(
         f"The column {name!r} of {view.where} {what}, where numbers are expected.",
-        f"Leave it out with --drop {listing([*view.options.drop, name])}{remedy}.",
+        f"Leave it out with --drop {listing([*view.options.drop, name])}{remedy}.{pairs}",
     )
+
+
+def _as_pairs(view: View, name: str) -> str:
+    """What to do if each row of a narrow table is a pair, such as a customer and an item: names then repeat."""
+    table = view.table
+    if not 2 <= table.num_columns <= MOST_OF_PAIRS or 2 * pc.count_distinct(table.column(name)).as_py() > len(table):
+        return ""
+    return " If each row is a pair, such as a user and an item with a rating, use --triples ROW,COLUMN,VALUE."
 
 
 def _check_meant(view: View, name: str) -> None:

@@ -17,14 +17,15 @@ TRIAL = 20
 """Sweeps of each fit in the trial that chooses a prior; 0, 10 or 20 without priors may come before."""
 
 LONG_TRIAL, CLEARLY = 100, 0.9
-"""The same where entries are missing, since components without a prior predict worse the longer they are fitted; and
-the share of the error of the prior on both factors that they may have there."""
+"""The same for components without a prior, before they are taken, since they predict worse the longer they are fitted;
+and the share of the error of the prior on both factors that they may have where entries are missing."""
 
 PATIENCE = 10
 """Sweeps that must gain next to nothing, or a plateau would be taken for the top."""
 
-NEARLY_EXACT = 0.1
-"""Share of the squares that is left unexplained where components need no prior."""
+NEARLY_EXACT, PREDICTED = 0.1, 1 / 3
+"""Share of the squares that is left unexplained where components need no prior, and share of the variance of hidden
+entries: many dimensions explain noise as well, and do not predict."""
 
 NEARLY_CERTAIN = 0.25
 """The same for zeros and ones: log-loss of hidden entries, as a share of that of a constant."""
@@ -38,8 +39,9 @@ def choose_prior(
 ) -> tuple[str, int]:
     """The kind of prior and the number of sweeps before it that predict hidden entries best.
 
-    Where no entry is missing, and components without a prior explain nearly everything, as in clean images, they have
-    none. Where entries are missing, they have none only if that predicts clearly better after many sweeps.
+    Where no entry is missing, and components without a prior explain nearly everything and predict hidden entries, as
+    in clean images, they have none. Otherwise they have none only if that predicts better after many sweeps, and
+    clearly better where entries are missing.
 
     Parameters
     ----------
@@ -79,13 +81,17 @@ def choose_prior(
     for warm_up, start in reversed(warm.items()):
         model, _ = nmd_with_priors(trial.X, start, monitor=Monitor(length, tol=0), **options)
         scores["factors", warm_up] = trial.loss(losses, model)
+    best = min(scores, key=lambda choice: scores[choice])
+    if best[0] == "rows" and not gaps:
+        scores[best] = trial.loss(losses, climb(free, LONG_TRIAL - TRIAL))
     return min(scores, key=lambda choice: scores[choice])
 
 
 def _explains(model: LatentModel, trial: Trial, binary: bool) -> bool:
-    """Whether a model leaves next to nothing unexplained."""
+    """Whether a model leaves next to nothing unexplained, and does not do so by fitting noise."""
     if not binary:
-        return bool(float(model.sigma) ** 2 <= NEARLY_EXACT * np.mean(trial.truth[trial.truth > 0] ** 2))
+        exact = float(model.sigma) ** 2 <= NEARLY_EXACT * np.mean(trial.truth[trial.truth > 0] ** 2)
+        return bool(exact and trial.loss(_squared_errors, model) <= PREDICTED * trial.truth.var())
     ones = trial.truth.mean()
     return trial.loss(_minus_log_likelihoods, model) <= NEARLY_CERTAIN * float(entr(ones) + entr(1 - ones))
 

@@ -13,7 +13,7 @@ from rectifact.core.errors import InputError
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import is_sparse, with_entries
 from rectifact.core.validation import check_matrix
-from rectifact.io.columns import WORDS, is_time_name, word
+from rectifact.io.columns import WORDS, is_rating, is_time_name, word
 from rectifact.latent.statistics import Statistics, statistics
 
 CHECK_ON_DEVICE = 10
@@ -51,7 +51,10 @@ def refuse_triples(X: Any) -> None:
         raise InputError(what, f"Use pandas.crosstab(X[{pair[0]!r}], X[{pair[1]!r}]).")
     value = next((name for name in rest if word(str(name)) in {*WORDS["value"], *WORDS["count"]}), rest[0])
     how = ", 'sum'" if word(str(value)) in WORDS["count"] else ""
-    raise InputError(what, f"Use X.pivot_table({value!r}, {pair[0]!r}, {pair[1]!r}{how}).fillna(0).")
+    pivot = f"X.pivot_table({value!r}, {pair[0]!r}, {pair[1]!r}{how})"
+    if word(str(value)) not in WORDS["count"] and is_rating(X[value].to_numpy()):
+        raise InputError(what, f"Use {pivot} with missing=np.nan: a rating that is not listed is unknown, and not 0.")
+    raise InputError(what, f"Use {pivot}.fillna(0).")
 
 
 def check_nonnegative(estimator: Any, X: Any, *, reset: bool, missing: bool) -> Operand:

@@ -19,6 +19,9 @@ SHARE, LEAST_HIDDEN, MOST_SWEEPS = 0.1, 30, 200
 DOUBT = 5
 """Entries of the same mean that are added to each row and column, whose own mean a few entries do not tell."""
 
+FEW = 50
+"""Known entries of a column below which they do not tell its range."""
+
 TRIED, SWEEPS, FEWEST = 400, 60, 50
 """Rows that a short trial takes, less than twice as many; the most sweeps of its fits; and the entries it must hide."""
 
@@ -38,6 +41,8 @@ class Comparison:
     n_hidden : int
     columns : float
         Of the means of the columns, drawn a little towards that of all.
+    by_column : tuple of (int, float, float)
+        For each column: how many of its entries were hidden, and their error by the model and by its mean.
     """
 
     model: float
@@ -45,6 +50,7 @@ class Comparison:
     means: float
     n_hidden: int
     columns: float = np.inf
+    by_column: tuple[tuple[int, float, float], ...] = ()
 
     @property
     def better(self) -> bool:
@@ -61,8 +67,17 @@ class Comparison:
     @property
     def no_better(self) -> str:
         """A sentence for a model that is not better."""
-        by = "the mean" if self.mean < self.plain[1] else self.plain[0]
-        return f"The model predicts hidden entries no better than {by}."
+        return f"The model predicts hidden entries no better than {self.simplest}."
+
+    @property
+    def simplest(self) -> str:
+        """The means that predict best, in words."""
+        return "the mean" if self.mean < self.plain[1] else self.plain[0]
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The errors of all entries, in plain values."""
+        return {name: getattr(self, name) for name in ("model", "mean", "means", "n_hidden", "columns")}
 
     @property
     def sentence(self) -> str:
@@ -85,7 +100,9 @@ def dense_with_gaps(X: Any, missing: Any = None) -> NDArray[np.float64]:
 
 
 def filled(known: NDArray[np.float64], found: NDArray[Any]) -> NDArray[np.float64]:
-    """What is known, and elsewhere what was found, clipped to the range of what is known.
+    """What is known, and elsewhere what was found, clipped to the range of what is known in its column.
+
+    A column of which little is known has the range of all.
 
     Examples
     --------
@@ -95,7 +112,18 @@ def filled(known: NDArray[np.float64], found: NDArray[Any]) -> NDArray[np.float6
     gaps = np.isnan(known)
     if gaps.all():
         return np.asarray(found, dtype=np.float64)
-    return np.where(gaps, np.clip(found, max(np.nanmin(known), 0.0), np.nanmax(known)), known)
+    few = (~gaps).sum(axis=0) < FEW
+    least, most = np.nanmin(known), np.nanmax(known)
+    low = np.where(few, least, np.where(gaps, most, known).min(axis=0))
+    high = np.where(few, most, np.where(gaps, least, known).max(axis=0))
+    return np.where(gaps, np.clip(found, np.maximum(low, 0.0), high), known)
+
+
+def filled_by_means(known: NDArray[np.float64], compared: Comparison) -> NDArray[np.float64]:
+    """What is known, and elsewhere the means that predict hidden entries best."""
+    mean, means, columns = means_of(known)
+    best = {"the mean": mean, "the means of the columns": columns}.get(compared.simplest, means)
+    return filled(known, best)
 
 
 @dataclass(frozen=True)
@@ -146,8 +174,12 @@ class Hidden:
 
     def beside_means(self, found: NDArray[Any]) -> Comparison:
         """The error of these predictions, next to those of means."""
-        ours, mean, means, columns = (self.error(each) for each in (found, *_means(self.seen)))
-        return Comparison(ours, mean, means, int(self.mask.sum()), columns)
+        simple = means_of(self.seen)
+        ours, mean, means, columns = (self.error(each) for each in (found, *simple))
+        counts = self.mask.sum(axis=0)
+        errors = [_by_column(each - self.known, self.mask, counts) for each in (found, simple[-1])]
+        each = zip(counts.tolist(), *(error.tolist() for error in errors), strict=True)
+        return Comparison(ours, mean, means, int(self.mask.sum()), columns, tuple(each))
 
 
 def short_trial(model: Any, X: Any) -> Hidden | None:
@@ -158,11 +190,23 @@ def short_trial(model: Any, X: Any) -> Hidden | None:
     return trial if trial.enough(model, FEWEST) else None
 
 
-def compare_with_means(model: Any, X: Any) -> Comparison | None:
-    """Hide some known entries, fit again without them, and compare how they are predicted with plain means.
+def hidden_trial(model: Any, X: Any) -> tuple[Hidden, int] | None:
+    """Rows of the data with hidden entries, and the most sweeps of a fit without those; None if they are too few.
 
     Data with gaps takes as many rows as fit into the sample of a trial, of whose known entries a tenth is hidden;
     other data takes :func:`short_trial`.
+    """
+    if model.missing is None:
+        short = short_trial(model, X)
+        return None if short is None else (short, SWEEPS)
+    rng, (n, d) = np.random.default_rng(0), X.shape
+    known = known_rows(model, X, np.sort(rng.permutation(n)[: max(LEAST_ROWS, MOST_ENTRIES // d)]))
+    trial = Hidden(known, ~np.isnan(known) & (rng.random(known.shape) < SHARE))
+    return (trial, MOST_SWEEPS) if trial.enough(model, LEAST_HIDDEN) else None
+
+
+def compare_with_means(model: Any, X: Any) -> Comparison | None:
+    """Hide some known entries, fit again without them, and compare how they are predicted with plain means.
 
     Parameters
     ----------
@@ -184,18 +228,11 @@ def compare_with_means(model: Any, X: Any) -> Comparison | None:
     >>> compare_with_means(NMD(5, max_iter=40).fit(X), X).better
     True
     """
-    k = model.components_.shape[0]
-    if model.missing is None:
-        short = short_trial(model, X)
-        if short is None or k >= min(short.known.shape):
-            return None
-        return short.beside_means(short.predicted(model, k, SWEEPS))
-    rng, (n, d) = np.random.default_rng(0), X.shape
-    known = known_rows(model, X, np.sort(rng.permutation(n)[: max(LEAST_ROWS, MOST_ENTRIES // d)]))
-    trial = Hidden(known, ~np.isnan(known) & (rng.random(known.shape) < SHARE))
-    if not trial.enough(model, LEAST_HIDDEN):
+    k, found = model.components_.shape[0], hidden_trial(model, X)
+    if found is None or (model.missing is None and k >= min(found[0].known.shape)):
         return None
-    return trial.beside_means(trial.predicted(model, min(k, *known.shape), MOST_SWEEPS))
+    trial, sweeps = found
+    return trial.beside_means(trial.predicted(model, min(k, *trial.known.shape), sweeps))
 
 
 def known_rows(model: Any, X: Any, rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -208,7 +245,13 @@ def _rows(X: Any, rows: NDArray[Any]) -> Any:
     return sp.csr_array(X)[rows] if sp.issparse(X) else np.asarray(to_host(X))[rows]
 
 
-def _means(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _by_column(wrong: NDArray[Any], mask: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.float64]:
+    """Root mean squared error of the hidden entries of each column; NaN where there are none."""
+    squares = np.where(mask, wrong, 0.0) ** 2
+    return np.where(counts > 0, np.sqrt(squares.sum(axis=0) / np.maximum(counts, 1)), np.nan)
+
+
+def means_of(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """The mean of the known entries everywhere, the means of rows and columns added up, and those of columns."""
     known, mean = ~np.isnan(X), np.nanmean(X)
     rest = np.where(known, X - mean, 0.0)

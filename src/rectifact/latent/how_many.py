@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rectifact.core.arrays import to_host
-from rectifact.core.operand import is_chunked, operand
+from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import native
 from rectifact.latent.base import LatentTransformer
 from rectifact.latent.held_out import LEAST_ROWS, MOST_ENTRIES, hide_entries
+from rectifact.latent.nmd import expected
 
 FIRST, MOST = 16, 64
 """Dimensions of the first fit, whose prior tells how many the data supports, and the most that are tried."""
@@ -30,6 +31,9 @@ CLOSE = 0.9
 
 SUPPORTED = 0.1
 """Size of a dimension of the first fit, relative to the largest, from which on the data may support it."""
+
+PREDICTED = "share of the variance of hidden entries that is predicted"
+"""What the score is where entries are missing."""
 
 
 class LatentTrial:
@@ -47,7 +51,8 @@ class LatentTrial:
     parameter = "n_components"
     recurs = "recur in both halves"
     what = ("dimension", "dimensions")
-    negligible = 0.005  # dimensions that the prior shrinks still gain a trace
+    ladder: tuple[int, ...] = (2, 4, 8)
+    negligible = 0.02  # dimensions that the prior shrinks still gain a trace, and fits end in different places
     measure = "log-likelihood of a hidden entry"
 
     def __init__(self, estimator: LatentTransformer, X: Any, rng: np.random.Generator) -> None:
@@ -73,11 +78,18 @@ class LatentTrial:
         return max(1, int(np.sum(self._sizes >= SUPPORTED * self._sizes.max(initial=0.0))))
 
     def scores(self, k: int) -> NDArray[Any]:
-        """Log-likelihood of each hidden entry."""
+        """Log-likelihood of each hidden entry; with missing entries, the share of the variance that is predicted.
+
+        A likelihood rests on the scale of the noise. Where columns differ in theirs, it would punish a fit that
+        predicts better and is too sure.
+        """
         if k not in self._scores:
             begun = perf_counter()
             model = self._fit(self._X, k, self._hidden())
-            self._scores[k] = model._held_out_likelihoods(model._known(self._X), self._mask)
+            by_error = self._estimator.missing is not None and model.resolved_.get("link") == "relu"
+            self.measure = PREDICTED if by_error else type(self).measure
+            judge = _shares if by_error else type(model)._held_out_likelihoods
+            self._scores[k] = judge(model, model._known(self._X), self._mask)
             self._sizes = np.sort(np.linalg.norm(np.asarray(to_host(model.embedding_)), axis=0))[::-1]
             self.seconds[k] = perf_counter() - begun
         return self._scores[k]
@@ -128,6 +140,13 @@ class LatentTrial:
         if np.ndim(missing) != 2:
             return self._mask
         return sp.csr_array(to_host(missing)).astype(bool) + self._mask
+
+
+def _shares(model: Any, X: Operand, mask: Any) -> NDArray[Any]:
+    """Each hidden entry that is known: 1 less its squared error, as a share of the variance of all of them."""
+    x, theta = model._held_out(X, mask)
+    found = np.minimum(expected(theta, model.scale_ / model._unit, "relu"), model._largest / model._unit)
+    return np.asarray(1 - (x - found) ** 2 / max(float(x.var()), np.finfo(float).tiny))
 
 
 def _closest(spans: list[NDArray[Any]], k: int) -> list[NDArray[Any]]:

@@ -218,14 +218,18 @@ class NMD(LatentTransformer):
 
     def _held_out_likelihoods(self, X: Operand, mask: Any) -> NDArray[np.float64]:
         """Log-likelihood of each hidden entry that is known, in nats."""
-        rows, columns = check_held_out(mask, X.shape)
-        hidden = with_missing(X, mask)
-        A = hidden.map_rows(_embedding, *self._model(), columns=self.n_components, dtype=self.components_.dtype)
-        x = entries_at(X.data, rows, columns)
-        theta = theta_at(A, self.components_, rows, columns)
+        x, theta = self._held_out(X, mask)
         found = log_likelihoods(x, theta, self.scale_ / self._unit, self._link)
-        seen = (x > 0) * log(self._unit) if self._link == "relu" else 0.0  # a density is in units of the data
-        return np.asarray(found - seen)[~np.isnan(x)]
+        return np.asarray(found - (x > 0) * log(self._unit) if self._link == "relu" else found)  # in units of the data
+
+    def _held_out(self, X: Operand, mask: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Hidden entries that are known, and their Theta, in the units of the fit."""
+        rows, columns = check_held_out(mask, X.shape)
+        A = with_missing(X, mask).map_rows(
+            _embedding, *self._model(), columns=self.n_components, dtype=self.components_.dtype
+        )
+        x, theta = entries_at(X.data, rows, columns), theta_at(A, self.components_, rows, columns)
+        return x[~np.isnan(x)], theta[~np.isnan(x)]
 
     def _checked(self, X: Any, reset: bool = False) -> Operand:
         return check_nonnegative(self, X, reset=reset, missing=self.missing is not None)

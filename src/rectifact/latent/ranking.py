@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rectifact.core.errors import count
-from rectifact.latent.filling import MOST_SWEEPS, known_rows
+from rectifact.latent.filling import MOST_SWEEPS, Hidden, known_rows, means_of
 from rectifact.latent.held_out import LEAST_ROWS
 from rectifact.latent.neighbours import best_unseen
+
+LEAST_KNOWN, SHARE = 6, 1 / 3
+"""Known values that a row needs so that some can be hidden, and the share that is."""
 
 MOST_ENTRIES, LEAST_POSITIVE, LEAST_HIDDEN = 1 << 20, 3, 30
 """Entries of the rows that are tried, if there are more than 1000 of those; positive ones that a row needs so that one
@@ -53,12 +57,68 @@ class Recall:
             "have."
         )
 
+    @property
+    def advice(self) -> str:
+        """What to do where the model is not better."""
+        return "" if self.better else "Recommend what is popular: the model finds no more of what was hidden."
 
-def compare_with_popularity(model: Any, X: Any, n: int = 10) -> Recall | None:
+
+@dataclass(frozen=True)
+class Ranking:
+    """Mean value of the hidden entry of each row that is recommended first, of several that were hidden.
+
+    What is listed at all says what somebody met, and not what they like: with missing entries, values are compared.
+
+    Attributes
+    ----------
+    model : float
+        Of the entry for which a fit without the hidden ones predicts most.
+    means : float
+        Of the entry whose column has the highest mean.
+    popular : float
+        Of the entry whose column is known in most rows.
+    every : float
+        Of all hidden entries, which is what choosing at random gives.
+    n_rows, n_hidden : int
+    """
+
+    model: float
+    means: float
+    popular: float
+    every: float
+    n_rows: int
+    n_hidden: int
+
+    @property
+    def better(self) -> bool:
+        """Whether the model recommends higher values than means and popularity do."""
+        return self.model > max(self.means, self.popular)
+
+    @property
+    def sentence(self) -> str:
+        """The values in words."""
+        return (
+            f"Of {self.n_hidden:,} known values hidden from a second fit, those that the model puts first in each of "
+            f"{count(self.n_rows, 'sample')} have a mean of {self.model:.2f}; {self.means:.2f} if the columns with the "
+            f"highest means come first, {self.popular:.2f} if those that most samples have do, {self.every:.2f} at "
+            "random."
+        )
+
+    @property
+    def advice(self) -> str:
+        """What to do where the model is not better."""
+        if self.better:
+            return ""
+        best = "the columns with the highest means" if self.means >= self.popular else "the columns that most have"
+        return f"Recommend {best}: what the model puts first has no higher values."
+
+
+def compare_with_popularity(model: Any, X: Any, n: int = 10) -> Recall | Ranking | None:
     """Hide one positive entry in each row, fit again, and see whether it is recommended.
 
-    The second fit takes the entry for a zero, as ``recommend`` does with what is not there, or for missing if the model
-    has ``missing``; then one of the larger values of the row is hidden.
+    The second fit takes the entry for a zero, as ``recommend`` does with what is not there. If the model has
+    ``missing``, a third of the known values of each row are hidden, and the values of those that come first are
+    compared.
 
     .. versionadded:: 0.2
 
@@ -73,8 +133,8 @@ def compare_with_popularity(model: Any, X: Any, n: int = 10) -> Recall | None:
 
     Returns
     -------
-    Recall or None
-        None if too few rows have three positive entries, or there are no more than n columns.
+    Recall, or Ranking for a model with missing entries, or None
+        None if too few rows have three positive entries, or six known ones; or there are no more than n columns.
 
     Examples
     --------
@@ -87,30 +147,58 @@ def compare_with_popularity(model: Any, X: Any, n: int = 10) -> Recall | None:
     (True, 5)
     """
     rng, (n_samples, d) = np.random.default_rng(0), X.shape
-    gaps = model.missing is not None
     known = known_rows(model, X, np.sort(rng.permutation(n_samples)[: max(LEAST_ROWS, MOST_ENTRIES // d)]))
-    positive = known > 0
-    if gaps:
-        middle = np.nanmedian(np.where(positive, known, np.nan), axis=1, keepdims=True) if positive.any() else 0.0
-        candidates = positive & (known >= middle)
-    else:
-        candidates = positive
-    rows = np.flatnonzero(positive.sum(axis=1) >= LEAST_POSITIVE)
-    if len(rows) < LEAST_HIDDEN or n >= d:
+    if n >= d:
         return None
-    columns = np.where(candidates[rows], rng.random((len(rows), d)), -1.0).argmax(axis=1)
+    return _ranking(model, known, rng) if model.missing is not None else _recall(model, known, n, rng)
+
+
+def _recall(model: Any, known: NDArray[np.float64], n: int, rng: np.random.Generator) -> Recall | None:
+    """Hide one positive entry per row as a zero, and look for it among the recommendations."""
+    positive = known > 0
+    rows = np.flatnonzero(positive.sum(axis=1) >= LEAST_POSITIVE)
+    if len(rows) < LEAST_HIDDEN:
+        return None
+    columns = np.where(positive[rows], rng.random((len(rows), known.shape[1])), -1.0).argmax(axis=1)
     seen = known.copy()
-    seen[rows, columns] = np.nan if gaps else 0.0
+    seen[rows, columns] = 0.0
     if not (seen > 0).any():
         return None
-    run: dict[str, Any] = {"callbacks": None, "verbose": False, "checkpoint": None, "resume": False}
-    run["n_components"] = min(model.components_.shape[0], *seen.shape)
-    run |= {"missing": np.nan if gaps else None, "prior": model.resolved_.get("prior")}
-    run |= {"max_iter": min(model.max_iter, MOST_SWEEPS)} | ({"solver": "sweep"} if hasattr(model, "solver") else {})
-    with warnings.catch_warnings(action="ignore"):
-        fit = clone(model).set_params(**run).fit(sp.csr_array(seen))
+    fit = _fitted_again(model, seen)
     ours = best_unseen(seen, fit.embedding_, fit._predicted, n)[0]
     common = (seen > 0).sum(axis=0)
     theirs = best_unseen(seen, seen, lambda some: np.tile(common, (len(some), 1)), n)[0]
     hits = [float((found[rows] == columns[:, None]).any(axis=1).mean()) for found in (ours, theirs)]
     return Recall(hits[0], hits[1], n, len(rows))
+
+
+def _ranking(model: Any, known: NDArray[np.float64], rng: np.random.Generator) -> Ranking | None:
+    """Hide a third of the known values of each row, and compare those that come first."""
+    counts = (~np.isnan(known)).sum(axis=1)
+    order = np.where(np.isnan(known), 2.0, rng.random(known.shape)).argsort(axis=1).argsort(axis=1)
+    mask = (order < SHARE * counts[:, None]) & (counts >= LEAST_KNOWN)[:, None] & ~np.isnan(known)
+    trial = Hidden(known, mask)
+    rows = np.flatnonzero(mask.any(axis=1))
+    if len(rows) < LEAST_HIDDEN or not trial.enough(model, LEAST_HIDDEN):
+        return None
+    fit = _fitted_again(model, trial.seen)
+    columns = means_of(trial.seen)[-1]
+    common = np.broadcast_to((~np.isnan(trial.seen)).sum(axis=0), known.shape)
+    first = [np.where(mask, np.asarray(by), -np.inf)[rows].argmax(axis=1) for by in (_all(fit), columns, common)]
+    ours, means, popular = (float(known[rows, place].mean()) for place in first)
+    return Ranking(ours, means, popular, float(known[mask].mean()), len(rows), int(mask.sum()))
+
+
+def _all(fit: Any) -> NDArray[np.float64]:
+    """What a model predicts for all entries of its fit."""
+    return np.asarray(fit._predicted(fit.embedding_), dtype=np.float64)
+
+
+def _fitted_again(model: Any, seen: NDArray[np.float64]) -> Any:
+    """A fit like that of the model, to what is left of some rows."""
+    run: dict[str, Any] = {"callbacks": None, "verbose": False, "checkpoint": None, "resume": False}
+    run["n_components"] = min(model.components_.shape[0], *seen.shape)
+    run |= {"missing": None if model.missing is None else np.nan, "prior": model.resolved_.get("prior")}
+    run |= {"max_iter": min(model.max_iter, MOST_SWEEPS)} | ({"solver": "sweep"} if hasattr(model, "solver") else {})
+    with warnings.catch_warnings(action="ignore"):
+        return clone(model).set_params(**run).fit(sp.csr_array(seen))

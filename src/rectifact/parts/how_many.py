@@ -82,6 +82,7 @@ class PartsTrial:
 
     parameter = "n_components"
     what = ("part", "parts")
+    ladder: tuple[int, ...] = ()
     negligible = 1e-06  # a faint part may have a small share of the squares
     recurs = f"have a mean stability of at least {RECURS:g} in halves of the samples"
     measure = "share of the squares of held-out features that the samples' other features predict"
@@ -126,7 +127,7 @@ class PartsTrial:
 
         From ``k`` downwards in large steps, and then between the last two: smaller numbers need not be stable, as
         those that merge parts at random. To be seen, a direction needs less than to predict: if more than ``k`` stand
-        out from the noise, their number is tried first, and every part must recur.
+        out from the noise, their number is tried first, and every part must recur, whatever the halves.
         """
         low = high = self._above_noise(k, ks)
         while low > 1 and not self._recurs(low, every=low > k):
@@ -150,7 +151,7 @@ class PartsTrial:
         if abs(found[0] - RECURS) < CLEAR:
             found += [self._halves.stability(k, split).mean() for split in range(1, SPLITS)]
         self.recurrence[k] = np.array(found)
-        if every and matched_cosines(*self._halves.parts(k, 0)).min() < EACH_RECURS:
+        if every and any(matched_cosines(*self._halves.parts(k, split)).min() < EACH_RECURS for split in range(SPLITS)):
             return False
         return bool(np.round(np.mean(found), 2) >= RECURS)  # as it is shown
 

@@ -13,7 +13,7 @@ from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
 from rectifact.latent import NMD
 from rectifact.latent.data import large_values, largest_column
-from rectifact.latent.filling import SWEEPS, Comparison, Hidden, compare_with_means, short_trial
+from rectifact.latent.filling import Comparison, Hidden, compare_with_means, hidden_trial
 from rectifact.latent.how_many import RECURS
 from rectifact.latent.neighbours import directions
 from rectifact.metrics import root_mean_squared_error
@@ -29,7 +29,7 @@ from rectifact.report.names import (
     listed_features,
     sample_names,
 )
-from rectifact.report.predictions import beside, hidden_facts, noted
+from rectifact.report.predictions import beside, error_of_columns, hidden_facts, noted
 from rectifact.report.projection import MOST_MAPPED, evenly, in_the_plane
 
 MOST_ENTRIES, N_IMAGES, N_TOP = 4_000_000, 10, 10
@@ -88,11 +88,11 @@ def _quality(saved: SavedModel) -> tuple[Section, tuple[Comparison, float] | Non
     found = np.asarray(model.inverse_transform(model.embedding_[places]), dtype=float)
     k = model.embedding_.shape[1]
     known = ~np.isnan(X)
-    trial = short_trial(model, saved.X)
-    ranks, ours, theirs = ([], [], []) if trial is None else _hidden_errors(model, trial, k)
+    begun = hidden_trial(model, saved.X)
+    ranks, ours, theirs = ([], [], []) if begun is None else _hidden_errors(model, *begun, k)
     hidden = (ours[-1], theirs[-1]) if ranks and ranks[-1] == k else None
-    compared = None if model.missing is None else compare_with_means(model, saved.X)
-    facts = hidden_facts(hidden, compared, k)
+    judged = compare_with_means(model, saved.X) if hidden is None else hidden[0]
+    facts = hidden_facts(judged, None if hidden is None else hidden[1], k)
     facts += [
         ("known entries", f"{root_mean_squared_error(found[known], X[known]):.4g}", "RMSE of the data reproduced"),
         ("nonzeros", f"{np.mean(X[known] != 0):.1%}", "of the known entries"),
@@ -101,7 +101,7 @@ def _quality(saved: SavedModel) -> tuple[Section, tuple[Comparison, float] | Non
     blocks: list[Block] = [Facts(facts)]
     if model.resolved_.get("link") == "relu" and (large := _large(saved, X)):
         blocks.insert(0, Findings([large]))
-    judged = compared if compared is not None or hidden is None else hidden[0]
+    blocks += error_of_columns(judged, feature_names(saved), gaps=model.missing is not None)
     if judged is not None and not judged.better:
         found_out = ("warning", "no better than means", judged.no_better, "Do not take its predictions for values.")
         blocks.insert(0, Findings([found_out]))
@@ -109,8 +109,7 @@ def _quality(saved: SavedModel) -> tuple[Section, tuple[Comparison, float] | Non
     if isinstance(model, NMD):
         words = "The model looks for a matrix of low rank that matches the data once negative entries are set to zero."
     if len(ranks) > 1:
-        rows = count(0 if trial is None else len(trial.known), "sample")
-        caption = f"From fits of at most {SWEEPS} iterations to {rows}, of which 5% was hidden."
+        caption = _how_hidden(begun)
         curves = {type(model).__name__: (ranks, [each.model for each in ours]), "truncated SVD": (ranks, theirs)}
         blocks.append(
             lines("Error of hidden entries by the number of dimensions", curves, "dimensions", "RMSE", caption)
@@ -150,11 +149,21 @@ def _clipped_svd(X: Any, k: int) -> Any:
     return ((U * s) @ Vt).clip(X.min(), X.max())
 
 
-def _hidden_errors(model: Any, trial: Hidden, k: int) -> tuple[list[int], list[Comparison], list[float]]:
+def _how_hidden(begun: tuple[Hidden, int] | None) -> str:
+    """What the errors of hidden entries come from."""
+    if begun is None:
+        return ""
+    trial, sweeps = begun
+    share = trial.mask.sum() / (~np.isnan(trial.known)).sum()
+    rows = count(len(trial.known), "sample")
+    return f"From fits of at most {sweeps} iterations to {rows}, of whose known entries {share:.0%} were hidden."
+
+
+def _hidden_errors(model: Any, trial: Hidden, sweeps: int, k: int) -> tuple[list[int], list[Comparison], list[float]]:
     """Errors of hidden entries by rank: of short fits, next to means, and of truncated SVD."""
     wanted = {max(1, round(k * share)) for share in (0.125, 0.25, 0.5, 1.0)}
     ranks = sorted(rank for rank in wanted if rank < min(trial.known.shape))
-    ours = [trial.beside_means(trial.predicted(model, rank, SWEEPS)) for rank in ranks]
+    ours = [trial.beside_means(trial.predicted(model, rank, sweeps)) for rank in ranks]
     return ranks, ours, [trial.error(_imputed(trial.seen, rank)) for rank in ranks]
 
 

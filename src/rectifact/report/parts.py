@@ -64,8 +64,9 @@ class Fit:
 
     @property
     def explained(self) -> float:
-        """Share of the squared norm of the data that the parts explain."""
-        return float(1 - (self.residual**2).sum() / max((row_norms(self.X) ** 2).sum(), 1e-300))
+        """Share of the squared norm of the data, of which gaps are no part, that the parts explain."""
+        squares = np.nansum((self.given.data if sp.issparse(self.given) else self.given) ** 2)
+        return float(1 - (self.residual**2).sum() / max(squares, 1e-300))
 
 
 def parts_report(saved: SavedModel, findings: Sequence[Finding] | None = None, source: str | None = None) -> Report:
@@ -122,10 +123,9 @@ def _signed(saved: SavedModel) -> bool:
 
 def _fit(saved: SavedModel) -> Fit:
     model, given = saved.model, as_floats(saved.X)
-    X = given
-    W, H = np.asarray(model.transform(X), dtype=float), np.asarray(model.components_, dtype=float)
-    if getattr(model, "missing", None) is not None:
-        X = np.where(np.isnan(X), model.inverse_transform(W), X)
+    W, H = np.asarray(model.transform(given), dtype=float), np.asarray(model.components_, dtype=float)
+    gaps = getattr(model, "missing", None) is not None
+    X = np.where(np.isnan(given), model.inverse_transform(W), given) if gaps else given
     residual = residual_norms(model, X, W)
     size = W.sum(axis=0) * np.abs(H).sum(axis=1)
     entries = X.nnz if sp.issparse(X) else np.count_nonzero(X)

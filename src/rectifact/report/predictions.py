@@ -1,7 +1,15 @@
 """What the report on an embedding says about hidden entries and recommendations."""
 
+from typing import Any
+
+import numpy as np
+
 from rectifact.latent.filling import Comparison
 from rectifact.models import SavedModel
+from rectifact.report.blocks import Column, Table
+
+MOST_COLUMNS = 200
+"""Columns up to which the error of each is shown."""
 
 
 def noted(saved: SavedModel) -> list[str]:
@@ -15,23 +23,36 @@ def noted(saved: SavedModel) -> list[str]:
     ]
 
 
-def hidden_facts(
-    hidden: tuple[Comparison, float] | None, compared: Comparison | None, k: int
-) -> list[tuple[str, str, str]]:
-    """Errors of hidden entries, by the model and by simpler means."""
-    facts, same = [], "RMSE of the same entries"
-    if compared is not None:
-        (by, error), what = compared.plain, f"RMSE of {compared.n_hidden:,} known entries hidden from a second fit"
-        facts += [("filled in", f"{compared.model:.4g}", what), ("by the mean", f"{compared.mean:.4g}", same)]
-        facts += [(f"by {by.removeprefix('the ')}", f"{error:.4g}", same)]
-    if hidden is not None:
-        ours, svd = hidden
-        facts += [("hidden entries", f"{ours.model:.4g}", "RMSE of entries that were hidden from a short fit")]
+def hidden_facts(judged: Comparison | None, svd: float | None, k: int) -> list[tuple[str, str, str]]:
+    """Errors of hidden entries, by the model and by simpler means; by truncated SVD if that is known."""
+    if judged is None:
+        return []
+    (by, error), same = judged.plain, "RMSE of the same entries"
+    what = f"RMSE of {judged.n_hidden:,} known entries that were hidden from a second fit"
+    facts = [("hidden entries", f"{judged.model:.4g}", what), ("by the mean", f"{judged.mean:.4g}", same)]
+    facts += [(f"by {by.removeprefix('the ')}", f"{error:.4g}", same)]
+    if svd is not None:
         facts += [("by truncated SVD", f"{svd:.4g}", f"{same}, at rank {k}, filled in again and again")]
-        if compared is None:
-            by, error = ours.plain
-            facts += [(f"by {by.removeprefix('the ')}", f"{error:.4g}", same)]
     return facts
+
+
+def error_of_columns(judged: Comparison | None, names: Any, *, gaps: bool) -> list[Table]:
+    """How well each column of data with gaps is predicted, next to its mean, where there are not too many."""
+    if judged is None or not gaps or not 1 < len(judged.by_column) <= MOST_COLUMNS:
+        return []
+    columns = [
+        Column("feature"),
+        Column("hidden", "integer", "known entries that were hidden from a second fit"),
+        Column("error", "number", "RMSE of these entries, in units of the column"),
+        Column("by the mean", "number", "RMSE of the mean of the column, drawn a little towards that of all"),
+        Column("better by", "number", "share of the error of the mean that the model saves; below 0 it is worse"),
+    ]
+    rows = []
+    for name, (n, ours, mean) in zip(names, judged.by_column, strict=True):
+        saved = 1 - ours / mean if n and mean > 0 else np.nan
+        rows.append([str(name), n, *(float(f"{value:.3g}") for value in (ours, mean, saved))])
+    note = "Where the model is not better, take the mean of the column, or leave the cells empty."
+    return [Table("How sure are filled cells?", columns, rows, note)]
 
 
 def beside(error: float, other: float) -> str:

@@ -228,7 +228,8 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
     if best < supported:
         return f"{best} is the largest number whose {several} {trial.recurs}; {supported} predict better."
     if best > supported:
-        return f"{best} {several} stand out from the noise and {trial.recurs}; {supported} predict as well."
+        than = "as well" if curve.not_worse(best) else "better"
+        return f"{best} {several} stand out from the noise and {trial.recurs}; {supported} predict {than}."
     last = "; no larger number was tried" if best == max(curve.scores) else ""
     return f"{best} is the smallest number whose score on held-out data cannot be told from the best one{last}."
 

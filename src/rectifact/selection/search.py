@@ -35,6 +35,8 @@ class Trial(Protocol):
     """What the number that is taken must do, as a verb."""
     measure: str
     """What a score is."""
+    ladder: tuple[int, ...]
+    """Numbers that are always tried first, where the score may have several peaks."""
     negligible: float
     """Share of the gain over a single one below which a larger number gains nothing, whatever the standard error."""
     most: int
@@ -73,6 +75,11 @@ class Curve:
         self.seconds: dict[int, float] = {}
         for k, (score, seconds) in (_read(saved) if saved is not None else {}).items():
             self.scores[k], self.seconds[k] = score, seconds
+
+    @property
+    def ladder(self) -> tuple[int, ...]:
+        """Numbers that are always tried."""
+        return self._trial.ladder
 
     def try_out(self, *ks: int) -> None:
         """Score these numbers, several at a time."""
@@ -131,7 +138,7 @@ def climb(curve: Curve, start: int, ks: Sequence[int]) -> int:
     """Try numbers around the best so far until its neighbours are known; the smallest that is not worse than the best.
 
     Steps are half of the best so far on the way up and down, and are then halved. The score is taken to have one peak,
-    or a plateau.
+    or a plateau; where fits may end in different places, a few small numbers are tried as well.
 
     Parameters
     ----------
@@ -143,7 +150,7 @@ def climb(curve: Curve, start: int, ks: Sequence[int]) -> int:
     ks = sorted({1, *ks})
     at = {k: i for i, k in enumerate(ks)}
     first = min(range(len(ks)), key=lambda i: abs(ks[i] - start))
-    curve.try_out(1, ks[first])
+    curve.try_out(1, *(k for k in curve.ladder if k in at), ks[first])
     curve.add_free(ks)
     if curve.smallest() == ks[first]:
         curve.try_out(*(ks[i] for i in (first - 1, first + 1) if 0 <= i < len(ks)))
