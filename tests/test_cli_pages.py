@@ -179,7 +179,29 @@ def test_times_are_no_values(run, tmp_path):
     assert "not used: 'seen'" in said
     pd.concat([pairs, pairs[:2]]).to_csv(tmp_path / "twice.csv", index=False)
     said = " ".join(run("embed", tmp_path / "twice.csv", "-k", 1, "-o", tmp_path / "e.csv", expect=2).err.split())
-    assert "with drop_duplicates or groupby of pandas" in said
+    assert "Say which counts: --repeats last, first, mean or sum." in said
+    more = "--repeats", "last", "--json"
+    done = run("embed", tmp_path / "twice.csv", "-k", 1, "-o", tmp_path / "e.csv", *more)
+    assert "the last of them where a pair is repeated" in " ".join(done.err.split())
+
+
+def test_ratings_that_are_empty_are_missing_and_repeated_ones_count_as_asked(run, tmp_path):
+    rng = np.random.default_rng(1)
+    pairs = pd.DataFrame(
+        {"who": np.repeat([f"p{i}" for i in range(12)], 6), "what": [f"w{j}" for j in [*range(6)] * 12]}
+    )
+    pairs["stars"] = rng.integers(1, 6, len(pairs)).astype(float)
+    pairs.loc[[3, 40], "stars"] = np.nan
+    again = pairs[:1].assign(stars=pairs["stars"][0] + 2)
+    pd.concat([pairs, again]).to_csv(tmp_path / "r.csv", index=False)
+    for how, expected in (
+        ("first", pairs["stars"][0]),
+        ("last", pairs["stars"][0] + 2),
+        ("mean", pairs["stars"][0] + 1),
+    ):
+        files = "-o", tmp_path / "e.csv", "--fill", tmp_path / "f.csv"
+        run("embed", tmp_path / "r.csv", "-k", 1, "--missing", "--repeats", how, *files)
+        assert pd.read_csv(tmp_path / "f.csv").set_index("who").loc["p0", "w0"] == expected
 
 
 def test_colours_are_matched_by_the_names_of_samples(run, matrix, tmp_path):

@@ -118,6 +118,7 @@ def embed(
         ),
     ] = None,
     triples: reading.Triples = None,
+    repeats: reading.Repeats = None,
     id_column: reading.IdColumn = None,
     rows: reading.Rows = None,
     columns: reading.Columns = None,
@@ -150,10 +151,9 @@ def embed(
     as_json: options.Json = False,
 ) -> None:
     """Describe sparse non-negative or binary data with a few dimensions: a map, neighbours, recommendations."""
-    how_many = check_numbers(numbers)
-    in_chunks = holds_chunks(data)
-    drop = dropped(drop, colour_by, data)
-    source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet, missing=missing)
+    how_many, in_chunks = check_numbers(numbers), holds_chunks(data)
+    named = triples, None, id_column, rows, columns, dropped(drop, colour_by, data)
+    source = Reading(*named, transpose, table, header, sheet, missing=missing, repeats=repeats)
     source.check(in_chunks)
     check_colours(colour_by, report, save)
     outcome = Outcome(report, save, as_json)

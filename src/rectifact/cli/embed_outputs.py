@@ -138,6 +138,7 @@ def judge(
     with progress("checking predictions"):
         found = compare_with_popularity(model, matrix.X, recommend) if recommend else None
     warnings, notes = [*_about_data(matrix, model), *_unstable(model)], {"values": values}
+    notes |= {} if spreads is None else {"scale": "standard"}
     summary: dict[str, Any] = {}
     if compared is not None:
         summary["hidden"] = compared.figures | _by_name(compared, matrix, spreads, gaps=model.missing is not None)

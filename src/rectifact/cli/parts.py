@@ -65,6 +65,7 @@ def parts(
     text: own.Text = False,
     text_column: reading.TextColumn = None,
     triples: reading.Triples = None,
+    repeats: reading.Repeats = None,
     id_column: reading.IdColumn = None,
     rows: reading.Rows = None,
     columns: reading.Columns = None,
@@ -97,7 +98,7 @@ def parts(
     how_many, outcome = check_numbers(numbers), Outcome(report, save, as_json)
     in_chunks = not text and holds_chunks(data)
     named = triples, text_column, id_column, rows, columns, drop
-    source = Reading(*named, transpose, table, header, sheet, text, missing=missing)
+    source = Reading(*named, transpose, table, header, sheet, text, missing=missing, repeats=repeats)
     _check_source(source, in_chunks, bootstrap, shares)
     _check_files(out, features, weights, as_json)
     check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -44,6 +44,13 @@ Triples = Annotated[
         metavar="NAMES",
         help="Read a table as triples: the columns of rows, of columns and, if there is one, of values, such as "
         "user,item,rating.",
+    ),
+]
+Repeats = Annotated[
+    Literal["last", "first", "mean", "sum"] | None,
+    typer.Option(
+        rich_help_panel=PANEL,
+        help="Which value counts where triples have several for a pair; sums of counts are usual.",
     ),
 ]
 Ends = Annotated[
@@ -150,6 +157,7 @@ class Reading:
     graph: bool = False
     missing: bool = False
     weight: str | None = None
+    repeats: str | None = None
 
     def request(self) -> Request:
         """The same for ``io.inputs``."""
@@ -167,6 +175,7 @@ class Reading:
             self.graph,
             self.header,
             self.weight,
+            self.repeats,
         )
         names = {"rows": self.rows, "columns": None if listed else file}
         return Request(options, transpose=self.transpose, sheet=self.sheet, missing=self.missing, **names)

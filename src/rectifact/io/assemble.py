@@ -45,8 +45,11 @@ def from_numbers(frame: Frame, plan: Plan) -> tuple[NamedMatrix, str]:
     return NamedMatrix(as_floats(frame.path, matrix.X), rows, columns, title), f"a table of numbers{named}"
 
 
-def pairs(frame: Frame, plan: Plan) -> pd.DataFrame:
-    """The two columns of identifiers of triples or edges, as they are written, and the third of numbers."""
+def pairs(frame: Frame, plan: Plan, missing: bool = False) -> pd.DataFrame:
+    """The two columns of identifiers of triples or edges, as they are written, and the third of numbers.
+
+    With ``missing``, rows without a value are left out: they say as much as pairs that are not listed.
+    """
     table = pd.DataFrame({i: frame.text(name) for i, name in enumerate(plan.columns[:2])})
     for i, name in enumerate(plan.columns[:2]):
         if (table[i] == "").any() or table[i].isna().any():
@@ -58,7 +61,7 @@ def pairs(frame: Frame, plan: Plan) -> pd.DataFrame:
         name = plan.columns[2]
         column = frame.table.column(name)
         gaps = np.flatnonzero(pc.is_null(column, nan_is_null=True).to_numpy(zero_copy_only=False)) + 1
-        if len(gaps):
+        if len(gaps) and not missing:
             shown = ", ".join(map(str, gaps[:5])) + (", ..." if len(gaps) > 5 else "")
             what = (
                 f"{count(len(gaps), 'row')} of {str(frame.path)!r} {'has' if len(gaps) == 1 else 'have'} no value in "
@@ -68,20 +71,39 @@ def pairs(frame: Frame, plan: Plan) -> pd.DataFrame:
                 f"Drop or fill such rows; without that column: --drop {quoted(name)}.",
             )
         table[2] = column_numbers(frame.path, name, column)
+        table = table[~np.isin(np.arange(1, len(table) + 1), gaps)]
     return table
 
 
-def from_triples(frame: Frame, plan: Plan, table: pd.DataFrame, missing: bool = False) -> tuple[NamedMatrix, str]:
+def once(table: pd.DataFrame, repeats: str) -> pd.DataFrame:
+    """Triples with one value for each pair: the first or last in the file, or the mean or sum of all.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> once(pd.DataFrame({0: ["a", "a", "b"], 1: ["x", "x", "x"], 2: [1.0, 3.0, 5.0]}), "mean")[2].tolist()
+    [2.0, 5.0]
+    """
+    if repeats in {"first", "last"}:
+        return table.drop_duplicates([0, 1], keep="first" if repeats == "first" else "last")
+    return table.groupby([0, 1], sort=False)[2].agg(repeats).reset_index()
+
+
+def from_triples(
+    frame: Frame, plan: Plan, table: pd.DataFrame, missing: bool = False, repeats: str | None = None
+) -> tuple[NamedMatrix, str]:
     """A sparse matrix, rows and columns in the order of the file; dense, with NaN, if other pairs are missing."""
+    n_twice = int(table.duplicated([0, 1]).sum())
+    if n_twice and 2 in table and repeats is not None:
+        table = once(table, repeats)
     coded = [pd.factorize(table[i]) for i in (0, 1)]
     values = table[2].to_numpy() if 2 in table else np.ones(len(table))
     shape = (len(coded[0][1]), len(coded[1][1]))
-    n_twice = int(table.duplicated([0, 1]).sum())
-    if n_twice and 2 in table and word(plan.columns[2]) not in WORDS["count"]:
+    if n_twice and 2 in table and repeats is None and word(plan.columns[2]) not in WORDS["count"]:
         raise InputError(
             f"{str(frame.path)!r} has {count(n_twice, 'value')} for pairs of {plan.columns[0]!r} and "
             f"{plan.columns[1]!r} that have one already.",
-            "Keep one value for each pair, for example with drop_duplicates or groupby of pandas.",
+            "Say which counts: --repeats last, first, mean or sum.",
         )
     X: Any = sp.coo_array((values.astype(float), (coded[0][0], coded[1][0])), shape=shape)
     X = _with_gaps(frame, X) if missing else X
@@ -91,7 +113,8 @@ def from_triples(frame: Frame, plan: Plan, table: pd.DataFrame, missing: bool = 
     matrix = NamedMatrix(as_floats(frame.path, X), rows, columns)
     if frame.named:
         matrix = replace(matrix, row_title=plan.columns[0], column_title=plan.columns[1])
-    added = ", added up where a pair is repeated" if n_twice else ""
+    how = f"the {repeats} of them" if repeats in {"first", "last", "mean"} else "added up"
+    added = f", {how} where a pair is repeated" if n_twice else ""
     value = repr(plan.columns[2]) if len(plan.columns) > 2 else "1 for each pair"
     what = f"triples, {plan.columns[0]!r} in rows, {plan.columns[1]!r} in columns, {value} as value{added}"
     return matrix, what

@@ -48,6 +48,7 @@ class Options:
     graph: bool = False
     header: bool | None = None
     weight: str | None = None
+    repeats: str | None = None
 
 
 @dataclass(frozen=True)

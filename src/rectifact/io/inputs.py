@@ -326,7 +326,7 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         documents, names, title, said = from_texts(frame, plan)
         return Input(said, documents=documents, names=names, title=title)
     if plan.kind in {"triples", "edges"}:
-        table = pairs(frame, plan)
+        table = pairs(frame, plan, request.missing and plan.kind == "triples")
         if plan.kind == "edges":
             ends = " and ".join(map(repr, plan.columns[:2]))
             weights = f"weights from {plan.columns[2]!r}" if len(plan.columns) > 2 else "no weights"
@@ -337,7 +337,8 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
             return Input(sentence(frame, plan, f"Edges read from the columns {ends}, {weights}"), edges=edges)
         remark = unlisted(table, plan.columns, purpose, missing=bool(request.missing))
         frame = replace(frame, remarks=(remark, *frame.remarks))
-        return _finished(frame, plan, request, purpose, from_triples(frame, plan, table, request.missing))
+        stored = from_triples(frame, plan, table, request.missing, request.options.repeats)
+        return _finished(frame, plan, request, purpose, stored)
     if not request.transpose and any(map(is_axis_name, plan.index[:1])):
         frame = replace(frame, remarks=(*frame.remarks, "for samples in columns: --transpose"))
     return _finished(frame, plan, request, purpose, from_numbers(frame, plan))

@@ -29,7 +29,7 @@ from rectifact.report.names import (
     listed_features,
     sample_names,
 )
-from rectifact.report.predictions import beside, error_of_columns, hidden_facts, noted
+from rectifact.report.predictions import beside, error_of_columns, hidden_facts, noted, unit_of
 from rectifact.report.projection import MOST_MAPPED, evenly, in_the_plane
 
 MOST_ENTRIES, N_IMAGES, N_TOP = 4_000_000, 10, 10
@@ -101,7 +101,8 @@ def _quality(saved: SavedModel) -> tuple[Section, tuple[Comparison, float] | Non
     blocks: list[Block] = [Facts(facts)]
     if model.resolved_.get("link") == "relu" and (large := _large(saved, X)):
         blocks.insert(0, Findings([large]))
-    blocks += error_of_columns(judged, feature_names(saved), gaps=model.missing is not None)
+    unit = unit_of(saved.notes)
+    blocks += error_of_columns(judged, feature_names(saved), gaps=model.missing is not None, unit=unit)
     if judged is not None and not judged.better:
         found_out = ("warning", "no better than means", judged.no_better, "Do not take its predictions for values.")
         blocks.insert(0, Findings([found_out]))
@@ -317,7 +318,7 @@ def _opening(saved: SavedModel, hidden: tuple[Comparison, float] | None) -> tupl
     main = [f"{count(k, 'dimension')} {stand} for the {count(n_features, 'feature')} of {count(n, 'sample')}."]
     if hidden is not None:
         (ours, svd), (by, plain) = hidden, hidden[0].plain
-        of = " of log(1 + value)" if (saved.notes or {}).get("values") == "log" else ""
+        of = unit_of(saved.notes)
         main.append(
             f"Entries that were hidden from a fit are predicted with an error of {ours.model:.3g} (RMSE{of}), "
             f"{beside(ours.model, svd)} truncated SVD with as many dimensions, and {beside(ours.model, plain)} {by}."
@@ -332,6 +333,8 @@ def _opening(saved: SavedModel, hidden: tuple[Comparison, float] | None) -> tupl
         lost = f" Not found again: dimension {lost}." if lost else ""
         main.append(f"Mean stability is {np.mean(known):.2f}; 1 if resampled data leads to the same dimensions.{lost}")
     steps = ["Look for groups on the map, and hover over points to see what they are."]
+    if hidden is not None and not hidden[0].better:
+        steps.insert(0, f"Do not use its predictions: {hidden[0].simplest} would do as well or better.")
     if saved.groups is None:
         steps.append("Colour the map by a column that you know: --colour-by.")
     steps.append("Search for an item that you know under Nearest neighbours, and see if its neighbours make sense.")

@@ -36,14 +36,28 @@ def hidden_facts(judged: Comparison | None, svd: float | None, k: int) -> list[t
     return facts
 
 
-def error_of_columns(judged: Comparison | None, names: Any, *, gaps: bool) -> list[Table]:
+def unit_of(notes: dict[str, str] | None) -> str:
+    """What errors are errors of, where the data was changed before the fit.
+
+    Examples
+    --------
+    >>> unit_of({"values": "log"}), unit_of(None)
+    (' of log(1 + value)', '')
+    """
+    notes = notes or {}
+    if notes.get("scale") == "standard":
+        return " of values divided by the spread of their column"
+    return " of log(1 + value)" if notes.get("values") == "log" else ""
+
+
+def error_of_columns(judged: Comparison | None, names: Any, *, gaps: bool, unit: str = "") -> list[Table]:
     """How well each column of data with gaps is predicted, next to its mean, where there are not too many."""
     if judged is None or not gaps or not 1 < len(judged.by_column) <= MOST_COLUMNS:
         return []
     columns = [
         Column("feature"),
         Column("hidden", "integer", "known entries that were hidden from a second fit"),
-        Column("error", "number", "RMSE of these entries, in units of the column"),
+        Column("error", "number", f"RMSE of these entries{unit or ', in units of the column'}"),
         Column("by the mean", "number", "RMSE of the mean of the column, drawn a little towards that of all"),
         Column("better by", "number", "share of the error of the mean that the model saves; below 0 it is worse"),
     ]
