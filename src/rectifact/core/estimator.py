@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from rectifact.core.errors import InputError
 from rectifact.core.monitor import Callback
@@ -55,3 +55,19 @@ class Iterative(BaseEstimator):
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """The parameters that differ from their defaults; arrays by their shapes."""
         return str(BaseEstimator.__repr__(without_arrays(self), N_CHAR_MAX))
+
+
+def quiet_copy(estimator: Any, **options: Any) -> Any:
+    """An estimator with the same parameters, but for ``options``, for a fit beside its own.
+
+    Such a fit logs nothing, and does not touch the checkpoint and the callbacks of the other.
+
+    Examples
+    --------
+    >>> from rectifact import NMD
+    >>> copy = quiet_copy(NMD(5, verbose=True, checkpoint="state"), n_components=3)
+    >>> copy.n_components, copy.verbose, copy.checkpoint
+    (3, False, None)
+    """
+    aside: dict[str, Any] = {"checkpoint": None, "resume": False, "callbacks": None, "verbose": False}
+    return clone(estimator).set_params(**aside, **options)

@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import FitWarning, count
+from rectifact.core.estimator import quiet_copy
 from rectifact.core.findings import Finding, findings_table
 from rectifact.crowd.advice.calibration import temperature, tempered
 from rectifact.crowd.advice.conditions import conditions
@@ -125,7 +125,7 @@ class Reviewer(FittedModel):
 
     def _changes(self, names: list[Any]) -> int:
         """How many labels change if some workers count as one."""
-        other = clone(self).set_params(callbacks=None, checkpoint=None, resume=False, verbose=False)
+        other = quiet_copy(self)
         with warnings.catch_warnings(action="ignore"):  # this fit has said it
             other.fit(replace(self._answers, gold=self._gold), groups=dict.fromkeys(names, 0))
         found = self._answers.labels(self._model.posteriors, self.ordinal)

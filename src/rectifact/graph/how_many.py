@@ -23,6 +23,7 @@ from sklearn.base import clone
 
 from rectifact.core.arrays import to_host
 from rectifact.core.errors import InputError, count
+from rectifact.core.estimator import quiet_copy
 from rectifact.graph.base import Graph, GraphClusterer
 from rectifact.graph.knn import nearest
 from rectifact.graph.normalisation import inverse_roots
@@ -71,9 +72,8 @@ class GraphTrial:
     measure = "log-likelihood of a hidden edge, above that of a random graph with the same degrees"
 
     def __init__(self, estimator: GraphClusterer, X: Any, rng: np.random.Generator) -> None:
-        options: dict[str, Any] = {"affinity": "precomputed", "checkpoint": None, "resume": False, "callbacks": None}
-        options["values"] = "raw"  # the graph below has them as they are wanted
-        self._estimator = clone(estimator).set_params(**options)
+        values = "raw"  # the graph below has them as they are wanted
+        self._estimator = quiet_copy(estimator, affinity="precomputed", values=values)
         given = clone(estimator).set_params(n_clusters=1)._graph(X)
         self._graph, self._near = _adjacency(given), given.near
         n = self._graph.shape[0]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from rectifact.core.arrays import to_host
+from rectifact.core.estimator import quiet_copy
 from rectifact.latent.held_out import LEAST_ROWS, MOST_ENTRIES, hide_entries
 from rectifact.metrics import root_mean_squared_error
 
@@ -158,18 +158,7 @@ class Hidden:
     def predicted(self, model: Any, k: int, sweeps: int) -> NDArray[np.float64]:
         """What a fit without the hidden entries predicts, clipped to the range of the others."""
         seen = self.seen
-        run: dict[str, Any] = {
-            "callbacks": None,
-            "verbose": False,
-            "checkpoint": None,
-            "resume": False,
-            "missing": np.nan,
-            "n_components": k,
-        }
-        run |= {"prior": model.resolved_.get("prior"), "max_iter": min(model.max_iter, sweeps)}
-        run |= {"solver": "sweep"} if hasattr(model, "solver") else {}
-        with warnings.catch_warnings(action="ignore"):  # short fits do not converge
-            fit = clone(model).set_params(**run).fit(sp.csr_array(seen))
+        fit = fitted_again(model, seen, k, sweeps, gaps=True)
         return filled(seen, np.asarray(to_host(fit.inverse_transform(fit.embedding_)), dtype=np.float64))
 
     def beside_means(self, found: NDArray[Any]) -> Comparison:
@@ -180,6 +169,15 @@ class Hidden:
         errors = [_by_column(each - self.known, self.mask, counts) for each in (found, simple[-1])]
         each = zip(counts.tolist(), *(error.tolist() for error in errors), strict=True)
         return Comparison(ours, mean, means, int(self.mask.sum()), columns, tuple(each))
+
+
+def fitted_again(model: Any, X: NDArray[np.float64], k: int, sweeps: int, *, gaps: bool) -> Any:
+    """A fit like that of the model to other data, whose NaN are missing entries if there may be ``gaps``."""
+    run: dict[str, Any] = {"n_components": k, "missing": np.nan if gaps else None}
+    run |= {"prior": model.resolved_.get("prior"), "max_iter": min(model.max_iter, sweeps)}
+    run |= {"solver": "sweep"} if hasattr(model, "solver") else {}
+    with warnings.catch_warnings(action="ignore"):  # short fits do not converge
+        return quiet_copy(model, **run).fit(sp.csr_array(X))
 
 
 def short_trial(model: Any, X: Any) -> Hidden | None:

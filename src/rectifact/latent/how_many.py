@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rectifact.core.arrays import to_host
+from rectifact.core.estimator import quiet_copy
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import native
 from rectifact.latent.base import LatentTransformer
@@ -129,11 +130,11 @@ class LatentTrial:
         return np.asarray(to_host(self._fit(rows, k, missing).components_), dtype=float)
 
     def _fit(self, X: Any, k: int, missing: Any) -> Any:
-        options: dict[str, Any] = {"n_components": k, "missing": missing, "checkpoint": None, "resume": False}
+        options: dict[str, Any] = {"n_components": k, "missing": missing}
         if self._estimator.prior == "auto" and getattr(self._estimator, "objective", "") != "latent":
             options["prior"] = "factors"  # the choice between priors, which may change with k, would bend the curve
         with warnings.catch_warnings(action="ignore"):
-            return clone(self._estimator).set_params(callbacks=None, **options).fit(X)
+            return quiet_copy(self._estimator, **options).fit(X)
 
     def _hidden(self) -> Any:
         missing = self._estimator.missing

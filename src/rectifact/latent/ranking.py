@@ -1,16 +1,13 @@
 """Whether recommendations find what was hidden, and whether they do so better than what is popular."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from rectifact.core.errors import count
-from rectifact.latent.filling import MOST_SWEEPS, Hidden, known_rows, means_of
+from rectifact.latent.filling import MOST_SWEEPS, Hidden, fitted_again, known_rows, means_of
 from rectifact.latent.held_out import LEAST_ROWS
 from rectifact.latent.neighbours import best_unseen
 
@@ -195,10 +192,5 @@ def _all(fit: Any) -> NDArray[np.float64]:
 
 
 def _fitted_again(model: Any, seen: NDArray[np.float64]) -> Any:
-    """A fit like that of the model, to what is left of some rows."""
-    run: dict[str, Any] = {"callbacks": None, "verbose": False, "checkpoint": None, "resume": False}
-    run["n_components"] = min(model.components_.shape[0], *seen.shape)
-    run |= {"missing": None if model.missing is None else np.nan, "prior": model.resolved_.get("prior")}
-    run |= {"max_iter": min(model.max_iter, MOST_SWEEPS)} | ({"solver": "sweep"} if hasattr(model, "solver") else {})
-    with warnings.catch_warnings(action="ignore"):
-        return clone(model).set_params(**run).fit(sp.csr_array(seen))
+    k = min(model.components_.shape[0], *seen.shape)
+    return fitted_again(model, seen, k, MOST_SWEEPS, gaps=model.missing is not None)

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, eps, namespace, to_host, to_like
 from rectifact.core.errors import InputError
+from rectifact.core.estimator import quiet_copy
 from rectifact.core.linalg import frobenius_residual, nnls_gram, pseudo_inverse
 from rectifact.core.monitor import Monitor, NotConverged, monitor_of, set_fit_report
 from rectifact.core.operand import Operand, operand
@@ -366,20 +366,18 @@ class ANDNMF(PartsTransformer):
         rows, columns = variance_divisors(X, found)
         weighted = divided(known, rows, columns).native
         init = self.init if isinstance(self.init, str) else to_like(np.asarray(to_host(self.init)), columns) / columns
-        model = self._quiet(init=init, refine="poisson", decode="auto", missing=np.nan if self._allows_gaps else None)
+        model = quiet_copy(
+            self, init=init, refine="poisson", decode="auto", missing=np.nan if self._allows_gaps else None
+        )
         W = operand(model.fit_transform(weighted)).map_rows(_multiplied, along=(rows,), columns=self.n_components)
         self.thresholds_ = 0 * self.thresholds_  # those of AND were for other samples
         return model.resolved_["init"], Refined(W, model.components_ * columns, model.resolved_["refine_loss"])
-
-    def _quiet(self, **options: Any) -> Self:
-        """A copy for a fit within the fit."""
-        return clone(self).set_params(checkpoint=None, resume=False, verbose=False, callbacks=None, **options)
 
     def _from_scaled_features(self, X: Operand, power: float) -> Array:
         """Parts that AND finds where all features have about the same noise."""
         scaled, scale = scaled_features(X, power)
         with warnings.catch_warnings(action="ignore"):
-            return self._quiet(refine=None, missing=None).fit(scaled.native).components_ * scale
+            return quiet_copy(self, refine=None, missing=None).fit(scaled.native).components_ * scale
 
     def _likelihood(self, X: Operand, plan: Plan, exact: bool) -> Refinement | None:
         """The likelihood that was asked for, or that suits the data."""

@@ -6,15 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.base import clone
 
 from rectifact.core.arrays import to_csr, to_host
 from rectifact.core.errors import InputError
+from rectifact.core.estimator import quiet_copy
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import is_sparse
-
-QUIET: dict[str, Any] = {"checkpoint": None, "resume": False, "callbacks": None, "verbose": False}
-"""Parameters of a fit that nobody watches."""
 
 
 def parts_of(estimator: Any, X: Operand, rows: NDArray[Any], options: dict[str, Any]) -> NDArray[Any]:
@@ -35,7 +32,7 @@ def parts_of(estimator: Any, X: Operand, rows: NDArray[Any], options: dict[str, 
     picked = X.where(X.split(rows))[0] if rows.dtype == bool else operand(X.data[rows])
     try:
         with warnings.catch_warnings(action="ignore"):
-            model = clone(estimator).set_params(**QUIET, **options).fit(picked.native)
+            model = quiet_copy(estimator, **options).fit(picked.native)
     except InputError:  # all samples could be fitted, and these cannot: they may be empty
         return np.zeros((estimator.n_components, X.shape[1]))
     return np.asarray(to_host(model.components_), dtype=float)

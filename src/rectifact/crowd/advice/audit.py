@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from rectifact.core.errors import count
+from rectifact.core.estimator import quiet_copy
 from rectifact.crowd.em import Floats
 from rectifact.crowd.grades import chosen
 from rectifact.crowd.prediction_powered import deviations, wilson
@@ -92,7 +92,7 @@ def audit_of(model: Any) -> Audit | None:
     known = answers.known(model._gold) if isinstance(getattr(answers, "label", None), np.ndarray) else None
     if known is None or len(answers) > MOST_ANSWERS:
         return None
-    blind = clone(model).set_params(callbacks=None, checkpoint=None, resume=False, verbose=False)
+    blind = quiet_copy(model)
     with warnings.catch_warnings(action="ignore"):  # the fit with gold labels has said it
         blind.fit(replace(answers, gold=None))
     return audit(blind.probas_, known, ordinal=model.ordinal)
