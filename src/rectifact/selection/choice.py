@@ -146,6 +146,7 @@ def select(
         warnings.warn(FitWarning(ended, f"Going on with the best so far, {best}."), stacklevel=2)
     if saved is not None and not ended:
         saved.finish()
+    curve.try_out(best)  # what is chosen has a score
     doubt = trial.doubt() if best > 1 else ""
     if isinstance(trial, GraphTrial):
         doubt = " ".join(filter(None, [_undecided(curve, best), trial.doubt()]))
@@ -154,7 +155,7 @@ def select(
     if best not in numbers:  # one, which was not asked for
         best = numbers[0]
         reason += f" {best} is the smallest number that was asked for."
-    curve.try_out(best)  # what is chosen has a score
+        curve.try_out(best)
     model = _fitted(estimator, X, trial.parameter, best)
     set_stability(model, trial)
     if reason.startswith(NOTHING):
