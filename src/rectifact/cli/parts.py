@@ -38,7 +38,7 @@ from rectifact.parts.languages import other_language
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
-from rectifact.parts.topics import about_documents, repeated_texts
+from rectifact.parts.topics import about_documents, explained_by, repeated_texts
 from rectifact.selection.points import NOTHING
 
 LIKELIHOODS = {"nonnegative": "non-negative least squares", "poisson": "Poisson likelihood"}
@@ -146,7 +146,7 @@ def parts(
         findings = worst_first([*_findings(found, X, caught, terms, in_chunks), *about])
         if not as_json:
             _show_table(shown, (weights, features), any((out, features, weights, report, save)))
-        explained = 1 - model.reconstruction_err_**2 / squared_norm(np.nan_to_num(X) if missing else X)
+        explained = 1 - model.reconstruction_err_**2 / squared_norm(X) if in_chunks else explained_by(model, X, W)
     say(_said(shown, found, matrix.X.shape, float(explained)))
     for finding in findings:
         if finding.severity != "note":

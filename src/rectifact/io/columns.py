@@ -22,7 +22,10 @@ Purpose = Literal["parts", "embed", "cluster"]
 WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("column_words.json").read_text("utf-8"))
 """Usual names of columns by what they hold, as :func:`word` writes them."""
 
-ID = re.compile(r"(?i:(id|uuid|guid|index|key|nr|no|number|name|barcode|unnamed: ?\d+|row_?names?))|.*([_ .-]id|Id|ID)")
+ID = re.compile(
+    r"(?i:(id|uuid|guid|index|key|nr|no|number|name|barcode|account|unnamed: ?\d+|row_?names?))"
+    r"|.*([_ .-]id|Id|ID|#|[a-z](Nr|No)\.?)|(?i:.*[_ .-](nr|no|number)\.?)"
+)
 AXIS = re.compile(
     r"""(?ix) (wave[ _-]?(length|number)s?|wellenl(ä|ae)ngen?|wellenzahl(en)?|longueurs?[ _]d.onde
     |longitud[ _]de[ _]onda|lunghezza[ _]d.onda|(raman|chemical|chemische)[ _-]?(shift|verschiebung)|m/?z
@@ -115,7 +118,7 @@ def is_no_weight(name: str, values: NDArray[Any]) -> bool:
 
 
 def is_rating(values: Any) -> bool:
-    """Whether numbers look like ratings: 3 to 10 different ones from 1 to 10, of which the lowest is not the commonest.
+    """Whether numbers look like ratings: 3 to 10 different ones from 0.5 to 10, the lowest not the commonest.
 
     Examples
     --------
@@ -127,7 +130,7 @@ def is_rating(values: Any) -> bool:
     except (TypeError, ValueError):
         return False
     counts, found = counts[~np.isnan(found)], found[~np.isnan(found)]
-    return bool(3 <= len(found) <= 10 and found[0] >= 1 and found[-1] <= 10 and counts.argmax() > 0)
+    return bool(3 <= len(found) <= 10 and found[0] >= 0.5 and found[-1] <= 10 and counts.argmax() > 0)
 
 
 def unlisted(table: Any, columns: Sequence[str], purpose: Purpose, *, missing: bool) -> str:

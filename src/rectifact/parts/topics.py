@@ -144,6 +144,21 @@ def residual_norms(model: Any, X: Any, W: Any) -> NDArray[Any]:
     return np.asarray(np.sqrt(np.maximum(row_norms(X, squared=True) - 2 * cross + fitted, 0)))
 
 
+def explained_by(model: Any, X: Any, W: Any) -> float:
+    """Share of the squared norm of the data, of which gaps (NaN) are no part, that parts with weights W explain.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> explained_by(SimpleNamespace(components_=np.eye(2)), np.array([[3.0, 4.0]]), np.array([[3.0, 0.0]]))
+    0.36
+    """
+    gaps = getattr(model, "missing", None) is not None
+    filled = np.where(np.isnan(X), model.inverse_transform(W), X) if gaps else X
+    squares = np.nansum((X.data if sp.issparse(X) else np.asarray(X)) ** 2)
+    return float(1 - (residual_norms(model, filled, W) ** 2).sum() / max(squares, 1e-300))
+
+
 def about_documents(model: Any, X: Any, W: Any) -> dict[str, NDArray[Any]]:
     """What tells how sure the topics of each document are: its different words that count, and its relative residual.
 

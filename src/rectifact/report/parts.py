@@ -184,7 +184,7 @@ def _steps(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = Fals
     stability = getattr(saved.model, "stability_", None)
     if saved.selection is None and not new and stability is not None and np.mean(stability) < RECURS:
         low = f"The mean stability of the {words.part}s is {np.mean(stability):.2f}"
-        steps.append(f"{low}: let the data choose a number for which it is at least {RECURS:g}, with -k auto.")
+        steps.append(f"{low}: compare other numbers, for example with -k 2-12; it is good from {RECURS:g} on.")
     if getattr(saved.model, "stability_", None) is None and not new:
         steps.append(f"Find out which {words.part}s are found again in resampled data: --stability.")
     return steps
