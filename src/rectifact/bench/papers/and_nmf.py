@@ -299,5 +299,5 @@ EXPERIMENTS = {
     "lemma 3": Experiment(lemma_3, Curves("step", "distance", line="curve", log_y=True)),
     "theorem 1": Experiment(theorem_1, Curves("stage", "error", line="pairs", log_y=True)),
     "theorem 4": Experiment(theorem_4, Curves("stage", "error", log_y=True)),
-    "theorem 5": Experiment(theorem_5, Curves("gamma", "error", line="curve")),
+    "theorem 5": Experiment(theorem_5, Curves("gamma", "error", line="curve", log_x=True, log_y=True)),
 }

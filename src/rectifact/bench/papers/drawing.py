@@ -34,7 +34,7 @@ def panels(title: str, rows: Rows, curves: Curves) -> list[Chart]:
         for y in (curves.y, *curves.more):
             found = {}
             for line in dict.fromkeys(str(row[curves.line]) for row in own):
-                points = [row for row in own if str(row[curves.line]) == line and row.get(y) is not None]
+                points = [row for row in own if str(row[curves.line]) == line and _shown(row, curves, y)]
                 label = f"{curves.line} {line}" if line[:1].isdigit() and curves.line != "method" else line
                 found[label] = [row[curves.x] for row in points], [row[y] for row in points]
             ends = ", ".join(f"{line} {ys[-1]:.3g}" for line, (_, ys) in found.items() if ys)
@@ -44,6 +44,12 @@ def panels(title: str, rows: Rows, curves: Curves) -> list[Chart]:
                 chart = replace(chart, square=True).with_x(**bare).with_y(**bare)
             drawn.append(chart.with_x(log=curves.log_x).with_y(log=curves.log_y))
     return drawn
+
+
+def _shown(row: dict[str, Any], curves: Curves, y: str) -> bool:
+    """Whether a row has a value, and one that a logarithmic axis can show: the limit without noise is at 0."""
+    beyond = (curves.log_x and row[curves.x] <= 0) or (curves.log_y and (row.get(y) or 0) <= 0)
+    return row.get(y) is not None and not beyond
 
 
 def columns(title: str, rows: Rows, x: str, ys: Sequence[str], y: str) -> list[Chart]:
