@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rectifact import NMD, InputError
 from rectifact.core.arrays import device, to_host
 from rectifact.datasets import load_images, make_dots, make_sprites
+from rectifact.latent.data import large_values, largest_column
 from rectifact.metrics import root_mean_squared_error
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -278,3 +279,12 @@ def test_one_climb_is_not_better_than_several(planted):
 def test_sprites():
     X = make_sprites().X.astype(np.float32)
     assert rmse(NMD(16, max_iter=300, tol=0, prior=None).fit(X), X.toarray()) <= 0.035
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_values_whose_squares_overflow_are_told_of_without_a_warning(form):
+    X = np.ones((20, 6))
+    X[3, 2] = 1e300
+    assert large_values(form(X)).startswith("The largest 1% of the positive values hold 100%")
+    assert largest_column(form(X)) == (2, 1.0)
+    assert large_values(form(np.zeros((20, 6)))) == ""

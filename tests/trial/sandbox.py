@@ -1,5 +1,6 @@
 """Runs a command or a function in a forked process with limits of time and memory: a case can only harm itself."""
 
+import io
 import os
 import resource
 import signal
@@ -8,6 +9,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -42,11 +44,16 @@ class Outcome:
 
 @cache
 def warm_up() -> None:
-    """Import what the commands need, once, before the forks; nothing is fitted, so that no thread is running then."""
+    """Import what the commands need, once, before the forks; nothing is fitted, so that no thread is running then.
+
+    A command that is refused imports what its parser needs only when it runs, most of the time of a small case.
+    """
     for name in ("agree", "cluster", "embed", "evaluate", "labels", "parts", "rate", "report"):
         import_module(f"rectifact.cli.{name}")
     for name in ("report.html", "io.matrices", "io.graphs", "selection", "models", "kernels.compiled"):
         import_module(f"rectifact.{name}")
+    with suppress(SystemExit), redirect_stderr(io.StringIO()):
+        _call(["agree", "/nowhere.csv", "-o", "/nowhere.html"])
 
 
 def command(arguments: Sequence[Any], folder: Path, **limits: Any) -> Outcome:

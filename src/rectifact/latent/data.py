@@ -195,12 +195,19 @@ def largest_column(X: Any) -> tuple[int, float]:
     >>> largest_column(np.array([[1.0, 0.0, 1.0, 1.0, 1990.0], [0.0, 1.0, 1.0, 0.0, 2003.0]]))[0]
     4
     """
-    dense = np.zeros((1, 1)) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-    squares = np.asarray(X.multiply(X).sum(axis=0)).ravel() if sp.issparse(X) else np.nansum(dense**2, axis=0)
+    X = X / _largest(X.data) if sp.issparse(X) else np.asarray(X, dtype=np.float64) / _largest(X)
+    squares = np.asarray(X.multiply(X).sum(axis=0)).ravel() if sp.issparse(X) else np.nansum(X**2, axis=0)
     squares = np.nan_to_num(squares)
     column, total = int(squares.argmax()), squares.sum()
     share = float(squares[column] / total) if total > 0 else 0.0
     return column, share if share > MOST_SQUARES and len(squares) >= LEAST_COLUMNS else 0.0
+
+
+def _largest(values: Any) -> float:
+    """The largest size of a value, by which squares are kept from overflowing; 1 if there is none."""
+    sizes = np.abs(np.asarray(values, dtype=np.float64))
+    largest = float(np.nanmax(sizes, initial=0.0))
+    return largest if largest > 0 else 1.0
 
 
 def large_values(X: Any) -> str:
@@ -218,7 +225,7 @@ def large_values(X: Any) -> str:
     'The largest 1% of the positive values hold 99% of their squares: a few values decide the result.'
     """
     values = np.asarray(X.data if sp.issparse(X) else X, dtype=np.float64).ravel()
-    squares = np.sort(values[values > 0] ** 2)
+    squares = np.sort((values[values > 0] / _largest(values)) ** 2)
     if len(squares) < LEAST_VALUES:
         return ""
     share = squares[-(len(squares) // 100) :].sum() / squares.sum()
