@@ -313,8 +313,10 @@ def test_gold_from_a_file_and_its_mistakes(tmp_path):
         fit(crowd.answers, gold={0: 9})
     with pytest.raises(InputError, match="name the tasks alike"):
         fit(crowd.answers, gold={"zero": 1})
-    with pytest.raises(InputError, match="two gold labels"):
-        fit(crowd.answers, gold=pd.Series([1, 0, 1], index=[3, 5, 3]))
+    with pytest.raises(InputError, match=r"Task 3 has two gold labels, 1 and 0\. Keep one gold label per task"):
+        fit(crowd.answers, gold=pd.Series([1, 0, 0], index=[3, 5, 3]))
+    with pytest.raises(InputError, match="gold='truth' is not a file"):
+        fit(crowd.answers, gold="truth")
     swapped = fit(crowd.answers, gold=pd.Series([1, 0], index=[7, 2]))
     assert dict(zip(swapped.tasks_, swapped.labels_, strict=True))[7] == 1
     assert dict(zip(swapped.tasks_, swapped.labels_, strict=True))[2] == 0
