@@ -87,8 +87,8 @@ Classes = Annotated[
     typer.Option(
         "--classes",
         metavar="A,B,C",
-        help="All classes in order, with commas, and quotes around one that has a comma; for grades that are not numbers, "
-        "and for gold labels that nobody else gave.",
+        help="All classes in order, with commas, and quotes around one that has a comma; for grades that are not "
+        "numbers, and for gold labels that nobody else gave.",
     ),
 ]
 Confidence = Annotated[float, typer.Option("--confidence", help="Probability of the intervals.")]

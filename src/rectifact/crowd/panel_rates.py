@@ -58,8 +58,8 @@ class Rates:
         interval from ``low`` to ``high``; the same by the labels of people alone (``human_rate``, ``human_low``,
         ``human_high``) and by judges, uncorrected (``judge_rate``); numbers of ``tasks`` and human
         ``labels``; ``worth``, the number of human labels that would be as precise without judges; ``tuning``, how far
-        judges were used, 0 if not at all; and where a half-width was asked for, ``labels_needed``, the labels in all that
-        reach it, infinite where labels of all tasks would not.
+        judges were used, 0 if not at all; and where a half-width was asked for, ``labels_needed``, the labels in all
+        that reach it, infinite where labels of all tasks would not.
     differences : DataFrame
         The ``second`` group minus the ``first``, with intervals and p-values, corrected and by people alone.
     positive : tuple
@@ -132,8 +132,8 @@ def rate(
 
     The labels of people decide; judges make the interval shorter. What the judges say together, the probabilities of
     :class:`rectifact.DawidSkene`, is calibrated by the labels in folds, so that no label takes part in the prediction
-    that it corrects, and enters by prediction-powered inference with power tuning [1]_ [2]_. A mean grade takes the mean
-    of the judges' grades in place of these probabilities.
+    that it corrects, and enters by prediction-powered inference with power tuning [1]_ [2]_. A mean grade takes the
+    mean of the judges' grades in place of these probabilities.
 
     Parameters
     ----------
