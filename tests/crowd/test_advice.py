@@ -538,3 +538,12 @@ def test_two_workers_who_say_the_same_are_named_if_the_labels_follow_them(copies
         assert detail.startswith("0 and 1 give the same answer to 9")
         changed = (DawidSkene().fit(panel, groups={0: 0, 1: 0}).labels_ != model.labels_).sum()
         assert detail.endswith(f"If they counted as one worker, {count(int(changed), 'label')} would change.")
+
+
+def test_two_answers_that_disagree_are_pointed_out():
+    crowd = make_crowd(400, 20, 2, labels_per_task=2, accuracy=(0.6, 0.9), random_state=0)
+    table = DawidSkene().fit(crowd.answers).diagnose().set_index("finding")
+    votes = crowd.answers.groupby("task")["label"].nunique()
+    assert f"{(votes > 1).sum()} of 400 tasks" in table.loc["tasks without a majority", "detail"]
+    more = make_crowd(400, 20, 2, labels_per_task=5, accuracy=(0.6, 0.9), random_state=0)
+    assert "tasks without a majority" not in DawidSkene().fit(more.answers).diagnose()["finding"].tolist()
