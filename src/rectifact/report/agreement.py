@@ -89,10 +89,14 @@ def _decisions(test: Replacement) -> Section:
     )
     words = (
         "The alternative annotator test leaves out each person in turn, and asks who is closer to the remaining "
-        "people: the judge, or that person. A judge may replace people if it wins against half of them or more. To "
+        "people: the judge, or that person. A judge passes if it wins against half of them or more. To "
         "win, it must be as good as the person on more tasks than the other way round, after epsilon is taken off the "
-        "person's share, by a t-test that allows for several people. The test looks at agreement alone: a judge that "
-        "passes may still be biased, or right less often than people, which rectifact evaluate looks at as well."
+        "person's share, by a t-test that allows for several people. The test looks at agreement alone: "
+    )
+    words += (
+        "a judge that passes it, but is biased or right less often than people, has a reservation."
+        if "reservation" in test.judges
+        else "a judge that passes may be biased, or right less often than people; rectifact evaluate looks at that."
     )
     return Section("May judges replace people?", words, [Facts(facts), decisions, sentences, people])
 

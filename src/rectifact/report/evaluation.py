@@ -98,7 +98,8 @@ def evaluation_reports(
     if found.by_people is not None:
         reports.append(_detail(rates_report(found.by_people), f"{_title(found.by_people)} as people label"))
     if found.agreement is not None:
-        reports.append(_detail(agreement_report(found.agreement, found.replacement), "agreement"))
+        agreement = replace(agreement_report(found.agreement, found.replacement), main=[])  # the decision has said it
+        reports.append(_detail(agreement, "agreement"))
     return [*reports, _detail(_labels(found, needed), "labels")]
 
 
@@ -151,8 +152,8 @@ def _key_figures(found: Evaluation) -> list[tuple[str, str, str]]:
             ends += ", as people label" if by_people else ""
             facts.append((f"{row['second']} minus {row['first']}", quantity.change(row["difference"]), ends))
     if found.grades is not None and found.grades is not found.rates:
-        row, quantity = found.grades.rates.iloc[0], found.grades.quantity
-        facts.append((quantity.what, quantity.value(row["rate"]), quantity.ends(row)))
+        mean, quantity = found.grades.rates.iloc[0], found.grades.quantity
+        facts.append((quantity.what, quantity.value(mean["rate"]), quantity.ends(mean)))
     if len(found.gaps):
         gap = found.gaps.iloc[0]
         meaning = f"judges with people; people with each other {gap['among_people']:.1%}"

@@ -43,8 +43,7 @@ def consensus(gold: Gold, together: Sequence[Any] = (), *, by_people: bool = Tru
     votes = table.groupby(["task", "label"], sort=False).size()
     top = votes[votes == votes.groupby("task").transform("max")].reset_index("label")["label"]
     tied = top.index.duplicated(keep=False)
-    several = votes.groupby("task", sort=False).size()
-    several = several[several > 1].index
+    n_labels = votes.groupby("task", sort=False).size()
     if tied.any() and len(together):
         inside = pd.Series(matched(top.to_numpy(), pd.unique(object_array(list(together)))) >= 0, index=top.index)
         split = (inside.groupby(level=0, sort=False).transform("nunique") > 1).to_numpy()
@@ -58,7 +57,7 @@ def consensus(gold: Gold, together: Sequence[Any] = (), *, by_people: bool = Tru
             named = listed(object_array(names.tolist()))
             what = f"{count(len(names), 'task')} {have} that contradict each other, and {were} left out: {named}."
         warnings.warn(FitWarning(what), stacklevel=4)
-    outvoted = several.difference(top.index[tied], sort=False)
+    outvoted = n_labels.index[n_labels > 1].difference(top.index[tied], sort=False)
     if len(outvoted) and not by_people:
         have = "1 task has" if len(outvoted) == 1 else f"{len(outvoted)} tasks have"
         given = listed(object_array(table.loc[table["task"] == outvoted[0], "label"].drop_duplicates().tolist()))
