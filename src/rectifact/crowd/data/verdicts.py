@@ -154,8 +154,8 @@ class _Beside:
 
     def gold(self, given: Any) -> Gold:
         """Certain labels, the consensus where a task has several."""
-        is_column = isinstance(given, str) and not Path(given).is_file()
-        found = self.column(given, has="has several gold labels") if is_column else None
+        is_file = isinstance(given, str) and Path(given).is_file()
+        found = None if is_file else self.column(given, has="has several gold labels")
         if found is not None:
             return object_array(list(found)), object_array(list(found.values()))
         return gold_labels(given, self.answers.columns)
@@ -218,9 +218,8 @@ def named_people(given: Any, workers: NDArray[Any]) -> NDArray[np.bool_]:
     >>> named_people("ann, bob", np.array(["gpt", "ann", "bob"], dtype=object))
     array([False,  True,  True])
     """
-    names = [given] if isinstance(given, str) else list(given)
-    if isinstance(given, str) and matched(object_array(names), workers)[0] < 0:
-        names = split_names(given)
+    is_one = isinstance(given, str) and matched(object_array([given]), workers)[0] >= 0
+    names = [given] if is_one else split_names(given) if isinstance(given, str) else list(given)
     place = matched(object_array(names), workers) if names else np.empty(0, dtype=np.int64)
     strangers = object_array(names)[place < 0]
     if len(strangers):
