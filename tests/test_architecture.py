@@ -128,6 +128,8 @@ OTHERS = {
         "panel_replacement",
         "panel_shift",
         "planner",
+        "quantity",
+        "rate_words",
         "reference",
         "reviewer",
     },

@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 from rectifact import evaluate
-from rectifact.crowd.panel_choice import flaws
+from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.panel_words import decision_words, judges_compared
+from rectifact.crowd.replacement import MAY, RESERVED
 from rectifact.report import render
 from rectifact.report.evaluation import evaluation_reports
 
@@ -577,11 +578,32 @@ def test_a_tile_counts_the_judges_that_pass_without_reservation(found):
     tiles = {name: (value, meaning) for name, value, meaning in _section(found, "Decision").blocks[1].items}
     value, meaning = tiles["judges that may replace people"]
     judges = found.replacement.judges.head(found.panel.n_judges)
-    passed = judges.loc[judges["decision"] == "may replace", "judge"].tolist()
-    flawed = flaws(found, passed)
-    assert flawed
-    assert value == f"{len(passed) - len(flawed)} of 5"
-    assert f"{len(flawed)} more pass" in meaning
+    passed, reserved = ((judges["decision"] == name).sum() for name in (MAY, RESERVED))
+    assert reserved > 1
+    assert value == f"{passed} of 5"
+    assert f"{reserved} more pass the test with a reservation" in meaning
+
+
+def test_one_answer_to_who_may_replace_people(found):
+    """The decision, its reasons, the tables and the details of the page name the same judges."""
+    judges = found.replacement.judges.set_index("judge")
+    may = judges.index[(judges["decision"] == MAY) & (judges.index != TOGETHER)].tolist()
+    reserved = judges.index[judges["decision"] == RESERVED].tolist()
+    assert may
+    assert reserved
+    clauses = [part for part in found.decision()[1].split("; ") if "may replace people" in part]
+    assert len(clauses) == 1
+    assert all(name in clauses[0] for name in may)
+    assert not any(name in clauses[0].split(" ") for name in reserved)
+    assert not any("may replace" in words for words in found.words())
+    for name, reservation in judges.loc[reserved, "reservation"].items():
+        assert any(f"{name} {reservation}" in words for words in found.words())
+    table = _section(found, "Whom to trust").blocks[-1]
+    place = [column.name for column in table.columns].index("replaces people")
+    shown = {row[0]: row[place] for row in table.rows if row[0] in judges.index}
+    assert shown == judges["decision"].drop(TOGETHER).to_dict()
+    said = [words for words in found.replacement.words() if "may replace people:" in words]
+    assert {words.split(" may replace")[0] for words in said} - {TOGETHER} == set(may)
 
 
 def test_colours_of_agreement_have_one_scale_and_a_legend(found):

@@ -102,3 +102,39 @@ def test_people_on_other_tasks_are_said_to_be(run, files, command):
     gold = ("--gold", "gold.csv", "--positive", "pass") if command == "evaluate" else ()
     said = run(command, "judges.csv", "--humans", "upper.csv", *NAMED, *gold, expect=2).err
     assert "No task was answered by a judge and by a person. Check that both name the tasks alike." in said
+
+
+def test_a_name_with_a_comma_stands_in_quotes(run, files):
+    judges, people, _ = made()
+    people = people.rename(columns={"reviewer": "judge_model"}).replace({"ann": "Smith, Ann"})
+    pd.concat([judges, people[people["conversation"] < "c060"]]).to_csv("all.csv", index=False)
+    given = ("evaluate", "all.csv", *NAMED, "--positive", "pass")
+    advice = run(*given).out
+    assert """--people '"Smith, Ann",bob'.""" in advice  # which works as it is written
+    for said in ('"Smith, Ann",bob', 'bob, "Smith, Ann"'):
+        facts = json.loads(run(*given, "--people", said, "--json").out)
+        assert (facts["judges"], facts["people"]) == (3, 2)
+    assert json.loads(run(*given, "--people", "Smith, Ann", "--json").out)["people"] == 1
+    plan = ("--plan", "plan.csv", "--ask", '"Smith, Ann",gpt')
+    run("labels", "all.csv", *NAMED, "-o", "labels.csv", *plan)
+    assert set(pd.read_csv("plan.csv")["worker"]) <= {"Smith, Ann", "gpt"}
+
+
+def test_gold_labels_that_differ_are_named(run, files):
+    judges, _, gold = made()
+    first = gold["conversation"].iloc[0]
+    odd = gold[:1].assign(label="fail" if gold["label"].iloc[0] == "pass" else "pass")
+    pd.concat([gold, gold[:1], odd]).to_csv("three.csv", index=False)
+    given = ("judges.csv", *NAMED)
+    said = run("evaluate", *given, "--positive", "pass", "--gold", "three.csv")
+    assert f"1 task has several gold labels that differ, first '{first}' with 'pass', 'fail'" in said.err.replace(
+        "'fail', 'pass'", "'pass', 'fail'"
+    )
+    said = run("labels", *given, "-o", "labels.csv", "--gold", "three.csv", expect=2)
+    assert f"Task '{first}' has two gold labels" in said.err
+    known = dict(gold[["conversation", "label"]].to_numpy())
+    column = judges.assign(known=judges["conversation"].map(known))
+    column.loc[(column["conversation"] == first) & (column["judge_model"] == "gpt"), "known"] = odd["label"].iloc[0]
+    column.to_csv("column.csv", index=False)
+    said = run("evaluate", "column.csv", *NAMED, "--positive", "pass", "--gold", "known", expect=2)
+    assert f"The task '{first}' has several gold labels, " in said.err

@@ -313,8 +313,10 @@ def test_gold_from_a_file_and_its_mistakes(tmp_path):
         fit(crowd.answers, gold={0: 9})
     with pytest.raises(InputError, match="name the tasks alike"):
         fit(crowd.answers, gold={"zero": 1})
-    with pytest.raises(InputError, match="two gold labels"):
-        fit(crowd.answers, gold=pd.Series([1, 0, 1], index=[3, 5, 3]))
+    with pytest.raises(InputError, match=r"Task 3 has two gold labels, 1 and 0\. Keep one gold label per task"):
+        fit(crowd.answers, gold=pd.Series([1, 0, 0], index=[3, 5, 3]))
+    with pytest.raises(InputError, match="gold='truth' is not a file"):
+        fit(crowd.answers, gold="truth")
     swapped = fit(crowd.answers, gold=pd.Series([1, 0], index=[7, 2]))
     assert dict(zip(swapped.tasks_, swapped.labels_, strict=True))[7] == 1
     assert dict(zip(swapped.tasks_, swapped.labels_, strict=True))[2] == 0
@@ -536,3 +538,12 @@ def test_two_workers_who_say_the_same_are_named_if_the_labels_follow_them(copies
         assert detail.startswith("0 and 1 give the same answer to 9")
         changed = (DawidSkene().fit(panel, groups={0: 0, 1: 0}).labels_ != model.labels_).sum()
         assert detail.endswith(f"If they counted as one worker, {count(int(changed), 'label')} would change.")
+
+
+def test_two_answers_that_disagree_are_pointed_out():
+    crowd = make_crowd(400, 20, 2, labels_per_task=2, accuracy=(0.6, 0.9), random_state=0)
+    table = DawidSkene().fit(crowd.answers).diagnose().set_index("finding")
+    votes = crowd.answers.groupby("task")["label"].nunique()
+    assert f"{(votes > 1).sum()} of 400 tasks" in table.loc["tasks without a majority", "detail"]
+    more = make_crowd(400, 20, 2, labels_per_task=5, accuracy=(0.6, 0.9), random_state=0)
+    assert "tasks without a majority" not in DawidSkene().fit(more.answers).diagnose()["finding"].tolist()

@@ -14,7 +14,7 @@ from rectifact.bench import Extent, Rows
 from rectifact.bench.measure import at_hand
 from rectifact.crowd import read_answers
 from rectifact.crowd.advice.gold import cross_fitted
-from rectifact.crowd.events import Event, Judged, judge
+from rectifact.crowd.events import Judged, Measured, judge
 from rectifact.crowd.panel_rates import rates_of
 from rectifact.crowd.prediction_powered import deviations, difference
 from rectifact.datasets import CrowdSet, load_judges
@@ -150,8 +150,9 @@ def _p_values(
     known = np.full(n, -1)
     known[labelled] = is_positive[labelled]
     said = posterior[task]
-    event = Event(known, None, said, said, cross_fitted(np.column_stack([1 - said, said]), known)[:, 1])
-    first, second = (event.shares(group == number) for number in (0, 1))
+    predicted = cross_fitted(np.column_stack([1 - said, said]), known)[:, 1]
+    event = Measured(np.where(known >= 0, known, np.nan), None, {}, said, predicted)
+    first, second = (event.estimates(group == number) for number in (0, 1))
     z = deviations(CONFIDENCE)
     gaps = difference(first.corrected, second.corrected, z), difference(first.people, second.people, z)
     return gaps[0].p_value, gaps[1].p_value

@@ -19,6 +19,7 @@ from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.crowd.data.mixed import read_mixed_panel
+from rectifact.crowd.data.names import split_names
 from rectifact.crowd.data.people import Panel
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
@@ -75,7 +76,7 @@ def agree(
 ) -> None:
     """Measure how far workers agree, and judges with people, and test whether judges may replace people."""
     _check(answers, humans, people, out, tests, Outcome(report, save=None, as_json=as_json))
-    order = None if classes is None else [name.strip() for name in classes.split(",")]
+    order = None if classes is None else split_names(classes)
     columns = {"task": task, "worker": worker, "label": label}
     with progress("comparing"), warnings.catch_warnings(record=True, action="always") as caught:
         reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": missing}

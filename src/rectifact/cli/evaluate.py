@@ -20,6 +20,7 @@ from rectifact.cli.terminal import STDOUT, progress, say, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
 from rectifact.crowd import DawidSkene
+from rectifact.crowd.data.names import split_names
 from rectifact.crowd.data.verdicts import read_verdicts
 from rectifact.crowd.evaluation import Evaluation, evaluation_of
 from rectifact.crowd.panel_bias import Biases
@@ -52,11 +53,14 @@ def evaluate(
     positive: Annotated[
         list[str] | None,
         typer.Option(
-            help="Class whose share is estimated, such as pass, or several with commas, which count together."
+            help="Class whose share is estimated, such as pass, or several with commas, which count together. With "
+            "--ordinal, the mean grade is estimated as well, or alone."
         ),
     ] = None,
     by: options.By = None,
-    ordinal: Annotated[bool, typer.Option("--ordinal", help="The labels are grades in order.")] = False,
+    ordinal: Annotated[
+        bool, typer.Option("--ordinal", help="The labels are grades in order; the mean of numbers is estimated.")
+    ] = False,
     classes: options.Classes = None,
     out: Annotated[
         Path | None,
@@ -104,7 +108,7 @@ def evaluate(
     )
     columns = {"task": task, "worker": worker, "label": label}
     reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": missing, "form": form, "question": field}
-    order = None if classes is None else [name.strip() for name in classes.split(",")]
+    order = None if classes is None else split_names(classes)
     measuring: dict[str, Any] = {"ordinal": ordinal, "classes": order, "epsilon": epsilon, "confidence": confidence}
     bar = progress("evaluating", DawidSkene().max_iter)
     with bar as callback, warnings.catch_warnings(record=True, action="always") as caught:
@@ -219,6 +223,7 @@ def _facts(found: Evaluation) -> dict[str, Any]:
         "confidence": found.biases.confidence,
         **shares(found.rates),
         "as_people_label": shares(found.by_people),
+        "mean_grades": shares(found.grades),
         "agreement": records(None if agreement is None else agreement.overall),
         "gaps": records(found.gaps),
         "replacement": records(None if test is None else test.judges),

@@ -30,7 +30,7 @@ from rectifact.crowd.advice.audit import Audit, audit_of
 from rectifact.crowd.advice.summary import Summary, summary_of
 from rectifact.crowd.data.formats import label_studio as studio
 from rectifact.crowd.data.groups import groups_in_column
-from rectifact.crowd.data.names import plain_text
+from rectifact.crowd.data.names import plain_text, split_names
 from rectifact.crowd.data.sources import is_source
 from rectifact.crowd.data.verdicts import no_text_column, texts_in, wide_table
 from rectifact.io.files import real_path
@@ -154,7 +154,7 @@ def labels(
                 data = read_lazy(answers if len(answers) > 1 else answers[0], **columns)
             else:
                 data, texts = _read(answers[0], text_column, wide, {"format": form, "field": field, **columns})
-                data = data if classes is None else data.ordered(classes.split(","))
+                data = data if classes is None else data.ordered(split_names(classes))
             known = gold if gold is not None or data.gold is None else pd.Series(data.gold[1], index=data.gold[0])
             families = None if groups is None else _groups(groups, answers[0], partitioned or wide, worker)
             fitted.fit(data, **({} if model == "majority" else {"gold": known, "groups": families}))

@@ -87,8 +87,8 @@ Classes = Annotated[
     typer.Option(
         "--classes",
         metavar="A,B,C",
-        help="All classes in order, with commas; for grades that are not numbers, and for gold labels that nobody else "
-        "gave.",
+        help="All classes in order, with commas, and quotes around one that has a comma; for grades that are not "
+        "numbers, and for gold labels that nobody else gave.",
     ),
 ]
 Confidence = Annotated[float, typer.Option("--confidence", help="Probability of the intervals.")]
@@ -120,8 +120,8 @@ People = Annotated[
     typer.Option(
         "--people",
         metavar="NAMES|COLUMN",
-        help="Who of the workers in ANSWERS are people: their names, with commas, or a column that says human for "
-        "them.",
+        help="Who of the workers in ANSWERS are people: their names, with commas between them and quotes around a name "
+        "that has one, as in CSV ('\"Smith, Ann\",Bob'), or a column that says human for them.",
     ),
 ]
 TextColumn = Annotated[
@@ -136,7 +136,11 @@ Plan = Annotated[
 ]
 Ask = Annotated[
     str | None,
-    typer.Option("--ask", metavar="NAMES", help="The only workers that --plan may ask, with commas between them."),
+    typer.Option(
+        "--ask",
+        metavar="NAMES",
+        help="The only workers that --plan may ask, with commas between them, and quotes around a name that has one.",
+    ),
 ]
 Costs = Annotated[
     Path | None,

@@ -15,6 +15,7 @@ from rectifact.crowd import DawidSkene
 from rectifact.crowd.advice.budget import expected_error
 from rectifact.crowd.advice.foresight import Needed, check_target
 from rectifact.crowd.advice.planning import LEAST_GAIN
+from rectifact.crowd.data.names import split_names
 from rectifact.crowd.data.prices import can_be_asked
 
 MOST_PLANNED = 1000  # rows of a plan, the most useful first
@@ -49,7 +50,7 @@ class Planning:
     def asked(self, default: Sequence[Any] | None = None) -> list[Any] | None:
         """Who may be asked: those named, or else ``default``, unless there are prices."""
         if self.ask is not None:
-            return [name.strip() for name in self.ask.split(",") if name.strip()]
+            return split_names(self.ask)
         return None if default is None or self.costs is not None else list(default)
 
     def check_names(self, model: DawidSkene) -> None:

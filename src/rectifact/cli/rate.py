@@ -1,10 +1,11 @@
-"""rectifact rate: the share of a class, and differences between groups, from answers of judges and labels of people.
+"""rectifact rate: the share of a class, or the mean grade, and differences between groups, from judges and people.
 
 Tables for people go to the standard output; ``-o`` writes all figures as one table.
 """
 
 import json
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,10 +21,11 @@ from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.crowd.data.humans import task_groups
+from rectifact.crowd.data.names import split_names
 from rectifact.crowd.data.people import answered_once
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.events import judge
-from rectifact.crowd.panel_rates import Rates, rates_of, wanted
+from rectifact.crowd.panel_rates import Rates, check_asked, means_of, rates_of
 from rectifact.io.files import real_path
 
 MOST_SHOWN = 20
@@ -42,12 +44,16 @@ def rate(
         Path,
         typer.Option(
             help="File with labels of people for some of the tasks, with columns task and label. Several labels of a "
-            "task become their consensus."
+            "task become their consensus, or with --mean their mean."
         ),
     ],
     positive: Annotated[
-        list[str], typer.Option(help="Class whose share is estimated; repeat it for several, which count together.")
-    ],
+        list[str] | None,
+        typer.Option(help="Class whose share is estimated; repeat it for several, which count together."),
+    ] = None,
+    mean: Annotated[
+        bool, typer.Option("--mean", help="Estimate the mean of labels that are grades, in place of a share.")
+    ] = False,
     by: options.By = None,
     gold_weights: Annotated[
         str | None,
@@ -74,22 +80,21 @@ def rate(
     report: options.Report = None,
     as_json: options.Json = False,
 ) -> None:
-    """Estimate the share of a class, and differences between groups, from judges and a few labels of people."""
+    """Estimate the share of a class or the mean grade, by group, from judges and a few labels of people."""
+    check_asked(positive or None, mean)
     _check(answers, gold, [by, gold_weights], out, Outcome(report, save=None, as_json=as_json))
     columns = {"task": task, "worker": worker, "label": label}
     with progress("judging"), warnings.catch_warnings(record=True, action="always") as caught:
         data = answered_once(coded(answers, columns, wide, missing, None, form, field))
         groups = None if by is None else task_groups(by, None if wide else answers, data)
-        found = rates_of(
-            judge(data),
-            gold,
-            positive,
-            groups=groups,
-            gold_weights=gold_weights,
-            confidence=confidence,
-            half_width=half_width,
-            classes=None if classes is None else [name.strip() for name in classes.split(",")],
-        )
+        asked: dict[str, Any] = {"groups": groups, "gold_weights": gold_weights}
+        asked |= {"confidence": confidence, "half_width": half_width}
+        if mean:
+            found = means_of(data, gold, **asked)
+        else:
+            found = rates_of(
+                judge(data), gold, positive, classes=None if classes is None else split_names(classes), **asked
+            )
     if out is not None:
         write_table(found.table(), out)
     say_warnings(caught, "rate")
@@ -121,21 +126,32 @@ def _check(answers: Path, gold: Path, named: list[str | None], out: Path | None,
 def _show(found: Rates, read: str) -> None:
     """What was read, tables for people and the result in sentences, all on the standard output."""
     show_plain(read)
-    show(_rates(found, f"Share of {wanted(found)}, with {found.confidence:.0%} interval"))
+    what, interval = found.quantity.what, f"with {found.confidence:.0%} interval"
+    show(_rates(found, f"{what[0].upper()}{what[1:]}, {interval}"))
     if len(found.differences):
-        show(_differences(found, f"Differences in points, with {found.confidence:.0%} interval"))
+        show(_differences(found, f"Differences{' in points' if found.quantity.unit else ''}, {interval}"))
     for sentence in found.words()[: 2 * MOST_SHOWN]:
         show_plain(sentence)
 
 
 def _rates(found: Rates, title: str) -> Table:
-    columns = ["group", "rate", "interval", "people alone", "interval", "judges alone", "tasks", "labels", "worth"]
+    columns = [
+        "group",
+        found.quantity.noun,
+        "interval",
+        "people alone",
+        "interval",
+        "judges alone",
+        "tasks",
+        "labels",
+        "worth",
+    ]
     table = Table(*columns, *_needed_column(found), title=title, title_justify="left")
     for row in found.rates.head(MOST_SHOWN).to_dict("records"):
-        corrected = _cells(row, "rate", "low", "high", "{:.1%}")
-        people = _cells(row, "human_rate", "human_low", "human_high", "{:.1%}")
+        corrected = _cells(row, "rate", "", found.quantity.value)
+        people = _cells(row, "human_rate", "human_", found.quantity.value)
         worth = "–" if np.isnan(row["worth"]) else f"{row['worth']:.0f}"
-        numbers = f"{row['judge_rate']:.1%}", str(row["tasks"]), str(row["labels"]), worth
+        numbers = found.quantity.value(row["judge_rate"]), str(row["tasks"]), str(row["labels"]), worth
         table.add_row(Text(str(row["group"])), *corrected, *people, *numbers, *_needed(row, found))
     table.caption = "worth: labels of people that would be as precise without judges."
     if len(found.rates) > MOST_SHOWN:
@@ -144,31 +160,39 @@ def _rates(found: Rates, title: str) -> Table:
 
 
 def _differences(found: Rates, title: str) -> Table:
-    columns = ["difference", "points", "interval", "p-value", "people alone", "interval", "p-value", "judges alone"]
+    change = found.quantity.change
+    columns = [
+        "difference",
+        found.quantity.unit.strip() or "grades",
+        "interval",
+        "p-value",
+        "people alone",
+        "interval",
+        "p-value",
+        "judges alone",
+    ]
     table = Table(*columns, "labels", *_needed_column(found), title=title, title_justify="left")
-    points = found.differences.copy()
-    for of in ("", "human_", "judge_"):
-        names = [f"{of}difference", f"{of}low", f"{of}high"]
-        points[[name for name in names if name in points]] *= 100
-    for row in points.head(MOST_SHOWN).to_dict("records"):
+    for row in found.differences.head(MOST_SHOWN).to_dict("records"):
         cells: list[Any] = [Text(f"{row['second']} minus {row['first']}")]
         for of in ("", "human_"):
-            cells += _cells(row, f"{of}difference", f"{of}low", f"{of}high", "{:+.1f}")
+            cells += _cells(row, f"{of}difference", of, change)
             cells.append("–" if np.isnan(row[f"{of}p_value"]) else f"{row[f'{of}p_value']:.2g}")
-        table.add_row(*cells, f"{row['judge_difference']:+.1f}", str(row["labels"]), *_needed(row, found))
-    if len(points) > MOST_SHOWN:
-        table.caption = f"{count(len(points) - MOST_SHOWN, 'more row')} with -o."
+        table.add_row(*cells, change(row["judge_difference"]), str(row["labels"]), *_needed(row, found))
+    if len(found.differences) > MOST_SHOWN:
+        table.caption = f"{count(len(found.differences) - MOST_SHOWN, 'more row')} with -o."
     return table
 
 
-def _cells(row: dict[Any, Any], value: str, low: str, high: str, form: str) -> list[str]:
+def _cells(row: dict[Any, Any], value: str, of: str, form: Callable[[float], str]) -> list[str]:
+    """A figure and its interval, of which a single label has none."""
     if np.isnan(row[value]):
         return ["–", "–"]
-    return [form.format(row[value]), f"{form.format(row[low])} to {form.format(row[high])}"]
+    low, high = row[f"{of}low"], row[f"{of}high"]
+    return [form(row[value]), "–" if np.isnan(low) else f"{form(low)} to {form(high)}"]
 
 
 def _needed_column(found: Rates) -> list[str]:
-    return [] if found.half_width is None else [f"more labels for ±{100 * found.half_width:g} points"]
+    return [] if found.half_width is None else [f"more labels for ±{found.quantity.wanted(found.half_width)}"]
 
 
 def _needed(row: dict[Any, Any], found: Rates) -> list[str]:
@@ -190,6 +214,7 @@ def _facts(data: Any, found: Rates) -> dict[str, Any]:
         "tasks": len(data.tasks),
         "judges": len(data.workers),
         "positive": list(map(str, found.positive)),
+        "mean": found.quantity.is_mean,
         "confidence": found.confidence,
         "half_width": found.half_width,
         "rates": records(found.rates),

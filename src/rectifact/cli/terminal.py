@@ -32,7 +32,7 @@ NAMES = {
     "agree": _dashed("task", "worker", "label", "wide", "missing", "level", "classes", "confidence", "epsilon")
     | _dashed("format", "field", "humans", "people"),
     "rate": _dashed("task", "worker", "label", "wide", "missing", "positive", "by", "gold_weights", "half_width")
-    | _dashed("confidence", "format", "field"),
+    | _dashed("confidence", "format", "field", "mean"),
     "evaluate": _dashed("task", "worker", "label", "wide", "missing", "positive", "by", "half_width", "confidence")
     | _dashed("format", "field", "gold", "humans", "people", "epsilon", "classes", "text_column", "target")
     | {"gold_weights": "rectifact rate --gold-weights", "level": "--ordinal"},

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -15,14 +15,16 @@ from rectifact.core.findings import Finding
 from rectifact.crowd.advice.audit import Audit, audit
 from rectifact.crowd.advice.gold import LEAST_GOLD
 from rectifact.crowd.copies import Pair, fit_without_copies, pairs_of
-from rectifact.crowd.data.answers import Answers, check_comparable
+from rectifact.crowd.data.answers import check_comparable
 from rectifact.crowd.data.humans import task_groups
-from rectifact.crowd.data.names import listed, matched, object_array, plain, plain_text, with_commas
+from rectifact.crowd.data.names import plain
 from rectifact.crowd.data.people import Panel, check_people, panel_of
 from rectifact.crowd.data.verdicts import Verdicts, read_verdicts
 from rectifact.crowd.dawid_skene import DawidSkene
+from rectifact.crowd.grades import numbers_of
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_bias import Biases
+from rectifact.crowd.panel_choice import with_reservations
 from rectifact.crowd.panel_gap import agreement_gaps
 from rectifact.crowd.panel_rates import Rates, check_options
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
@@ -31,16 +33,15 @@ from rectifact.crowd.panel_steps import next_steps
 from rectifact.crowd.panel_words import decision_words, who, words_of
 from rectifact.crowd.reference import (
     Asked,
+    asked_classes,
     beside_gold,
     gold_classes,
     gold_series,
+    grades_by,
     people_beside,
     rates_by,
     reference_of,
 )
-
-POSITIVE = {"pass", "passed", "yes", "true", "1", "correct", "right", "good", "accept", "accepted", "positive", "win"}
-"""Names of a class whose share is meant where none is named."""
 
 PAIRS = ("workers who err alike", "two workers decide the labels", "copies that count as one worker")
 """Findings about workers who err alike, whom an evaluation names itself if they are judges."""
@@ -63,13 +64,13 @@ class Evaluation:
     audit : Audit or None
         How often labels are right that have seen no gold label.
     rates : Rates or None
-        The share of the positive class, and differences between groups.
+        The share of the positive class, and differences between groups; of grades without one, their mean.
     agreement : Agreement or None
     gaps : DataFrame
         Agreement of judges with people minus that of people with each other, see
         :func:`rectifact.crowd.panel_gap.agreement_gaps`.
     replacement : Replacement or None
-        Which judges may replace people.
+        Which judges may replace people: those that pass the test, without a reservation.
     biases : Biases
     pairs : list of Pair
         Judges who err alike, twins first.
@@ -89,6 +90,8 @@ class Evaluation:
         What is wrong with the answers, as :meth:`rectifact.DawidSkene.diagnose` finds it, the worst first.
     kind_column : str or None
         A column that seems to say who is a person, where nobody is named as one.
+    grades : Rates or None
+        The mean grade, where labels are grades that are numbers; the same as ``rates`` if no class is named.
     """
 
     panel: Panel
@@ -110,6 +113,7 @@ class Evaluation:
     biases_by_people: Biases | None = None
     findings: list[Finding] = field(default_factory=list)
     kind_column: str | None = None
+    grades: Rates | None = None
 
     def __repr__(self) -> str:
         return "\n".join([f"Evaluation of {self._read()}", *self.decision()])
@@ -191,7 +195,8 @@ def evaluate(
         Labels known to be right, of tasks drawn at random: a column of ``data``, or by task. Without it, or with
         fewer than ten, rates and biases are measured by the people, whose errors then stay in them.
     positive : label or list of labels, default None
-        The class whose share is estimated. Without it, one that is called pass, yes, true or the like is taken.
+        The class whose share is estimated. Without it, one that is called pass, yes, true or the like is taken, or with
+        ``ordinal`` the mean grade is estimated.
     by : str, dict, Series, table or path, default None
         Groups of tasks to compare: a column of ``data``, or by task.
     ordinal : bool, default False
@@ -205,7 +210,8 @@ def evaluate(
     confidence : float, default 0.95
         Probability of the intervals.
     half_width : float, default 0.05
-        It is said how many more labels make the intervals of rates as short as this to both sides.
+        It is said how many more labels make the intervals of rates as short as this to both sides. Of mean grades, a
+        share of the range of grades: 0.05 is 0.2 of grades from 1 to 5.
     random_state : int, Generator or None, default 0
         Of the bootstrap resamples.
     missing : any, default "auto"
@@ -254,14 +260,14 @@ def evaluation_of(
     _check(panel)
     check_options(confidence, half_width)
     known = gold_classes(answers, verdicts.gold)
-    names = _positive(positive, answers)
+    names = asked_classes(positive, answers)
     model = fit_without_copies(DawidSkene(ordinal=ordinal, callbacks=callbacks), answers)
     reference = reference_of(panel, model.probas_, known, verdicts.gold)
     groups = None if verdicts.groups is None else task_groups(verdicts.groups, None, answers)
     unknown: list[str] = []
-    asked = Asked(names, verdicts.groups, confidence, half_width)
+    asked = Asked(names, numbers_of(answers.classes) if ordinal else None, verdicts.groups, confidence, half_width)
     rates = rates_by(reference, panel, asked)
-    if positive is None and rates is not None:
+    if positive is None and names and rates is not None:
         what = f"The share that is estimated is that of {names[0]!r}."
         warnings.warn(FitWarning(what, "Choose another class with positive.", option="positive"), stacklevel=3)
     agreement = _or_why(unknown, lambda: _agreement(panel, confidence, random_state))
@@ -275,7 +281,7 @@ def evaluation_of(
     findings = _findings(model, panel, pairs)
     people = people_beside(reference, panel)
     other, on_gold = beside_gold(reference, people, panel, asked)
-    return Evaluation(
+    evaluation = Evaluation(
         *(panel, model, reference.name, known, found, rates, agreement, gaps, replacement, biases, pairs, groups),
         texts=verdicts.texts,
         unknown=unknown,
@@ -284,7 +290,9 @@ def evaluation_of(
         biases_by_people=None if people is None else biases_by(people, panel, names, groups, confidence),
         findings=findings,
         kind_column=verdicts.kind_column,
+        grades=grades_by(reference, panel, asked) if names else rates,
     )
+    return replace(evaluation, replacement=with_reservations(evaluation))
 
 
 def _check(panel: Panel) -> None:
@@ -298,24 +306,6 @@ def _check(panel: Panel) -> None:
         )
     check_comparable(panel.answers)
     check_people(panel)
-
-
-def _positive(given: Any, answers: Answers) -> tuple[Any, ...]:
-    """The classes whose share is asked for, spelt as in the answers; none where nobody can tell."""
-    if given is None:
-        usual = POSITIVE if len(answers.classes) == 2 else POSITIVE - {"1"}  # which may be a grade
-        named = [name for name in answers.classes.tolist() if plain_text(name).strip().lower() in usual]
-        if len(named) != 1:
-            return ()
-        return tuple(named)
-    names = list(given) if isinstance(given, list | tuple | set | np.ndarray) else [given]
-    names = with_commas(names, answers.classes)
-    place = matched(object_array(names), answers.classes)
-    for name, where in zip(names, place, strict=True):
-        if where < 0:
-            what = f"positive={plain(name)!r} is not among the classes {listed(answers.classes)}."
-            raise InputError(what, "Check the spelling.", option="positive")
-    return tuple(plain(answers.classes[where]) for where in place)
 
 
 def _findings(model: DawidSkene, panel: Panel, pairs: list[Pair]) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""One class against all others: what judges and people say of it, and whether people saw a random sample of tasks."""
+"""One class against all others, or grades: what judges and people say, and whether people saw a random sample."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from rectifact.crowd.copies import fit_without_copies
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import listed, matched, object_array, plain
 from rectifact.crowd.dawid_skene import DawidSkene
-from rectifact.crowd.prediction_powered import LEAST_LABELS, Floats, Share, share
+from rectifact.crowd.prediction_powered import LEAST_LABELS, Estimate, Floats, Share, mean, share
 
 EVERYTHING = "all tasks"
 """Name of the group with all tasks."""
@@ -51,65 +51,111 @@ def judge(answers: Answers) -> Judged:
 
 
 @dataclass(frozen=True)
-class Event:
-    """Whether the class of a task is one of those that count: what people and judges say.
+class Measured:
+    """What people and judges say of each task, as numbers: whether it is of a class, or its grade.
 
     Attributes
     ----------
-    known : array of shape (n_tasks,)
-        1 or 0 by the label of people, -1 where there is none.
+    truth : array of shape (n_tasks,)
+        By the labels of people, NaN where there is none; 1 or 0 for a class.
     weights : array of shape (n_tasks,) or None
         Weights of the labels.
-    posterior : array of shape (n_tasks,)
-        Probability by the judges.
+    views : mapping of str to array of shape (n_tasks,)
+        What judges think of a task, by its name, to see whether people saw a random sample.
     votes : array of shape (n_tasks,)
-        Share of the judges' answers.
+        Mean of the judges' answers.
     predicted : array of shape (n_tasks,)
-        The probability, calibrated by other tasks' labels.
+        What judges say, made without the task's label.
+    step : float or None
+        The smallest difference between two grades; None for a class, whose share is estimated and not a mean.
     """
 
-    known: NDArray[np.int64]
+    truth: Floats
     weights: Floats | None
-    posterior: Floats
+    views: Mapping[str, Floats]
     votes: Floats
     predicted: Floats
+    step: float | None = None
 
-    def shares(self, members: Members) -> "Shares":
-        """Shares of some tasks."""
-        some = members & (self.known >= 0)
+    @property
+    def labelled(self) -> Members:
+        """Which tasks have a label."""
+        return ~np.isnan(self.truth)
+
+    def estimates(self, members: Members) -> "Estimates":
+        """The share or mean of some tasks."""
+        some = members & self.labelled
         naive = float(self.votes[members].mean())
         if not some.any():
             nothing = Share(np.nan, np.nan, 0, int(members.sum()), np.nan, 0.0)
-            return Shares(nothing, nothing, naive)
-        truth, predicted, everywhere = self.known[some].astype(float), self.predicted[some], self.predicted[members]
-        weights = None if self.weights is None else self.weights[some]
-        alone = share(truth, 0 * predicted, 0 * everywhere, weights)
-        return Shares(share(truth, predicted, everywhere, weights), alone, naive)
+            return Estimates(nothing, nothing, naive)
+        predicted, everywhere = self.predicted[some], self.predicted[members]
+        return Estimates(self._estimate(some, predicted, everywhere), self._estimate(some, 0, 0 * everywhere), naive)
+
+    def _estimate(self, some: Members, predicted: Any, everywhere: Floats) -> Estimate:
+        truth, weights = self.truth[some], None if self.weights is None else self.weights[some]
+        predicted = np.broadcast_to(predicted, truth.shape)
+        if self.step is None:
+            return share(truth, predicted, everywhere, weights)
+        return mean(truth, predicted, everywhere, weights, self.step)
 
 
 @dataclass(frozen=True)
-class Shares:
-    """The same share three times: corrected, by people alone, and by judges alone."""
+class Estimates:
+    """The same share or mean three times: corrected, by people alone, and by judges alone."""
 
-    corrected: Share
-    people: Share
+    corrected: Estimate
+    people: Estimate
     judges: float
 
 
-def event_of(judged: Judged, positive: Sequence[Any], known: NDArray[np.int64], weights: Floats | None) -> Event:
-    """The event that a task is of a ``positive`` class; ``known`` and ``weights`` are as in :class:`Event`."""
+CONFIDENCE = "the confidence of the judges"
+
+
+def views_of_class(probability: Floats) -> dict[str, Floats]:
+    """What judges think of a class: how probable it is, and how sure they are."""
+    return {
+        "the probability that judges give to the class": probability,
+        CONFIDENCE: np.abs(probability - 0.5) + 0.5,
+    }
+
+
+def class_event(
+    judged: Judged, positive: Sequence[Any], known: NDArray[np.int64], weights: Floats | None, seen: Floats | None
+) -> Measured:
+    """Whether a task is of a ``positive`` class.
+
+    ``known`` is 1 or 0 by the label of people, -1 where there is none. ``seen`` are votes of judges alone, where people
+    took part in ``judged``: people who answer a plan make its tasks certain, and that says nothing about how others
+    were drawn.
+    """
     answers = judged.answers
     chosen = matched(answers.classes, object_array(list(positive))) >= 0
     posterior = np.clip(judged.posteriors[:, chosen].sum(axis=1), 0, 1)
     predicted = posterior
     if (known >= 0).sum() >= LEAST_LABELS:
         predicted = cross_fitted(np.column_stack([1 - posterior, posterior]), known)[:, 1]
-    return Event(known, weights, posterior, answers.shares()[:, chosen].sum(axis=1), predicted)
+    views = views_of_class(posterior if seen is None else seen[:, chosen].sum(axis=1))
+    truth = np.where(known >= 0, known, np.nan)
+    return Measured(truth, weights, views, answers.shares()[:, chosen].sum(axis=1), predicted)
 
 
-def warn_of_few(event: Event, by_group: Mapping[Any, Members], by_people: bool = False) -> None:
+def grade_event(answers: Answers, values: Floats, truth: Floats, weights: Floats | None, step: float) -> Measured:
+    """The grade of a task, where ``values`` are the numbers of the classes, and ``truth`` the grades by people.
+
+    Judges predict it by the mean of their grades, each compared with the judge's own mean: a strict judge who saw a
+    task does not make it a bad one. That mean need not be on the scale of people.
+    """
+    given, answered = values[answers.label], np.bincount(answers.task)
+    own = np.bincount(answers.worker, given) / np.maximum(np.bincount(answers.worker), 1)
+    far = np.bincount(answers.task, given - own[answers.worker]) / answered
+    votes = np.bincount(answers.task, given) / answered
+    return Measured(truth, weights, {"the grade by judges": far + given.mean()}, votes, far, step)
+
+
+def warn_of_few(event: Measured, by_group: Mapping[Any, Members], by_people: bool = False) -> None:
     """Say where there are too few labels for judges to help."""
-    labelled = event.known >= 0
+    labelled = event.labelled
     if labelled.sum() < LEAST_LABELS:
         n = int(labelled.sum())
         labels = f"{count(n, 'task')} that people labelled" if by_people else count(n, "gold label")
@@ -123,25 +169,15 @@ def warn_of_few(event: Event, by_group: Mapping[Any, Members], by_people: bool =
         warnings.warn(FitWarning(what), stacklevel=4)
 
 
-def warn_if_selected(
-    event: Event, members: Mapping[Any, Members], by_people: bool = False, seen: Floats | None = None
-) -> str:
+def warn_if_selected(event: Measured, members: Mapping[Any, Members], by_people: bool = False) -> str:
     """Say, and return, where judges think differently of the tasks with labels than of all, by more than chance.
 
-    ``seen`` is what judges alone think of the class, where posteriors know more: people who answer a plan make the
-    tasks of the plan certain, and that says nothing about how others were drawn. ``by_people`` are the labels those of
-    people, who may have been asked about tasks in doubt.
+    ``by_people`` are the labels those of people, who may have been asked about tasks in doubt.
     """
-    posterior = event.posterior if seen is None else seen
-    confidence = "the confidence of the judges"
-    views = {
-        "the probability that judges give to the class": posterior,
-        confidence: np.abs(posterior - 0.5) + 0.5,
-    }
     surprises = [
         (*_surprise(event, some, values), view, name)
         for name, some in members.items()
-        for view, values in views.items()
+        for view, values in event.views.items()
     ]
     p_value, labelled, everywhere, view, name = min(surprises)
     if p_value * len(surprises) >= SURPRISING:
@@ -153,7 +189,7 @@ def warn_if_selected(
         remedy = "Label tasks drawn at random, or give gold_weights."
         warnings.warn(FitWarning(what, remedy, option="gold_weights"), stacklevel=4)
         return what
-    planned = view == confidence and labelled < everywhere
+    planned = view == CONFIDENCE and labelled < everywhere
     how = "are more often in doubt than others, as those of a plan are" if planned else "look selected"
     what = f"The tasks that people labelled {how}{where}, so that the rate leans to such tasks: {figures}"
     remedy = "For the rate, give gold labels of tasks drawn at random{}."
@@ -162,11 +198,11 @@ def warn_if_selected(
     return what
 
 
-def warn_if_unequal(event: Event, by_group: Mapping[Any, Members], by_people: bool = False) -> bool:
+def warn_if_unequal(event: Measured, by_group: Mapping[Any, Members], by_people: bool = False) -> bool:
     """Say where people labelled a larger share of one group than of another, which matters for all tasks together."""
     if len(by_group) < 2 or event.weights is not None:
         return False
-    labelled = event.known >= 0
+    labelled = event.labelled
     table = np.array([[(some & labelled).sum(), (some & ~labelled).sum()] for some in by_group.values()])
     if not table.sum(axis=0).all() or chi2_contingency(table).pvalue >= SURPRISING:
         return False
@@ -182,9 +218,9 @@ def warn_if_unequal(event: Event, by_group: Mapping[Any, Members], by_people: bo
     return True
 
 
-def _surprise(event: Event, members: Members, values: Floats) -> tuple[float, float, float]:
+def _surprise(event: Measured, members: Members, values: Floats) -> tuple[float, float, float]:
     """Probability of such a difference by chance, and the means of the tasks with labels and of all."""
-    some = members & (event.known >= 0)
+    some = members & event.labelled
     if min(some.sum(), (members & ~some).sum()) < LEAST_LABELS:
         return 1.0, np.nan, np.nan
     w = np.ones(int(some.sum())) if event.weights is None else event.weights[some]

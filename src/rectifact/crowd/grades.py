@@ -1,5 +1,6 @@
 """What posteriors say about ordered grades: the median, the expected grade and an interval."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -54,13 +55,26 @@ def grade_values(classes: NDArray[Any]) -> Floats:
     >>> grade_values(np.array(["0", "2", "4"])), grade_values(np.array(["poor", "fair", "good"]))
     (array([0., 2., 4.]), array([1., 2., 3.]))
     """
-    places = np.arange(1.0, len(classes) + 1)
-    try:
-        values = np.array([float(value) for value in classes.tolist()])
-    except (TypeError, ValueError):
+    places, values = np.arange(1.0, len(classes) + 1), numbers_of(classes.tolist())
+    if values is None:
         return places
     steps = np.diff(values)
-    return values if np.isfinite(values).all() and ((steps > 0).all() or (steps < 0).all()) else places
+    return values if (steps > 0).all() or (steps < 0).all() else places
+
+
+def numbers_of(classes: Iterable[Any]) -> Floats | None:
+    """Classes as numbers, None if one of them is not a finite number.
+
+    Examples
+    --------
+    >>> numbers_of(["1", 2.5]), numbers_of(["1", "poor"])
+    (array([1. , 2.5]), None)
+    """
+    try:
+        values = np.array([float(value) for value in classes])
+    except (TypeError, ValueError):
+        return None
+    return values if np.isfinite(values).all() else None
 
 
 def expected_grades(posteriors: Floats, classes: NDArray[Any]) -> Floats:

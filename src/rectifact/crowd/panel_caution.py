@@ -15,7 +15,10 @@ def is_selected(found: Any) -> bool:
 
 def selection_words(found: Any) -> list[str]:
     """Why the share cannot be relied on; empty if it can."""
-    return [f"Do not rely on the share below yet. {found.rates.selected}"] if is_selected(found) else []
+    if not is_selected(found):
+        return []
+    what = "mean" if found.rates.quantity.is_mean else "share"
+    return [f"Do not rely on the {what} below yet. {found.rates.selected}"]
 
 
 def compared(found: Any) -> tuple[pd.DataFrame, bool]:
@@ -57,10 +60,14 @@ def _significant(rates: Any) -> dict[tuple[Any, Any], float]:
 
 def contradiction_words(found: Any) -> list[str]:
     """Sentences about results that contradict each other."""
+    opposed = contradictions(found)
+    if not opposed:
+        return []
+    change, unit = found.rates.quantity.change, found.rates.quantity.unit
     return [
-        f"{second} minus {first} is {100 * by_gold:+.1f} points by gold labels and {100 * by_people:+.1f} as people "
+        f"{second} minus {first} is {change(by_gold)}{unit} by gold labels and {change(by_people)} as people "
         "label, each more than chance explains: a contradiction."
-        for (first, second), (by_gold, by_people) in contradictions(found).items()
+        for (first, second), (by_gold, by_people) in opposed.items()
     ]
 
 

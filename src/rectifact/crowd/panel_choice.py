@@ -1,5 +1,6 @@
 """Which judges may replace people, in words: the best first, and copies as one."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,46 +10,51 @@ from rectifact.crowd.copies import families_of
 from rectifact.crowd.data.names import plain, plain_text, sentence
 from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.panel_replacement import TOGETHER
-from rectifact.crowd.replacement import MAY, MAY_NOT, TOO_FEW
+from rectifact.crowd.replacement import MAY, MAY_NOT, RESERVED, TOO_FEW
 
 SAME = 0.98
 """Share of tasks on which the joint label is that of one judge, from which on this is said."""
 
 JOINT = "the joint label of all judges"
 
-MOST_FLAWED = 3
-"""Judges whose flaws are named beside the test that they pass."""
+
+def with_reservations(found: Any) -> Any:
+    """The test, in which judges that pass with a bias, or less accurate than people, have a decision of their own."""
+    test = found.replacement
+    if test is None:
+        return None
+    passed = [name for name in test.judges.loc[test.judges["decision"] == MAY, "judge"] if name != TOGETHER]
+    said = flaws(found, passed)
+    judges = test.judges.assign(reservation=[said.get(name, "") for name in test.judges["judge"]])
+    judges.loc[judges["reservation"] != "", "decision"] = RESERVED
+    return replace(test, judges=judges)
 
 
 def replacing(found: Any) -> str:
-    """Who may replace people, briefly: the best first, and one of each family."""
+    """Who may replace people: the best first, and one of each family."""
     if found.replacement is None:
         return ""
     decisions = _by_quality(found.replacement)
     single = decisions.drop(TOGETHER, errors="ignore")
     epsilon = _allowed(found.replacement.epsilon)
-    passed = single.index[single == MAY].tolist()
-    flawed = flaws(found, passed)
-    names = _one_of_each([name for name in passed if name not in flawed], found.pairs)
-    if len(names) > 1 and (single == MAY).all() and not flawed:
-        names = ["all of them"]
-    joint = decisions.get(TOGETHER) == MAY
-    open_ = single.index[single == TOO_FEW].tolist()
-    if flawed and not names and not joint:
-        return f"the test for replacing people {epsilon} is passed by {_flaw_words(flawed)}"
-    if not names and not joint and open_:
+    by = {decision: single.index[single == decision].tolist() for decision in (MAY, RESERVED, MAY_NOT, TOO_FEW)}
+    who = [JOINT] if decisions.get(TOGETHER) == MAY and not by[MAY] else _one_of_each(by[MAY], found.pairs)
+    if len(who) > 1 and len(by[MAY]) == len(single):
+        who = [f"all {len(single)} judges"]
+    if not who and not by[RESERVED] and by[TOO_FEW]:
         return "people answered too few tasks to say whether judges may replace them"
-    if not names and not joint:
-        return f"no judge passes the test for replacing people {epsilon}"
-    who_may = names if names else [JOINT]
-    text = f"{sentence(who_may, 4)} may replace people {epsilon}"
-    if flawed:
-        return f"{text}; the same test is passed by {_flaw_words(flawed)}"
-    if names:
-        return text
-    if not open_:
-        return f"{text}, but no single judge"
-    return f"{text}; for {sentence(_one_of_each(open_, found.pairs), 4)} alone, people answered too few tasks to say"
+    parts = [f"{sentence(who, 4)} may replace people {epsilon}" if who else f"no judge may replace people {epsilon}"]
+    if by[RESERVED]:
+        names, several = sentence(_one_of_each(by[RESERVED], found.pairs), 4), len(by[RESERVED]) > 1
+        verb = "pass the test with reservations" if several else "passes the test with a reservation"
+        parts.append(f"{names} {verb}")
+    if who and len(by[MAY_NOT]) == len(single):
+        parts.append("no single judge passes it")
+    elif who and by[MAY_NOT]:
+        parts.append(f"{sentence(by[MAY_NOT], 4)} {'does' if len(by[MAY_NOT]) == 1 else 'do'} not pass it")
+    if by[TOO_FEW]:
+        parts.append(f"for {sentence(_one_of_each(by[TOO_FEW], found.pairs), 4)}, people answered too few tasks to say")
+    return "; ".join(parts)
 
 
 def _allowed(epsilon: float) -> str:
@@ -63,21 +69,6 @@ def _allowed(epsilon: float) -> str:
         return "(epsilon 0)"
     fewer = f"{100 * epsilon:g} {'point' if epsilon == 0.01 else 'points'} fewer"
     return f"(epsilon {epsilon:g} allows a judge to do as well as a person on up to {fewer} of the tasks)"
-
-
-def _flaw_words(flawed: dict[Any, str]) -> str:
-    """Judges, each with what is wrong.
-
-    Examples
-    --------
-    >>> _flaw_words({"gpt": "says pass 6.0 points too often", "mini": "grades 0.50 too high in the mean"})
-    'gpt, which says pass 6.0 points too often, and by mini, which grades 0.50 too high in the mean'
-    """
-    said = [f"{name}, which {words}" for name, words in list(flawed.items())[:MOST_FLAWED]]
-    more = len(flawed) - len(said)
-    if more:
-        said.append(f"{more} more with a bias or a lower accuracy than people")
-    return ", and by ".join([", by ".join(said[:-1]), said[-1]]) if len(said) > 1 else said[0]
 
 
 def flaws(found: Any, judges: list[Any]) -> dict[Any, str]:
@@ -157,34 +148,17 @@ def _one_of_each(names: list[Any], pairs: Any) -> list[str]:
     return shown
 
 
-def replacement_words(found: Any) -> str:
-    """Which judges may replace people, in one sentence, and whose the joint label is."""
+def reservation_words(found: Any) -> str:
+    """What speaks against judges that pass the test, and whose the joint label is."""
     test = found.replacement
     if test is None:
         return ""
-    decisions = _by_quality(test)
-    parts = []
-    for decision in (MAY, MAY_NOT, TOO_FEW):
-        names = decisions.index[decisions == decision].tolist()
-        judges = [name for name in names if name != TOGETHER]
-        if len(judges) == len(decisions.drop(TOGETHER, errors="ignore")) > 1:
-            subjects = [f"all {len(judges)} judges"]
-        else:
-            subjects = [str(name) for name in judges]
-        subjects += [JOINT] if TOGETHER in names else []
-        if subjects:
-            parts.append(_decided(decision, sentence(subjects), len(subjects) > 1 or len(judges) > 1))
-    flawed = flaws(found, [name for name in decisions.index[decisions == MAY] if name != TOGETHER])
-    beware = f" Note that it is passed by {_flaw_words(flawed)}." if flawed else ""
-    return f"{'; '.join(parts)} (alternative annotator test, epsilon {test.epsilon:g}).{beware}{_followed(found)}"
-
-
-def _decided(decision: str, subject: str, several: bool) -> str:
-    if decision == MAY:
-        return f"{subject} may replace people"
-    if decision == MAY_NOT:
-        return f"{subject} {'do' if several else 'does'} not pass the test for replacing people"
-    return f"too few tasks were answered by people to decide about {subject}"
+    rows = test.judges[test.judges["decision"] == RESERVED].set_index("judge")["reservation"]
+    named = [f"{name} {rows[name]}" for name in _by_quality(test).index if name in rows.index]
+    reserved = (
+        f"Reservations about judges that pass the test for replacing people: {'; '.join(named)}." if named else ""
+    )
+    return f"{reserved}{_followed(found)}".strip()
 
 
 def _followed(found: Any) -> str:

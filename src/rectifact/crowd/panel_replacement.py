@@ -17,7 +17,7 @@ from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.people import Panel, check_labels, read_panel
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.grades import chosen
-from rectifact.crowd.replacement import MAY, MAY_NOT, Floats, Verdict, verdict_on
+from rectifact.crowd.replacement import MAY, MAY_NOT, RESERVED, Floats, Verdict, verdict_on
 
 TOGETHER = "panel (all judges)"
 """Name of the aggregated label in the tables."""
@@ -34,7 +34,8 @@ class Replacement:
     Attributes
     ----------
     judges : DataFrame
-        By judge, the panel's aggregated label last: ``decision``; ``winning_rate``, the share of people against whom
+        By judge, the panel's aggregated label last: ``decision`` and, from :func:`rectifact.evaluate`, the
+        ``reservation`` where there is one; ``winning_rate``, the share of people against whom
         the judge wins; ``advantage``, the mean share of tasks where the judge is as good as the person or better; the
         number of ``people`` who took part in the test, ``wins`` against them, the fewest ``tasks`` behind one of these
         comparisons, and where they are too few, ``tasks_needed`` per person if all shares stay the same.
@@ -250,6 +251,8 @@ def _sentence(row: dict[Any, Any], test: Replacement) -> str:
     )
     if decision in (MAY, MAY_NOT):
         return f"{judge} {decision} people: {details}."
+    if decision == RESERVED:
+        return f"{judge} passes the test for replacing people, but {row['reservation']}; {details}."
     needed = rounded_up(row["tasks_needed"])
     enough = (
         f"if this stays so, about {needed} tasks per person that another person answers too would be enough to show it"

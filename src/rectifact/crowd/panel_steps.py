@@ -10,13 +10,13 @@ from rectifact.core.errors import count
 from rectifact.core.findings import Finding
 from rectifact.core.validation import check_generator
 from rectifact.crowd.copies import families_of
-from rectifact.crowd.data.names import matched, object_array, plain, sentence
+from rectifact.crowd.data.names import joined_names, matched, object_array, plain, sentence
 from rectifact.crowd.panel_caution import caution_steps, compared, is_selected
 from rectifact.crowd.panel_choice import JOINT
-from rectifact.crowd.panel_rates import best_half_width
 from rectifact.crowd.panel_replacement import TOGETHER, rounded_up, shared_tasks
 from rectifact.crowd.panel_words import by_words, shared_errors
-from rectifact.crowd.replacement import MAY, MAY_NOT
+from rectifact.crowd.rate_words import best_half_width
+from rectifact.crowd.replacement import TOO_FEW
 
 FIRST_LABELS = 50
 """Labels to begin with, where there are none."""
@@ -71,7 +71,10 @@ def _grade_steps(found: Any) -> list[Finding]:
     if found.model.ordinal or len(numbers) < LEAST_GRADES or not (np.diff(numbers) == 1).all():
         return []
     detail = f"{sentence(classes.tolist())} count as names without an order."
-    remedy = "If they are grades, {}: workers who miss by little then count for more than those who miss by much."
+    remedy = (
+        "If they are grades, {}: their mean is then estimated, and workers who miss by little count for more than "
+        "those who miss by much."
+    )
     given = "say ordinal=True", "give --ordinal"
     return [Finding("note", "labels that may be grades", detail, *(remedy.format(how) for how in given))]
 
@@ -144,12 +147,13 @@ def sample_words(found: Any, n: int) -> str:
         return f"{drawn} from all, to begin with, as the gold labels that there are look selected."
     if found.rates is None or found.rates.half_width is None:
         return f"{drawn}, to begin with."
-    row, asked = found.rates.rates.iloc[0], f"{100 * found.rates.half_width:g} points to both sides"
+    row, quantity = found.rates.rates.iloc[0], found.rates.quantity
+    asked = f"{quantity.wanted(found.rates.half_width)} to both sides"
     needed, labels = row["labels_needed"], int(row["labels"])
     if pd.isna(needed):
         return f"{drawn}, to begin with."
     if np.isinf(needed):
-        best = f"{best_half_width(row, found.rates):.1f} points"
+        best = quantity.size(best_half_width(row, found.rates))
         return (
             f"{drawn}, a next batch: {asked} are out of reach with these tasks, as labels for all of them would give "
             f"about {best}."
@@ -185,7 +189,7 @@ def _unnamed_people(found: Any) -> list[Finding]:
             "people may be among the judges",
             f"{everybody}; {reason}.",
             f"{if_people}: people={names!r}.",
-            f"{if_people}: --people {shlex.quote(','.join(map(str, names)))}.",
+            f"{if_people}: --people {shlex.quote(joined_names(names))}.",
         )
     ]
 
@@ -220,19 +224,20 @@ def _precision_steps(found: Any) -> list[Finding]:
     """Labels that the asked half-width takes, for the rate and for the differences."""
     if found.rates is None or found.rates.half_width is None:
         return []
-    steps, wanted = [], f"{100 * found.rates.half_width:g} points to both sides"
+    quantity = found.rates.quantity
+    steps, wanted, whole = [], f"{quantity.wanted(found.rates.half_width)} to both sides", f"the {quantity.noun}"
     differences, by_people = compared(found)
     whose = found.by_people if by_people else found.rates
-    rows = [] if is_selected(found) else [("the rate", found.rates.rates.iloc[0], found.rates)]
+    rows = [] if is_selected(found) else [(whole, found.rates.rates.iloc[0], found.rates)]
     if not whose.selected:
         rows += [(f"{row['second']} minus {row['first']}", row, whose) for _, row in differences.iterrows()]
     for name, row, rates in rows[:3]:
         needed, labels = row["labels_needed"], int(row["labels"])
         if pd.isna(needed) or needed <= labels:
             continue
-        now = f"The interval of {name} reaches {50 * (row['high'] - row['low']):.1f} points to both sides now."
+        now = f"The interval of {name} reaches {quantity.size((row['high'] - row['low']) / 2)} to both sides now."
         if np.isinf(needed):
-            best = f"{best_half_width(row, rates):.1f} points"
+            best = quantity.size(best_half_width(row, rates))
             remedy = (
                 f"Add tasks if you need {wanted} for {name}: the {int(row['tasks'])} tasks that there are cannot give "
                 f"it, and labels for all of them would give about {best}."
@@ -241,7 +246,7 @@ def _precision_steps(found: Any) -> list[Finding]:
             whose = "Get gold labels of" if rates.reference == "gold labels" else "Let people label"
             more = f"{whose} about {int(needed) - labels} more tasks, drawn at random"
             remedy = f"{more}, for an interval of {name} of {wanted}."
-        draws = "" if np.isinf(needed) or name != "the rate" else " --sample tasks.csv draws them."
+        draws = "" if np.isinf(needed) or name != whole else " --sample tasks.csv draws them."
         steps.append(Finding("note", f"{name} could be more precise", now, remedy, f"{remedy}{draws}"))
     return steps
 
@@ -266,7 +271,7 @@ def _people_steps(found: Any) -> list[Finding]:
     if test is None:
         reason = " ".join(found.unknown)
         return [Finding("note", "judges could not be tested", reason, "Let people answer tasks that judges answered.")]
-    few = test.judges[~test.judges["decision"].isin([MAY, MAY_NOT])]
+    few = test.judges[test.judges["decision"] == TOO_FEW]
     few = few[~few["judge"].isin(_other_twins(found, few["judge"].tolist()))]
     if not len(few):
         return []

@@ -17,9 +17,9 @@ from rectifact.crowd.panel_caution import (
     is_selected,
     selection_words,
 )
-from rectifact.crowd.panel_choice import replacement_words, replacing
+from rectifact.crowd.panel_choice import replacing, reservation_words
 from rectifact.crowd.panel_gap import agreement_words, gap_words, who
-from rectifact.crowd.panel_rates import Rates, wanted
+from rectifact.crowd.panel_rates import Rates
 from rectifact.crowd.panel_shift import bias_summary
 from rectifact.crowd.reference import consensus_classes
 
@@ -50,7 +50,9 @@ def words_of(found: Any) -> list[str]:
     if found.rates is not None:
         said += _rates_words(found.rates)
     said += two_rates_words(found)
-    said += [agreement_words(found), replacement_words(found), *twin_words(found), bias_summary(found)]
+    if found.grades is not None and found.grades is not found.rates:
+        said += _rates_words(found.grades)
+    said += [agreement_words(found), reservation_words(found), *twin_words(found), bias_summary(found)]
     if found.audit is not None:
         said.append(f"{found.audit.words()}{_of_these(found)}")
     return [
@@ -76,7 +78,7 @@ def _rates_words(rates: Rates) -> list[str]:
 def _rate_sentence(found: Any) -> str:
     if found.rates is None:
         return _labels_sentence(found)
-    whole = found.rates.rates.iloc[0]
+    whole, quantity = found.rates.rates.iloc[0], found.rates.quantity
     start = "As people label, the" if found.reference == "people" else "The"
     by = (
         count(int(whole["labels"]), "gold label")
@@ -84,27 +86,41 @@ def _rate_sentence(found: Any) -> str:
         else f"labels of people for {count(int(whole['labels']), 'task')}"
     )
     text = (
-        f"{start} share of {wanted(found.rates)} is {whole['rate']:.1%} ({found.rates.confidence:.0%} interval "
-        f"{whole['low']:.1%} to {whole['high']:.1%}), from {by}{_and_panel(found)}"
+        f"{start} {quantity.what} is {quantity.value(whole['rate'])} ({found.rates.confidence:.0%} interval "
+        f"{quantity.ends(whole)}), from {by}{_and_panel(found)}"
         f"{_by_group(found.rates)}"
     )
     other = found.by_people
     if other is not None and narrower(other.rates, found.rates.rates):
         row = other.rates.iloc[0]
-        text += f"; as people label, it is {row['rate']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
+        text += f"; as people label, it is {quantity.value(row['rate'])} ({quantity.ends(row)})"
         text += " in all" if len(other.rates) > 1 else ""
     differences, by_people = compared(found)
     if len(differences):
         row = differences.iloc[int(np.argmin(differences["p_value"]))]
-        text += f"; {_difference_clause(row, found.rates.confidence, len(differences), by_people)}"
+        text += f"; {_difference_clause(row, found.rates, len(differences), by_people)}"
         text += _against(found, (row["first"], row["second"]), by_people)
+    return f"{text}.{_grades_sentence(found.grades) if found.grades is not found.rates else ''}"
+
+
+def _grades_sentence(grades: Rates | None) -> str:
+    """The mean grade beside the share of a class, where there is one."""
+    if grades is None:
+        return ""
+    row, quantity = grades.rates.iloc[0], grades.quantity
+    text = f" The mean grade is {quantity.value(row['rate'])} ({quantity.ends(row)}){_by_group(grades)}"
+    differences = grades.differences.dropna(subset="difference")
+    if len(differences):
+        row = differences.iloc[int(np.argmin(differences["p_value"]))]
+        text += f"; {_difference_clause(row, grades, len(differences), by_people=False)}"
     return f"{text}."
 
 
 def _by_group(rates: Rates) -> str:
     """The shares of a few groups."""
     rows = rates.rates.iloc[1:].dropna(subset="rate").to_dict("records")
-    said = [f"{row['rate']:.1%} ({row['low']:.1%} to {row['high']:.1%}) in {row['group']}" for row in rows]
+    value, ends = rates.quantity.value, rates.quantity.ends
+    said = [f"{value(row['rate'])} ({ends(row)}) in {row['group']}" for row in rows]
     return f"; it is {sentence(said)}" if 1 < len(said) <= FEW_GROUPS else ""
 
 
@@ -114,7 +130,7 @@ def _against(found: Any, pair: tuple[Any, Any], by_people: bool) -> str:
         return ""
     other = contradictions(found)[pair][0 if by_people else 1]
     whose = "by gold labels" if by_people else "as people label"
-    return f", but {whose} it is {100 * other:+.1f} points, which contradicts it"
+    return f", but {whose} it is {found.rates.quantity.change(other)}{found.rates.quantity.unit}, which contradicts it"
 
 
 def narrower(one: pd.DataFrame, other: pd.DataFrame) -> bool:
@@ -130,10 +146,10 @@ def two_rates_words(found: Any) -> list[str]:
         return []
     said = contradiction_words(found)
     if narrower(other.rates, found.rates.rates):
-        row = other.rates.iloc[0]
+        row, quantity = other.rates.iloc[0], other.quantity
         said.append(
-            f"As people label, the share of {wanted(found.rates)} is {row['rate']:.1%} ({other.confidence:.0%} "
-            f"interval {row['low']:.1%} to {row['high']:.1%}), from {_agreed(found, int(row['labels']))}."
+            f"As people label, the {quantity.what} is {quantity.value(row['rate'])} ({other.confidence:.0%} "
+            f"interval {quantity.ends(row)}), from {_agreed(found, int(row['labels']))}."
         )
         said.append(_which_share(found))
     if compared(found)[1]:
@@ -148,13 +164,14 @@ def two_rates_words(found: Any) -> list[str]:
 
 def _which_share(found: Any) -> str:
     """Which of two intervals to use."""
+    what = "mean" if found.rates.quantity.is_mean else "share"
     if is_selected(found):
         return (
-            "Use neither interval for the true share yet: gold labels do not look like a random sample, and that by "
+            f"Use neither interval for the true {what} yet: gold labels do not look like a random sample, and that by "
             f"people has their errors in it{_beside_gold(found)}."
         )
     return (
-        "Use the interval by gold labels for the true share: that by people is shorter, but has their errors in it"
+        f"Use the interval by gold labels for the true {what}: that by people is shorter, but has their errors in it"
         f"{_beside_gold(found)}."
     )
 
@@ -172,10 +189,11 @@ def _beside_gold(found: Any) -> str:
         return ""
     wrong, n = found.people_on_gold
     asked = _on_question(found)
-    labels, question = count(n, "gold label"), f"on whether they are {wanted(found.rates)}"
+    classes = " or ".join(plain_text(name) for name in found.rates.positive)
+    labels, question = count(n, "gold label"), f"on whether they are {classes}"
     if not wrong:
         return f", and {labels} that people confirm are too few to rule these out"
-    if asked == wrong:
+    if asked == wrong or found.rates.quantity.is_mean:
         return f" (their consensus differs from {wrong} of {labels})"
     if not asked:
         return f" (their consensus agrees with all {labels} {question}, and differs from {wrong} in the exact label)"
@@ -196,14 +214,13 @@ def _and_panel(found: Any) -> str:
     return f"{',' if found.panel.has_people else ' and'} {who(found)}"
 
 
-def _difference_clause(row: Any, confidence: float, n: int, by_people: bool) -> str:
+def _difference_clause(row: Any, rates: Rates, n: int, by_people: bool) -> str:
     more = "higher" if row["difference"] >= 0 else "lower"
-    ends = f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
     whose = ", as people label," if by_people else ""
-    shown = f"in {row['second']} it is{whose} {100 * abs(row['difference']):.1f} points {more} than in {row['first']}"
+    shown = f"in {row['second']} it is{whose} {rates.quantity.size(row['difference'])} {more} than in {row['first']}"
     together = "" if n == 1 else f", {n} comparisons considered"
-    verdict = "more" if row["p_value"] * n < 1 - confidence else "which is not more"
-    return f"{shown} ({ends}), {verdict} than chance explains{together}"
+    verdict = "more" if row["p_value"] * n < 1 - rates.confidence else "which is not more"
+    return f"{shown} ({rates.quantity.changes(row)}), {verdict} than chance explains{together}"
 
 
 def _labels_sentence(found: Any) -> str:

@@ -1,4 +1,4 @@
-"""Shares from a few true labels and many predictions: prediction-powered inference with power tuning.
+"""Shares and means from a few true labels and many predictions: prediction-powered inference with power tuning.
 
 Labels of some tasks say what the share is, but not precisely. Predictions for all tasks are many, but may be wrong.
 The labels decide; predictions only take out of their mean what chance has put into it by drawing these tasks and not
@@ -7,11 +7,12 @@ others.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtrit
 
 Floats = NDArray[np.float64]
 
@@ -21,18 +22,17 @@ LEAST_LABELS = 10
 GUARD = 1 / 3
 """Squared error added to those of the predictions, which are not perfect where they happen to fit all labels."""
 
-FARTHEST = 40.0
-"""Standard deviations beyond which a p-value is zero."""
+FARTHEST = 20.0
+"""Standard deviations beyond which a p-value is called zero; t quantiles are exact up to there."""
 
 
 @dataclass(frozen=True)
-class Share:
-    """A share with its precision.
+class Estimate:
+    """A share or a mean with its precision.
 
     Attributes
     ----------
     value : float
-        Between 0 and 1.
     worth : float
         Number of labels, drawn at random and without predictions, that would be as precise.
     n_labels : int
@@ -43,7 +43,7 @@ class Share:
         Number of labels, drawn at random, that these labels would be worth without predictions: fewer than
         ``n_labels`` where their weights differ.
     tuning : float
-        How far predictions are used, from 0 to 1.
+        How far predictions are used, from 0 on; 1 takes them as they are.
     """
 
     value: float
@@ -54,16 +54,16 @@ class Share:
     tuning: float
 
     def interval(self, deviations: float) -> tuple[float, float]:
-        """Ends of the interval that reaches so many standard deviations, by Wilson's formula."""
-        return wilson(self.value, self.worth, deviations)
+        """Ends of the interval that reaches so many standard deviations."""
+        raise NotImplementedError
 
     def half_width(self, deviations: float) -> float:
         """Half the length of that interval."""
         low, high = self.interval(deviations)
         return (high - low) / 2
 
-    def with_labels(self, n_labels: int) -> "Share":
-        """The same share from another number of labels, if all else stays as it is.
+    def with_labels(self, n_labels: int) -> Self:
+        """The same from another number of labels, if all else stays as it is.
 
         More labels lower the part of the variance that predictions do not explain; the rest has all tasks behind it.
         """
@@ -79,8 +79,30 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Share(Estimate):
+    """A share, between 0 and 1."""
+
+    def interval(self, deviations: float) -> tuple[float, float]:
+        """Ends of the interval that reaches so many standard deviations, by Wilson's formula."""
+        return wilson(self.value, self.worth, deviations)
+
+
+@dataclass(frozen=True)
+class Mean(Estimate):
+    """A mean of numbers; ``spread`` is the standard deviation of a single one."""
+
+    spread: float
+
+    def interval(self, deviations: float) -> tuple[float, float]:
+        """Ends of the interval of Student's t that is as probable as so many standard deviations."""
+        times = -float(stdtrit(max(self.n_labels - 1, 1), ndtr(-deviations)))
+        reach = times * self.spread / np.sqrt(self.worth)
+        return self.value - reach, self.value + reach
+
+
+@dataclass(frozen=True)
 class Difference:
-    """The second of two shares minus the first, with its interval, and the p-value of no difference."""
+    """The second of two shares or means minus the first, with its interval, and the p-value of no difference."""
 
     value: float
     low: float
@@ -159,7 +181,7 @@ def share(truth: Floats, predicted: Floats, everywhere: Floats, weights: Floats 
     spread = _variance(truth, w)
     alone = mean * (1 - mean) / spread if spread > 0 else 1 / float(w @ w)
     by_labels = Share(mean, alone, n, n_tasks, alone, 0.0)
-    tuning = _tuning(truth, predicted, w)
+    tuning = float(np.clip(_slope(truth, predicted, w), 0, 1))
     if n < LEAST_LABELS or tuning == 0:
         return by_labels
     left = _left(truth - tuning * predicted, tuning * predicted, w, n_tasks) + tuning**2 * everywhere.var() / n_tasks
@@ -169,27 +191,78 @@ def share(truth: Floats, predicted: Floats, everywhere: Floats, weights: Floats 
     return replace(by_labels, value=float(np.clip(value, 0, 1)), worth=float(alone * spread / left), tuning=tuning)
 
 
+def mean(truth: Floats, predicted: Floats, everywhere: Floats, weights: Floats | None, step: float) -> Mean:
+    r"""Mean of numbers from labels and predictions, by prediction-powered inference with power tuning.
+
+    As :func:`share`, but for :math:`\lambda`, which may exceed 1: predictions need not be on the scale of the labels.
+    That is the slope of labels on predictions, so that they need no calibration.
+
+    Parameters
+    ----------
+    truth : array of shape (n_labels,)
+    predicted : array of shape (n_labels,)
+        Predictions of the same tasks, made without their labels.
+    everywhere : array of shape (n_tasks,)
+        Predictions for all tasks, those with a label among them.
+    weights : array of shape (n_labels,) or None
+        As in :func:`share`.
+    step : float
+        The smallest difference between two labels: a third of its square is added to the squared errors, as labels
+        that happen to be the same, or to be predicted without error, are not so for ever.
+
+    Returns
+    -------
+    Mean
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> grades = rng.integers(1, 6, size=1000).astype(float)
+    >>> predicted = grades / 2 + rng.normal(size=1000) / 4
+    >>> found = mean(grades[:50], predicted[:50], predicted, None, 1.0)
+    >>> round(found.value, 2), round(found.worth), round(found.tuning, 1)
+    (2.99, 358, 1.8)
+    """
+    n, n_tasks = len(truth), len(everywhere)
+    w = np.full(n, 1 / n) if weights is None else weights / weights.sum()
+    guard = GUARD * step**2 * float(w @ w)
+    spread = (_variance(truth, w) * n + guard) / max(n - 1, 1)
+    single = (float(w @ (truth - w @ truth) ** 2) + guard) * n / max(n - 1, 1)
+    alone = single / spread
+    by_labels = Mean(float(w @ truth), alone, n, n_tasks, alone, 0.0, float(np.sqrt(single)))
+    tuning = _slope(truth, predicted, w)
+    if n < LEAST_LABELS or tuning <= 0:
+        return by_labels
+    left = _left(truth - tuning * predicted, tuning * predicted, w, n_tasks, step)
+    left += tuning**2 * everywhere.var() / n_tasks
+    if left >= spread:
+        return by_labels
+    value = by_labels.value + tuning * float(everywhere.mean() - w @ predicted)
+    return replace(by_labels, value=value, worth=float(single / left), tuning=tuning)
+
+
 def _variance(values: Floats, w: Floats) -> float:
     """Variance of a weighted mean; that of a plain mean, divided by n where all weights are the same."""
     return float(w**2 @ (values - w @ values) ** 2)
 
 
-def _tuning(truth: Floats, predicted: Floats, w: Floats) -> float:
+def _slope(truth: Floats, predicted: Floats, w: Floats) -> float:
     """How far to use predictions, so that the variance is least."""
     y, f = truth - w @ truth, predicted - w @ predicted
     common, own = float(w**2 @ (y * f)), float(w**2 @ f**2)
-    return float(np.clip(common / own, 0, 1)) if own > 1e-15 else 0.0
+    return common / own if own > 1e-15 else 0.0
 
 
-def _left(errors: Floats, predicted: Floats, w: Floats, n_tasks: int) -> float:
+def _left(errors: Floats, predicted: Floats, w: Floats, n_tasks: int, step: float = 1.0) -> float:
     """Variance due to the errors of predictions, which vary with the predictions where these do not fit best."""
     n = len(w)
     common = float(w @ ((errors - w @ errors) * (predicted - w @ predicted)))
-    return (_variance(errors, w) * n + GUARD * float(w @ w)) / (n - 2) + 2 * common / n_tasks
+    return (_variance(errors, w) * n + GUARD * step**2 * float(w @ w)) / (n - 2) + 2 * common / n_tasks
 
 
-def difference(first: Share, second: Share, z: float) -> Difference:
-    """The second share minus the first, for different tasks.
+def difference(first: Estimate, second: Estimate, z: float) -> Difference:
+    """The second share or mean minus the first, for different tasks.
 
     The interval combines the two intervals, each to its own side, as Newcombe's does [1]_. The p-value belongs to the
     interval: it is below 1 minus the probability of the interval if and only if 0 is outside.
@@ -210,29 +283,29 @@ def difference(first: Share, second: Share, z: float) -> Difference:
     low, high = value - _reach(second, first, z), value + _reach(first, second, z)
     upper, lower = (second, first) if value > 0 else (first, second)
     at_zero = _deviations_to(abs(value), upper, lower)
-    return Difference(value, max(low, -1.0), min(high, 1.0), float(2 * ndtr(-at_zero)))
+    return Difference(value, low, high, float(2 * ndtr(-at_zero)))
 
 
-def _reach(upper: Share, lower: Share, z: float) -> float:
+def _reach(upper: Estimate, lower: Estimate, z: float) -> float:
     """How far the interval of ``upper - lower`` reaches down."""
     return float(np.hypot(upper.value - upper.interval(z)[0], lower.interval(z)[1] - lower.value))
 
 
-def _deviations_to(value: float, upper: Share, lower: Share) -> float:
+def _deviations_to(value: float, upper: Estimate, lower: Estimate) -> float:
     """How many standard deviations wide the interval of ``upper - lower = value`` is where it just contains 0."""
     if value <= 0:
         return 0.0
     if _reach(upper, lower, FARTHEST) <= value:
-        return FARTHEST
+        return np.inf
     return float(brentq(lambda z: _reach(upper, lower, z) - value, 0.0, FARTHEST))
 
 
-def labels_for(found: Share, half_width: float, z: float) -> float:
-    """Labels with which the interval of a share has this half-width; infinite where all tasks are not enough."""
+def labels_for(found: Estimate, half_width: float, z: float) -> float:
+    """Labels with which the interval has this half-width; infinite where all tasks are not enough."""
     return _fewest(found.n_tasks, lambda n: found.with_labels(n).half_width(z) <= half_width)
 
 
-def labels_for_difference(first: Share, second: Share, half_width: float, z: float) -> float:
+def labels_for_difference(first: Estimate, second: Estimate, half_width: float, z: float) -> float:
     """Labels in both groups together, in the ratio that there is, for a half-width of the difference."""
     labelled = first.n_labels + second.n_labels
     most = int(min(one.n_tasks * labelled / max(one.n_labels, 1) for one in (first, second)))

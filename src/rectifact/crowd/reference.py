@@ -8,18 +8,30 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rectifact.core.errors import FitWarning, count
+from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.humans import consensus, task_groups
-from rectifact.crowd.data.names import Gold, matched, refuse_strange
+from rectifact.crowd.data.names import (
+    Gold,
+    listed,
+    matched,
+    object_array,
+    plain,
+    plain_text,
+    refuse_strange,
+    with_commas,
+)
 from rectifact.crowd.data.people import Panel
 from rectifact.crowd.data.verdicts import only
 from rectifact.crowd.em import Floats
 from rectifact.crowd.events import Judged, judge
-from rectifact.crowd.panel_rates import Rates, rates_of
+from rectifact.crowd.panel_rates import Rates, means_of, rates_of
 from rectifact.crowd.prediction_powered import LEAST_LABELS
 
 GOLD, PEOPLE = "gold labels", "people"
+
+POSITIVE = {"pass", "passed", "yes", "true", "1", "correct", "right", "good", "accept", "accepted", "positive", "win"}
+"""Names of a class whose share is meant where none is named."""
 
 
 @dataclass(frozen=True)
@@ -116,32 +128,65 @@ def consensus_classes(panel: Panel) -> NDArray[np.int64]:
 
 
 class Asked(NamedTuple):
-    """What rates are asked for: of which classes, by groups of tasks, with which probability and half-width."""
+    """What rates are asked for: of which classes, or the mean, by groups of tasks, with which intervals.
+
+    Where no class is named, it is the mean of ``grades``, the numbers that the classes stand for, if they do; the
+    half-width is then a share of their range.
+    """
 
     names: tuple[Any, ...]
+    grades: Floats | None
     groups: dict[Any, Any] | None
     confidence: float
     half_width: float | None
 
 
+def asked_classes(given: Any, answers: Answers) -> tuple[Any, ...]:
+    """The classes whose share is asked for, spelt as in the answers; none where nobody can tell."""
+    if given is None:
+        usual = POSITIVE if len(answers.classes) == 2 else POSITIVE - {"1"}  # which may be a grade
+        named = [name for name in answers.classes.tolist() if plain_text(name).strip().lower() in usual]
+        if len(named) != 1:
+            return ()
+        return tuple(named)
+    names = list(given) if isinstance(given, list | tuple | set | np.ndarray) else [given]
+    names = with_commas(names, answers.classes)
+    place = matched(object_array(names), answers.classes)
+    for name, where in zip(names, place, strict=True):
+        if where < 0:
+            what = f"positive={plain(name)!r} is not among the classes {listed(answers.classes)}."
+            raise InputError(what, "Check the spelling.", option="positive")
+    return tuple(plain(answers.classes[where]) for where in place)
+
+
 def rates_by(reference: Reference, panel: Panel, asked: Asked) -> Rates | None:
-    """The rates by a reference; None where no class is named, or nothing to measure by is there."""
-    if not asked.names or reference.labels is None:
+    """The rates by a reference; None where nothing is asked for, or nothing to measure by is there."""
+    if reference.labels is None or not (asked.names or asked.grades is not None):
         return None
     judged = reference.judged
     by = None if asked.groups is None else task_groups(asked.groups, None, judged.answers)
     options: dict[str, Any] = {"groups": by, "confidence": asked.confidence, "half_width": asked.half_width}
     options["by_people"] = reference.name == PEOPLE
+    panel_name = "judges" if len(judged.answers.workers) == panel.n_judges else "judges and people"
+    if not asked.names and asked.grades is not None:
+        if asked.half_width is not None:
+            options["half_width"] = asked.half_width * float(np.ptp(asked.grades))
+        return means_of(judged.answers, reference.labels, **options).named(reference.name, panel_name)
     if reference.name == GOLD and panel.has_people:
         answers = panel.answers
         alone = ~panel.is_person[answers.worker]
         options["seen"] = replace(
             answers, task=answers.task[alone], worker=answers.worker[alone], label=answers.label[alone]
         ).shares()
-    found = rates_of(judged, reference.labels, list(asked.names), **options)
-    return found.named(
-        reference.name, "judges" if len(judged.answers.workers) == panel.n_judges else "judges and people"
-    )
+    return rates_of(judged, reference.labels, list(asked.names), **options).named(reference.name, panel_name)
+
+
+def grades_by(reference: Reference, panel: Panel, asked: Asked) -> Rates | None:
+    """The mean grades by a reference, beside the share of a class; None where labels are not grades."""
+    if asked.grades is None:
+        return None
+    with warnings.catch_warnings(action="ignore"):  # about the labels: the share has said it
+        return rates_by(reference, panel, asked._replace(names=(), half_width=None))
 
 
 def people_beside(reference: Reference, panel: Panel) -> Reference | None:

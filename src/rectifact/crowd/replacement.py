@@ -127,6 +127,8 @@ MOST_MORE, TINY = 10, 1e-12
 """With so many times the tasks, a judge that would pass then has too few of them; one that would not, fails."""
 
 MAY, MAY_NOT, TOO_FEW = "may replace", "may not replace", "too few tasks to say"
+RESERVED = "passes the test, with a reservation"
+"""Decisions; the last one is made where more is known of a judge than the test looks at."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from rectifact.crowd.panel_agreement import Agreement
 from rectifact.crowd.panel_replacement import TOGETHER, Replacement
-from rectifact.crowd.replacement import MAY
+from rectifact.crowd.replacement import MAY, RESERVED
 from rectifact.report.blocks import Block, Chart, Column, Facts, Report, Section, Table
 from rectifact.report.charts import heat_map, ranges
 from rectifact.report.trust import notes_table
@@ -46,10 +46,8 @@ def agreement_report(found: Agreement, test: Replacement | None = None, notes: S
 
 
 def _decisions(test: Replacement) -> Section:
-    judges = test.judges[test.judges["judge"] != TOGETHER]
-    passed = int((judges["decision"] == MAY).sum())
     facts = [
-        ("judges that may replace people", f"{passed} of {len(judges)}", "the joint label of all judges not counted"),
+        replacing_fact(test),
         ("epsilon", f"{test.epsilon:g}", "allowance for the cost of people; --epsilon"),
     ]
     decisions = Table(
@@ -91,11 +89,24 @@ def _decisions(test: Replacement) -> Section:
     )
     words = (
         "The alternative annotator test leaves out each person in turn, and asks who is closer to the remaining "
-        "people: the judge, or that person. A judge may replace people if it wins against half of them or more. To "
+        "people: the judge, or that person. A judge passes if it wins against half of them or more. To "
         "win, it must be as good as the person on more tasks than the other way round, after epsilon is taken off the "
-        "person's share, by a t-test that allows for several people."
+        "person's share, by a t-test that allows for several people. The test looks at agreement alone: "
+    )
+    words += (
+        "a judge that passes it, but is biased or right less often than people, has a reservation."
+        if "reservation" in test.judges
+        else "a judge that passes may be biased, or right less often than people; rectifact evaluate looks at that."
     )
     return Section("May judges replace people?", words, [Facts(facts), decisions, sentences, people])
+
+
+def replacing_fact(test: Replacement) -> tuple[str, str, str]:
+    """How many judges may replace people, and how many pass the test with a reservation."""
+    judges = test.judges[test.judges["judge"] != TOGETHER]
+    passed, reserved = (int((judges["decision"] == decision).sum()) for decision in (MAY, RESERVED))
+    more = f"; {reserved} more {'passes' if reserved == 1 else 'pass'} the test with a reservation" if reserved else ""
+    return "judges that may replace people", f"{passed} of {len(judges)}", f"at epsilon {test.epsilon:g}{more}"
 
 
 def _overview(found: Agreement) -> Section:

@@ -14,8 +14,8 @@ from rectifact.crowd.advice.foresight import Needed
 from rectifact.crowd.data.names import sentence
 from rectifact.crowd.evaluation import Evaluation
 from rectifact.crowd.panel_caution import compared
-from rectifact.crowd.panel_choice import flaws, replacement_words
-from rectifact.crowd.panel_rates import wanted
+from rectifact.crowd.panel_choice import reservation_words
+from rectifact.crowd.panel_rates import Rates
 from rectifact.crowd.panel_shift import bias_summary
 from rectifact.crowd.panel_steps import IN_DOUBT
 from rectifact.crowd.panel_words import (
@@ -27,8 +27,7 @@ from rectifact.crowd.panel_words import (
     two_rates_words,
     who,
 )
-from rectifact.crowd.replacement import MAY
-from rectifact.report.agreement import agreement_report
+from rectifact.report.agreement import agreement_report, replacing_fact
 from rectifact.report.blocks import Block, Chart, Column, Facts, Findings, Matrices, Report, Section, Table
 from rectifact.report.charts import histogram, ranges
 from rectifact.report.labels import labels_report, plan_blocks
@@ -93,12 +92,19 @@ def evaluation_reports(
     words = f"{len(answers):,} verdicts from {who(found)} on {len(answers.tasks):,} tasks."
     reports = [Report("Evaluation", words, sections, main=decision_words(found))]
     if found.rates is not None:
-        reports.append(_detail(rates_report(found.rates), "rates"))
+        reports.append(_detail(rates_report(found.rates), _title(found.rates)))
+    if found.grades is not None and found.grades is not found.rates:
+        reports.append(_detail(rates_report(found.grades), _title(found.grades)))
     if found.by_people is not None:
-        reports.append(_detail(rates_report(found.by_people), "rates as people label"))
+        reports.append(_detail(rates_report(found.by_people), f"{_title(found.by_people)} as people label"))
     if found.agreement is not None:
-        reports.append(_detail(agreement_report(found.agreement, found.replacement), "agreement"))
+        agreement = replace(agreement_report(found.agreement, found.replacement), main=[])  # the decision has said it
+        reports.append(_detail(agreement, "agreement"))
     return [*reports, _detail(_labels(found, needed), "labels")]
+
+
+def _title(rates: Rates) -> str:
+    return f"{rates.quantity.noun}s"
 
 
 def _detail(report: Report, title: str) -> Report:
@@ -135,22 +141,24 @@ def _key_figures(found: Evaluation) -> list[tuple[str, str, str]]:
     facts = []
     if found.rates is not None:
         whole = found.rates.rates.iloc[0]
-        what = wanted(found.rates)
-        facts.append((f"share of {what}", f"{whole['rate']:.1%}", f"{whole['low']:.1%} to {whole['high']:.1%}"))
+        quantity = found.rates.quantity
+        facts.append((quantity.what, quantity.value(whole["rate"]), quantity.ends(whole)))
         if found.by_people is not None:
             theirs = found.by_people.rates.iloc[0]
-            ends = f"{theirs['low']:.1%} to {theirs['high']:.1%}"
-            facts.append(("as people label", f"{theirs['rate']:.1%}", ends))
+            facts.append(("as people label", quantity.value(theirs["rate"]), quantity.ends(theirs)))
         differences, by_people = compared(found)
         for row in differences.head(2).to_dict("records"):
-            ends = f"points, {100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
+            ends = f"{quantity.unit.strip()}, {quantity.changes(row)}".removeprefix(", ")
             ends += ", as people label" if by_people else ""
-            facts.append((f"{row['second']} minus {row['first']}", f"{100 * row['difference']:+.1f}", ends))
+            facts.append((f"{row['second']} minus {row['first']}", quantity.change(row["difference"]), ends))
+    if found.grades is not None and found.grades is not found.rates:
+        mean, quantity = found.grades.rates.iloc[0], found.grades.quantity
+        facts.append((quantity.what, quantity.value(mean["rate"]), quantity.ends(mean)))
     if len(found.gaps):
         gap = found.gaps.iloc[0]
         meaning = f"judges with people; people with each other {gap['among_people']:.1%}"
         facts.append(("agreement", f"{gap['with_people']:.1%}", meaning))
-    facts += _replacing_fact(found)
+    facts += [] if found.replacement is None else [replacing_fact(found.replacement)]
     if found.audit is not None:
         ends = f"of gold labels; {found.audit.low:.1%} to {found.audit.high:.1%}"
         facts.append(("labels right", f"{found.audit.accuracy:.1%}", ends))
@@ -158,17 +166,6 @@ def _key_figures(found: Evaluation) -> list[tuple[str, str, str]]:
         mean = found.model.probas_.max(axis=1).mean()
         facts.append(("mean confidence", f"{mean:.1%}", "probability of the labels, by the answers alone"))
     return facts
-
-
-def _replacing_fact(found: Evaluation) -> list[tuple[str, str, str]]:
-    """How many judges may replace people, without those that are biased or less accurate than people."""
-    if found.replacement is None:
-        return []
-    judges = found.replacement.judges.head(found.panel.n_judges)
-    passed = judges.loc[judges["decision"] == MAY, "judge"].tolist()
-    flawed, epsilon = len(flaws(found, passed)), f"at epsilon {found.replacement.epsilon:g}"
-    more = f"; {flawed} more {'passes' if flawed == 1 else 'pass'} the test, but with a reservation" if flawed else ""
-    return [("judges that may replace people", f"{len(passed) - flawed} of {len(judges)}", f"{epsilon}{more}")]
 
 
 def _main_chart(found: Evaluation) -> Chart:
@@ -186,25 +183,26 @@ def _main_chart(found: Evaluation) -> Chart:
     shown = [one for one in shown if not np.isnan(one[1]["rate"])]
     names, colours = [name for name, _, _ in shown], [colour for _, _, colour in shown]
     points = [(row["rate"], row["low"], row["high"]) for _, row, _ in shown]
-    whole, what = rows[0], wanted(found.rates)
+    whole, quantity = rows[0], found.rates.quantity
     alone = (whole["human_rate"], whole["human_low"], whole["human_high"])
     names += [f"{found.rates.reference} alone", f"{found.rates.panel} alone"]
     points += [alone, (whole["judge_rate"],) * 3]
     colours += [1, 5]
-    value, low, high = (100 * np.array(part) for part in zip(*points, strict=True))
+    value, low, high = ((1 if quantity.is_mean else 100) * np.array(part) for part in zip(*points, strict=True))
     text = (
         f"Bars are {found.rates.confidence:.0%} intervals. Blue is what {found.rates.reference} and the answers of "
         f"{found.rates.panel} say together; the answers of {found.rates.panel} alone are not corrected."
     )
     if by_people:
         text += " Groups are compared as people label, where the intervals of differences are shorter."
-    return ranges(f"Share of {what}", names, value, low, high, "percent", text, colours)
+    title = f"{quantity.what[0].upper()}{quantity.what[1:]}"
+    return ranges(title, names, value, low, high, "grade" if quantity.is_mean else "percent", text, colours)
 
 
 def _trust(found: Evaluation) -> Section:
     report = found.workers()
     words = [f"Of the judges, {accuracy_sentence(found)}" if found.panel.n_judges > 1 else "", *twin_words(found)]
-    table = replace(_trust_table(found, report), note=replacement_words(found))
+    table = replace(_trust_table(found, report), note=reservation_words(found))
     return Section("Whom to trust", " ".join(filter(None, words)), [*_accuracies(report), table])
 
 
@@ -228,7 +226,7 @@ def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
         Column("accuracy", "share", "share of the answers that are expected to be right"),
         Column("90% interval"),
         Column("on gold", "text", "right answers to tasks with a gold label"),
-        Column("replaces people", "text", "by the alternative annotator test"),
+        Column("replaces people", "text", "by the alternative annotator test; reservations are named below"),
         Column("gap to people", "number", "points by which the judge agrees with people more often than people do"),
         Column("errs like"),
     ]

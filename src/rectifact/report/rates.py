@@ -1,11 +1,11 @@
 """Report on rates: corrected shares with their intervals, differences between groups, and labels that are needed."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
-from rectifact.crowd.panel_rates import Rates, wanted
+from rectifact.crowd.panel_rates import Rates
 from rectifact.report.blocks import Block, Column, Facts, Report, Section, Table
 from rectifact.report.charts import ranges
 from rectifact.report.trust import notes_table
@@ -30,7 +30,7 @@ def rates_report(found: Rates, notes: Sequence[str] = ()) -> Report:
     if len(found.differences):
         sections.append(_differences(found))
     words = (
-        f"Share of {_named(found)}. {_deciding(found)} decide; {found.panel} make the interval shorter. Intervals have "
+        f"{_named(found)}. {_deciding(found)} decide; {found.panel} make the interval shorter. Intervals have "
         f"a probability of {found.confidence:.0%}: they say what other tasks of the same kind would give."
     )
     if notes:
@@ -39,7 +39,8 @@ def rates_report(found: Rates, notes: Sequence[str] = ()) -> Report:
 
 
 def _named(found: Rates) -> str:
-    return wanted(found)
+    """What was estimated, as a title."""
+    return f"{found.quantity.what[0].upper()}{found.quantity.what[1:]}"
 
 
 def _deciding(found: Rates) -> str:
@@ -48,18 +49,20 @@ def _deciding(found: Rates) -> str:
 
 def _rates(found: Rates) -> Section:
     whole = found.rates.iloc[0]
+    quantity = found.quantity
+    alone = "mean of their grades" if quantity.is_mean else "mean share of their answers"
     facts = [
-        (f"share of {_named(found)}", f"{whole['rate']:.1%}", f"{whole['low']:.1%} to {whole['high']:.1%}"),
-        (f"{found.panel} alone", f"{whole['judge_rate']:.1%}", "mean share of their answers, not corrected"),
+        (quantity.what, quantity.value(whole["rate"]), quantity.ends(whole)),
+        (f"{found.panel} alone", quantity.value(whole["judge_rate"]), f"{alone}, not corrected"),
         (_deciding(found).lower(), f"{whole['labels']}", f"worth {whole['worth']:.0f} without {found.panel}"),
     ]
     sentences = Table("In words", [Column("result")], [[words] for words in found.words()], folded=True)
     words = (
-        f"The corrected rate, with the rate by {found.reference} alone beside it. Answers of {found.panel} alone have "
-        f"no interval: how far they are wrong is only known from {_deciding(found).lower()}."
+        f"The corrected {quantity.noun}, with that by {found.reference} alone beside it. Answers of {found.panel} "
+        f"alone have no interval: how far they are wrong is only known from {_deciding(found).lower()}."
     )
     blocks: list[Block] = [Facts(facts), _chart(found), sentences, _rate_table(found)]
-    return Section(f"Share of {_named(found)}", words, blocks)
+    return Section(_named(found), words, blocks)
 
 
 def _chart(found: Rates) -> Block:
@@ -75,25 +78,27 @@ def _chart(found: Rates) -> Block:
         ]
         colours += [0, 1, 5]
     values, low, high = zip(*points, strict=True)
-    whole = found.rates.iloc[0]
+    whole, value = found.rates.iloc[0], found.quantity.value
     text = (
-        f"All tasks: {whole['rate']:.1%} corrected, {whole['human_rate']:.1%} by {found.reference} alone, "
-        f"{whole['judge_rate']:.1%} by {found.panel} alone."
+        f"All tasks: {value(whole['rate'])} corrected, {value(whole['human_rate'])} by {found.reference} alone, "
+        f"{value(whole['judge_rate'])} by {found.panel} alone."
     )
-    chart = ranges(f"Share of {_named(found)}", names, values, low, high, "share", text, colours)
-    return chart.with_y(form="share")
+    is_mean = found.quantity.is_mean
+    chart = ranges(_named(found), names, values, low, high, "grade" if is_mean else "share", text, colours)
+    return chart if is_mean else chart.with_y(form="share")
 
 
 def _rate_table(found: Rates) -> Table:
+    kind = _kind(found)
     columns = [
         Column("group"),
-        Column("rate", "share", "corrected"),
-        Column("low", "share", "lower end of the interval"),
-        Column("high", "share", "upper end of the interval"),
-        Column(found.reference, "share", f"by {_deciding(found).lower()} alone"),
-        Column("from", "share"),
-        Column("to", "share"),
-        Column(found.panel, "share", "mean share of their answers"),
+        Column(found.quantity.noun, kind, "corrected"),
+        Column("low", kind, "lower end of the interval"),
+        Column("high", kind, "upper end of the interval"),
+        Column(found.reference, kind, f"by {_deciding(found).lower()} alone"),
+        Column("from", kind),
+        Column("to", kind),
+        Column(found.panel, kind, "mean of their answers, not corrected"),
         Column("tasks", "integer"),
         Column("labels", "integer", _deciding(found).lower()),
         Column("worth", "integer", f"labels that would be as precise without {found.panel}"),
@@ -107,21 +112,26 @@ def _rate_table(found: Rates) -> Table:
         ]
         for row in found.rates.to_dict("records")
     ]
-    return Table("Rates", columns, rows, folded=True)
+    return Table("Mean grades" if found.quantity.is_mean else "Rates", columns, rows, folded=True)
+
+
+def _kind(found: Rates) -> Literal["number", "share"]:
+    """How columns write the estimates."""
+    return "number" if found.quantity.is_mean else "share"
 
 
 def _differences(found: Rates) -> Section:
-    rows = found.differences.to_dict("records")
+    rows, kind, quantity = found.differences.to_dict("records"), _kind(found), found.quantity
     columns = [
         Column("first"),
         Column("second"),
-        Column("difference", "share", "second minus first"),
-        Column("low", "share", "lower end of the interval"),
-        Column("high", "share", "upper end of the interval"),
+        Column("difference", kind, "second minus first"),
+        Column("low", kind, "lower end of the interval"),
+        Column("high", kind, "upper end of the interval"),
         Column("p-value", "number", "small if there is a difference"),
-        Column(found.reference, "share", f"difference by {_deciding(found).lower()} alone"),
+        Column(found.reference, kind, f"difference by {_deciding(found).lower()} alone"),
         Column("their p-value", "number"),
-        Column(found.panel, "share", f"difference by {found.panel} alone"),
+        Column(found.panel, kind, f"difference by {found.panel} alone"),
         Column("labels", "integer", f"{_deciding(found).lower()} in both groups"),
         *_needed_column(found),
     ]
@@ -138,9 +148,9 @@ def _differences(found: Rates) -> Section:
     if known:
         titles = [f"{row['second']} minus {row['first']}" for row in known]
         values, low, high = ([row[name] for row in known] for name in ("difference", "low", "high"))
-        text = f"{titles[0]}: {100 * values[0]:+.1f} points, {100 * low[0]:+.1f} to {100 * high[0]:+.1f}."
+        text = f"{titles[0]}: {quantity.change(values[0])}{quantity.unit}, {quantity.changes(known[0])}."
         chart = ranges("Differences", titles, values, low, high, "difference", text, [0] * len(known))
-        blocks.insert(0, chart.with_y(form="change"))
+        blocks.insert(0, chart if quantity.is_mean else chart.with_y(form="change"))
     words = (
         "An interval without 0 shows a difference. With many groups, some p-values below 0.05 occur by chance: divide "
         "0.05 by the number of comparisons."
@@ -151,7 +161,8 @@ def _differences(found: Rates) -> Section:
 def _needed_column(found: Rates) -> list[Column]:
     if found.half_width is None:
         return []
-    meaning = f"more labels of people for {100 * found.half_width:g} points to both sides; empty if tasks are too few"
+    asked = found.quantity.wanted(found.half_width)
+    meaning = f"more labels of people for {asked} to both sides; empty if tasks are too few"
     return [Column("more labels", "integer", meaning)]
 
 

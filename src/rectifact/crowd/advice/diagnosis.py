@@ -20,7 +20,7 @@ from rectifact.core.operand import operand
 from rectifact.core.sparse import with_entries
 from rectifact.crowd.advice.conditions import identification_findings
 from rectifact.crowd.advice.likeness import likeness_findings, pair_findings
-from rectifact.crowd.advice.support import unconfirmed, unknown_workers
+from rectifact.crowd.advice.support import unconfirmed, unknown_workers, without_majority
 from rectifact.crowd.advice.workers import information
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import NAMED, listed
@@ -82,6 +82,7 @@ def diagnose(
         *diagnose_workers(answers.workers, model),
         *_dependence(effect, trusting, calibrated),
         *unknown_workers(leaning),
+        *without_majority(answers.shares()),
         *pair_findings(B, answers.workers, model, kin),
         *likeness_findings(answers, model, kin, changes),
         *identification_findings(operand(B), model.priors, model.confusions, identified),

@@ -5,9 +5,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.findings import Finding
-from rectifact.crowd.em import CrowdModel
+from rectifact.crowd.em import CrowdModel, Floats
+from rectifact.crowd.grades import ROUNDING
 
 LARGEST_DOUBT = 0.1  # a correlation is known well enough to be called none if it is certain to be below this
+UNDECIDED = 0.2  # share of tasks without a most frequent answer from which on it is worth a word
 MOSTLY = 0.5  # weight of the vote from which it, and not the model, gives the labels
 
 
@@ -30,6 +32,32 @@ def unknown_workers(leaning: float) -> list[Finding]:
             f"lean on the vote (weight {leaning:.2f}), and accuracies and plans are rough.",
             remedy.format("give gold, the true labels"),
             remedy.format("give --gold, the true labels"),
+        )
+    ]
+
+
+def without_majority(shares: Floats) -> list[Finding]:
+    """That many tasks have no most frequent answer, so that the model alone decides about them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> without_majority(np.array([[0.5, 0.5], [1.0, 0.0]]))[0].finding, without_majority(np.eye(2))
+    ('tasks without a majority', [])
+    """
+    most = shares.max(axis=1, keepdims=True)
+    tied = int(((shares >= most - ROUNDING).sum(axis=1) > 1).sum())
+    if tied < UNDECIDED * len(shares):
+        return []
+    remedy = "Get one more answer to each of these tasks; {} lists what to ask whom."
+    return [
+        Finding(
+            "warning",
+            "tasks without a majority",
+            f"{tied} of {len(shares)} tasks have no most frequent answer; their labels rest on how far each worker is "
+            "believed, and are the least certain ones.",
+            remedy.format("next_labels()"),
+            remedy.format("--plan plan.csv"),
         )
     ]
 

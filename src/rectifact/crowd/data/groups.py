@@ -52,7 +52,9 @@ def read_groups(data: Any, columns: Mapping[str, str] | None = None, role: str =
     )
 
 
-def groups_in_column(data: Any, column: str, name: str | None, role: str = "worker") -> dict[Any, Any] | None:
+def groups_in_column(
+    data: Any, column: str, name: str | None, role: str = "worker", has: str = "is in several groups"
+) -> dict[Any, Any] | None:
     """Group by worker, or by task, from a ``column`` of the answers themselves, None if there is no such column.
 
     Parameters
@@ -62,15 +64,17 @@ def groups_in_column(data: Any, column: str, name: str | None, role: str = "work
     name : str or None
         The column of the workers or tasks; None to find it.
     role : {"worker", "task"}
+    has : str
+        What is wrong with one that has several, in words.
     """
     if isinstance(data, Path) and is_json(data):
         found = values_beside(data, column, role, name)
-        return None if found is None else _by_name(object_array(found[0]), object_array(found[1]), role)
+        return None if found is None else _by_name(object_array(found[0]), object_array(found[1]), role, has)
     frame = nw.from_native(read_table(data) if isinstance(data, Path) else data, eager_only=True)
     if column not in frame.columns:
         return None
     names = frame.get_column(find_column(frame.columns, role, name))
-    return _by_name(names.to_numpy(), frame.get_column(column).to_numpy(), role)
+    return _by_name(names.to_numpy(), frame.get_column(column).to_numpy(), role, has)
 
 
 def _group_column(others: list[str], role: str) -> str:
@@ -80,7 +84,7 @@ def _group_column(others: list[str], role: str) -> str:
     raise InputError(f"No column for the group of a {role} among {others}.", "Call it 'group'.")
 
 
-def _by_name(names: NDArray[Any], groups: NDArray[Any], role: str) -> dict[Any, Any]:
+def _by_name(names: NDArray[Any], groups: NDArray[Any], role: str, has: str = "is in several groups") -> dict[Any, Any]:
     """A dict without workers or tasks that have no group; each is in one group only."""
     table = pd.DataFrame({"name": names, "group": groups}, dtype=object)
     empty = table["group"].isna() | (table["group"] == "") | table["name"].isna()
@@ -89,7 +93,7 @@ def _by_name(names: NDArray[Any], groups: NDArray[Any], role: str) -> dict[Any, 
     if twice.any():
         name = table.loc[twice, "name"].iloc[0]
         found = table.loc[table["name"] == name, "group"].to_numpy()
-        raise InputError(f"The {role} {plain(name)!r} is in several groups, {listed(found)}.", "Keep one of them.")
+        raise InputError(f"The {role} {plain(name)!r} {has}, {listed(found)}.", "Keep one of them.")
     return dict(zip(table["name"].tolist(), table["group"].tolist(), strict=True))
 
 

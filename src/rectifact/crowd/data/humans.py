@@ -18,6 +18,9 @@ from rectifact.crowd.data.names import Gold, listed, matched, object_array, plai
 from rectifact.crowd.data.read import read_gold
 from rectifact.crowd.data.tables import find_gold_column, read_table, usual_name
 
+Groups = tuple[NDArray[np.int64], NDArray[Any]]
+"""Number of the group of each task, -1 for none, and the names of the groups."""
+
 WEIGHT_NAMES = ("weight", "weights", "gold_weight", "inverse_probability")
 """Usual names of the column with the weights."""
 
@@ -40,6 +43,7 @@ def consensus(gold: Gold, together: Sequence[Any] = (), *, by_people: bool = Tru
     votes = table.groupby(["task", "label"], sort=False).size()
     top = votes[votes == votes.groupby("task").transform("max")].reset_index("label")["label"]
     tied = top.index.duplicated(keep=False)
+    n_labels = votes.groupby("task", sort=False).size()
     if tied.any() and len(together):
         inside = pd.Series(matched(top.to_numpy(), pd.unique(object_array(list(together)))) >= 0, index=top.index)
         split = (inside.groupby(level=0, sort=False).transform("nunique") > 1).to_numpy()
@@ -53,6 +57,12 @@ def consensus(gold: Gold, together: Sequence[Any] = (), *, by_people: bool = Tru
             named = listed(object_array(names.tolist()))
             what = f"{count(len(names), 'task')} {have} that contradict each other, and {were} left out: {named}."
         warnings.warn(FitWarning(what), stacklevel=4)
+    outvoted = n_labels.index[n_labels > 1].difference(top.index[tied], sort=False)
+    if len(outvoted) and not by_people:
+        have = "1 task has" if len(outvoted) == 1 else f"{len(outvoted)} tasks have"
+        given = listed(object_array(table.loc[table["task"] == outvoted[0], "label"].drop_duplicates().tolist()))
+        what = f"{have} several gold labels that differ, first {plain(outvoted[0])!r} with {given}"
+        warnings.warn(FitWarning(f"{what}; the most frequent one counts."), stacklevel=4)
     top = top[~tied]
     return object_array(top.index.tolist()), object_array(top.tolist())
 
@@ -71,22 +81,63 @@ def positive_labels(
     nobody answered are left out.
     """
     tasks, labels = consensus(read_gold(gold, answers.columns), positive, by_people=by_people)
-    place = matched(tasks, answers.tasks)
+    place = _answered(tasks, answers)
     found = place >= 0
-    if not found.any():
-        what = "There are no gold labels." if not len(tasks) else "No task with a gold label was answered."
-        raise InputError(what, "Give labels of some of the tasks, which are named as in the answers.")
-    if not found.all():
-        n_lost = int((~found).sum())
-        what = (
-            f"{count(n_lost, 'gold label')} of tasks that nobody answered {'was' if n_lost == 1 else 'were'} left out."
-        )
-        warnings.warn(FitWarning(what), stacklevel=4)
     _check_positive(positive, answers.classes, labels)
     refuse_strange(labels[found], answers.classes, [*positive, *(classes or ())])
     known = np.full(len(answers.tasks), -1, dtype=np.int64)
     known[place[found]] = matched(labels[found], object_array(list(positive))) >= 0
     return known
+
+
+def _answered(tasks: NDArray[Any], answers: Answers) -> NDArray[np.int64]:
+    """Places of tasks with a gold label among those that were answered, -1 for others, whose number is reported."""
+    place: NDArray[np.int64] = matched(tasks, answers.tasks)
+    n_lost = int((place < 0).sum())
+    if n_lost == len(tasks):
+        what = "There are no gold labels." if not len(tasks) else "No task with a gold label was answered."
+        raise InputError(what, "Give labels of some of the tasks, which are named as in the answers.")
+    if n_lost:
+        were = "was" if n_lost == 1 else "were"
+        what = f"{count(n_lost, 'gold label')} of tasks that nobody answered {were} left out."
+        warnings.warn(FitWarning(what), stacklevel=5)
+    return place
+
+
+def graded_labels(gold: Any, answers: Answers, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """The mean of the grades that people gave to each task, NaN where there is none, and the smallest step of grades.
+
+    ``values`` are the grades of judges, in whose range those of people are expected: others may be slips.
+    """
+    tasks, labels = read_gold(gold, answers.columns)
+    table = pd.DataFrame({"task": tasks, "label": labels}, dtype=object)
+    table = table[~(table.isna().any(axis=1) | (table["label"] == ""))]
+    grades = pd.to_numeric(table["label"], errors="coerce").astype(float)
+    odd = ~np.isfinite(grades.to_numpy())
+    if odd.any():
+        first = table[odd].iloc[0]
+        raise InputError(
+            f"A mean takes grades that are numbers, and task {plain(first['task'])!r} has the gold label "
+            f"{plain(first['label'])!r}.",
+            "Write a number there, or leave it empty.",
+        )
+    means = grades.groupby(table["task"], sort=False).mean()
+    names = object_array(means.index.tolist())
+    place = _answered(names, answers)
+    outside = np.flatnonzero((grades < values.min()) | (grades > values.max()))
+    if outside.size:
+        first = table.iloc[outside[0]]
+        have = "gold label lies" if outside.size == 1 else "gold labels lie"
+        what = (
+            f"{outside.size} {have} outside of the grades of judges, {values.min():g} to {values.max():g}: the first "
+            f"is {plain(first['label'])!r} of task {plain(first['task'])!r}."
+        )
+        warnings.warn(FitWarning(what, "Correct it if it is a slip."), stacklevel=4)
+    truth = np.full(len(answers.tasks), np.nan)
+    truth[place[place >= 0]] = means.to_numpy()[place >= 0]
+    steps = np.diff(np.unique(grades))
+    steps = steps if len(steps) else np.diff(np.unique(values))
+    return truth, float(steps.min()) if len(steps) else 1.0
 
 
 def _check_positive(positive: Sequence[Any], classes: NDArray[Any], labels: NDArray[Any]) -> None:
@@ -115,8 +166,8 @@ def mention_gold(judges: Any) -> None:
         warnings.warn(FitWarning(what, forms[0], command=forms[1]), stacklevel=4)
 
 
-def gold_weights(weights: Any, gold: Any, answers: Answers, known: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Weight of each task with a label, 0 for others: from a dict, Series, table or file, or a column of the labels."""
+def gold_weights(weights: Any, gold: Any, answers: Answers, known: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Weight of each task with a known label, 0 for others: from a dict, table or file, or a column of the labels."""
     pairs = _weights_by_task(weights, gold, answers.columns)
     place = matched(object_array(list(pairs)), answers.tasks)
     found = np.zeros(len(answers.tasks))
@@ -125,14 +176,14 @@ def gold_weights(weights: Any, gold: Any, answers: Answers, known: NDArray[np.in
     except (TypeError, ValueError) as error:
         raise InputError(f"Weights must be numbers: {error}.", "Give one number for each task.") from error
     found[place[place >= 0]] = values[place >= 0]
-    bad = np.flatnonzero((known >= 0) & ~((found > 0) & np.isfinite(found)))
+    bad = np.flatnonzero(known & ~((found > 0) & np.isfinite(found)))
     if bad.size:
         raise InputError(
             f"{count(bad.size, 'task')} with a gold label {'has' if bad.size == 1 else 'have'} no positive weight, "
             f"first {plain(answers.tasks[bad[0]])!r}.",
             "Give 1 divided by the probability with which the task was chosen.",
         )
-    return np.where(known >= 0, found, 0.0)
+    return np.where(known, found, 0.0)
 
 
 def _weights_by_task(weights: Any, gold: Any, columns: Mapping[str, str]) -> dict[Any, Any]:
@@ -172,7 +223,7 @@ def _by_task(table: Any, column: str, columns: Mapping[str, str]) -> dict[Any, A
     return dict(zip(*(table.get_column(name).to_list() for name in (task, column)), strict=True))
 
 
-def task_groups(by: Any, data: Any, answers: Answers) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def task_groups(by: Any, data: Any, answers: Answers) -> Groups:
     """Number of the group of each task, -1 for none, and the names of the groups, sorted.
 
     Parameters
@@ -209,7 +260,7 @@ def task_groups(by: Any, data: Any, answers: Answers) -> tuple[NDArray[np.int64]
     return numbers, names
 
 
-def _present(numbers: NDArray[np.int64], names: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def _present(numbers: NDArray[np.int64], names: NDArray[Any]) -> Groups:
     """The groups that have a task, numbered again."""
     used, again = np.unique(numbers, return_inverse=True)
     start = int((used < 0).sum())

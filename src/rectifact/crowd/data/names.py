@@ -1,10 +1,12 @@
 """Names of tasks, workers and classes: their texts, and finding one name among others."""
 
+import csv
 import re
 import shlex
 import warnings
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -118,7 +120,36 @@ def check_gold(
     if not found.any():
         raise InputError("No task with a gold label was answered.", "Check that both name the tasks alike.")
     if repeated:
-        raise InputError("A task has two gold labels.", "Keep one of them.")
+        names = pd.Series([plain_text(task) for task in gold[0]])[found]
+        first = names[names.duplicated()].iloc[0]
+        labels = " and ".join(repr(plain(label)) for label in gold[1][names.index[names == first]][:2])
+        task = plain(gold[0][names.index[names == first][0]])
+        raise InputError(f"Task {task!r} has two gold labels, {labels}.", "Keep one gold label per task.")
+
+
+def split_names(text: str) -> list[str]:
+    """Names with commas between them; one with a comma in it stands in quotes, as in CSV.
+
+    Examples
+    --------
+    >>> split_names('gpt, "Smith, Ann",bob')
+    ['gpt', 'Smith, Ann', 'bob']
+    """
+    fields = next(csv.reader([text], skipinitialspace=True), [])
+    return [name.strip() for name in fields if name.strip()]
+
+
+def joined_names(names: Sequence[Any]) -> str:
+    """Names in one text, as :func:`split_names` takes them.
+
+    Examples
+    --------
+    >>> joined_names(["gpt", "Smith, Ann"])
+    'gpt,"Smith, Ann"'
+    """
+    row = StringIO()
+    csv.writer(row, lineterminator="").writerow([plain_text(name) for name in names])
+    return row.getvalue()
 
 
 def with_commas(names: Sequence[Any], classes: NDArray[Any]) -> list[Any]:
@@ -132,7 +163,7 @@ def with_commas(names: Sequence[Any], classes: NDArray[Any]) -> list[Any]:
     """
     found: list[Any] = []
     for name in names:
-        parts = [part.strip() for part in name.split(",")] if isinstance(name, str) and "," in name else [name]
+        parts = split_names(name) if isinstance(name, str) and "," in name else [name]
         several = matched(object_array([name]), classes)[0] < 0 and (matched(object_array(parts), classes) >= 0).all()
         found += parts if several else [name]
     return found
@@ -163,7 +194,7 @@ def refuse_strange(labels: NDArray[Any], classes: NDArray[Any], named: Sequence[
     raise InputError(
         f"{len(strange)} {verb} none of the classes {listed(classes)}: {listed(names)}.",
         remedy.format(f"classes={everything!r}"),
-        command=remedy.format(f"--classes {shlex.quote(','.join(map(plain_text, everything)))}"),
+        command=remedy.format(f"--classes {shlex.quote(joined_names(everything))}"),
     )
 
 

@@ -188,6 +188,9 @@ def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
     ``columns`` are those that the answers were read from: those of gold labels may have the same names.
     """
     if isinstance(data, str | Path):
+        if not Path(data).suffix and not Path(data).exists():  # perhaps a column
+            remedy = "Name a file with columns task and label."
+            raise InputError(f"gold={str(data)!r} is not a file.", remedy, option="gold=")
         try:
             found = labels_in(Path(data))
             data = read_flat(Path(data)) if found is None else found

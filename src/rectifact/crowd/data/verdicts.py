@@ -20,7 +20,7 @@ from rectifact.crowd.data.files import read_flat
 from rectifact.crowd.data.formats.label_studio import annotators
 from rectifact.crowd.data.groups import groups_in_column, read_groups
 from rectifact.crowd.data.humans import consensus, mention_gold
-from rectifact.crowd.data.names import Gold, closest, listed, matched, object_array, plain
+from rectifact.crowd.data.names import Gold, closest, listed, matched, object_array, plain, split_names
 from rectifact.crowd.data.people import read_people
 from rectifact.crowd.data.read import coded, read_gold
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, usual_name
@@ -116,12 +116,12 @@ class _Beside:
     source: Any
     answers: Answers
 
-    def column(self, name: Any, role: str = "task") -> dict[Any, Any] | None:
-        """A column by task or worker, None if there is no such column."""
+    def column(self, name: Any, role: str = "task", has: str = "is in several groups") -> dict[Any, Any] | None:
+        """A column by task or worker, None if there is no such column; ``has`` is said of one with several values."""
         is_table = isinstance(self.source, Path) or nw.dependencies.is_into_dataframe(self.source)
         if not isinstance(name, str) or not is_table:
             return None
-        return groups_in_column(self.source, name, self.answers.columns.get(role), role)
+        return groups_in_column(self.source, name, self.answers.columns.get(role), role, has)
 
     def people(self, given: Any) -> NDArray[np.bool_]:
         """Which workers are people."""
@@ -154,7 +154,8 @@ class _Beside:
 
     def gold(self, given: Any) -> Gold:
         """Certain labels, the consensus where a task has several."""
-        found = self.column(given) if isinstance(given, str) and not Path(given).is_file() else None
+        is_file = isinstance(given, str) and Path(given).is_file()
+        found = None if is_file else self.column(given, has="has several gold labels")
         if found is not None:
             return object_array(list(found)), object_array(list(found.values()))
         return gold_labels(given, self.answers.columns)
@@ -209,7 +210,7 @@ def groups_of(by: Any, columns: Mapping[str, str]) -> dict[Any, Any]:
 
 
 def named_people(given: Any, workers: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which workers are named as people; a text has their names with commas.
+    """Which workers are named as people; a text has their names with commas, or is the name of one of them.
 
     Examples
     --------
@@ -217,7 +218,8 @@ def named_people(given: Any, workers: NDArray[Any]) -> NDArray[np.bool_]:
     >>> named_people("ann, bob", np.array(["gpt", "ann", "bob"], dtype=object))
     array([False,  True,  True])
     """
-    names = [name.strip() for name in given.split(",") if name.strip()] if isinstance(given, str) else list(given)
+    is_one = isinstance(given, str) and matched(object_array([given]), workers)[0] >= 0
+    names = [given] if is_one else split_names(given) if isinstance(given, str) else list(given)
     place = matched(object_array(names), workers) if names else np.empty(0, dtype=np.int64)
     strangers = object_array(names)[place < 0]
     if len(strangers):

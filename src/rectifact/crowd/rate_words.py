@@ -1,0 +1,87 @@
+"""Rates in words: shares or mean grades, differences between groups, and labels that are needed."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rectifact.crowd.events import EVERYTHING
+from rectifact.crowd.prediction_powered import deviations, wilson
+
+
+def rates_words(found: Any) -> list[str]:
+    """The result in sentences."""
+    said = [_rate_words(row, found) for row in found.rates.to_dict("records")]
+    said += [*_outside_words(found.rates, found.quantity.noun), *difference_words(found)]
+    if found.half_width is not None:
+        rows = [*found.rates.to_dict("records"), *found.differences.to_dict("records")]
+        said += [_needed_words(row, found) for row in rows]
+    return said
+
+
+def difference_words(found: Any) -> list[str]:
+    """The differences between groups in sentences."""
+    rows = found.differences.to_dict("records")
+    return [_difference_words(row, found, len(rows)) for row in rows]
+
+
+def _rate_words(row: dict[Any, Any], found: Any) -> str:
+    who, quantity = "All tasks" if row["group"] == EVERYTHING else str(row["group"]), found.quantity
+    by_judges = quantity.value(row["judge_rate"])
+    if not row["labels"]:
+        return f"{who}: nobody has labelled any of these tasks; {found.panel} alone say {by_judges}."
+    people = f"{quantity.value(row['human_rate'])} ({quantity.ends(row, 'human_')})"
+    return (
+        f"{who}: the {quantity.what} is {quantity.value(row['rate'])} ({found.confidence:.0%} interval "
+        f"{quantity.ends(row)}); by {found.reference} alone it is {people}, by {found.panel} alone {by_judges}."
+    )
+
+
+def _outside_words(rates: pd.DataFrame, noun: str) -> list[str]:
+    """Why the rate of all tasks may not lie between those of the groups, where it does not."""
+    whole, groups = rates["rate"].iloc[0], rates["rate"].iloc[1:].dropna()
+    if not len(groups) or groups.min() <= whole <= groups.max():
+        return []
+    return [
+        f"The {noun} of all tasks does not lie between those of the groups: each row is corrected by its own labels, "
+        "and all of them are uncertain by as much as their intervals say."
+    ]
+
+
+def _difference_words(row: dict[Any, Any], found: Any, n: int) -> str:
+    pair, quantity = f"{row['second']} minus {row['first']}", found.quantity
+    if np.isnan(row["difference"]):
+        return f"{pair} takes labels of people in both groups."
+    alpha = 1 - found.confidence
+    verdict = "more than chance explains" if row["p_value"] * n < alpha else "not more than chance explains"
+    together = "" if n == 1 else f", {n} comparisons considered"
+    interval = f"{found.confidence:.0%} interval {quantity.changes(row)}, p = {row['p_value']:.2g}"
+    return f"{pair} is {quantity.change(row['difference'])}{quantity.unit} ({interval}): {verdict}{together}."
+
+
+def best_half_width(row: Any, found: Any) -> float:
+    """Half the interval, at best, of a rate or a difference if all of its tasks had labels."""
+    rates, z = found.rates.set_index("group"), deviations(found.confidence)
+    names = [row["group"]] if "group" in row else [row["first"], row["second"]]
+    return float(np.hypot.reduce([_best(rates.loc[name], found.quantity.is_mean, z) for name in names]))
+
+
+def _best(row: Any, is_mean: bool, z: float) -> float:
+    if is_mean:  # by people alone, whose intervals shrink with the root of their labels
+        return float((row["human_high"] - row["human_low"]) / 2 * np.sqrt(row["labels"] / row["tasks"]))
+    low, high = wilson(row["rate"], row["tasks"], z)
+    return (high - low) / 2
+
+
+def _needed_words(row: dict[Any, Any], found: Any) -> str:
+    who = row["group"] if "group" in row else f"{row['second']} minus {row['first']}"
+    who = "All tasks" if who == EVERYTHING else who
+    needed = row["labels_needed"]
+    goal = f"{who}: an interval of {found.quantity.wanted(found.half_width or 0)} to both sides"
+    if np.isnan(needed):
+        return f"{goal} takes labels of people first."
+    if np.isinf(needed):
+        best = found.quantity.size(best_half_width(row, found))
+        return f"{goal} is out of reach: labels for all {row['tasks']} tasks would give about {best}. Add tasks."
+    more = int(needed) - row["labels"]
+    return f"{goal} takes about {max(more, 0)} more labels." if more > 0 else f"{goal} is reached."
