@@ -99,10 +99,37 @@ def dense_with_gaps(X: Any, missing: Any = None) -> NDArray[np.float64]:
     return dense
 
 
-def filled(known: NDArray[np.float64], found: NDArray[Any]) -> NDArray[np.float64]:
-    """What is known, and elsewhere what was found, clipped to the range of what is known in its column.
+def ranges_of(X: Any) -> NDArray[np.float64]:
+    """The lowest and the highest known value of each column, as two rows; of all, where little of a column is known.
 
-    A column of which little is known has the range of all.
+    Parameters
+    ----------
+    X : array or sparse array on the host
+        With NaN for what is missing.
+
+    Examples
+    --------
+    >>> ranges_of(np.array([[1.0, np.nan, 5.0]]))
+    array([[1., 1., 1.],
+           [5., 5., 5.]])
+    """
+    if sp.issparse(X):
+        X = sp.csc_array(X, dtype=np.float64)
+        known = X.shape[0] - np.bincount(X.tocoo().col[np.isnan(X.data)], minlength=X.shape[1])
+        low, high = X.nanmin(axis=0).toarray().ravel(), X.nanmax(axis=0).toarray().ravel()
+    else:
+        gaps = np.isnan(X)
+        known = (~gaps).sum(axis=0)
+        low, high = np.where(gaps, np.inf, X).min(axis=0), np.where(gaps, -np.inf, X).max(axis=0)
+    few = known < FEW
+    some = known > 0
+    return np.where(few, [[low[some].min()], [high[some].max()]], [low, high])
+
+
+def filled(
+    known: NDArray[np.float64], found: NDArray[Any], ranges: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """What is known, and elsewhere what was found, clipped to ``ranges``: those of :func:`ranges_of` for new rows.
 
     Examples
     --------
@@ -110,12 +137,9 @@ def filled(known: NDArray[np.float64], found: NDArray[Any]) -> NDArray[np.float6
     array([[1., 5., 5.]])
     """
     gaps = np.isnan(known)
-    if gaps.all():
+    if ranges is None and gaps.all():
         return np.asarray(found, dtype=np.float64)
-    few = (~gaps).sum(axis=0) < FEW
-    least, most = np.nanmin(known), np.nanmax(known)
-    low = np.where(few, least, np.where(gaps, most, known).min(axis=0))
-    high = np.where(few, most, np.where(gaps, least, known).max(axis=0))
+    low, high = ranges_of(known) if ranges is None else ranges
     return np.where(gaps, np.clip(found, np.maximum(low, 0.0), high), known)
 
 
