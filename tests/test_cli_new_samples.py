@@ -128,3 +128,23 @@ def test_a_table_without_a_column_of_the_model_is_refused_where_nothing_is_missi
     )
     said = run("embed", tmp_path / "x.csv", *options, "--fill", tmp_path / "f.csv", expect=2)
     assert "was fitted without --missing" in said.err
+
+
+def test_triples_that_are_not_listed_count_as_zero_in_new_rows_too(run, tmp_path):
+    rng = np.random.default_rng(3)
+    X = 1.0 * rng.poisson(np.where(np.arange(12)[None, :] % 2 == np.arange(60)[:, None] % 2, 2.0, 0.1))
+    rows = [(f"u{i:02d}", f"f{j:02d}", X[i, j]) for i in range(60) for j in range(12) if X[i, j]]
+    table = pd.DataFrame(rows, columns=["user", "item", "plays"])
+    new = (table["user"] >= "u50") & (table["item"] != "f03")
+    table[table["user"] < "u50"].to_csv(tmp_path / "old.csv", index=False)
+    table[new].to_csv(tmp_path / "new.csv", index=False)
+    model, out = tmp_path / "m.rfx", tmp_path / "n.csv"
+    run("embed", tmp_path / "old.csv", "-k", 2, "-o", tmp_path / "o.csv", "--save", model)
+    said = run("embed", tmp_path / "new.csv", "--model", model, "-o", out, "--similar", 3)
+    assert "1 of the 12 columns of the model is not in the data, and taken as 0." in said.err
+    loaded = load_model(model)
+    matrix = table[new].pivot_table("plays", "user", "item").reindex(columns=loaded._features).fillna(0)
+    found = pd.read_csv(out).set_index("user").loc[matrix.index]
+    np.testing.assert_allclose(found.to_numpy(), loaded.positions(matrix.to_numpy()), atol=1e-8)
+    like = pd.read_csv(tmp_path / "n.similar-rows.csv")
+    assert (like["user"].str[1:].astype(int) % 2 == like["neighbour"].str[1:].astype(int) % 2).mean() > 0.9

@@ -191,7 +191,7 @@ def embed(
         with fitting("embedding", model) as caught:
             chosen = fit_chosen(model, matrix.X, how_many, purpose="prediction" if recommend or fill else "structure")
         chosen = with_trust(chosen, matrix.X, stability=stability)
-        chosen = chosen if in_chunks else joined_verdict(chosen, matrix.X, structure=not (recommend or fill))
+        chosen = chosen if in_chunks else joined_verdict(chosen, matrix.X, structure=_shows_samples(places, report))
         chosen.say_choice()
         model = chosen.model
         samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
@@ -207,7 +207,7 @@ def embed(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {found}: "
         f"{count(model.n_components, 'dimension')}, {how_it_ended(model, 'sweep')}."
     )
-    chosen.say_stability("dimensions")
+    chosen.say_stability("dimensions", "1 if halves of the samples lead to the same")
     summary = {"samples": n_samples, "features": n_features, "dimensions": model.n_components}
     summary |= {"scale": float(model.scale_)} | {key: value for key, value in model.resolved_.items() if key != "link"}
     summary |= (
@@ -240,6 +240,11 @@ def _write_tables(model: Any, matrix: Any, places: Places, names: tuple[Any, Any
         write_table(retitled(best, matrix.row_title, matrix.column_title), places.suggestions)
     for axis, path in places.alike.items():
         write_table(neighbours(model, matrix, axis, places.similar, samples, features), path)
+
+
+def _shows_samples(places: Places, report: Path | None) -> bool:
+    """Whether somebody will look at which samples are alike, and not at predictions only."""
+    return bool(places.similar or report or not (places.recommend or places.fill))
 
 
 def _axes(known: Path | None) -> tuple[str, ...]:

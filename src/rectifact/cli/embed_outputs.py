@@ -15,7 +15,7 @@ from rectifact.core.errors import InputError, count
 from rectifact.io.columns import quoted
 from rectifact.io.matrices import NamedMatrix, numbered
 from rectifact.latent.data import large_values, largest_column
-from rectifact.latent.filling import Comparison, compare_with_means, dense_with_gaps, filled_by_means
+from rectifact.latent.filling import Comparison, compare_with_means, dense_with_gaps, filled_by_means, unit_of
 from rectifact.latent.how_many import RECURS
 from rectifact.latent.ranking import compare_with_popularity
 from rectifact.selection.points import NOTHING
@@ -126,9 +126,8 @@ def judge(
     summary: dict[str, Any] = {}
     if compared is not None:
         summary["hidden"] = compared.figures | _by_name(compared, matrix, spreads, gaps=model.missing is not None)
-        unit = " These are errors of log(1 + value)." if values == "log" else ""
-        unit = unit if spreads is None else " These are errors of values divided by the spread of their column."
-        say(f"{compared.sentence}{unit}")
+        unit = unit_of(notes)
+        say(f"{compared.sentence}{f' These are errors{unit}.' if unit else ''}")
         doubt = [] if compared.better else [f"{compared.no_better} Do not take its predictions for values."]
         warnings = [*doubt, *warnings, *_worse_columns(compared, matrix, model)]
     if found is not None:

@@ -19,6 +19,9 @@ SHARE, LEAST_HIDDEN, MOST_SWEEPS = 0.1, 30, 200
 DOUBT = 5
 """Entries of the same mean that are added to each row and column, whose own mean a few entries do not tell."""
 
+MANY_ZEROS = 0.1
+"""Share of zeros among hidden entries from which on a sentence about their error says so."""
+
 FEW = 50
 """Known entries of a column below which they do not tell its range."""
 
@@ -43,6 +46,8 @@ class Comparison:
         Of the means of the columns, drawn a little towards that of all.
     by_column : tuple of (int, float, float)
         For each column: how many of its entries were hidden, and their error by the model and by its mean.
+    zeros : float
+        Share of the hidden entries that are zero.
     """
 
     model: float
@@ -51,6 +56,7 @@ class Comparison:
     n_hidden: int
     columns: float = np.inf
     by_column: tuple[tuple[int, float, float], ...] = ()
+    zeros: float = 0.0
 
     @property
     def better(self) -> bool:
@@ -77,16 +83,37 @@ class Comparison:
     @property
     def figures(self) -> dict[str, Any]:
         """The errors of all entries, in plain values."""
-        return {name: getattr(self, name) for name in ("model", "mean", "means", "n_hidden", "columns")}
+        return {name: getattr(self, name) for name in ("model", "mean", "means", "n_hidden", "columns", "zeros")}
 
     @property
     def sentence(self) -> str:
         """The errors in words."""
         by, error = self.plain
         return (
-            f"RMSE of {self.n_hidden:,} known entries that were hidden: {self.model:.3g} by the model, "
-            f"{self.mean:.3g} by the mean, {error:.3g} by {by}."
+            f"RMSE (lower is better) of {self.entries}: {self.model:.3g} by the model, {self.mean:.3g} by the mean, "
+            f"{error:.3g} by {by}."
         )
+
+    @property
+    def entries(self) -> str:
+        """What the errors are errors of, in words."""
+        zeros = f", {self.zeros:.0%} of them zeros" if self.zeros >= MANY_ZEROS else ""
+        return f"{self.n_hidden:,} known entries that were hidden from a second fit{zeros}"
+
+
+def unit_of(notes: dict[str, str] | None) -> str:
+    """What errors are errors of, where the data was changed before the fit.
+
+    Examples
+    --------
+    >>> unit_of({"values": "log"}), unit_of(None)
+    (' of log(1 + value)', '')
+    """
+    notes = notes or {}
+    logs = "log(1 + value)" if notes.get("values") == "log" else ""
+    if notes.get("scale") == "standard":
+        return f" of {logs or 'values'} divided by the spread of the column"
+    return f" of {logs}" if logs else ""
 
 
 def dense_with_gaps(X: Any, missing: Any = None) -> NDArray[np.float64]:
@@ -189,10 +216,10 @@ class Hidden:
         """The error of these predictions, next to those of means."""
         simple = means_of(self.seen)
         ours, mean, means, columns = (self.error(each) for each in (found, *simple))
-        counts = self.mask.sum(axis=0)
+        counts, zeros = self.mask.sum(axis=0), float(np.mean(self.known[self.mask] == 0))
         errors = [_by_column(each - self.known, self.mask, counts) for each in (found, simple[-1])]
         each = zip(counts.tolist(), *(error.tolist() for error in errors), strict=True)
-        return Comparison(ours, mean, means, int(self.mask.sum()), columns, tuple(each))
+        return Comparison(ours, mean, means, int(self.mask.sum()), columns, tuple(each), zeros)
 
 
 def fitted_again(model: Any, X: NDArray[np.float64], k: int, sweeps: int, *, gaps: bool) -> Any:
