@@ -7,7 +7,7 @@ from itertools import combinations
 import pyarrow as pa
 
 from rectifact.core.errors import InputError, count
-from rectifact.io.columns import WORDS, Plan, View, ask, listing, plain, quoted, word
+from rectifact.io.columns import WORDS, Plan, View, ask, is_rating, listing, plain, quoted, word
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 
 SHARED = 0.3  # of the names of a column that another has too, where both hold nodes
@@ -156,7 +156,7 @@ def listed_by_content(view: View) -> Plan | None:
     if view.options.id_column:
         return None
     found = _pair_and_values(view)
-    if not found or not _are_pairs(view, *found[:2], certain=_is_certain(view, found)):
+    if not found or not _are_pairs(view, found[0], found[1], certain=_is_certain(view, found)):
         if view.purpose != "cluster":
             ask_for_pairs(view, ())
         return None
@@ -209,23 +209,32 @@ def _is_certain(view: View, found: Sequence[str]) -> bool:
 
 
 def ask_for_pairs(view: View, texts: Sequence[str]) -> None:
-    """Ask about names of several words that come again and again beside others that do: one row for each pair."""
+    """Ask about two columns of names that come again and again, one row for each pair; ``texts`` have long names."""
     names = [name for name in view.names if is_name(view.type(name)) and not view.is_beside_pairs(name)]
     distinct = {name: len(plain(view.table.column(name)).unique()) for name in names}
     again = sorted((name for name in names if 2 * distinct[name] <= len(view.table)), key=lambda name: -distinct[name])
     pair = [name for name in view.names if name in again[:2]]
     if len(pair) < 2 or not set(texts) <= set(again) or len(view.names) > MOST_LISTED:
         return
-    if 2 * view.table.select(pair).group_by(pair).aggregate([]).num_rows < len(view.table):
+    n_pairs = view.table.select(pair).group_by(pair).aggregate([]).num_rows
+    if 2 * n_pairs < len(view.table):
         return
     measures = [name for name in view.names if view.is_measure(name) and view.may_be_weight(name)]
     values = _values(view, VALUES, pair) or measures
     bare = f", or --triples {listing(pair)} to count pairs" if values else ""
     ask(
         f"{view.where} has one row for each pair of {pair[0]!r} and {pair[1]!r}, both of which come again and again.",
-        f"Say which columns to read: --triples {listing([*pair, *values[:1]])}{bare}.",
+        f"Say which columns to read: --triples {listing([*pair, *values[:1]])}"
+        f"{_repeats(view, values[:1]) if n_pairs < len(view.table) else ''}{bare}.",
         [*pair, *values[:1]],
     )
+
+
+def _repeats(view: View, values: Sequence[str]) -> str:
+    """The option that pairs with several values need, which only counts do without."""
+    if view.purpose == "cluster" or not values or word(values[0]) in WORDS["count"]:
+        return ""
+    return f" --repeats {'last' if is_rating(view.table.column(values[0]).to_numpy()) else 'sum'}"
 
 
 def _are_pairs(view: View, first: str, second: str, certain: bool) -> bool:

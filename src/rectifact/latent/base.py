@@ -120,9 +120,8 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         8.0
         """
         check_is_fitted(self)
-        missing, known = getattr(self, "missing", None), self._in_memory(X, "fill")
-        if np.ndim(missing) == 2:
-            self._of_the_fit(X)
+        missing: Any = getattr(self, "missing", None)
+        known = self._of_the_fit(X) if np.ndim(missing) == 2 else self._in_memory(X, "fill")
         A = self.embedding_ if np.ndim(missing) == 2 else self._embed(known)
         found = np.asarray(self._predicted(A), dtype=np.float64)
         full = filled(dense_with_gaps(X, missing), found, getattr(self, "_ranges", None))
