@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from rectifact.latent.filling import Comparison
+
 
 @pytest.fixture
 def orders(tmp_path):
@@ -22,6 +24,11 @@ def test_errors_and_scores_say_which_is_better_and_of_what(run, orders, tmp_path
     assert "RMSE (lower is better) of" in said
     assert "known entries that were hidden from a second fit, 6" in said
     assert "% of them zeros: " in said
+
+
+@pytest.mark.parametrize(("zeros", "said"), [(0.997, ", over 99% of them zeros"), (0.5, ", 50% of"), (0.05, "fit: ")])
+def test_the_share_of_zeros_is_not_rounded_to_all(zeros, said):
+    assert said in Comparison(0.1, 0.3, 0.2, 100, zeros=zeros).sentence
 
 
 def test_errors_have_the_unit_of_logarithms_that_were_scaled(run, orders, tmp_path):

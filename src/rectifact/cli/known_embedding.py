@@ -129,7 +129,7 @@ def matched(matrix: Any, saved: SavedModel, path: Path) -> tuple[NamedMatrix, in
         say(f"{count(len(unknown), 'column')} that the model does not know left out: {_listed(unknown)}.")
     if absent:
         as_what = "missing" if gaps else "0"
-        of = f"{len(absent):,} of the {count(n_features, 'column')} of the model"
+        of = f"{len(absent):,} of the {n_features:,} columns of the model"
         say(f"{of} {'is' if len(absent) == 1 else 'are'} not in the data, and taken as {as_what}.")
     X = _placed(matrix.X, [given[wanted[j]] for j in common], common, n_features)
     return replace(matrix, X=X, columns=np.asarray(saved.features)), len(unknown), len(absent)

@@ -97,7 +97,8 @@ class Comparison:
     @property
     def entries(self) -> str:
         """What the errors are errors of, in words."""
-        zeros = f", {self.zeros:.0%} of them zeros" if self.zeros >= MANY_ZEROS else ""
+        share = "over 99%" if 0.99 < self.zeros < 1 else f"{self.zeros:.0%}"
+        zeros = f", {share} of them zeros" if self.zeros >= MANY_ZEROS else ""
         return f"{self.n_hidden:,} known entries that were hidden from a second fit{zeros}"
 
 
