@@ -167,6 +167,18 @@ def sparse_npz_with_names(path: Path) -> None:
     np.savez(path, **parts, rows=np.array(["u1", "u2"]), columns=np.array(["i1", "i2", "i3"]))
 
 
+def numbered_lines(text: str) -> str:
+    """Lines with their numbers in front, from 0, as pandas writes an index."""
+    return "".join(f"{i},{line}\n" for i, line in enumerate(text.splitlines()))
+
+
+def dated(text: str, form: str) -> str:
+    """Lines with a day beside each."""
+    return "".join(
+        form.format(i=i, day=f"2024-03-0{i}", line=line) + "\n" for i, line in enumerate(text.splitlines(), 1)
+    )
+
+
 CASES: dict[str, Case] = {
     # Triples
     "ratings.csv": Case(
@@ -231,6 +243,51 @@ CASES: dict[str, Case] = {
     ),
     "which value.csv": refused(
         "user,item,minutes\nu1,i1,5\nu2,i2,3\n", "embed", "Say which columns to read: --triples user,item,minutes, or"
+    ),
+    "with an index.csv": Case(
+        ",Kunde,Artikel,Sterne\n" + numbered_lines(f"{RATED}u3,i1,2\n"),
+        "embed",
+        "triples, 'Kunde' in rows, 'Artikel' in columns, 'Sterne' as value: 3 rows by 3 columns",
+        X=[[5, 3, 0], [0, 4, 1], [2, 0, 0]],
+    ),
+    "numbers with an index.csv": refused(
+        ",uid,iid,r\n" + numbered_lines(NUMBERS),
+        "embed",
+        "may hold triples of row, column and value, or a table of num",
+    ),
+    "a date first.csv": Case(
+        "Datum;Kunde;Artikel;Sterne\n" + dated(f"{RATED}u3,i1,2\n".replace(",", ";"), "{day};{line}"),
+        "embed",
+        "triples, 'Kunde' in rows, 'Artikel' in columns, 'Sterne' as value: 3 rows by 3 columns",
+        X=[[5, 3, 0], [0, 4, 1], [2, 0, 0]],
+    ),
+    "a date last.csv": Case(
+        "Kunde,Artikel,Sterne,Tag\n" + dated(f"{RATED}u3,i1,2\n", "{line},{day}"),
+        "embed",
+        "not used: 'Tag'",
+        X=[[5, 3, 0], [0, 4, 1], [2, 0, 0]],
+    ),
+    "a German date.csv": Case(
+        "Kunde,Artikel,Sterne,Tag\n" + dated(f"{RATED}u3,i1,2\n", "{line},0{i}.03.2024 10:15"),
+        "embed",
+        "not used: 'Tag'",
+        X=[[5, 3, 0], [0, 4, 1], [2, 0, 0]],
+    ),
+    "a value first.csv": refused(
+        "rating,who,what\n" + "".join(f"{line[4]},{line[:3]}\n" for line in NUMBERS.splitlines()),
+        "embed",
+        "Use --triples who,what,rating or --table.",
+    ),
+    "bought again.csv": refused(
+        "Kunde;Ware;Menge;Kauf\n" + "".join(f"k{i % 6};w{i % 4};{1 + i % 3};2024-0{1 + i % 9}-01\n" for i in range(20)),
+        "embed",
+        "--triples Kunde,Ware,Menge --repeats sum, or --triples Kunde,Ware to count pairs.",
+    ),
+    "with kinds.csv": refused(
+        "Kunde,Artikel,Gruppe,Sterne\n"
+        + "".join(f"k{i},a{j},g{j % 2},{1 + (i + j) % 5}\n" for i in range(6) for j in range(5)),
+        "embed",
+        "Say which columns to read: --triples Kunde,Artikel,Sterne",
     ),
     "no user.csv": refused("user,item,rating\nu1,i1,5\n,i2,3\n", "embed", "The column 'user' of"),
     "triples to cluster.csv": refused(

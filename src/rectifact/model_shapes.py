@@ -34,7 +34,12 @@ PARTS = ENDING | {
     "thresholds_": "finite parts",
     "reconstruction_err_": "number",
 }
-LATENT = ENDING | {"n_features_in_": "count", "components_": "finite parts features", "embedding_": "finite rows parts"}
+LATENT = ENDING | {
+    "n_features_in_": "count",
+    "components_": "finite parts features",
+    "embedding_": "finite rows parts",
+    "_ranges": "float two features",
+}
 GRAPH = ENDING | {
     "n_features_in_": "count",
     "components_": "finite nodes clusters",
@@ -136,7 +141,7 @@ SCALARS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-OPTIONAL = {"expected_grades_", "grade_intervals_", "calibration_", "embedding_", "n_effective_"}
+OPTIONAL = {"expected_grades_", "grade_intervals_", "calibration_", "embedding_", "n_effective_", "_ranges"}
 """Attributes that a fitted model need not have."""
 
 
@@ -160,6 +165,8 @@ def check_saved(saved: Any) -> None:
     for name, axis in (("features", "features"), ("samples", "samples"), ("texts", "samples")):
         if getattr(saved, name) is not None:
             _check(name, np.asarray(getattr(saved, name)), f"name {axis}", lengths)
+    if saved.spreads is not None:
+        _check("spreads", saved.spreads, "finite features", lengths)
     if saved.notes is not None:
         _check("notes", saved.notes, "dict", lengths)
         for name, note in saved.notes.items():

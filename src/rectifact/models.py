@@ -94,6 +94,8 @@ class SavedModel:
     notes : dict of str to str, or None
         What the report should say about an embedding: ``values``, what was done to the values before the fit, such as
         ``log``, and ``recommendations``, how good they are.
+    spreads : array of shape (n_features,), or None
+        What the columns of the data were divided by before the fit, for new samples.
     """
 
     model: Any
@@ -106,6 +108,7 @@ class SavedModel:
     groups: dict[str, Any] | None = field(default=None, metadata={"since": "0.2"})
     vocabulary: Vocabulary | None = field(default=None, metadata={"since": "0.2"})
     notes: dict[str, str] | None = field(default=None, metadata={"since": "0.2"})
+    spreads: Any = field(default=None, metadata={"since": "0.2"})
 
 
 CLASSES: dict[str, type] = {kind.__name__: kind for kind in (*ESTIMATORS, *INSIDE, SavedModel)}
@@ -124,6 +127,7 @@ def save_model(
     groups: dict[str, Any] | None = None,
     vocabulary: Vocabulary | None = None,
     notes: dict[str, str] | None = None,
+    spreads: Any = None,
 ) -> None:
     """Save a fitted model in one file, by convention ``.rfx``.
 
@@ -151,6 +155,8 @@ def save_model(
         That of a :class:`rectifact.parts.documents.Corpus`, so that topics of further texts can be found.
     notes : dict of str to str, optional
         What the report should say, as in :class:`SavedModel`.
+    spreads : array of shape (n_features,), optional
+        What the columns of the data were divided by before the fit, so that new samples can be divided by it, too.
 
     Examples
     --------
@@ -176,7 +182,8 @@ def save_model(
     choice: Any = None if selection is None else _choice(selection)
     groups = None if groups is None else {name: _as_array(values) for name, values in groups.items()}
     names = _as_array(features), _as_array(samples)
-    saved = SavedModel(_bare(model), X, *names, image_shape, choice, _as_array(texts), groups, vocabulary, notes)
+    more = _as_array(texts), groups, vocabulary, notes, spreads
+    saved = SavedModel(_bare(model), X, *names, image_shape, choice, *more)
     _check_image_shape(saved)
     write_archive(Path(path), saved, CLASSES)
 

@@ -174,6 +174,38 @@ def test_triples_are_refused_with_a_remedy_that_works(estimator):
     estimator.fit(X.assign(user=[1, 0, 0, 1], item=[1, 1, 0, 1]).set_axis(["a", "b", "c"], axis=1))
 
 
+def test_a_day_is_not_what_was_bought(rng):
+    """Triples are found as on the command line: not by the column with most different values."""
+    n = 200
+    days = pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(40, size=n), unit="D")
+    bought = pd.DataFrame({"Kunde": [f"k{i:02d}" for i in rng.integers(30, size=n)], "Kauf": days})
+    bought = bought.assign(Ware=[f"w{j}" for j in rng.integers(8, size=n)], Menge=rng.poisson(0.6, size=n) + 1)
+    for table in (
+        bought,
+        bought.assign(Kauf=days.strftime("%d.%m.%Y")),
+        bought.assign(Kauf=(days - pd.Timestamp(0)) // pd.Timedelta("1s")),
+    ):
+        with pytest.raises(InputError, match=r"X.pivot_table\('Menge', 'Kunde', 'Ware', 'sum'\).fillna\(0\)"):
+            NMD(1).fit(table)
+
+
+def test_numbers_that_may_be_pairs_are_asked_about(rng):
+    rated = pd.DataFrame(
+        [(i, j, 1 + (i * j) % 5) for i in range(20) for j in range(12) if (i + j) % 3], columns=[*"abr"]
+    )
+    with pytest.raises(InputError, match=r"may have one row for each pair.*use X\.to_numpy\(\)"):
+        NMD(1).fit(rated)
+    NMD(1, max_iter=2).fit(rated.to_numpy())
+    NMD(1, max_iter=2).fit(rated.pivot_table("r", "a", "b").fillna(0))
+
+
+def test_polars_is_sent_to_pandas():
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"user": list("aabc"), "item": list("xyyz"), "plays": [1, 2, 3, 4]})
+    with pytest.raises(InputError, match=r"X.to_pandas\(\).pivot_table\('plays', 'user', 'item', 'sum'\)"):
+        NMD(1).fit(table)
+
+
 def test_paths_and_columns_of_names_are_refused_with_a_remedy():
     with pytest.raises(InputError, match=r"'plays.csv' of a file.*pandas.read_csv"):
         NMD(1).fit("plays.csv")

@@ -11,9 +11,9 @@ import typer
 
 from rectifact.cli import options, reading
 from rectifact.cli.cluster_outputs import check_possible, compare_and_say, read_truth, say_clusters, summary_of
-from rectifact.cli.embed_outputs import dropped
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_clusters import apply_saved, check_known
+from rectifact.cli.known_groups import dropped
 from rectifact.cli.outcome import Outcome, fitting, say_warnings
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_table_name, samples_table, write_table

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from rectifact.cli.embed_outputs import read_groups
 from rectifact.cli.how_many import Found
+from rectifact.cli.known_groups import read_groups
 from rectifact.cli.outcome import how_it_ended
 from rectifact.cli.terminal import say, say_table
 from rectifact.core.errors import InputError, count

@@ -11,20 +11,19 @@ from rectifact.cli.dask_options import check_matrix_source, cluster_of
 from rectifact.cli.embed_outputs import (
     Judgement,
     as_values,
-    check_colours,
     check_fill,
     check_for_chunks,
     check_gaps,
     compared_with_means,
-    dropped,
     filled,
     joined_verdict,
     judge,
     neighbours,
-    read_groups,
     scaled,
 )
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
+from rectifact.cli.known_embedding import Places, apply_saved, check_known
+from rectifact.cli.known_groups import check_colours, dropped, read_groups
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, retitled, save_arrays, write_samples, write_table
@@ -140,6 +139,14 @@ def embed(
         Path | None,
         typer.Option(help="With --missing, write the data with missing cells filled in here: .csv, .tsv, .parquet."),
     ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            "--model",
+            help="Find no new dimensions: place these samples in those of a model that --save wrote. Columns are "
+            "matched by name. --recommend, --fill and --similar, which then finds samples of the model, work for them.",
+        ),
+    ] = None,
     stability: options.Stability = False,
     image: options.Image = None,
     checkpoint: options.Checkpoint = None,
@@ -161,10 +168,15 @@ def embed(
     if in_chunks:
         check_for_chunks(coordinates, values, scale)
     suggestions = _beside(out, "recommend", in_chunks) if recommend else None
-    alike = {axis: _beside(out, f"similar-{axis}", in_chunks) for axis in ("rows", "columns")} if similar else {}
-    check_fill(fill, missing, in_chunks)
-    outcome.check(out, [data, suggestions, *alike.values(), fill])
+    alike = {axis: _beside(out, f"similar-{axis}", in_chunks) for axis in _axes(known)} if similar else {}
+    check_fill(fill, missing or known is not None, in_chunks)
+    outcome.check(out, [data, suggestions, *alike.values(), fill, known])
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
+    places = Places(out, coordinates, recommend, similar, suggestions, alike, fill)
+    if known is not None:
+        check_known(outcome, in_chunks)
+        apply_saved(known, source, data, places, outcome)
+        return
     hole = np.nan if missing else None
     run: dict[str, Any] = {"max_iter": max_iter, "checkpoint": checkpoint, "resume": resume}
     model = NMD(first_of(how_many), link, objective, hole, prior=None if prior == "none" else prior, **run)
@@ -179,17 +191,13 @@ def embed(
         with fitting("embedding", model) as caught:
             chosen = fit_chosen(model, matrix.X, how_many, purpose="prediction" if recommend or fill else "structure")
         chosen = with_trust(chosen, matrix.X, stability=stability)
-        chosen = chosen if in_chunks else joined_verdict(chosen, matrix.X, structure=not (recommend or fill))
+        chosen = chosen if in_chunks else joined_verdict(chosen, matrix.X, structure=_shows_samples(places, report))
         chosen.say_choice()
         model = chosen.model
         samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
         found = model.resolved_["link"]
         _write_coordinates(chosen, matrix, out, samples, features, own=in_chunks or coordinates == "embedding")
-        if suggestions is not None and recommend:
-            best = model.recommend(matrix.X, recommend, samples=samples, features=features)
-            write_table(retitled(best, matrix.row_title, matrix.column_title), suggestions)
-        for axis, path in alike.items():
-            write_table(neighbours(model, matrix, axis, similar, samples, features), path)
+        _write_tables(model, matrix, places, (samples, features))
         compared = None if in_chunks else compared_with_means(model, matrix)
         if fill is not None:
             write_table(filled(matrix, model, (samples, features), values, spreads, compared), fill)
@@ -199,7 +207,7 @@ def embed(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {found}: "
         f"{count(model.n_components, 'dimension')}, {how_it_ended(model, 'sweep')}."
     )
-    chosen.say_stability("dimensions")
+    chosen.say_stability("dimensions", "1 if halves of the samples lead to the same")
     summary = {"samples": n_samples, "features": n_features, "dimensions": model.n_components}
     summary |= {"scale": float(model.scale_)} | {key: value for key, value in model.resolved_.items() if key != "link"}
     summary |= (
@@ -207,9 +215,9 @@ def embed(
         | chosen.summary
         | judged.summary
     )
-    known: dict[str, Any] = {"selection": chosen.selection, "notes": judged.notes}
-    known |= {} if in_chunks else {"X": matrix.X, "samples": samples}
-    outcome.write(SavedModel(model, features=features, image_shape=image_shape, groups=groups, **known), summary)
+    kept: dict[str, Any] = {"selection": chosen.selection, "notes": judged.notes, "spreads": spreads}
+    kept |= {} if in_chunks else {"X": matrix.X, "samples": samples}
+    outcome.write(SavedModel(model, features=features, image_shape=image_shape, groups=groups, **kept), summary)
 
 
 def _write_coordinates(chosen: Found, matrix: Any, out: Path, samples: Any, features: Any, *, own: bool) -> None:
@@ -222,6 +230,26 @@ def _write_coordinates(chosen: Found, matrix: Any, out: Path, samples: Any, feat
         return
     A, title = (model.embedding_, "dimension") if own else (model.positions(matrix.X), "position")
     write_samples(A, samples, title, out, matrix.row_title)
+
+
+def _write_tables(model: Any, matrix: Any, places: Places, names: tuple[Any, Any]) -> None:
+    """Recommendations and neighbours, as far as they are asked for."""
+    samples, features = names
+    if places.suggestions is not None and places.recommend:
+        best = model.recommend(matrix.X, places.recommend, samples=samples, features=features)
+        write_table(retitled(best, matrix.row_title, matrix.column_title), places.suggestions)
+    for axis, path in places.alike.items():
+        write_table(neighbours(model, matrix, axis, places.similar, samples, features), path)
+
+
+def _shows_samples(places: Places, report: Path | None) -> bool:
+    """Whether somebody will look at which samples are alike, and not at predictions only."""
+    return bool(places.similar or report or not (places.recommend or places.fill))
+
+
+def _axes(known: Path | None) -> tuple[str, ...]:
+    """What has neighbours; columns are those of the model if there is one."""
+    return ("rows", "columns") if known is None else ("rows",)
 
 
 def _beside(out: Path, what: str, in_chunks: bool) -> Path:

@@ -1,4 +1,4 @@
-"""What rectifact embed writes and shows besides the embedding: neighbours, filled cells, and colours of the map."""
+"""What rectifact embed writes and shows besides the embedding: neighbours, filled cells, and how good they are."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,15 +13,12 @@ from rectifact.cli.tables import check_table_name
 from rectifact.cli.terminal import progress, say
 from rectifact.core.errors import InputError, count
 from rectifact.io.columns import quoted
-from rectifact.io.matrices import NamedMatrix, numbered, read_names
-from rectifact.io.tables import read_table
+from rectifact.io.matrices import NamedMatrix, numbered
 from rectifact.latent.data import large_values, largest_column
-from rectifact.latent.filling import Comparison, compare_with_means, dense_with_gaps, filled_by_means
+from rectifact.latent.filling import Comparison, compare_with_means, dense_with_gaps, filled_by_means, unit_of
 from rectifact.latent.how_many import RECURS
 from rectifact.latent.ranking import compare_with_popularity
 from rectifact.selection.points import NOTHING
-
-TABLES = {".csv", ".tsv", ".parquet"}
 
 MOST_COLUMNS, LEAST_COLUMN, MANY = 200, 10, 0.2
 """Columns up to which the error of each is told, hidden entries that one needs to be named, and share of the columns
@@ -37,12 +34,6 @@ def check_fill(path: Path | None, missing: bool, in_chunks: bool) -> None:
     if in_chunks:
         raise InputError("--fill needs a matrix in memory, and this one is in chunks.", "Fill in some of its rows.")
     check_table_name(path)
-
-
-def check_colours(colour_by: str | None, report: Path | None, save: Path | None) -> None:
-    """Say that colours are for a report, where none is written and no model is saved for one."""
-    if colour_by is not None and report is None and save is None:
-        say("Note: --colour-by colours the map of the report. Add --report page.html.")
 
 
 def check_gaps(matrix: Any, allowed: bool) -> None:
@@ -75,17 +66,6 @@ def check_for_chunks(coordinates: str | None, values: str, scale: str) -> None:
         raise InputError(f"--scale {scale} needs a matrix in memory.", "Divide the columns before you write chunks.")
 
 
-def dropped(drop: str | None, colour_by: str | None, data: Path) -> str | None:
-    """Columns to leave out, with the one that colours the map if it is in the data."""
-    if colour_by is None or Path(colour_by).exists() or data.suffix.lower() not in TABLES:
-        return drop
-    place, _, column = colour_by.rpartition(":")
-    if place and not (Path(place).exists() and Path(place).samefile(data)):
-        return drop
-    name = f'"{column}"'
-    return name if drop is None else f"{drop},{name}"
-
-
 def as_values(matrix: Any, values: str) -> Any:
     """The matrix with ``log(1 + x)``, or a one for each positive entry, in place of its values, as asked for."""
     if values == "raw":
@@ -110,10 +90,14 @@ def scaled(matrix: Any, scale: str) -> tuple[Any, Any]:
         return matrix, None
     if sp.issparse(matrix.X):
         raise InputError("--scale standard is for a table of numbers.", "Leave it out: these values are of one kind.")
-    X = np.asarray(matrix.X, dtype=float)
-    spreads = np.nan_to_num(np.nanstd(X, axis=0))
+    spreads = np.nan_to_num(np.nanstd(np.asarray(matrix.X, dtype=float), axis=0))
     spreads = np.where(spreads > 0, spreads, 1.0)
-    return replace(matrix, X=X / spreads), spreads
+    return divided(matrix, spreads), spreads
+
+
+def divided(matrix: Any, spreads: Any) -> Any:
+    """The matrix with each column divided by its spread, or as it is if there are none."""
+    return matrix if spreads is None else replace(matrix, X=np.asarray(matrix.X, dtype=float) / spreads)
 
 
 @dataclass(frozen=True)
@@ -142,9 +126,8 @@ def judge(
     summary: dict[str, Any] = {}
     if compared is not None:
         summary["hidden"] = compared.figures | _by_name(compared, matrix, spreads, gaps=model.missing is not None)
-        unit = " These are errors of log(1 + value)." if values == "log" else ""
-        unit = unit if spreads is None else " These are errors of values divided by the spread of their column."
-        say(f"{compared.sentence}{unit}")
+        unit = unit_of(notes)
+        say(f"{compared.sentence}{f' These are errors{unit}.' if unit else ''}")
         doubt = [] if compared.better else [f"{compared.no_better} Do not take its predictions for values."]
         warnings = [*doubt, *warnings, *_worse_columns(compared, matrix, model)]
     if found is not None:
@@ -229,18 +212,22 @@ def filled(
     values: str = "raw",
     spreads: Any = None,
     compared: Comparison | None = None,
+    fitted: Any = None,
 ) -> pd.DataFrame:
     """The data with what the model predicts in place of its missing cells, or means where those predict better.
 
-    In the units of the file, and within the range of each column; one row per sample.
+    In the units of the file, and within the range of each column; one row per sample. For new samples, ``fitted`` is
+    the data of the fit, with which they have the means in common.
     """
     if compared is not None and not compared.better:
         say(f"Note: {compared.no_better} The cells are filled in by {compared.simplest}.")
-        full = filled_by_means(dense_with_gaps(matrix.X), compared)
+        known = dense_with_gaps(matrix.X)
+        every = known if fitted is None else np.vstack([dense_with_gaps(fitted, model.missing), known])
+        full = filled_by_means(every, compared)[-len(known) :]
     else:
         full = model.fill(matrix.X)
+    full = full if spreads is None else full * spreads  # undone in turn: logarithms were taken first
     full = np.expm1(full) if values == "log" else full
-    full = full if spreads is None else full * spreads
     table = pd.DataFrame(full, columns=[str(name) for name in names[1]])
     table.insert(0, matrix.row_title, names[0], allow_duplicates=True)
     return table
@@ -254,91 +241,3 @@ def neighbours(model: Any, matrix: NamedMatrix, axis: Any, n: int | None, sample
     table["item"], table["neighbour"] = names[table["item"]], names[table["neighbour"]]
     title = matrix.row_title if axis == "rows" else matrix.column_title
     return table.rename(columns={"item": title}) if title not in table else table
-
-
-def read_groups(
-    text: str,
-    data: Path,
-    n_samples: int,
-    names: Any = None,
-    option: str = "--colour-by",
-    said: str = "Colours",
-    what: str = "sample",
-) -> dict[str, Any]:
-    """Values that colour the map, by the name of their column: from a table and column, or one value per line.
-
-    Another table is joined by the names of the samples, if one of its columns holds them; otherwise by position.
-
-    Parameters
-    ----------
-    text : str
-        A column of ``data``, ``table.csv:column``, or the path of a table with one column or of a text file.
-    data : Path
-        The table that was embedded.
-    n_samples : int
-        Number of values that there must be where they are matched by position.
-    names : array of str of shape (n_samples,), or None
-        Names of the samples.
-    option, said, what : str
-        The option, and what the values and the samples are called in a sentence.
-    """
-    place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
-    path = Path(place) if place else data
-    if path.suffix.lower() not in TABLES:
-        return {path.stem: _numbers(read_names(path, n_samples, "row"))}
-    table = read_table(path).to_pandas(ignore_metadata=True)  # an index stays a column, which may hold the names
-    if not column and len(table.columns) == 1:
-        column = str(table.columns[0])
-    if not column and len(table.columns) == 2 and names is not None and (named := _key(table, names)) is not None:
-        column = next(str(name) for name in table.columns if name != named)
-    if column not in table:
-        known = ", ".join(map(str, table.columns[:8]))
-        raise InputError(
-            f"{option} {text!r} does not name a column of {str(path)!r}.",
-            f"Write {path.name}:COLUMN, with one of {known}.",
-        )
-    joined = names is not None and not (data.exists() and path.samefile(data))
-    key = _key(table.drop(columns=column), names) if joined else None
-    if key is not None:
-        values, n_found = _joined(path, table, key, column, names)
-        by = repr(key) if key else "the column without a name"
-        say(f"{said} matched by {by}: {n_found:,} of {count(n_samples, what)}.")
-        return {column: _numbers(values)}
-    if len(table) != n_samples:
-        raise InputError(
-            f"{str(path)!r} has {len(table):,} rows, but there are {n_samples:,} samples.",
-            "Give one row per sample, or a column with the names of the samples.",
-        )
-    if joined:
-        unmatched = f"no column of {str(path)!r} holds the names of the {what}s"
-        say(f"Note: {unmatched}, so {said.lower()} are matched by position.")
-    return {column: _numbers(table[column].to_numpy())}
-
-
-def _numbers(values: Any) -> Any:
-    """Values as numbers, for a scale of colours, where all that are there are numbers; else as they are."""
-    found = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=float)
-    there = ~pd.isna(values) & (np.asarray(values, dtype=str) != "")
-    return found if there.any() and np.isfinite(found[there]).all() and len(np.unique(found[there])) > 10 else values
-
-
-def _key(table: pd.DataFrame, names: Any) -> str | None:
-    """The column that holds most names of samples, at least half of those that it could hold; None if there is none."""
-    known = set(names)
-    found = {key: len(known & set(table[key].astype(str))) for key in table.columns.tolist()}
-    best = max(found, key=lambda key: found[key], default=None)
-    return best if best is not None and 2 * found[best] >= max(1, min(len(known), len(table))) else None
-
-
-def _joined(path: Path, table: pd.DataFrame, key: str, column: str, names: Any) -> tuple[Any, int]:
-    """For each sample the value in the row with its name, or a gap; and the number of samples that have a row."""
-    rows = pd.DataFrame({"name": table[key].astype(str), "value": table[column]})
-    rows = rows[rows["name"].isin(names)].drop_duplicates()
-    twice = rows["name"].duplicated()
-    if twice.any():
-        raise InputError(
-            f"{rows['name'][twice].iloc[0]!r} has several rows in {str(path)!r}, with different values of {column!r}.",
-            "Keep one row per sample.",
-        )
-    values = rows.set_index("name")["value"]
-    return values.reindex(names).to_numpy(), int(pd.Index(names).isin(values.index).sum())

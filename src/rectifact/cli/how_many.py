@@ -102,8 +102,8 @@ class Found:
             say_table(choice_table(self.selection))
             say(self.selection.reason)
 
-    def say_stability(self, what: str) -> None:
-        """Show the stability of each, if it is known."""
+    def say_stability(self, what: str, meaning: str = "") -> None:
+        """Show the stability of each, if it is known, and what it means."""
         if self.stability is not None and len(self.stability) > 1:
             ranges = getattr(self.model, "stability_range_", None)
             shown = [f"{value:.2f}" for value in self.stability]
@@ -113,7 +113,7 @@ class Found:
                     value if low == high else f"{value} ({low} to {high})"
                     for value, (low, high) in zip(shown, spans, strict=True)
                 ]
-            say(f"Stability of the {what}: {', '.join(shown)}.")
+            say(f"Stability of the {what}{f' ({meaning})' if meaning else ''}: {', '.join(shown)}.")
 
 
 def fit_chosen(model: Any, X: Any, numbers: int | range | str, seed: int = 0, purpose: Any = "structure") -> Found:

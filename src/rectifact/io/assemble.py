@@ -158,7 +158,7 @@ def from_texts(frame: Frame, plan: Plan) -> tuple[list[str], Any, str, str]:
 
 def sentence(frame: Frame, plan: Plan, start: str) -> str:
     """A sentence that ends with what was noticed, and the columns that are not used."""
-    unused = [repr(name) for name in plan.unused]
+    unused = [repr(name) if name else "the column without a name" for name in plan.unused]
     more = [*frame.remarks]
     if unused:
         listed = ", ".join(unused[:5]) + (f" and {len(unused) - 5} more" if len(unused) > 5 else "")

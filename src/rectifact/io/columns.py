@@ -33,6 +33,10 @@ AXIS = re.compile(
     \s* ([(\[/,_].*|\ in\ .*)? | nm|µm|um|cm[ ^]*[-⁻]?[1¹]|1/cm|k?ev|[mgt]?hz|ppm|min"""
 )
 """Names of columns that hold places on an axis, with or without a unit."""
+UNNAMED = re.compile(r"(?i)|index|unnamed: ?\d+")
+"""Names of a first column that has the numbers of the rows, as pandas writes them."""
+DATE = re.compile(r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ].*)?")
+"""Dates as text, with or without a time of the day."""
 LEAST_PLACES = 8  # rows from which on numbers at equal distances are no chance
 YEARS = (1800, 2100)  # whole numbers of a column that are years, and no weights
 MOST_MEASURES = 200  # columns; in a wider table, which may count words, a name says nothing
@@ -208,6 +212,24 @@ class View:
         spread = 2 * pc.count_distinct(self.table.column(name)).as_py() > len(self.table)
         return spread and any(6e8 * unit <= ends["min"] <= ends["max"] <= 4.1e9 * unit for unit in (1, 1000))
 
+    def is_when(self, name: str) -> bool:
+        """Whether a column says when something happened: by its type, its name or what it holds."""
+        kind = self.type(name)
+        if pa.types.is_temporal(kind) or self.is_time(name):
+            return True
+        return is_name(kind) and (is_time_name(name) or _are_dates(self.table.column(name)))
+
+    def is_beside_pairs(self, name: str) -> bool:
+        """Whether a column of a list of pairs names neither of the two: when they met, or the number of the row."""
+        if name not in (self.first, *self.frame.index):
+            return self.is_when(name)
+        texts = [other for other in self.names if other != name and is_name(self.type(other))]
+        bare = name in self.frame.index or UNNAMED.fullmatch(name) or (ID.fullmatch(name) and len(texts) > 1)
+        cells = plain(self.table.column(name)).cast(pa.string())
+        return self.is_when(name) or bool(
+            bare and self.differ(name) and pc.all(pc.match_substring_regex(cells, r"^\d+$")).as_py()
+        )
+
     def differ(self, name: str) -> bool:
         """Whether no two cells of a column are the same."""
         column = plain(self.table.column(name))
@@ -259,6 +281,12 @@ def is_axis_name(name: str) -> bool:
     return AXIS.fullmatch(name.strip()) is not None
 
 
+def _are_dates(column: pa.ChunkedArray) -> bool:
+    """Whether the first cells that are not empty are dates."""
+    cells = [text.strip() for text in plain(column).slice(0, 100).to_pylist() if text]
+    return bool(cells) and all(DATE.fullmatch(text) for text in cells)
+
+
 def _one_way(steps: NDArray[Any]) -> bool:
     return bool((steps > 0).all() or (steps < 0).all())
 
@@ -279,9 +307,17 @@ def listing(names: Sequence[str]) -> str:
     return quoted(",".join(f'"{name}"' if "," in name else name for name in names))
 
 
-def ask(what: str, remedy: str) -> NoReturn:
+class Undecided(InputError):
+    """Two readings of a table are likely; ``triples`` has the columns that one of them takes as triples, if it does."""
+
+    triples: tuple[str, ...] = ()
+
+
+def ask(what: str, remedy: str, triples: Sequence[str] = ()) -> NoReturn:
     """Stop where two readings are likely; ``remedy`` names the option for each."""
-    raise InputError(what, remedy)
+    error = Undecided(what, remedy)
+    error.triples = tuple(triples)
+    raise error
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rectifact.core.errors import InputError
-from rectifact.io.columns import MOST_MEASURES, WORDS, Options, Plan, Purpose, View, ask, listing, plain, quoted, word
+from rectifact.io.columns import (
+    MOST_MEASURES,
+    WORDS,
+    Options,
+    Plan,
+    Purpose,
+    Undecided,
+    View,
+    ask,
+    listing,
+    plain,
+    quoted,
+    word,
+)
 from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.listed import (
+    MOST_LISTED,
     ask_for_pairs,
     given_edges,
     given_triples,
@@ -83,6 +98,27 @@ def _listed(view: View) -> Plan | None:
 def find_list(frame: Frame, purpose: Purpose) -> bool:
     """Whether a table holds triples, edges or texts; raises an InputError where it may."""
     return len(frame.table) > 1 and _listed(View(frame, purpose, Options())) is not None
+
+
+def find_triples(table: pa.Table) -> tuple[str, ...]:
+    """The columns of rows, of columns and, if there is one, of values, where a table has one row for each pair.
+
+    As the command line finds them, by their names or by what they hold; nothing for another table.
+
+    Examples
+    --------
+    >>> find_triples(pa.table({"day": ["2024-01-02"] * 3, "who": list("aab"), "what": list("xyx"), "stars": [5, 3, 4]}))
+    ('who', 'what', 'stars')
+    """
+    if not 2 <= table.num_columns <= MOST_LISTED or len(table) < 2:
+        return ()
+    try:
+        plan = _listed(View(Frame(Path("X"), table, lambda name: []), "embed", Options()))
+    except Undecided as error:
+        return error.triples
+    except InputError:  # texts
+        return ()
+    return plan.columns if plan is not None and plan.kind == "triples" else ()
 
 
 def _documents(view: View) -> Plan | None:
@@ -190,7 +226,8 @@ def _index(view: View, sure: bool) -> list[str]:
             ask(
                 f"The column {name!r} of {view.where} looks like names of the rows, but has the same one more than "
                 "once.",
-                f"Name the rows by it anyway with --id-column {own}, or leave it out with --drop {own}.",
+                f"Name the rows by it anyway with --id-column {own}, or leave it out with --drop {own}."
+                f"{_as_pairs(view, name)}",
             )
     if not sure and view.counts_rows(first):
         own = quoted(first)

@@ -7,7 +7,7 @@ from itertools import combinations
 import pyarrow as pa
 
 from rectifact.core.errors import InputError, count
-from rectifact.io.columns import WORDS, Plan, View, ask, is_time_name, listing, plain, quoted, word
+from rectifact.io.columns import WORDS, Plan, View, ask, is_rating, listing, plain, quoted, word
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 
 SHARED = 0.3  # of the names of a column that another has too, where both hold nodes
@@ -111,7 +111,11 @@ def listed_by_name(view: View) -> Plan | None:
     if len(rows) > 1 or len(columns) > 1 or len(others) > len(values) or len(values) > 1:
         example = listing([*pair, *others[:1]])
         bare = "" if values else f", or --triples {listing(pair)} for pairs without a value"
-        ask(f"{view.where} looks like triples.", f"Say which columns to read: --triples {example}{bare}.")
+        ask(
+            f"{view.where} looks like triples.",
+            f"Say which columns to read: --triples {example}{bare}.",
+            [*pair, *others[:1]],
+        )
     triples = (*pair, *values)
     if view.purpose == "cluster":
         ask(
@@ -138,6 +142,7 @@ def _edges(view: View, source: str, target: str) -> Plan:
         f"{view.where} looks like edges from {triples[0]!r} to {triples[1]!r}.",
         f"Use rectifact cluster for communities, --triples {listing(triples)} for the matrix of the edges, or "
         "--table to read the columns as numbers.",
+        triples,
     )
 
 
@@ -148,17 +153,16 @@ def _values(view: View, words: set[str], taken: Sequence[str]) -> list[str]:
 
 def listed_by_content(view: View) -> Plan | None:
     """Triples or edges without usual names: two columns of identifiers, and perhaps one of values."""
-    if not 2 <= len(view.names) <= 4 or view.frame.index or view.options.id_column:
+    if view.options.id_column:
         return None
-    first, second, *rest = view.names
-    if not (view.is_id(first) and view.is_id(second)) or not all(is_number(view.type(name)) for name in rest):
+    found = _pair_and_values(view)
+    if not found or not _are_pairs(view, found[0], found[1], certain=_is_certain(view, found)):
+        if view.purpose != "cluster":
+            ask_for_pairs(view, ())
         return None
-    text = is_name(view.type(first)) and is_name(view.type(second))
-    rest = [name for name in rest if not view.is_time(name) and view.may_be_weight(name)]
-    if not _are_pairs(view, first, second, certain=text and len(rest) < 2):
-        return None
-    triples = [first, second, *rest[:1]]
-    if text and len(rest) < 2:
+    first, second, *rest = found
+    triples = found[:3]
+    if _is_certain(view, found):
         if rest and is_number_or_gap(rest[0]) and view.frame.named:
             ask(f"The first line of {view.where} looks like data.", "Add names of columns, or --no-header.")
         if view.purpose == "cluster":
@@ -174,26 +178,63 @@ def listed_by_content(view: View) -> Plan | None:
     return ask(
         f"{view.where} may hold triples of row, column and value, or a table of numbers.",
         f"Use --triples {example} or --table.",
+        triples,
     )
 
 
+def _pair_and_values(view: View) -> list[str]:
+    """Two columns of identifiers and then those of values, if a table of few columns has no others; else nothing.
+
+    Columns that say when, and numbers of the rows, do not count. Two columns of text are the identifiers wherever they
+    stand; among numbers those are the first two, but for one that is called as values are.
+    """
+    asks = view.purpose == "cluster"  # which asks about tables that hold more than edges, and says how to read them
+    names = [name for name in view.names if asks or not view.is_beside_pairs(name)]
+    if set(names) & set(view.frame.index):  # names of the rows
+        return []
+    names = names if len(names) > 1 else view.names
+    if not 2 <= len(names) <= 4:
+        return []
+    texts = [name for name in names if is_name(view.type(name))]
+    pair = texts if len(texts) == 2 else [name for name in names if word(name) not in VALUES][:2]
+    rest = [name for name in names if name not in pair]
+    if len(pair) < 2 or not all(map(view.is_id, pair)) or not all(is_number(view.type(name)) for name in rest):
+        return []
+    return [*pair, *(name for name in rest if not view.is_time(name) and view.may_be_weight(name))]
+
+
+def _is_certain(view: View, found: Sequence[str]) -> bool:
+    """Whether two columns of text stand beside one of numbers at most."""
+    return len(found) < 4 and all(is_name(view.type(name)) for name in found[:2])
+
+
 def ask_for_pairs(view: View, texts: Sequence[str]) -> None:
-    """Ask about names of several words that come again and again beside others that do: one row for each pair."""
-    names = [name for name in view.names if is_name(view.type(name)) and not is_time_name(name)]
-    names = [name for name in names if not pa.types.is_temporal(view.type(name))]
+    """Ask about two columns of names that come again and again, one row for each pair; ``texts`` have long names."""
+    names = [name for name in view.names if is_name(view.type(name)) and not view.is_beside_pairs(name)]
     distinct = {name: len(plain(view.table.column(name)).unique()) for name in names}
     again = sorted((name for name in names if 2 * distinct[name] <= len(view.table)), key=lambda name: -distinct[name])
     pair = [name for name in view.names if name in again[:2]]
     if len(pair) < 2 or not set(texts) <= set(again) or len(view.names) > MOST_LISTED:
         return
-    if 2 * view.table.select(pair).group_by(pair).aggregate([]).num_rows < len(view.table):
+    n_pairs = view.table.select(pair).group_by(pair).aggregate([]).num_rows
+    if 2 * n_pairs < len(view.table):
         return
-    values = _values(view, VALUES, pair) or [name for name in view.names if view.is_measure(name)]
+    measures = [name for name in view.names if view.is_measure(name) and view.may_be_weight(name)]
+    values = _values(view, VALUES, pair) or measures
     bare = f", or --triples {listing(pair)} to count pairs" if values else ""
     ask(
         f"{view.where} has one row for each pair of {pair[0]!r} and {pair[1]!r}, both of which come again and again.",
-        f"Say which columns to read: --triples {listing([*pair, *values[:1]])}{bare}.",
+        f"Say which columns to read: --triples {listing([*pair, *values[:1]])}"
+        f"{_repeats(view, values[:1]) if n_pairs < len(view.table) else ''}{bare}.",
+        [*pair, *values[:1]],
     )
+
+
+def _repeats(view: View, values: Sequence[str]) -> str:
+    """The option that pairs with several values need, which only counts do without."""
+    if view.purpose == "cluster" or not values or word(values[0]) in WORDS["count"]:
+        return ""
+    return f" --repeats {'last' if is_rating(view.table.column(values[0]).to_numpy()) else 'sum'}"
 
 
 def _are_pairs(view: View, first: str, second: str, certain: bool) -> bool:

@@ -9,22 +9,24 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, names_of_rows, to_host
+from rectifact.core.arrays import Array, is_host, names_of_rows, to_host
 from rectifact.core.errors import InputError
 from rectifact.core.estimator import Iterative
 from rectifact.core.operand import Operand, is_chunked
 from rectifact.core.plots import ConvergencePlot, plot
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, check_at_least, check_option
 from rectifact.latent.data import check_magnitude, refuse_triples
-from rectifact.latent.filling import dense_with_gaps, filled
+from rectifact.latent.filling import dense_with_gaps, filled, ranges_of
 from rectifact.latent.neighbours import (
     WIDE,
+    are_names,
     axes_of_predictions,
     best_unseen,
     between,
     directions,
     long_table,
     most_similar,
+    nearest,
     places_of,
     reliability,
 )
@@ -82,11 +84,7 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         check_is_fitted(self)
         check_at_least(1, n=n)
         samples = names_of_rows(X) if samples is None else np.asarray(samples)
-        X = self._known(X)
-        if is_chunked(X.data):
-            raise InputError(
-                "recommend works on data in memory, and X is a Dask array.", "Take some rows: X[:1000].compute()."
-            )
+        X = self._in_memory(X, "recommend")
         columns, scores = best_unseen(to_host(X.data), self._embed(X), self._predicted, n)
         if getattr(self, "missing", None) is not None:
             scores = np.minimum(scores, getattr(self, "_largest", np.inf))
@@ -96,14 +94,15 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
     def fill(self, X: Any) -> Any:
         """X with what the model predicts in place of its missing entries, and all others as they are.
 
-        Predictions are clipped to the range of the known values.
+        Predictions are clipped to the range of the values that the fit knew in the column, or of all if those are few.
 
         .. versionadded:: 0.2
 
         Parameters
         ----------
         X : array, sparse array or frame of shape (n_samples, n_features)
-            The data of the fit, with NaN for what is missing; a mask that was given as ``missing`` counts, too.
+            Rows of the fit, or new ones, with NaN for what is missing. A mask that was given as ``missing`` counts,
+            too, and is for the data of the fit only.
 
         Returns
         -------
@@ -121,10 +120,11 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         8.0
         """
         check_is_fitted(self)
-        self._check_embedding()
-        self._of_the_fit(X)
-        found = np.asarray(self._predicted(self.embedding_), dtype=np.float64)
-        full = filled(dense_with_gaps(X, getattr(self, "missing", None)), found)
+        missing: Any = getattr(self, "missing", None)
+        known = self._of_the_fit(X) if np.ndim(missing) == 2 else self._in_memory(X, "fill")
+        A = self.embedding_ if np.ndim(missing) == 2 else self._embed(known)
+        found = np.asarray(self._predicted(A), dtype=np.float64)
+        full = filled(dense_with_gaps(X, missing), found, getattr(self, "_ranges", None))
         return pd.DataFrame(full, index=X.index, columns=X.columns) if isinstance(X, pd.DataFrame) else full
 
     def positions(self, X: Any, n_axes: int | None = None) -> NDArray[np.float64]:
@@ -162,11 +162,7 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         """
         check_is_fitted(self)
         check_at_least(1, n_axes=1 if n_axes is None else n_axes)
-        X = self._known(X)
-        if is_chunked(X.data):
-            raise InputError(
-                "positions works on data in memory, and X is a Dask array.", "Take some rows: X[:1000].compute()."
-            )
+        X = self._in_memory(X, "positions")
         return self._positions(X, self._embed(X), n_axes or self.components_.shape[0])
 
     def similar(
@@ -188,8 +184,9 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
 
         Parameters
         ----------
-        items : name or sequence of names
-            Rows or columns; numbers from 0 if they have no names.
+        items : name or sequence of names, or array, sparse array or frame of shape (n_new, n_features)
+            Rows or columns; numbers from 0 if they have no names. With ``axis="rows"``, also new rows themselves, whose
+            neighbours are rows of the fit.
         n : int, default 10
         axis : {"rows", "columns"}, default "columns"
         X : array, sparse array or frame of shape (n_samples, n_features), optional
@@ -209,6 +206,8 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         if axis == "rows":
             vectors = directions(self._positions_of_fit(X))
             names, others = self._sample_names(samples), self._feature_names(features)
+            if getattr(items, "ndim", 1) == 2:
+                return self._like_new(items, vectors, n, names, of_data=X is not None)
         else:
             vectors, names = self._feature_vectors(), self._feature_names(features)
             others = self._sample_names(samples)
@@ -216,6 +215,15 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         others, cosines = most_similar(vectors, places, n)
         names = np.arange(len(vectors)) if names is None else names
         return long_table("item", names[places], "neighbour", names[others], "similarity", cosines)
+
+    def _like_new(self, new: Any, vectors: NDArray[Any], n: int, names: Any, *, of_data: bool) -> pd.DataFrame:
+        """The rows of the fit, with these vectors and names, that are most like new rows."""
+        own, known = names_of_rows(new), self._in_memory(new, "similar")
+        A = self._embed(known)
+        wide = max(WIDE, self.components_.shape[0])
+        found, cosines = nearest(directions(self._positions(known if of_data else None, A, wide)), vectors, n)
+        own, names = (np.arange(len(each)) if named is None else named for each, named in ((A, own), (vectors, names)))
+        return long_table("item", own, "neighbour", names[found], "similarity", cosines)
 
     def _positions_of_fit(self, X: Any = None) -> NDArray[np.float64]:
         """Positions of the rows of the fit on 64 axes, which :meth:`similar` compares; X as there."""
@@ -259,6 +267,15 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         data = None if X is None else to_host(X.data)
         return between(data, A, self._predicted, axes, centre, getattr(self, "_unit", 1.0))
 
+    def _in_memory(self, X: Any, method: str) -> Operand:
+        """New data in the units of the fit, which must not be a Dask array."""
+        X = self._known(X)
+        if is_chunked(X.data):
+            raise InputError(
+                f"{method} works on data in memory, and X is a Dask array.", "Take some rows: X[:1000].compute()."
+            )
+        return X
+
     def _of_the_fit(self, X: Any) -> Operand:
         X = self._known(X)
         if X.shape[0] != len(self.embedding_):
@@ -286,9 +303,9 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
 
     def _named_as_saved(self, samples: Any, features: Any) -> None:
         """Take the names that a file has for rows and columns, where the model has none of its own."""
-        if _are_names(features, self.components_.shape[1]):
+        if are_names(features, self.components_.shape[1]):
             self._features = np.asarray(features)
-        if not hasattr(self, "sample_names_") and _are_names(samples, len(getattr(self, "embedding_", ()))):
+        if not hasattr(self, "sample_names_") and are_names(samples, len(getattr(self, "embedding_", ()))):
             self.sample_names_ = np.asarray(samples)
 
     def _name_samples(self, X: Any) -> None:
@@ -301,6 +318,13 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
             self.sample_names_ = names
         elif hasattr(self, "sample_names_"):
             del self.sample_names_
+
+    def _keep_ranges(self, X: Operand) -> None:
+        """Keep the range of the known values of each column, to which :meth:`fill` clips predictions."""
+        if getattr(self, "missing", None) is not None and is_host(X.data):
+            self._ranges = ranges_of(X.data)
+        elif hasattr(self, "_ranges"):
+            del self._ranges
 
     def _check_sizes(self, X: Operand, largest: float = 1.0) -> None:
         n, d = X.shape
@@ -323,8 +347,3 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         tags.input_tags.positive_only = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _are_names(names: Any, n: int) -> bool:
-    """Whether these are ``n`` names, and not only numbers from 1."""
-    return names is not None and len(names) == n and not np.array_equal(names, np.arange(1, n + 1).astype(str))

@@ -5,6 +5,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
 
 from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
@@ -13,14 +14,14 @@ from rectifact.core.errors import InputError
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import is_sparse, with_entries
 from rectifact.core.validation import check_matrix
-from rectifact.io.columns import WORDS, is_rating, is_time_name, word
+from rectifact.io.columns import WORDS, is_rating, word
+from rectifact.io.kinds import find_triples
+from rectifact.io.listed import MOST_LISTED
+from rectifact.io.tables import is_name
 from rectifact.latent.statistics import Statistics, statistics
 
 CHECK_ON_DEVICE = 10
 """Iterations between checks on a device, which has to wait for the host at each of them."""
-
-MOST_LISTED = 8
-"""Columns of a frame that may have one row for each pair; a wider one is a matrix."""
 
 LEAST_VALUES, LEAST_COLUMNS, MOST_SQUARES = 100, 5, 0.5
 """Positive entries and columns from which on large ones are looked for, and the share of the squares that few of them
@@ -29,32 +30,43 @@ may hold."""
 
 def refuse_triples(X: Any) -> None:
     """Refuse a frame with one row for each pair, such as user, item and rating, which is not a matrix."""
-    names = list(getattr(X, "columns", ()))
-    if not 2 <= len(names) <= MOST_LISTED or not hasattr(X, "dtypes") or not hasattr(X, "pivot_table"):
+    table, call = _as_table(X)
+    triples = () if table is None else find_triples(table)
+    if table is None or not triples:
         return
-    kinds = dict(zip(names, (getattr(kind, "kind", "O") for kind in X.dtypes), strict=True))
-    numbers = [name for name in names if kinds[name] in "iuf"]
-    pair = names[:2]
-    if not all(word(str(name)) in WORDS[what] for name, what in zip(pair, ("row", "column"), strict=True)):
-        texts = [name for name in names if kinds[name] == "O" and not (len(names) > 3 and is_time_name(str(name)))]
-        again = [name for name in texts if len(names) <= 3 or 2 * X[name].nunique() <= len(X)]
-        pair = sorted(again, key=lambda name: -X[name].nunique())[:2]
-        pair = [name for name in names if name in pair]
-        if len(names) > 3 and 2 * len(X[pair].drop_duplicates()) < len(X):
-            return  # classes of samples
-    rest = [name for name in numbers if name not in pair]
-    if len(pair) < 2 or (len(names) <= 3 and len(names) - 2 != len(rest)):
-        return
-    listed = ", ".join(map(repr, names))
+    label = {str(name): name for name in X.columns}
+    row, column, *values = (label[name] for name in triples)
+    listed, named = ", ".join(map(repr, label.values())), {word(name) for name in triples[:2]}
+    sure = any(is_name(table.schema.field(name).type) for name in triples[:2]) or named & {*WORDS["row"]}
     what = f"X has one row for each pair, with the columns {listed}, and not one for each sample."
-    if not rest:
-        raise InputError(what, f"Use pandas.crosstab(X[{pair[0]!r}], X[{pair[1]!r}]).")
-    value = next((name for name in rest if word(str(name)) in {*WORDS["value"], *WORDS["count"]}), rest[0])
-    how = ", 'sum'" if word(str(value)) in WORDS["count"] else ""
-    pivot = f"X.pivot_table({value!r}, {pair[0]!r}, {pair[1]!r}{how})"
-    if word(str(value)) not in WORDS["count"] and is_rating(X[value].to_numpy()):
-        raise InputError(what, f"Use {pivot} with missing=np.nan: a rating that is not listed is unknown, and not 0.")
-    raise InputError(what, f"Use {pivot}.fillna(0).")
+    what = what if sure else f"X may have one row for each pair, with the columns {listed}, or one for each sample."
+    as_it_is = "" if sure else " For a matrix of these columns, use X.to_numpy()."
+    if not values:
+        raise InputError(what, f"Use pandas.crosstab(X[{row!r}], X[{column!r}]).{as_it_is}")
+    value, counted = values[0], word(str(values[0])) in WORDS["count"]
+    rated = not counted and is_rating(table.column(triples[2]).to_numpy())
+    twice = table.group_by(list(triples[:2])).aggregate([]).num_rows < len(table)
+    how = ", 'sum'" if counted or (twice and not rated) else ""
+    pivot = f"{call}.pivot_table({value!r}, {row!r}, {column!r}{how})"
+    if rated:
+        unknown = "with missing=np.nan: a rating that is not listed is unknown, and not 0."
+        raise InputError(what, f"Use {pivot} {unknown}{as_it_is}")
+    raise InputError(what, f"Use {pivot}.fillna(0).{as_it_is}")
+
+
+def _as_table(X: Any) -> tuple[Any, str]:
+    """A narrow frame of pandas or polars as an Arrow table, and what has its ``pivot_table``; None for other data."""
+    names = [str(name) for name in getattr(X, "columns", ())]
+    if not 2 <= len(names) <= MOST_LISTED or len(set(names)) < len(names):
+        return None, ""
+    if hasattr(X, "to_arrow"):
+        return X.to_arrow(), "X.to_pandas()"
+    if not hasattr(X, "pivot_table"):
+        return None, ""
+    try:
+        return pa.Table.from_pandas(X.set_axis(names, axis=1), preserve_index=False), "X"
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):  # cells of several types
+        return None, ""
 
 
 def check_nonnegative(estimator: Any, X: Any, *, reset: bool, missing: bool) -> Operand:

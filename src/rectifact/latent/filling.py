@@ -19,6 +19,9 @@ SHARE, LEAST_HIDDEN, MOST_SWEEPS = 0.1, 30, 200
 DOUBT = 5
 """Entries of the same mean that are added to each row and column, whose own mean a few entries do not tell."""
 
+MANY_ZEROS = 0.1
+"""Share of zeros among hidden entries from which on a sentence about their error says so."""
+
 FEW = 50
 """Known entries of a column below which they do not tell its range."""
 
@@ -43,6 +46,8 @@ class Comparison:
         Of the means of the columns, drawn a little towards that of all.
     by_column : tuple of (int, float, float)
         For each column: how many of its entries were hidden, and their error by the model and by its mean.
+    zeros : float
+        Share of the hidden entries that are zero.
     """
 
     model: float
@@ -51,6 +56,7 @@ class Comparison:
     n_hidden: int
     columns: float = np.inf
     by_column: tuple[tuple[int, float, float], ...] = ()
+    zeros: float = 0.0
 
     @property
     def better(self) -> bool:
@@ -77,16 +83,38 @@ class Comparison:
     @property
     def figures(self) -> dict[str, Any]:
         """The errors of all entries, in plain values."""
-        return {name: getattr(self, name) for name in ("model", "mean", "means", "n_hidden", "columns")}
+        return {name: getattr(self, name) for name in ("model", "mean", "means", "n_hidden", "columns", "zeros")}
 
     @property
     def sentence(self) -> str:
         """The errors in words."""
         by, error = self.plain
         return (
-            f"RMSE of {self.n_hidden:,} known entries that were hidden: {self.model:.3g} by the model, "
-            f"{self.mean:.3g} by the mean, {error:.3g} by {by}."
+            f"RMSE (lower is better) of {self.entries}: {self.model:.3g} by the model, {self.mean:.3g} by the mean, "
+            f"{error:.3g} by {by}."
         )
+
+    @property
+    def entries(self) -> str:
+        """What the errors are errors of, in words."""
+        share = "over 99%" if 0.99 < self.zeros < 1 else f"{self.zeros:.0%}"
+        zeros = f", {share} of them zeros" if self.zeros >= MANY_ZEROS else ""
+        return f"{self.n_hidden:,} known entries that were hidden from a second fit{zeros}"
+
+
+def unit_of(notes: dict[str, str] | None) -> str:
+    """What errors are errors of, where the data was changed before the fit.
+
+    Examples
+    --------
+    >>> unit_of({"values": "log"}), unit_of(None)
+    (' of log(1 + value)', '')
+    """
+    notes = notes or {}
+    logs = "log(1 + value)" if notes.get("values") == "log" else ""
+    if notes.get("scale") == "standard":
+        return f" of {logs or 'values'} divided by the spread of the column"
+    return f" of {logs}" if logs else ""
 
 
 def dense_with_gaps(X: Any, missing: Any = None) -> NDArray[np.float64]:
@@ -99,10 +127,37 @@ def dense_with_gaps(X: Any, missing: Any = None) -> NDArray[np.float64]:
     return dense
 
 
-def filled(known: NDArray[np.float64], found: NDArray[Any]) -> NDArray[np.float64]:
-    """What is known, and elsewhere what was found, clipped to the range of what is known in its column.
+def ranges_of(X: Any) -> NDArray[np.float64]:
+    """The lowest and the highest known value of each column, as two rows; of all, where little of a column is known.
 
-    A column of which little is known has the range of all.
+    Parameters
+    ----------
+    X : array or sparse array on the host
+        With NaN for what is missing.
+
+    Examples
+    --------
+    >>> ranges_of(np.array([[1.0, np.nan, 5.0]]))
+    array([[1., 1., 1.],
+           [5., 5., 5.]])
+    """
+    if sp.issparse(X):
+        X = sp.csc_array(X, dtype=np.float64)
+        known = X.shape[0] - np.bincount(X.tocoo().col[np.isnan(X.data)], minlength=X.shape[1])
+        low, high = X.nanmin(axis=0).toarray().ravel(), X.nanmax(axis=0).toarray().ravel()
+    else:
+        gaps = np.isnan(X)
+        known = (~gaps).sum(axis=0)
+        low, high = np.where(gaps, np.inf, X).min(axis=0), np.where(gaps, -np.inf, X).max(axis=0)
+    few = known < FEW
+    some = known > 0
+    return np.where(few, [[low[some].min()], [high[some].max()]], [low, high])
+
+
+def filled(
+    known: NDArray[np.float64], found: NDArray[Any], ranges: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """What is known, and elsewhere what was found, clipped to ``ranges``: those of :func:`ranges_of` for new rows.
 
     Examples
     --------
@@ -110,12 +165,9 @@ def filled(known: NDArray[np.float64], found: NDArray[Any]) -> NDArray[np.float6
     array([[1., 5., 5.]])
     """
     gaps = np.isnan(known)
-    if gaps.all():
+    if ranges is None and gaps.all():
         return np.asarray(found, dtype=np.float64)
-    few = (~gaps).sum(axis=0) < FEW
-    least, most = np.nanmin(known), np.nanmax(known)
-    low = np.where(few, least, np.where(gaps, most, known).min(axis=0))
-    high = np.where(few, most, np.where(gaps, least, known).max(axis=0))
+    low, high = ranges_of(known) if ranges is None else ranges
     return np.where(gaps, np.clip(found, np.maximum(low, 0.0), high), known)
 
 
@@ -165,10 +217,10 @@ class Hidden:
         """The error of these predictions, next to those of means."""
         simple = means_of(self.seen)
         ours, mean, means, columns = (self.error(each) for each in (found, *simple))
-        counts = self.mask.sum(axis=0)
+        counts, zeros = self.mask.sum(axis=0), float(np.mean(self.known[self.mask] == 0))
         errors = [_by_column(each - self.known, self.mask, counts) for each in (found, simple[-1])]
         each = zip(counts.tolist(), *(error.tolist() for error in errors), strict=True)
-        return Comparison(ours, mean, means, int(self.mask.sum()), columns, tuple(each))
+        return Comparison(ours, mean, means, int(self.mask.sum()), columns, tuple(each), zeros)
 
 
 def fitted_again(model: Any, X: NDArray[np.float64], k: int, sweeps: int, *, gaps: bool) -> Any:

@@ -33,7 +33,7 @@ CLOSE = 0.9
 SUPPORTED = 0.1
 """Size of a dimension of the first fit, relative to the largest, from which on the data may support it."""
 
-PREDICTED = "share of the variance of hidden entries that is predicted"
+PREDICTED = "share of the variance of hidden entries that is predicted, 1 is best"
 """What the score is where entries are missing."""
 
 
@@ -54,7 +54,7 @@ class LatentTrial:
     what = ("dimension", "dimensions")
     ladder: tuple[int, ...] = (2, 4, 8)
     negligible = 0.02  # dimensions that the prior shrinks still gain a trace, and fits end in different places
-    measure = "log-likelihood of a hidden entry"
+    measure = "log-likelihood of a hidden entry, higher is better"
 
     def __init__(self, estimator: LatentTransformer, X: Any, rng: np.random.Generator) -> None:
         if is_chunked(X):

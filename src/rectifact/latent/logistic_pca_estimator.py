@@ -126,6 +126,7 @@ class LogisticPCA(LatentTransformer):
         """Learn components and embedding of X (n_samples, n_features), zeros and ones, dense or sparse."""
         self._name_samples(X)
         X = with_missing(self._checked(X, reset=True), self.missing)
+        self._keep_ranges(X)
         self._check_sizes(X)
         facts = X.total(statistics)
         if facts.positive in (0, facts.known):

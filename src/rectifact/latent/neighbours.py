@@ -131,13 +131,23 @@ def reliability(A: Any, predict: Callable[[Any], Any], noise: Callable[[Any], An
 
 def most_similar(units: NDArray[Any], items: NDArray[Any], n: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """The ``n`` rows of ``units`` with the largest product with each of the rows ``items``, and the products."""
-    n = min(n, len(units) - 1)
-    best, cosines = np.empty((len(items), n), dtype=np.int64), np.empty((len(items), n))
+    return nearest(units[items], units, min(n, len(units) - 1), items)
+
+
+def nearest(
+    vectors: NDArray[Any], units: NDArray[Any], n: int, own: NDArray[Any] | None = None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The ``n`` rows of ``units`` with the largest product with each vector, and the products.
+
+    ``own`` are the rows of the vectors themselves, which do not count, if they have one.
+    """
+    n = min(n, len(units))
+    best, cosines = np.empty((len(vectors), n), dtype=np.int64), np.empty((len(vectors), n))
     step = max(1, TILE // len(units))
-    for i in range(0, len(items), step):
-        some = items[i : i + step]
-        found = units[some] @ units.T
-        found[np.arange(len(some)), some] = -np.inf
+    for i in range(0, len(vectors), step):
+        found = vectors[i : i + step] @ units.T
+        if own is not None:
+            found[np.arange(len(found)), own[i : i + step]] = -np.inf
         best[i : i + step] = np.argsort(-found, axis=1, kind="stable")[:, :n]
         cosines[i : i + step] = np.take_along_axis(found, best[i : i + step], 1)
     return best, cosines
@@ -149,6 +159,11 @@ def long_table(first: str, names: Any, second: str, others: NDArray[Any], what: 
     places = np.tile(np.arange(1, n + 1), len(values))
     table = {first: np.repeat(names, n), "rank": places, second: others.ravel(), what: values.ravel()}
     return pd.DataFrame(table)[np.isfinite(values.ravel())].reset_index(drop=True)
+
+
+def are_names(names: Any, n: int) -> bool:
+    """Whether these are ``n`` names, and not only numbers from 1."""
+    return names is not None and len(names) == n and not np.array_equal(names, np.arange(1, n + 1).astype(str))
 
 
 def places_of(items: Any, names: Any, n: int, what: str, others: Any = None) -> NDArray[np.int64]:

@@ -161,6 +161,7 @@ class NMD(LatentTransformer):
         """Learn components and embedding of non-negative X (n_samples, n_features): dense, sparse, or a Dask array."""
         self._name_samples(X)
         X = with_missing(self._checked(X, reset=True), self.missing)
+        self._keep_ranges(X)
         data = X.kept()  # during the fit only: the embedding of a Dask array is made from X itself
         facts = data.total(statistics)
         link = resolve_link(self.link, self.objective, facts)

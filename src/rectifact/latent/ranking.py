@@ -96,9 +96,9 @@ class Ranking:
         """The values in words."""
         return (
             f"Of {self.n_hidden:,} known values hidden from a second fit, those that the model puts first in each of "
-            f"{count(self.n_rows, 'sample')} have a mean of {self.model:.2f}; {self.means:.2f} if the columns with the "
-            f"highest means come first, {self.popular:.2f} if those that most samples have do, {self.every:.2f} at "
-            "random."
+            f"{count(self.n_rows, 'sample')} have a mean of {self.model:.2f} (higher is better); {self.means:.2f} if "
+            f"the columns with the highest means come first, {self.popular:.2f} if those that most samples have do, "
+            f"{self.every:.2f} at random."
         )
 
     @property

@@ -13,7 +13,7 @@ from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
 from rectifact.latent import NMD
 from rectifact.latent.data import large_values, largest_column
-from rectifact.latent.filling import Comparison, Hidden, compare_with_means, hidden_trial
+from rectifact.latent.filling import Comparison, Hidden, compare_with_means, hidden_trial, unit_of
 from rectifact.latent.how_many import RECURS
 from rectifact.latent.neighbours import directions
 from rectifact.metrics import root_mean_squared_error
@@ -29,7 +29,7 @@ from rectifact.report.names import (
     listed_features,
     sample_names,
 )
-from rectifact.report.predictions import beside, error_of_columns, hidden_facts, noted, unit_of
+from rectifact.report.predictions import beside, error_of_columns, hidden_facts, noted
 from rectifact.report.projection import MOST_MAPPED, evenly, in_the_plane
 
 MOST_ENTRIES, N_IMAGES, N_TOP = 4_000_000, 10, 10

@@ -28,26 +28,12 @@ def hidden_facts(judged: Comparison | None, svd: float | None, k: int) -> list[t
     if judged is None:
         return []
     (by, error), same = judged.plain, "RMSE of the same entries"
-    what = f"RMSE of {judged.n_hidden:,} known entries that were hidden from a second fit"
+    what = f"RMSE of {judged.entries}; lower is better"
     facts = [("hidden entries", f"{judged.model:.4g}", what), ("by the mean", f"{judged.mean:.4g}", same)]
     facts += [(f"by {by.removeprefix('the ')}", f"{error:.4g}", same)]
     if svd is not None:
         facts += [("by truncated SVD", f"{svd:.4g}", f"{same}, at rank {k}, filled in again and again")]
     return facts
-
-
-def unit_of(notes: dict[str, str] | None) -> str:
-    """What errors are errors of, where the data was changed before the fit.
-
-    Examples
-    --------
-    >>> unit_of({"values": "log"}), unit_of(None)
-    (' of log(1 + value)', '')
-    """
-    notes = notes or {}
-    if notes.get("scale") == "standard":
-        return " of values divided by the spread of their column"
-    return " of log(1 + value)" if notes.get("values") == "log" else ""
 
 
 def error_of_columns(judged: Comparison | None, names: Any, *, gaps: bool, unit: str = "") -> list[Table]:

@@ -1,0 +1,197 @@
+"""rectifact embed --model: new samples in the dimensions of a saved model."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from rectifact.cli.embed_outputs import as_values, compared_with_means, divided, filled
+from rectifact.cli.outcome import Outcome
+from rectifact.cli.reading import Reading
+from rectifact.cli.tables import as_json, retitled, save_arrays, write_samples, write_table
+from rectifact.cli.terminal import say, show_plain
+from rectifact.core.errors import InputError, count
+from rectifact.io.matrices import NamedMatrix, numbered
+from rectifact.latent import NMD, LogisticPCA
+from rectifact.models import SavedModel, load_saved
+
+SHOWN = 5
+"""Names that a sentence lists."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where embed writes its tables, and how many recommendations and neighbours.
+
+    Attributes
+    ----------
+    out : Path
+    coordinates : {"positions", "embedding"} or None
+        What a table holds; None takes positions where the model has them.
+    recommend, similar : int or None
+    suggestions : Path or None
+        For recommendations.
+    alike : dict of str to Path
+        For neighbours of ``rows`` and ``columns``.
+    fill : Path or None
+    """
+
+    out: Path
+    coordinates: str | None = None
+    recommend: int | None = None
+    similar: int | None = None
+    suggestions: Path | None = None
+    alike: dict[str, Path] = field(default_factory=dict)
+    fill: Path | None = None
+
+
+def check_known(outcome: Outcome, in_chunks: bool) -> None:
+    """Refuse what only a fit can write, and data in chunks."""
+    if outcome.report is not None or outcome.save is not None:
+        raise InputError(
+            "--report and --save are for dimensions that were found, and --model only places new samples.",
+            "Leave them out; rectifact report model.rfx writes the report of the model.",
+        )
+    if in_chunks:
+        raise InputError("--model needs a matrix in memory, and this one is in chunks.", "Name one file.")
+
+
+def apply_saved(path: Path, source: Reading, data: Path, places: Places, outcome: Outcome) -> None:
+    """Write coordinates of new samples and, as far as asked for, recommendations, neighbours and filled cells."""
+    saved = load_saved(path)
+    model = saved.model
+    if not isinstance(model, NMD | LogisticPCA):
+        kind = type(model).__name__
+        raise InputError(f"{str(path)!r} holds {kind}, not an embedding.", "Name a file that embed --save wrote.")
+    gaps, notes = model.missing is not None, saved.notes or {}
+    if places.fill is not None and not gaps:
+        raise InputError(f"{str(path)!r} was fitted without --missing, and fills nothing in.", "Leave --fill out.")
+    if notes.get("scale") == "standard" and saved.spreads is None:
+        raise InputError(f"{str(path)!r} does not have the spreads of its columns.", "Fit and save it again.")
+    matrix, unknown, absent = matched(source_of(source, gaps).read(data, "embed").matrix, saved, path)
+    matrix = divided(as_values(matrix, notes.get("values", "raw")), saved.spreads)
+    samples, features = numbered(matrix.rows, matrix.X.shape[0]), numbered(saved.features, matrix.X.shape[1])
+    _write(saved, matrix, places, (samples, features), notes.get("values", "raw"))
+    empty = _nothing_known(matrix.X, gaps)
+    say(
+        f"{count(len(samples), 'sample')} placed in the {count(len(model.components_), 'dimension')} of {str(path)!r}, "
+        "which stay as they are."
+    )
+    again = 0 if saved.samples is None or matrix.rows is None else int(np.isin(samples, saved.samples).sum())
+    for note in _notes(samples[empty], again, places):
+        say(f"Note: {note}")
+    if outcome.as_json:
+        summary = {"samples": len(samples), "dimensions": len(model.components_), "columns_left_out": unknown}
+        summary |= {"columns_not_given": absent, "samples_without_columns": int(empty.sum()), "known_samples": again}
+        show_plain(as_json(summary))
+
+
+def source_of(source: Reading, gaps: bool) -> Reading:
+    """Pairs that triples do not list, and empty cells, count as they did in the fit."""
+    return replace(source, missing=gaps)
+
+
+def matched(matrix: Any, saved: SavedModel, path: Path) -> tuple[NamedMatrix, int, int]:
+    """The samples with the columns of the model, by name; how many it does not know, and how many are not given.
+
+    A column that is not given is missing, or 0 in a sparse matrix; a table of numbers must have all of them.
+    """
+    n_features = saved.model.components_.shape[1]
+    wanted = None if saved.features is None else [str(name) for name in saved.features]
+    if matrix.columns is None or wanted is None or len(set(wanted)) < len(wanted):
+        if matrix.X.shape[1] != n_features:
+            raise InputError(
+                f"The model has {count(n_features, 'column')}, and the data has {matrix.X.shape[1]} without names that "
+                "could be matched.",
+                "Give samples with the columns of the model.",
+            )
+        return matrix, 0, 0
+    given = {str(name): j for j, name in enumerate(matrix.columns)}
+    common = [j for j, name in enumerate(wanted) if name in given]
+    unknown = [name for name in given if name not in set(wanted)]
+    absent = [name for name in wanted if name not in given]
+    if not common:
+        raise InputError(
+            f"The data has none of the {count(n_features, 'column')} of {str(path)!r}, such as {wanted[0]!r}; it has "
+            f"{_listed(unknown)}.",
+            "Give samples with the columns of the model; --triples says which column of a table names them.",
+        )
+    gaps = saved.model.missing is not None
+    if absent and not gaps and not sp.issparse(matrix.X):
+        raise InputError(
+            f"{count(len(absent), 'column')} of the model {'is' if len(absent) == 1 else 'are'} not in the data: "
+            f"{_listed(absent)}.",
+            "Add them, with 0 where there is nothing.",
+        )
+    if unknown:
+        say(f"{count(len(unknown), 'column')} that the model does not know left out: {_listed(unknown)}.")
+    if absent:
+        as_what = "missing" if gaps else "0"
+        of = f"{len(absent):,} of the {n_features:,} columns of the model"
+        say(f"{of} {'is' if len(absent) == 1 else 'are'} not in the data, and taken as {as_what}.")
+    X = _placed(matrix.X, [given[wanted[j]] for j in common], common, n_features)
+    return replace(matrix, X=X, columns=np.asarray(saved.features)), len(unknown), len(absent)
+
+
+def _placed(X: Any, taken: list[int], places: list[int], n_features: int) -> Any:
+    """Some columns of X at other places; the others are 0 in a sparse matrix, and else missing."""
+    if sp.issparse(X):
+        found = sp.coo_array(sp.csc_array(X)[:, taken])
+        rows, columns = found.coords
+        return sp.csr_array((found.data, (rows, np.asarray(places)[columns])), shape=(X.shape[0], n_features))
+    full = np.full((X.shape[0], n_features), np.nan)
+    full[:, places] = np.asarray(X)[:, taken]
+    return full
+
+
+def _nothing_known(X: Any, gaps: bool) -> Any:
+    """Which samples have no known value, or no positive one where none are missing."""
+    if sp.issparse(X):
+        return np.diff(sp.csr_array(X).indptr) == 0
+    return np.isnan(X).all(axis=1) if gaps else ~(np.asarray(X) > 0).any(axis=1)
+
+
+def _notes(empty: Any, again: int, places: Places) -> list[str]:
+    """What to know about samples of which nothing is known, and about those of the fit."""
+    notes = []
+    if len(empty):
+        gets = " and get what is popular" if places.recommend else ""
+        such = "1 sample has" if len(empty) == 1 else f"{len(empty):,} samples have"
+        one = "It is" if len(empty) == 1 else "They are"
+        named = _listed([str(name) for name in empty])
+        notes.append(f"{such} nothing in the columns of the model: {named}. {one} placed at the mean{gets}.")
+    if again:
+        such = "1 sample has" if again == 1 else f"{again:,} samples have"
+        notes.append(f"{such} the name of one that the model was fitted to; here, only the values in this file count.")
+    return notes
+
+
+def _write(saved: SavedModel, matrix: NamedMatrix, places: Places, names: tuple[Any, Any], values: str) -> None:
+    model, (samples, features) = saved.model, names
+    if places.out.suffix.lower() == ".npz":
+        arrays = {"embedding": model.transform(matrix.X), "positions": model.positions(matrix.X)}
+        save_arrays(places.out, arrays | {"samples": samples, "features": features})
+    elif (places.coordinates or ("positions" if hasattr(model, "embedding_") else "embedding")) == "embedding":
+        write_samples(model.transform(matrix.X), samples, "dimension", places.out, matrix.row_title)
+    else:
+        write_samples(model.positions(matrix.X), samples, "position", places.out, matrix.row_title)
+    if places.suggestions is not None:
+        best = model.recommend(matrix.X, places.recommend, samples=samples, features=features)
+        write_table(retitled(best, matrix.row_title, matrix.column_title), places.suggestions)
+    if "rows" in places.alike:
+        numbers = np.arange(len(model.embedding_))
+        table = model.similar(matrix.X, places.similar, axis="rows", X=saved.X, samples=numbers)
+        known = numbered(saved.samples, len(numbers))
+        table["item"], table["neighbour"] = samples[table["item"]], known[table["neighbour"]]
+        title = matrix.row_title
+        write_table(table.rename(columns={"item": title}) if title not in table else table, places.alike["rows"])
+    if places.fill is not None:
+        compared = None if saved.X is None else compared_with_means(model, saved)
+        write_table(filled(matrix, model, names, values, saved.spreads, compared, saved.X), places.fill)
+
+
+def _listed(names: list[str]) -> str:
+    """A few names, in quotes."""
+    return ", ".join(map(repr, names[:SHOWN])) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

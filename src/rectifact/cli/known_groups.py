@@ -1,0 +1,119 @@
+"""Values that colour the map of a report, or compare clusters with known groups: a column of the data or of a file."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rectifact.cli.terminal import say
+from rectifact.core.errors import InputError, count
+from rectifact.io.matrices import read_names
+from rectifact.io.tables import read_table
+
+TABLES = {".csv", ".tsv", ".parquet"}
+
+
+def check_colours(colour_by: str | None, report: Path | None, save: Path | None) -> None:
+    """Say that colours are for a report, where none is written and no model is saved for one."""
+    if colour_by is not None and report is None and save is None:
+        say("Note: --colour-by colours the map of the report. Add --report page.html.")
+
+
+def dropped(drop: str | None, colour_by: str | None, data: Path) -> str | None:
+    """Columns to leave out, with the one that colours the map if it is in the data."""
+    if colour_by is None or Path(colour_by).exists() or data.suffix.lower() not in TABLES:
+        return drop
+    place, _, column = colour_by.rpartition(":")
+    if place and not (Path(place).exists() and Path(place).samefile(data)):
+        return drop
+    name = f'"{column}"'
+    return name if drop is None else f"{drop},{name}"
+
+
+def read_groups(
+    text: str,
+    data: Path,
+    n_samples: int,
+    names: Any = None,
+    option: str = "--colour-by",
+    said: str = "Colours",
+    what: str = "sample",
+) -> dict[str, Any]:
+    """Values that colour the map, by the name of their column: from a table and column, or one value per line.
+
+    Another table is joined by the names of the samples, if one of its columns holds them; otherwise by position.
+
+    Parameters
+    ----------
+    text : str
+        A column of ``data``, ``table.csv:column``, or the path of a table with one column or of a text file.
+    data : Path
+        The table that was embedded.
+    n_samples : int
+        Number of values that there must be where they are matched by position.
+    names : array of str of shape (n_samples,), or None
+        Names of the samples.
+    option, said, what : str
+        The option, and what the values and the samples are called in a sentence.
+    """
+    place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
+    path = Path(place) if place else data
+    if path.suffix.lower() not in TABLES:
+        return {path.stem: _numbers(read_names(path, n_samples, "row"))}
+    table = read_table(path).to_pandas(ignore_metadata=True)  # an index stays a column, which may hold the names
+    if not column and len(table.columns) == 1:
+        column = str(table.columns[0])
+    if not column and len(table.columns) == 2 and names is not None and (named := _key(table, names)) is not None:
+        column = next(str(name) for name in table.columns if name != named)
+    if column not in table:
+        known = ", ".join(map(str, table.columns[:8]))
+        raise InputError(
+            f"{option} {text!r} does not name a column of {str(path)!r}.",
+            f"Write {path.name}:COLUMN, with one of {known}.",
+        )
+    joined = names is not None and not (data.exists() and path.samefile(data))
+    key = _key(table.drop(columns=column), names) if joined else None
+    if key is not None:
+        values, n_found = _joined(path, table, key, column, names)
+        by = repr(key) if key else "the column without a name"
+        say(f"{said} matched by {by}: {n_found:,} of {count(n_samples, what)}.")
+        return {column: _numbers(values)}
+    if len(table) != n_samples:
+        raise InputError(
+            f"{str(path)!r} has {len(table):,} rows, but there are {n_samples:,} samples.",
+            "Give one row per sample, or a column with the names of the samples.",
+        )
+    if joined:
+        unmatched = f"no column of {str(path)!r} holds the names of the {what}s"
+        say(f"Note: {unmatched}, so {said.lower()} are matched by position.")
+    return {column: _numbers(table[column].to_numpy())}
+
+
+def _numbers(values: Any) -> Any:
+    """Values as numbers, for a scale of colours, where all that are there are numbers; else as they are."""
+    found = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=float)
+    there = ~pd.isna(values) & (np.asarray(values, dtype=str) != "")
+    return found if there.any() and np.isfinite(found[there]).all() and len(np.unique(found[there])) > 10 else values
+
+
+def _key(table: pd.DataFrame, names: Any) -> str | None:
+    """The column that holds most names of samples, at least half of those that it could hold; None if there is none."""
+    known = set(names)
+    found = {key: len(known & set(table[key].astype(str))) for key in table.columns.tolist()}
+    best = max(found, key=lambda key: found[key], default=None)
+    return best if best is not None and 2 * found[best] >= max(1, min(len(known), len(table))) else None
+
+
+def _joined(path: Path, table: pd.DataFrame, key: str, column: str, names: Any) -> tuple[Any, int]:
+    """For each sample the value in the row with its name, or a gap; and the number of samples that have a row."""
+    rows = pd.DataFrame({"name": table[key].astype(str), "value": table[column]})
+    rows = rows[rows["name"].isin(names)].drop_duplicates()
+    twice = rows["name"].duplicated()
+    if twice.any():
+        raise InputError(
+            f"{rows['name'][twice].iloc[0]!r} has several rows in {str(path)!r}, with different values of {column!r}.",
+            "Keep one row per sample.",
+        )
+    values = rows.set_index("name")["value"]
+    return values.reindex(names).to_numpy(), int(pd.Index(names).isin(values.index).sum())
