@@ -16,6 +16,10 @@ from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
 from rectifact.graph.comparison import Comparison, compare_with_groups
 from rectifact.graph.quality import edge_counts
+from rectifact.io.graphs import node_attributes
+
+NAMES = {"id", "label", "name", "key"}
+"""Attributes of nodes that say what they are called."""
 
 MOST_SIZES, MOST_GROUPS, MOST_ROWS = 30, 10, 20
 """Sizes of clusters on the terminal, and groups and clusters of a table there."""
@@ -28,9 +32,36 @@ def check_possible(how_many: int | range | str, n: int, what: str) -> None:
 
 
 def read_truth(text: str, data: Path, names: Any, what: str) -> dict[str, Any]:
-    """Known groups of the nodes or points, by the name of their column."""
+    """Known groups of the nodes or points, by the name of their column, or of an attribute of the nodes of a graph."""
     known = np.asarray([str(name) for name in names])
+    place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
+    path = Path(place) if place else data
+    attributes = node_attributes(path) if path.is_file() else None
+    if attributes is not None:
+        values = _attribute(attributes, column, f"--truth {text!r}", path)
+        return {column: np.asarray([values.get(name) for name in known.tolist()], dtype=object)}
+    if what == "node" and path == data:
+        raise InputError(
+            f"--truth {text!r} is not a file, and {str(data)!r} has edges, not groups of nodes.",
+            "Give a table with one row per node, such as nodes.csv:group.",
+        )
     return read_groups(text, data, len(known), known, option="--truth", said="Known groups", what=what)
+
+
+def _attribute(nodes: dict[str, dict[str, Any]], name: str, given: str, path: Path) -> dict[str, Any]:
+    """The values of an attribute, by node; an error lists those that there are."""
+    there = dict.fromkeys(key for data in nodes.values() for key, value in data.items() if _is_plain(value))
+    if name not in there:
+        others = [key for key in there if key not in NAMES]
+        has = f"Give one of {', '.join(others)}." if others else "It has none: give a table, such as nodes.csv:group."
+        raise InputError(f"{given} does not name an attribute of the nodes of {str(path)!r}.", has)
+    values = {node: data[name] for node, data in nodes.items() if _is_plain(data.get(name))}
+    say(f"Known groups from the attribute {name!r}: {len(values):,} of {count(len(nodes), 'node')}.")
+    return values
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float | bool)
 
 
 def compare_and_say(labels: Any, groups: dict[str, Any], what: str) -> Comparison:
