@@ -182,3 +182,17 @@ def test_a_list_of_edges_has_no_groups_of_nodes(run, tmp_path):
     edges_of_cliques().to_csv(tmp_path / "edges.csv", index=False)
     given = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv", "--truth", "who")
     assert "has edges, not groups of nodes. Give a table with one row per node" in run(*given, expect=2).err
+
+
+def test_hubs_and_bridges_are_columns_and_a_line(run, tmp_path):
+    edges = edges_of_cliques(2, 8)
+    more = [("n, 00", f"n, 1{i}") for i in range(2, 6)] + [("n, 07", f"n, 0{i}") for i in (1, 2, 3, 4, 5, 6)]
+    pd.concat([edges, pd.DataFrame(more, columns=edges.columns)]).to_csv(tmp_path / "e.csv", index=False)
+    said = run("cluster", "--graph", tmp_path / "e.csv", "-k", 2, "-o", tmp_path / "c.csv").err
+    table = pd.read_csv(tmp_path / "c.csv", index_col="node")
+    first = int(table["cluster"]["n, 07"])
+    assert f"n, 07 (cluster {first})" in said
+    assert f"Bridges, which clearly tie two clusters together: n, 00 ({first} and {3 - first})." in said
+    assert table["hub_rank"]["n, 07"] == 1
+    assert table["bridge_to"].dropna().to_dict() == {"n, 00": 3 - first}
+    assert table["share_inside"]["n, 02"] == 1

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from rich.table import Table
 
 from rectifact.cli.embed_outputs import read_groups
@@ -20,6 +21,9 @@ from rectifact.io.graphs import node_attributes
 
 NAMES = {"id", "label", "name", "key"}
 """Attributes of nodes that say what they are called."""
+
+MOST_NAMED = 5
+"""Hubs and bridges on the terminal."""
 
 MOST_SIZES, MOST_GROUPS, MOST_ROWS = 30, 10, 20
 """Sizes of clusters on the terminal, and groups and clusters of a table there."""
@@ -79,8 +83,8 @@ def compare_and_say(labels: Any, groups: dict[str, Any], what: str) -> Compariso
     return found
 
 
-def say_clusters(found: Found, n: int, what: str) -> None:
-    """One line with sizes, quality, and how the fit ended."""
+def say_clusters(found: Found, n: int, what: str, roles: pd.DataFrame | None) -> None:
+    """Sizes, quality and how the fit ended, stability, and hubs and bridges."""
     model, sizes, (n_edges, loops) = found.model, _sizes(found.model), edge_counts(found.model.affinity_matrix_)
     edges = count(n_edges, "edge") + ("" if what == "node" else " between neighbours")
     chosen = "" if found.selection is None else " (a number chosen from the data)"
@@ -90,6 +94,29 @@ def say_clusters(found: Found, n: int, what: str) -> None:
         f"{', ...' if len(sizes) > MOST_SIZES else ''}; modularity {round(model.modularity_, 3) + 0.0:.3f}, "
         f"relative error {model.relative_error_:.4f} from start {model.resolved_['start']}, {how_it_ended(model)}."
     )
+    found.say_stability("clusters")
+    if roles is not None:
+        _say_roles(roles)
+
+
+def _say_roles(roles: pd.DataFrame) -> None:
+    """Name the hubs of clusters, and the nodes that clearly tie two clusters together."""
+    hubs = roles[roles["hub_rank"] == 1].sort_values("cluster")
+    if len(hubs) < 2:
+        return
+    own = [f"{node} (cluster {k + 1})" for node, k in hubs[["node", "cluster"]].to_numpy().tolist()]
+    said = f"Hubs, which have the most weight inside their cluster: {_first(own)}."
+    between = roles[roles["bridge_to"] >= 0].sort_values("neighbours", ascending=False, kind="stable")
+    ends = between[["node", "cluster", "bridge_to"]].to_numpy().tolist()
+    tied = [f"{node} ({k + 1} and {other + 1})" for node, k, other in ends]
+    ties = f"Bridges, which clearly tie two clusters together: {_first(tied)}."
+    ties = ties if tied else "No node clearly ties two clusters together."
+    say(f"{said} {ties} The columns hub_rank and bridge_to of the table have all of them.")
+
+
+def _first(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def summary_of(found: Found, n: int, what: str, findings: Sequence[Finding]) -> dict[str, Any]:

@@ -1,12 +1,12 @@
 """An order of the nodes that depends on the graph alone: not on the rows of its file, nor on the names.
 
-What is drawn at random, such as hidden edges, is drawn in this order, so the same graph gives the same result however it
-was written down.
+What is drawn at random, such as hidden edges, is drawn in this order, so the same graph gives the same result however
+it was written down.
 
 References
 ----------
-[1] B. Weisfeiler and A. Leman, "The reduction of a graph to canonical form and the algebra which appears therein", 1968:
-nodes are told apart by their neighbours, by those of their neighbours, and so on.
+[1] B. Weisfeiler and A. Leman, "The reduction of a graph to canonical form and the algebra which appears therein",
+1968: nodes are told apart by their neighbours, by those of their neighbours, and so on.
 """
 
 from typing import Any

@@ -100,7 +100,7 @@ def select(
     n_jobs : int or None, default None
         Numbers to try at the same time; each needs the memory of one fit.
     random_state : int, Generator, RandomState or None, default None
-        Seed of what is held out.
+        Seed of what is held out. Communities do not need it: the same edges of the same graph are hidden.
     callbacks : sequence of callables, default ()
         Each is called with ``k``, ``score`` and ``seconds`` of each number that was tried; a true value ends the
         search, as does Ctrl-C: the best number so far is taken.

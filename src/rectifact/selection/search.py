@@ -56,7 +56,7 @@ class Trial(Protocol):
         """Where to begin; numbers below ``lowest`` are not asked for."""
 
     def scores(self, k: int) -> NDArray[Any]:
-        """Score of each held-out sample, entry or edge, the same ones for each k; in rows if there are several draws."""
+        """Score of each held-out sample, entry or edge, the same ones for each k; several draws are rows."""
 
     def free(self) -> list[int]:
         """Numbers whose scores are there already."""
@@ -80,8 +80,8 @@ def standard_error(scores: NDArray[Any]) -> float:
     Examples
     --------
     >>> one = np.tile([-1.0, 1.0], 50)
-    >>> standard_error(one), round(standard_error(np.stack([one] * 4)), 2), round(standard_error(np.stack([one] * 99)), 2)
-    (0.1, 0.06, 0.03)
+    >>> standard_error(one), [round(standard_error(np.stack([one] * n)), 2) for n in (4, 99)]
+    (0.1, [0.06, 0.03])
     """
     n = max(scores.shape[-1], 1)
     if scores.ndim == 1 or len(scores) == 1:
