@@ -169,6 +169,7 @@ OTHERS = {
         "symnmf_estimator",
         "symnmf_net_estimator",
         "bridges",
+        "canonical",
         "comparison",
         "components",
         "diagnosis",

@@ -1,10 +1,14 @@
 """rectifact cluster on graphs as people have them: which column holds the weights, and what is said."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from rectifact import InputError, SymNMF
+from rectifact.core.errors import FitWarning
+from rectifact.graph.edges import read_graph
 from rectifact.selection import select
 
 
@@ -133,3 +137,62 @@ def test_a_symmetric_frame_with_equal_names_is_questioned():
     with pytest.warns(UserWarning, match="read as points. For the weights of a graph, use affinity='precomputed'"):
         SymNMF(3).fit(table)
     SymNMF(3, affinity="precomputed").fit(table)  # a warning would be an error
+
+
+def test_spaces_around_names_are_removed_and_names_that_are_nearly_equal_are_pointed_out(run, tmp_path):
+    edges = edges_of_cliques()
+    edges["who"] = [f" {name}\u00a0" if i % 3 == 0 else name for i, name in enumerate(edges["who"])]
+    edges.to_csv(tmp_path / "spaced.csv", index=False)
+    given = ("cluster", "-k", 3, "-o", tmp_path / "c.csv", "--graph")
+    said = run(*given, tmp_path / "spaced.csv").err
+    assert "spaces around names removed in 16 cells" in said
+    assert "differ only" not in said
+    assert sorted(pd.read_csv(tmp_path / "c.csv")["node"]) == sorted({*edges_of_cliques().to_numpy().ravel()})
+    edges.loc[0, "whom"] = edges.loc[0, "whom"].upper()
+    edges.to_csv(tmp_path / "capitals.csv", index=False)
+    said = run(*given, tmp_path / "capitals.csv").err
+    assert "'N, 00' and 'n, 00' differ only in capitals or spaces, and are different nodes" in said
+    assert len(pd.read_csv(tmp_path / "c.csv")) == 19  # not merged
+    with pytest.warns(FitWarning, match="differ only in capitals or spaces"):
+        read_graph(edges)
+
+
+@pytest.mark.parametrize("kind", ["gml", "graphml", "gexf", "json"])
+def test_an_attribute_of_the_nodes_is_compared_with_the_clusters(run, tmp_path, kind):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.from_pandas_edgelist(edges_of_cliques(), "who", "whom")
+    for node in graph:
+        graph.nodes[node]["team"] = f"team {node[3]}"
+    path = tmp_path / f"teams.{kind}"
+    if kind == "json":
+        path.write_text(json.dumps(networkx.node_link_data(graph, edges="links")))
+    else:
+        getattr(networkx, f"write_{kind}")(graph, path)
+    given = ("cluster", "--graph", path, "-k", 3, "-o", tmp_path / "c.csv", "--truth")
+    said = run(*given, "team").err
+    assert "Known groups from the attribute 'team': 18 of 18 nodes." in said
+    assert "accuracy of 100%" in said
+    assert "accuracy of 100%" in run(*given, f"{path}:team").err
+    said = run(*given, "tema", expect=2).err
+    assert "--truth 'tema' does not name an attribute of the nodes of" in said
+    assert said.rstrip().endswith("Give one of team.")
+
+
+def test_a_list_of_edges_has_no_groups_of_nodes(run, tmp_path):
+    edges_of_cliques().to_csv(tmp_path / "edges.csv", index=False)
+    given = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv", "--truth", "who")
+    assert "has edges, not groups of nodes. Give a table with one row per node" in run(*given, expect=2).err
+
+
+def test_hubs_and_bridges_are_columns_and_a_line(run, tmp_path):
+    edges = edges_of_cliques(2, 8)
+    more = [("n, 00", f"n, 1{i}") for i in range(2, 6)] + [("n, 07", f"n, 0{i}") for i in (1, 2, 3, 4, 5, 6)]
+    pd.concat([edges, pd.DataFrame(more, columns=edges.columns)]).to_csv(tmp_path / "e.csv", index=False)
+    said = run("cluster", "--graph", tmp_path / "e.csv", "-k", 2, "-o", tmp_path / "c.csv").err
+    table = pd.read_csv(tmp_path / "c.csv", index_col="node")
+    first = int(table["cluster"]["n, 07"])
+    assert f"n, 07 (cluster {first})" in said
+    assert f"Bridges, which clearly tie two clusters together: n, 00 ({first} and {3 - first})." in said
+    assert table["hub_rank"]["n, 07"] == 1
+    assert table["bridge_to"].dropna().to_dict() == {"n, 00": 3 - first}
+    assert table["share_inside"]["n, 02"] == 1

@@ -150,6 +150,7 @@ def test_clusters_without_a_number(run, data, tmp_path):
     table = pd.read_csv(out)
     assert list(table.columns) == [
         *("node", "cluster", "stability", "membership", "next_cluster", "next_membership"),
+        *("neighbours", "share_inside", "hub_rank", "bridge_to"),
         *("membership1", "membership2", "membership3", "share1", "share2", "share3"),
     ]
     np.testing.assert_allclose(table["stability"], np.array(found["stability"])[table["cluster"] - 1], atol=1e-4)

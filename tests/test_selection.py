@@ -18,6 +18,7 @@ from rectifact.metrics import part_errors
 from rectifact.parts.how_many import FOLDS, PartsTrial, directions_above_noise, predicted_shares
 from rectifact.parts.matching import agreement, matched_cosines
 from rectifact.selection import assess, select
+from rectifact.selection.choice import _otherwise
 from rectifact.selection.search import MOST_TRIED, Curve, climb
 
 
@@ -290,6 +291,16 @@ def test_a_dent_at_two_does_not_hide_what_comes_after() -> None:
 
     curve = Curve(Dent(12), None, lambda row: None, None)
     assert abs(climb(curve, 1, range(1, 41)) - 12) <= 1
+
+
+def test_numbers_that_other_hidden_edges_lead_to_are_said() -> None:
+    curve = Curve(Peak(2), None, lambda row: None, None)  # type: ignore[arg-type]
+    noise = 0.01 * np.random.default_rng(0).standard_normal((20, 30))
+    better = np.repeat([0.0, 1.0], 10)[:, None]  # the second round of draws finds 4 groups, the first 2
+    curve.scores = {1: noise, 2: noise + 2, 4: noise[::-1] + 2 + better - 0.5}
+    assert _otherwise(curve, 2) == "Depending on which edges are hidden, it would be 2 to 4."
+    curve.scores[4] = noise
+    assert _otherwise(curve, 2) == ""
 
 
 def test_only_the_numbers_that_were_asked_for_are_chosen() -> None:

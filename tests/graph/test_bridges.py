@@ -72,3 +72,22 @@ def test_where_nothing_is_found_again_no_other_number_is_advised():
 def test_an_empty_table_of_edges_is_refused():
     with pytest.raises(InputError, match="There are no edges"):
         SymNMF(2).fit(pd.DataFrame({"source": pd.Series([], dtype=str), "target": pd.Series([], dtype=str)}))
+
+
+def test_roles_name_the_hub_of_each_community_and_planted_bridges():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 30)
+    inside = labels[:, None] == labels
+    A = np.triu(rng.random((60, 60)) < np.where(inside, 0.3, 0.02), 1)
+    A[0, :30], A[30, 31:] = True, True  # two hubs
+    A[5, 30:45], A[0, 0] = True, False  # a bridge
+    model = SymNMF(2, affinity="precomputed").fit(sp.csr_array((A + A.T).astype(float)))
+    roles = model.roles()
+    assert sorted(roles.query("hub_rank == 1")["node"]) == [0, 30]
+    assert roles.query("bridge_to >= 0")["node"].tolist() == [5]
+    here = (A + A.T)[5]
+    own = model.labels_ == model.labels_[5]
+    assert roles["share_inside"][5] == pytest.approx(here[own].sum() / here.sum())
+    assert roles["bridge_to"][5] == 1 - model.labels_[5]
+    for _, ranks in roles.groupby("cluster")["hub_rank"]:
+        assert sorted(ranks) == [*range(1, len(ranks) + 1)]

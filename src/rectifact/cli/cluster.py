@@ -26,7 +26,8 @@ from rectifact.graph.weights import check_for_points
 from rectifact.io.matrices import numbered
 from rectifact.models import SavedModel
 
-RESERVED = {"cluster", "stability", "membership", "next_cluster", "next_membership"}  # columns of the output
+ROLES = ["neighbours", "share_inside", "hub_rank", "bridge_to"]
+RESERVED = {"cluster", "stability", "membership", "next_cluster", "next_membership", *ROLES}  # columns of the output
 
 FOUND = {"scale=", "min_component"}
 """Parameters of warnings that are said otherwise: nodes in no cluster are a finding, as in the report."""
@@ -81,8 +82,8 @@ def cluster(
             "--output",
             "-o",
             help="Write one row per node or point here: cluster, its stability if it is measured, the membership in "
-            "it, the next cluster and the membership there, then all memberships; .csv, .tsv, .parquet, or - for "
-            "standard output.",
+            "it, the next cluster and the membership there; for nodes, what makes hubs and bridges between clusters; "
+            "then all memberships; .csv, .tsv, .parquet, or - for standard output.",
         ),
     ] = STDOUT,
     metric: Annotated[Literal["euclidean", "cosine"], typer.Option(help="Distance between points.")] = "euclidean",
@@ -137,7 +138,8 @@ def cluster(
         typer.Option(
             metavar="FILE[:COLUMN]",
             help="Compare the clusters with known groups: table.csv:column, whose rows are matched by the names of the "
-            "nodes or points, or else by position; or a column of the points themselves.",
+            "nodes or points, or else by position; a column of the points themselves; or an attribute of the nodes of "
+            "a .gml, .graphml, .gexf or .json file.",
         ),
     ] = None,
     stability: options.Stability = False,
@@ -205,21 +207,21 @@ def cluster(
     if hasattr(model, "spreads_") and scale == "auto":
         say(in_options(scaled_note(model.spreads_, features), "cluster"))
     found.say_choice()
-    write_table(_node_table(found, names, title), out)
+    roles = model.roles().assign(node=list(names)) if what == "node" else None
+    write_table(_node_table(found, names, title, roles), out)
     findings = model.findings(first=1)
     say_warnings([each for each in caught if not FOUND & set(getattr(each.message, "options", ()))], "cluster")
     for finding in findings:
         say(finding.on_command_line())
     compared = None if groups is None else compare_and_say(model.labels_, groups, what)
-    say_clusters(found, len(names), what)
-    found.say_stability("clusters")
+    say_clusters(found, len(names), what, roles)
     outcome.write(
         SavedModel(model, features=features, samples=np.asarray(names), selection=found.selection, groups=groups),
         summary_of(found, len(names), what, findings) | ({} if compared is None else {"truth": compared.summary()}),
     )
 
 
-def _node_table(found: Found, names: Any, title: str) -> pd.DataFrame:
+def _node_table(found: Found, names: Any, title: str, roles: pd.DataFrame | None) -> pd.DataFrame:
     """One row per node: its cluster, its memberships and, if they were measured, stability and shares of resamples."""
     labels = found.model.labels_
     table = samples_table(found.model.membership_, names, "membership", "sample" if title in RESERVED else title)
@@ -227,8 +229,10 @@ def _node_table(found: Found, names: Any, title: str) -> pd.DataFrame:
     if found.stability is not None and found.model.n_clusters > 1:
         table.insert(2, "stability", np.where(labels >= 0, found.stability[labels], np.nan))
     leading: dict[str, Any] = leading_memberships(labels, np.asarray(found.model.membership_, dtype=float))
-    following = pd.Series(leading["next_cluster"] + 1, dtype="Int64")
-    leading["next_cluster"] = following.mask(following == 0)
+    leading |= {} if roles is None else {name: roles[name] for name in ROLES}
+    for name in {"next_cluster", "bridge_to"} & set(leading):
+        following = pd.Series(leading[name] + 1, dtype="Int64")
+        leading[name] = following.mask(following == 0)
     place = list(table.columns).index("membership1")
     for i, (name, values) in enumerate(leading.items()):
         table.insert(place + i, name, values)

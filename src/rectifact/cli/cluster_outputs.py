@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from rich.table import Table
 
 from rectifact.cli.how_many import Found
@@ -16,6 +17,13 @@ from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
 from rectifact.graph.comparison import Comparison, compare_with_groups
 from rectifact.graph.quality import edge_counts
+from rectifact.io.graphs import node_attributes
+
+NAMES = {"id", "label", "name", "key"}
+"""Attributes of nodes that say what they are called."""
+
+MOST_NAMED = 5
+"""Hubs and bridges on the terminal."""
 
 MOST_SIZES, MOST_GROUPS, MOST_ROWS = 30, 10, 20
 """Sizes of clusters on the terminal, and groups and clusters of a table there."""
@@ -28,9 +36,36 @@ def check_possible(how_many: int | range | str, n: int, what: str) -> None:
 
 
 def read_truth(text: str, data: Path, names: Any, what: str) -> dict[str, Any]:
-    """Known groups of the nodes or points, by the name of their column."""
+    """Known groups of the nodes or points, by the name of their column, or of an attribute of the nodes of a graph."""
     known = np.asarray([str(name) for name in names])
+    place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
+    path = Path(place) if place else data
+    attributes = node_attributes(path) if path.is_file() else None
+    if attributes is not None:
+        values = _attribute(attributes, column, f"--truth {text!r}", path)
+        return {column: np.asarray([values.get(name) for name in known.tolist()], dtype=object)}
+    if what == "node" and path == data:
+        raise InputError(
+            f"--truth {text!r} is not a file, and {str(data)!r} has edges, not groups of nodes.",
+            "Give a table with one row per node, such as nodes.csv:group.",
+        )
     return read_groups(text, data, len(known), known, option="--truth", said="Known groups", what=what)
+
+
+def _attribute(nodes: dict[str, dict[str, Any]], name: str, given: str, path: Path) -> dict[str, Any]:
+    """The values of an attribute, by node; an error lists those that there are."""
+    there = dict.fromkeys(key for data in nodes.values() for key, value in data.items() if _is_plain(value))
+    if name not in there:
+        others = [key for key in there if key not in NAMES]
+        has = f"Give one of {', '.join(others)}." if others else "It has none: give a table, such as nodes.csv:group."
+        raise InputError(f"{given} does not name an attribute of the nodes of {str(path)!r}.", has)
+    values = {node: data[name] for node, data in nodes.items() if _is_plain(data.get(name))}
+    say(f"Known groups from the attribute {name!r}: {len(values):,} of {count(len(nodes), 'node')}.")
+    return values
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float | bool)
 
 
 def compare_and_say(labels: Any, groups: dict[str, Any], what: str) -> Comparison:
@@ -48,8 +83,8 @@ def compare_and_say(labels: Any, groups: dict[str, Any], what: str) -> Compariso
     return found
 
 
-def say_clusters(found: Found, n: int, what: str) -> None:
-    """One line with sizes, quality, and how the fit ended."""
+def say_clusters(found: Found, n: int, what: str, roles: pd.DataFrame | None) -> None:
+    """Sizes, quality and how the fit ended, stability, and hubs and bridges."""
     model, sizes, (n_edges, loops) = found.model, _sizes(found.model), edge_counts(found.model.affinity_matrix_)
     edges = count(n_edges, "edge") + ("" if what == "node" else " between neighbours")
     chosen = "" if found.selection is None else " (a number chosen from the data)"
@@ -59,6 +94,29 @@ def say_clusters(found: Found, n: int, what: str) -> None:
         f"{', ...' if len(sizes) > MOST_SIZES else ''}; modularity {round(model.modularity_, 3) + 0.0:.3f}, "
         f"relative error {model.relative_error_:.4f} from start {model.resolved_['start']}, {how_it_ended(model)}."
     )
+    found.say_stability("clusters")
+    if roles is not None:
+        _say_roles(roles)
+
+
+def _say_roles(roles: pd.DataFrame) -> None:
+    """Name the hubs of clusters, and the nodes that clearly tie two clusters together."""
+    hubs = roles[roles["hub_rank"] == 1].sort_values("cluster")
+    if len(hubs) < 2:
+        return
+    own = [f"{node} (cluster {k + 1})" for node, k in hubs[["node", "cluster"]].to_numpy().tolist()]
+    said = f"Hubs, which have the most weight inside their cluster: {_first(own)}."
+    between = roles[roles["bridge_to"] >= 0].sort_values("neighbours", ascending=False, kind="stable")
+    ends = between[["node", "cluster", "bridge_to"]].to_numpy().tolist()
+    tied = [f"{node} ({k + 1} and {other + 1})" for node, k, other in ends]
+    ties = f"Bridges, which clearly tie two clusters together: {_first(tied)}."
+    ties = ties if tied else "No node clearly ties two clusters together."
+    say(f"{said} {ties} The columns hub_rank and bridge_to of the table have all of them.")
+
+
+def _first(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def summary_of(found: Found, n: int, what: str, findings: Sequence[Finding]) -> dict[str, Any]:

@@ -30,6 +30,8 @@ class EdgeShares:
         Number of edges, and of those to the other community.
     excess : array of shape (n_nodes,)
         Edges to the other community beyond what is usual in its own, in standard deviations.
+    weight : array of shape (n_nodes,)
+        Of all of its edges.
     """
 
     own: NDArray[Any]
@@ -38,6 +40,12 @@ class EdgeShares:
     neighbours: NDArray[Any]
     other_neighbours: NDArray[Any]
     excess: NDArray[Any]
+    weight: NDArray[Any]
+
+    @property
+    def inside(self) -> NDArray[Any]:
+        """Weight of the edges into a node's own community."""
+        return np.asarray(self.own * self.weight)
 
     @property
     def elsewhere(self) -> NDArray[Any]:
@@ -75,7 +83,8 @@ def edge_shares(graph: sp.csr_array, labels: NDArray[Any], n_clusters: int) -> E
         (np.ones(int(inside.sum())), (nodes[inside], labels[inside])), shape=(len(labels), n_clusters)
     )
     weights, counts = (graph @ groups).toarray(), (abs(graph).sign() @ groups).toarray()
-    shares = weights / np.maximum(np.asarray(graph.sum(axis=1)).ravel(), 1e-300)[:, None]
+    weight = np.asarray(graph.sum(axis=1)).ravel()
+    shares = weights / np.maximum(weight, 1e-300)[:, None]
     own = np.where(inside, shares[nodes, labels], 0.0)
     others = shares.copy()
     others[nodes[inside], labels[inside]] = 0
@@ -87,7 +96,7 @@ def edge_shares(graph: sp.csr_array, labels: NDArray[Any], n_clusters: int) -> E
     found = others[nodes, other] > 0
     excess = np.where(inside & found, (there - neighbours * usual) / spread, 0.0)
     there = np.where(found, there, 0).astype(int)
-    return EdgeShares(own, np.where(found, other, -1), others[nodes, other], neighbours, there, excess)
+    return EdgeShares(own, np.where(found, other, -1), others[nodes, other], neighbours, there, excess, weight)
 
 
 def shares_of(model: Any) -> EdgeShares:
@@ -102,6 +111,21 @@ def shares_of(model: Any) -> EdgeShares:
 def _as_csr(rows: Any) -> list[Any]:
     """Some rows in a list, so that chunks add up to one in their order."""
     return [to_csr(rows)]
+
+
+def hub_ranks(inside: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
+    """Place of each node in its community by the weight of its edges ``inside``, 1 for the hub; 0 for nodes in none.
+
+    Examples
+    --------
+    >>> hub_ranks(np.array([1.0, 3.0, 2.0, 5.0, 0.0]), np.array([0, 0, 0, 1, -1])).tolist()
+    [3, 1, 2, 1, 0]
+    """
+    order = np.lexsort((-inside, labels))
+    first = np.searchsorted(labels[order], labels[order])
+    ranks = np.empty(len(labels), dtype=int)
+    ranks[order] = np.arange(len(labels)) - first + 1
+    return np.where(labels >= 0, ranks, 0)
 
 
 def memberships_there(model: Any, shares: EdgeShares) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import count
 from rectifact.core.findings import Finding
+from rectifact.graph.canonical import canonical_order
 from rectifact.graph.quality import quality
 from rectifact.graph.similarities import Similarities
 
@@ -164,8 +165,8 @@ def _more_modular(n: int, own: float, n_other: int, other: float) -> Finding:
         python = look.format(f"n_clusters={n_other} and rectifact.selection.assess")
         shell = look.format(f"-k {n_other} --stability")
         return Finding("note", "another division has a higher modularity", detail, python, shell)
-    detail = f"{what}, these {n} have {own:.3f}. Neither is right by that alone: modularity overlooks small "
-    detail += "communities in large graphs."
+    why = "overlooks small communities in large graphs" if n > n_other else "also rises where chance is divided up"
+    detail = f"{what}, these {n} have {own:.3f}. Neither is right by that alone: modularity {why}."
     if n == n_other:
         remedy = "Nothing has to be done: SymNMF does not maximise modularity."
         return Finding("note", "another division has a higher modularity", detail, remedy)
@@ -173,8 +174,8 @@ def _more_modular(n: int, own: float, n_other: int, other: float) -> Finding:
         "note",
         "another division has a higher modularity",
         detail,
-        f"Compare with n_clusters={n_other}.",
-        f"Compare with -k {n_other}.",
+        f"Compare with n_clusters={n_other}, and see with rectifact.selection.assess whether they are found again.",
+        f"Compare with -k {n_other} --stability, which says whether they are found again.",
     )
 
 
@@ -184,6 +185,9 @@ def louvain(graph: sp.csr_array, degrees: NDArray[Any]) -> tuple[int, float] | N
         return None
     import networkx as nx
 
+    order = canonical_order(graph)  # or it would depend on the order of the nodes
+    graph, degrees = sp.csr_array(graph[order][:, order]), degrees[order]
+    graph.sort_indices()
     found = nx.community.louvain_communities(nx.from_scipy_sparse_array(graph), seed=0)
     labels = np.empty(graph.shape[0], dtype=int)
     for k, nodes in enumerate(found):

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.io.columns import is_no_weight
+from rectifact.io.graphs import nearly_equal
 
 ROLES = ("source", "target", "weight")
 """Columns of a table of edges; there need not be weights."""
@@ -50,7 +51,14 @@ def read_graph(
         return None
     table = nw.from_native(X, eager_only=True)
     names = edge_columns(table, named, tables)
-    return None if names is None else from_edges(*(table.get_column(name).to_numpy() for name in names), sort=False)
+    if names is None:
+        return None
+    found = from_edges(*(table.get_column(name).to_numpy() for name in names), sort=False)
+    said = nearly_equal(sorted(node for node in found[1] if isinstance(node, str)))
+    if said:
+        cure = "Correct them first if they are the same, for example with .str.strip().str.lower()."
+        warnings.warn(FitWarning(f"{said}.", cure), stacklevel=5)
+    return found
 
 
 def _is_networkx(X: Any) -> bool:

@@ -25,6 +25,7 @@ from rectifact.core.arrays import to_host
 from rectifact.core.errors import InputError, count
 from rectifact.core.estimator import quiet_copy
 from rectifact.graph.base import Graph, GraphClusterer
+from rectifact.graph.canonical import canonical_order
 from rectifact.graph.knn import nearest
 from rectifact.graph.normalisation import inverse_roots
 from rectifact.graph.peaks import density_neighbours, separations
@@ -35,9 +36,9 @@ from rectifact.graph.weights import HIDDEN, few_hold_most
 SHARE, MOST_HIDDEN = 0.1, 100_000
 """Share of the edges that are hidden, and the most."""
 
-ENOUGH, FEW, MOST_ROUNDS = 3000, 600, 3
+ENOUGH, MOST_SPLITS = 12_000, 50
 """Edges of a graph that is judged by one such share. In smaller ones, further shares are hidden, and where there are
-few edges, all of them more than once: seven edges of a network of thirty people say little."""
+few edges, all of them several times: seven edges of a network of thirty people say little."""
 
 FIRST, MOST, NODES_PER_CLUSTER = 32, 256, 4
 """Eigenvalues looked at first and at most, and the fewest nodes per community."""
@@ -61,7 +62,7 @@ class GraphTrial:
     X : graph or points
         Whatever the estimator takes.
     rng : Generator
-        Draws the hidden edges.
+        Not used: the hidden edges are the same ones for the same graph, whatever the seed and the order of its nodes.
     """
 
     parameter = "n_clusters"
@@ -73,12 +74,15 @@ class GraphTrial:
 
     def __init__(self, estimator: GraphClusterer, X: Any, rng: np.random.Generator) -> None:
         values = "raw"  # the graph below has them as they are wanted
-        self._estimator = quiet_copy(estimator, affinity="precomputed", values=values)
+        self._estimator = quiet_copy(estimator, affinity="precomputed", values=values, random_state=0)
         given = clone(estimator).set_params(n_clusters=1)._graph(X)
-        self._graph, self._near = _adjacency(given), given.near
+        graph, self._near = _adjacency(given), given.near
+        self._order = canonical_order(graph)
+        self._graph = sp.csr_array(graph[self._order][:, self._order])
+        self._graph.sort_indices()
         n = self._graph.shape[0]
         self.most = max(1, min(MOST, n // NODES_PER_CLUSTER))
-        self._splits = hold_out(self._graph, rng, max(2, n_splits(self._graph.nnz // 2)))
+        self._splits = hold_out(self._graph, np.random.default_rng(0), max(2, n_splits(self._graph.nnz // 2)))
         self._scored = n_splits(self._graph.nnz // 2)
         self.recurrence: dict[int, NDArray[Any]] = {}
         self.stability_range: NDArray[Any] | None = None
@@ -89,12 +93,9 @@ class GraphTrial:
         return min(self.most, outstanding_eigenvalues(self._graph, self.most))
 
     def scores(self, k: int) -> NDArray[Any]:
-        """Log-likelihood of each hidden edge, weighted by its weight over the mean; the mean of rounds that hide it."""
-        total, times = np.zeros((2, self._graph.nnz // 2))
-        for i, split in enumerate(self._splits[: self._scored]):
-            total[split.places] += edge_gains(split.rest, self._labels_of(i, k), split.hidden)
-            times[split.places] += 1
-        return np.asarray(total[times > 0] / times[times > 0])
+        """Log-likelihood of each hidden edge, weighted by its weight over the mean; a row for each split."""
+        splits = enumerate(self._splits[: self._scored])
+        return np.stack([edge_gains(split.rest, self._labels_of(i, k), split.hidden) for i, split in splits])
 
     def free(self) -> list[int]:
         """Numbers whose score costs nothing more."""
@@ -123,8 +124,8 @@ class GraphTrial:
         """How far each group of points stands apart, as :func:`rectifact.graph.peaks.separations` has it."""
         if self._near is None:
             raise ValueError("Only points have a density.")
-        squared = to_host(nearest(self._near.points, self.smallest, None, None))
-        return separations(np.sqrt(squared.data.reshape(-1, self.smallest)), self._graph)
+        squared = to_host(nearest(self._near.points, self.smallest, None, None)).data.reshape(-1, self.smallest)
+        return separations(np.sqrt(squared[self._order]), self._graph)
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """Overlap (Jaccard) of each community in samples of the edges with that of ``model``, the mean of them.
@@ -133,11 +134,11 @@ class GraphTrial:
         """
         if model is None:
             return matched_overlaps(self._labels_of(0, k), self._labels_of(1, k), k)
-        labels = np.asarray(to_host(model.labels_))
-        if len(labels) != self._graph.shape[0]:
-            n = self._graph.shape[0]
+        labels, n = np.asarray(to_host(model.labels_)), self._graph.shape[0]
+        if len(labels) != n:
             what = f"The graph has {count(n, 'node')}, but the model was fitted to {len(labels):,}."
             raise InputError(what, "Give the graph of the fit.", option="X=")
+        labels = labels[self._order]
         draws = range(max(2, min(MOST_DRAWS, self._scored)))
         found = np.array([matched_overlaps(labels, self._labels_of(i, k), k) for i in draws])
         self.stability_range = np.stack([found.min(axis=0), found.max(axis=0)])
@@ -146,7 +147,8 @@ class GraphTrial:
     def resampled(self, model: Any, rng: np.random.Generator) -> NDArray[Any]:
         """Whether a node belongs to each community of ``model``, in a graph of edges drawn again."""
         k = model.n_clusters
-        labels = self._fit(drawn_edges(self._graph, rng), k)
+        labels = np.empty(len(self._order), dtype=int)
+        labels[self._order] = self._fit(drawn_edges(self._graph, rng), k)
         order = partners(np.asarray(to_host(model.labels_)), labels, k)
         return np.asarray(labels[:, None] == order, dtype=float)
 
@@ -187,10 +189,9 @@ def n_splits(n_edges: int) -> int:
     Examples
     --------
     >>> n_splits(70), n_splits(600), n_splits(5000)
-    (30, 5, 1)
+    (50, 20, 2)
     """
-    n = max(n_edges, 1)
-    return max(1, min(round(1 / SHARE), ENOUGH // n)) * max(1, min(MOST_ROUNDS, FEW // n))
+    return max(1, min(MOST_SPLITS, ENOUGH // max(n_edges, 1)))
 
 
 def hold_out(graph: sp.csr_array, rng: np.random.Generator, times: int, share: float = SHARE) -> list[Split]:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from rectifact.core.arrays import is_host, to_host
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.findings import Finding, findings_table
-from rectifact.graph.bridges import MAY, clear_bridges, memberships_there, shares_of
+from rectifact.graph.bridges import MAY, clear_bridges, hub_ranks, memberships_there, shares_of
 from rectifact.graph.components import Components, least_nodes
 from rectifact.graph.diagnosis import diagnose, louvain
 from rectifact.graph.knn import nearest
@@ -201,6 +201,34 @@ class GraphResults(GraphPlots):
         columns |= {"next_neighbours": shares.other_neighbours, "excess": shares.excess, "clear": clear}
         table = pd.DataFrame(columns)[(labels >= 0) & (there >= MAY)]
         return table.sort_values(["clear", "excess"], ascending=False, kind="stable").reset_index(drop=True)
+
+    def roles(self) -> pd.DataFrame:
+        """One row per node: how central it is in its community, and whether it ties that to another one.
+
+        .. versionadded:: 0.2
+
+        Returns
+        -------
+        DataFrame
+            ``node`` and ``cluster``; ``neighbours``, how many; ``share_inside``, the share of the weight of its edges
+            that stays in its community; ``hub_rank``, its place there by that weight, 1 for the hub and 0 for nodes in
+            no community; and ``bridge_to``, the other community that it clearly ties its own to, -1 for none, as
+            :meth:`bridges` has it.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> from rectifact import SymNMF
+        >>> model = SymNMF(2).fit(networkx.Graph(["ab", "ac", "ad", "de", "df", "dg", "bc", "ef"]))
+        >>> model.roles().query("hub_rank == 1")["node"].tolist()
+        ['a', 'd']
+        """
+        check_is_fitted(self)
+        labels, shares = np.asarray(to_host(self.labels_)), shares_of(self)
+        clear = clear_bridges(shares, memberships_there(self, shares), labels)
+        columns = {"node": list(self.nodes_), "cluster": labels, "neighbours": shares.neighbours}
+        columns |= {"share_inside": shares.own, "hub_rank": hub_ranks(shares.inside, labels)}
+        return pd.DataFrame(columns | {"bridge_to": np.where(clear, shares.other, -1)})
 
     def diagnose(self) -> pd.DataFrame:
         """What could be wrong with the communities, and what to do about it, the worst first.

@@ -45,12 +45,15 @@ def from_numbers(frame: Frame, plan: Plan) -> tuple[NamedMatrix, str]:
     return NamedMatrix(as_floats(frame.path, matrix.X), rows, columns, title), f"a table of numbers{named}"
 
 
-def pairs(frame: Frame, plan: Plan, missing: bool = False) -> pd.DataFrame:
-    """The two columns of identifiers of triples or edges, as they are written, and the third of numbers.
+def pairs(frame: Frame, plan: Plan, missing: bool = False) -> tuple[pd.DataFrame, list[str]]:
+    """The two columns of identifiers of triples or edges, the third of numbers, and what is to be said about them.
 
-    With ``missing``, rows without a value are left out: they say as much as pairs that are not listed.
+    Identifiers are as they are written, without spaces around them. With ``missing``, rows without a value are left
+    out: they say as much as pairs that are not listed.
     """
-    table = pd.DataFrame({i: frame.text(name) for i, name in enumerate(plan.columns[:2])})
+    written = pd.DataFrame({i: frame.text(name) for i, name in enumerate(plan.columns[:2])}, dtype=object)
+    table = written.apply(lambda names: names.str.strip())
+    n_spaced = int((table != written).to_numpy().sum())
     for i, name in enumerate(plan.columns[:2]):
         if (table[i] == "").any() or table[i].isna().any():
             row = int(((table[i] == "") | table[i].isna()).to_numpy().argmax()) + 1
@@ -72,7 +75,7 @@ def pairs(frame: Frame, plan: Plan, missing: bool = False) -> pd.DataFrame:
             )
         table[2] = column_numbers(frame.path, name, column)
         table = table[~np.isin(np.arange(1, len(table) + 1), gaps)]
-    return table
+    return table, [f"spaces around names removed in {count(n_spaced, 'cell')}"] if n_spaced else []
 
 
 def once(table: pd.DataFrame, repeats: str) -> pd.DataFrame:

@@ -2,10 +2,11 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from rectifact.core.errors import InputError, count, missing_extra
 from rectifact.io.columns import quoted
 from rectifact.io.files import reading
-from rectifact.io.text import COMMENT, read_text, text_head
+from rectifact.io.text import COMMENT, read_text, text_head, text_suffix
 
 GRAPHS = {".gml": "GML", ".graphml": "GraphML", ".gexf": "GEXF", ".net": "Pajek", ".paj": "Pajek"}
 TWO_KINDS = "no node is in both columns: two kinds of nodes, which are clustered together"
@@ -43,20 +44,11 @@ def read_graph_file(path: Path, weight: str | None = None) -> tuple[Any, str]:
         Weights are called ``weight``.
     said : str
     """
-    form = GRAPHS[(Path(path.stem) if path.suffix in {".gz", ".bz2"} else path).suffix.lower()]
-    if find_spec("networkx") is None:
-        raise missing_extra(f"Reading a {form} file", "networkx", "graphs", "or save the edges as CSV")
-    import networkx as nx
-
-    with reading(path, form):
-        try:
-            graph = _read(nx, path, form)
-        except (nx.NetworkXError, SyntaxError, TypeError, AttributeError, IndexError) as error:  # XML: SyntaxError
-            raise ValueError(str(error)) from error
+    graph, form = _stored(path)
     if graph.number_of_edges() == 0:
         raise InputError(f"The graph in {str(path)!r} has no edges: there is nothing to cluster.", "Check the file.")
     used = _take_weights(path, graph, weight)
-    graph, named = _called_by_label(nx, graph)
+    graph, named = _called_by_label(graph)
     sizes = f"{count(graph.number_of_nodes(), 'node')} and {count(graph.number_of_edges(), 'edge')}"
     directed = "; directions are ignored" if graph.is_directed() else ""
     ends = pd.DataFrame(list(graph.edges()))
@@ -64,8 +56,34 @@ def read_graph_file(path: Path, weight: str | None = None) -> tuple[Any, str]:
     return graph, "; ".join([said, *edge_remarks(ends[0], ends[1])]) + "."
 
 
+def _stored(path: Path) -> tuple[Any, str]:
+    """The networkx graph of a file, and the name of its format."""
+    form = GRAPHS[text_suffix(path)]
+    if find_spec("networkx") is None:
+        raise missing_extra(f"Reading a {form} file", "networkx", "graphs", "or save the edges as CSV")
+    import networkx as nx
+
+    with reading(path, form):
+        try:
+            return _read(nx, path, form), form
+        except (nx.NetworkXError, SyntaxError, TypeError, AttributeError, IndexError) as error:  # XML: SyntaxError
+            raise ValueError(str(error)) from error
+
+
+def node_attributes(path: Path) -> dict[str, dict[str, Any]] | None:
+    """What a file of a graph says about its nodes, by their names; None for a file of another kind."""
+    if text_suffix(path) in GRAPHS:
+        graph, _ = _called_by_label(_stored(path)[0])
+        return {str(node): dict(data) for node, data in graph.nodes(data=True)}
+    if text_suffix(path) != ".json" or not holds_node_links(path):
+        return None
+    with reading(path, "JSON"):
+        nodes, links = _nodes_and_links(json.loads(read_text(path)))
+    return dict(zip(_node_names(nodes, links).values(), nodes, strict=True))
+
+
 def edge_remarks(source: Any, target: Any) -> list[str]:
-    """What a user should know about edges: repeated ones, which are added up, loops, and two kinds of nodes.
+    """What a user should know about edges: repeated ones, which are added up, loops, names, and two kinds of nodes.
 
     Examples
     --------
@@ -88,9 +106,29 @@ def edge_remarks(source: Any, target: Any) -> list[str]:
         remarks.append(f"{count(n, 'row')} {what}{ways}")
     if loops:
         remarks.append(f"{count(loops, 'edge')} from a node to itself")
-    if len(ends) > 2 and not set(ends["a"]) & set(ends["b"]):
+    sides = [set(ends["a"]), set(ends["b"])]
+    if len(ends) > 2 and not sides[0] & sides[1]:
         remarks.append(TWO_KINDS)
-    return remarks
+    return [*remarks, *filter(None, [nearly_equal(sorted(sides[0] | sides[1]))])]
+
+
+def nearly_equal(names: Iterable[str]) -> str:
+    """A remark about names that may mean the same node; empty if there are none.
+
+    Examples
+    --------
+    >>> nearly_equal(["Ann", "Bea", "ann"])
+    "'Ann' and 'ann' differ only in capitals or spaces, and are different nodes"
+    """
+    spelt: dict[str, list[str]] = {}
+    for name in names:
+        spelt.setdefault(" ".join(normalize("NFKC", name).casefold().split()), []).append(name)
+    found = [sorted(same) for same in spelt.values() if len(same) > 1]
+    if not found:
+        return ""
+    n, such = sum(map(len, found)), f"{found[0][0]!r} and {found[0][1]!r}"
+    start = such if n == 2 else f"{n:,} names, such as {such},"
+    return f"{start} differ only in capitals or spaces, and are different nodes"
 
 
 def has_attributes(path: Path) -> bool:
@@ -180,11 +218,10 @@ def read_node_links(path: Path) -> tuple[Edges, str]:
     """Edges of a graph in JSON, and a sentence that says how it was read."""
     with reading(path, "JSON"):
         content = json.loads(read_text(path))
-    links, within = _links(content) or [], content.get("elements") or content
-    nodes = [node for node in _bare(within.get("nodes") or []) if isinstance(node, dict)]
+    nodes, links = _nodes_and_links(content)
     names = _node_names(nodes, links)
     rows = [
-        (names.get(link["source"], str(link["source"])), names.get(link["target"], str(link["target"])))
+        (names.get(link["source"], str(link["source"]).strip()), names.get(link["target"], str(link["target"]).strip()))
         for link in links
     ]
     key = next((name for name in WEIGHTS if links and all(name in link for link in links)), None)
@@ -195,6 +232,11 @@ def read_node_links(path: Path) -> tuple[Edges, str]:
     if not alone:
         return edges, said
     return _with_nodes(edges, alone), said.removesuffix(".") + f"; {count(len(alone), 'node')} without edges."
+
+
+def _nodes_and_links(content: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    within = content.get("elements") or content
+    return [node for node in _bare(within.get("nodes") or []) if isinstance(node, dict)], _links(content) or []
 
 
 def _with_nodes(edges: Edges, names: list[str]) -> Edges:
@@ -209,7 +251,7 @@ def _node_names(nodes: list[dict[str, Any]], links: list[dict[str, Any]]) -> dic
     ids = [node.get("id", node.get("key")) for node in nodes]
     places = any(end not in ids for link in links for end in (link["source"], link["target"]))
     called = [
-        str(node.get("label", node.get("name", name if name is not None else i)))
+        str(node.get("label", node.get("name", name if name is not None else i))).strip()
         for i, (node, name) in enumerate(zip(nodes, ids, strict=True))
     ]
     if len(set(called)) < len(called):
@@ -265,10 +307,13 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _called_by_label(nx: Any, graph: Any) -> tuple[Any, str]:
+def _called_by_label(graph: Any) -> tuple[Any, str]:
     """The graph with labels for names where every node has one of its own."""
+    import networkx as nx
+
     for name in ("label", "name", "Label"):
-        labels = {node: str(label) for node, label in graph.nodes(data=name) if label is not None}
-        if len(labels) == graph.number_of_nodes() == len(set(labels.values())):
-            return nx.relabel_nodes(graph, labels), name
+        written = {node: str(label) for node, label in graph.nodes(data=name) if label is not None}
+        for labels in ({node: label.strip() for node, label in written.items()}, written):
+            if len(labels) == graph.number_of_nodes() == len(set(labels.values())):
+                return nx.relabel_nodes(graph, labels), name
     return nx.relabel_nodes(graph, {node: str(node) for node in graph}), "id"

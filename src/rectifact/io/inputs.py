@@ -326,7 +326,8 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         documents, names, title, said = from_texts(frame, plan)
         return Input(said, documents=documents, names=names, title=title)
     if plan.kind in {"triples", "edges"}:
-        table = pairs(frame, plan, request.missing and plan.kind == "triples")
+        table, remarks = pairs(frame, plan, request.missing and plan.kind == "triples")
+        frame = replace(frame, remarks=(*remarks, *frame.remarks))
         if plan.kind == "edges":
             ends = " and ".join(map(repr, plan.columns[:2]))
             weights = f"weights from {plan.columns[2]!r}" if len(plan.columns) > 2 else "no weights"

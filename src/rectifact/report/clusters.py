@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rectifact.core.arrays import to_csr, to_host
+from rectifact.graph.bridges import shares_of
 from rectifact.graph.quality import edge_counts
 from rectifact.graph.results import leading_memberships
 from rectifact.graph.similarities import Similarities
@@ -155,10 +156,7 @@ def _communities(saved: SavedModel) -> Section:
     """A card for each cluster: its hubs with their weights inside it, and its members."""
     model, names, table = saved.model, node_names(saved), saved.model.cluster_report()
     member, stability = _memberships(model), getattr(saved.model, "stability_", None)
-    S = model.affinity_matrix_.tocoo()
-    same = (model.labels_[S.row] == model.labels_[S.col]) & (S.row != S.col)
-    roots = np.sqrt(model.degrees_) if model.resolved_["normalize"] else np.ones(len(names))
-    weight = np.bincount(S.row[same], (S.data * roots[S.row] * roots[S.col])[same], minlength=len(names))
+    weight = shares_of(model).inside
     items = []
     for k in np.argsort(-table["size"].to_numpy(), kind="stable")[:MOST_CARDS].tolist():
         own = np.flatnonzero(model.labels_ == k)

@@ -18,7 +18,7 @@ from rectifact.graph.how_many import GraphTrial
 from rectifact.io.checkpoint import RunFile, open_checkpoint
 from rectifact.parts.how_many import PartsTrial
 from rectifact.selection.points import MEASURE, NOTHING, choose_for_points
-from rectifact.selection.search import Curve, Trial, climb
+from rectifact.selection.search import HELD_OUT, Curve, Trial, climb
 from rectifact.selection.trust import set_stability, trial_of
 
 MOST = 1000
@@ -100,7 +100,7 @@ def select(
     n_jobs : int or None, default None
         Numbers to try at the same time; each needs the memory of one fit.
     random_state : int, Generator, RandomState or None, default None
-        Seed of what is held out.
+        Seed of what is held out. Communities do not need it: the same edges of the same graph are hidden.
     callbacks : sequence of callables, default ()
         Each is called with ``k``, ``score`` and ``seconds`` of each number that was tried; a true value ends the
         search, as does Ctrl-C: the best number so far is taken.
@@ -149,7 +149,7 @@ def select(
     curve.try_out(best)  # what is chosen has a score
     doubt = trial.doubt() if best > 1 else ""
     if isinstance(trial, GraphTrial):
-        doubt = " ".join(filter(None, [_undecided(curve, best), trial.doubt()]))
+        doubt = " ".join(filter(None, [_undecided(curve, best), _otherwise(curve, best), trial.doubt()]))
     tried = "" if curve.complete else f"The search stopped after {len(curve.scores)} numbers; others may score higher."
     reason = " ".join(filter(None, [ended, _reason(trial, curve, best, supported), tried, doubt]))
     if best not in numbers:  # one, which was not asked for
@@ -267,6 +267,16 @@ def _undecided(curve: Curve, best: int) -> str:
     listed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
     top = f"; {curve.top()} has the highest score" if curve.top() != best else ""
     return f"The scores of {listed} are within their error too{top}."
+
+
+def _otherwise(curve: Curve, best: int) -> str:
+    """Which numbers of communities each round of draws, that hides all edges once, would have led to alone."""
+    once, draws = round(1 / HELD_OUT), len(curve.scores[best])
+    rounds = [slice(first, first + once) for first in range(0, draws - once + 1, once)]
+    found = {curve.part(rows).smallest() for rows in rounds} | {best}
+    if len(rounds) < 2 or len(found) == 1:
+        return ""
+    return f"Depending on which edges are hidden, it would be {min(found)} to {max(found)}."
 
 
 def _nearly(curve: Curve, best: int) -> str:
