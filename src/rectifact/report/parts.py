@@ -33,6 +33,7 @@ from rectifact.report.names import (
     listed_features,
     sample_names,
 )
+from rectifact.report.scales import written
 
 N_TOP, MOST_SAMPLES, MOST_IMAGES, MOST_CARDS = 12, 10_000, 100, 60
 N_EXAMPLES, LONGEST_EXAMPLE = 3, 240
@@ -191,16 +192,9 @@ def _steps(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = Fals
 
 
 def _diagnosis(findings: Sequence[Finding], words: Terms) -> Section:
-    items = [(found.severity, found.finding, found.detail, _remedy(found, words)) for found in findings]
+    items = [(found.severity, found.finding, found.detail, found.command or found.remedy) for found in findings]
     text = f"What could be wrong with the {words.part}s, and what to do about it."
     return Section("Diagnosis", text, [Findings(items)])
-
-
-def _remedy(found: Finding, words: Terms) -> str:
-    """What to do: for texts in the words of the command line, else in those of Python and of the command line."""
-    if found.command is None or not found.remedy:
-        return found.command or found.remedy
-    return found.command if words == TOPICS else f"{found.remedy} On the command line: {found.command}"
 
 
 def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
@@ -346,5 +340,5 @@ def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Terms) -> list[Se
 
 def _largest_weights(weights: Any, words: Terms) -> str:
     top = np.argsort(-weights, kind="stable")[:3]
-    form = ".0%" if words == TOPICS else ".3g"
-    return ", ".join(f"{words.part} {i + 1}: {weights[i]:{form}}" for i in top if weights[i] > 0)
+    shown = [f"{weights[i]:.0%}" if words == TOPICS else written(float(f"{weights[i]:.3g}")) for i in top]
+    return ", ".join(f"{words.part} {i + 1}: {w}" for i, w in zip(top, shown, strict=True) if weights[i] > 0)

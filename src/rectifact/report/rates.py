@@ -137,10 +137,9 @@ def _differences(found: Rates) -> Section:
     known = [row for row in rows if not pd.isna(row["difference"])][:MOST_NAMED]
     if known:
         titles = [f"{row['second']} minus {row['first']}" for row in known]
-        values, low, high = ([row[name] for row in known] for name in ("difference", "low", "high"))
-        text = f"{titles[0]}: {100 * values[0]:+.1f} points, {100 * low[0]:+.1f} to {100 * high[0]:+.1f}."
-        chart = ranges("Differences", titles, values, low, high, "difference", text, [0] * len(known))
-        blocks.insert(0, chart.with_y(form="change"))
+        values, low, high = ([100 * row[name] for row in known] for name in ("difference", "low", "high"))
+        text = f"{titles[0]}: {values[0]:+.1f} points, {low[0]:+.1f} to {high[0]:+.1f}."
+        blocks.insert(0, ranges("Differences", titles, values, low, high, "points", text, [0] * len(known)))
     words = (
         "An interval without 0 shows a difference. With many groups, some p-values below 0.05 occur by chance: divide "
         "0.05 by the number of comparisons."
@@ -163,4 +162,4 @@ def _needed(row: dict[Any, Any], found: Rates) -> list[int | None]:
 
 
 def _number(value: Any) -> float | None:
-    return None if pd.isna(value) else float(f"{value:.10g}")  # the page rounds, once
+    return None if pd.isna(value) else float(value)  # the page rounds, once
