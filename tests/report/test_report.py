@@ -278,8 +278,8 @@ def test_parts_along_wavelengths_are_lines():
     X = (rng.random((50, 2)) < 0.5) * rng.random((50, 2)) @ rng.random((2, 12)) + 0.01 * rng.random((50, 12))
     model = ANDNMF(2, random_state=0).fit(X)
     waves = [f"{400 + 10 * i} nm" for i in range(12)]
-    drawn = [chart.title for chart in blocks_of(report_of(SavedModel(model, X=X, features=waves)), Chart)]
-    assert drawn[0] == "Parts along the features"
+    drawn = blocks_of(report_of(SavedModel(model, X=X, features=waves)), Chart)[0]
+    assert (drawn.title, drawn.x.title) == ("Parts along the features", "nm")
     named = blocks_of(report_of(SavedModel(model, X=X, features=[f"w{i}" for i in range(12)])), Chart)
     assert "Parts along the features" not in [chart.title for chart in named]
 
@@ -920,3 +920,22 @@ def test_a_loss_has_no_more_digits_than_it_needs():
 
     assert words(0.104482, 0.1, 0.01, 0.00596138) == "From 0.104 to 0.00596 in 4 iterations; converged."
     assert words(0.911701, 0.9117, 0.9117, 0.911684) == "From 0.9117 to 0.91168 in 4 iterations; converged."
+
+
+def test_large_weights_are_written_out_and_a_remedy_is_said_once():
+    X = 1000 * make_topics("dir", n_samples=200, n_features=30, n_topics=4).X
+    report = report_of(SavedModel(ANDNMF(4, random_state=0).fit(X), X=X))
+    (residuals,) = [table for table in blocks_of(report, Table) if table.title == "Samples by residual"]
+    assert re.search(r"part \d: [\d,.]+", residuals.rows[0][2])
+    assert not any("e+" in row[2] for row in residuals.rows)
+    assert not any("On the command line" in item[3] for found in blocks_of(report, Findings) for item in found.items)
+
+
+def test_a_whole_graph_is_called_whole():
+    graph = make_block_model(60, 2, degree=12, random_state=0).adjacency
+    (chart,) = [
+        chart
+        for chart in blocks_of(report_of(SymNMF(2, affinity="precomputed", n_init=2, random_state=0).fit(graph)), Chart)
+        if chart.title.startswith("The graph")
+    ]
+    assert re.fullmatch(r"All 60 nodes and the \d+ edges between them are drawn\.", chart.words)

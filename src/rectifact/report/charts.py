@@ -225,13 +225,13 @@ def network(
     return Chart(title, marks, words, bare, bare, tall=True, square=True)
 
 
-def spectra(places: NDArray[Any], parts: NDArray[Any]) -> Chart:
-    """One line per part over features that are places on an axis, such as wavelengths."""
+def spectra(places: NDArray[Any], parts: NDArray[Any], unit: str) -> Chart:
+    """One line per part over features that are places on an axis, such as wavelengths, with their unit."""
     marks: list[Mark] = [
         Line(places, part, f"part {i + 1}", i) for i, part in enumerate(np.asarray(parts, dtype=float))
     ]
     words = f"The names of the {len(places)} features are numbers, so that parts can be drawn along them."
-    return Chart("Parts along the features", marks, words, Axis("feature"), Axis("value"))
+    return Chart("Parts along the features", marks, words, Axis(unit or "feature"), Axis("value"))
 
 
 def heat_map(

@@ -32,6 +32,7 @@ from rectifact.report.names import (
     largest_features,
     listed_features,
     sample_names,
+    unit_along,
 )
 from rectifact.report.scales import written
 
@@ -212,7 +213,7 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
         blocks.append(_cards(saved, fit, words, tops))
     places = along_axis(feature_names(saved)) if saved.texts is None and saved.image_shape is None else None
     if places is not None:
-        blocks.insert(0, spectra(places, components[:MOST_SPECTRA]))
+        blocks.insert(0, spectra(places, components[:MOST_SPECTRA], unit_along(feature_names(saved))))
     elif fit is not None and len(components) > 2 and not signed:
         labels = [top[0][0] if top else "" for top in tops]
         shown_likeness, alike = likeness(components, labels, words)
