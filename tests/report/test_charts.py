@@ -276,7 +276,8 @@ def test_small_matrices_are_small():
 def test_zero_is_marked_where_it_parts_the_values():
     both = ranges("Bias", ["a", "b"], [-3, 4], [-5, 2], [-1, 6], "points", "", [0, 0]).svg()
     one_side = ranges("Bias", ["a", "b"], [3, 4], [2, 2], [5, 6], "points", "", [0, 0]).svg()
-    assert (both.count("rf-zero"), one_side.count("rf-zero")) == (1, 0)
+    only_margin = lines("Loss", {"loss": (np.arange(1, 200), np.ones(199))}, "iteration", "loss", "").svg()
+    assert [drawn.count("rf-zero") for drawn in (both, one_side, only_margin)] == [1, 0, 0]
 
 
 def test_a_bar_with_a_name_is_not_as_wide_as_the_chart_and_empty_ones_are_not_seen():

@@ -938,4 +938,4 @@ def test_a_whole_graph_is_called_whole():
         for chart in blocks_of(report_of(SymNMF(2, affinity="precomputed", n_init=2, random_state=0).fit(graph)), Chart)
         if chart.title.startswith("The graph")
     ]
-    assert re.fullmatch(r"All 60 nodes and the \d+ edges between them are drawn\.", chart.words)
+    assert re.fullmatch(r"All 60 nodes and the \d+ edges between nodes are drawn\.", chart.words)

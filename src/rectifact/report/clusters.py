@@ -124,10 +124,9 @@ def _network(saved: SavedModel) -> Section:
     hover = [f"{names[i]}: {cluster_name(model.labels_[i])}" for i in drawing.nodes]
     what, (n_edges, loops) = noun(model), edge_counts(model.affinity_matrix_)
     drawn, different = len(drawing.nodes), n_edges - loops
-    words = f"{drawn:,} of {count(len(names), what)} and {len(drawing.edges):,} of the {count(different, 'edge')} "
-    words += f"between {what}s are drawn."
-    if drawn == len(names) and len(drawing.edges) == different:
-        words = f"All {count(drawn, what)} and the {count(different, 'edge')} between them are drawn."
+    some = f"{drawn:,} of" if drawn < len(names) else "All"
+    of_them = f"{len(drawing.edges):,} of " * (len(drawing.edges) < different)
+    words = f"{some} {count(len(names), what)} and {of_them}the {count(different, 'edge')} between {what}s are drawn."
     if model.n_clusters > len(PALETTE):
         words += f" Colours repeat after {len(PALETTE)} clusters."
     colours = [int(model.labels_[i]) for i in drawing.nodes]

@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 
 from rectifact.report.marks import Axis, Form
 
+ROOM = 0.04
+MARGIN = 1.001 * ROOM / (1 + 2 * ROOM)
+"""Space beside the values at each end of an axis, as a share of their range, and of the axis, up to rounding."""
+
 BROAD = "%@MWmw"
 """Latin letters and signs that are as wide as they are high."""
 
@@ -54,12 +58,12 @@ def limits(values: NDArray[Any], axis: Axis, *, bars: bool = False) -> tuple[flo
         return 0.0, 1.0, False
     low, high = float(known.min()), float(known.max())
     if axis.log and low > 0:
-        room = max((high / low) ** 0.04, 1.02)
+        room = max((high / low) ** ROOM, 1.02)
         return low / room, high * room, True
     low, high = (min(low, 0.0), max(high, 0.0)) if axis.zero or bars else (low, high)
     if low == high:
         low, high = low - (abs(low) or 1.0) / 2, high + (abs(high) or 1.0) / 2
-    room = 0.04 * (high - low)
+    room = ROOM * (high - low)
     keep_low, keep_high = (axis.zero or bars) and low == 0, (axis.zero or bars) and high == 0
     return low - room * (not keep_low), high + room * (not keep_high), False
 

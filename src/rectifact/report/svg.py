@@ -15,7 +15,7 @@ from rectifact.report.frames import SIZE, Frame, frame_of
 from rectifact.report.marks import PALETTE, Axis, Bars, Cells, Edges, Line, Mark, Points, Texts
 from rectifact.report.names import shortened
 from rectifact.report.pixels import png_address
-from rectifact.report.scales import Scale, cut, width_of, written
+from rectifact.report.scales import MARGIN, Scale, cut, width_of, written
 
 WIDE, NARROW = 760, 372
 """Widths of a chart on a screen and on a phone."""
@@ -179,8 +179,8 @@ def _columns(chart: Chart, frame: Frame) -> list[str]:
 
 
 def _zero(scale: Scale, axis: Axis) -> list[float]:
-    """Where 0 is, if it parts the values of an axis that is shown."""
-    apart = scale.low < 0 < scale.high and not (axis.names or axis.hidden)
+    """Where 0 is, if values lie on both sides of it, and not only the margin of the axis."""
+    apart = min(-scale.low, scale.high) > MARGIN * (scale.high - scale.low) and not (axis.names or axis.hidden)
     return [float(scale(0))] if apart else []
 
 
