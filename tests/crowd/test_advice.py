@@ -135,6 +135,8 @@ def test_each_problem_is_named():
     assert silent["detail"].endswith(") hardly depend on the class.")
     liars = DawidSkene().fit(make_crowd(2000, 20, 3, n_adversaries=3).answers).diagnose().set_index("finding")
     assert liars.loc["workers who answer against the truth", "detail"].endswith("guessing: 0, 1, 2.")
+    liar = DawidSkene().fit(make_crowd(2000, 20, 3, n_adversaries=1).answers).diagnose().set_index("finding")
+    assert liar.loc["workers who answer against the truth", "detail"].startswith("1 worker is right less often")
     twins = make_crowd(1500, 20, 3, random_state=4).answers
     guessed = np.random.default_rng(0).integers(2, size=len(twins))  # nobody tells 0 from 1
     table = DawidSkene().fit(twins.assign(label=np.where(twins["label"] < 2, guessed, 2))).diagnose()

@@ -319,3 +319,21 @@ def test_a_share_is_rounded_as_in_the_sentences(browser, tmp_path):
         _cell(value, "share") for value in sorted(values, reverse=True)
     ]
     page.close()
+
+
+def test_figures_are_the_same_with_and_without_the_script(browser, tmp_path):
+    columns = [Column("worker"), Column("a long list"), Column("figure", "number"), Column("share", "share")]
+    rows = [["w", "one, two, three, four, five", 0.47, 0.0003], ["v", "one", 1.7e-13, 0.9997], ["u", "", -2.5, 0.5]]
+    write_report([Report("R", "", [Section("S", "", [Table("T", columns, rows, folded=True)])])], tmp_path / "r.html")
+    shown = []
+    for script in (False, True):
+        context = browser.new_context(java_script_enabled=script, viewport={"width": 390, "height": 800})
+        page = context.new_page()
+        page.goto((tmp_path / "r.html").as_uri())
+        page.click("summary")
+        shown.append([(cell.inner_text(), cell.get_attribute("class")) for cell in page.query_selector_all("tbody td")])
+        assert page.locator("h4:text-is('T')").bounding_box()["width"] <= 1  # the summary has the title
+        assert page.is_visible(".pager button") is False or not script  # three rows need no pages
+        context.close()
+    assert shown[0] == shown[1]
+    assert [text for text, _ in shown[1][:4]] == ["w", "one, two, three, four, five", "0.47", "< 0.1%"]

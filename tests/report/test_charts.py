@@ -18,6 +18,7 @@ from rectifact.crowd.panel_rates import DIFFERENCE_COLUMNS, RATE_COLUMNS, Rates
 from rectifact.report import Chart
 from rectifact.report.blocks import Table
 from rectifact.report.charts import bars, heat_map, histogram, lines, network, ranges, scatter, scores
+from rectifact.report.frames import frame_of
 from rectifact.report.html import _cell
 from rectifact.report.marks import Axis, Points
 from rectifact.report.pixels import png_address
@@ -238,14 +239,15 @@ def test_numbers_as_people_write_them():
     shares = [written(0.125, "share", step) for step in (0.25, 0.05, 0.005, 0.0005)]
     assert shares == ["12%", "12%", "12.5%", "12.50%"]
     assert labels([12345.61, 12345.62], "number") == ["12,345.61", "12,345.62"]
-    assert written(-0.05, "change") == "-5%"
+    assert written(-0.05, "share") == "−5%"
     assert cut("short", 13, 100) == "short"
     assert width_of(cut("a long name " * 9, 13, 100), 13) <= 113
 
 
-def test_shares_are_rounded_once():
+@pytest.mark.parametrize("share", [0.622451, 0.36250000000000004])
+def test_shares_are_rounded_once(share):
     found = Rates(
-        pd.DataFrame([dict.fromkeys(RATE_COLUMNS, 0.622451) | {"group": "v1", "tasks": 9, "labels": 9}]),
+        pd.DataFrame([dict.fromkeys(RATE_COLUMNS, share) | {"group": "v1", "tasks": 9, "labels": 9}]),
         pd.DataFrame(columns=DIFFERENCE_COLUMNS),
         ("pass",),
         0.95,
@@ -253,5 +255,54 @@ def test_shares_are_rounded_once():
     )
     blocks = [block for section in rates_report(found).sections for block in section.blocks]
     table = next(block for block in blocks if isinstance(block, Table) and block.title == "Rates")
-    assert [_cell(value, "share") for value in table.rows[0][1:8]] == ["62.2%"] * 7
+    assert [_cell(value, "share") for value in table.rows[0][1:8]] == [f"{share:.1%}"] * 7  # as in the sentences
     assert "62.4%" in ranges("m", ["a"], [0.62447], [0.5], [0.7], "share", "w", [0]).with_y(form="share").svg()
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_every_row_and_column_of_a_small_matrix_has_its_name(width):
+    names = ["gemini_flash", "gemini_pro", "gpt-4o", "llama-31", "gpt-4o-mini", "mistral-v03"]
+    frame = frame_of(heat_map("Pairs", np.eye(6), "worker", names, "Pairs."), width, 0)
+    assert all(text for _, text in [*frame.across_ticks, *frame.down_ticks])
+
+
+def test_small_matrices_are_small():
+    heights = [
+        frame_of(heat_map("M", np.eye(n), "x", list("abcdefghijklmno"[:n]), ""), WIDE, 0).height for n in (5, 15)
+    ]
+    assert heights[0] < 320 < heights[1]
+
+
+def test_zero_is_marked_where_it_parts_the_values():
+    both = ranges("Bias", ["a", "b"], [-3, 4], [-5, 2], [-1, 6], "points", "", [0, 0]).svg()
+    one_side = ranges("Bias", ["a", "b"], [3, 4], [2, 2], [5, 6], "points", "", [0, 0]).svg()
+    only_margin = lines("Loss", {"loss": (np.arange(1, 200), np.ones(199))}, "iteration", "loss", "").svg()
+    assert [drawn.count("rf-zero") for drawn in (both, one_side, only_margin)] == [1, 0, 0]
+
+
+def test_a_bar_with_a_name_is_not_as_wide_as_the_chart_and_empty_ones_are_not_seen():
+    (wide,) = re.findall(r'<rect [^>]*width="([0-9.]+)"', bars("Sizes", ["1"], [34], "nodes", "").svg())
+    assert float(wide) <= 90
+    found = histogram("Confidence", [0.9] * 5, "confidence", span=(0, 1))
+    assert found.svg().count("fill-opacity:0") == 19
+    assert found.words == "5 values; 5 of them from 90% to 95%."
+
+
+def test_bold_names_do_not_overlap():
+    """Two names of nine letters whose bold forms, but not whose plain ones, touch."""
+    places = np.array([[0.0, 0.0], [1.25, 0.0], [9.5, 0.0], [0.0, 9.0]])
+    chart = network("G", places, np.array([[0, 1]]), [0] * 4, list("abcd"), "", named={0: "member 32", 1: "member 15"})
+    x, y = np.array(re.findall(r'rf-label" x="([0-9.]+)" y="([0-9.]+)"', chart.svg()), dtype=float).T
+    assert abs(x[0] - x[1]) > 75 or abs(y[0] - y[1]) > 13
+
+
+def test_numbers_of_things_have_whole_ticks():
+    for high in (7, 16, 19, 36, 90, 400, 3000):
+        found = ticks(1, high, 8, whole=True)
+        assert len(found) > 1
+        assert all(tick % 1 == 0 for tick in found)
+        assert str(int(found[1] - found[0])).rstrip("0") in {"1", "2", "5", "25"}
+
+
+def test_percent_signs_have_room():
+    assert width_of("100%", 13) >= 34  # 37 in DejaVu Sans, the widest of the usual fonts

@@ -41,14 +41,27 @@ from rectifact.parts.documents import count_words
 from rectifact.parts.terms import TOPICS
 from rectifact.parts.topics import residual_norms
 from rectifact.report import embedding, render, report_of, write_report
-from rectifact.report.blocks import Cards, Chart, Facts, Findings, Images, Matrices, Report, Section, Table
+from rectifact.report.blocks import (
+    Card,
+    Cards,
+    Chart,
+    Column,
+    Facts,
+    Findings,
+    Images,
+    Matrices,
+    Report,
+    Section,
+    Table,
+)
 from rectifact.report.calibration import agreement_chart, reliability_chart
-from rectifact.report.charts import sample_map
+from rectifact.report.charts import convergence, sample_map
 from rectifact.report.drawing import draw
 from rectifact.report.how_many import how_many
 from rectifact.report.html import check_report_possible
 from rectifact.report.likeness import likeness
 from rectifact.report.marks import Line, Points
+from rectifact.report.trust import accuracy_chart
 from rectifact.selection import Selection, assess, select
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -180,7 +193,7 @@ def test_findings_of_the_model_are_those_of_the_report():
         row[:3] for row in model.diagnose().itertuples(index=False, name=None)
     ]
     assert "in Python next_labels" in found.items[0][3]  # in the words of the command line
-    assert "No task was answered twice" in report_of(model).sections[0].words  # the worst comes first
+    assert "No task was answered twice" in report_of(model).warnings()[0][1][2]  # the worst comes first
     assert found.items[0][0] == "problem"
 
 
@@ -265,8 +278,8 @@ def test_parts_along_wavelengths_are_lines():
     X = (rng.random((50, 2)) < 0.5) * rng.random((50, 2)) @ rng.random((2, 12)) + 0.01 * rng.random((50, 12))
     model = ANDNMF(2, random_state=0).fit(X)
     waves = [f"{400 + 10 * i} nm" for i in range(12)]
-    drawn = [chart.title for chart in blocks_of(report_of(SavedModel(model, X=X, features=waves)), Chart)]
-    assert drawn[0] == "Parts along the features"
+    drawn = blocks_of(report_of(SavedModel(model, X=X, features=waves)), Chart)[0]
+    assert (drawn.title, drawn.x.title) == ("Parts along the features", "nm")
     named = blocks_of(report_of(SavedModel(model, X=X, features=[f"w{i}" for i in range(12)])), Chart)
     assert "Parts along the features" not in [chart.title for chart in named]
 
@@ -832,3 +845,97 @@ def test_a_document_without_words_is_not_explained_perfectly():
     assert table.rows[-1][0] == "8"
     assert np.isnan(table.rows[-1][1])
     assert table.rows[-1][2] == "none known"
+
+
+def page_of(*blocks):
+    return render([Report("Report", "About.", [Section("One", "See (--by) and --plan.", list(blocks))])], "Page")
+
+
+def test_numbers_of_a_column_have_as_many_decimals_as_they_need():
+    """The same for all, so that points are below each other; numbers too small for them keep two digits."""
+    columns = {
+        "already rounded": ([0.47, 0.463, 1.0], ["0.470", "0.463", "1.000"]),
+        "points": ([40.0, -8.0, 29.3], ["40.0", "-8.0", "29.3"]),
+        "long": ([0.62859, 0.5, 0.0], ["0.629", "0.500", "0.000"]),
+        "p-values": ([0.52, 0.0078, 1.731e-13], ["0.52", "0.0078", "1.7e-13"]),
+        "large": ([12345.6, 98.7, 0.123], ["12346", "99", "0.12"]),
+        "whole": ([3.0, 12.0, 0.0], ["3", "12", "0"]),
+    }
+    rows = list(zip(*(values for values, _ in columns.values()), strict=True))
+    page = page_of(Table("Figures", [Column(name, "number") for name in columns], rows))
+    cells = np.array(re.findall(r'<td class="number"[^>]*>([^<]*)</td>', page)).reshape(3, -1)
+    assert {name: shown.tolist() for name, shown in zip(columns, cells.T, strict=True)} == {
+        name: shown for name, (_, shown) in columns.items()
+    }
+
+
+def test_small_shares_are_not_none():
+    page = page_of(Table("Shares", [Column("share", "share")], [[0.0], [0.0003], [0.0006], [0.9997], [1.0]]))
+    assert re.findall(r'<td class="share"[^>]*>([^<]*)</td>', page) == [
+        "0.0%",
+        "&lt; 0.1%",
+        "0.1%",
+        "&gt; 99.9%",
+        "100.0%",
+    ]
+
+
+def test_bars_of_a_card_have_equal_decimals():
+    cards = [
+        Card("topic", "", [("a", 0.0055), ("b", 0.005)], shares=True),
+        Card("part", "", [("a", 0.244), ("b", 0.19), ("c", -0.00961)]),
+        Card("cluster", "", [("a", 1234.0), ("b", 5.0)]),
+    ]
+    found = re.findall(r'class="value">([^<]*)<', page_of(Cards("All", cards)))
+    assert found == ["0.55%", "0.50%", "0.244", "0.190", "−0.010", "1,234", "5"]
+
+
+def test_options_are_code_wherever_they_are_named():
+    page = page_of(Table("T", [Column("a")], [["b"]], note="Written by --output."))
+    assert [option for option in ("--by", "--plan", "--output") if f"<code>{option}</code>" in page] == [
+        *("--by", "--plan", "--output")
+    ]
+
+
+def test_findings_begin_with_the_worst():
+    items = [(severity, severity, "", "") for severity in ("note", "warning", "problem", "warning")]
+    assert [item[0] for item in Findings(items).items] == ["problem", "warning", "warning", "note"]
+
+
+def test_a_chart_of_many_workers_says_where_some_are_left_out():
+    accuracy = np.linspace(0.9, 0.5, 100)
+    table = pd.DataFrame({"worker": range(100), "accuracy": accuracy})
+    (chart,) = accuracy_chart(table.assign(accuracy_low=accuracy - 0.05, accuracy_high=accuracy + 0.05))
+    assert len(chart.x.names) == 41
+    assert chart.x.names[20] == "… 60 more …"
+    assert np.isnan(chart.marks[0].y[20])
+    assert "The 20 best and the 20 last of 100 are shown" in chart.words
+
+
+def test_a_loss_has_no_more_digits_than_it_needs():
+    def words(*losses):
+        history = [{"iter": i + 1, "loss": loss} for i, loss in enumerate(losses)]
+        (chart,) = convergence(SimpleNamespace(history_=history, converged_=True))
+        return chart.words
+
+    assert words(0.104482, 0.1, 0.01, 0.00596138) == "From 0.104 to 0.00596 in 4 iterations; converged."
+    assert words(0.911701, 0.9117, 0.9117, 0.911684) == "From 0.9117 to 0.91168 in 4 iterations; converged."
+
+
+def test_large_weights_are_written_out_and_a_remedy_is_said_once():
+    X = 1000 * make_topics("dir", n_samples=200, n_features=30, n_topics=4).X
+    report = report_of(SavedModel(ANDNMF(4, random_state=0).fit(X), X=X))
+    (residuals,) = [table for table in blocks_of(report, Table) if table.title == "Samples by residual"]
+    assert re.search(r"part \d: [\d,.]+", residuals.rows[0][2])
+    assert not any("e+" in row[2] for row in residuals.rows)
+    assert not any("On the command line" in item[3] for found in blocks_of(report, Findings) for item in found.items)
+
+
+def test_a_whole_graph_is_called_whole():
+    graph = make_block_model(60, 2, degree=12, random_state=0).adjacency
+    (chart,) = [
+        chart
+        for chart in blocks_of(report_of(SymNMF(2, affinity="precomputed", n_init=2, random_state=0).fit(graph)), Chart)
+        if chart.title.startswith("The graph")
+    ]
+    assert re.fullmatch(r"All 60 nodes and the \d+ edges between nodes are drawn\.", chart.words)

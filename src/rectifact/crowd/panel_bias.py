@@ -54,7 +54,7 @@ class Biases:
     def together(self) -> str:
         """How many biases were tested together, as the end of a clause; empty if it was one."""
         n = int((self.table["group"] == EVERYTHING).sum())
-        return "" if n == 1 else f" when {n} are tested together"
+        return "" if n == 1 else f" when {n:,} are tested together"
 
     def words(self) -> list[str]:
         """The largest bias of each worker that is certain, in sentences, the largest first; then changes."""

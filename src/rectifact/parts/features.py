@@ -7,10 +7,10 @@ from rectifact.core.findings import Finding
 from rectifact.io.columns import listing
 
 PLACE, FEWEST_PLACES = (
-    re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:nm|um|µm|Å|cm-1|cm\^-1|cm⁻¹|1/cm|eV|keV|Hz|kHz|MHz|GHz|ppm|m/z|s|ms|min)?"),
+    re.compile(r"(-?\d+(?:\.\d+)?)\s*(nm|um|µm|Å|cm-1|cm\^-1|cm⁻¹|1/cm|eV|keV|Hz|kHz|MHz|GHz|ppm|m/z|s|ms|min)?"),
     10,
 )
-"""A number with or without a unit, and how many features need one to be places on an axis."""
+"""A number, with or without a unit, and how many features need one to be places on an axis."""
 
 MOST_STRAY = 0.1
 """Share of the features up to which those without a number stray among the others."""

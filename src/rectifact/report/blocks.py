@@ -17,13 +17,17 @@ class Facts:
 
 @dataclass(frozen=True)
 class Findings:
-    """What may be wrong, and what to do about it; each item is a severity, a finding, its detail and a remedy."""
+    """What may be wrong, and what to do about it; each item is a severity, a finding, its detail and a remedy.
+
+    The most severe come first.
+    """
 
     items: Sequence[tuple[str, str, str, str]]
 
     def __post_init__(self) -> None:
         if unknown := {severity for severity, *_ in self.items} - set(SEVERITIES):
             raise ValueError(f"Severity must be one of {SEVERITIES}; got {sorted(unknown)}.")
+        object.__setattr__(self, "items", sorted(self.items, key=lambda item: SEVERITIES.index(item[0])))
 
 
 @dataclass(frozen=True)

@@ -48,10 +48,10 @@ def histogram(title: str, values: ArrayLike, x: str, *, span: tuple[float, float
     if span is None and len(values) and np.ptp(values) <= SAME * np.abs(values).max():  # equal but for rounding
         span = float(values.min() - 0.5), float(values.max() + 0.5)
     counts, edges = np.histogram(values, bins=20, range=span)
-    ranges = [f"{written(a)} to {written(b)}" for a, b in pairwise(_rounded(edges))]
+    ranges = [f"{written(a, _form(x))} to {written(b, _form(x))}" for a, b in pairwise(_rounded(edges))]
     bar = Bars((edges[1:] + edges[:-1]) / 2, counts.astype(float), ranges, width=float(edges[1] - edges[0]))
     words = f"{count(len(values), 'value')}; {counts.max():,} of them from {ranges[counts.argmax()]}."
-    return Chart(title, [bar], words, Axis(x), Axis("count", whole=True))
+    return Chart(title, [bar], words, Axis(x, form=_form(x)), Axis("count", whole=True))
 
 
 def _rounded(edges: NDArray[Any]) -> list[float]:
@@ -61,10 +61,14 @@ def _rounded(edges: NDArray[Any]) -> list[float]:
 def bars(title: str, names: Sequence[str], values: ArrayLike, y: str, words: str) -> Chart:
     """One bar per name; long names stand beside the bars, short ones below them."""
     heights = _floats(values)
-    form: Form = "share" if y.startswith("share") else "number"
     flat = max(map(len, names), default=0) > LONGEST_UPRIGHT and len(names) <= MOST_FLAT
     bar = Bars(np.arange(len(names), dtype=float), heights, list(names), width=0.72 if flat else 0.8)
-    return Chart(title, [bar], words, Axis(names=list(names)), Axis(y, form=form), flat=flat)
+    return Chart(title, [bar], words, Axis(names=list(names)), Axis(y, form=_form(y)), flat=flat)
+
+
+def _form(title: str) -> Form:
+    """Shares and confidences are percentages."""
+    return "share" if title.startswith(("share", "confidence")) else "number"
 
 
 def ranges(
@@ -102,7 +106,7 @@ def lines(
             low, high = (_floats(end) for end in intervals[name]) if name in intervals else (None, None)
             radius = 4 if len(along) <= MOST_DOTS else 2
             marks.append(Points(along, up, [name] * len(along), [colour], low, high, radius))
-    return Chart(title, marks, words, Axis(x), Axis(y))
+    return Chart(title, marks, words, Axis(x, form=_form(x)), Axis(y, form=_form(y)))
 
 
 def scores(
@@ -122,9 +126,16 @@ def convergence(model: Any) -> list[Chart]:
     if len(loss) < 4 or not np.isfinite(loss).all():
         return []
     iterations = [int(row["iter"]) for row in model.history_]
-    words = f"From {loss[0]:.6g} to {loss[-1]:.6g} in {iterations[-1]} iterations; {ending(model)}."
+    first, last = _told_apart(float(loss[0]), float(loss[-1]))
+    words = f"From {first} to {last} in {count(iterations[-1], 'iteration')}; {ending(model)}."
     chart = lines("Loss by iteration", {"loss": (iterations, loss)}, "iteration", "loss", words)
     return [chart.with_x(whole=True).with_y(log=bool(loss.min() > 0 and loss.max() > 100 * loss.min()))]
+
+
+def _told_apart(first: float, last: float) -> tuple[str, str]:
+    """Two numbers with three digits, or with as many as they need to differ, at most six."""
+    pairs = [(f"{first:.{digits}g}", f"{last:.{digits}g}") for digits in range(3, 7)]
+    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
 
 
 def ending(model: Any) -> str:
@@ -214,13 +225,13 @@ def network(
     return Chart(title, marks, words, bare, bare, tall=True, square=True)
 
 
-def spectra(places: NDArray[Any], parts: NDArray[Any]) -> Chart:
-    """One line per part over features that are places on an axis, such as wavelengths."""
+def spectra(places: NDArray[Any], parts: NDArray[Any], unit: str) -> Chart:
+    """One line per part over features that are places on an axis, such as wavelengths, with their unit."""
     marks: list[Mark] = [
         Line(places, part, f"part {i + 1}", i) for i, part in enumerate(np.asarray(parts, dtype=float))
     ]
     words = f"The names of the {len(places)} features are numbers, so that parts can be drawn along them."
-    return Chart("Parts along the features", marks, words, Axis("feature"), Axis("value"))
+    return Chart("Parts along the features", marks, words, Axis(unit or "feature"), Axis("value"))
 
 
 def heat_map(

@@ -124,8 +124,10 @@ def _network(saved: SavedModel) -> Section:
     names = node_names(saved)
     hover = [f"{names[i]}: {cluster_name(model.labels_[i])}" for i in drawing.nodes]
     what, (n_edges, loops) = noun(model), edge_counts(model.affinity_matrix_)
-    words = f"{count(len(drawing.nodes), what)} of {len(names):,} and {count(len(drawing.edges), 'edge')} of "
-    words += f"{n_edges - loops:,} between different {what}s are drawn."
+    drawn, different = len(drawing.nodes), n_edges - loops
+    some = f"{drawn:,} of" if drawn < len(names) else "All"
+    of_them = f"{len(drawing.edges):,} of " * (len(drawing.edges) < different)
+    words = f"{some} {count(len(names), what)} and {of_them}the {count(different, 'edge')} between {what}s are drawn."
     if model.n_clusters > len(PALETTE):
         words += f" Colours repeat after {len(PALETTE)} clusters."
     colours = [int(model.labels_[i]) for i in drawing.nodes]
@@ -241,7 +243,8 @@ def _matrix(saved: SavedModel) -> Section:
     grid = np.zeros((cells, cells))
     np.add.at(grid, (place[S.row], place[S.col]), S.data)
     what = noun(model)
-    words = f"{len(largest) / cells:.1f} {what}s per cell. Colour shows the square root of the weight."
+    per_cell = f"{len(largest) / cells:.1f}".removesuffix(".0")
+    words = f"{per_cell} {what}{'s' * (per_cell != '1')} per cell. Colour shows the square root of the weight."
     chart = heat_map("Similarities ordered by cluster", np.sqrt(grid), f"{what}s, by cluster", (), words)
     return Section("Similarities", "Good clusters show as squares along the diagonal.", [chart])
 

@@ -112,9 +112,8 @@ def _quality(saved: SavedModel) -> tuple[Section, tuple[Comparison, float] | Non
     if len(ranks) > 1:
         caption = _how_hidden(begun)
         curves = {type(model).__name__: (ranks, [each.model for each in ours]), "truncated SVD": (ranks, theirs)}
-        blocks.append(
-            lines("Error of hidden entries by the number of dimensions", curves, "dimensions", "RMSE", caption)
-        )
+        chart = lines("Error of hidden entries by the number of dimensions", curves, "dimensions", "RMSE", caption)
+        blocks.append(chart.with_x(whole=True))
     if saved.image_shape is not None:
         names = sample_names(saved, saved.X.shape[0])[places]
         svd = _clipped_svd(np.where(known, X, 0), k)

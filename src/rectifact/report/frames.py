@@ -14,8 +14,8 @@ from rectifact.report.scales import Scale, cut, labels, limits, ticks, width_of
 if TYPE_CHECKING:
     from rectifact.report.svg import Chart
 
-SIZE, ROW, EDGE = 13.0, 24.0, 10.0
-"""Height of the letters, height of a row with a name beside it, and empty space at the sides, in pixels."""
+SIZE, ROW, CELL, EDGE = 13.0, 24.0, 48.0, 10.0
+"""Height of the letters, of a row and of a cell of a matrix with names beside them, space at the sides, in pixels."""
 
 PHONE = 500
 """Widths below this are those of a phone."""
@@ -58,17 +58,17 @@ def frame_of(chart: "Chart", width: float, heading: float) -> Frame:
     legend, top = _legend(chart, width, heading)
     top += 30 if down.title else 10
     beside = _ticks(down, spans[1], 5 if phone else 6)
-    longest = (0.42 if phone else 0.36) * width if down.names else 90
+    longest = (0.5 if phone else 0.36) * width if down.names else 90
     beside = [(at, cut(text, SIZE, longest)) for at, text in beside]
     left, right = EDGE + _widest(beside) + 8 * bool(beside), width - 14
-    below = _ticks(across, spans[0], 4 if phone else 8)
-    below, turned = _turned(below, across, right - left, 80 if phone else 120)
-    under = 22 * bool(across.title) + _space(below, turned)
     size = _height(chart, phone, right - left)
     matrix = _has(chart, Cells)
     ends = (top, top + size) if chart.flat or matrix else (top + size, top)
     scales = Scale(*spans[0][:2], left, right, spans[0][2]), Scale(*spans[1][:2], *ends, spans[1][2])
     scales = _square(*scales, matrix) if chart.square else scales
+    below = _ticks(across, spans[0], 4 if phone else 8)
+    below, turned = _turned(below, across, scales[0].end - scales[0].start, 90 if phone else 120)
+    under = 22 * bool(across.title) + _space(below, turned)
     shown = _spaced(_at(below, scales[0]), SIZE + 3 if turned else _widest(below) + 8)
     rows = _spaced(_at(beside, scales[1]), SIZE + 2)
     return Frame(width, top + size + under, top, *scales, shown, rows, turned, legend, chart.flat)
@@ -134,7 +134,7 @@ def _height(chart: "Chart", phone: bool, width: float) -> float:
     if chart.flat and chart.x.names:
         return max(ROW * len(chart.x.names), 2 * ROW)
     if _has(chart, Cells):
-        return min(width, 420 if phone else 560)
+        return min(width, CELL * max(len(chart.y.names), 4) if chart.y.names else np.inf, 420 if phone else 560)
     if chart.tall:
         return 330.0 if phone else 560.0
     return 190.0 if phone else 260.0

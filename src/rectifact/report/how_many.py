@@ -38,7 +38,7 @@ def how_many(selection: Selection | None) -> list[Section]:
     if known.sum() > 1:
         curve = {"stability": (k[known], stability[known])}
         words = f"Mean over all of them, where it was measured; {stability[k == best][0]:.2f} for {best}."
-        blocks.append(lines("Stability by number", curve, "number", "stability", words))
+        blocks.append(lines("Stability by number", curve, "number", "stability", words).with_x(whole=True))
     columns = [
         Column("number", "integer"),
         Column("score", "number", selection.measure),

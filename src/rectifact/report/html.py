@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import is_dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
-from math import isfinite
+from math import floor, isfinite, log10
 from pathlib import Path
 from typing import Any
 
 from rectifact.core.errors import InputError
 from rectifact.io.files import atomic_path, check_writable
-from rectifact.report.blocks import Report
+from rectifact.report.blocks import Report, Table
 from rectifact.report.names import count, middle_cut
 from rectifact.report.scales import written
 from rectifact.report.svg import NARROW, Chart, style_sheet
@@ -20,7 +20,10 @@ PAGE_ROWS = 25
 LONGEST_TEXT = 600
 """Characters of a text that are kept in the page."""
 
-OPTION = re.compile(r"(?<!\S)(-{1,2}[a-z][a-z-]*)")
+MOST_DECIMALS, SHORT_TEXT = 3, 20
+"""Decimals of a column of numbers; letters of the cells of a column that are not broken into lines."""
+
+OPTION = re.compile(r"(?<![^\s(])(-{1,2}[a-z][a-z-]*)")
 """An option of the command line inside a sentence."""
 
 MOST_WARNINGS = 6
@@ -69,7 +72,7 @@ def render(reports: Sequence[Report], title: str) -> str:
     environment = Environment(
         loader=PackageLoader("rectifact.report", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    filters = {"cell": _cell, "count": count, "shade": _shade, "long": _long, "written": _figure, "options": _options}
+    filters = {"cell": _cell, "count": count, "shade": _shade, "long": _long, "figure": _figure, "options": _options}
     environment.filters |= filters | {"middle": middle_cut}
     folder = files("rectifact.report") / "page"
     return environment.get_template("report.html").render(
@@ -97,6 +100,11 @@ def _clean(value: Any) -> Any:
         return {"kind": "chart", "title": _clean(value.title), "words": _clean(value.words)} | drawn
     if isinstance(value, Report):
         return {"kind": "report", "warnings": _clean(value.warnings())} | _clean(vars(value))
+    if isinstance(value, Table):
+        rows = _clean(value.rows)
+        columns = [_column(column, [row[i] for row in rows]) for i, column in enumerate(_clean(value.columns))]
+        rest = {name: part for name, part in vars(value).items() if name not in ("rows", "columns")}
+        return {"kind": "table", "rows": rows, "columns": columns} | _clean(rest)
     if is_dataclass(value):
         return {"kind": type(value).__name__.lower()} | _clean(vars(value))
     if isinstance(value, dict):
@@ -111,13 +119,43 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def _cell(value: Any, form: str) -> str:
+def _column(column: dict[str, Any], values: Sequence[Any]) -> dict[str, Any]:
+    """A column with the classes of its cells, and the decimals of its numbers."""
+    short = column["form"] == "text" and all(len(str(value)) <= SHORT_TEXT for value in values)
+    known = [abs(value) for value in values if value is not None] if column["form"] == "number" else []
+    return column | {"look": column["form"] + " short" * short, "decimals": _decimals(known)}
+
+
+def _decimals(values: Sequence[float]) -> int:
+    """Decimals that show all values to four digits, as far as the largest has them, and at most three."""
+    largest = max(values, default=0.0)
+    most = min(max(3 - floor(log10(largest)), 0), MOST_DECIMALS) if largest else 0
+    rounded = [
+        float(f"{value:.4g}") for value in values if value >= 10.0 ** (1 - most)
+    ]  # others have digits of their own
+    return next((places for places in range(most) if all(round(one, places) == one for one in rounded)), most)
+
+
+def _cell(value: Any, form: str, decimals: int = 0) -> str:
     """Text of a table cell; the script does the same when a page is turned."""
     if value is None:
         return "–"
     if form == "share":
-        return f"{value:.1%}" if not 0.9995 <= value < 1 else "> 99.9%"
-    return f"{value:.4g}" if form == "number" else str(value)
+        return _share(value)
+    return _number(value, decimals) if form == "number" else str(value)
+
+
+def _share(value: float) -> str:
+    if 0.9995 <= value < 1:
+        return "> 99.9%"
+    return "< 0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
+
+
+def _number(value: float, decimals: int) -> str:
+    """A number with the decimals of its column; one too small for them with two digits of its own."""
+    if value == 0 or abs(value) >= 10.0 ** (1 - decimals):
+        return f"{value + 0.0:.{decimals}f}"
+    return f"{value:.2g}".replace("e-0", "e-")
 
 
 def _shade(share: float) -> str:
@@ -140,7 +178,11 @@ def _long(value: float, bars: Sequence[tuple[str, float]]) -> str:
     return f"{abs(value) / longest:.3f}"
 
 
-def _figure(value: float, share: bool) -> str:
-    if share:
-        return f"{100 * value:.2g}%" if abs(value) < 0.0995 else f"{100 * value:.0f}%"
-    return written(float(f"{value:.3g}"))
+def _figure(value: float, bars: Sequence[tuple[str, float]], share: bool) -> str:
+    """The value of a bar, with as many decimals as the longest of its card needs."""
+    longest = max(abs(other) for _, other in bars) * (100 if share else 1)
+    if not 1e-3 <= longest < 1e7:
+        return written(float(f"{value:.3g}"), "share" if share else "number", 0.001 * share)
+    whole = not share and all(float(other).is_integer() for _, other in bars)
+    decimals = 0 if whole else max((1 if share else 2) - floor(log10(longest)), 0)
+    return f"{value * (100 if share else 1) + 0.0:,.{decimals}f}".replace("-", "−") + "%" * share

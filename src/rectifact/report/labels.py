@@ -94,19 +94,9 @@ def _overview(model: Aggregator, summary: Summary) -> Section:
     confidence = histogram("Confidence", result["confidence"], "confidence", span=(0, 1))
     words = (
         "Each task has one true label, and each worker makes their own kind of errors. The labels are "
-        f"inferred from all answers; confidence is the probability of the label given all answers. {_alert(summary)}"
+        "inferred from all answers; confidence is the probability of the label given all answers."
     )
-    return Section("Overview", words.strip(), [Facts(facts), shares, confidence])
-
-
-def _alert(summary: Summary) -> str:
-    """The worst finding, where there is one that matters, and what to do about it."""
-    worst = [found for found in summary.findings if found.severity != "note"]
-    if not worst:
-        return ""
-    first, more = worst[0], len(worst) - 1
-    others = f" Diagnosis has {count(more, 'further warning')}." if more else ""
-    return f"{first.severity.capitalize()}: {first.finding}. {first.detail} {first.command or first.remedy}{others}"
+    return Section("Overview", words, [Facts(facts), shares, confidence])
 
 
 def _names(workers: list[Any]) -> str:

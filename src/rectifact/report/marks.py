@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 PALETTE = ("#3b7dd8", "#e07b39", "#3f9d63", "#b5479b", "#8a6d3b", "#5f6b7a", "#c23b3b", "#2aa6b8", "#8f7ae0", "#a3a600")
 """Colours that differ in lightness too, so that they can be told apart in greyscale; marks name them by number."""
 
-Form = Literal["number", "share", "change"]
-"""How values are written: as they are, as percentages, or as percentages with a sign."""
+Form = Literal["number", "share"]
+"""How values are written: as they are, or as percentages."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Axis:
     title : str
     names : sequence of str
         Names at the places 0, 1, 2, …, instead of numbers.
-    form : {"number", "share", "change"}
+    form : {"number", "share"}
     log : bool
         Whether the scale is logarithmic; used where all values are positive.
     zero : bool

@@ -85,6 +85,18 @@ def along_axis(names: Any) -> NDArray[np.float64] | None:
     return values if (steps > 0).all() or (steps < 0).all() else None
 
 
+def unit_along(names: Any) -> str:
+    """The unit after the numbers in the names of features, if all have the same; else an empty text.
+
+    Examples
+    --------
+    >>> unit_along(["400 nm", "402 nm"]), unit_along(["400", "402"]), unit_along(["1 s", "2 min"])
+    ('nm', '', '')
+    """
+    units = {match[2] for match in map(PLACE.fullmatch, (str(name).strip() for name in names)) if match is not None}
+    return units.pop() or "" if len(units) == 1 else ""
+
+
 def largest_features(saved: SavedModel, most: int, *, signed: bool) -> list[list[tuple[str, float]]]:
     """For each component, the features with the largest coefficients, by size if both signs mean something."""
     names = feature_names(saved)

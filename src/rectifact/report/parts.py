@@ -32,7 +32,9 @@ from rectifact.report.names import (
     largest_features,
     listed_features,
     sample_names,
+    unit_along,
 )
+from rectifact.report.scales import written
 
 N_TOP, MOST_SAMPLES, MOST_IMAGES, MOST_CARDS = 12, 10_000, 100, 60
 N_EXAMPLES, LONGEST_EXAMPLE = 3, 240
@@ -191,16 +193,9 @@ def _steps(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = Fals
 
 
 def _diagnosis(findings: Sequence[Finding], words: Terms) -> Section:
-    items = [(found.severity, found.finding, found.detail, _remedy(found, words)) for found in findings]
+    items = [(found.severity, found.finding, found.detail, found.command or found.remedy) for found in findings]
     text = f"What could be wrong with the {words.part}s, and what to do about it."
     return Section("Diagnosis", text, [Findings(items)])
-
-
-def _remedy(found: Finding, words: Terms) -> str:
-    """What to do: for texts in the words of the command line, else in those of Python and of the command line."""
-    if found.command is None or not found.remedy:
-        return found.command or found.remedy
-    return found.command if words == TOPICS else f"{found.remedy} On the command line: {found.command}"
 
 
 def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
@@ -218,7 +213,7 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
         blocks.append(_cards(saved, fit, words, tops))
     places = along_axis(feature_names(saved)) if saved.texts is None and saved.image_shape is None else None
     if places is not None:
-        blocks.insert(0, spectra(places, components[:MOST_SPECTRA]))
+        blocks.insert(0, spectra(places, components[:MOST_SPECTRA], unit_along(feature_names(saved))))
     elif fit is not None and len(components) > 2 and not signed:
         labels = [top[0][0] if top else "" for top in tops]
         shown_likeness, alike = likeness(components, labels, words)
@@ -346,5 +341,5 @@ def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Terms) -> list[Se
 
 def _largest_weights(weights: Any, words: Terms) -> str:
     top = np.argsort(-weights, kind="stable")[:3]
-    form = ".0%" if words == TOPICS else ".3g"
-    return ", ".join(f"{words.part} {i + 1}: {weights[i]:{form}}" for i in top if weights[i] > 0)
+    shown = [f"{weights[i]:.0%}" if words == TOPICS else written(float(f"{weights[i]:.3g}")) for i in top]
+    return ", ".join(f"{words.part} {i + 1}: {w}" for i, w in zip(top, shown, strict=True) if weights[i] > 0)

@@ -147,10 +147,10 @@ def _differences(found: Rates) -> Section:
     known = [row for row in rows if not pd.isna(row["difference"])][:MOST_NAMED]
     if known:
         titles = [f"{row['second']} minus {row['first']}" for row in known]
-        values, low, high = ([row[name] for row in known] for name in ("difference", "low", "high"))
-        text = f"{titles[0]}: {quantity.change(values[0])}{quantity.unit}, {quantity.changes(known[0])}."
-        chart = ranges("Differences", titles, values, low, high, "difference", text, [0] * len(known))
-        blocks.insert(0, chart if quantity.is_mean else chart.with_y(form="change"))
+        scale, axis = (1, "difference") if quantity.is_mean else (100, "points")
+        values, low, high = ([scale * row[name] for row in known] for name in ("difference", "low", "high"))
+        text = f"{titles[0]}: {quantity.change(known[0]['difference'])}{quantity.unit}, {quantity.changes(known[0])}."
+        blocks.insert(0, ranges("Differences", titles, values, low, high, axis, text, [0] * len(known)))
     words = (
         "An interval without 0 shows a difference. With many groups, some p-values below 0.05 occur by chance: divide "
         "0.05 by the number of comparisons."
@@ -174,4 +174,4 @@ def _needed(row: dict[Any, Any], found: Rates) -> list[int | None]:
 
 
 def _number(value: Any) -> float | None:
-    return None if pd.isna(value) else float(f"{value:.10g}")  # the page rounds, once
+    return None if pd.isna(value) else float(value)  # the page rounds, once

@@ -10,6 +10,13 @@ from numpy.typing import NDArray
 
 from rectifact.report.marks import Axis, Form
 
+ROOM = 0.04
+MARGIN = 1.001 * ROOM / (1 + 2 * ROOM)
+"""Space beside the values at each end of an axis, as a share of their range, and of the axis, up to rounding."""
+
+BROAD = "%@MWmw"
+"""Latin letters and signs that are as wide as they are high."""
+
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -51,12 +58,12 @@ def limits(values: NDArray[Any], axis: Axis, *, bars: bool = False) -> tuple[flo
         return 0.0, 1.0, False
     low, high = float(known.min()), float(known.max())
     if axis.log and low > 0:
-        room = max((high / low) ** 0.04, 1.02)
+        room = max((high / low) ** ROOM, 1.02)
         return low / room, high * room, True
     low, high = (min(low, 0.0), max(high, 0.0)) if axis.zero or bars else (low, high)
     if low == high:
         low, high = low - (abs(low) or 1.0) / 2, high + (abs(high) or 1.0) / 2
-    room = 0.04 * (high - low)
+    room = ROOM * (high - low)
     keep_low, keep_high = (axis.zero or bars) and low == 0, (axis.zero or bars) and high == 0
     return low - room * (not keep_low), high + room * (not keep_high), False
 
@@ -70,13 +77,16 @@ def ticks(low: float, high: float, most: int, *, log: bool = False, whole: bool 
     [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
     >>> ticks(0.8, 300, 8, log=True)
     [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0]
+    >>> ticks(1, 16, 6, whole=True)
+    [5.0, 10.0, 15.0]
     """
     if log:
         return _powers(low, high, most, whole)
     rough = (high - low) / max(most, 1)
     power = 10.0 ** np.floor(np.log10(rough))
-    step = next(power * nice for nice in (1, 2, 2.5, 5, 10) if power * nice >= rough * 0.999)
-    step = max(1.0, np.ceil(step)) if whole else step
+    nice = (1, 2, 5, 10) if whole and power < 10 else (1, 2, 2.5, 5, 10)
+    step = next(power * digit for digit in nice if power * digit >= rough * 0.999)
+    step = max(1.0, step) if whole else step
     first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
     return list(dict.fromkeys(float(f"{place * step:.15g}") + 0.0 for place in np.arange(first, last + 1)))
 
@@ -96,8 +106,8 @@ def written(value: float, form: Form = "number", step: float = 0.0) -> str:
 
     Examples
     --------
-    >>> written(0.25, "share"), written(0.05, "change"), written(12_000.0), written(1.5e-7)
-    ('25%', '+5%', '12,000', '1.5·10⁻⁷')
+    >>> written(0.25, "share"), written(-0.05, "share"), written(12_000.0), written(1.5e-7)
+    ('25%', '−5%', '12,000', '1.5·10⁻⁷')
     >>> written(0.05, "share", step=0.025)
     '5.0%'
     """
@@ -105,7 +115,7 @@ def written(value: float, form: Form = "number", step: float = 0.0) -> str:
         return "–"
     if form != "number":
         digits = 0 if step == 0 else next((n for n in range(4) if abs(round(100 * step, n) - 100 * step) < 1e-6), 4)
-        return f"{100 * value:{'+' if form == 'change' and value else ''}.{digits}f}%"
+        return f"{100 * value:.{digits}f}%".replace("-", "−")
     if value == 0 or 1e-4 <= abs(value) < 1e7:
         digits = max(5, int(np.ceil(np.log10(abs(value) / step))) + 1) if step > 0 and value else 5
         return f"{float(f'{value:.{digits}g}'):,.15g}".replace("-", "−")
@@ -122,8 +132,9 @@ def labels(at: list[float], form: Form) -> list[str]:
 
 
 def width_of(text: str, size: float) -> float:
-    """About how many pixels a text is wide; letters of East Asian scripts are twice as wide as others."""
-    return size * sum(1.0 if unicodedata.east_asian_width(letter) in "WF" else 0.57 for letter in text)
+    """About how many pixels a text is wide; letters of East Asian scripts are twice as wide as most others."""
+    broad = (letter in BROAD or unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return size * sum(1.0 if wide else 0.57 for wide in broad)
 
 
 def cut(text: str, size: float, most: float) -> str:

@@ -15,10 +15,13 @@ from rectifact.report.frames import SIZE, Frame, frame_of
 from rectifact.report.marks import PALETTE, Axis, Bars, Cells, Edges, Line, Mark, Points, Texts
 from rectifact.report.names import shortened
 from rectifact.report.pixels import png_address
-from rectifact.report.scales import cut, width_of, written
+from rectifact.report.scales import MARGIN, Scale, cut, width_of, written
 
 WIDE, NARROW = 760, 372
 """Widths of a chart on a screen and on a phone."""
+
+BOLD, WIDEST_BAR = 1.2, 90.0
+"""How much wider bold letters are; pixels of a bar with a name, as those of a histogram touch each other."""
 
 HEADING, LONGEST_TIP, LONGEST_NAME, MOST_CELLS = 26.0, 300, 600, 1600
 """Height of a title; letters that are said on hover, and of the whole chart; cells that are drawn one by one."""
@@ -152,6 +155,7 @@ def _rows(chart: Chart, frame: Frame) -> list[str]:
     """The axis that runs down: lines across the page, texts beside them, and the title above."""
     axis, (left, right) = chart.x if chart.flat else chart.y, sorted((frame.across.start, frame.across.end))
     pieces = [] if axis.names else [_path(f"M{left:.1f} {y:.1f}H{right:.1f}", "rf-grid") for y, _ in frame.down_ticks]
+    pieces += [_path(f"M{left:.1f} {y:.1f}H{right:.1f}", "rf-zero") for y in _zero(frame.down, axis)]
     pieces += [_text(left - 7, y + 4.5, text, "rf-end") for y, text in frame.down_ticks]
     return [*pieces, _text(10, frame.top - 14, cut(axis.title, SIZE, frame.width - 20), "rf-soft")]
 
@@ -160,6 +164,7 @@ def _columns(chart: Chart, frame: Frame) -> list[str]:
     """The axis that runs across: lines down the page, texts below them, and the title at the bottom."""
     axis, (top, bottom) = chart.y if chart.flat else chart.x, sorted((frame.down.start, frame.down.end))
     pieces = [] if axis.names else [_path(f"M{x:.1f} {top:.1f}V{bottom:.1f}", "rf-grid") for x, _ in frame.across_ticks]
+    pieces += [_path(f"M{x:.1f} {top:.1f}V{bottom:.1f}", "rf-zero") for x in _zero(frame.across, axis)]
     for x, text in frame.across_ticks:
         if frame.turned:
             turn = f'transform="translate({x + 4:.1f} {bottom + 14:.1f}) rotate(-45)"'
@@ -171,6 +176,12 @@ def _columns(chart: Chart, frame: Frame) -> list[str]:
     half, middle = width_of(title, SIZE) / 2, (frame.across.start + frame.across.end) / 2
     middle = min(max(middle, half + 4), frame.width - half - 4)
     return [*pieces, _text(middle, frame.height - 8, title, "rf-soft rf-middle")]
+
+
+def _zero(scale: Scale, axis: Axis) -> list[float]:
+    """Where 0 is, if values lie on both sides of it, and not only the margin of the axis."""
+    apart = min(-scale.low, scale.high) > MARGIN * (scale.high - scale.low) and not (axis.names or axis.hidden)
+    return [float(scale(0))] if apart else []
 
 
 def _mark(mark: Mark, chart: Chart, frame: Frame) -> list[str]:
@@ -199,7 +210,7 @@ def _texts(mark: Texts, frame: Frame) -> list[str]:
     taken: list[tuple[float, float, float]] = []
     for x, y, text, below in zip(*frame.place(mark.x, mark.y), mark.texts, mark.below, strict=True):
         shown, short = cut(text, SIZE, 150), ":" in text
-        half = width_of(shown, SIZE) / 2
+        half = BOLD * width_of(shown, SIZE) / 2
         middle = min(max(x, half + 2), frame.width - half - 2)
         heights = [y + below + SIZE] if short else [y + below + SIZE, y - below - 3]
         free = (at for at in heights if all(abs(middle - a) > half + b or abs(at - c) > SIZE + 2 for a, b, c in taken))
@@ -229,11 +240,14 @@ def _segments(ends: NDArray[Any], frame: Frame) -> str:
 
 def _bars(mark: Bars, chart: Chart, frame: Frame) -> list[str]:
     colours = list(mark.colours) * (len(mark.x) if len(mark.colours) == 1 else 1)
+    along = frame.down if frame.flat else frame.across
+    unit = abs(along.end - along.start) / (along.high - along.low)
+    half = min(mark.width, WIDEST_BAR / unit if chart.x.names else np.inf) / 2
     pieces = []
     for x, y, label, colour in zip(mark.x, mark.y, mark.labels, colours, strict=True):
         if np.isfinite(y):
-            corners = frame.place([x - mark.width / 2, x + mark.width / 2], [0, y])
-            pieces.append(_rectangle(*corners, _colour(colour), tip=f"{label}: {_value(y, chart)}"))
+            corners, empty = frame.place([x - half, x + half], [0, y]), "fill-opacity:0" * bool(y == 0)
+            pieces.append(_rectangle(*corners, _colour(colour), empty, f"{label}: {_value(y, chart)}"))
     return pieces
 
 

@@ -36,8 +36,8 @@ def accuracy_chart(report: pd.DataFrame) -> list[Chart]:
     ]
     best, last = rows.iloc[0], rows.iloc[-1]
     text = f"Highest for {_with_interval(best)}, lowest for {_with_interval(last)}. Bars are 90% intervals."
-    if len(shown) < len(rows):
-        text += f" The {len(shown) // 2} best and the {len(shown) - len(shown) // 2} last of {len(rows)} are shown."
+    if len(rows) > MOST_NAMED:
+        text += f" The {MOST_NAMED // 2} best and the {MOST_NAMED // 2} last of {len(rows):,} are shown."
     figures = shown[["accuracy", "accuracy_low", "accuracy_high"]]
     return [whiskers("Accuracy", names, figures, "right answers in percent", text, is_person.astype(int).tolist())]
 
@@ -51,10 +51,11 @@ def whiskers(
 
 
 def _ends(rows: pd.DataFrame) -> pd.DataFrame:
-    """The first and the last rows, where there are too many."""
+    """The first and the last rows, where there are too many, and an empty one between them that counts the others."""
     if len(rows) <= MOST_NAMED:
         return rows
-    return pd.concat([rows.head(MOST_NAMED // 2), rows.tail(MOST_NAMED // 2)])
+    gap = pd.DataFrame({"worker": [f"… {len(rows) - MOST_NAMED:,} more …"]})
+    return pd.concat([rows.head(MOST_NAMED // 2), gap, rows.tail(MOST_NAMED // 2)])
 
 
 def _with_interval(row: Any) -> str:
@@ -111,8 +112,8 @@ def _shift_chart(found: Biases, kinds: Mapping[Any, str] | None, than: str) -> l
     """How much too high each worker grades in the mean; no chart for labels that are no grades."""
     if found.shifts is None or not len(found.shifts):
         return []
-    rows = _ends(found.shifts.sort_values("shift", ascending=False, kind="stable"))
-    sure = rows.loc[rows["certain"], "worker"].tolist()
+    shifts = found.shifts.sort_values("shift", ascending=False, kind="stable")
+    rows, sure = _ends(shifts), shifts.loc[shifts["certain"], "worker"].tolist()
     text = f"More than chance explains for {sentence(sure)}." if sure else "None is more than chance explains."
     colours = [int((kinds or {}).get(worker) == "person") for worker in rows["worker"]]
     names, title = [str(worker) for worker in rows["worker"]], f"How much too high grades are in the mean{than}"

@@ -290,7 +290,8 @@ def diagnose_workers(workers: NDArray[Any], model: CrowdModel) -> list[Finding]:
             Finding(
                 "warning",
                 "workers who answer against the truth",
-                f"{int(against.sum())} workers are right less often than by guessing: {listed(workers[against])}.",
+                f"{count(int(against.sum()), 'worker')} {'is' if against.sum() == 1 else 'are'} right less often "
+                f"than by guessing: {listed(workers[against])}.",
                 "The labels use this; check whether they swapped classes or act in bad faith.",
             )
         )

@@ -98,14 +98,16 @@
     const value = 100 * share; // a tie goes to the even digit, as in the sentences
     return `${(Math.abs(value % 1) === 0.25 ? value - 0.01 * Math.sign(value) : value).toFixed(1)}%`;
   };
-  const shown = (value, form) => {
+  const share = (value) => (value >= 0.9995 && value < 1 ? "> 99.9%" : value > 0 && value < 0.0005 ? "< 0.1%" : percent(value));
+  const number = (value, decimals) => {
+    if (value === 0 || Math.abs(value) >= 10 ** (1 - decimals)) return value.toFixed(decimals);
+    const rounded = Number(value.toPrecision(2)); // too small for the decimals of its column
+    return Math.abs(rounded) < 1e-4 ? rounded.toExponential() : String(rounded);
+  };
+  const shown = (value, { form, decimals }) => {
     if (value === null || Number.isNaN(value)) return "–";
-    if (form === "share") return value >= 0.9995 && value < 1 ? "> 99.9%" : percent(value);
-    if (form === "number") {
-      const rounded = Number(value.toPrecision(4));
-      return rounded !== 0 && Math.abs(rounded) < 1e-4 ? rounded.toExponential() : String(rounded);
-    }
-    return String(value);
+    if (form === "share") return share(value);
+    return form === "number" ? number(value, decimals) : String(value);
   };
   const order = (sign) => (a, b) => {
     if (a === b) return 0;
@@ -115,11 +117,12 @@
     return sign * String(a).localeCompare(String(b), undefined, { numeric: true });
   };
   const table = (box) => {
-    const { forms, rows } = JSON.parse(box.querySelector("script").textContent);
+    const { columns, rows } = JSON.parse(box.querySelector("script").textContent);
     const body = box.querySelector("tbody");
     const heads = [...box.querySelectorAll("th")];
     const status = box.querySelector("[role=status]");
     const turns = [...box.querySelectorAll("[data-turn]")];
+    turns.forEach((button) => { button.hidden = rows.length <= PAGE; });
     let found = rows;
     let page = 0;
     const draw = () => {
@@ -130,9 +133,9 @@
           const line = document.createElement("tr");
           row.forEach((value, i) => {
             const cell = document.createElement("td");
-            cell.className = forms[i];
+            cell.className = columns[i].look;
             cell.dir = "auto";
-            cell.textContent = shown(value, forms[i]);
+            cell.textContent = shown(value, columns[i]);
             line.append(cell);
           });
           return line;
@@ -140,7 +143,7 @@
       );
       if (!found.length) {
         const cell = document.createElement("td");
-        cell.colSpan = forms.length;
+        cell.colSpan = columns.length;
         cell.className = "empty";
         cell.textContent = rows.length ? "No matching rows." : "No rows.";
         body.append(document.createElement("tr"));
@@ -154,7 +157,7 @@
     };
     heads.forEach((head, i) => {
       head.querySelector("button").addEventListener("click", () => {
-        const first = forms[i] === "text" ? "ascending" : "descending";
+        const first = columns[i].form === "text" ? "ascending" : "descending";
         const now = head.getAttribute("aria-sort");
         const next = now === "none" ? first : now === "ascending" ? "descending" : "ascending";
         heads.forEach((other) => other.setAttribute("aria-sort", other === head ? next : "none"));
@@ -166,7 +169,7 @@
     const search = box.querySelector("input");
     const find = () => {
       const wanted = search.value.trim().toLowerCase();
-      const has = (value, i) => shown(value, forms[i]).toLowerCase().includes(wanted);
+      const has = (value, i) => shown(value, columns[i]).toLowerCase().includes(wanted);
       found = wanted ? rows.filter((row) => row.some(has)) : rows;
       page = 0;
       draw();
