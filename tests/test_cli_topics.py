@@ -232,6 +232,17 @@ def test_a_saved_model_weighs_its_parts_in_new_samples_by_name(run, tmp_path):
         assert said.splitlines()[-1].startswith("rectifact: ")
 
 
+@pytest.mark.parametrize(
+    "option",
+    ["--method and", "--stop-words none", "--min-df 3", "--tfidf", "--seed 1", "--top 5", "--resume", "--image 3x5"],
+)
+def test_options_that_a_saved_model_would_ignore_are_refused(run, news, tmp_path, option):
+    model = tmp_path / "m.rfx"
+    run("parts", news, "--text-column", "text", "-k", 3, "--save", model)
+    said = run("parts", news, "--text-column", "text", "--model", model, *option.split(), expect=2).err
+    assert f"{option.split()[0]} is for finding parts, and --model has them. Leave one of them out." in said
+
+
 def test_more_topics_than_documents_are_refused(run, news):
     said = run("parts", news, "-k", 200, "--text-column", "text", expect=2).err
     assert "200 topics cannot be told apart in 15 words. Give a number well below 15 with -k" in said
