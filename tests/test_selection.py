@@ -355,9 +355,7 @@ def test_the_number_on_which_halves_agree_best_is_taken() -> None:
         assert trial._most_agreed(_rungs(range(2, most + 1)), range(1, most + 1)) == 7
     trial.recurrence = {k: np.full(3, 0.6) for k in range(2, 65)}
     assert trial._most_agreed(_rungs(range(2, 65)), range(1, 65)) == 1
-    trial.recurrence = {
-        k: np.full(3, 0.95 - 0.05 * abs(k - 17)) for k in range(2, 65)
-    }  # 18 is tried first
+    trial.recurrence = {k: np.full(3, 0.95 - 0.05 * abs(k - 17)) for k in range(2, 65)}  # 18 is tried first
     assert trial._most_agreed(_rungs(range(2, 31)), range(1, 31)) == 17
 
 
