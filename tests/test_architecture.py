@@ -91,6 +91,7 @@ ALGORITHMS = {
     "parts": {
         "starts",
         "and_nmf",
+        "directions",
         "noise",
         "refinement",
         "fitting",

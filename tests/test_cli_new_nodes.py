@@ -48,6 +48,9 @@ def test_new_nodes(saved, tmp_path, run):
     [
         (["-k", "3"], "-k is for finding clusters, and --model has them"),
         (["--stability"], "--stability is for finding clusters"),
+        (["--solver", "auto"], "--solver is for finding clusters"),
+        (["--seed", "1"], "--seed is for finding clusters"),
+        (["--no-normalize"], "--normalize is for finding clusters"),
         (["--report", "r.html"], "--report and --save are for clusters that were found"),
     ],
 )

@@ -15,7 +15,9 @@ from rectifact.graph.how_many import drawn_edges, edge_gains, hold_out, matched_
 from rectifact.latent.filling import compare_with_means
 from rectifact.latent.how_many import PREDICTED, LatentTrial
 from rectifact.metrics import part_errors
-from rectifact.parts.how_many import FOLDS, PartsTrial, directions_above_noise, predicted_shares
+from rectifact.parts.directions import FOLDS, directions_above_noise, predicted_shares
+from rectifact.parts.documents import count_words
+from rectifact.parts.how_many import PartsTrial, _rungs
 from rectifact.parts.matching import agreement, matched_cosines
 from rectifact.selection import assess, select
 from rectifact.selection.choice import _otherwise
@@ -330,6 +332,42 @@ def test_for_prediction_dimensions_need_not_recur(monkeypatch: pytest.MonkeyPatc
     assert found == [1, 5]
     with pytest.raises(InputError, match="purpose='fun' is unknown"):
         select(estimator, X, purpose="fun")
+
+
+def texts_of_families(families: int, per_family: int, seed: int = 0) -> list[str]:
+    """Texts with words of their family, of one of its three sides, and of all."""
+    rng = np.random.default_rng(seed)
+    texts = []
+    for family in "abcdefghij"[:families]:
+        for i in range(per_family):
+            own = rng.choice([f"{family}{j}" * 3 for j in range(25)], 14)
+            side = rng.choice([f"{family}{i % 3}x{j}" for j in range(12)], 5)
+            texts.append(" ".join([*own, *side, *rng.choice([f"common{j}" for j in range(40)], 6)]))
+    return texts
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_clear_topics_are_counted_whatever_the_seed(seed: int) -> None:
+    """From a start of its own, one half may miss a topic: seeds led to 1 or 7."""
+    X = count_words(texts_of_families(7, 30)).X
+    found = select(ANDNMF(1, refine="nonnegative", random_state=seed), X, random_state=seed)
+    assert found.best == 7
+    known = found.table.dropna(subset="stability")["k"].tolist()
+    assert set(known) >= {2, 3, 4, 5, 6, 7}
+
+
+def test_the_number_on_which_halves_agree_best_is_taken() -> None:
+    """As on manual pages of eight families: two topics merge them at random, and more than eleven are not stable."""
+    trial = PartsTrial(ANDNMF(1), np.eye(300), np.random.default_rng(0))
+    means = {2: 0.16, 3: 0.82, 4: 0.82, 5: 0.64, 6: 0.70, 7: 0.75, 8: 0.68, 9: 0.59, 10: 0.64, 11: 0.68, 12: 0.58}
+    measured = {k: np.full(3, means.get(k, 0.5 - k / 1000)) for k in range(2, 65)}
+    for most in (64, 50, 12):
+        trial.recurrence = dict(measured)
+        assert trial._most_agreed(_rungs(range(2, most + 1)), range(1, most + 1)) == 7
+    trial.recurrence = {k: np.full(3, 0.6) for k in range(2, 65)}
+    assert trial._most_agreed(_rungs(range(2, 65)), range(1, 65)) == 1
+    trial.recurrence = {k: np.full(3, 0.95 - 0.05 * abs(k - 17)) for k in range(2, 65)}  # 18 is tried first
+    assert trial._most_agreed(_rungs(range(2, 31)), range(1, 31)) == 17
 
 
 def test_dimensions_in_common_are_not_fitted_again() -> None:

@@ -36,6 +36,7 @@ Affinity = Literal["knn", "precomputed"]
 
 
 def cluster(
+    context: typer.Context,
     data: Annotated[
         Path | None,
         typer.Argument(
@@ -174,18 +175,7 @@ def cluster(
     source = replace(source, weight=weight)
     source.check(in_chunks=False)
     if known is not None:
-        fitted_before = {
-            "-k": how_many != "auto",
-            "--stability": stability,
-            "--bootstrap": bootstrap,
-            "--l1": l1,
-            "--truth": truth,
-            "--neighbors": n_neighbors,
-            "--min-component": min_component,
-            "--checkpoint": checkpoint,
-            "--values": values != "raw",
-        }
-        check_known(fitted_before, outcome)
+        check_known(context, outcome)
         apply_saved(known, source, Path(str(graph or data)), out, outcome)
         return
     X, names, title, affinity, features = _read(source, Path(str(graph or data)))

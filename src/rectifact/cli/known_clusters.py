@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import typer
 
 from rectifact.cli.known_parts import aligned
+from rectifact.cli.options import refuse_with_model
 from rectifact.cli.outcome import Outcome
-from rectifact.cli.reading import Reading
+from rectifact.cli.reading import READING, Reading
 from rectifact.cli.tables import as_json, write_table
 from rectifact.cli.terminal import say, show_plain
 from rectifact.core.errors import InputError, count
@@ -25,14 +27,12 @@ LONGEST = 200
 """Letters of the names of all columns, up to which they are asked for by name: a longer list may not be a file name."""
 
 
-def check_known(given: dict[str, Any], outcome: Outcome) -> None:
-    """Refuse options of a fit, which has been done."""
-    for name, value in given.items():
-        if value is not None and value is not False and value != 0:
-            raise InputError(f"{name} is for finding clusters, and --model has them.", "Leave one of them out.")
+def check_known(context: typer.Context, outcome: Outcome) -> None:
+    """Refuse options of a fit, which has been done, and a report, of which the model has one."""
     if outcome.report is not None or outcome.save is not None:
         what = "--report and --save are for clusters that were found, and --model only places new nodes or points."
         raise InputError(what, "Leave them out; rectifact report model.rfx writes the report of the model.")
+    refuse_with_model(context, ("data", "known", "out", "as_json", *READING), "clusters")
 
 
 def apply_saved(path: Path, source: Reading, data: Path, out: Path, outcome: Outcome) -> None:

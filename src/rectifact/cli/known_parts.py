@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from rectifact.cli.outcome import Outcome
 from rectifact.cli.part_outputs import Shown, listed
-from rectifact.cli.reading import Reading
+from rectifact.cli.reading import READING, Reading
 from rectifact.cli.tables import as_json, save_arrays
 from rectifact.cli.terminal import STDOUT, say, show_plain
 from rectifact.core.errors import InputError, count
@@ -22,15 +22,8 @@ from rectifact.parts.documents import Corpus, count_known
 from rectifact.parts.terms import PARTS, TOPICS
 from rectifact.parts.topics import about_documents, few_known
 
-
-def check_known(given: dict[str, Any], in_chunks: bool) -> None:
-    """Refuse options of a fit, which has been done, and data in chunks."""
-    for name, value in given.items():
-        if value is not None and value is not False and value != 0:
-            option = "-k" if name == "parts" else f"--{name.replace('_', '-')}"
-            raise InputError(f"{option} is for finding parts, and --model has them.", "Leave one of them out.")
-    if in_chunks:
-        raise InputError("--model needs a matrix in memory or texts, and this matrix is in chunks.", "Name one file.")
+USED = ("data", "known", "out", "weights", "shares", "report", "as_json", *READING)
+"""Parameters of the command that have an effect with ``--model``."""
 
 
 def apply_saved(

@@ -1,9 +1,12 @@
 """Options that several commands share."""
 
+from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from rectifact.core.errors import InputError
 
 LARGE = "Long runs and large data"
 
@@ -162,3 +165,28 @@ Target = Annotated[
 Probabilities = Annotated[
     bool, typer.Option("--probabilities", help="Add the probability of each class to the labels.")
 ]
+
+
+def refuse_with_model(context: typer.Context, used: Collection[str], what: str) -> None:
+    """Refuse what was given for a fit, which ``--model`` has done before: it would be ignored.
+
+    Parameters
+    ----------
+    context : typer.Context
+        Of the command.
+    used : collection of str
+        Parameters of the command that have an effect with ``--model``; those of all commands have one.
+    what : str
+        What the model has, in the plural.
+    """
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        given = source is not None and source.name == "COMMANDLINE"
+        if given and parameter.name not in (*used, "verbose", "quiet"):
+            said = f"{_spelled(parameter)} is for finding {what}, and --model has them."
+            raise InputError(said, "Leave one of them out.")
+
+
+def _spelled(parameter: Any) -> str:
+    """An option as users write it: by its letter, if it has one."""
+    return str(min(parameter.opts, key=lambda name: name.startswith("--")))

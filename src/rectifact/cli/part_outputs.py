@@ -16,6 +16,7 @@ from rectifact.core.arrays import Array
 from rectifact.core.findings import Finding
 from rectifact.core.operand import operand
 from rectifact.parts.terms import TOPICS, Terms
+from rectifact.parts.topics import documents_by_topic
 
 NEGLIGIBLE = 1e-6
 """Share of the largest value of a part below which others are not shown."""
@@ -64,6 +65,11 @@ class Shown:
         size = sums * np.abs(self.components).sum(axis=1)
         return np.asarray(size / max(size.sum(), 1e-300))
 
+    @property
+    def documents(self) -> NDArray[Any] | None:
+        """Number of documents of which each topic is the largest; None for parts, whose sizes cannot be compared."""
+        return documents_by_topic(self.shares()) if self.terms == TOPICS else None
+
     def largest(self) -> pd.DataFrame:
         """A table of part, rank, feature and value, at most ``top`` rows per part, with the bands that are known."""
         size = np.abs(self.components) if self.signed else self.components
@@ -94,12 +100,13 @@ class Shown:
 
     def summary(self) -> list[dict[str, Any]]:
         """One record per part with its share, figures and largest features, for ``--json``."""
-        table, share = self.largest(), self.share
+        table, share, documents = self.largest(), self.share, self.documents
         columns = [self.terms.feature, table.columns[3]]
         records = []
         for i in range(len(self.components)):
             own = table.loc[table[self.terms.part] == i + 1, columns]
             record: dict[str, Any] = {self.terms.part: i + 1, "share": round(float(share[i]), 6)}
+            record |= {} if documents is None else {"documents": int(documents[i])}
             if self.coherence is not None:
                 record["coherence"] = round(float(self.coherence[i]), 4)
             if "stability" in self.measured:
@@ -118,13 +125,14 @@ class Shown:
         ends = self.measured.get("stability_range")
         spans = None if ends is None else [f"{low:.2f} to {high:.2f}" for low, high in ends]
         figures = {name: values for name, values in known.items() if values is not None}
-        texts, largest, share = self.terms == TOPICS, self.largest(), self.share
+        texts, largest, share, documents = self.terms == TOPICS, self.largest(), self.share, self.documents
         last = "largest words" if texts else f"top {self.terms.feature}s (values)"
         title = f"{self.terms.part.capitalize()}s"
         titles = [*figures, "by split"] if spans is not None else list(figures)
+        titles = ["documents", *titles] if texts else titles
         table = Table(self.terms.part, "share", *titles, last, title=title, title_justify="left")
-        each = f"; in --weights, of each {self.terms.sample}" if texts else ""
-        table.caption = f"Share: of all that the {self.terms.part}s explain of the {self.terms.whole}{each}."
+        each = " Documents: those of which it is the largest topic; --weights lists them, with shares." if texts else ""
+        table.caption = f"Share: of all that the {self.terms.part}s explain of the {self.terms.whole}.{each}"
         if spans is not None:
             table.caption += (
                 f" Stability: 1 if halves of the {self.terms.sample}s, fitted apart, have the same {self.terms.part}, "
@@ -138,7 +146,12 @@ class Shown:
             pairs = zip(own[self.terms.feature], own.iloc[:, 3], strict=True)
             text = ", ".join(str(name) if texts else f"{name} ({value:.2g})" for name, value in pairs)
             printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
-            cells = [f"{values[i]:.2f}" for values in figures.values()] + ([spans[i]] if spans is not None else [])
+            counted = [] if documents is None else [str(documents[i])]
+            cells = (
+                counted
+                + [f"{values[i]:.2f}" for values in figures.values()]
+                + ([spans[i]] if spans is not None else [])
+            )
             table.add_row(str(i + 1), f"{share[i]:.1%}", *cells, escape(printable))
         return table
 

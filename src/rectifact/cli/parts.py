@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import typer
 
 from rectifact.cli import options, reading, word_options
 from rectifact.cli import part_options as own
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
 from rectifact.cli.embed_outputs import check_gaps
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
-from rectifact.cli.known_parts import apply_saved, check_known
+from rectifact.cli.known_parts import USED, apply_saved
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended
 from rectifact.cli.part_choice import all_the_same, in_terms
 from rectifact.cli.part_outputs import Shown, listed
@@ -46,6 +47,7 @@ METHODS: dict[str, type[ANDNMF] | type[PurificationNMF]] = {"and": ANDNMF, "puri
 
 
 def parts(
+    context: typer.Context,
     data: own.Data,
     numbers: own.Numbers = "auto",
     out: own.Out = None,
@@ -106,10 +108,10 @@ def parts(
     chosen = {"refine": refine, "normalize": normalize, "noise_floor": noise_floor}
     chosen |= {"background": background or None, "missing": np.nan if missing else None}
     if known is not None:
-        fitted_before: dict[str, Any] = {"parts": how_many != "auto", "features": features, "save": save}
-        fitted_before |= {"init": init != "auto"}
-        fitted_before |= {"stability": stability, "bootstrap": bootstrap, "checkpoint": checkpoint, "decode": decode}
-        check_known(fitted_before | chosen, in_chunks)
+        options.refuse_with_model(context, USED, "parts")
+        if in_chunks:
+            what = "--model needs a matrix in memory or texts, and this matrix is in chunks."
+            raise InputError(what, "Name one file.")
         apply_saved(known, source, data, (out, weights, shares), outcome)
         return
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)

@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
@@ -222,6 +222,10 @@ class Reading:
         exclusive = [name for name in given if name in ("--triples", "--text-column", "--table")]
         if len(exclusive) > 1:
             raise InputError(f"{' and '.join(exclusive)} are mutually exclusive.", "Choose one.")
+
+
+READING = tuple(option.name for option in fields(Reading) if option.name != "missing")
+"""Parameters of commands that say how data is read, and not what is made of it."""
 
 
 def _is_missing_file(text: str) -> bool:

@@ -42,6 +42,17 @@ def document_shares(W: Any, H: Any) -> NDArray[Any]:
     return np.asarray(sizes / np.where(total > 0, total, 1))
 
 
+def documents_by_topic(shares: NDArray[Any]) -> NDArray[Any]:
+    """Number of documents of which each topic is the largest; those without any topic count for none.
+
+    Examples
+    --------
+    >>> documents_by_topic(np.array([[0.8, 0.2, 0.0], [0.6, 0.4, 0.0], [0.1, 0.9, 0.0], [0.0, 0.0, 0.0]]))
+    array([2, 1, 0])
+    """
+    return np.bincount(shares.argmax(axis=1)[shares.sum(axis=1) > 0], minlength=shares.shape[1])
+
+
 def examples(W: Any, H: Any, texts: Any, part: int, n: int) -> list[int]:
     """Up to ``n`` documents of different texts in which a topic has the largest share, rather not the short ones.
 
@@ -80,9 +91,9 @@ def topic_table(model: Any, corpus: Corpus, *, n_words: int = 10, n_examples: in
     Returns
     -------
     DataFrame
-        One row per topic: ``topic``, counted from 1; ``share`` of all that the topics explain of the corpus;
-        ``coherence``, see :func:`rectifact.metrics.npmi_coherence`; ``stability``, where it was measured; ``words`` and
-        ``examples``, two lists of texts.
+        One row per topic: ``topic``, counted from 1; ``share`` of all that the topics explain of the corpus; the number
+        of ``documents`` of which it is the largest topic; ``coherence``, see :func:`rectifact.metrics.npmi_coherence`;
+        ``stability``, where it was measured; ``words`` and ``examples``, two lists of texts.
 
     Examples
     --------
@@ -101,6 +112,7 @@ def topic_table(model: Any, corpus: Corpus, *, n_words: int = 10, n_examples: in
     W, H = np.asarray(model.transform(corpus.X), dtype=float), np.asarray(model.components_, dtype=float)
     size = W.sum(axis=0) * np.abs(H).sum(axis=1)
     figures: dict[str, Any] = {"topic": np.arange(1, len(H) + 1), "share": size / max(size.sum(), 1e-300)}
+    figures["documents"] = documents_by_topic(document_shares(W, H))
     figures["coherence"] = npmi_coherence(H, corpus.X)
     if hasattr(model, "stability_"):
         figures["stability"] = np.asarray(model.stability_)

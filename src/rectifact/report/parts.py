@@ -3,29 +3,24 @@
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
 from rectifact.core.findings import Finding
-from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
 from rectifact.parts.base import are_few
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.how_many import RECURS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
-from rectifact.parts.topics import document_shares, examples, repeated_texts, residual_norms
+from rectifact.parts.topics import document_shares, examples, repeated_texts
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
 from rectifact.report.charts import bars, convergence, histogram, image_address, spectra
 from rectifact.report.how_many import how_many, with_stability
 from rectifact.report.likeness import likeness, with_most_similar
 from rectifact.report.names import (
     along_axis,
-    as_floats,
     count,
     feature_names,
     isolated,
@@ -34,6 +29,7 @@ from rectifact.report.names import (
     sample_names,
     unit_along,
 )
+from rectifact.report.part_fit import Fit, fit_of, is_signed
 from rectifact.report.scales import written
 
 N_TOP, MOST_SAMPLES, MOST_IMAGES, MOST_CARDS = 12, 10_000, 100, 60
@@ -48,27 +44,6 @@ PRESENT = 0.1
 
 MOST_SPECTRA = 10
 """Parts whose features are places on an axis, such as wavelengths, that are drawn as lines."""
-
-FEW_NONZEROS = 0.5
-"""Share of nonzeros up to which the coherence of parts says something: in dense data all features occur together."""
-
-
-@dataclass(frozen=True)
-class Fit:
-    """The data behind the parts, as given and with gaps filled in; weights, residuals, shares, coherence."""
-
-    given: Any
-    X: Any
-    W: NDArray[Any]
-    residual: NDArray[Any]
-    share: NDArray[Any]
-    coherence: NDArray[Any] | None
-
-    @property
-    def explained(self) -> float:
-        """Share of the squared norm of the data, of which gaps are no part, that the parts explain."""
-        squares = np.nansum((self.given.data if sp.issparse(self.given) else self.given) ** 2)
-        return float(1 - (self.residual**2).sum() / max(squares, 1e-300))
 
 
 def parts_report(saved: SavedModel, findings: Sequence[Finding] | None = None, source: str | None = None) -> Report:
@@ -85,7 +60,7 @@ def parts_report(saved: SavedModel, findings: Sequence[Finding] | None = None, s
 def _report(saved: SavedModel, findings: Sequence[Finding] | None, source: str | None) -> Report:
     model, words = saved.model, PARTS if saved.texts is None else TOPICS
     n_parts, n_features = model.components_.shape
-    fit = None if saved.X is None else _fit(saved)
+    fit = None if saved.X is None else fit_of(saved)
     if findings is None:
         findings = [] if fit is None else _findings(saved, fit, words)
     sections = [_parts(saved, fit, words), *how_many(saved.selection)]
@@ -116,28 +91,9 @@ def _findings(saved: SavedModel, fit: Fit, words: Terms) -> list[Finding]:
     return worst_first(found)
 
 
-def _signed(saved: SavedModel) -> bool:
-    """Whether negative coefficients mean something: they do not in counts of words, nor in other non-negative data."""
-    if saved.texts is not None:
-        return False
-    return saved.model.resolved_.get("normalize", "l2") == "l2" and bool(np.min(saved.model.components_) < 0)
-
-
-def _fit(saved: SavedModel) -> Fit:
-    model, given = saved.model, as_floats(saved.X)
-    W, H = np.asarray(model.transform(given), dtype=float), np.asarray(model.components_, dtype=float)
-    gaps = getattr(model, "missing", None) is not None
-    X = np.where(np.isnan(given), model.inverse_transform(W), given) if gaps else given
-    residual = residual_norms(model, X, W)
-    size = W.sum(axis=0) * np.abs(H).sum(axis=1)
-    entries = X.nnz if sp.issparse(X) else np.count_nonzero(X)
-    sparse = entries <= FEW_NONZEROS * X.shape[0] * X.shape[1] and not _signed(saved)
-    return Fit(given, X, W, residual, size / max(size.sum(), 1e-300), npmi_coherence(H, X) if sparse else None)
-
-
 def _main(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = False) -> list[str]:
     """The sentences that matter most."""
-    tops = largest_features(saved, 3, signed=_signed(saved))
+    tops = largest_features(saved, 3, signed=is_signed(saved))
     if fit is None:
         first = "; ".join(", ".join(isolated(name) for name, _ in top) for top in tops[:3])
         return [f"The first {words.part}s, by their largest {words.feature}s: {first}."]
@@ -199,7 +155,7 @@ def _diagnosis(findings: Sequence[Finding], words: Terms) -> Section:
 
 
 def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
-    components, signed = np.asarray(saved.model.components_, dtype=float), _signed(saved)
+    components, signed = np.asarray(saved.model.components_, dtype=float), is_signed(saved)
     tops = largest_features(saved, N_TOP, signed=signed)
     blocks: list[Block] = []
     alike = ""
@@ -236,6 +192,9 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     if fit is not None:
         columns.append(Column("share", "share", f"of the {words.whole}"))
         rows = [[*row, float(share)] for row, share in zip(rows, fit.share, strict=True)]
+    if fit is not None and words == TOPICS:
+        columns.append(Column("documents", "integer", "of which it is the largest topic"))
+        rows = [[*row, int(number)] for row, number in zip(rows, fit.documents, strict=True)]
     if fit is not None and fit.coherence is not None:
         columns.append(Column("coherence", "number", "mean NPMI of the ten largest; 1 if they always occur together"))
         rows = [[*row, round(float(value), 3)] for row, value in zip(rows, fit.coherence, strict=True)]
@@ -260,6 +219,8 @@ def _cards(saved: SavedModel, fit: Fit | None, words: Terms, tops: list[list[tup
     items = []
     for i in order[:MOST_CARDS].tolist():
         caption = [] if fit is None else [f"{fit.share[i]:.1%} of the {words.whole}"]
+        if fit is not None and words == TOPICS:
+            caption.append(f"largest topic of {count(int(fit.documents[i]), 'document')}")
         if fit is not None and fit.coherence is not None:
             caption.append(f"coherence {fit.coherence[i]:.2f}")
         if stability is not None:

@@ -219,13 +219,8 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
         return f"{open_}: 1 is the smallest number whose score on held-out data cannot be told from the best one."
     if best == 1 and len(curve.scores) > 1:
         return f"{NOTHING}: more than one {one} does not predict held-out data better."
-    if best < supported and larger:
-        stability = float(np.mean(trial.recurrence.get(supported, np.nan)))
-        known = f" and have a mean stability of {stability:.2f}" if np.isfinite(stability) else ""
-        return (
-            f"More than {best} {several} predict better, but are not stable: {best} is the largest number tried whose "
-            f"{several} {trial.recurs}; {supported} predict best{known}. {larger}"
-        )
+    if best < supported and isinstance(trial, PartsTrial):
+        return " ".join(filter(None, [_agreed(trial, best, supported), larger]))
     if best < supported:
         return f"{best} is the largest number whose {several} {trial.recurs}; {supported} predict better."
     if best > supported:
@@ -233,6 +228,18 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
         return f"{best} {several} stand out from the noise and {trial.recurs}; {supported} predict {than}."
     last = "; no larger number was tried" if best == max(curve.scores) else ""
     return f"{best} is the smallest number whose score on held-out data cannot be told from the best one{last}."
+
+
+def _agreed(trial: PartsTrial, best: int, supported: int) -> str:
+    """Why fewer parts were taken than predict best: what halves of the samples agree on."""
+    mean = {k: f"{np.mean(values):.2f}" for k, values in trial.recurrence.items()}
+    known = (
+        f", and {mean[supported]} with {supported}, the fewest that predict as well as any" if supported in mean else ""
+    )
+    return (
+        f"More than {best} parts predict better, but halves of the samples agree best on {best}, counting how many "
+        f"there are and how stable: their mean stability is {mean[best]}{known}."
+    )
 
 
 def most_stable(stability: Mapping[int, float], best: int) -> list[tuple[int, float]]:
