@@ -64,8 +64,7 @@ def test_never_dense_but_for_a_tile(to_csr, planted, monkeypatch):
 
 @pytest.mark.parametrize(("dtype", "atol"), [("float32", 5e-3), ("float64", 1e-6)])
 def test_logistic_pca_equals_the_host(to_form, assert_at_home, planted, dtype, atol, monkeypatch):
-    for tile in ("TILE", "DEVICE_TILE"):
-        monkeypatch.setattr(f"rectifact.latent.logistic_pca.{tile}", 30 * 17)  # tiles of seventeen rows
+    monkeypatch.setattr("rectifact.latent.logistic_pca.TILE", 30)  # tiles of one row, or of 32 on a device
     data = (planted > 0.3).astype(dtype)
     X = to_form(data)
     model, host = (LogisticPCA(2, max_iter=30).fit(given) for given in (X, data.astype("float64")))

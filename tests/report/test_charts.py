@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 
 from rectifact import InputError
 from rectifact.crowd.panel_rates import DIFFERENCE_COLUMNS, RATE_COLUMNS, Rates
+from rectifact.crowd.quantity import Quantity
 from rectifact.report import Chart
 from rectifact.report.blocks import Table
 from rectifact.report.charts import bars, heat_map, histogram, lines, network, ranges, scatter, scores
@@ -252,6 +253,7 @@ def test_shares_are_rounded_once(share):
         ("pass",),
         0.95,
         None,
+        Quantity.share(("pass",)),
     )
     blocks = [block for section in rates_report(found).sections for block in section.blocks]
     table = next(block for block in blocks if isinstance(block, Table) and block.title == "Rates")

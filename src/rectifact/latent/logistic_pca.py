@@ -9,7 +9,7 @@ data", AISTATS 2003.
 from math import inf
 from typing import Any
 
-from rectifact.core.arrays import Array, device, eps, expit, is_host, namespace, to_like
+from rectifact.core.arrays import Array, device, eps, expit, namespace, rows_at_once, to_like
 from rectifact.core.linalg import solve
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand, operand
@@ -18,8 +18,8 @@ from rectifact.kernels.penalty import Penalty
 from rectifact.latent.model import LatentModel
 from rectifact.latent.priors import Gaussian, Priors, floor_of, learn
 
-TILE, DEVICE_TILE = 1 << 15, 1 << 20
-"""Entries of a dense tile: on the host its temporaries stay in the cache, and a device wants more work at once."""
+TILE = 1 << 15
+"""Entries of a dense tile on the host, whose temporaries stay in the cache."""
 
 ROUND, ROUND_TOL = 10, 100
 """Iterations between two updates of the priors, and by how much the loss may change meanwhile, in units of tol."""
@@ -151,7 +151,7 @@ def logistic_rows(X: Array, A: Array, B: Array, pull: Pull | None = None) -> Arr
     xp, (n, rank) = namespace(B), A.shape
     pairs = _pairs(B)
     out = xp.empty_like(A)
-    step = _rows_at_once(B)
+    step = rows_at_once(B, B.shape[1], TILE)
     for i in range(0, n, step):
         tile = slice(i, i + step)
         rows, theta = dense_rows(X, tile), A[tile] @ B
@@ -171,17 +171,13 @@ def logistic_curvatures(X: Array, A: Array, B: Array, sigma: Any, link: str) -> 
 
     A missing entry has none. ``sigma`` and ``link`` are for others that learn priors.
     """
-    xp, step = namespace(B), _rows_at_once(B)
+    xp, step = namespace(B), rows_at_once(B, B.shape[1], TILE)
     total = xp.zeros_like(B[0])
     for i in range(0, A.shape[0], step):
         P = expit(A[i : i + step] @ B)
         known = ~xp.isnan(dense_rows(X, slice(i, i + step)))
         total = total + xp.sum(P * (1 - P) * known, axis=0)
     return total, A.T @ A, xp.sum(A, axis=0)
-
-
-def _rows_at_once(B: Array) -> int:
-    return max(1, (TILE if is_host(B) else DEVICE_TILE) // B.shape[1])
 
 
 def _pairs(B: Array) -> Array:
@@ -204,7 +200,7 @@ def logistic_newton(
     Without a prior a row that B separates has none; it stops where Theta reaches ``largest``, and probabilities are 1
     to rounding. A row of which all entries are missing stays at the mean of the prior, or at 0.
     """
-    xp, rank, step = namespace(B), B.shape[0], _rows_at_once(B)
+    xp, rank, step = namespace(B), B.shape[0], rows_at_once(B, B.shape[1], TILE)
     pairs = _pairs(B)
     single = B.dtype == xp.float32
     out = xp.zeros((X.shape[0], rank), dtype=B.dtype, device=device(B))
@@ -253,7 +249,7 @@ def log_likelihoods(rows: Array, theta: Array) -> Array:
 
 def log_likelihood(X: Array, A: Array, B: Array) -> float:
     """Log-likelihood of all entries that are not missing, in nats, tile by tile."""
-    xp, step, total = namespace(A), _rows_at_once(B), 0.0
+    xp, step, total = namespace(A), rows_at_once(B, B.shape[1], TILE), 0.0
     for i in range(0, A.shape[0], step):
         found = log_likelihoods(dense_rows(X, slice(i, i + step)), A[i : i + step] @ B)
         total = total + xp.sum(found, dtype=xp.float64)

@@ -20,7 +20,7 @@ from rectifact.core.operand import operand
 from rectifact.core.sparse import with_entries
 from rectifact.crowd.advice.conditions import identification_findings
 from rectifact.crowd.advice.likeness import likeness_findings, pair_findings
-from rectifact.crowd.advice.support import unconfirmed, unknown_workers, without_majority
+from rectifact.crowd.advice.support import not_independent, unconfirmed, unknown_workers, without_majority
 from rectifact.crowd.advice.workers import information
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import NAMED, listed
@@ -33,7 +33,6 @@ LEAST_CONTRAST = 0.03  # correlation of two answers to one task on any contrast 
 LEAST_INFORMATION = 0.1  # bits in a worker's answer, or share of the doubt about a task if that is below one bit
 MANY = 0.2  # share of the workers above which a finding about some of them is a warning
 NO_ANSWER = {"n/a", "na", "n.a.", "none", "null", "nan", "-", "--", "?", "missing", "no answer"}  # names that mean it
-DEPENDENT = 1.05  # design effect worth a word, if it is certain
 
 
 def diagnose(
@@ -80,7 +79,7 @@ def diagnose(
         *_conditioning(B, answers.classes, model, beside),
         *_chance(answers.given, answers.classes, model),
         *diagnose_workers(answers.workers, model),
-        *_dependence(effect, trusting, calibrated),
+        *not_independent(effect, trusting, calibrated),
         *unknown_workers(leaning),
         *without_majority(answers.shares()),
         *pair_findings(B, answers.workers, model, kin),
@@ -324,28 +323,3 @@ def _misleading(model: CrowdModel) -> NDArray[np.bool_]:
     guessing = (model.confusions @ model.priors) @ model.priors
     error = np.sqrt(accuracy * (1 - accuracy) / model.counts.sum(axis=(1, 2)))
     return accuracy < guessing - 3 * error
-
-
-def _dependence(effect: float, trusting: bool, calibrated: bool) -> list[Finding]:
-    if effect <= DEPENDENT:
-        return []
-    detail = f"Their variance is {effect:.2f} times what independent answers would show"
-    if not trusting:
-        return [
-            Finding(
-                "note" if calibrated else "warning",
-                "answers to one task are not independent",
-                f"{detail}; labels and confidence allow for it.",
-                "Have some tasks checked by people you trust, to see how far the labels can be believed.",
-            )
-        ]
-    confidence = "was lowered for it" if calibrated else "is too high"
-    remedy = "Use model='auto', which allows for this" + ("." if calibrated else ", or {}.")
-    return [
-        Finding(
-            "warning",
-            "answers to one task are not independent",
-            f"{detail}; confidence {confidence}.",
-            remedy.format("calibrate()"),
-        )
-    ]

@@ -8,6 +8,7 @@ from rectifact.core.findings import Finding
 from rectifact.crowd.em import CrowdModel, Floats
 from rectifact.crowd.grades import ROUNDING
 
+DEPENDENT = 1.05  # design effect worth a word, if it is certain
 LARGEST_DOUBT = 0.1  # a correlation is known well enough to be called none if it is certain to be below this
 UNDECIDED = 0.2  # share of tasks without a most frequent answer from which on it is worth a word
 MOSTLY = 0.5  # weight of the vote from which it, and not the model, gives the labels
@@ -109,3 +110,37 @@ def agreement(one: sp.csc_array, other: sp.csc_array) -> tuple[float, float]:
     influence = (same - share * (same + mixed)) / beside_one
     influence -= (mixed - share_beside_other * (mixed + rest)) / beside_other
     return float(share - share_beside_other), float(np.sqrt(np.sum(influence**2)))
+
+
+def not_independent(effect: float, trusting: bool, calibrated: bool) -> list[Finding]:
+    """That answers to one task vary together, and whether labels and confidence allow for it.
+
+    Examples
+    --------
+    >>> not_independent(2.0, False, False)[0].detail
+    'Their variance is 2.00 times what independent answers would show; labels and confidence allow for it.'
+    >>> not_independent(1.0, False, False)
+    []
+    """
+    if effect <= DEPENDENT:
+        return []
+    detail = f"Their variance is {effect:.2f} times what independent answers would show"
+    if not trusting:
+        return [
+            Finding(
+                "note" if calibrated else "warning",
+                "answers to one task are not independent",
+                f"{detail}; labels and confidence allow for it.",
+                "Have some tasks checked by people you trust, to see how far the labels can be believed.",
+            )
+        ]
+    confidence = "was lowered for it" if calibrated else "is too high"
+    remedy = "Use model='auto', which allows for this" + ("." if calibrated else ", or {}.")
+    return [
+        Finding(
+            "warning",
+            "answers to one task are not independent",
+            f"{detail}; confidence {confidence}.",
+            remedy.format("calibrate()"),
+        )
+    ]
