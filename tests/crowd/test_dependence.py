@@ -11,7 +11,7 @@ from rectifact.crowd.data.groups import group_numbers, read_groups
 from rectifact.crowd.dependence import SHARED, design_effects, find_families
 from rectifact.crowd.em import expected_sums, vote_shares
 from rectifact.crowd.pooled import pooled_em
-from rectifact.datasets import load_judges, make_crowd
+from rectifact.datasets import load_crowd, load_judges, make_crowd
 
 
 def fitted(table):
@@ -111,6 +111,30 @@ def test_copies_are_a_family():
     assert families.members[copies][0] >= 0
 
 
+def families_of(table):
+    answers = read_answers(table)
+    B, votes = operand(answers.one_hot()), answers.shares()
+    found = find_families(B, votes, B.total(expected_sums, along=(votes,)))
+    return dict(zip(answers.workers.tolist(), found.vote_weights.round(6).tolist(), strict=True))
+
+
+def test_families_do_not_depend_on_the_order_of_the_answers():
+    table = with_copies(make_crowd(300, 8, 3, labels_per_task=4, accuracy=(0.5, 0.8)).answers.astype(str), "0", 1)
+    wanted = families_of(table)
+    assert wanted["0"] == wanted["copy 0"] == 0.5
+    for seed in range(4):
+        assert families_of(table.sample(frac=1, random_state=seed)) == wanted
+
+
+def test_answers_without_a_copy_count_in_full():
+    """A copy of every third answer leaves three quarters of what a worker says."""
+    table = make_crowd(600, 4, 3, labels_per_task=4, accuracy=(0.5, 0.7)).answers.astype(str)
+    some = table["task"].unique()[::3]
+    copy = table[(table["worker"] == "0") & table["task"].isin(some)].assign(worker="copy")
+    found = families_of(pd.concat([table, copy]))
+    assert_allclose([found["0"], found["copy"], found["1"]], [0.75, 0.5, 1.0], atol=1e-3)
+
+
 def test_groups_count_as_far_as_they_agree():
     table = make_crowd(600, 8, 3, labels_per_task=8, random_state=4).answers
     half = table["task"] % 2 == 0  # worker 1 copies worker 0 in every other task
@@ -119,7 +143,7 @@ def test_groups_count_as_far_as_they_agree():
     model = DawidSkene().fit(table, groups={0: "a", 1: "a", 2: "b", 3: "b"})
     report = model.worker_report().set_index("worker")
     assert report.loc[[0, 1], "independence"].max() < 0.85
-    assert report.loc[[2, 3], "independence"].min() > 0.85
+    assert report.loc[[2, 3], "independence"].min() > 0.8
     assert report.loc[0, "family"] == report.loc[1, "family"] != report.loc[2, "family"]
     assert report.loc[5, "family"] == ""
 
@@ -178,6 +202,18 @@ def test_ten_copies_of_a_judge_do_not_move_the_error(load_or_skip):
         model = DawidSkene().fit(table)
         errors.append(np.mean(model.labels_ != panel.truth.loc[model.tasks_].to_numpy()))
     assert abs(errors[1] - errors[0]) < 0.005
+
+
+@pytest.mark.parametrize("seed", [None, 0, 1])
+def test_labels_do_not_depend_on_the_order_or_on_a_few_workers(load_or_skip, seed):
+    """Errors on zencrowd-us were 9 or 18 %, by the order of the answers and by which workers were left out."""
+    crowd = load_or_skip(load_crowd, "zencrowd-us")
+    answers = crowd.answers if seed is None else crowd.answers.sample(frac=1, random_state=seed)
+    left_out = [] if seed is None else np.random.default_rng(seed).choice(answers["worker"].unique(), 4)
+    model = DawidSkene().fit(answers[~answers["worker"].isin(left_out)])
+    labels = pd.Series(model.labels_, index=model.tasks_)
+    known = labels.index.intersection(crowd.truth.index)
+    assert (labels[known] != crowd.truth[known]).mean() < 0.1
 
 
 def test_dependent_answers_are_not_believed(rng):

@@ -18,9 +18,10 @@ from rectifact.crowd.data.groups import group_numbers, read_groups
 from rectifact.crowd.data.names import of_classes
 from rectifact.crowd.data.partitions import is_lazy_data
 from rectifact.crowd.data.read import read_gold
+from rectifact.crowd.decisions import TRIAL_TOL, best_start, count_copies_once, decide
 from rectifact.crowd.device import check_device
 from rectifact.crowd.fitted import check_size
-from rectifact.crowd.fitting import TRIAL_TOL, Fitting, Problem, best_start, count_copies_once, decide
+from rectifact.crowd.fitting import Fitting, Problem
 from rectifact.crowd.planner import Planner
 from rectifact.crowd.reviewer import Reviewer
 from rectifact.crowd.starts import METHODS, Start, identify, tried, unrefined

@@ -190,7 +190,8 @@ def find_families(
     Residuals are measured from the vote, because a model takes two copies for the truth: nobody else agrees so well.
     Good workers also share what a model cannot explain, so that only near copies are found; workers who merely err
     alike are left to :func:`design_effects`. In a group that is given, a worker counts for one over one plus the
-    correlations with the others.
+    correlations with the others. Both by the share of a worker's answers to tasks that the others answered too: who
+    answered a thousand tasks, fifty of them together with a copy, counts nearly in full.
 
     Parameters
     ----------
@@ -234,7 +235,11 @@ def find_families(
     for worker, source, share in copies:
         pair = (one == min(worker, source)) & (other == max(worker, source))
         alike = np.where(pair, np.maximum(alike, share), alike)
-    links = np.bincount(one, alike, minlength=n_workers) + np.bincount(other, alike, minlength=n_workers)
+    answers = np.maximum(vote_sums.counts.sum(axis=(1, 2)), 1e-9)
+    links = np.zeros(n_workers)
+    for worker in (one, other):  # of the answers that stand alone, each counts in full
+        shared = np.minimum(common * stride / answers[worker], 1)
+        links += np.bincount(worker, alike * shared, minlength=n_workers)
     return Families(1 / (1 + links), _components(one[alike > 0.5], other[alike > 0.5], groups, n_workers))
 
 
@@ -270,8 +275,9 @@ def _pairs(rows: Any, posteriors: Floats, confusions: Floats, stride: int) -> tu
         residuals = np.eye(n_classes)[label] - confusions[worker, :, state]
         square = np.einsum("ak,ak->a", residuals, residuals)
         for lag in range(1, int(np.diff(some.indptr).max(initial=0))):  # pairs of answers that stand so far apart
-            a = np.flatnonzero((task[:-lag] == task[lag:]) & (worker[:-lag] < worker[lag:]))
-            b, share = a + lag, posteriors[likely[task[a]], state]
+            a = np.flatnonzero((task[:-lag] == task[lag:]) & (worker[:-lag] != worker[lag:]))
+            a, b = np.where(worker[a] < worker[a + lag], (a, a + lag), (a + lag, a))  # answers come in any order
+            share = posteriors[likely[task[a]], state]
             products = share * np.einsum("pk,pk->p", residuals[a], residuals[b])
             found.append(np.stack([worker[a], worker[b], share, products, share * square[a], share * square[b]]))
     one, other, *values = np.concatenate(found, axis=1)

@@ -1,12 +1,8 @@
-"""Fits from several starts, and decides how far the answers can be trusted.
+"""What is fitted, and one fit of it with what was decided so far; ``decisions`` has the stages that lead to the last.
 
-The loops themselves are in ``pooled`` (the default) and ``em``. The default fit goes through stages: trials of the
-starts, where workers who copy each other count once; the design effect of the answers. Where that rules
-out independent answers, classes get subtypes, each worker's answers count by their own design effect, and the
-posteriors lean on the vote.
+The loops themselves are in ``pooled`` (the default) and ``em``.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,8 +13,6 @@ from numpy.typing import NDArray
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand
 from rectifact.core.sparse import with_entries
-from rectifact.crowd.copying import find_copies
-from rectifact.crowd.dependence import design_effects, find_families
 from rectifact.crowd.device import answers_on, tensor
 from rectifact.crowd.em import (
     FULL,
@@ -34,20 +28,7 @@ from rectifact.crowd.em import (
     vote_shares,
 )
 from rectifact.crowd.pooled import FIRST_STRENGTH, PooledFit, Strength, pooled_em, subtypes_of
-from rectifact.crowd.starts import Start
-from rectifact.crowd.trust import dependence_retreat, foretold, small_crowd_retreat, unknown_workers_retreat
-
-TRIAL_TOL = 3e-4
-"""Accuracy at which it is clear where a start leads."""
-
-CLEARLY = 0.005
-"""By which share of the objective another start must be better than the vote, for the default model."""
-
-SUBTYPES = 2
-"""Of a class, where answers are not independent: typical tasks, and others."""
-
-SUBTYPE_TRIAL = 20
-"""Iterations after which the design effects with subtypes are measured."""
+from rectifact.crowd.trust import foretold, small_crowd_retreat, unknown_workers_retreat
 
 
 @dataclass(frozen=True)
@@ -251,7 +232,7 @@ class Fitting:
 
     def start(self, problem: Problem) -> Sums:
         """Expected answers and tasks under the votes, by state."""
-        return problem.sums(_states(problem, problem.votes, self.n_subtypes))
+        return problem.sums(by_state(problem, problem.votes, self.n_subtypes))
 
 
 def _for_all(values: Floats | None, n_workers: int) -> Floats:
@@ -278,7 +259,8 @@ def _others(rows: Any, known: Any, without: Any, log_priors: Floats, log_confusi
     return expected_sums(rows, posteriors, log_confusions.shape[1])
 
 
-def _states(problem: Problem, posteriors: Any, n_subtypes: int) -> Any:
+def by_state(problem: Problem, posteriors: Any, n_subtypes: int) -> Any:
+    """Posteriors of the states to start from, see :func:`rectifact.crowd.pooled.subtypes_of`."""
     if n_subtypes == 1:
         return posteriors
     columns = n_subtypes * problem.votes.shape[1]
@@ -288,63 +270,3 @@ def _states(problem: Problem, posteriors: Any, n_subtypes: int) -> Any:
 
 def _with_subtypes(rows: Any, posteriors: Floats, votes: Floats, n_subtypes: int) -> Floats:
     return subtypes_of(posteriors, votes, n_subtypes)
-
-
-Monitors = Callable[[str], Monitor]
-"""A new monitor for each stage of a fit, by its name."""
-
-
-def best_start(
-    problem: Problem, fitting: Fitting, starts: dict[str, Start], *, monitors: Monitors
-) -> tuple[str, Sums, dict[str, float]]:
-    """The start whose trial has the highest objective; the sums where it ended, and the objectives of all."""
-    tried: dict[str, CrowdModel] = {}
-    for name, start in starts.items():
-        tried[name] = fitting.run(problem, start.sums, monitor=monitors(f"trial {name}"))
-    best = max(tried, key=lambda name: tried[name].objective)
-    vote = tried.get("majority")
-    if fitting.model == "auto" and vote is not None:  # the vote knows best which class is which
-        gain = tried[best].objective - vote.objective
-        best = best if gain > CLEARLY * abs(vote.objective) else "majority"
-    return best, problem.sums(tried[best].posteriors), {name: trial.objective for name, trial in tried.items()}
-
-
-def count_copies_once(problem: Problem, fitting: Fitting) -> tuple[Problem, Fitting]:
-    """Find families of workers who answer the same or copy, and let their votes count for less."""
-    copies = find_copies(problem.B, problem.known, problem.n_workers)
-    families = find_families(problem.B, problem.votes, problem.vote_sums, problem.groups, copies)
-    counted = families.vote_weights
-    if (counted < 1).any():
-        problem = problem.recounted(counted)
-    return problem, replace(
-        fitting, vote_weights=counted, weights=counted, independence=counted, families=families.members
-    )
-
-
-def decide(problem: Problem, fitting: Fitting, start: Start, *, monitors: Monitors) -> tuple[Fitting, Sums]:
-    """How far the answers can be trusted, and the sums to start the last fit of the model "auto" from."""
-    counted = fitting.counted(problem.n_workers)
-    fitted = fitting.pooled(problem, problem.sums(_begun(problem, start)), monitor=monitors("priors"), learn=True)
-    effects = design_effects(problem.B, problem.unweighted(fitted), fitted.confusions, counted, fitting.families)
-    fitting = replace(fitting, dispersion=effects.overall, strength=fitted.strength)
-    if not effects.certain:
-        return fitting, problem.sums(fitted.posteriors)
-    fitting = replace(fitting, independence=counted / effects.workers, strength=FIRST_STRENGTH, n_subtypes=SUBTYPES)
-    begun = problem.sums(_states(problem, _begun(problem, start), SUBTYPES))
-    trial = monitors("subtypes")
-    trial.max_iter = min(trial.max_iter, SUBTYPE_TRIAL)
-    fitted = fitting.pooled(problem, begun, monitor=trial)
-    seen = problem.unweighted(fitted)
-    each = design_effects(problem.B, seen, fitted.confusions, counted, fitting.families).workers
-    return replace(fitting, weights=counted / each, retreat=dependence_retreat(effects.overall, fitting.ordinal)), begun
-
-
-def _begun(problem: Problem, start: Start) -> Any:
-    """Posteriors of the classes to start from."""
-    if start.method == "majority":
-        return problem.votes
-    with np.errstate(divide="ignore"):
-        logs = np.log(start.priors), np.log(start.confusions)
-    return problem.B.map_rows(
-        posteriors_of, *logs, along=(problem.known,), columns=problem.votes.shape[1], dtype=np.float64
-    )
