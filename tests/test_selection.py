@@ -597,3 +597,9 @@ def test_numbers_whose_scores_are_within_their_error_are_named() -> None:
     close = found.table.query("score + standard_error >= score.max() and score > 0 and k != @found.best")["k"]
     assert len(close)
     assert all(f" {k}" in found.reason for k in close)
+
+
+@pytest.mark.parametrize(("size", "words"), [(1e252, "Divide X by it first"), (0.0, "All entries of X are zero")])
+def test_data_without_a_scale_is_refused_as_by_a_fit(size, words):
+    with pytest.raises(InputError, match=words):
+        select(ANDNMF(1), size * np.ones((12, 8)))

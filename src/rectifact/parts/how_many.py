@@ -82,6 +82,7 @@ class PartsTrial:
         samples = operand(check_matrix(clone(estimator), X, allow_nan=gaps))
         self._known = with_gaps(samples, estimator.missing) if gaps else samples
         samples = fill_gaps(self._known, 1) if gaps else samples
+        estimator._check_scale(samples)
         n, d = samples.shape
         self.most = max(1, min(MOST, n // SAMPLES_PER_PART, d - 1, MOST_COLUMNS - 1))
         self._samples, self._rng = samples, rng
