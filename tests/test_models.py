@@ -452,3 +452,54 @@ def test_an_image_has_as_many_pixels_as_a_sample_has_features(tmp_path, shape):
         with pytest.raises(InputError, match="image_shape="):
             save_model(model, tmp_path / "model.rfx", X=data, image_shape=shape)
     assert list(tmp_path.iterdir()) == []
+
+
+def without_link(model):
+    del model.resolved_["link"]
+
+
+def with_names(**changes):
+    return lambda model: vars(model).update(changes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "said"),
+    [
+        ("NMD", without_link, "lacks 'link'"),
+        ("NMD", with_names(history_=[{"iter": 1, "loss": 10**30, "seconds": 0.1}]), "history_"),
+        ("SymNMF", lambda model: model.resolved_.update(errors=7), "errors"),
+        ("SymNMF", lambda model: model.affinity_matrix_.data.fill(np.nan), "not finite"),
+        ("DawidSkene", lambda model: model.confusions_.fill(1e9), "between 0 and 1"),
+        ("DawidSkene", lambda model: vars(model).update(labels_=model.labels_ + 99), "among its classes"),
+        ("DawidSkene", lambda model: vars(model).update(labels_=model.labels_ > 0), "among its classes"),
+    ],
+)
+def test_made_up_contents_are_one_sentence(tmp_path, kind, change, said):
+    path = tmp_path / "model.rfx"
+    if kind == "DawidSkene":
+        model = DawidSkene().fit(load_crowd("anaesthetists").answers)
+    elif kind == "NMD":
+        model = NMD(2, max_iter=20, tol=1).fit(make_dots(size=12, grid=6).X)
+    else:
+        model = SymNMF(3, affinity="precomputed", n_init=1).fit(make_block_model(40, 3).adjacency)
+    change(model)
+    save_model(model, path)
+    with pytest.raises(InputError, match=said):
+        load_model(path)
+
+
+@pytest.mark.parametrize("name", ["features", "samples"])
+def test_names_are_lists_of_names(tmp_path, name):
+    X = make_dots(size=12, grid=6).X
+    path = tmp_path / "model.rfx"
+    save_model(NMD(2, max_iter=20, tol=1).fit(X), path, X=X)
+    with zipfile.ZipFile(path) as file:
+        members = {member: file.read(member) for member in file.namelist()}
+    (json_name,) = [member for member in members if member.endswith(".json")]
+    tree = json.loads(members[json_name])
+    tree["value"]["fields"][name] = True
+    with zipfile.ZipFile(path, "w") as file:
+        for member, content in (members | {json_name: json.dumps(tree).encode()}).items():
+            file.writestr(member, content)
+    with pytest.raises(InputError, match=f"its {name} has 0 axes"):
+        load_model(path)

@@ -455,6 +455,15 @@ def growth_table(rows: pd.DataFrame) -> str:
     return csv_table("Inputs ten times as large", lines)
 
 
+def threads_table(rows: pd.DataFrame) -> str:
+    """Seconds with default threads and with one."""
+    lines = [["", "size", "default threads, s", "one thread, s", "ratio"]]
+    for row in rows.to_dict("records"):
+        times = [digits(row[name]) for name in ("default_s", "one_thread_s")]
+        lines.append([row["what"], f"{row['n']:,} {row['unit']}", *times, f"{row['ratio']:.2f}"])
+    return csv_table("Whole commands, imports included, on two cores", lines)
+
+
 CONSTANTS = {
     "ns_per_unit": "worker, ns per answer, row or entry",
     "worker_ms_per_chunk": "worker, ms per chunk",
@@ -507,6 +516,7 @@ def tables(root: Path) -> list[tuple[str, str, str]]:
     families = "crowd", "parts", "latent", "graph", "selection"
     crowd, parts, latent, graph, selection = (stored(root, name) for name in families)
     brief, panels = brief_rows(parts["mixtures"]), stored(root, "panels")
+    scaling, cluster = stored(root, "scaling"), stored(root, "cluster")
     error = crowd["auto"].set_index("set").astype(float)
     return [
         ("docs/benchmarks.rst", "methods", methods_table(crowd["methods"])),
@@ -534,7 +544,11 @@ def tables(root: Path) -> list[tuple[str, str, str]]:
         ("docs/how_many.rst", "choice", choice_table(selection["real"], selection["cost"])),
         ("docs/how_many.rst", "trust", trust_table(selection["stability and error"])),
         ("docs/how_many.rst", "consensus", consensus_table(selection["consensus NMF"])),
-        ("docs/scaling.rst", "growth", growth_table(stored(root, "scaling")["growth"])),
+        ("docs/scaling.rst", "growth", growth_table(scaling["growth"])),
+        ("docs/scaling.rst", "threads", threads_table(scaling["threads"])),
+        ("docs/scaling.rst", "constants", constants_table(cluster["constants"])),
+        ("docs/scaling.rst", "check", check_table(cluster["check"])),
+        ("docs/scaling.rst", "plan", plan_table(cluster["plan"])),
         ("README.md", "others", readme_others(latent["recommendation"], graph["communities"])),
         ("docs/paper/paper.md", "means", paper_means(crowd["means"])),
         ("docs/paper/paper.md", "mixtures", markdown(brief)),

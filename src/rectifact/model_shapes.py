@@ -15,8 +15,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import InvalidParameterError
 
-ARRAYS: dict[str, str] = {"float": "fiu", "finite": "fiu", "int": "iu", "name": "iufbUSOMmT"}
-"""Kinds of arrays, and the types of numpy that they may have; ``finite`` ones hold neither NaN nor infinity."""
+ARRAYS: dict[str, str] = {"float": "fiu", "finite": "fiu", "share": "f", "int": "iu", "name": "iufbUSOMmT"}
+"""Kinds of arrays, and the types of numpy that they may have; ``finite`` ones hold neither NaN nor infinity, and
+``share`` ones numbers from 0 to 1."""
 
 ENDING = {"n_iter_": "count", "converged_": "flag", "stop_reason_": "text", "history_": "history", "resolved_": "dict"}
 CROWD = ENDING | {
@@ -25,7 +26,7 @@ CROWD = ENDING | {
     "tasks_": "name tasks",
     "workers_": "name workers",
     "classes_": "name classes",
-    "probas_": "finite tasks classes",
+    "probas_": "share tasks classes",
     "labels_": "name tasks",
 }
 PARTS = ENDING | {
@@ -48,7 +49,7 @@ GRAPH = ENDING | {
     "degrees_": "finite nodes",
     "component_labels_": "int nodes <nodes",
     "labels_": "int nodes <clusters",
-    "affinity_matrix_": "matrix nodes nodes",
+    "affinity_matrix_": "graph nodes nodes",
     **dict.fromkeys(("relative_error_", "objective_", "projected_gradient_", "stationarity_"), "number"),
     **dict.fromkeys(("modularity_", "coverage_"), "number"),
 }
@@ -58,8 +59,8 @@ SHAPES: dict[str, dict[str, str]] = {
         "_gold": "tuple?",
         "_fitting": "Fitting",
         "_model": "CrowdModel",
-        "priors_": "finite classes",
-        "confusions_": "finite workers classes classes",
+        "priors_": "share classes",
+        "confusions_": "share workers classes classes",
         "log_likelihood_": "number",
         "n_effective_": "number",
         "expected_grades_": "float tasks",
@@ -67,7 +68,7 @@ SHAPES: dict[str, dict[str, str]] = {
         "calibration_": "GoldCalibration",
     },
     **dict.fromkeys(("MajorityVote", "KOS", "GhoshSVD", "EigenRatio"), CROWD),
-    "MinimaxEntropy": CROWD | {"confusions_": "finite workers classes classes"},
+    "MinimaxEntropy": CROWD | {"confusions_": "share workers classes classes"},
     "ANDNMF": PARTS | {"_stream": "Stream?"},
     "PurificationNMF": PARTS | {"_state": "Purifier", "_n_seen": "count"},
     "NMD": LATENT | {"_unit": "number", "_prior": "Gaussian?", "scale_": "number"},
@@ -87,9 +88,10 @@ SHAPES: dict[str, dict[str, str]] = {
         "source": "dict",
     },
     "CrowdModel": {
-        "priors": "finite classes",
-        "confusions": "finite workers classes classes",
-        "posteriors": "finite tasks classes",
+        "priors": "share classes",
+        "confusions": "share workers classes classes",
+        "posteriors": "share tasks classes",
+        "counts": "finite workers classes classes",
         "log_priors": "float states",
         "log_confusions": "float workers classes states",
         "log_likelihood": "number",
@@ -130,8 +132,26 @@ SHAPES: dict[str, dict[str, str]] = {
 }
 """Attributes of each class, with kind and axes."""
 
+RESOLVED: dict[str, str] = {
+    **dict.fromkeys(("link", "identify", "solver", "start"), "text"),
+    **dict.fromkeys(("errors", "objectives"), "numbers"),
+    **dict.fromkeys(("dispersion", "retreat", "shrinkage", "prior_matrix", "prior_accuracy", "noise"), "number?"),
+    "columns": "dict",
+    "families": "tuple",
+}
+"""What a fit decided: kinds of the entries of ``resolved_`` that are listed."""
+
+NEEDED = {"NMD": ("link",), "DawidSkene": ("identify", "dispersion", "retreat"), "SymNMF": ("solver",)}
+"""Entries that ``resolved_`` must have."""
+
+ROUNDING = 1e-6
+
+LARGEST = 2.0**63
+"""Whole numbers that numpy does not hold are not numbers of ours."""
+
 SCALARS: dict[str, Callable[[Any], bool]] = {
-    "number": lambda value: isinstance(value, Real) and not isinstance(value, bool | np.bool_),
+    "number": lambda value: isinstance(value, float | np.floating) or _is_number(value),  # infinite ones too
+    "numbers": lambda value: isinstance(value, Mapping) and all(map(_is_number, value.values())),
     "count": lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
     "flag": lambda value: isinstance(value, bool | np.bool_),
     "text": lambda value: isinstance(value, str),
@@ -145,10 +165,22 @@ OPTIONAL = {"expected_grades_", "grade_intervals_", "calibration_", "embedding_"
 """Attributes that a fitted model need not have."""
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and abs(value) < LARGEST
+
+
 def _is_row(row: Any) -> bool:
     """Whether it is a row of a history: an iteration and numbers."""
     numbers = isinstance(row, Mapping) and all(SCALARS["number"](value) for value in row.values())
     return numbers and SCALARS["count"](row.get("iter")) and {"loss", "seconds"} <= row.keys()
+
+
+def check_loaded(saved: Any) -> None:
+    """Refuse a model that is not what its class needs, and names beside it that are not lists of names."""
+    check_shapes(saved.model)
+    for name in ("features", "samples", "texts"):
+        if getattr(saved, name) is not None:
+            _check(name, np.asarray(getattr(saved, name)), f"name {name}", {})
 
 
 def check_saved(saved: Any) -> None:
@@ -206,6 +238,25 @@ def check_shapes(model: Any) -> None:
                 _check(name, getattr(part, name), what, lengths)
             elif name not in OPTIONAL:
                 raise ValueError(f"its {type(part).__name__} has no {name}")
+    _check_resolved(model)
+    if hasattr(model, "classes_"):
+        _check_labels(model.labels_, model.classes_)
+
+
+def _check_labels(labels: Any, classes: Any) -> None:
+    if labels.dtype.kind != classes.dtype.kind or not np.isin(labels, classes).all():
+        raise ValueError("its labels_ are not all among its classes")
+
+
+def _check_resolved(model: Any) -> None:
+    """What a fit decided, as far as others read it."""
+    resolved = getattr(model, "resolved_", {})
+    for name in NEEDED.get(type(model).__name__, ()):
+        if name not in resolved:
+            raise ValueError(f"its resolved_ lacks {name!r}")
+    for name, what in RESOLVED.items():
+        if name in resolved:
+            _check(f"resolved_[{name!r}]", resolved[name], what, {})
 
 
 def _objects(model: Any) -> Iterable[Any]:
@@ -248,8 +299,16 @@ def _check(name: str, value: Any, what: str, lengths: dict[str, int]) -> None:
         fits = isinstance(value, np.ndarray) and value.dtype.kind in ARRAYS[kind]
         if fits and kind == "finite" and not np.isfinite(value).all():
             raise ValueError(f"its {name} holds values that are not finite")
-    elif kind == "matrix":
+        if (
+            fits
+            and kind == "share"
+            and not (value.min(initial=0) >= -ROUNDING and value.max(initial=0) <= 1 + ROUNDING)
+        ):
+            raise ValueError(f"its {name} holds values that are not between 0 and 1")
+    elif kind in ("matrix", "graph"):
         fits = sp.issparse(value) or isinstance(value, np.ndarray)
+        if fits and kind == "graph" and not np.isfinite(value.data if sp.issparse(value) else value).all():
+            raise ValueError(f"its {name} holds values that are not finite")
     else:
         fits = type(value).__name__ == kind
     if not fits:

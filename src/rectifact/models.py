@@ -28,7 +28,7 @@ from rectifact.io.archive import no_model, read_archive, write_archive
 from rectifact.io.files import reading
 from rectifact.latent import NMD, LogisticPCA
 from rectifact.latent.priors import Gaussian
-from rectifact.model_shapes import check_shapes
+from rectifact.model_shapes import check_loaded
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.and_nmf import Threshold
 from rectifact.parts.and_nmf_estimator import Stream
@@ -214,7 +214,7 @@ def load_saved(path: str | Path) -> SavedModel:
     except NotFittedError as error:
         raise InputError(f"{str(path)!r} holds a model that is not fitted.", "Fit and save it again.") from error
     with reading(Path(path), "a model saved by rectifact"):
-        check_shapes(saved.model)
+        check_loaded(saved)
     _check_image_shape(saved)
     if hasattr(saved.model, "_named_as_saved"):
         saved.model._named_as_saved(saved.samples, saved.features)

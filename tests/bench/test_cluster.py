@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rectifact.bench.cluster import HOPS, KINDS, Cluster, Size, checked, constants_of, planned
-from rectifact.bench.scaling import CASES, grown
+from rectifact.bench.scaling import CASES, COMMANDS, grown, threaded
 
 
 def costs(kind, size):
@@ -50,3 +50,10 @@ def test_a_command_and_an_estimator_are_measured_at_two_sizes(tmp_path):
     assert row["n"] == CASES["MajorityVote"][0] // 10
     assert row["cpu_s_tenfold"] > row["cpu_s"] > 0
     assert row["MB_tenfold"] > row["MB"]
+
+
+def test_a_command_is_measured_with_default_threads_and_with_one():
+    row = threaded("rectifact cluster", 10)
+    assert row["n"] == COMMANDS["rectifact cluster"][0]
+    assert row["ratio"] == row["default_s"] / row["one_thread_s"]
+    assert min(row["default_s"], row["one_thread_s"]) > 0.1  # a whole process

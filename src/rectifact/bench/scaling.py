@@ -1,4 +1,6 @@
-"""Time and memory of each command and estimator as the input grows tenfold. Each size runs in a process of its own.
+"""Time and memory of each command and estimator as the input grows tenfold, and time with default threads and with one.
+
+Each size runs in a process of its own.
 
 ``python -m rectifact.bench.scaling 1`` measures all cases and prints their rows as JSON, ``10`` those of a tenth of the
 size; names of cases may follow. Time is that of the processor, on which other work on the machine has little influence.
@@ -6,6 +8,7 @@ size; names of cases may follow. Time is that of the processor, on which other w
 
 import json
 import os
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable
@@ -14,7 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from runpy import run_module
 from tempfile import TemporaryDirectory
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -30,12 +33,32 @@ AT_ONCE = 4
 LEAST_MB = 2
 """Below, the memory of the smaller size is not told from that of the allocator."""
 
+LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+THREADS: dict[str, dict[str, str]] = {"default_s": {}, "one_thread_s": dict.fromkeys(LIMITS, "1")}
 WORKERS, FEATURES, PARTS = 200, 100, 5
 
 
 def run(extent: Extent) -> Tables:
-    """A row for each case: time and memory at two sizes, and their ratios; a quick run has a tenth of the sizes."""
-    return {"growth": alone("scaling", "10" if extent.quick else "1")}
+    """Time and memory of each case at two sizes, and time of each command by threads; quick: a tenth of the sizes."""
+    less = 10 if extent.quick else 1
+    return {"growth": alone("scaling", str(less)), "threads": [threaded(name, less) for name in COMMANDS]}
+
+
+def threaded(name: str, less: int) -> dict[str, Any]:
+    """Seconds that a command takes with the threads it takes by itself, and with one; the shorter of two runs each."""
+    size, unit, write = COMMANDS[name]
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "rectifact", "-q", *write(size // less * TIMES, Path(folder))]
+        seconds = {label: min(_seconds(command, limits) for _ in range(2)) for label, limits in THREADS.items()}
+    row = {"what": name, "unit": unit, "n": size // less * TIMES, **seconds}
+    return row | {"ratio": seconds["default_s"] / seconds["one_thread_s"]}
+
+
+def _seconds(command: list[str], limits: dict[str, str]) -> float:
+    around = {name: value for name, value in os.environ.items() if name not in LIMITS} | limits
+    begin = perf_counter()
+    subprocess.run(command, env=around, check=True, capture_output=True)  # noqa: S603
+    return perf_counter() - begin
 
 
 def grown(names: list[str], less: int) -> list[dict[str, Any]]:
@@ -152,12 +175,17 @@ def _matrix_file(command: str, data: Callable[[int], Any], out: str) -> Callable
     return write
 
 
+COMMANDS: dict[str, tuple[int, str, Callable[[int, Path], list[str]]]] = {
+    "rectifact labels": (20_000, "answers", _crowd_file("labels")),
+    "rectifact agree": (10_000, "answers", _crowd_file("agree")),
+    "rectifact parts": (2_000, "samples", _matrix_file("parts", _rectified, "out.npz")),
+    "rectifact embed": (500, "samples", _matrix_file("embed", _rectified, "out.csv")),
+    "rectifact cluster": (1_000, "nodes", _matrix_file("cluster", _blocks, "out.csv")),
+}
+"""The smaller size of the input of a command, its unit, and what writes it and returns the arguments."""
+
 CASES: dict[str, tuple[int, str, Callable[[int, Path], Run]]] = {
-    "rectifact labels": (20_000, "answers", _command(_crowd_file("labels"))),
-    "rectifact agree": (10_000, "answers", _command(_crowd_file("agree"))),
-    "rectifact parts": (2_000, "samples", _command(_matrix_file("parts", _rectified, "out.npz"))),
-    "rectifact embed": (500, "samples", _command(_matrix_file("embed", _rectified, "out.csv"))),
-    "rectifact cluster": (1_000, "nodes", _command(_matrix_file("cluster", _blocks, "out.csv"))),
+    **{name: (size, unit, _command(write)) for name, (size, unit, write) in COMMANDS.items()},
     "MajorityVote": (100_000, "answers", _fit("MajorityVote", lambda n: _answers(n, 3))),
     "DawidSkene": (50_000, "answers", _fit("DawidSkene", lambda n: _answers(n, 3))),
     "MinimaxEntropy": (2_000, "answers", _fit("MinimaxEntropy", lambda n: _answers(n, 3))),
