@@ -622,6 +622,10 @@ def test_scripts_get_the_sentences_of_the_terminal(run, files):
     facts = json.loads(run(*given, "--json").out)
     assert facts["results"] == lines[1:]
     assert len(facts["results"]) > 8
+    assert any(line.startswith(("Of the judges, gpt has", "Of the judges, qwen has")) for line in lines)
+    workers = {row["worker"]: row for row in facts["workers"]}
+    assert {name for name, row in workers.items() if row["kind"] == "person"} == set(PEOPLE)
+    assert all(row["accuracy_low"] <= row["accuracy"] <= row["accuracy_high"] for row in workers.values())
 
 
 def test_people_who_are_misspelt_are_offered_first(run, files, made):
