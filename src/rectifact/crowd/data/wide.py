@@ -19,7 +19,7 @@ def grouped_answers(
     data: Any, by: Any, columns: dict[str, str | None], wide: bool, missing: Any, form: Any = None, question: Any = None
 ) -> tuple[Answers, Groups | None]:
     """One answer of each worker to a task, and groups of tasks, which may be a column of a wide table as well."""
-    beside = {}
+    beside: dict[str, dict[Any, Any]] = {}
     if wide and isinstance(by, str):
         data, beside = wide_table(data, [by], columns.get("task"))
     answers = answered_once(coded(data, columns, wide, missing, None, form, question))
