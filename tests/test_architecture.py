@@ -109,6 +109,7 @@ OTHERS = {
     "crowd": {
         "base",
         "dawid_skene",
+        "decisions",
         "comparisons",
         "copies",
         "data",
@@ -125,6 +126,7 @@ OTHERS = {
         "panel_caution",
         "panel_choice",
         "panel_gap",
+        "panel_misses",
         "panel_rates",
         "panel_replacement",
         "panel_shift",

@@ -622,6 +622,10 @@ def test_scripts_get_the_sentences_of_the_terminal(run, files):
     facts = json.loads(run(*given, "--json").out)
     assert facts["results"] == lines[1:]
     assert len(facts["results"]) > 8
+    assert any(line.startswith(("Of the judges, gpt has", "Of the judges, qwen has")) for line in lines)
+    workers = {row["worker"]: row for row in facts["workers"]}
+    assert {name for name, row in workers.items() if row["kind"] == "person"} == set(PEOPLE)
+    assert all(row["accuracy_low"] <= row["accuracy"] <= row["accuracy_high"] for row in workers.values())
 
 
 def test_people_who_are_misspelt_are_offered_first(run, files, made):
@@ -658,3 +662,37 @@ def test_people_are_compared_with_gold_on_the_question_that_is_asked():
         f"differs from {asked} of {len(truth)} gold labels on whether they are 4 or 5, and from {exact} in the exact"
     )
     assert words in " ".join(found.words())
+
+
+def test_few_gold_labels_beside_people_are_said_not_to_decide(run, files, made):
+    made[2].head(5).to_csv("few.csv", index=False)
+    said = run("evaluate", "verdicts.csv", "--humans", "people.csv", "--gold", "few.csv", *NAMED)
+    assert "5 gold labels are too few to measure by, so people decide. Give at least 10" in " ".join(said.err.split())
+    assert "As people label" in said.out
+
+
+def test_wide_tables_have_groups_and_people_need_not_be_wide(run, files, made):
+    judges, people, _, _ = made
+    keys = ["item", "version"]
+    wide = judges.pivot_table(index=keys, columns="judge", values="verdict", aggfunc="first").reset_index()
+    wide.to_csv("wide.csv", index=False)
+    for command, given in (("rate", ("--gold", "gold.csv")), ("evaluate", ("--humans", "people.csv"))):
+        by_row = json.loads(run(command, "verdicts.csv", *given, *NAMED, "--json").out)
+        by_column = json.loads(run(command, "wide.csv", "--wide", *given, *NAMED, "--json").out)
+        assert [row["group"] for row in by_column["rates"]] == ["all tasks", "v1", "v2"]
+        values = [[row["rate"] for row in one["rates"]] for one in (by_row, by_column)]
+        np.testing.assert_allclose(*values, atol=1e-6)
+    columns = people.pivot(index="item", columns="person", values="verdict").reset_index()
+    pd.concat([columns, columns.iloc[[3]]]).to_csv("twice.csv", index=False)
+    error = " ".join(run("evaluate", "wide.csv", "--wide", "--humans", "twice.csv", *NAMED, expect=2).err.split())
+    assert "'twice.csv'" in error
+    assert repr(columns["item"].iloc[3]) in error
+    assert "Merge the rows of each task into one." in error
+
+
+@pytest.mark.parametrize("command", [("evaluate",), ("rate", "--gold", "gold.csv")])
+def test_tasks_of_the_same_name_in_two_groups_are_to_be_told_apart(run, files, made, command):
+    made[0].assign(item=made[0]["item"].str[:-1]).to_csv("same.csv", index=False)
+    name, *given = command
+    error = " ".join(run(name, "same.csv", *given, *NAMED, expect=2).err.split())
+    assert "make their names differ, as in 'item00-v1' and 'item00-v2'" in error

@@ -140,13 +140,59 @@ def test_a_comparison_that_is_only_clear_alone_says_so():
 def test_the_best_come_first_and_copies_count_as_one(found, monkeypatch):
     monkeypatch.setattr(panel_choice, "flaws", lambda found, judges: {})
     pairs = [Pair("a", "b", 0.9, True), Pair("a", "lax", 0.8, True), Pair("b", "lax", 0.7, True)]
-    one = replace(with_decisions(found, {"a": MAY, "lax": MAY}), pairs=pairs)
-    best = one.replacement.judges.set_index("judge").loc[["a", "lax"]].sort_values(["winning_rate", "advantage"])
-    assert f"{best.index[-1]} or its copy may replace people" in one.decision()[1]
+    one = replace(with_decisions(found, {"a": MAY, "b": MAY, "lax": MAY}), pairs=pairs)
+    best = one.replacement.judges.set_index("judge").loc[["a", "b", "lax"]].sort_values(["winning_rate", "advantage"])
+    assert f"{best.index[-1]} or one of its 2 copies may replace people" in one.decision()[1]
     assert twin_words(one) == [
         "a, b and lax are copies of each other: they share 70% to 90% of their errors, and count as one."
     ]
     assert sum("copies of each other" in step.finding for step in one.next_steps()) == 1
+
+
+def test_twins_get_one_verdict(found, monkeypatch):
+    twins = replace(found, pairs=[Pair("a", "lax", 0.9, True)])
+
+    def said(decisions, flaws):
+        monkeypatch.setattr(panel_choice, "flaws", lambda found, judges: flaws)
+        return with_decisions(twins, decisions)
+
+    for of_lax in (MAY, TOO_FEW):  # which yields to what the tasks of the other were enough for
+        one = said({"a": MAY, "lax": of_lax}, {"lax": "says 5 too often"})
+        assert "or its copy passes the test with a reservation" in one.decision()[1]
+        assert "no judge may replace people" in one.decision()[1]
+        assert "too few tasks to say" not in one.decision()[1]
+        assert any("a is a twin of lax, which says 5 too often" in words for words in one.words())
+    one = said({"a": MAY, "lax": MAY_NOT, "b": MAY}, {})
+    assert re.search(r"(a|lax) or its copy does not pass it", one.decision()[1])
+    assert one.replacement.judges.set_index("judge").loc["a", "reservation"] == (
+        "is a twin of lax, which does not pass the test"
+    )
+
+
+def passed_or_failed(misses, seed=0, n=400):
+    """Judges and people who answer all tasks; of the failed tasks, 30 %, they pass the share that is given."""
+    rng = np.random.default_rng(seed)
+    bad = np.arange(n) % 10 < 3
+    parts = []
+    for name, (passed, failed) in misses.items():
+        said = np.where(bad, rng.random(n) < passed, rng.random(n) >= failed)
+        parts.append(pd.DataFrame({"task": np.arange(n), "worker": name, "label": np.where(said, "pass", "fail")}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_a_judge_that_misses_a_class_has_a_reservation():
+    people = dict.fromkeys(("ann", "bob", "cai"), (0.2, 0.05))
+    judges = {"gpt": (0.1, 0.1), "kind": (0.55, 0.15), "qwen": (0.2, 0.1)}
+    table = passed_or_failed(judges | people)
+    one = evaluate(table, people=list(people), positive="pass")
+    rows = one.replacement.judges.set_index("judge")["reservation"]
+    missed = re.search(r"misses (\d+)% of the tasks that are fail \(people (\d+)%\)", rows["kind"])
+    assert abs(int(missed[1]) - 55) < 12
+    assert abs(int(missed[2]) - 20) < 8
+    assert not any("misses" in rows[name] for name in ("gpt", "qwen"))
+    same = passed_or_failed(dict.fromkeys(judges, (0.2, 0.05)) | people, seed=1)
+    alike = evaluate(same, people=list(people), positive="pass")
+    assert not alike.replacement.judges["reservation"].str.contains("misses").any()
 
 
 def test_the_first_chart_shows_groups_by_what_the_sentence_uses(found):

@@ -426,3 +426,69 @@ def test_repeated_answers_count_once_in_rates_too():
     with pytest.warns(UserWarning, match="3 repeated answers .* left out; 2 of them contradict the first answer"):
         found = rate(pd.concat([answers, again]), gold, positive="pass")
     pd.testing.assert_frame_equal(found.rates, rate(answers, gold, positive="pass").rates)
+
+
+@pytest.mark.parametrize("said", [1.0, 0.0])
+@pytest.mark.parametrize("n", range(5, 41))
+def test_labels_that_all_say_the_same_have_the_interval_of_wilson(n, said):
+    rng = np.random.default_rng(n)
+    predicted = rng.random(300)
+    for weights in (None, np.full(n, 3.7), rng.uniform(0.5, 2, n)):
+        found = share(np.full(n, said), predicted[:n], predicted, weights)
+        size = n if weights is None else weights.sum() ** 2 / (weights @ weights)
+        assert found.worth == pytest.approx(size)
+        assert found.value == said
+        assert found.interval(Z) == pytest.approx(wilson(said, size, Z))
+    other = share((np.arange(30) % 2).astype(float), predicted[:30], predicted)
+    gap = difference(other, found, Z)
+    assert gap.low < gap.value < gap.high
+    assert 0 < gap.p_value < 0.05
+    opposite = difference(share(np.full(n, 1 - said), predicted[:n], predicted), found, Z)
+    assert 0 < opposite.p_value < 0.05
+
+
+@pytest.mark.parametrize("n", [10, 11, 13, 15, 20, 22, 25, 40])
+@pytest.mark.parametrize("side", ["pass", "fail"])
+@pytest.mark.filterwarnings("ignore")
+def test_a_group_whose_gold_labels_are_all_the_same(n, side):
+    answers, _, labels = panel(shares=(0.6, 0.6))
+    groups = np.arange(len(labels)) % 2
+    one, other = labels[(labels == side) & (groups == 0)][:n], labels[groups == 1][:40]
+    found = rate(answers, pd.concat([one, other]), "pass", by="version")
+    row = found.rates.set_index("group").loc["v1"]
+    value = float(side == "pass")
+    assert (row["low"], row["high"]) == pytest.approx(wilson(value, n, Z))
+    assert row["worth"] == pytest.approx(n)
+    gap = found.differences.iloc[0]
+    assert gap["low"] < gap["difference"] < gap["high"]
+    assert gap["p_value"] > 0
+    whole = rate(answers, one, "pass").rates.iloc[0]
+    assert (whole["low"], whole["high"]) == pytest.approx(wilson(value, n, Z))
+    if n > 10:
+        by_evaluate = evaluate(answers, gold=one, positive="pass").rates.rates.iloc[0]
+        assert (by_evaluate["low"], by_evaluate["high"]) == pytest.approx(wilson(value, n, Z))
+
+
+@pytest.mark.parametrize("shares", [(0.92, 0.96), (0.08, 0.04)])
+def test_intervals_cover_planted_shares_close_to_the_end(shares):
+    """With 20 labels, about a third of the draws has labels that all say the same."""
+    covered, n = [], 20
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        found = []
+        for p in shares:
+            truth, f = population(rng, n=500, share=p)
+            known = np.r_[truth[:n].astype(int), np.full(500 - n, -1)]
+            f = cross_fitted(np.column_stack([1 - f, f]), known)[:, 1]
+            found.append(share(truth[:n], f[:n], f))
+        gap = difference(*found, Z)
+        ends = [*(one.interval(Z) for one in found), (gap.low, gap.high)]
+        wanted = (*shares, shares[1] - shares[0])
+        covered.append([low <= value <= high for (low, high), value in zip(ends, wanted, strict=True)])
+        assert gap.p_value > 0
+    assert (np.mean(covered, axis=0) > 0.9).all()
+
+
+def test_no_p_value_is_zero():
+    none, all_ = (Share(value, 1e6, 10**6, 10**6, 1e6, 0) for value in (0.0, 1.0))
+    assert 0 < difference(none, all_, Z).p_value < 1e-50

@@ -118,7 +118,7 @@ def test_wide_tables(tmp_path):
     assert decoded(read_answers(named, wide=True, task="what")) == expected
     numbered = read_answers(WIDE.drop(columns="task"), wide=True)
     assert numbered.tasks.tolist() == [0, 1, 2]
-    with pytest.raises(InputError, match="two rows"):
+    with pytest.raises(InputError, match="has several"):
         read_answers(pd.concat([WIDE, WIDE]), wide=True)
 
 

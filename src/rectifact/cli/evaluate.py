@@ -226,6 +226,7 @@ def _facts(found: Evaluation) -> dict[str, Any]:
         "mean_grades": shares(found.grades),
         "agreement": records(None if agreement is None else agreement.overall),
         "gaps": records(found.gaps),
+        "workers": records(found.workers()),
         "replacement": records(None if test is None else test.judges),
         "pairs": [pair._asdict() for pair in found.pairs],
         "biases": records(found.biases.table),

@@ -32,7 +32,8 @@ from rectifact.crowd.data.formats import label_studio as studio
 from rectifact.crowd.data.groups import groups_in_column
 from rectifact.crowd.data.names import plain_text, split_names
 from rectifact.crowd.data.sources import is_source
-from rectifact.crowd.data.verdicts import no_text_column, texts_in, wide_table
+from rectifact.crowd.data.verdicts import no_text_column, texts_in
+from rectifact.crowd.data.wide import wide_table
 from rectifact.io.files import real_path
 from rectifact.io.records import json_records
 from rectifact.models import SavedModel

@@ -20,10 +20,8 @@ from rectifact.cli.outcome import Outcome, notes_of, say_warnings
 from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
 from rectifact.core.errors import InputError, count
-from rectifact.crowd.data.humans import task_groups
 from rectifact.crowd.data.names import split_names
-from rectifact.crowd.data.people import answered_once
-from rectifact.crowd.data.read import coded
+from rectifact.crowd.data.wide import grouped_answers
 from rectifact.crowd.events import judge
 from rectifact.crowd.panel_rates import Rates, check_asked, means_of, rates_of
 from rectifact.io.files import real_path
@@ -85,8 +83,7 @@ def rate(
     _check(answers, gold, [by, gold_weights], out, Outcome(report, save=None, as_json=as_json))
     columns = {"task": task, "worker": worker, "label": label}
     with progress("judging"), warnings.catch_warnings(record=True, action="always") as caught:
-        data = answered_once(coded(answers, columns, wide, missing, None, form, field))
-        groups = None if by is None else task_groups(by, None if wide else answers, data)
+        data, groups = grouped_answers(answers, by, columns, wide, missing, form, field)
         asked: dict[str, Any] = {"groups": groups, "gold_weights": gold_weights}
         asked |= {"confidence": confidence, "half_width": half_width}
         if mean:

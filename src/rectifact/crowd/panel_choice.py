@@ -9,6 +9,7 @@ import pandas as pd
 from rectifact.crowd.copies import families_of
 from rectifact.crowd.data.names import plain, plain_text, sentence
 from rectifact.crowd.events import EVERYTHING
+from rectifact.crowd.panel_misses import missed_classes
 from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.replacement import MAY, MAY_NOT, RESERVED, TOO_FEW
 
@@ -19,15 +20,34 @@ JOINT = "the joint label of all judges"
 
 
 def with_reservations(found: Any) -> Any:
-    """The test, in which judges that pass with a bias, or less accurate than people, have a decision of their own."""
+    """The test, in which judges that pass, but are not as good as people, have a decision of their own.
+
+    Twins are one judge: what speaks against one of them speaks against the other.
+    """
     test = found.replacement
     if test is None:
         return None
-    passed = [name for name in test.judges.loc[test.judges["decision"] == MAY, "judge"] if name != TOGETHER]
-    said = flaws(found, passed)
+    decisions = test.judges.set_index("judge")["decision"].drop(TOGETHER, errors="ignore")
+    own = flaws(found, decisions.index.tolist())
+    passed = decisions.index[decisions == MAY].tolist()
+    said = {name: own.get(name) or _by_twin(_family(name, found.pairs), name, own, decisions) for name in passed}
     judges = test.judges.assign(reservation=[said.get(name, "") for name in test.judges["judge"]])
     judges.loc[judges["reservation"] != "", "decision"] = RESERVED
     return replace(test, judges=judges)
+
+
+def _family(name: Any, pairs: Any) -> list[Any]:
+    """A judge and its twins."""
+    return next((kin for kin in families_of(pairs) if name in kin), [name])
+
+
+def _by_twin(family: list[Any], name: Any, own: dict[Any, str], decisions: "pd.Series[Any]") -> str:
+    """What speaks against a judge because it does against a twin."""
+    for twin in (other for other in family if other != name):
+        reason = own.get(twin) or ("does not pass the test" if decisions[twin] == MAY_NOT else "")
+        if reason:
+            return f"is a twin of {twin}, which {reason}"
+    return ""
 
 
 def replacing(found: Any) -> str:
@@ -35,7 +55,7 @@ def replacing(found: Any) -> str:
     if found.replacement is None:
         return ""
     decisions = _by_quality(found.replacement)
-    single = decisions.drop(TOGETHER, errors="ignore")
+    single = _as_one(decisions.drop(TOGETHER, errors="ignore"), found.pairs)
     epsilon = _allowed(found.replacement.epsilon)
     by = {decision: single.index[single == decision].tolist() for decision in (MAY, RESERVED, MAY_NOT, TOO_FEW)}
     who = [JOINT] if decisions.get(TOGETHER) == MAY and not by[MAY] else _one_of_each(by[MAY], found.pairs)
@@ -45,16 +65,24 @@ def replacing(found: Any) -> str:
         return "people answered too few tasks to say whether judges may replace them"
     parts = [f"{sentence(who, 4)} may replace people {epsilon}" if who else f"no judge may replace people {epsilon}"]
     if by[RESERVED]:
-        names, several = sentence(_one_of_each(by[RESERVED], found.pairs), 4), len(by[RESERVED]) > 1
-        verb = "pass the test with reservations" if several else "passes the test with a reservation"
-        parts.append(f"{names} {verb}")
+        names = _one_of_each(by[RESERVED], found.pairs)
+        verb = "pass the test with reservations" if len(names) > 1 else "passes the test with a reservation"
+        parts.append(f"{sentence(names, 4)} {verb}")
     if who and len(by[MAY_NOT]) == len(single):
         parts.append("no single judge passes it")
     elif who and by[MAY_NOT]:
-        parts.append(f"{sentence(by[MAY_NOT], 4)} {'does' if len(by[MAY_NOT]) == 1 else 'do'} not pass it")
+        names = _one_of_each(by[MAY_NOT], found.pairs)
+        parts.append(f"{sentence(names, 4)} {'does' if len(names) == 1 else 'do'} not pass it")
     if by[TOO_FEW]:
         parts.append(f"for {sentence(_one_of_each(by[TOO_FEW], found.pairs), 4)}, people answered too few tasks to say")
     return "; ".join(parts)
+
+
+def _as_one(decisions: "pd.Series[Any]", pairs: Any) -> "pd.Series[Any]":
+    """Decisions by judge, in which twins have the more cautious of theirs that the tasks were enough for."""
+    caution = [TOO_FEW, MAY, RESERVED, MAY_NOT]
+    worst = {name: max(decisions[_family(name, pairs)], key=caution.index) for name in decisions.index}
+    return pd.Series(worst, dtype=object)
 
 
 def _allowed(epsilon: float) -> str:
@@ -72,13 +100,14 @@ def _allowed(epsilon: float) -> str:
 
 
 def flaws(found: Any, judges: list[Any]) -> dict[Any, str]:
-    """What is wrong with some judges for certain, by judge: a bias, or an accuracy below that of people."""
-    accuracy = _less_accurate(found)
+    """What is wrong with some judges for certain, by judge: a bias, a class that is missed, a lower accuracy."""
+    missed, accuracy = missed_classes(found), _less_accurate(found)
     said = {}
     for judge in judges:
-        words = [text for text in (_shifted(found, judge) or _biased(found, judge), accuracy.get(judge, "")) if text]
+        bias = _shifted(found, judge) or _biased(found, judge)
+        words = [text for text in (bias, missed.get(judge, ""), accuracy.get(judge, "")) if text]
         if words:
-            said[judge] = " and ".join(words)
+            said[judge] = sentence(words)
     return said
 
 
@@ -139,7 +168,7 @@ def _one_of_each(names: list[Any], pairs: Any) -> list[str]:
     """Names, of which copies of each other count as one."""
     shown, seen = [], set()
     for name in names:
-        family = next((kin for kin in families_of(pairs) if name in kin), [name])
+        family = _family(name, pairs)
         if name not in seen:
             others = [other for other in names if other in family and other != name]
             copy = "" if not others else " or its copy" if len(others) == 1 else f" or one of its {len(others)} copies"

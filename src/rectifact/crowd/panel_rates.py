@@ -11,11 +11,10 @@ import pandas as pd
 from rectifact.core.errors import InputError
 from rectifact.core.reprs import short_repr
 from rectifact.crowd.data.answers import Answers
-from rectifact.crowd.data.humans import Groups, graded_labels, positive_labels, task_groups
+from rectifact.crowd.data.humans import Groups, graded_labels, positive_labels
 from rectifact.crowd.data.humans import gold_weights as read_weights
 from rectifact.crowd.data.names import plain, with_commas
-from rectifact.crowd.data.people import answered_once
-from rectifact.crowd.data.read import coded
+from rectifact.crowd.data.wide import grouped_answers
 from rectifact.crowd.events import (
     EVERYTHING,
     Estimates,
@@ -199,8 +198,7 @@ def rate(
     if isinstance(data, Answers) and data.weight is not None:
         raise InputError("Rates count all answers alike.", "Give answers without weights.")
     check_asked(positive, mean)
-    answers = answered_once(coded(data, {"task": task, "worker": worker, "label": label}, wide, missing, None))
-    groups = None if by is None else task_groups(by, data, answers)
+    answers, groups = grouped_answers(data, by, {"task": task, "worker": worker, "label": label}, wide, missing)
     options: dict[str, Any] = {"gold_weights": gold_weights, "confidence": confidence, "half_width": half_width}
     if mean:
         return means_of(answers, gold, groups=groups, **options)

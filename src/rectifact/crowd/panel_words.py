@@ -52,7 +52,8 @@ def words_of(found: Any) -> list[str]:
     said += two_rates_words(found)
     if found.grades is not None and found.grades is not found.rates:
         said += _rates_words(found.grades)
-    said += [agreement_words(found), reservation_words(found), *twin_words(found), bias_summary(found)]
+    said += [agreement_words(found), accuracy_sentence(found), reservation_words(found), *twin_words(found)]
+    said.append(bias_summary(found))
     if found.audit is not None:
         said.append(f"{found.audit.words()}{_of_these(found)}")
     return [
@@ -249,7 +250,8 @@ def _alike(names: list[Any]) -> str:
 def accuracy_sentence(found: Any) -> str:
     """Which judge is most accurate, compared with the others on the tasks that both answered."""
     best, leads = judges_compared(found)
-    return accuracy_words(best, leads, found.biases.confidence)
+    words = accuracy_words(best, leads, found.biases.confidence)
+    return f"Of the judges, {words}" if words else ""
 
 
 def judges_compared(found: Any) -> tuple[Any, list[Lead]]:

@@ -23,7 +23,10 @@ GUARD = 1 / 3
 """Squared error added to those of the predictions, which are not perfect where they happen to fit all labels."""
 
 FARTHEST = 20.0
-"""Standard deviations beyond which a p-value is called zero; t quantiles are exact up to there."""
+"""Standard deviations up to which t quantiles are exact; a p-value is never below that of so many."""
+
+ROUNDING = 1e-12
+"""Variance of labels, relative to that of a coin, below which they all say the same: the rest is rounding."""
 
 
 @dataclass(frozen=True)
@@ -177,9 +180,10 @@ def share(truth: Floats, predicted: Floats, everywhere: Floats, weights: Floats 
     """
     n, n_tasks = len(truth), len(everywhere)
     w = np.full(n, 1 / n) if weights is None else weights / weights.sum()
-    mean = float(w @ truth)
-    spread = _variance(truth, w)
-    alone = mean * (1 - mean) / spread if spread > 0 else 1 / float(w @ w)
+    mean, spread, same = float(w @ truth), _variance(truth, w), float(w @ w)
+    if spread <= ROUNDING * same:
+        return Share(float(round(mean)), 1 / same, n, n_tasks, 1 / same, 0.0)
+    alone = mean * (1 - mean) / spread
     by_labels = Share(mean, alone, n, n_tasks, alone, 0.0)
     tuning = float(np.clip(_slope(truth, predicted, w), 0, 1))
     if n < LEAST_LABELS or tuning == 0:
@@ -292,11 +296,11 @@ def _reach(upper: Estimate, lower: Estimate, z: float) -> float:
 
 
 def _deviations_to(value: float, upper: Estimate, lower: Estimate) -> float:
-    """How many standard deviations wide the interval of ``upper - lower = value`` is where it just contains 0."""
+    """How many standard deviations, at most ``FARTHEST``, it takes until the interval of ``value`` contains 0."""
     if value <= 0:
         return 0.0
     if _reach(upper, lower, FARTHEST) <= value:
-        return np.inf
+        return FARTHEST
     return float(brentq(lambda z: _reach(upper, lower, z) - value, 0.0, FARTHEST))
 
 

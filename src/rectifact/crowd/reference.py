@@ -100,6 +100,11 @@ def reference_of(panel: Panel, posteriors: Floats, known: NDArray[np.int64] | No
         return Reference(GOLD, labels, Judged(panel.answers, posteriors), known, posteriors)
     if not panel.has_people:
         return Reference("", None, Judged(panel.answers, posteriors), None, posteriors)
+    if n_gold:
+        what = (
+            f"{count(n_gold, 'gold label')} {'is' if n_gold == 1 else 'are'} too few to measure by, so people decide."
+        )
+        warnings.warn(FitWarning(what, f"Give at least {LEAST_LABELS}, better 100."), stacklevel=4)
     return by_people(panel)
 
 

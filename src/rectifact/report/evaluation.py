@@ -201,7 +201,7 @@ def _main_chart(found: Evaluation) -> Chart:
 
 def _trust(found: Evaluation) -> Section:
     report = found.workers()
-    words = [f"Of the judges, {accuracy_sentence(found)}" if found.panel.n_judges > 1 else "", *twin_words(found)]
+    words = [accuracy_sentence(found), *twin_words(found)]
     table = replace(_trust_table(found, report), note=reservation_words(found))
     return Section("Whom to trust", " ".join(filter(None, words)), [*_accuracies(report), table])
 

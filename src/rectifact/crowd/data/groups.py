@@ -19,6 +19,8 @@ from rectifact.io.records import is_json
 GROUP_NAMES = ("group", "family", "model", "vendor", "team")
 """Usual names of the column with the group."""
 
+SEVERAL = "is in several groups"
+
 
 def read_groups(data: Any, columns: Mapping[str, str] | None = None, role: str = "worker") -> dict[Any, Any]:
     """Group by worker, or by task: from a dict or Series, or a table or file with both.
@@ -53,7 +55,7 @@ def read_groups(data: Any, columns: Mapping[str, str] | None = None, role: str =
 
 
 def groups_in_column(
-    data: Any, column: str, name: str | None, role: str = "worker", has: str = "is in several groups"
+    data: Any, column: str, name: str | None, role: str = "worker", has: str = SEVERAL
 ) -> dict[Any, Any] | None:
     """Group by worker, or by task, from a ``column`` of the answers themselves, None if there is no such column.
 
@@ -84,7 +86,7 @@ def _group_column(others: list[str], role: str) -> str:
     raise InputError(f"No column for the group of a {role} among {others}.", "Call it 'group'.")
 
 
-def _by_name(names: NDArray[Any], groups: NDArray[Any], role: str, has: str = "is in several groups") -> dict[Any, Any]:
+def _by_name(names: NDArray[Any], groups: NDArray[Any], role: str, has: str = SEVERAL) -> dict[Any, Any]:
     """A dict without workers or tasks that have no group; each is in one group only."""
     table = pd.DataFrame({"name": names, "group": groups}, dtype=object)
     empty = table["group"].isna() | (table["group"] == "") | table["name"].isna()
@@ -93,7 +95,11 @@ def _by_name(names: NDArray[Any], groups: NDArray[Any], role: str, has: str = "i
     if twice.any():
         name = table.loc[twice, "name"].iloc[0]
         found = table.loc[table["name"] == name, "group"].to_numpy()
-        raise InputError(f"The {role} {plain(name)!r} {has}, {listed(found)}.", "Keep one of them.")
+        remedy = "Keep one of them."
+        if role == "task" and has == SEVERAL:
+            apart = " and ".join(repr(f"{plain(name)}-{plain(group)}") for group in found[:2])
+            remedy = f"If these are different tasks, make their names differ, as in {apart}; else keep one group."
+        raise InputError(f"The {role} {plain(name)!r} {has}, {listed(found)}.", remedy)
     return dict(zip(table["name"].tolist(), table["group"].tolist(), strict=True))
 
 

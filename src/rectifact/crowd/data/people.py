@@ -106,14 +106,37 @@ def read_people(humans: Any, names: dict[str, str | None], wide: bool, missing: 
     Columns that are named for the judges need not be there: usual names are looked for then.
     """
     is_records = isinstance(humans, str | Path) and is_json(Path(humans))
-    form, present = ("records", []) if wide else fields_of(humans)
+    form, present = fields_of(humans)
+    if wide and form == "records" and not _is_long(present, names):
+        return _people_by_column(humans, names, missing)
     found = names
     if form != "records":  # an export, which says by itself where most of it is
         found = {role: name if role in FORMATS[form].takes else None for role, name in names.items()}
     elif present:
         found = {role: name if name in present else None for role, name in names.items()}
         _check_columns(humans, present, found, names)
-    return coded(humans, found, wide, missing, None, None, question if is_records else None)
+    return coded(humans, found, False, missing, None, None, question if is_records else None)
+
+
+def _is_long(present: list[Any], names: dict[str, str | None]) -> bool:
+    """Whether a table has one answer per row: columns for the task, the worker and the label."""
+    try:
+        for role, name in names.items():
+            find_column(present, role, name if name in present else None)
+    except InputError:
+        return False
+    return bool(present)
+
+
+def _people_by_column(humans: Any, names: dict[str, str | None], missing: Any) -> Answers:
+    """Answers of people from a table with one column for each of them."""
+    try:
+        return coded(humans, names, True, missing, None)
+    except InputError as error:
+        if not isinstance(humans, str | Path):
+            raise
+        what = f"The people's file {str(humans)!r} cannot be read. {error.what}"
+        raise InputError(what, error.remedy, command=error.command) from error
 
 
 def _check_columns(humans: Any, present: list[Any], found: dict[str, str | None], names: dict[str, str | None]) -> None:

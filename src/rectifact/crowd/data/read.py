@@ -252,8 +252,11 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
     tasks = frame.get_column(column).to_numpy() if known else np.arange(len(frame))
     codes, values = encode(tasks, "task")
     if len(values) < len(tasks) or (codes < 0).any():
-        what = "A wide table has one row for each task; here a task is empty or has two rows."
-        raise _not_wide(what) if looks_long(frame.columns) else InputError(what, "Merge them.")
+        twice = values[np.bincount(codes[codes >= 0], minlength=len(values)) > 1]
+        odd = f"{plain(twice[0])!r} in the column {str(column)!r} has several" if len(twice) else "a row has no task"
+        what = f"A wide table has one row for each task; here {odd}."
+        remedy = "Merge the rows of each task into one." if len(twice) else "Name the task, or drop the row."
+        raise _not_wide(what) if looks_long(frame.columns) else InputError(what, remedy)
     if not workers:
         raise InputError(
             "A wide table has one column per worker; there is none besides the task.", "Check the separator."

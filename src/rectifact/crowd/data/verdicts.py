@@ -3,7 +3,7 @@
 What stands beside the answers is a column of their table, or comes by task: from a dict, a table or another file.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,19 +11,18 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError
 from rectifact.crowd.data.answers import Answers
-from rectifact.crowd.data.files import read_flat
 from rectifact.crowd.data.formats.label_studio import annotators
-from rectifact.crowd.data.groups import groups_in_column, read_groups
+from rectifact.crowd.data.groups import SEVERAL, groups_in_column, read_groups
 from rectifact.crowd.data.humans import consensus, mention_gold
 from rectifact.crowd.data.names import Gold, closest, listed, matched, object_array, plain, split_names
 from rectifact.crowd.data.people import read_people
 from rectifact.crowd.data.read import coded, read_gold
-from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, usual_name
+from rectifact.crowd.data.tables import COLUMN_NAMES
+from rectifact.crowd.data.wide import wide_table
 from rectifact.io.records import json_records
 
 PEOPLE = {"person", "people", "human", "humans", "annotator", "expert", "true", "yes", "1"}
@@ -116,7 +115,7 @@ class _Beside:
     source: Any
     answers: Answers
 
-    def column(self, name: Any, role: str = "task", has: str = "is in several groups") -> dict[Any, Any] | None:
+    def column(self, name: Any, role: str = "task", has: str = SEVERAL) -> dict[Any, Any] | None:
         """A column by task or worker, None if there is no such column; ``has`` is said of one with several values."""
         is_table = isinstance(self.source, Path) or nw.dependencies.is_into_dataframe(self.source)
         if not isinstance(name, str) or not is_table:
@@ -306,45 +305,10 @@ def _from_wide(
     judges, theirs = _split(answers, is_person)
     mention_gold(judges.workers if gold is None else [])
     if humans is not None:
-        theirs = _joined(judges, theirs, coded(humans, names, True, missing, None))
+        theirs = _joined(judges, theirs, read_people(humans, names, True, missing, None))
     labels = None if known is None else (object_array(list(known)), object_array(list(known.values())))
     if gold is not None and labels is None:
         labels = gold_labels(gold, answers.columns)
     if by is not None and groups is None:
         groups = groups_of(by, answers.columns)
     return Verdicts(judges, theirs, labels, groups, None if text is None else beside[text])
-
-
-def wide_table(data: Any, columns: Sequence[Any], task: str | None) -> tuple[pd.DataFrame, dict[str, dict[Any, Any]]]:
-    """A table with one column per worker, without those of ``columns`` that it has; and these by task.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"task": ["a", "b"], "version": [1, 2], "gpt": ["pass", "fail"]})
-    >>> frame, beside = wide_table(table, ["version", None], None)
-    >>> list(frame.columns), beside
-    (['task', 'gpt'], {'version': {'a': 1, 'b': 2}})
-    """
-    frame = _frame(data)
-    named = [name for name in columns if isinstance(name, str) and name in frame.columns]
-    usual = [name for name in frame.columns if usual_name(name) in COLUMN_NAMES["task"]]
-    tasks = (
-        frame[find_column(list(frame.columns), "task", task)]
-        if task is not None or usual
-        else pd.Series(range(len(frame)))
-    )
-    beside = {}
-    for name in named:
-        kept = frame[name].notna() & (frame[name] != "")
-        beside[name] = dict(zip(tasks[kept].tolist(), frame.loc[kept, name].tolist(), strict=True))
-    return frame.drop(columns=named), beside
-
-
-def _frame(data: Any) -> pd.DataFrame:
-    """A table of pandas from a file or any table."""
-    if isinstance(data, str | Path):
-        data = read_flat(Path(data))
-    if isinstance(data, pd.DataFrame):
-        return data.reset_index() if data.index.name is not None else data
-    return nw.from_native(data, eager_only=True).to_pandas()

@@ -1,0 +1,63 @@
+"""Tables with one column per worker, and groups of tasks beside the answers in any form."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pandas as pd
+
+from rectifact.crowd.data.answers import Answers
+from rectifact.crowd.data.files import read_flat
+from rectifact.crowd.data.humans import Groups, task_groups
+from rectifact.crowd.data.people import answered_once
+from rectifact.crowd.data.read import coded
+from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, usual_name
+
+
+def grouped_answers(
+    data: Any, by: Any, columns: dict[str, str | None], wide: bool, missing: Any, form: Any = None, question: Any = None
+) -> tuple[Answers, Groups | None]:
+    """One answer of each worker to a task, and groups of tasks, which may be a column of a wide table as well."""
+    beside: dict[str, dict[Any, Any]] = {}
+    if wide and isinstance(by, str):
+        data, beside = wide_table(data, [by], columns.get("task"))
+    answers = answered_once(coded(data, columns, wide, missing, None, form, question))
+    if by is None:
+        return answers, None
+    return answers, task_groups(beside.get(by, by) if isinstance(by, str) else by, None if wide else data, answers)
+
+
+def wide_table(data: Any, columns: Sequence[Any], task: str | None) -> tuple[pd.DataFrame, dict[str, dict[Any, Any]]]:
+    """A table with one column per worker, without those of ``columns`` that it has; and these by task.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"task": ["a", "b"], "version": [1, 2], "gpt": ["pass", "fail"]})
+    >>> frame, beside = wide_table(table, ["version", None], None)
+    >>> list(frame.columns), beside
+    (['task', 'gpt'], {'version': {'a': 1, 'b': 2}})
+    """
+    frame = _frame(data)
+    named = [name for name in columns if isinstance(name, str) and name in frame.columns]
+    usual = [name for name in frame.columns if usual_name(name) in COLUMN_NAMES["task"]]
+    tasks = (
+        frame[find_column(list(frame.columns), "task", task)]
+        if task is not None or usual
+        else pd.Series(range(len(frame)))
+    )
+    beside = {}
+    for name in named:
+        kept = frame[name].notna() & (frame[name] != "")
+        beside[name] = dict(zip(tasks[kept].tolist(), frame.loc[kept, name].tolist(), strict=True))
+    return frame.drop(columns=named), beside
+
+
+def _frame(data: Any) -> pd.DataFrame:
+    """A table of pandas from a file or any table."""
+    if isinstance(data, str | Path):
+        data = read_flat(Path(data))
+    if isinstance(data, pd.DataFrame):
+        return data.reset_index() if data.index.name is not None else data
+    return nw.from_native(data, eager_only=True).to_pandas()
