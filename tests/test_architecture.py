@@ -160,6 +160,7 @@ OTHERS = {
         "data",
         "filling",
         "ranking",
+        "scales",
         "held_out",
         "choices",
         "neighbours",

@@ -18,6 +18,7 @@ from rectifact.latent.data import large_values, largest_column
 from rectifact.latent.filling import Comparison, compare_with_means, dense_with_gaps, filled_by_means, unit_of
 from rectifact.latent.how_many import RECURS
 from rectifact.latent.ranking import compare_with_popularity
+from rectifact.latent.scales import n_clipped
 from rectifact.selection.points import NOTHING
 
 MOST_COLUMNS, LEAST_COLUMN, MANY = 200, 10, 0.2
@@ -216,16 +217,19 @@ def filled(
 ) -> pd.DataFrame:
     """The data with what the model predicts in place of its missing cells, or means where those predict better.
 
-    In the units of the file, and within the range of each column; one row per sample. For new samples, ``fitted`` is
+    In the units of the file, and within closed scales; one row per sample. For new samples, ``fitted`` is
     the data of the fit, with which they have the means in common.
     """
+    known, ranges = dense_with_gaps(matrix.X), getattr(model, "_ranges", None)
     if compared is not None and not compared.better:
         say(f"Note: {compared.no_better} The cells are filled in by {compared.simplest}.")
-        known = dense_with_gaps(matrix.X)
         every = known if fitted is None else np.vstack([dense_with_gaps(fitted, model.missing), known])
-        full = filled_by_means(every, compared)[-len(known) :]
+        full = filled_by_means(every, compared, ranges)[-len(known) :]
     else:
         full = model.fill(matrix.X)
+    if ranges is not None and (cut := n_clipped(known, full, ranges)):
+        of = f"{cut:,} of the {int(np.isnan(known).sum()):,} filled cells"
+        say(f"{of} would lie outside the scale of the known values, and hold its lowest or highest value instead.")
     full = full if spreads is None else full * spreads  # undone in turn: logarithms were taken first
     full = np.expm1(full) if values == "log" else full
     table = pd.DataFrame(full, columns=[str(name) for name in names[1]])
