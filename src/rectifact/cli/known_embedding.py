@@ -89,8 +89,8 @@ def apply_saved(path: Path, source: Reading, data: Path, places: Places, outcome
 
 
 def source_of(source: Reading, gaps: bool) -> Reading:
-    """Pairs that triples do not list, and empty cells, count as they did in the fit."""
-    return replace(source, missing=gaps)
+    """Pairs that triples do not list, empty cells and empty columns count as they did in the fit."""
+    return replace(source, missing=gaps, empty=gaps)
 
 
 def matched(matrix: Any, saved: SavedModel, path: Path) -> tuple[NamedMatrix, int, int]:
@@ -131,6 +131,13 @@ def matched(matrix: Any, saved: SavedModel, path: Path) -> tuple[NamedMatrix, in
         as_what = "missing" if gaps else "0"
         of = f"{len(absent):,} of the {n_features:,} columns of the model"
         say(f"{of} {'is' if len(absent) == 1 else 'are'} not in the data, and taken as {as_what}.")
+    if (
+        empty := []
+        if sp.issparse(matrix.X)
+        else [wanted[j] for j in common if np.isnan(matrix.X[:, given[wanted[j]]]).all()]
+    ):
+        have = "1 column of the data has" if len(empty) == 1 else f"{len(empty):,} columns of the data have"
+        say(f"{have} no value, and {'is' if len(empty) == 1 else 'are'} taken as missing: {_listed(empty)}.")
     X = _placed(matrix.X, [given[wanted[j]] for j in common], common, n_features)
     return replace(matrix, X=X, columns=np.asarray(saved.features)), len(unknown), len(absent)
 
