@@ -17,6 +17,10 @@ GRADES, OFTEN, EACH = 11, 0.05, 5
 the highest of them, as the largest of a few counts is rare; and known entries for each of them, and of the highest."""
 
 
+STRAY, USUAL = 0.01, 0.05
+"""Share of the values that may be far outside a scale, and of those of new rows that may be beyond the known ones."""
+
+
 def is_closed(counts: NDArray[Any]) -> bool:
     """Whether different values that occur so often, the lowest first, are a closed scale: two values, or grades.
 
@@ -80,3 +84,43 @@ def n_clipped(known: NDArray[np.float64], full: NDArray[np.float64], ranges: NDA
     low, high = ranges
     at_end = ((full == low) | (full == high)) & np.isfinite(high)
     return int((np.isnan(known) & at_end).sum())
+
+
+def stray_values(X: Any) -> str:
+    """A sentence, if a few values lie far outside the closed scale that all others have, and else nothing.
+
+    They are fewer than one in a hundred, and farther from the scale than that is wide.
+
+    Parameters
+    ----------
+    X : array or sparse array on the host
+        With NaN for what is missing. Of a sparse array, only what is stored counts.
+
+    Examples
+    --------
+    >>> stray_values(np.r_[np.tile([1.0, 2.0, 3.0, 4.0, 5.0], 50), 55.0])
+    '1 of 251 known values, 55, lies far outside the scale of the others, 1 to 5.'
+    """
+    values = np.asarray(X.data if sp.issparse(X) else X, dtype=np.float64).ravel()
+    found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    common = found[counts >= OFTEN * counts.sum()]
+    if len(found) > 2 * GRADES or len(common) < 2:
+        return ""
+    wide = common[-1] - common[0]
+    stray = (found > common[-1] + wide) | (found < common[0] - wide)
+    n, total = int(counts[stray].sum()), int(counts.sum())
+    if not n or n >= STRAY * total or not is_closed(counts[~stray]):
+        return ""
+    shown = ", ".join(f"{value:g}" for value in found[stray][:3]) + (" and others" if stray.sum() > 3 else "")
+    low, high = found[~stray][[0, -1]]
+    lie = "lies" if n == 1 else "lie"
+    return f"{n:,} of {total:,} known values, {shown}, {lie} far outside the scale of the others, {low:g} to {high:g}."
+
+
+def outside(new: NDArray[np.float64], X: Any) -> NDArray[np.bool_]:
+    """Which values of new rows are above or below all known ones of the column; of all columns, where those are few."""
+    known = [column if len(column) else np.array([np.nan]) for column in _known_columns(X)]
+    low, high = (np.array([end(column) for column in known]) for end in (np.min, np.max))
+    few = np.array([len(column) < FEW for column in known])
+    low, high = np.where(few, np.nanmin(low), low), np.where(few, np.nanmax(high), high)
+    return np.asarray((new < low) | (new > high))
