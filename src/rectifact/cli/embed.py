@@ -11,10 +11,9 @@ from rectifact.cli.dask_options import check_matrix_source, cluster_of
 from rectifact.cli.embed_outputs import (
     Judgement,
     as_values,
+    check_entries,
     check_fill,
     check_for_chunks,
-    check_gaps,
-    check_negative,
     compared_with_means,
     filled,
     joined_verdict,
@@ -183,9 +182,7 @@ def embed(
     model = NMD(first_of(how_many), link, objective, hole, prior=None if prior == "none" else prior, **run)
     with cluster_of(scheduler, local_cluster):
         matrix: Any = reading.read_in_chunks(data, "embed") if in_chunks else source.read(data, "embed").matrix
-        check_gaps(matrix, missing or in_chunks)
-        if not in_chunks:
-            check_negative(matrix)
+        check_entries(matrix, gaps=missing, in_chunks=in_chunks)
         matrix, spreads = scaled(as_values(matrix, values), scale)
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)

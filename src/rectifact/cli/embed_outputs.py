@@ -51,6 +51,13 @@ def check_negative(matrix: Any) -> None:
     _refuse(matrix, lambda values: values < 0, "negative", "Set them to 0 if they are noise, or shift the data.")
 
 
+def check_entries(matrix: Any, *, gaps: bool, in_chunks: bool) -> None:
+    """Refuse negative values, and missing ones unless there may be gaps; chunks are checked when they are computed."""
+    if not in_chunks:
+        check_gaps(matrix, gaps)
+        check_negative(matrix)
+
+
 def _refuse(matrix: Any, test: Any, what: str, remedy: str) -> None:
     """Refuse values that pass the test, by the names of the first row and column."""
     X: Any = sp.coo_array(matrix.X) if sp.issparse(matrix.X) else np.asarray(matrix.X, dtype=float)
