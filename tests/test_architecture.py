@@ -162,6 +162,7 @@ OTHERS = {
         "data",
         "filling",
         "ranking",
+        "scales",
         "held_out",
         "choices",
         "neighbours",

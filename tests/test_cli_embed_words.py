@@ -1,5 +1,7 @@
 """What rectifact embed says about its figures: which is better, of what, and in which unit."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -41,3 +43,35 @@ def test_rare_kinds_are_mentioned_where_samples_are_compared(run, orders, tmp_pa
     common = ("embed", orders, "-k", "2-4", "-o", tmp_path / "e.csv", "--recommend", 2)
     assert "Rare kinds of samples may need" not in run(*common).err
     assert "Rare kinds of samples may need" in run(*common, "--similar", 2).err
+
+
+def test_filled_cells_that_are_cut_are_counted_and_the_error_is_that_of_the_file(run, tmp_path):
+    rng = np.random.default_rng(3)
+    full = np.rint(np.clip(3 + 2 * rng.standard_normal((150, 2)) @ rng.standard_normal((2, 20)), 1, 5))
+    gaps = rng.random(full.shape) < 0.3
+    table = pd.DataFrame(np.where(gaps, np.nan, full), index=[f"u{i}" for i in range(150)]).add_prefix("f")
+    table.to_csv(tmp_path / "stars.csv", index_label="user")
+    said = run(
+        "embed", tmp_path / "stars.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv", "--fill", tmp_path / "f.csv"
+    )
+    found = pd.read_csv(tmp_path / "f.csv").to_numpy()[:, 1:].astype(float)
+    cut = np.isin(found[gaps], [1.0, 5.0]).sum()
+    assert f"{cut} of the {gaps.sum()} filled cells would lie outside the scale of the known values" in said.err
+    error = float(re.search(r"([\d.]+) by the model", said.err)[1])
+    assert error == pytest.approx(np.sqrt(np.mean((found[gaps] - full[gaps]) ** 2)), rel=0.15)
+
+
+def test_filled_amounts_are_not_cut(run, tmp_path):
+    rng = np.random.default_rng(5)
+    full = rng.gamma(1.2, size=(120, 2)) @ rng.gamma(2.0, size=(2, 12))
+    gaps = rng.random(full.shape) < 0.3
+    table = pd.DataFrame(np.where(gaps, np.nan, full), index=[f"c{i}" for i in range(120)]).add_prefix("p")
+    table.to_csv(tmp_path / "spend.csv", index_label="customer")
+    said = run(
+        "embed", tmp_path / "spend.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv", "--fill", tmp_path / "f.csv"
+    )
+    found = pd.read_csv(tmp_path / "f.csv").to_numpy()[:, 1:].astype(float)
+    above = gaps & (full > table.max().to_numpy())
+    assert above.sum() >= 2
+    np.testing.assert_allclose(found[above], full[above], rtol=0.1)
+    assert "outside the scale" not in said.err

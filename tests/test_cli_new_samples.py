@@ -39,7 +39,10 @@ def test_new_users_are_placed_filled_in_and_recommended_to(tastes, saved, run, t
     assert "1 column that the model does not know left out: 'nothing'." in said.err
     assert "1 of the 20 columns of the model is not in the data, and taken as missing." in said.err
     assert "12 samples placed in the 2 dimensions of" in said.err
-    assert "1 sample has nothing in the columns of the model: 'u98'." in said.err
+    nothing = (
+        "1 sample has nothing in the columns of the model: 'u98'. It is placed at the mean and gets what is popular."
+    )
+    assert nothing in said.err
     assert json.loads(said.out)["samples_without_columns"] == 1
     model, known = load_model(saved), tastes[0].pivot_table("stars", "user", "item")
     matrix = new[new["item"] != "nothing"].pivot_table("stars", "user", "item")
@@ -115,6 +118,38 @@ def test_mistakes_get_a_sentence(saved, run, tmp_path, table, options, message):
     (tmp_path / "new.csv").write_text(table)
     said = run("embed", tmp_path / "new.csv", "--model", saved, "-o", tmp_path / "o.csv", *options, expect=2)
     assert message in said.err
+
+
+@pytest.fixture
+def spending(run, tmp_path):
+    """Spending of 60 customers, in a table with gaps, and a model of it."""
+    rng = np.random.default_rng(2)
+    full = pd.DataFrame(rng.gamma(1.5, size=(70, 2)) @ rng.gamma(1.5, size=(2, 8)), columns=[*"abcdefgh"])
+    full.index = pd.Index([f"c{i:02d}" for i in range(70)], name="customer")
+    full[:60].mask(rng.random((60, 8)) < 0.2).to_csv(tmp_path / "old.csv")
+    run("embed", tmp_path / "old.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv", "--save", tmp_path / "m.rfx")
+    return full
+
+
+def test_one_new_customer_may_have_gaps(spending, run, tmp_path):
+    one = spending[60:61].copy()
+    one[["b", "e", "h"]] = np.nan
+    one.to_csv(tmp_path / "new.csv")
+    out, full = tmp_path / "n.csv", tmp_path / "f.csv"
+    said = run("embed", tmp_path / "new.csv", "--model", tmp_path / "m.rfx", "-o", out, "--fill", full)
+    assert "3 columns of the data have no value, and are taken as missing: 'b', 'e', 'h'." in said.err
+    found = pd.read_csv(full, index_col=0)
+    np.testing.assert_allclose(found.to_numpy(), spending[60:61].to_numpy(), rtol=0.05)
+
+
+def test_all_empty_columns_are_named_at_once(spending, run, tmp_path):
+    table = spending.assign(b=np.nan, e=np.nan, h=np.nan)
+    table.to_csv(tmp_path / "x.csv")
+    common = ("embed", tmp_path / "x.csv", "-k", 2, "--missing", "-o", tmp_path / "n.csv")
+    said = run(*common, "--drop", "a", expect=2).err
+    assert "The column 'b' of" in said
+    assert "is empty, and so are 2 other columns. Leave them out with --drop a,b,e,h." in " ".join(said.split())
+    run(*common, "--drop", "a,b,e,h")
 
 
 def test_a_table_without_a_column_of_the_model_is_refused_where_nothing_is_missing(run, tmp_path):

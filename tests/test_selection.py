@@ -20,7 +20,7 @@ from rectifact.parts.documents import count_words
 from rectifact.parts.how_many import PartsTrial, _rungs
 from rectifact.parts.matching import agreement, matched_cosines
 from rectifact.selection import assess, select
-from rectifact.selection.choice import _otherwise
+from rectifact.selection.choice import _otherwise, _reason
 from rectifact.selection.search import MOST_TRIED, Curve, climb
 
 
@@ -303,6 +303,18 @@ def test_numbers_that_other_hidden_edges_lead_to_are_said() -> None:
     assert _otherwise(curve, 2) == "Depending on which edges are hidden, it would be 2 to 4."
     curve.scores[4] = noise
     assert _otherwise(curve, 2) == ""
+
+
+def test_the_reason_names_the_rule_that_decided() -> None:
+    trial: Any = TwoLevels()
+    curve = Curve(trial, 1, lambda row: None, None)
+    noise = 0.1 * np.random.default_rng(0).standard_normal(400)
+    curve.scores = {1: np.zeros(400), 3: np.full(400, 0.985), 4: np.ones(400), 8: np.full(400, 0.999)}
+    assert curve.smallest() == 3
+    kept = "3 is the smallest number that keeps at least 98% of what the best score, that of 4, gains over one one"
+    assert _reason(trial, curve, 3, 3) == f"{kept}: more several gain too little to matter."
+    curve.scores[3] = np.full(400, 0.998) + noise - noise.mean()
+    assert "cannot be told from the best one" in _reason(trial, curve, 3, 3)
 
 
 def test_only_the_numbers_that_were_asked_for_are_chosen() -> None:

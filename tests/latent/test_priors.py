@@ -22,6 +22,7 @@ from rectifact.latent.held_out import begin_trial
 from rectifact.latent.nmd import Expectation, nmd_with_priors
 from rectifact.latent.priors import Gaussian, learn
 from rectifact.latent.ranking import Ranking, compare_with_popularity
+from rectifact.latent.scales import ranges_of
 from rectifact.latent.starts import svd_start
 from rectifact.metrics import root_mean_squared_error
 
@@ -220,11 +221,37 @@ def test_the_remedy_for_a_fit_that_gets_worse_is_not_to_go_on():
         NMD(4, missing=np.nan, prior="rows", max_iter=30).fit(X)
 
 
-def test_filled_values_stay_in_the_range_of_their_column():
+def test_filled_values_stay_in_a_closed_scale():
     known = np.tile([[1.0, 100.0], [2.0, 300.0]], (30, 1))
     known[0] = np.nan
     assert filled(known, np.full(known.shape, 50.0))[0].tolist() == [2.0, 100.0]
-    assert filled(known[:4], np.full((4, 2), 50.0))[0].tolist() == [50.0, 50.0]  # too few to tell the range
+    assert filled(known[:4], np.full((4, 2), 50.0))[0].tolist() == [50.0, 50.0]  # too few to tell the scale
+    scarce = np.where(np.arange(60)[:, None] % [1, 10] == 0, np.arange(60)[:, None] % 5 + 1.0, np.nan)
+    assert ranges_of(scarce).tolist() == [[1, 1], [5, 5]]  # little is known of the second column
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_counts_and_amounts_have_no_highest_value(form, rng):
+    for X in (rng.poisson(0.5, (80, 30)), rng.gamma(2.0, size=(80, 30))):
+        ranges = ranges_of(form(X.astype(float)))
+        assert (ranges[0] == 0).all()
+        assert np.isinf(ranges[1]).mean() > 0.5
+    stars = np.where(rng.random((80, 30)) < 0.3, np.nan, rng.choice([0.5, 1, 2, 4, 4.5, 5], (80, 30)))
+    assert_allclose(ranges_of(form(stars)), np.repeat([[0.5], [5.0]], 30, axis=1))
+
+
+def test_amounts_may_be_filled_in_above_all_that_are_known(rng):
+    """The largest customers are those whose cells are above all known ones of the column."""
+    full = rng.gamma(1.2, size=(150, 2)) @ rng.gamma(2.0, size=(2, 12))
+    hidden = np.zeros(full.shape, dtype=bool)
+    hidden[full.argmax(axis=0), np.arange(12)] = True
+    hidden[:, ::2] = False  # a customer keeps some cells
+    model = NMD(2, missing=np.nan, random_state=0).fit(np.where(hidden, np.nan, full))
+    found = model.fill(np.where(hidden, np.nan, full))
+    assert_allclose(found[hidden], full[hidden], rtol=0.1)
+    assert (found[hidden] > np.where(hidden, 0, full).max(axis=0)[1::2]).any()
+    new = np.where(np.arange(12) < 9, 5 * full[:10], np.nan)
+    assert_allclose(model.fill(new)[:, 9:], 5 * full[:10, 9:], rtol=0.1)
 
 
 def test_errors_are_known_by_column_and_means_fill_in_where_they_are_better():

@@ -11,9 +11,9 @@ from rectifact.cli.dask_options import check_matrix_source, cluster_of
 from rectifact.cli.embed_outputs import (
     Judgement,
     as_values,
+    check_entries,
     check_fill,
     check_for_chunks,
-    check_gaps,
     compared_with_means,
     filled,
     joined_verdict,
@@ -182,7 +182,7 @@ def embed(
     model = NMD(first_of(how_many), link, objective, hole, prior=None if prior == "none" else prior, **run)
     with cluster_of(scheduler, local_cluster):
         matrix: Any = reading.read_in_chunks(data, "embed") if in_chunks else source.read(data, "embed").matrix
-        check_gaps(matrix, missing or in_chunks)
+        check_entries(matrix, gaps=missing, in_chunks=in_chunks)
         matrix, spreads = scaled(as_values(matrix, values), scale)
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
@@ -191,7 +191,7 @@ def embed(
         with fitting("embedding", model) as caught:
             chosen = fit_chosen(model, matrix.X, how_many, purpose="prediction" if recommend or fill else "structure")
         chosen = with_trust(chosen, matrix.X, stability=stability)
-        chosen = chosen if in_chunks else joined_verdict(chosen, matrix.X, structure=_shows_samples(places, report))
+        chosen = chosen if in_chunks else joined_verdict(chosen, matrix, structure=_shows_samples(places, report))
         chosen.say_choice()
         model = chosen.model
         samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)

@@ -14,11 +14,15 @@ from rectifact.cli.terminal import progress, say
 from rectifact.core.errors import InputError, count
 from rectifact.io.columns import quoted
 from rectifact.io.matrices import NamedMatrix, numbered
-from rectifact.latent.data import large_values, largest_column
+from rectifact.latent.data import large_values, largest_column, unit_column
 from rectifact.latent.filling import Comparison, compare_with_means, dense_with_gaps, filled_by_means, unit_of
 from rectifact.latent.how_many import RECURS
 from rectifact.latent.ranking import compare_with_popularity
+from rectifact.latent.scales import n_clipped, stray_values
 from rectifact.selection.points import NOTHING
+
+SHOWN = 5
+"""Names that a sentence lists."""
 
 MOST_COLUMNS, LEAST_COLUMN, MANY = 200, 10, 0.2
 """Columns up to which the error of each is told, hidden entries that one needs to be named, and share of the columns
@@ -38,19 +42,35 @@ def check_fill(path: Path | None, missing: bool, in_chunks: bool) -> None:
 
 def check_gaps(matrix: Any, allowed: bool) -> None:
     """Refuse missing values by the names of their row and column, before some rows of them are taken."""
-    if allowed:
-        return
+    if not allowed:
+        _refuse(matrix, np.isnan, "missing", "Fill it in, or drop the row; --missing takes it as missing.")
+
+
+def check_negative(matrix: Any) -> None:
+    """Refuse negative values by the names of the first row and column."""
+    _refuse(matrix, lambda values: values < 0, "negative", "Set them to 0 if they are noise, or shift the data.")
+
+
+def check_entries(matrix: Any, *, gaps: bool, in_chunks: bool) -> None:
+    """Refuse negative values, and missing ones unless there may be gaps; chunks are checked when they are computed."""
+    if not in_chunks:
+        check_gaps(matrix, gaps)
+        check_negative(matrix)
+
+
+def _refuse(matrix: Any, test: Any, what: str, remedy: str) -> None:
+    """Refuse values that pass the test, by the names of the first row and column."""
     X: Any = sp.coo_array(matrix.X) if sp.issparse(matrix.X) else np.asarray(matrix.X, dtype=float)
-    bad = np.isnan(X.data if sp.issparse(X) else X)
+    bad = test(X.data if sp.issparse(X) else X)
     if not bad.any():
         return
     row, column = (axis[bad][0] for axis in X.coords) if sp.issparse(X) else np.argwhere(bad)[0]
     names = ((matrix.rows, "row", row), (matrix.columns, "column", column))
-    places = [f"{what} {str(own[i])!r}" if own is not None else f"{what} {i + 1}" for own, what, i in names]
+    places = [f"{axis} {str(own[i])!r}" if own is not None else f"{axis} {i + 1}" for own, axis, i in names]
     raise InputError(
-        f"{count(int(bad.sum()), 'value')} of the data {'is' if bad.sum() == 1 else 'are'} missing, the first in "
+        f"{count(int(bad.sum()), 'value')} of the data {'is' if bad.sum() == 1 else 'are'} {what}, the first in "
         f"{places[0]}, {places[1]}.",
-        "Fill it in, or drop the row; --missing takes it as missing.",
+        remedy,
     )
 
 
@@ -121,7 +141,7 @@ def judge(
     """Say and return how well the model predicts what was hidden, and what to know about the data."""
     with progress("checking predictions"):
         found = compare_with_popularity(model, matrix.X, recommend) if recommend else None
-    warnings, notes = [*_about_data(matrix, model), *_unstable(model)], {"values": values}
+    warnings, notes = [*_about_data(matrix, model), *_unknown(matrix, model), *_unstable(model)], {"values": values}
     notes |= {} if spreads is None else {"scale": "standard"}
     summary: dict[str, Any] = {}
     if compared is not None:
@@ -182,26 +202,60 @@ def _about_data(matrix: Any, model: Any) -> list[str]:
     """A column or a few values that decide the result, and what to do."""
     if model.resolved_["link"] != "relu":
         return []
-    if found := large_values(matrix.X):
+    if stray := stray_values(matrix.X):
+        return [f"{stray} Check whether they are mistakes: they decide much of the result."]
+    column, share = unit_column(matrix.X)
+    if not share and (found := large_values(matrix.X)):
         return [f"{found} Use --values log, or --values binary for what is there at all."]
-    column, share = largest_column(matrix.X)
+    column, share = (column, share) if share else largest_column(matrix.X)
     name = str(numbered(matrix.columns, matrix.X.shape[1])[column])
     what = f"The column {name!r} holds {share:.0%} of the squares of the data, and decides the result."
     remedy = "Use --scale standard, which divides each column by its spread"
     remedy = f"{remedy}, or leave it out with --drop {quoted(name)}."
+    remedy = "Use --values log, or --values binary for what is there at all." if sp.issparse(matrix.X) else remedy
     return [f"{what} {remedy}"] if share else []
 
 
-def joined_verdict(chosen: Found, X: Any, *, structure: bool) -> Found:
+def nothing_known(X: Any, gaps: bool) -> Any:
+    """Which samples have no known value, or no positive one where none are missing."""
+    if sp.issparse(X):
+        return np.diff(sp.csr_array(X).indptr) == 0
+    return np.isnan(X).all(axis=1) if gaps else ~(np.asarray(X) > 0).any(axis=1)
+
+
+def listed(names: Any) -> str:
+    """A few names, in quotes."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(repr(str(name)) for name in names[:SHOWN]) + more
+
+
+def _unknown(matrix: Any, model: Any) -> list[str]:
+    """Samples of a fit of which no value is known."""
+    if model.missing is None:
+        return []
+    empty = numbered(matrix.rows, matrix.X.shape[0])[nothing_known(matrix.X, gaps=True)]
+    one = len(empty) == 1
+    such = f"{'1 sample has' if one else f'{len(empty):,} samples have'} no known value: {listed(empty)}."
+    placed = "It is placed at the mean, and its" if one else "They are placed at the mean, and their"
+    return [f"{such} {placed} neighbours, filled cells and recommendations say nothing."] if len(empty) else []
+
+
+def joined_verdict(chosen: Found, matrix: Any, *, structure: bool) -> Found:
     """The choice, with large values named where it found nothing and they may be why, and with rare kinds."""
-    selection = chosen.selection
+    selection, X = chosen.selection, matrix.X
     more = selection is not None and 1 < selection.best < min(X.shape[0] // 2, X.shape[1] - 1) - 3
     if selection is not None and more and structure:
         rare = f"Rare kinds of samples may need two or three more: try -k {selection.best + 3} where they matter."
         return replace(chosen, selection=replace(selection, reason=f"{selection.reason} {rare}"))
-    if selection is None or not selection.reason.startswith(NOTHING) or not large_values(X):
+    if selection is None or not selection.reason.startswith(NOTHING):
         return chosen
-    reason = f"{selection.reason} A few large values decide the score: use --values log before you believe it."
+    column, share = (0, 0.0) if sp.issparse(X) else unit_column(X)
+    if not share and not large_values(X):
+        return chosen
+    name = str(numbered(matrix.columns, X.shape[1])[column])
+    why = f"The column {name!r} decides the score: use --scale standard"
+    why = why if share else "A few large values decide the score: use --values log"
+    reason = f"{selection.reason} {why} before you believe it."
     return replace(chosen, selection=replace(selection, reason=reason))
 
 
@@ -216,16 +270,19 @@ def filled(
 ) -> pd.DataFrame:
     """The data with what the model predicts in place of its missing cells, or means where those predict better.
 
-    In the units of the file, and within the range of each column; one row per sample. For new samples, ``fitted`` is
+    In the units of the file, and within closed scales; one row per sample. For new samples, ``fitted`` is
     the data of the fit, with which they have the means in common.
     """
+    known, ranges = dense_with_gaps(matrix.X), getattr(model, "_ranges", None)
     if compared is not None and not compared.better:
         say(f"Note: {compared.no_better} The cells are filled in by {compared.simplest}.")
-        known = dense_with_gaps(matrix.X)
         every = known if fitted is None else np.vstack([dense_with_gaps(fitted, model.missing), known])
-        full = filled_by_means(every, compared)[-len(known) :]
+        full = filled_by_means(every, compared, ranges)[-len(known) :]
     else:
         full = model.fill(matrix.X)
+    if ranges is not None and (cut := n_clipped(known, full, ranges)):
+        of = f"{cut:,} of the {int(np.isnan(known).sum()):,} filled cells"
+        say(f"{of} would lie outside the scale of the known values, and hold its lowest or highest value instead.")
     full = full if spreads is None else full * spreads  # undone in turn: logarithms were taken first
     full = np.expm1(full) if values == "log" else full
     table = pd.DataFrame(full, columns=[str(name) for name in names[1]])

@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from rectifact.cli.embed_outputs import as_values, compared_with_means, divided, filled
+from rectifact.cli.embed_outputs import (
+    as_values,
+    check_negative,
+    compared_with_means,
+    divided,
+    filled,
+    listed,
+    nothing_known,
+)
 from rectifact.cli.outcome import Outcome
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import as_json, retitled, save_arrays, write_samples, write_table
@@ -15,10 +23,9 @@ from rectifact.cli.terminal import say, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.io.matrices import NamedMatrix, numbered
 from rectifact.latent import NMD, LogisticPCA
+from rectifact.latent.filling import dense_with_gaps
+from rectifact.latent.scales import USUAL, outside
 from rectifact.models import SavedModel, load_saved
-
-SHOWN = 5
-"""Names that a sentence lists."""
 
 
 @dataclass(frozen=True)
@@ -71,16 +78,18 @@ def apply_saved(path: Path, source: Reading, data: Path, places: Places, outcome
     if notes.get("scale") == "standard" and saved.spreads is None:
         raise InputError(f"{str(path)!r} does not have the spreads of its columns.", "Fit and save it again.")
     matrix, unknown, absent = matched(source_of(source, gaps).read(data, "embed").matrix, saved, path)
+    check_negative(matrix)
     matrix = divided(as_values(matrix, notes.get("values", "raw")), saved.spreads)
     samples, features = numbered(matrix.rows, matrix.X.shape[0]), numbered(saved.features, matrix.X.shape[1])
     _write(saved, matrix, places, (samples, features), notes.get("values", "raw"))
-    empty = _nothing_known(matrix.X, gaps)
+    empty = nothing_known(matrix.X, gaps)
     say(
         f"{count(len(samples), 'sample')} placed in the {count(len(model.components_), 'dimension')} of {str(path)!r}, "
         "which stay as they are."
     )
     again = 0 if saved.samples is None or matrix.rows is None else int(np.isin(samples, saved.samples).sum())
-    for note in _notes(samples[empty], again, places):
+    beyond = [] if saved.X is None or sp.issparse(matrix.X) else _beyond(matrix.X, saved, features)
+    for note in [*beyond, *_notes(samples[empty], again, places)]:
         say(f"Note: {note}")
     if outcome.as_json:
         summary = {"samples": len(samples), "dimensions": len(model.components_), "columns_left_out": unknown}
@@ -89,8 +98,8 @@ def apply_saved(path: Path, source: Reading, data: Path, places: Places, outcome
 
 
 def source_of(source: Reading, gaps: bool) -> Reading:
-    """Pairs that triples do not list, and empty cells, count as they did in the fit."""
-    return replace(source, missing=gaps)
+    """Pairs that triples do not list, empty cells and empty columns count as they did in the fit."""
+    return replace(source, missing=gaps, empty=gaps)
 
 
 def matched(matrix: Any, saved: SavedModel, path: Path) -> tuple[NamedMatrix, int, int]:
@@ -115,22 +124,29 @@ def matched(matrix: Any, saved: SavedModel, path: Path) -> tuple[NamedMatrix, in
     if not common:
         raise InputError(
             f"The data has none of the {count(n_features, 'column')} of {str(path)!r}, such as {wanted[0]!r}; it has "
-            f"{_listed(unknown)}.",
+            f"{listed(unknown)}.",
             "Give samples with the columns of the model; --triples says which column of a table names them.",
         )
     gaps = saved.model.missing is not None
     if absent and not gaps and not sp.issparse(matrix.X):
         raise InputError(
             f"{count(len(absent), 'column')} of the model {'is' if len(absent) == 1 else 'are'} not in the data: "
-            f"{_listed(absent)}.",
+            f"{listed(absent)}.",
             "Add them, with 0 where there is nothing.",
         )
     if unknown:
-        say(f"{count(len(unknown), 'column')} that the model does not know left out: {_listed(unknown)}.")
+        say(f"{count(len(unknown), 'column')} that the model does not know left out: {listed(unknown)}.")
     if absent:
         as_what = "missing" if gaps else "0"
         of = f"{len(absent):,} of the {n_features:,} columns of the model"
         say(f"{of} {'is' if len(absent) == 1 else 'are'} not in the data, and taken as {as_what}.")
+    if (
+        empty := []
+        if sp.issparse(matrix.X)
+        else [wanted[j] for j in common if np.isnan(matrix.X[:, given[wanted[j]]]).all()]
+    ):
+        have = "1 column of the data has" if len(empty) == 1 else f"{len(empty):,} columns of the data have"
+        say(f"{have} no value, and {'is' if len(empty) == 1 else 'are'} taken as missing: {listed(empty)}.")
     X = _placed(matrix.X, [given[wanted[j]] for j in common], common, n_features)
     return replace(matrix, X=X, columns=np.asarray(saved.features)), len(unknown), len(absent)
 
@@ -146,26 +162,37 @@ def _placed(X: Any, taken: list[int], places: list[int], n_features: int) -> Any
     return full
 
 
-def _nothing_known(X: Any, gaps: bool) -> Any:
-    """Which samples have no known value, or no positive one where none are missing."""
-    if sp.issparse(X):
-        return np.diff(sp.csr_array(X).indptr) == 0
-    return np.isnan(X).all(axis=1) if gaps else ~(np.asarray(X) > 0).any(axis=1)
-
-
 def _notes(empty: Any, again: int, places: Places) -> list[str]:
     """What to know about samples of which nothing is known, and about those of the fit."""
     notes = []
     if len(empty):
-        gets = " and get what is popular" if places.recommend else ""
+        gets = f" and {'gets' if len(empty) == 1 else 'get'} what is popular" if places.recommend else ""
         such = "1 sample has" if len(empty) == 1 else f"{len(empty):,} samples have"
         one = "It is" if len(empty) == 1 else "They are"
-        named = _listed([str(name) for name in empty])
+        named = listed(empty)
         notes.append(f"{such} nothing in the columns of the model: {named}. {one} placed at the mean{gets}.")
     if again:
         such = "1 sample has" if again == 1 else f"{again:,} samples have"
         notes.append(f"{such} the name of one that the model was fitted to; here, only the values in this file count.")
     return notes
+
+
+def _beyond(X: Any, saved: SavedModel, features: Any) -> list[str]:
+    """Values of new samples that the fit did not have: any outside a closed scale, and many of amounts."""
+    new = np.asarray(X, dtype=float)
+    found = outside(new, saved.X)
+    closed = np.isfinite(getattr(saved.model, "_ranges", np.full((2, 1), np.inf))[1])
+    n, known = int(found.sum()), int(np.sum(new > 0))
+    if not n or (not (found & closed).any() and n < USUAL * known):
+        return []
+    most = int(found.sum(axis=0).argmax())
+    own, before = new[:, most], dense_with_gaps(saved.X[:, [most]])
+    logs = np.expm1 if (saved.notes or {}).get("values") == "log" else np.asarray
+    unit = 1.0 if saved.spreads is None else saved.spreads[most]
+    ends = [f"{float(logs(end(each) * unit)):.4g}" for each in (own, before) for end in (np.nanmin, np.nanmax)]
+    where = f"most in {str(features[most])!r}, with {ends[0]} to {ends[1]} here and {ends[2]} to {ends[3]} in the fit"
+    lie = f"{n:,} of {known:,} values {'lies' if n == 1 else 'lie'} outside the range of the values of the fit"
+    return [f"{lie}, {where}. Check that they are in the same unit."]
 
 
 def _write(saved: SavedModel, matrix: NamedMatrix, places: Places, names: tuple[Any, Any], values: str) -> None:
@@ -190,8 +217,3 @@ def _write(saved: SavedModel, matrix: NamedMatrix, places: Places, names: tuple[
     if places.fill is not None:
         compared = None if saved.X is None else compared_with_means(model, saved)
         write_table(filled(matrix, model, names, values, saved.spreads, compared, saved.X), places.fill)
-
-
-def _listed(names: list[str]) -> str:
-    """A few names, in quotes."""
-    return ", ".join(map(repr, names[:SHOWN])) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

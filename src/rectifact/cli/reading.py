@@ -158,6 +158,7 @@ class Reading:
     missing: bool = False
     weight: str | None = None
     repeats: str | None = None
+    empty: bool = False
 
     def request(self) -> Request:
         """The same for ``io.inputs``."""
@@ -176,6 +177,7 @@ class Reading:
             self.header,
             self.weight,
             self.repeats,
+            self.empty,
         )
         names = {"rows": self.rows, "columns": None if listed else file}
         return Request(options, transpose=self.transpose, sheet=self.sheet, missing=self.missing, **names)
@@ -224,7 +226,7 @@ class Reading:
             raise InputError(f"{' and '.join(exclusive)} are mutually exclusive.", "Choose one.")
 
 
-READING = tuple(option.name for option in fields(Reading) if option.name != "missing")
+READING = tuple(option.name for option in fields(Reading) if option.name not in {"missing", "empty"})
 """Parameters of commands that say how data is read, and not what is made of it."""
 
 

@@ -56,6 +56,7 @@ class Options:
     header: bool | None = None
     weight: str | None = None
     repeats: str | None = None
+    empty: bool = False  # whether columns may be empty: what they hold is missing
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,12 @@ def unlisted(table: Any, columns: Sequence[str], purpose: Purpose, *, missing: b
     return f"{said}, but {columns[2]!r} looks like ratings: with --missing, they count as unknown" if rated else said
 
 
+def _numbers_where_empty(table: pa.Table) -> pa.Table:
+    """The table with its empty columns as numbers that are missing."""
+    types = [pa.float64() if pa.types.is_null(field.type) else field.type for field in table.schema]
+    return table.cast(pa.schema(zip(table.column_names, types, strict=True)))
+
+
 class View:
     """A table without the columns that are left out, for one command."""
 
@@ -158,7 +165,7 @@ class View:
         if options.keep:
             own = {*options.keep, *frame.index, options.id_column}
             kept = [name for name in kept if name in own]
-        self.table = frame.table.select(kept)
+        self.table = _numbers_where_empty(frame.table.select(kept)) if options.empty else frame.table.select(kept)
         self.names = kept
         self.first = frame.table.column_names[0] if frame.table.num_columns else ""
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import InputError, count
 from rectifact.io.columns import (
     MOST_MEASURES,
     WORDS,
@@ -249,7 +249,7 @@ def _check_numbers(view: View, name: str, columns: Sequence[str]) -> None:
     """Refuse a column that does not hold numbers; the remedy names all such columns."""
     kind, column = view.type(name), view.table.column(name)
     if pa.types.is_null(kind) and len(view.table):
-        raise InputError(f"The column {name!r} of {view.where} is empty.", f"Leave it out with --drop {quoted(name)}.")
+        raise _empty(view, [each for each in columns if pa.types.is_null(view.type(each))])
     if is_number(kind):
         return
     what, remedy = _why_not(column) if is_name(kind) else (f"holds {kind}", "")
@@ -276,6 +276,16 @@ def _check_numbers(view: View, name: str, columns: Sequence[str]) -> None:
         f"The column {name!r} of {view.where} {what}, where numbers are expected.",
         f"Leave it out with --drop {listing([*view.options.drop, name])}{remedy}.{pairs}",
     )
+
+
+def _empty(view: View, names: Sequence[str]) -> InputError:
+    """What to say about empty columns; the remedy names all of them."""
+    what = f"The column {names[0]!r} of {view.where} is empty"
+    more = f", and so {'is' if len(names) == 2 else 'are'} {count(len(names) - 1, 'other column')}"
+    drop = listing([*view.options.drop, *names])
+    if len(names) == 1:
+        return InputError(f"{what}.", f"Leave it out with --drop {drop}.")
+    return InputError(f"{what}{more}.", f"Leave them out with --drop {drop}.")
 
 
 def _as_pairs(view: View, name: str) -> str:

@@ -16,7 +16,7 @@ from rectifact.core.operand import Operand, is_chunked
 from rectifact.core.plots import ConvergencePlot, plot
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, check_at_least, check_option
 from rectifact.latent.data import check_magnitude, refuse_triples
-from rectifact.latent.filling import dense_with_gaps, filled, ranges_of
+from rectifact.latent.filling import dense_with_gaps, filled
 from rectifact.latent.neighbours import (
     WIDE,
     are_names,
@@ -30,6 +30,7 @@ from rectifact.latent.neighbours import (
     places_of,
     reliability,
 )
+from rectifact.latent.scales import ranges_of
 
 
 class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative):
@@ -68,7 +69,7 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         -------
         DataFrame
             Columns ``sample``, ``rank`` (from 1), ``feature`` and ``score``, the value of ``inverse_transform``;
-            with ``missing``, at most the largest value of the fit, as in :meth:`fill`.
+            with ``missing``, at most the highest value of a closed scale, as in :meth:`fill`.
 
         Examples
         --------
@@ -87,14 +88,14 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         X = self._in_memory(X, "recommend")
         columns, scores = best_unseen(to_host(X.data), self._embed(X), self._predicted, n)
         if getattr(self, "missing", None) is not None:
-            scores = np.minimum(scores, getattr(self, "_largest", np.inf))
+            scores = np.minimum(scores, self._ranges[1][columns] if hasattr(self, "_ranges") else np.inf)
         samples = np.arange(X.shape[0]) if samples is None else samples
         return long_table("sample", samples, "feature", self._feature_names(features)[columns], "score", scores)
 
     def fill(self, X: Any) -> Any:
         """X with what the model predicts in place of its missing entries, and all others as they are.
 
-        Predictions are clipped to the range of the values that the fit knew in the column, or of all if those are few.
+        Predictions are clipped to a closed scale, such as 1 to 5 stars; amounts may be larger than all that are known.
 
         .. versionadded:: 0.2
 
@@ -320,7 +321,7 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
             del self.sample_names_
 
     def _keep_ranges(self, X: Operand) -> None:
-        """Keep the range of the known values of each column, to which :meth:`fill` clips predictions."""
+        """Keep the closed scale of each column, to which :meth:`fill` clips predictions."""
         if getattr(self, "missing", None) is not None and is_host(X.data):
             self._ranges = ranges_of(X.data)
         elif hasattr(self, "_ranges"):

@@ -215,6 +215,14 @@ def largest_column(X: Any) -> tuple[int, float]:
     return column, share if share > MOST_SQUARES and len(squares) >= LEAST_COLUMNS else 0.0
 
 
+def unit_column(X: Any) -> tuple[int, float]:
+    """The column of :func:`largest_column`, with a share of 0 if a single value holds most of its squares."""
+    column, share = largest_column(X)
+    values = sp.csc_array(X)[:, [column]].data if sp.issparse(X) else np.asarray(X, dtype=np.float64)[:, column]
+    squares = (values / _largest(values)) ** 2
+    return column, 0.0 if MOST_SQUARES * np.nansum(squares) < 1.0 else share
+
+
 def _largest(values: Any) -> float:
     """The largest size of a value, by which squares are kept from overflowing; 1 if there is none."""
     sizes = np.abs(np.asarray(values, dtype=np.float64))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rectifact.core.arrays import to_host
 from rectifact.core.estimator import quiet_copy
 from rectifact.latent.held_out import LEAST_ROWS, MOST_ENTRIES, hide_entries
+from rectifact.latent.scales import ranges_of
 from rectifact.metrics import root_mean_squared_error
 
 SHARE, LEAST_HIDDEN, MOST_SWEEPS = 0.1, 30, 200
@@ -21,9 +22,6 @@ DOUBT = 5
 
 MANY_ZEROS = 0.1
 """Share of zeros among hidden entries from which on a sentence about their error says so."""
-
-FEW = 50
-"""Known entries of a column below which they do not tell its range."""
 
 TRIED, SWEEPS, FEWEST = 400, 60, 50
 """Rows that a short trial takes, less than twice as many; the most sweeps of its fits; and the entries it must hide."""
@@ -36,7 +34,7 @@ class Comparison:
     Attributes
     ----------
     model : float
-        Of a fit without them, whose predictions are clipped to the range of the known values.
+        Of a fit without them, whose predictions are clipped as those that fill in missing entries.
     mean : float
         Of the mean of all other known entries.
     means : float
@@ -127,55 +125,27 @@ def dense_with_gaps(X: Any, missing: Any = None) -> NDArray[np.float64]:
     return dense
 
 
-def ranges_of(X: Any) -> NDArray[np.float64]:
-    """The lowest and the highest known value of each column, as two rows; of all, where little of a column is known.
-
-    Parameters
-    ----------
-    X : array or sparse array on the host
-        With NaN for what is missing.
-
-    Examples
-    --------
-    >>> ranges_of(np.array([[1.0, np.nan, 5.0]]))
-    array([[1., 1., 1.],
-           [5., 5., 5.]])
-    """
-    if sp.issparse(X):
-        X = sp.csc_array(X, dtype=np.float64)
-        known = X.shape[0] - np.bincount(X.tocoo().col[np.isnan(X.data)], minlength=X.shape[1])
-        low, high = X.nanmin(axis=0).toarray().ravel(), X.nanmax(axis=0).toarray().ravel()
-    else:
-        gaps = np.isnan(X)
-        known = (~gaps).sum(axis=0)
-        low, high = np.where(gaps, np.inf, X).min(axis=0), np.where(gaps, -np.inf, X).max(axis=0)
-    few = known < FEW
-    some = known > 0
-    return np.where(few, [[low[some].min()], [high[some].max()]], [low, high])
-
-
 def filled(
     known: NDArray[np.float64], found: NDArray[Any], ranges: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """What is known, and elsewhere what was found, clipped to ``ranges``: those of :func:`ranges_of` for new rows.
+    """What is known, and elsewhere what was found, clipped to ``ranges``, or to those of what is known.
 
     Examples
     --------
-    >>> filled(np.array([[1.0, np.nan, 5.0]]), np.array([[0.8, 7.2, 4.9]]))
+    >>> filled(np.array([[1.0, np.nan, 5.0]]), np.array([[0.8, 7.2, 4.9]]), np.array([[1.0] * 3, [5.0] * 3]))
     array([[1., 5., 5.]])
     """
-    gaps = np.isnan(known)
-    if ranges is None and gaps.all():
-        return np.asarray(found, dtype=np.float64)
     low, high = ranges_of(known) if ranges is None else ranges
-    return np.where(gaps, np.clip(found, np.maximum(low, 0.0), high), known)
+    return np.where(np.isnan(known), np.clip(found, low, high), known)
 
 
-def filled_by_means(known: NDArray[np.float64], compared: Comparison) -> NDArray[np.float64]:
+def filled_by_means(
+    known: NDArray[np.float64], compared: Comparison, ranges: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """What is known, and elsewhere the means that predict hidden entries best."""
     mean, means, columns = means_of(known)
     best = {"the mean": mean, "the means of the columns": columns}.get(compared.simplest, means)
-    return filled(known, best)
+    return filled(known, best, ranges)
 
 
 @dataclass(frozen=True)
@@ -187,10 +157,13 @@ class Hidden:
     known : array of shape (n_rows, n_features)
         NaN where an entry is missing.
     mask : array of bool of the same shape
+    ranges : array of shape (2, n_features) or None
+        To which predictions are clipped, as those that fill in missing entries; by default those of what is left.
     """
 
     known: NDArray[np.float64]
     mask: NDArray[np.bool_]
+    ranges: NDArray[np.float64] | None = None
 
     @property
     def seen(self) -> NDArray[np.float64]:
@@ -208,14 +181,15 @@ class Hidden:
         return root_mean_squared_error(found[self.mask], self.known[self.mask])
 
     def predicted(self, model: Any, k: int, sweeps: int) -> NDArray[np.float64]:
-        """What a fit without the hidden entries predicts, clipped to the range of the others."""
+        """What a fit without the hidden entries predicts, clipped to ``ranges``."""
         seen = self.seen
         fit = fitted_again(model, seen, k, sweeps, gaps=True)
-        return filled(seen, np.asarray(to_host(fit.inverse_transform(fit.embedding_)), dtype=np.float64))
+        found = np.asarray(to_host(fit.inverse_transform(fit.embedding_)), dtype=np.float64)
+        return filled(seen, found, self.ranges)
 
     def beside_means(self, found: NDArray[Any]) -> Comparison:
         """The error of these predictions, next to those of means."""
-        simple = means_of(self.seen)
+        simple = [filled(self.seen, each, self.ranges) for each in means_of(self.seen)]
         ours, mean, means, columns = (self.error(each) for each in (found, *simple))
         counts, zeros = self.mask.sum(axis=0), float(np.mean(self.known[self.mask] == 0))
         errors = [_by_column(each - self.known, self.mask, counts) for each in (found, simple[-1])]
@@ -251,7 +225,8 @@ def hidden_trial(model: Any, X: Any) -> tuple[Hidden, int] | None:
         return None if short is None else (short, SWEEPS)
     rng, (n, d) = np.random.default_rng(0), X.shape
     known = known_rows(model, X, np.sort(rng.permutation(n)[: max(LEAST_ROWS, MOST_ENTRIES // d)]))
-    trial = Hidden(known, ~np.isnan(known) & (rng.random(known.shape) < SHARE))
+    mask = ~np.isnan(known) & (rng.random(known.shape) < SHARE)
+    trial = Hidden(known, mask, getattr(model, "_ranges", None))
     return (trial, MOST_SWEEPS) if trial.enough(model, LEAST_HIDDEN) else None
 
 

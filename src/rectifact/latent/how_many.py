@@ -147,7 +147,9 @@ def _shares(model: Any, X: Operand, mask: Any) -> NDArray[Any]:
     """Each hidden entry that is known: 1 less its squared error, as a share of the variance of all of them."""
     x, theta = model._held_out(X, mask)
     found = np.minimum(expected(theta, model.scale_ / model._unit, "relu"), model._largest / model._unit)
-    return np.asarray(1 - (x - found) ** 2 / max(float(x.var()), np.finfo(float).tiny))
+    varies = x.size > 1 and np.ptp(x) > 0  # one entry does not: its error is a share of its square
+    spread = float(x.var() if varies else (x**2).sum() / max(x.size, 1))
+    return np.asarray(1 - (x - found) ** 2 / (spread or 1.0))
 
 
 def _closest(spans: list[NDArray[Any]], k: int) -> list[NDArray[Any]]:

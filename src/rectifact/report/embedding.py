@@ -12,10 +12,11 @@ from rectifact.core.arrays import names_of_rows
 from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
 from rectifact.latent import NMD
-from rectifact.latent.data import large_values, largest_column
+from rectifact.latent.data import large_values, largest_column, unit_column
 from rectifact.latent.filling import Comparison, Hidden, compare_with_means, hidden_trial, unit_of
 from rectifact.latent.how_many import RECURS
 from rectifact.latent.neighbours import directions
+from rectifact.latent.scales import stray_values
 from rectifact.metrics import root_mean_squared_error
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
@@ -127,7 +128,9 @@ def _quality(saved: SavedModel) -> tuple[Section, tuple[Comparison, float] | Non
 
 def _large(saved: SavedModel, X: Any) -> tuple[str, str, str, str] | None:
     """A finding, if a column or a few values decide the result."""
-    if large := large_values(X):
+    if stray := stray_values(X):
+        return "warning", "values outside the scale", stray, "Check whether they are mistakes."
+    if not unit_column(X)[1] and (large := large_values(X)):
         remedy = "Use --values log, or --values binary for what is there at all; in Python, np.log1p(X) or X > 0."
         return "warning", "a few large values", large, remedy
     column, share = largest_column(X)

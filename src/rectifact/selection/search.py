@@ -148,12 +148,18 @@ class Curve:
         """Standard error of the difference between two mean scores."""
         return standard_error(self.scores[other] - self.scores[k])
 
-    def not_worse(self, k: int) -> bool:
+    def lost(self, k: int) -> float:
+        """How far the mean score of k is below the highest."""
+        return float(np.mean(self.scores[self.top()] - self.scores[k]))
+
+    def within_error(self, k: int) -> bool:
         """Whether the score of k lies within one standard error of the highest."""
-        top = self.top()
-        lost = float(np.mean(self.scores[top] - self.scores[k]))
-        gained = float(np.mean(self.scores[top] - self.scores[min(self.scores)]))  # 1 is always tried
-        return lost <= max(self.error(k, top), self._trial.negligible * gained)
+        return self.lost(k) <= self.error(k, self.top())
+
+    def not_worse(self, k: int) -> bool:
+        """Whether the score of k lies within one standard error of the highest, or too little below it to matter."""
+        gained = self.lost(min(self.scores))  # 1 is always tried
+        return self.within_error(k) or self.lost(k) <= self._trial.negligible * gained
 
     def alike(self, k: int) -> list[int]:
         """Numbers, other than k, whose score is above that of 1 and within one standard error of the highest."""

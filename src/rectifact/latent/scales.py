@@ -1,0 +1,126 @@
+"""Closed scales, such as 1 to 5 stars: which columns have one, and values that cannot belong to it."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+FEW = 50
+"""Known entries of a column below which they do not tell its range."""
+
+GRADES, OFTEN, EACH = 11, 0.05, 5
+"""Different values that a closed scale, such as 1 to 5 stars, has at most; share of the known entries that must have
+the highest of them, as the largest of a few counts is rare; and known entries for each of them, and of the highest."""
+
+
+STRAY, USUAL = 0.01, 0.05
+"""Share of the values that may be far outside a scale, and of those of new rows that may be beyond the known ones."""
+
+
+def is_closed(counts: NDArray[Any]) -> bool:
+    """Whether different values that occur so often, the lowest first, are a closed scale: two values, or grades.
+
+    Examples
+    --------
+    >>> is_closed(np.array([20, 30, 70, 90, 50])), is_closed(np.array([200, 30, 7, 1]))  # stars, and how many were sold
+    (True, False)
+    """
+    total, n = counts.sum(), len(counts)
+    if n <= 2:
+        return bool(n and total >= EACH * n)
+    return bool(n <= GRADES and total >= EACH * n and counts[-1] >= max(EACH, OFTEN * total))
+
+
+def ranges_of(X: Any) -> NDArray[np.float64]:
+    """The lowest and the highest value that each column may have, as two rows.
+
+    These are the lowest and the highest known ones of a closed scale: that of the column, or that of all known values
+    where the column itself has none or too few of them are known. Amounts may be anything from 0 on.
+
+    Parameters
+    ----------
+    X : array or sparse array on the host
+        With NaN for what is missing.
+
+    Examples
+    --------
+    >>> stars = np.tile([[1.0, 4.0, np.nan], [3.0, 5.0, 5.0]], (30, 1))
+    >>> ranges_of(stars), ranges_of(stars[:2])
+    (array([[1., 4., 1.],
+           [3., 5., 5.]]), array([[ 0.,  0.,  0.],
+           [inf, inf, inf]]))
+    """
+    ranges, everything = np.tile([[0.0], [np.inf]], (1, X.shape[1])), Counter[float]()
+    of_its_own = np.zeros(X.shape[1], dtype=bool)
+    for j, column in enumerate(_known_columns(X)):
+        values, counts = np.unique(column, return_counts=True)
+        if len(everything) <= GRADES:
+            everything.update(dict(zip(values[: GRADES + 1].tolist(), counts.tolist(), strict=False)))
+        if len(column) >= FEW and is_closed(counts):
+            ranges[:, j], of_its_own[j] = values[[0, -1]], True
+    found = sorted(everything)
+    if is_closed(np.array([everything[value] for value in found])):
+        ranges[:, ~of_its_own] = [[found[0]], [found[-1]]]
+    return ranges
+
+
+def _known_columns(X: Any) -> Iterator[NDArray[np.float64]]:
+    """The known values of each column, zeros of a sparse array included."""
+    if not sp.issparse(X):
+        yield from (column[~np.isnan(column)] for column in np.asarray(X, dtype=np.float64).T)
+        return
+    X = sp.csc_array(X, dtype=np.float64)
+    for start, stop in pairwise(X.indptr.tolist()):
+        stored = X.data[start:stop]
+        yield np.concatenate([stored[~np.isnan(stored)], np.zeros(X.shape[0] - len(stored))])
+
+
+def n_clipped(known: NDArray[np.float64], full: NDArray[np.float64], ranges: NDArray[np.float64]) -> int:
+    """How many of the entries that were filled in lie at the end of a closed scale."""
+    low, high = ranges
+    at_end = ((full == low) | (full == high)) & np.isfinite(high)
+    return int((np.isnan(known) & at_end).sum())
+
+
+def stray_values(X: Any) -> str:
+    """A sentence, if a few values lie far outside the closed scale that all others have, and else nothing.
+
+    They are fewer than one in a hundred, and farther from the scale than that is wide.
+
+    Parameters
+    ----------
+    X : array or sparse array on the host
+        With NaN for what is missing. Of a sparse array, only what is stored counts.
+
+    Examples
+    --------
+    >>> stray_values(np.r_[np.tile([1.0, 2.0, 3.0, 4.0, 5.0], 50), 55.0])
+    '1 of 251 known values, 55, lies far outside the scale of the others, 1 to 5.'
+    """
+    values = np.asarray(X.data if sp.issparse(X) else X, dtype=np.float64).ravel()
+    found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    common = found[counts >= OFTEN * counts.sum()]
+    if len(found) > 2 * GRADES or len(common) < 2:
+        return ""
+    wide = common[-1] - common[0]
+    stray = (found > common[-1] + wide) | (found < common[0] - wide)
+    n, total = int(counts[stray].sum()), int(counts.sum())
+    if not n or n >= STRAY * total or not is_closed(counts[~stray]):
+        return ""
+    shown = ", ".join(f"{value:g}" for value in found[stray][:3]) + (" and others" if stray.sum() > 3 else "")
+    low, high = found[~stray][[0, -1]]
+    lie = "lies" if n == 1 else "lie"
+    return f"{n:,} of {total:,} known values, {shown}, {lie} far outside the scale of the others, {low:g} to {high:g}."
+
+
+def outside(new: NDArray[np.float64], X: Any) -> NDArray[np.bool_]:
+    """Which values of new rows are above or below all known ones of the column; of all columns, where those are few."""
+    known = [column if len(column) else np.array([np.nan]) for column in _known_columns(X)]
+    low, high = (np.array([end(column) for column in known]) for end in (np.min, np.max))
+    few = np.array([len(column) < FEW for column in known])
+    low, high = np.where(few, np.nanmin(low), low), np.where(few, np.nanmax(high), high)
+    return np.asarray((new < low) | (new > high))

@@ -1,0 +1,89 @@
+"""Notes of rectifact embed about data that is not as it should be."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rectifact import NMD
+from rectifact.latent.how_many import LatentTrial
+from rectifact.latent.scales import stray_values
+
+
+def words(said):
+    return " ".join(said.err.split())
+
+
+@pytest.fixture
+def stars():
+    """Stars of 80 users for 15 films, a third of them missing."""
+    rng = np.random.default_rng(0)
+    full = np.clip(np.rint(3.3 + rng.standard_normal((80, 2)) @ rng.standard_normal((2, 15))), 1, 5)
+    table = pd.DataFrame(full, index=[f"u{i:02d}" for i in range(80)], columns=[f"f{j:02d}" for j in range(15)])
+    return table.mask(rng.random(full.shape) < 0.3).rename_axis("user")
+
+
+def test_a_mistyped_rating_is_named(stars, run, tmp_path):
+    stars.to_csv(tmp_path / "x.csv")
+    common = ("embed", tmp_path / "x.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv")
+    assert "outside the scale" not in words(run(*common))
+    stars.iloc[3, 4] = stars.iloc[30, 7] = 55
+    stars.to_csv(tmp_path / "x.csv")
+    assert "known values, 55, lie far outside the scale of the others, 1 to 5. Check whether" in words(run(*common))
+
+
+@pytest.mark.parametrize("kind", ["poisson", "gamma", "geometric", "grades"])
+def test_counts_and_amounts_have_no_stray_values(kind, rng):
+    X = {
+        "poisson": rng.poisson(0.4, 4000),
+        "gamma": rng.gamma(0.5, size=4000),
+        "geometric": rng.geometric(0.3, 4000),
+        "grades": rng.choice(np.arange(1, 11), 4000, p=[0.004, 0.006, 0.02, 0.05, 0.1, 0.15, 0.22, 0.25, 0.12, 0.08]),
+    }[kind]
+    assert stray_values(X.astype(float)) == ""
+
+
+def test_new_values_in_another_unit_are_noted(stars, run, tmp_path):
+    stars[:60].to_csv(tmp_path / "x.csv")
+    run("embed", tmp_path / "x.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv", "--save", tmp_path / "m.rfx")
+    common = ("embed", tmp_path / "new.csv", "--model", tmp_path / "m.rfx", "-o", tmp_path / "n.csv")
+    stars[60:].to_csv(tmp_path / "new.csv")
+    assert "outside the range" not in words(run(*common))
+    (20 * stars[60:]).to_csv(tmp_path / "new.csv")
+    n = stars[60:].count().sum()
+    said = words(run(*common))
+    assert f"{n} of {n} values lie outside the range of the values of the fit, most in 'f" in said
+    assert "to 100 here and 1 to 5 in the fit. Check that they are in the same unit." in said
+
+
+def test_a_sample_without_values_is_noted_in_a_fit(stars, run, tmp_path):
+    stars.loc["u07"] = np.nan
+    stars.to_csv(tmp_path / "x.csv")
+    said = words(run("embed", tmp_path / "x.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv"))
+    assert "1 sample has no known value: 'u07'. It is placed at the mean, and its neighbours" in said
+
+
+def test_the_column_in_another_unit_is_named(run, tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.gamma(1.5, size=(120, 2)) @ rng.gamma(1.5, size=(2, 80)) + rng.random((120, 80))
+    X[:, 2] *= 1000
+    pd.DataFrame(X, columns=[f"m{j:02d}" for j in range(80)]).to_csv(tmp_path / "x.csv", index=False)
+    said = words(run("embed", tmp_path / "x.csv", "-k", 2, "-o", tmp_path / "e.csv"))
+    assert (
+        "The column 'm02' holds 100% of the squares of the data, and decides the result. Use --scale standard" in said
+    )
+    assert "--values log" not in said
+    run("embed", tmp_path / "x.csv", "-k", 2, "-o", tmp_path / "e.csv", "--scale", "standard")
+
+
+def test_negative_values_are_refused_by_name(stars, run, tmp_path):
+    stars.loc["u05", "f03"] = stars.loc["u09", "f01"] = -2
+    stars.to_csv(tmp_path / "x.csv")
+    said = words(run("embed", tmp_path / "x.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv", expect=2))
+    assert "2 values of the data are negative, the first in row 'u05', column 'f03'." in said
+
+
+def test_scores_of_a_tiny_table_are_finite():
+    X = np.array([[1.0, 2.0, 3.0], [2.0, np.nan, 6.5], [3.0, 6.0, 9.1]])
+    for seed in range(5):
+        trial = LatentTrial(NMD(1, missing=np.nan, random_state=0), X, np.random.default_rng(seed))
+        assert np.abs(trial.scores(1)).max(initial=0.0) < 1e6
