@@ -221,6 +221,18 @@ def test_new_texts_with_a_new_subject_are_found(run, news, tmp_path):
     assert [found["finding"] for found in summary["findings"]] == ["documents with few known words"]
 
 
+def test_a_saved_model_remembers_the_column_of_texts(run, news, tmp_path):
+    table = pd.read_csv(news)
+    table["title"] = "some words of " + table["text"].str[:20]
+    table.to_csv(tmp_path / "both.csv", index=False)
+    run("parts", tmp_path / "both.csv", "-k", 3, "--text-column", "text", "--save", tmp_path / "m.rfx")
+    apply = "--model", tmp_path / "m.rfx", "--weights", tmp_path / "w.csv"
+    assert "120 documents from 'text'" in run("parts", tmp_path / "both.csv", *apply).err
+    assert "120 documents from 'title'" in run("parts", tmp_path / "both.csv", "--text-column", "title", *apply).err
+    table.rename(columns={"text": "body"})[["id", "body"]].to_csv(tmp_path / "other.csv", index=False)
+    assert "120 documents from 'body'" in run("parts", tmp_path / "other.csv", *apply).err
+
+
 def test_words_that_the_fit_left_out_are_not_unknown(run, news, tmp_path):
     """Every document has "said" and "week" several times, and some have words that no other one has."""
     texts = pd.read_csv(news)["text"]

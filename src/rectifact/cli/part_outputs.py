@@ -132,8 +132,8 @@ class Shown:
         titles = ["documents", *titles] if texts else titles
         table = Table(self.terms.part, "share", *titles, last, title=title, title_justify="left")
         each = (
-            f" Documents: those of which it is clearly the largest topic, with a share of at least {CLEAR_SHARE:g} and a "
-            f"residual below {HARDLY:g}; --weights lists all documents."
+            f" Documents: those of which it is clearly the largest topic, with a share of at least {CLEAR_SHARE:g} and "
+            f"a residual below {HARDLY:g}; --weights lists all documents."
         )
         each = each if texts else ""
         table.caption = f"Share: of all that the {self.terms.part}s explain of the {self.terms.whole}.{each}"

@@ -13,7 +13,10 @@ from rectifact.models import load_saved
 
 def report(
     model: Annotated[
-        Path, typer.Argument(help="Saved model, as save_model or rectifact labels --save write it: .rfx.")
+        Path,
+        typer.Argument(
+            help="Saved model, as labels, parts, embed and cluster write it with --save, or save_model in Python: .rfx."
+        ),
     ],
     out: Annotated[Path, typer.Option("--output", "-o", help="Report to write: .html.")] = Path("report.html"),
 ) -> None:

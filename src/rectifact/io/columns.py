@@ -56,6 +56,7 @@ class Options:
     header: bool | None = None
     weight: str | None = None
     repeats: str | None = None
+    usual_texts: tuple[str, ...] = ()  # columns of texts, where the table has them
 
 
 @dataclass(frozen=True)

@@ -204,8 +204,8 @@ def hardly_explained(residual: NDArray[Any]) -> list[Finding]:
 
     Examples
     --------
-    >>> print(hardly_explained(np.array([0.8, 1.0, 0.995]))[0].detail)
-    2 of 3 documents are hardly explained by the topics, with a residual of 0.99 or more: their largest topic says little.
+    >>> hardly_explained(np.array([0.8, 1.0, 0.995]))[0].finding
+    'documents that the topics hardly explain'
     """
     hardly = int(_hardly(residual).sum())
     if hardly < MANY_UNEXPLAINED * len(residual):

@@ -34,7 +34,9 @@ class Vocabulary:
     stop_words : array of str
         Words that were left out before runs were formed.
     seen : str
-        The other words of the corpus, one per line, which were left out because too few or too many documents have them.
+        The other words of the corpus that do not count, one per line: too few or too many documents have them.
+    text_columns : tuple of str
+        Columns of a table that the texts were read from, as far as they were named.
     """
 
     words: NDArray[np.str_]
@@ -43,6 +45,7 @@ class Vocabulary:
     ngrams: int
     stop_words: NDArray[np.str_]
     seen: str = field(default="", metadata={"since": "0.2"})
+    text_columns: tuple[str, ...] = field(default=(), metadata={"since": "0.2"})
 
     def count(self, documents: Sequence[str]) -> sp.csr_array:
         """Documents by words, weighted as in the corpus; words that are not known do not count."""
@@ -60,13 +63,13 @@ class Vocabulary:
         return X
 
     def known_shares(self, documents: Sequence[str]) -> NDArray[np.float64]:
-        """Share of the words of each document that count, among these and those that the corpus did not have.
+        r"""Share of the words of each document that count, among these and those that the corpus did not have.
 
         Words that the corpus had and that were left out say nothing about that. NaN for a document without other words.
 
         Examples
         --------
-        >>> words = Vocabulary(np.array(["apple", "red"]), "counts", None, 1, np.array(["the"]), "fruit\\nsays")
+        >>> words = Vocabulary(np.array(["apple", "red"]), "counts", None, 1, np.array(["the"]), "fruit\nsays")
         >>> words.known_shares(["the red apple says", "the red car", "the"])
         array([1. , 0.5, nan])
         """
