@@ -15,7 +15,8 @@ def report(
     model: Annotated[
         Path,
         typer.Argument(
-            help="Saved model, as labels, parts, embed and cluster write it with --save, or save_model in Python: .rfx."
+            help="Saved model, as rectifact labels --save, rectifact parts --save, rectifact embed --save, "
+            "rectifact cluster --save or save_model write it: .rfx."
         ),
     ],
     out: Annotated[Path, typer.Option("--output", "-o", help="Report to write: .html.")] = Path("report.html"),
