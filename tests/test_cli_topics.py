@@ -38,7 +38,7 @@ def test_topics_have_one_number_in_every_output(run, news, tmp_path):
     assert [row[0] for row in rows] == ["1", "2", "3"]
     shares = [float(row[1].rstrip("%")) for row in rows]
     assert shares == sorted(shares, reverse=True)
-    themes = [next(i for i, theme in enumerate(THEMES) if row[3] in theme) for row in rows]
+    themes = [next(i for i, theme in enumerate(THEMES) if row[4] in theme) for row in rows]
     assert themes == [1, 2, 0]
     summary = json.loads(run("parts", news, "-k", 3, "--text-column", "text", "--json").out)
     words = pd.read_csv(files["words.csv"])
@@ -121,10 +121,13 @@ def test_a_saved_model_weighs_its_topics_in_new_texts(run, news, tmp_path):
     old, again = (pd.read_csv(tmp_path / name) for name in ("old.csv", "again.csv"))
     assert (again.pop("known_words") == 1).all()
     pd.testing.assert_frame_equal(old, again, atol=1e-5)
-    assert "knows 100% of the words of a text on average, without stop words; 15 of its 15 words occur" in said.err
+    assert (
+        "knows 100% of the words of a text on average, without those that were left out; 15 of its 15 words occur"
+        in said.err
+    )
     (tmp_path / "new.txt").write_text("the bank and its money\nthe team of the match\nnothing known\n")
     lines = run("parts", tmp_path / "new.txt", "--model", model).out.splitlines()
-    assert lines[0] == "document,largest_topic,known_words,topic1,topic2,topic3,words,residual"
+    assert lines[0] == "document,largest_topic,largest_share,known_words,topic1,topic2,topic3,words,residual"
     assert [line.split(",")[1] for line in lines[1:]] == ["3", "1", ""]
     saved = load_saved(model)
     W = saved.model.transform(count_known(["a goal for the team"], saved.vocabulary).X)
@@ -157,6 +160,31 @@ def test_weights_tell_how_sure_the_topics_of_a_document_are(run, tmp_path):
     assert_allclose(table["residual"][:-1], np.linalg.norm(left, axis=1)[:-1], atol=1e-4)  # of rows of length 1
     assert np.isnan(table["residual"].iloc[-1])
     assert table["words"].iloc[-1] == 0
+    assert_allclose(table["largest_share"], table.filter(regex="^topic").max(axis=1))
+
+
+def test_documents_that_the_topics_hardly_explain_are_counted_everywhere(run, news, tmp_path):
+    """Short texts whose words have nothing to do with the topics get a largest topic as well, by a stray word."""
+    rng, page, weights, model = np.random.default_rng(0), tmp_path / "r.html", tmp_path / "w.csv", tmp_path / "m.rfx"
+    others = [f"word{i}" for i in range(400)]
+    texts = pd.read_csv(news)["text"].tolist()
+    texts += [" ".join([*rng.choice(others, 6), rng.choice(THEMES[i % 3].split())]) for i in range(80)]
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    files = "--weights", weights, "--report", page, "--save", model
+    said = run("parts", tmp_path / "texts.txt", "-k", 3, "--json", *files)
+    table, summary = pd.read_csv(weights), json.loads(said.out)
+    hardly = table["residual"] >= 0.99
+    assert hardly[:120].sum() == 0
+    assert hardly[120:].sum() > 40
+    sentence = f"{hardly.sum()} of 200 documents are hardly explained by the topics"
+    again = run("parts", tmp_path / "texts.txt", "--model", model, "--weights", tmp_path / "again.csv").err
+    run("report", model, "-o", tmp_path / "later.html")
+    details = " ".join(found["detail"] for found in summary["findings"] if found["severity"] == "warning")
+    for shown in (said.err, details, page.read_text(), (tmp_path / "later.html").read_text(), again):
+        assert sentence in shown
+    clear = table[~hardly & (table["largest_share"] >= 0.4)]["largest_topic"].value_counts()
+    assert [topic["documents"] for topic in summary["topics"]] == [clear[i] for i in (1, 2, 3)]
+    assert "hardly explained" not in run("parts", news, "-k", 3, "--text-column", "text").err
 
 
 def test_quiet_prints_no_topics_where_files_have_them(run, news, tmp_path):
@@ -180,7 +208,7 @@ def test_new_texts_with_a_new_subject_are_found(run, news, tmp_path):
     table = pd.read_csv(weights)
     assert_allclose(table["known_words"], [1, 0.25, np.nan])
     assert "less than half of the words of one document of 3, 'garden'" in said.err
-    assert "1 document without a word that is not a stop word is not among them." in said.err
+    assert "1 document with no word but those that the fit left out is not among them." in said.err
     run("parts", tmp_path / "new.csv", "--text-column", "text", *("--model", model, "--report", page))
     text = page.read_text()
     assert "3 topics in 3 new documents" in text
@@ -191,6 +219,36 @@ def test_new_texts_with_a_new_subject_are_found(run, news, tmp_path):
     summary = json.loads(run("parts", tmp_path / "new.csv", "--text-column", "text", "--model", model, "--json").out)
     assert summary["known_words"] == [1.0, 0.25, None]
     assert [found["finding"] for found in summary["findings"]] == ["documents with few known words"]
+
+
+def test_a_saved_model_remembers_the_column_of_texts(run, news, tmp_path):
+    table = pd.read_csv(news)
+    table["title"] = "some words of " + table["text"].str[:20]
+    table.to_csv(tmp_path / "both.csv", index=False)
+    run("parts", tmp_path / "both.csv", "-k", 3, "--text-column", "text", "--save", tmp_path / "m.rfx")
+    apply = "--model", tmp_path / "m.rfx", "--weights", tmp_path / "w.csv"
+    assert "120 documents from 'text'" in run("parts", tmp_path / "both.csv", *apply).err
+    assert "120 documents from 'title'" in run("parts", tmp_path / "both.csv", "--text-column", "title", *apply).err
+    table.rename(columns={"text": "body"})[["id", "body"]].to_csv(tmp_path / "other.csv", index=False)
+    assert "120 documents from 'body'" in run("parts", tmp_path / "other.csv", *apply).err
+
+
+def test_words_that_the_fit_left_out_are_not_unknown(run, news, tmp_path):
+    """Every document has "said" and "week" several times, and some have words that no other one has."""
+    texts = pd.read_csv(news)["text"]
+    texts = [f"said week said week said {text[:12]} once{i} again{i}" for i, text in enumerate(texts)]
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    (tmp_path / "new.txt").write_text("said week bank tulips\nonce3 week money")
+    model, weights = tmp_path / "m.rfx", tmp_path / "w.csv"
+    said = run("parts", tmp_path / "texts.txt", "-k", 3, "--save", model).err
+    assert "2 words in more than 50% of the documents are left out: said, week; --max-df 1 keeps them." in said
+    assert "left out" not in run("parts", tmp_path / "texts.txt", "-k", 3, "--max-df", 1).err
+    said = run("parts", tmp_path / "texts.txt", "--model", model, "--weights", weights).err
+    assert "knows 100% of the words" in said
+    assert "few known words" not in said
+    assert (pd.read_csv(weights)["known_words"] == 1).all()
+    run("parts", tmp_path / "new.txt", "--model", model, "--weights", weights)
+    assert pd.read_csv(weights)["known_words"].tolist() == [0.5, 1]
 
 
 def test_documents_with_the_same_text_are_counted_and_shown_once(run, news, tmp_path):
@@ -250,10 +308,10 @@ def test_documents_are_counted_by_their_largest_topic(run, news, tmp_path):
     counted = pd.read_csv(table)["largest_topic"].value_counts()
     for topic in summary["topics"]:
         assert topic["documents"] == counted[topic["topic"]]
-        assert f"largest topic of {topic['documents']} documents" in page.read_text()
+        assert f"clearly the largest topic of {topic['documents']} documents" in page.read_text()
     said = run(*options).out
     assert "documents" in said.splitlines()[2]
-    assert "Documents: those of which it is the largest topic" in said
+    assert "Documents: those of which it is clearly the largest topic" in said
 
 
 def test_more_topics_than_documents_are_refused(run, news):
@@ -263,7 +321,7 @@ def test_more_topics_than_documents_are_refused(run, news):
 
 def test_one_table_goes_to_the_standard_output(run, news):
     said = run("parts", news, "-k", 3, "--text-column", "text", "--weights", "-")
-    assert said.out.startswith("id,largest_topic,topic1")
+    assert said.out.startswith("id,largest_topic,largest_share,topic1")
     assert said.out.count("\n") == 121
     assert "largest words" in said.err
     twice = ("parts", news, "-k", 3, "--text-column", "text", "--weights", "-", "--json")

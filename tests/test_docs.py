@@ -91,3 +91,16 @@ def test_the_page_on_reliability_is_that_of_the_stored_trial() -> None:
     stored = json.loads((ROOT / "docs" / "benchmarks" / "trial.json").read_text())
     assert (ROOT / "docs" / "reliability.rst").read_text() == script.page(stored)
     assert {row["row"].partition(",")[0] for row in stored["rows"]} <= set(script.ROWS)
+
+
+def test_no_command_of_the_documentation_names_one_file_twice() -> None:
+    """The commands themselves refuse that: one of the two would be overwritten."""
+    commands = []
+    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.rst")):
+        text = page.read_text().replace("\\\n", " ")
+        commands += re.findall(r"^ *\$ (rectifact .*)$", text, re.MULTILINE)
+        commands += [" ".join(found.split()) for found in re.findall(r"`(rectifact [^`]+)`", text)]
+    assert len(commands) > 50
+    for command in commands:
+        files = re.findall(r"(?<= )[\w/-]+\.(?:csv|jsonl|txt|npz|rfx|html)(?=[ :]|$)", command.split(" #")[0])
+        assert len(files) == len(set(files)), command

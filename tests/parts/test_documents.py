@@ -373,7 +373,7 @@ def test_a_table_of_topics():
     corpus = count_words(texts, max_df=1.0)
     model = ANDNMF(2, refine="nonnegative", random_state=0).fit(corpus.X)
     table = topic_table(model, corpus, n_words=4, n_examples=2)
-    assert table.columns.tolist() == ["topic", "share", "coherence", "words", "examples"]
+    assert table.columns.tolist() == ["topic", "share", "documents", "coherence", "words", "examples"]
     assert table["topic"].tolist() == [1, 2]
     assert table["share"].sum() == pytest.approx(1)
     larger = table.loc[table["share"].idxmax()]

@@ -20,7 +20,7 @@ from rectifact.models import SavedModel, load_saved
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import Corpus, count_known
 from rectifact.parts.terms import PARTS, TOPICS
-from rectifact.parts.topics import about_documents, few_known
+from rectifact.parts.topics import about_documents, few_known, hardly_explained
 
 USED = ("data", "known", "out", "weights", "shares", "report", "as_json", *READING)
 """Parameters of the command that have an effect with ``--model``."""
@@ -38,7 +38,8 @@ def apply_saved(
     if not isinstance(saved.model, ANDNMF | PurificationNMF):
         kind = type(saved.model).__name__
         raise InputError(f"{str(path)!r} holds {kind}, not parts or topics.", "Name a file that parts --save wrote.")
-    found = source.read(data, "parts")
+    usual = () if saved.vocabulary is None else saved.vocabulary.text_columns
+    found = source.read(data, "parts", usual_texts=tuple(map(str, usual)))
     matrix = _counted(found, saved, path) if found.documents is not None else aligned(found, saved, path)
     terms = TOPICS if isinstance(matrix, Corpus) else PARTS
     model, samples = saved.model, numbered(matrix.rows, matrix.X.shape[0])
@@ -58,7 +59,7 @@ def apply_saved(
         f"{count(len(components), terms.part)} of {str(path)!r} weighed in "
         f"{count(len(samples), terms.sample)}{without}."
     )
-    findings = [] if known is None else few_known(known, samples)
+    findings = [] if known is None else few_known(known, samples) + hardly_explained(about["residual"])
     for finding in findings:
         say(finding.on_command_line())
     if outcome.report is not None:
@@ -90,8 +91,8 @@ def _counted(found: Input, saved: SavedModel, path: Path) -> Corpus:
     used = int((np.diff(sp.csc_array(corpus.X).indptr) > 0).sum())
     share = 0.0 if corpus.known is None or np.isnan(corpus.known).all() else float(np.nanmean(corpus.known))
     say(
-        f"The model knows {share:.0%} of the words of a text on average, without stop words; {used} of its "
-        f"{len(saved.vocabulary.words)} words {'occurs' if used == 1 else 'occur'}."
+        f"The model knows {share:.0%} of the words of a text on average, without those that were left out; "
+        f"{used} of its {len(saved.vocabulary.words)} words {'occurs' if used == 1 else 'occur'}."
     )
     return replace(corpus, rows=found.names, row_title=found.title)
 

@@ -48,8 +48,8 @@ Weights = Annotated[
     Path | None,
     typer.Option(
         help="Write one row per sample here, one column per part, in the units of the data: .csv, .tsv, .parquet, "
-        ".jsonl. For texts, the share of each topic in each document, the largest topic, and how sure it is: the "
-        "number of words and the residual. For a matrix in chunks, a name without an extension creates a new folder of "
+        ".jsonl. For texts, the share of each topic in each document, the largest topic, and how sure it is: its "
+        "share and the residual. For a matrix in chunks, a name without an extension creates a new folder of "
         "Parquet files, written in parallel."
     ),
 ]

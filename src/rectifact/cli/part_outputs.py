@@ -16,7 +16,7 @@ from rectifact.core.arrays import Array
 from rectifact.core.findings import Finding
 from rectifact.core.operand import operand
 from rectifact.parts.terms import TOPICS, Terms
-from rectifact.parts.topics import documents_by_topic
+from rectifact.parts.topics import CLEAR_SHARE, HARDLY, documents_by_topic
 
 NEGLIGIBLE = 1e-6
 """Share of the largest value of a part below which others are not shown."""
@@ -67,8 +67,8 @@ class Shown:
 
     @property
     def documents(self) -> NDArray[Any] | None:
-        """Number of documents of which each topic is the largest; None for parts, whose sizes cannot be compared."""
-        return documents_by_topic(self.shares()) if self.terms == TOPICS else None
+        """Documents of which each topic is clearly the largest; None for parts, whose sizes cannot be compared."""
+        return documents_by_topic(self.shares(), self.about["residual"]) if self.terms == TOPICS else None
 
     def largest(self) -> pd.DataFrame:
         """A table of part, rank, feature and value, at most ``top`` rows per part, with the bands that are known."""
@@ -131,7 +131,11 @@ class Shown:
         titles = [*figures, "by split"] if spans is not None else list(figures)
         titles = ["documents", *titles] if texts else titles
         table = Table(self.terms.part, "share", *titles, last, title=title, title_justify="left")
-        each = " Documents: those of which it is the largest topic; --weights lists them, with shares." if texts else ""
+        each = (
+            f" Documents: those of which it is clearly the largest topic, with a share of at least {CLEAR_SHARE:g} and "
+            f"a residual below {HARDLY:g}; --weights lists all documents."
+        )
+        each = each if texts else ""
         table.caption = f"Share: of all that the {self.terms.part}s explain of the {self.terms.whole}.{each}"
         if spans is not None:
             table.caption += (
@@ -163,7 +167,7 @@ class Shown:
     def write_weights(self, path: Path, title: str, as_shares: bool = False) -> None:
         """Write one row per sample: its weights or shares; for texts the share of each topic and the largest one.
 
-        Of a text, the number of its different words and its residual tell how sure that is.
+        Of a text, the share of its largest topic and its residual tell how sure that is.
         """
         if self.terms == TOPICS:
             table = topics_of_documents(self.shares().round(6), self.samples, title, self.known)
@@ -181,21 +185,22 @@ class Shown:
 def topics_of_documents(
     shares: NDArray[Any], documents: Any, title: str, known: NDArray[Any] | None = None
 ) -> pd.DataFrame:
-    """One row per document: its name, the number of its largest topic, the share of known words, and of each topic.
+    """One row per document: name, number and share of its largest topic, share of known words, and of each topic.
 
     Examples
     --------
     >>> topics_of_documents(np.array([[0.25, 0.75], [0.0, 0.0]]), ["a", "b"], "id")
-      id  largest_topic  topic1  topic2
-    0  a              2    0.25    0.75
-    1  b           <NA>    0.00    0.00
+      id  largest_topic  largest_share  topic1  topic2
+    0  a              2           0.75    0.25    0.75
+    1  b           <NA>           0.00    0.00    0.00
     """
     table = samples_table(shares, documents, "topic", "document" if title == "sample" else title)
     largest = pd.array(shares.argmax(axis=1) + 1, dtype="Int64")
     largest[shares.sum(axis=1) <= 0] = pd.NA
     table.insert(1, "largest_topic", largest)
+    table.insert(2, "largest_share", shares.max(axis=1))
     if known is not None:
-        table.insert(2, "known_words", np.round(known, 4))
+        table.insert(3, "known_words", np.round(known, 4))
     return table
 
 

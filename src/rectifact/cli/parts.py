@@ -39,7 +39,7 @@ from rectifact.parts.languages import other_language
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
-from rectifact.parts.topics import about_documents, explained_by, repeated_texts
+from rectifact.parts.topics import about_documents, explained_by, hardly_explained, repeated_texts
 from rectifact.selection.points import NOTHING
 
 LIKELIHOODS = {"nonnegative": "non-negative least squares", "poisson": "Poisson likelihood"}
@@ -240,7 +240,7 @@ def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings:
 def _about_data(matrix: Any, shown: Shown, stop_words: str | None, source: Reading) -> list[Finding]:
     """What is odd about the documents, or about the names of the features."""
     if isinstance(matrix, Corpus):
-        odd = repeated_texts(matrix.texts, matrix.X, shown.samples)
+        odd = hardly_explained(shown.about["residual"]) + repeated_texts(matrix.texts, matrix.X, shown.samples)
         return [*odd, *other_language(matrix.texts, stop_words, shown.leading())]
     if matrix.columns is None or source.transpose:
         return []
@@ -316,9 +316,12 @@ def _read(source: Reading, data: Path, in_chunks: bool, text: bool, words: dict[
     if found.documents is not None:
         with progress("counting words"):
             corpus = count_words(found.documents, **words)
+        if corpus.common:
+            say(word_options.common_left_out(corpus.common, words["max_df"]))
         if corpus.X.shape[1] >= words["max_words"]:
             say(f"Only the {words['max_words']} most frequent words count; --max-words takes more.")
-        return replace(corpus, rows=found.names, row_title=found.title)
+        read_from = corpus.vocabulary and replace(corpus.vocabulary, text_columns=reading.names_in(source.text_column))
+        return replace(corpus, rows=found.names, row_title=found.title, vocabulary=read_from)
     if text or found.matrix is None:
         raise InputError(
             f"{str(data)!r} holds no column of texts.", "Leave --text out, or name one with --text-column."

@@ -182,8 +182,11 @@ class Reading:
         names = {"rows": self.rows, "columns": None if listed else file}
         return Request(options, transpose=self.transpose, sheet=self.sheet, missing=self.missing, **names)
 
-    def read(self, path: Path, purpose: Purpose, *, unsaid: str = "") -> Input:
-        """What the file or folder holds; one line on stderr says how it was read, without a remark left ``unsaid``."""
+    def read(self, path: Path, purpose: Purpose, *, unsaid: str = "", usual_texts: tuple[str, ...] = ()) -> Input:
+        """What the file or folder holds; one line on stderr says how it was read, without a remark left ``unsaid``.
+
+        ``usual_texts`` are columns that hold the texts where a table has them and no option says otherwise.
+        """
         with given(path) as file:
             if purpose == "parts" and self._holds_texts(file):
                 with warnings.catch_warnings(record=True, action="always") as caught:
@@ -192,7 +195,9 @@ class Reading:
                 said = [f"Read as texts: {count(len(names), 'document')}, {each}.", *(str(w.message) for w in caught)]
                 found = Input(" ".join(said), documents=documents, names=names)
             else:
-                found = read_input(file, purpose, self.request())
+                request = self.request()
+                options = replace(request.options, usual_texts=usual_texts)
+                found = read_input(file, purpose, replace(request, options=options))
             if path == STDIN and found.matrix is not None:
                 found = replace(found, matrix=replace(found.matrix, X=in_memory(found.matrix.X)))
         say(found.said.replace(f"; {unsaid}", "") if unsaid else found.said)

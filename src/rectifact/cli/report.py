@@ -13,7 +13,11 @@ from rectifact.models import load_saved
 
 def report(
     model: Annotated[
-        Path, typer.Argument(help="Saved model, as save_model or rectifact labels --save write it: .rfx.")
+        Path,
+        typer.Argument(
+            help="Saved model, as rectifact labels --save, rectifact parts --save, rectifact embed --save, "
+            "rectifact cluster --save or save_model write it: .rfx."
+        ),
     ],
     out: Annotated[Path, typer.Option("--output", "-o", help="Report to write: .html.")] = Path("report.html"),
 ) -> None:

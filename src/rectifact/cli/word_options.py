@@ -1,12 +1,15 @@
 """Options of rectifact parts that say which words of texts count, and how."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from rectifact.core.errors import count
 from rectifact.parts.vocabulary import Weighting
 
 PANEL = "Words of texts"
+MOST_NAMED = 5
 
 Weight = Annotated[
     Weighting,
@@ -66,3 +69,17 @@ MaxWords = Annotated[
         min=1, metavar="NUMBER", rich_help_panel=PANEL, help="Keep at most this many words, the most frequent."
     ),
 ]
+
+
+def common_left_out(words: Sequence[str], max_df: float) -> str:
+    """One sentence about words, the most frequent first, that occur in too many documents to count.
+
+    Examples
+    --------
+    >>> common_left_out(["said", "week"], 0.5)
+    '2 words in more than 50% of the documents are left out: said, week; --max-df 1 keeps them.'
+    """
+    limit = f"{100 * max_df:g}% of the documents" if max_df <= 1 else f"{max_df:g} documents"
+    listed = ", ".join(words[:MOST_NAMED]) + (", ..." if len(words) > MOST_NAMED else "")
+    are, them = ("is", "it") if len(words) == 1 else ("are", "them")
+    return f"{count(len(words), 'word')} in more than {limit} {are} left out: {listed}; --max-df 1 keeps {them}."

@@ -57,6 +57,7 @@ class Options:
     weight: str | None = None
     repeats: str | None = None
     empty: bool = False  # whether columns may be empty: what they hold is missing
+    usual_texts: tuple[str, ...] = ()  # columns of texts, where the table has them
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,8 @@ def find_kind(frame: Frame, purpose: Purpose, options: Options) -> Plan:
         view = View(frame, purpose, replace(options, id_column=_names_of_all(frame, purpose, options)))
     if options.table or options.keep:
         return _numbers(view, sure=True)
+    if options.usual_texts and set(options.usual_texts) <= set(view.names):
+        return _texts(view, options.usual_texts)
     return _listed(view) or _numbers(view, sure=False)
 
 

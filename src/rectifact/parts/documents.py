@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from rectifact.core.errors import FitWarning, InputError, InputTypeError, count
 from rectifact.core.validation import check_at_least, check_option
@@ -38,11 +38,14 @@ class Corpus(NamedMatrix):
     vocabulary : Vocabulary or None
     known : array of shape (n_documents,), or None
         Of further documents, the share of their words that the vocabulary has.
+    common : sequence of str
+        Words that were left out because they occur in too many documents, the most frequent first.
     """
 
     texts: Sequence[str] = ()
     vocabulary: Vocabulary | None = None
     known: NDArray[np.float64] | None = None
+    common: Sequence[str] = ()
 
     def __repr__(self) -> str:
         """Sizes, and how words are weighted."""
@@ -204,18 +207,44 @@ def count_words(
     options: dict[str, Any] = {"min_df": fewest, "max_df": most, "stop_words": sorted(left_out) if left_out else None}
     options["ngram_range"] = 1, ngrams
     options |= {"max_features": max_words, "token_pattern": WORD, "dtype": np.float64}
-    vectorizer = CountVectorizer(**options)
-    if weighting != "counts":
-        vectorizer = TfidfVectorizer(**options, sublinear_tf=weighting == "log")
+    vectorizer = CountVectorizer(**options | {"min_df": 1, "max_df": 1.0, "max_features": None})
     try:
-        X = sp.csr_array(vectorizer.fit_transform(documents))
+        counts = vectorizer.fit_transform(documents)
     except ValueError as error:
         raise _no_word_left(documents, options) from error
+    occurring = np.asarray((counts > 0).sum(axis=0)).ravel()
+    common = occurring > _number(most, len(documents))
+    kept = _most_frequent((occurring >= _number(fewest, len(documents))) & ~common, counts, max_words)
+    if not kept.any():
+        raise _no_word_left(documents, options)
+    X, rarity = counts[:, kept], None
+    if weighting != "counts":
+        transformer = TfidfTransformer(sublinear_tf=weighting == "log")
+        X = transformer.fit_transform(X)
+        rarity = transformer.idf_
+    X = sp.csr_array(X)
     X.sort_indices()
-    words = np.array(vectorizer.get_feature_names_out(), dtype=np.str_)
-    rarity = vectorizer.idf_ if weighting != "counts" else None
-    vocabulary = Vocabulary(words, weighting, rarity, ngrams, np.array(sorted(left_out or ()), dtype=np.str_))
-    return Corpus(X, columns=words, texts=beginnings(documents), vocabulary=vocabulary)
+    found = vectorizer.get_feature_names_out()
+    words, stopped = np.array(found[kept], dtype=np.str_), np.array(sorted(left_out or ()), dtype=np.str_)
+    seen = "\n".join(word for word in found[~kept] if " " not in word)
+    vocabulary = Vocabulary(words, weighting, rarity, ngrams, stopped, seen)
+    order = np.argsort(-occurring[common], kind="stable")
+    return Corpus(
+        X, columns=words, texts=beginnings(documents), vocabulary=vocabulary, common=found[common][order].tolist()
+    )
+
+
+def _number(limit: float, n: int) -> float:
+    """A number of documents, of ``n``, that was given as a share or as a whole number."""
+    return limit * n if isinstance(limit, float) else limit
+
+
+def _most_frequent(kept: NDArray[Any], counts: Any, most: int) -> NDArray[Any]:
+    """At most so many of the words that are kept, the most frequent ones."""
+    if kept.sum() <= most:
+        return kept
+    total = np.where(kept, np.asarray(counts.sum(axis=0)).ravel(), -1)
+    return np.isin(np.arange(len(kept)), np.argsort(-total, kind="stable")[:most])
 
 
 def count_known(documents: Sequence[str], vocabulary: Vocabulary) -> Corpus:

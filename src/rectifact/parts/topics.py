@@ -24,8 +24,12 @@ NEGLIGIBLE = 1e-6
 """Share of the largest word of a topic below which others are none of its words."""
 
 
-FEW_KNOWN, MANY_COPIES = 0.5, 0.05
+FEW_KNOWN, MANY_COPIES, MANY_UNEXPLAINED = 0.5, 0.05, 0.1
 """Share of the words of a document, and of the documents, that deserve a warning."""
+
+HARDLY, CLEAR_SHARE = 0.99, 0.4
+"""Relative residual from which on topics explain hardly anything of a document (2 % of its squares), and the share from
+which on its largest topic is clear."""
 
 
 def document_shares(W: Any, H: Any) -> NDArray[Any]:
@@ -42,15 +46,20 @@ def document_shares(W: Any, H: Any) -> NDArray[Any]:
     return np.asarray(sizes / np.where(total > 0, total, 1))
 
 
-def documents_by_topic(shares: NDArray[Any]) -> NDArray[Any]:
-    """Number of documents of which each topic is the largest; those without any topic count for none.
+def documents_by_topic(shares: NDArray[Any], residual: NDArray[Any]) -> NDArray[Any]:
+    """Number of documents of which each topic is clearly the largest.
+
+    That is so where it has a share of at least ``CLEAR_SHARE``, and where the topics leave a relative residual below
+    ``HARDLY``; other documents count for none.
 
     Examples
     --------
-    >>> documents_by_topic(np.array([[0.8, 0.2, 0.0], [0.6, 0.4, 0.0], [0.1, 0.9, 0.0], [0.0, 0.0, 0.0]]))
-    array([2, 1, 0])
+    >>> shares = np.array([[0.8, 0.2, 0.0], [0.1, 0.9, 0.0], [0.1, 0.9, 0.0], [0.35, 0.3, 0.35], [0.0, 0.0, 0.0]])
+    >>> documents_by_topic(shares, np.array([0.7, 0.8, 0.999, 0.7, np.nan]))
+    array([1, 1, 0])
     """
-    return np.bincount(shares.argmax(axis=1)[shares.sum(axis=1) > 0], minlength=shares.shape[1])
+    clear = (shares.max(axis=1) >= CLEAR_SHARE) & ~_hardly(residual)
+    return np.bincount(shares.argmax(axis=1)[clear], minlength=shares.shape[1])
 
 
 def examples(W: Any, H: Any, texts: Any, part: int, n: int) -> list[int]:
@@ -92,7 +101,8 @@ def topic_table(model: Any, corpus: Corpus, *, n_words: int = 10, n_examples: in
     -------
     DataFrame
         One row per topic: ``topic``, counted from 1; ``share`` of all that the topics explain of the corpus; the number
-        of ``documents`` of which it is the largest topic; ``coherence``, see :func:`rectifact.metrics.npmi_coherence`;
+        of ``documents`` of which it is clearly the largest topic, with a share of at least 0.4 and a relative residual
+        below 0.99; ``coherence``, see :func:`rectifact.metrics.npmi_coherence`;
         ``stability``, where it was measured; ``words`` and ``examples``, two lists of texts.
 
     Examples
@@ -112,7 +122,7 @@ def topic_table(model: Any, corpus: Corpus, *, n_words: int = 10, n_examples: in
     W, H = np.asarray(model.transform(corpus.X), dtype=float), np.asarray(model.components_, dtype=float)
     size = W.sum(axis=0) * np.abs(H).sum(axis=1)
     figures: dict[str, Any] = {"topic": np.arange(1, len(H) + 1), "share": size / max(size.sum(), 1e-300)}
-    figures["documents"] = documents_by_topic(document_shares(W, H))
+    figures["documents"] = documents_by_topic(document_shares(W, H), relative_residuals(model, corpus.X, W))
     figures["coherence"] = npmi_coherence(H, corpus.X)
     if hasattr(model, "stability_"):
         figures["stability"] = np.asarray(model.stability_)
@@ -171,8 +181,14 @@ def explained_by(model: Any, X: Any, W: Any) -> float:
     return float(1 - (residual_norms(model, filled, W) ** 2).sum() / max(squares, 1e-300))
 
 
+def relative_residuals(model: Any, X: Any, W: Any) -> NDArray[Any]:
+    """Norm of what the parts leave of each sample by the norm of the sample; NaN for an empty one."""
+    size = row_norms(X)
+    return np.where(size > 0, residual_norms(model, X, W) / np.where(size > 0, size, 1), np.nan)
+
+
 def about_documents(model: Any, X: Any, W: Any) -> dict[str, NDArray[Any]]:
-    """What tells how sure the topics of each document are: its different words that count, and its relative residual.
+    """What else is known about each document: its different words that count, and its relative residual.
 
     Examples
     --------
@@ -180,9 +196,41 @@ def about_documents(model: Any, X: Any, W: Any) -> dict[str, NDArray[Any]]:
     >>> about_documents(SimpleNamespace(components_=np.eye(2)), np.array([[3.0, 4.0]]), np.array([[3.0, 0.0]]))
     {'words': array([2]), 'residual': array([0.8])}
     """
-    size = row_norms(X)
-    relative = np.where(size > 0, residual_norms(model, X, W) / np.where(size > 0, size, 1), np.nan)
-    return {"words": np.asarray((X != 0).sum(axis=1)).ravel(), "residual": relative.round(4)}
+    return {"words": np.asarray((X != 0).sum(axis=1)).ravel(), "residual": relative_residuals(model, X, W).round(4)}
+
+
+def hardly_explained(residual: NDArray[Any]) -> list[Finding]:
+    """A finding about documents of which topics explain hardly anything, by relative residuals, if they are many.
+
+    Examples
+    --------
+    >>> hardly_explained(np.array([0.8, 1.0, 0.995]))[0].finding
+    'documents that the topics hardly explain'
+    """
+    hardly = int(_hardly(residual).sum())
+    if hardly < MANY_UNEXPLAINED * len(residual):
+        return []
+    whose = ("is", "its") if hardly == 1 else ("are", "their")
+    detail = (
+        f"{hardly} of {count(len(residual), 'document')} {whose[0]} hardly explained by the topics, with a residual of "
+        f"{HARDLY:g} or more: {whose[1]} largest topic says little."
+    )
+    only = f"Use the largest topic only of documents with a residual below {HARDLY:g}"
+    more = "Longer texts or more topics may help"
+    return [
+        Finding(
+            "warning",
+            "documents that the topics hardly explain",
+            detail,
+            f"{only}. {more} (n_components).",
+            f"{only}, which --weights has. {more} (-k).",
+        )
+    ]
+
+
+def _hardly(residual: NDArray[Any]) -> NDArray[Any]:
+    """Whether topics explain hardly anything, by residuals as they are shown."""
+    return np.asarray(residual.round(4) >= HARDLY)
 
 
 def few_known(known: NDArray[Any], names: Any) -> list[Finding]:
@@ -197,7 +245,9 @@ def few_known(known: NDArray[Any], names: Any) -> list[Finding]:
     which += "" if len(few) == 1 else f"such as {first}: their"
     detail = f"The model knows less than half of the words of {which} topics describe only the words that it knows."
     if empty:
-        detail += f" {count(empty, 'document')} without a word that is not a stop word {_are(empty)} not among them."
+        detail += (
+            f" {count(empty, 'document')} with no word but those that the fit left out {_are(empty)} not among them."
+        )
     remedy = "Look at them, and fit the texts again if they have a new subject."
     command = "Look at them, by known_words in --weights, and fit the texts again if they have a new subject."
     return [Finding("warning", "documents with few known words", detail, remedy, command)]

@@ -1,7 +1,7 @@
 """The words of a corpus and their weights, to count the words of further documents in the same way."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -33,6 +33,10 @@ class Vocabulary:
         Longest run of words that counts as one.
     stop_words : array of str
         Words that were left out before runs were formed.
+    seen : str
+        The other words of the corpus that do not count, one per line: too few or too many documents have them.
+    text_columns : tuple of str
+        Columns of a table that the texts were read from, as far as they were named.
     """
 
     words: NDArray[np.str_]
@@ -40,6 +44,8 @@ class Vocabulary:
     rarity: NDArray[np.float64] | None
     ngrams: int
     stop_words: NDArray[np.str_]
+    seen: str = field(default="", metadata={"since": "0.2"})
+    text_columns: tuple[str, ...] = field(default=(), metadata={"since": "0.2"})
 
     def count(self, documents: Sequence[str]) -> sp.csr_array:
         """Documents by words, weighted as in the corpus; words that are not known do not count."""
@@ -57,18 +63,20 @@ class Vocabulary:
         return X
 
     def known_shares(self, documents: Sequence[str]) -> NDArray[np.float64]:
-        """Share of the words of each document, without stop words, that count; NaN for one without words.
+        r"""Share of the words of each document that count, among these and those that the corpus did not have.
+
+        Words that the corpus had and that were left out say nothing about that. NaN for a document without other words.
 
         Examples
         --------
-        >>> words = Vocabulary(np.array(["apple", "red"]), "counts", None, 1, np.array(["the"]))
-        >>> words.known_shares(["the red apple", "the red car", "the"])
+        >>> words = Vocabulary(np.array(["apple", "red"]), "counts", None, 1, np.array(["the"]), "fruit\nsays")
+        >>> words.known_shares(["the red apple says", "the red car", "the"])
         array([1. , 0.5, nan])
         """
-        left_out = [str(word) for word in self.stop_words] or None
-        split = CountVectorizer(token_pattern=WORD, stop_words=left_out).build_analyzer()
+        left_out = {str(word) for word in self.stop_words} | set(str(self.seen).split("\n"))
+        split = CountVectorizer(token_pattern=WORD).build_analyzer()
         known = {str(word) for word in self.words}
-        return np.array([_share([word in known for word in split(text)]) for text in documents])
+        return np.array([_share([word in known for word in split(text) if word not in left_out]) for text in documents])
 
 
 def _share(known: list[bool]) -> float:

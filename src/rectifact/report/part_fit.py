@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
-from rectifact.parts.topics import document_shares, documents_by_topic, residual_norms
+from rectifact.parts.topics import document_shares, documents_by_topic, relative_residuals, residual_norms
 from rectifact.report.names import as_floats
 
 FEW_NONZEROS = 0.5
@@ -20,13 +20,15 @@ FEW_NONZEROS = 0.5
 class Fit:
     """The data behind the parts, as given and with gaps filled in; weights, residuals, shares, coherence.
 
-    ``documents`` says of how many samples each part is the largest.
+    ``relative`` are residuals by the norms of the samples. ``documents`` are the numbers of samples of which each part
+    is clearly the largest.
     """
 
     given: Any
     X: Any
     W: NDArray[Any]
     residual: NDArray[Any]
+    relative: NDArray[Any]
     share: NDArray[Any]
     coherence: NDArray[Any] | None
     documents: NDArray[Any]
@@ -44,12 +46,13 @@ def fit_of(saved: SavedModel) -> Fit:
     W, H = np.asarray(model.transform(given), dtype=float), np.asarray(model.components_, dtype=float)
     gaps = getattr(model, "missing", None) is not None
     X = np.where(np.isnan(given), model.inverse_transform(W), given) if gaps else given
-    residual = residual_norms(model, X, W)
+    residual, relative = residual_norms(model, X, W), relative_residuals(model, X, W)
     size = W.sum(axis=0) * np.abs(H).sum(axis=1)
     entries = X.nnz if sp.issparse(X) else np.count_nonzero(X)
     sparse = entries <= FEW_NONZEROS * X.shape[0] * X.shape[1] and not is_signed(saved)
     share, coherence = size / max(size.sum(), 1e-300), npmi_coherence(H, X) if sparse else None
-    return Fit(given, X, W, residual, share, coherence, documents_by_topic(document_shares(W, H)))
+    documents = documents_by_topic(document_shares(W, H), relative)
+    return Fit(given, X, W, residual, relative, share, coherence, documents)
 
 
 def is_signed(saved: SavedModel) -> bool:

@@ -14,7 +14,7 @@ from rectifact.parts.base import are_few
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.how_many import RECURS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
-from rectifact.parts.topics import document_shares, examples, repeated_texts
+from rectifact.parts.topics import CLEAR_SHARE, HARDLY, document_shares, examples, hardly_explained, repeated_texts
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
 from rectifact.report.charts import bars, convergence, histogram, image_address, spectra
 from rectifact.report.how_many import how_many, with_stability
@@ -38,6 +38,9 @@ N_EXAMPLES, LONGEST_EXAMPLE = 3, 240
 
 RULES = re.compile(r"([^\w\s])\1{3,}")
 """Lines under headings and the like, which examples do not show."""
+
+CLEARLY = f"of which it is clearly the largest topic: a share of at least {CLEAR_SHARE:g}, a residual below {HARDLY:g}"
+"""What the column of documents counts."""
 
 PRESENT = 0.1
 """Share of a sample from which on a part counts as one of its parts."""
@@ -87,6 +90,7 @@ def _report(saved: SavedModel, findings: Sequence[Finding] | None, source: str |
 def _findings(saved: SavedModel, fit: Fit, words: Terms) -> list[Finding]:
     found = saved.model.findings(fit.given, halves=are_few(fit.given), texts=words == TOPICS)
     if words == TOPICS:
+        found += hardly_explained(fit.relative)
         found += repeated_texts([str(text) for text in saved.texts], fit.X, sample_names(saved, len(fit.W)))
     return worst_first(found)
 
@@ -193,7 +197,7 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
         columns.append(Column("share", "share", f"of the {words.whole}"))
         rows = [[*row, float(share)] for row, share in zip(rows, fit.share, strict=True)]
     if fit is not None and words == TOPICS:
-        columns.append(Column("documents", "integer", "of which it is the largest topic"))
+        columns.append(Column("documents", "integer", CLEARLY))
         rows = [[*row, int(number)] for row, number in zip(rows, fit.documents, strict=True)]
     if fit is not None and fit.coherence is not None:
         columns.append(Column("coherence", "number", "mean NPMI of the ten largest; 1 if they always occur together"))
@@ -220,7 +224,7 @@ def _cards(saved: SavedModel, fit: Fit | None, words: Terms, tops: list[list[tup
     for i in order[:MOST_CARDS].tolist():
         caption = [] if fit is None else [f"{fit.share[i]:.1%} of the {words.whole}"]
         if fit is not None and words == TOPICS:
-            caption.append(f"largest topic of {count(int(fit.documents[i]), 'document')}")
+            caption.append(f"clearly the largest topic of {count(int(fit.documents[i]), 'document')}")
         if fit is not None and fit.coherence is not None:
             caption.append(f"coherence {fit.coherence[i]:.2f}")
         if stability is not None:
@@ -256,7 +260,7 @@ def _beginning(text: str) -> str:
 
 
 def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Terms) -> list[Section]:
-    W, residual, size, share = fit.W, fit.residual, row_norms(fit.X), fit.share
+    W, relative, size, share = fit.W, fit.relative, row_norms(fit.X), fit.share
     facts = [
         (f"{words.sample}s", f"{len(W):,}", ""),
         *([] if words == TOPICS else [("explained", f"{fit.explained:.1%}", "of the squared norm of the data")]),
@@ -267,7 +271,6 @@ def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Terms) -> list[Se
     text = "Largest: " + ", ".join(f"{words.part} {i + 1} with {share[i]:.1%}" for i in np.argsort(-share)[:3]) + "."
     weights = bars(f"Share of each {words.part}", [str(i + 1) for i in range(len(share))], share, "share", text)
     shown: list[Block] = [Facts(facts), weights] if len(share) > 1 else [Facts(facts)]
-    relative = np.where(size > 0, residual / np.where(size > 0, size, 1), np.nan)  # nothing can be left of nothing
     norms = f"norm of the residual / norm of the {words.sample}"
     spread = histogram(f"Relative residuals of the {words.sample}s", relative[size > 0], norms)
     worst = np.argsort(-relative, kind="stable")[:MOST_SAMPLES].tolist()
