@@ -87,6 +87,37 @@ def test_known_groups_are_matched_by_name(saved, tmp_path, run):
     assert "--truth" in run(*command, "--truth", f"{tmp_path / 'groups.csv'}:none", expect=2).err
 
 
+def test_known_groups_whose_names_are_spelt_differently_are_refused(saved, tmp_path, run):
+    names = [f"p{i:02d}" for i in range(24)]
+    groups = pd.DataFrame({"who": names, "side": np.repeat(["left", "right"], 12)}).sample(frac=1, random_state=0)
+    command = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 2, "-o", tmp_path / "g.csv")
+    truth = ("--truth", f"{tmp_path / 'groups.csv'}:side")
+    for spelt, alike in ((groups["who"].str.upper() + " ", 24), ("staff/" + groups["who"], 0)):
+        groups.assign(who=spelt).to_csv(tmp_path / "groups.csv", index=False)
+        said = run(*command, *truth, expect=2).err
+        assert "0 of 24 nodes are found in the column 'who'" in said
+        assert f"{alike} would be if capitals and surrounding spaces were ignored" in said
+        assert not (tmp_path / "g.csv").exists()
+    half = groups["who"].where(np.arange(24) < 16, groups["who"].str.upper())
+    groups.assign(who=half).to_csv(tmp_path / "groups.csv", index=False)
+    assert "16 of 24 nodes; 8 more would match" in run(*command, *truth).err
+
+
+def test_known_groups_without_names_are_matched_by_position_and_the_report_says_so(saved, tmp_path, run):
+    order = pd.read_csv(tmp_path / "edges.csv").to_numpy()[:, :2].ravel()
+    nodes = pd.unique(pd.Series(order)).tolist()
+    sides = pd.DataFrame({"side": ["right" if int(name[1:]) >= 12 else "left" for name in nodes], "age": 3.5})
+    sides.to_csv(tmp_path / "sides.csv", index=False)
+    page = tmp_path / "page.html"
+    command = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 2, "-o", tmp_path / "g.csv", "--report", page)
+    said = run(*command, "--truth", f"{tmp_path / 'sides.csv'}:side").err
+    assert "accuracy of 100%" in said
+    assert "matched by position" in said
+    assert "matched by position" in page.read_text()
+    sides[1:].to_csv(tmp_path / "sides.csv", index=False)
+    assert "23 rows" in run(*command, "--truth", f"{tmp_path / 'sides.csv'}:side", expect=2).err
+
+
 def test_columns_keep_the_names_of_the_rows(tmp_path, run):
     rng = np.random.default_rng(1)
     points = np.vstack([rng.normal(c, 0.5, (30, 3)) for c in (0, 9)])

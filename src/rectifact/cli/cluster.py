@@ -139,7 +139,7 @@ def cluster(
         typer.Option(
             metavar="FILE[:COLUMN]",
             help="Compare the clusters with known groups: table.csv:column, whose rows are matched by the names of the "
-            "nodes or points, or else by position; a column of the points themselves; or an attribute of the nodes of "
+            "nodes or points, or by position if it has no names; a column of the points themselves; or an attribute of the nodes of "
             "a .gml, .graphml, .gexf or .json file.",
         ),
     ] = None,
@@ -203,10 +203,13 @@ def cluster(
     say_warnings([each for each in caught if not FOUND & set(getattr(each.message, "options", ()))], "cluster")
     for finding in findings:
         say(finding.on_command_line())
-    compared = None if groups is None else compare_and_say(model.labels_, groups, what)
+    compared = None if groups is None else compare_and_say(model.labels_, groups.values, what)
     say_clusters(found, len(names), what, roles)
+    kept: dict[str, Any] = {"samples": np.asarray(names), "selection": found.selection}
+    if groups is not None:
+        kept |= {"groups": groups.values, "notes": {"groups": groups.by_position}}
     outcome.write(
-        SavedModel(model, features=features, samples=np.asarray(names), selection=found.selection, groups=groups),
+        SavedModel(model, features=features, **kept),
         summary_of(found, len(names), what, findings) | ({} if compared is None else {"truth": compared.summary()}),
     )
 

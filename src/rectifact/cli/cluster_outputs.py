@@ -10,7 +10,7 @@ import pandas as pd
 from rich.table import Table
 
 from rectifact.cli.how_many import Found
-from rectifact.cli.known_groups import read_groups
+from rectifact.cli.known_groups import Groups, read_groups
 from rectifact.cli.outcome import how_it_ended
 from rectifact.cli.terminal import say, say_table
 from rectifact.core.errors import InputError, count
@@ -35,7 +35,7 @@ def check_possible(how_many: int | range | str, n: int, what: str) -> None:
         raise InputError(f"There are {count(n, what)}, too few for {how_many} clusters.", "Lower -k.")
 
 
-def read_truth(text: str, data: Path, names: Any, what: str) -> dict[str, Any]:
+def read_truth(text: str, data: Path, names: Any, what: str) -> Groups:
     """Known groups of the nodes or points, by the name of their column, or of an attribute of the nodes of a graph."""
     known = np.asarray([str(name) for name in names])
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
@@ -43,7 +43,7 @@ def read_truth(text: str, data: Path, names: Any, what: str) -> dict[str, Any]:
     attributes = node_attributes(path) if path.is_file() else None
     if attributes is not None:
         values = _attribute(attributes, column, f"--truth {text!r}", path)
-        return {column: np.asarray([values.get(name) for name in known.tolist()], dtype=object)}
+        return Groups({column: np.asarray([values.get(name) for name in known.tolist()], dtype=object)})
     if what == "node" and path == data:
         raise InputError(
             f"--truth {text!r} is not a file, and {str(data)!r} has edges, not groups of nodes.",

@@ -117,5 +117,6 @@ def known_groups(saved: SavedModel) -> list[Section]:
             ("accuracy", f"{compared.accuracy:.1%}", "if each cluster stands for one group"),
         ]
         table = Table(f"Clusters and {title}", columns, rows, f"Numbers of {noun(saved.model)}s.")
-        found.append(Section("Known groups", compared.sentence(noun(saved.model)), [Facts(facts), table]))
+        words = f"{compared.sentence(noun(saved.model))} {(saved.notes or {}).get('groups', '')}"
+        found.append(Section("Known groups", words.strip(), [Facts(facts), table]))
     return found
