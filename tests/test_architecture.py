@@ -175,6 +175,7 @@ OTHERS = {
         "components",
         "diagnosis",
         "edges",
+        "far",
         "outside",
         "scaling",
         "gold",

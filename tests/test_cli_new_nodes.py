@@ -157,3 +157,30 @@ def test_new_points_need_only_the_columns_that_the_model_knows(run, tmp_path):
     assert found.columns[0] == "no"
     points[["no", "age"]].assign(city="Gent").to_csv(tmp_path / "less.csv", index=False)
     run("cluster", tmp_path / "less.csv", "--model", tmp_path / "m.rfx", "-o", tmp_path / "n.csv", expect=2)
+
+
+def test_new_points_far_from_all_others_and_in_other_units_are_named(run, tmp_path):
+    rng = np.random.default_rng(0)
+    points = pd.DataFrame({"height": np.repeat([1.2, 1.8], 60), "age": np.repeat([20.0, 50.0], 60)})
+    points += rng.standard_normal((120, 2)) * [0.05, 2]
+    points.insert(0, "no", [f"C{i}" for i in range(120)])
+    old, new = points[::2], points[1::2]
+    old.to_csv(tmp_path / "old.csv", index=False)
+    run("cluster", tmp_path / "old.csv", "-k", 2, "-o", tmp_path / "c.csv", "--save", tmp_path / "m.rfx")
+    place = ("cluster", tmp_path / "new.csv", "--model", tmp_path / "m.rfx", "-o", tmp_path / "n.csv")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    assert "Note" not in run(*place).err
+    assert pd.read_csv(tmp_path / "n.csv")["distance"].between(0, 2).all()
+    far = pd.DataFrame({"no": ["far"], "height": [1.5], "age": [35.0]})  # in the gap, so in the range of each column
+    pd.concat([new, far]).to_csv(tmp_path / "new.csv", index=False)
+    said = run(*place, "--json")
+    assert "1 point lies far from all clusters: far;" in said.err
+    assert "range of the fit" not in said.err
+    assert json.loads(said.out)["far"] == 1
+    found = pd.read_csv(tmp_path / "n.csv").set_index("no")["distance"]
+    assert found.idxmax() == "far"
+    new.assign(height=100 * new["height"]).to_csv(tmp_path / "new.csv", index=False)
+    said = run(*place).err
+    assert "60 points lie far from all clusters: C1, C3, C5, C7, C9, ...;" in said
+    assert "'height' lies outside the range of the fit" in said
+    assert "in 60 of 60 new points. Check the unit of the column." in said

@@ -139,8 +139,8 @@ def cluster(
         typer.Option(
             metavar="FILE[:COLUMN]",
             help="Compare the clusters with known groups: table.csv:column, whose rows are matched by the names of the "
-            "nodes or points, or by position if it has no names; a column of the points themselves; or an attribute of the nodes of "
-            "a .gml, .graphml, .gexf or .json file.",
+            "nodes or points, or by position if it has no names; a column of the points themselves; or an attribute of "
+            "the nodes of a .gml, .graphml, .gexf or .json file.",
         ),
     ] = None,
     stability: options.Stability = False,

@@ -118,8 +118,8 @@ def _refuse_other_names(others: pd.DataFrame, names: Any, column: str, path: Pat
     n, alike = len(set(called) & set(others[best].astype(str))), _would_match(others[best], names)
     such = f"{str(others[best].iloc[0])!r} there, {called[0]!r} here"
     raise InputError(
-        f"{n:,} of {count(len(called), what)} {'is' if n == 1 else 'are'} found in the column {best!r} of {str(path)!r} "
-        f"({such}), and {alike:,} would be if capitals and surrounding spaces were ignored.",
+        f"{n:,} of {count(len(called), what)} {'is' if n == 1 else 'are'} found in the column {best!r} of "
+        f"{str(path)!r} ({such}), and {alike:,} would be if capitals and surrounding spaces were ignored.",
         f"Spell the names alike, or keep only the column {column!r} if its rows are in the order of the {what}s.",
     )
 

@@ -16,6 +16,7 @@ from rectifact.core.findings import Finding, findings_table
 from rectifact.graph.bridges import MAY, clear_bridges, hub_ranks, memberships_there, shares_of
 from rectifact.graph.components import Components, least_nodes
 from rectifact.graph.diagnosis import diagnose, louvain
+from rectifact.graph.far import relative_distances
 from rectifact.graph.knn import nearest
 from rectifact.graph.new_nodes import NewNodes, in_order, read_new_nodes
 from rectifact.graph.outside import outside
@@ -46,6 +47,8 @@ class GraphResults(GraphPlots):
     modularity_: float
     resolved_: dict[str, Any]
     predict_membership: Any
+    _known_points: Any
+    _new_points: Any
 
     def communities(self, threshold: float = 0.25) -> list[list[Any]]:
         """Communities as overlapping sets of nodes, by name.
@@ -110,7 +113,8 @@ class GraphResults(GraphPlots):
             ``node``, as in ``nodes_`` or in X; ``cluster``, as in ``labels_``; ``membership`` in it; ``next_cluster``,
             where the membership is second largest, -1 if there is no other; and ``next_membership``. For new nodes
             from edges also ``neighbours``, how many nodes of the fit they have edges to, and ``unknown``, how many
-            other new nodes, whose edges are not used.
+            other new nodes, whose edges are not used. For new points also ``distance`` to their seventh nearest point
+            of the fit, relative to the 95 % quantile of that in their community: above 2, a point is far from all.
 
         Examples
         --------
@@ -139,11 +143,17 @@ class GraphResults(GraphPlots):
         index = getattr(X, "index", None)
         names: Any = list(index) if isinstance(index, pd.Index) else np.arange(len(labels))
         more: dict[str, Any] = {}
+        if hasattr(self, "points_"):
+            more = {"distance": self._distances(X, labels)}
         if isinstance(found, NewNodes):
             names, more = found.names, {"neighbours": found.neighbours, "unknown": found.unknown}
             if found.unused():
                 warnings.warn(FitWarning(found.unused(), "Edges among new nodes are not used."), stacklevel=3)
         return pd.DataFrame({"node": names, "cluster": labels, **leading_memberships(labels, membership), **more})
+
+    def _distances(self, X: Any, new: NDArray[Any]) -> NDArray[Any]:
+        """How far new points in the communities ``new`` are from those of the fit; 1 is far for a point of the fit."""
+        return relative_distances(self._known_points(), self._new_points(X), np.asarray(to_host(self.labels_)), new)
 
     def _new(self, X: Any) -> Any:
         """New nodes from edges, or a matrix of new nodes or points; a frame with its columns as in the fit."""
