@@ -78,4 +78,5 @@ def outside_range(points: NDArray[Any], X: Any, names: Sequence[Any] | None) -> 
     called = f"column {first + 1}" if names is None else repr(str(names[first]))
     more = f", and so do values of {count(len(found) - 1, 'other column')}" if len(found) > 1 else ""
     span = " to ".join(f"{float(f'{end:.4g}'):,.10g}" for end in (low[first], high[first]))
-    return f"{called} lies outside the range of the fit, {span}, in {beyond[first]:,} of {count(len(X), 'new point')}{more}."
+    share = f"{beyond[first]:,} of {count(len(X), 'new point')}"
+    return f"{called} lies outside the range of the fit, {span}, in {share}{more}."
