@@ -209,3 +209,17 @@ def test_nodes_with_more_weight_to_another_cluster_are_named_and_are_no_hubs(cap
     _say_elsewhere(roles, edge_shares(sp.csr_array(A), roles["cluster"].to_numpy(), 2))
     said = " ".join(capsys.readouterr().err.split())
     assert "Note: 1 node has more weight to another cluster than to its own: c (1, more to 2)." in said
+
+
+def test_a_weight_that_is_not_a_number_is_refused_by_its_row(run, tmp_path):
+    (tmp_path / "e.csv").write_text("author_1,author_2,papers\na,b,2\nb,c,two\nc,a,3\n")
+    said = run("cluster", "--graph", tmp_path / "e.csv", "-k", 1, "-o", tmp_path / "o.csv", expect=2).err
+    assert "The column 'papers' of" in said
+    assert "'two' in row 2" in said
+
+
+@pytest.mark.parametrize("number", ["auto", "1"])
+def test_a_graph_of_loops_is_refused_in_one_sentence(run, tmp_path, number):
+    (tmp_path / "e.csv").write_text("a,b\nx,x\ny,y\n")
+    said = run("cluster", "--graph", tmp_path / "e.csv", "-k", number, "-o", tmp_path / "o.csv", expect=2).err
+    assert "All edges lead from a node to itself: there is nothing to cluster." in said

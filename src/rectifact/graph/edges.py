@@ -286,6 +286,9 @@ def _adjacency(source: NDArray[Any], target: NDArray[Any], weight: Any, n_nodes:
         what = f"{int(wrong.sum())} of {len(values)} weights of edges are negative or not finite, the first is "
         raise InputError(f"{what}{values[first]:g} in edge {first + 1}.", "Drop such edges, or set their weights to 0.")
     loops = source == target
+    if loops.all():
+        what = "All edges lead from a node to itself: there is nothing to cluster."
+        raise InputError(what, "Give edges between different nodes, or check which columns hold them.")
     half = sp.coo_array((np.where(loops, values / 2, values), (source, target)), shape=(n_nodes, n_nodes))
     whole = sp.csr_array(half + half.T)
     index = np.int32 if whole.nnz < 2**31 else np.int64  # scikit-learn takes no others where these suffice
