@@ -11,7 +11,7 @@ from rectifact import InputError, SymNMF
 from rectifact.cli.cluster_outputs import _say_elsewhere
 from rectifact.core.errors import FitWarning
 from rectifact.graph.bridges import edge_shares
-from rectifact.graph.edges import read_graph
+from rectifact.graph.edges import from_edges, read_graph, without_case
 from rectifact.selection import select
 
 
@@ -223,3 +223,22 @@ def test_a_graph_of_loops_is_refused_in_one_sentence(run, tmp_path, number):
     (tmp_path / "e.csv").write_text("a,b\nx,x\ny,y\n")
     said = run("cluster", "--graph", tmp_path / "e.csv", "-k", number, "-o", tmp_path / "o.csv", expect=2).err
     assert "All edges lead from a node to itself: there is nothing to cluster." in said
+
+
+def test_names_that_differ_only_in_capitals_can_be_merged(run, tmp_path):
+    (tmp_path / "e.csv").write_text("from,to\nAnn,Bea\nann,Cid\nBEA,Cid\nann,Ann\n")
+    command = ("cluster", "--graph", tmp_path / "e.csv", "-k", 1, "-o", tmp_path / "o.csv")
+    page = tmp_path / "page.html"
+    assert "one node, add --ignore-case." in run(*command, "--report", page).err
+    assert "differ only in capitals or spaces" in page.read_text()
+    assert "5 nodes before, 3 nodes after" in run(*command, "--ignore-case").err
+    found = pd.read_csv(tmp_path / "o.csv")
+    assert found["node"].tolist() == ["Ann", "Bea", "Cid"]
+    assert found["neighbours"].tolist() == [2, 2, 2]
+
+
+def test_an_edge_between_two_names_of_one_node_is_a_loop_of_its_weight():
+    matrix, nodes = without_case(*from_edges(["a", "A", "b"], ["A", "b", "b"], [3.0, 2.0, 5.0], sort=False))
+    same, _ = from_edges(["a", "a", "b"], ["a", "b", "b"], [3.0, 2.0, 5.0], sort=False)
+    assert nodes.tolist() == ["a", "b"]
+    assert matrix.toarray().tolist() == same.toarray().tolist()

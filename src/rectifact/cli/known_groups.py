@@ -124,14 +124,14 @@ def _refuse_other_names(others: pd.DataFrame, names: Any, column: str, path: Pat
     )
 
 
-def _are_names(values: pd.Series, numbers: bool) -> bool:
+def _are_names(values: Any, numbers: bool) -> bool:
     """Whether a column may hold names: text, or ``numbers`` if the samples are called so, most of them different."""
     found = values.dropna()
     kind = pd.api.types.is_integer_dtype(found) if numbers else not pd.api.types.is_numeric_dtype(found)
     return kind and 2 * found.nunique() > len(values)
 
 
-def _would_match(values: pd.Series, names: Any) -> int:
+def _would_match(values: Any, names: Any) -> int:
     """How many names are in a column if capitals and surrounding spaces are ignored."""
     there = {str(value).strip().casefold() for value in values}
     return sum(str(name).strip().casefold() in there for name in names)

@@ -113,7 +113,7 @@ def _overview(saved: SavedModel) -> Section:
     )  # one is always the same
     quality = Table("Quality of clusters", *several)
     words = f"A cluster is a group of {noun(model)}s that are densely connected to each other."
-    words += " Clusters are numbered by size, here and in all files."
+    words += f" Clusters are numbered by size, here and in all files. {(saved.notes or {}).get('names', '')}".rstrip()
     return Section("Overview", words, [Facts(facts), *findings, chart, quality])
 
 
