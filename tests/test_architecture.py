@@ -178,6 +178,7 @@ OTHERS = {
         "components",
         "diagnosis",
         "edges",
+        "far",
         "outside",
         "scaling",
         "gold",

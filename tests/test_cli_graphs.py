@@ -5,10 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from rectifact import InputError, SymNMF
+from rectifact.cli.cluster_outputs import _say_elsewhere
 from rectifact.core.errors import FitWarning
-from rectifact.graph.edges import read_graph
+from rectifact.graph.bridges import edge_shares
+from rectifact.graph.edges import from_edges, read_graph, without_case
 from rectifact.selection import select
 
 
@@ -196,3 +199,46 @@ def test_hubs_and_bridges_are_columns_and_a_line(run, tmp_path):
     assert table["hub_rank"]["n, 07"] == 1
     assert table["bridge_to"].dropna().to_dict() == {"n, 00": 3 - first}
     assert table["share_inside"]["n, 02"] == 1
+
+
+def test_nodes_with_more_weight_to_another_cluster_are_named_and_are_no_hubs(capsys):
+    roles = pd.DataFrame({"node": [*"abcdef"], "cluster": [0, 0, 0, 1, 1, 1], "bridge_to": -1})
+    A = np.zeros((6, 6))
+    for i, j in ((0, 1), (3, 4), (3, 5), (4, 5), (2, 3), (2, 4), (2, 5), (0, 2)):
+        A[i, j] = A[j, i] = 1
+    _say_elsewhere(roles, edge_shares(sp.csr_array(A), roles["cluster"].to_numpy(), 2))
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Note: 1 node has more weight to another cluster than to its own: c (1, more to 2)." in said
+
+
+def test_a_weight_that_is_not_a_number_is_refused_by_its_row(run, tmp_path):
+    (tmp_path / "e.csv").write_text("author_1,author_2,papers\na,b,2\nb,c,two\nc,a,3\n")
+    said = run("cluster", "--graph", tmp_path / "e.csv", "-k", 1, "-o", tmp_path / "o.csv", expect=2).err
+    assert "The column 'papers' of" in said
+    assert "'two' in row 2" in said
+
+
+@pytest.mark.parametrize("number", ["auto", "1"])
+def test_a_graph_of_loops_is_refused_in_one_sentence(run, tmp_path, number):
+    (tmp_path / "e.csv").write_text("a,b\nx,x\ny,y\n")
+    said = run("cluster", "--graph", tmp_path / "e.csv", "-k", number, "-o", tmp_path / "o.csv", expect=2).err
+    assert "All edges lead from a node to itself: there is nothing to cluster." in said
+
+
+def test_names_that_differ_only_in_capitals_can_be_merged(run, tmp_path):
+    (tmp_path / "e.csv").write_text("from,to\nAnn,Bea\nann,Cid\nBEA,Cid\nann,Ann\n")
+    command = ("cluster", "--graph", tmp_path / "e.csv", "-k", 1, "-o", tmp_path / "o.csv")
+    page = tmp_path / "page.html"
+    assert "one node, add --ignore-case." in run(*command, "--report", page).err
+    assert "differ only in capitals or spaces" in page.read_text()
+    assert "5 nodes before, 3 nodes after" in run(*command, "--ignore-case").err
+    found = pd.read_csv(tmp_path / "o.csv")
+    assert found["node"].tolist() == ["Ann", "Bea", "Cid"]
+    assert found["neighbours"].tolist() == [2, 2, 2]
+
+
+def test_an_edge_between_two_names_of_one_node_is_a_loop_of_its_weight():
+    matrix, nodes = without_case(*from_edges(["a", "A", "b"], ["A", "b", "b"], [3.0, 2.0, 5.0], sort=False))
+    same, _ = from_edges(["a", "a", "b"], ["a", "b", "b"], [3.0, 2.0, 5.0], sort=False)
+    assert nodes.tolist() == ["a", "b"]
+    assert matrix.toarray().tolist() == same.toarray().tolist()

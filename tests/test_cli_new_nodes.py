@@ -87,6 +87,37 @@ def test_known_groups_are_matched_by_name(saved, tmp_path, run):
     assert "--truth" in run(*command, "--truth", f"{tmp_path / 'groups.csv'}:none", expect=2).err
 
 
+def test_known_groups_whose_names_are_spelt_differently_are_refused(saved, tmp_path, run):
+    names = [f"p{i:02d}" for i in range(24)]
+    groups = pd.DataFrame({"who": names, "side": np.repeat(["left", "right"], 12)}).sample(frac=1, random_state=0)
+    command = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 2, "-o", tmp_path / "g.csv")
+    truth = ("--truth", f"{tmp_path / 'groups.csv'}:side")
+    for spelt, alike in ((groups["who"].str.upper() + " ", 24), ("staff/" + groups["who"], 0)):
+        groups.assign(who=spelt).to_csv(tmp_path / "groups.csv", index=False)
+        said = run(*command, *truth, expect=2).err
+        assert "0 of 24 nodes are found in the column 'who'" in said
+        assert f"{alike} would be if capitals and surrounding spaces were ignored" in said
+        assert not (tmp_path / "g.csv").exists()
+    half = groups["who"].where(np.arange(24) < 16, groups["who"].str.upper())
+    groups.assign(who=half).to_csv(tmp_path / "groups.csv", index=False)
+    assert "16 of 24 nodes; 8 more would match" in run(*command, *truth).err
+
+
+def test_known_groups_without_names_are_matched_by_position_and_the_report_says_so(saved, tmp_path, run):
+    order = pd.read_csv(tmp_path / "edges.csv").to_numpy()[:, :2].ravel()
+    nodes = pd.unique(pd.Series(order)).tolist()
+    sides = pd.DataFrame({"side": ["right" if int(name[1:]) >= 12 else "left" for name in nodes], "age": 3.5})
+    sides.to_csv(tmp_path / "sides.csv", index=False)
+    page = tmp_path / "page.html"
+    command = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 2, "-o", tmp_path / "g.csv", "--report", page)
+    said = run(*command, "--truth", f"{tmp_path / 'sides.csv'}:side").err
+    assert "accuracy of 100%" in said
+    assert "matched by position" in said
+    assert "matched by position" in page.read_text()
+    sides[1:].to_csv(tmp_path / "sides.csv", index=False)
+    assert "23 rows" in run(*command, "--truth", f"{tmp_path / 'sides.csv'}:side", expect=2).err
+
+
 def test_columns_keep_the_names_of_the_rows(tmp_path, run):
     rng = np.random.default_rng(1)
     points = np.vstack([rng.normal(c, 0.5, (30, 3)) for c in (0, 9)])
@@ -126,3 +157,30 @@ def test_new_points_need_only_the_columns_that_the_model_knows(run, tmp_path):
     assert found.columns[0] == "no"
     points[["no", "age"]].assign(city="Gent").to_csv(tmp_path / "less.csv", index=False)
     run("cluster", tmp_path / "less.csv", "--model", tmp_path / "m.rfx", "-o", tmp_path / "n.csv", expect=2)
+
+
+def test_new_points_far_from_all_others_and_in_other_units_are_named(run, tmp_path):
+    rng = np.random.default_rng(0)
+    points = pd.DataFrame({"height": np.repeat([1.2, 1.8], 60), "age": np.repeat([20.0, 50.0], 60)})
+    points += rng.standard_normal((120, 2)) * [0.05, 2]
+    points.insert(0, "no", [f"C{i}" for i in range(120)])
+    old, new = points[::2], points[1::2]
+    old.to_csv(tmp_path / "old.csv", index=False)
+    run("cluster", tmp_path / "old.csv", "-k", 2, "-o", tmp_path / "c.csv", "--save", tmp_path / "m.rfx")
+    place = ("cluster", tmp_path / "new.csv", "--model", tmp_path / "m.rfx", "-o", tmp_path / "n.csv")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    assert "Note" not in run(*place).err
+    assert pd.read_csv(tmp_path / "n.csv")["distance"].between(0, 2).all()
+    far = pd.DataFrame({"no": ["far"], "height": [1.5], "age": [35.0]})  # in the gap, so in the range of each column
+    pd.concat([new, far]).to_csv(tmp_path / "new.csv", index=False)
+    said = run(*place, "--json")
+    assert "1 point lies far from all clusters: far;" in said.err
+    assert "range of the fit" not in said.err
+    assert json.loads(said.out)["far"] == 1
+    found = pd.read_csv(tmp_path / "n.csv").set_index("no")["distance"]
+    assert found.idxmax() == "far"
+    new.assign(height=100 * new["height"]).to_csv(tmp_path / "new.csv", index=False)
+    said = run(*place).err
+    assert "60 points lie far from all clusters: C1, C3, C5, C7, C9, ...;" in said
+    assert "'height' lies outside the range of the fit" in said
+    assert "in 60 of 60 new points. Check the unit of the column." in said

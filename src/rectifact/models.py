@@ -92,8 +92,9 @@ class SavedModel:
     vocabulary : Vocabulary, or None
         How words were counted, if the samples are texts, for :func:`rectifact.parts.documents.count_known`.
     notes : dict of str to str, or None
-        What the report should say about an embedding: ``values``, what was done to the values before the fit, such as
-        ``log``, and ``recommendations``, how good they are.
+        What the report should say: about an embedding ``values``, what was done to the values before the fit, such as
+        ``log``, and ``recommendations``, how good they are; about clusters ``groups``, how known
+        groups were matched, and ``names`` of nodes that may be the same.
     spreads : array of shape (n_features,), or None
         What the columns of the data were divided by before the fit, for new samples.
     """

@@ -1,13 +1,16 @@
 """Nodes between communities, and communities next to known groups."""
 
+from math import comb
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from scipy.stats import false_discovery_control
 
 from rectifact import InputError, SymNMF
-from rectifact.graph.bridges import edge_shares
+from rectifact.graph.bridges import edge_shares, hub_ranks
 from rectifact.graph.comparison import compare_with_groups
 from rectifact.graph.diagnosis import diagnose
 
@@ -46,9 +49,59 @@ def test_clear_bridges_are_mostly_those_that_were_planted():
         table = SymNMF(3, affinity="precomputed", random_state=0).fit(graph).bridges()
         clear = set(table["node"][table["clear"]])
         right, named, all_ = right + len(clear & set(both.tolist())), named + len(clear), all_ + len(both)
-        assert table["excess"][table["clear"]].is_monotonic_decreasing
-    assert right / named > 0.8
-    assert right / all_ > 0.7
+        assert table["p_value"][table["clear"]].is_monotonic_increasing
+    assert right / named > 0.9
+    assert right / all_ > 0.5
+
+
+def test_blocks_without_bridges_have_none():
+    named = 0
+    for seed in range(6):
+        graph, _ = planted(seed, n_bridges=0)
+        named += int(SymNMF(3, affinity="precomputed").fit(graph).bridges()["clear"].sum())
+    assert named <= 1  # 5 % of graphs may have one by chance
+
+
+def test_a_clear_bridge_need_not_have_a_large_membership():
+    rng = np.random.default_rng(3)
+    labels = np.repeat([0, 1], [80, 20])
+    A = np.triu(rng.random((100, 100)) < np.where(labels[:, None] == labels, 0.5, 0.01), 1)
+    A[:40, 99] = False
+    A[:7, 99] = True  # 7 of its edges go to the large cluster, where that is a small membership
+    graph = sp.csr_array((A + A.T).astype(float))
+    found = SymNMF(2, affinity="precomputed").fit(graph).bridges().set_index("node")
+    assert found.loc[99, "next_membership"] < 0.25
+    assert found.loc[99, "clear"]
+
+
+def test_p_values_equal_sums_over_draws_that_leave_the_node_out():
+    rng = np.random.default_rng(0)
+    A = np.triu(rng.random((24, 24)) < 0.4, 1)
+    A, labels = (A + A.T) * 0.5, rng.integers(-1, 3, 24)  # weights that count nothing
+    found = edge_shares(sp.csr_array(A), labels, 3)
+    edges, p = A > 0, []
+    inside = np.flatnonzero(labels >= 0)
+    for i in inside:
+        others = [j for j in inside if labels[j] == labels[i] and j != i]
+        there = sum(int(edges[j, labels == found.other[i]].sum()) for j in others)
+        total = sum(int(edges[j, labels >= 0].sum()) for j in others)
+        d, x = int(edges[i, labels >= 0].sum()), int(edges[i, labels == found.other[i]].sum())
+        q = (there + 1) / (total + 3)
+        p.append(2 * sum(comb(d, m) * q**m * (1 - q) ** (d - m) for m in range(x, d + 1)) if found.other[i] >= 0 else 2)
+    assert_allclose(found.p_value[inside], false_discovery_control(np.minimum(p, 1)), atol=1e-12)
+    assert (found.p_value[labels < 0] == 1).all()
+
+
+def test_a_hub_keeps_most_of_its_weight_in_its_community():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 30)
+    A = np.triu(rng.random((60, 60)) < np.where(labels[:, None] == labels, 0.3, 0.02), 1)
+    A[0, 1:20], A[0, 30:60] = True, True  # the largest weight inside, and more outside
+    shares = edge_shares(sp.csr_array((A | A.T).astype(float)), labels, 2)
+    ranks = hub_ranks(shares, labels)
+    assert shares.inside[:30].argmax() == 0
+    assert ranks[0] == 0
+    assert sorted(ranks[1:30]) == list(range(1, 30))
 
 
 def test_groups_are_compared_where_both_are_known():
@@ -89,5 +142,7 @@ def test_roles_name_the_hub_of_each_community_and_planted_bridges():
     own = model.labels_ == model.labels_[5]
     assert roles["share_inside"][5] == pytest.approx(here[own].sum() / here.sum())
     assert roles["bridge_to"][5] == 1 - model.labels_[5]
-    for _, ranks in roles.groupby("cluster")["hub_rank"]:
-        assert sorted(ranks) == [*range(1, len(ranks) + 1)]
+    for _, rows in roles.groupby("cluster"):
+        kept = rows["share_inside"] > 0.5
+        assert sorted(rows["hub_rank"][kept]) == [*range(1, kept.sum() + 1)]
+        assert (rows["hub_rank"][~kept] == 0).all()

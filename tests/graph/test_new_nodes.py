@@ -127,3 +127,19 @@ def test_columns_that_were_saved_with_points(tmp_path, rng):
     assert list(again.nodes_) == ids
     frame = pd.DataFrame(points, columns=["x", "y", "z"])
     assert_array_equal(again.predict(frame[["z", "x", "y"]]), again.predict(points))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_distances_of_new_points_are_those_to_the_seventh_neighbour(metric):
+    rng = np.random.default_rng(0)
+    points = np.vstack([rng.normal(centre, 1, (40, 3)) for centre in ([9, 0, 1], [0, 9, 1])])
+    old, new = points[::2], np.vstack([points[1:8:2], [[90.0, 90, -400]]])
+    model = SymNMF(2, metric=metric, scale="none").fit(old)
+    found = model.result(new)
+    unit = (lambda X: X / np.linalg.norm(X, axis=1, keepdims=True)) if metric == "cosine" else (lambda X: X)
+    within = np.linalg.norm(unit(old)[:, None] - unit(old), axis=2)
+    usual = [np.quantile(np.sort(within, axis=1)[model.labels_ == k, 7], 0.95) for k in (0, 1)]
+    usual.append(np.quantile(np.sort(within, axis=1)[:, 7], 0.95))  # for a point in no cluster
+    there = np.sort(np.linalg.norm(unit(new)[:, None] - unit(old), axis=2), axis=1)[:, 6]
+    assert_allclose(found["distance"], there / np.array(usual)[found["cluster"]])
+    assert (found["distance"] > 2).tolist() == [False] * 4 + [True]

@@ -20,9 +20,11 @@ from rectifact.cli.tables import check_table_name, samples_table, write_table
 from rectifact.cli.terminal import STDOUT, in_options, say
 from rectifact.core.errors import InputError, count
 from rectifact.graph import SymNMF, from_edges, from_networkx
+from rectifact.graph.edges import without_case
 from rectifact.graph.results import leading_memberships
 from rectifact.graph.scaling import scaled_note
 from rectifact.graph.weights import check_for_points
+from rectifact.io.graphs import nearly_equal
 from rectifact.io.matrices import numbered
 from rectifact.models import SavedModel
 
@@ -67,6 +69,9 @@ def cluster(
             "model that --save wrote.",
         ),
     ] = None,
+    ignore_case: Annotated[
+        bool, typer.Option("--ignore-case", help="Take nodes whose names differ only in capitals or spaces for one.")
+    ] = False,
     triples: reading.Ends = None,
     weight: reading.Weight = None,
     id_column: reading.IdColumn = None,
@@ -139,8 +144,8 @@ def cluster(
         typer.Option(
             metavar="FILE[:COLUMN]",
             help="Compare the clusters with known groups: table.csv:column, whose rows are matched by the names of the "
-            "nodes or points, or else by position; a column of the points themselves; or an attribute of the nodes of "
-            "a .gml, .graphml, .gexf or .json file.",
+            "nodes or points, or by position if it has no names; a column of the points themselves; or an attribute of "
+            "the nodes of a .gml, .graphml, .gexf or .json file.",
         ),
     ] = None,
     stability: options.Stability = False,
@@ -180,6 +185,11 @@ def cluster(
         return
     X, names, title, affinity, features = _read(source, Path(str(graph or data)))
     what = "node" if affinity == "precomputed" else "point"
+    if ignore_case:
+        X, names = _as_one(X, names, what)
+    alike = nearly_equal(sorted(map(str, names))) if what == "node" else ""
+    if alike:
+        say("Note: to make names that differ only in capitals or spaces one node, add --ignore-case.")
     check_possible(how_many, len(names), what)
     groups = None if truth is None else read_truth(truth, Path(str(graph or data)), names, what)
     if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean" or scale != "auto"):
@@ -203,10 +213,13 @@ def cluster(
     say_warnings([each for each in caught if not FOUND & set(getattr(each.message, "options", ()))], "cluster")
     for finding in findings:
         say(finding.on_command_line())
-    compared = None if groups is None else compare_and_say(model.labels_, groups, what)
+    compared = None if groups is None else compare_and_say(model.labels_, groups.values, what)
     say_clusters(found, len(names), what, roles)
+    notes = {"names": f"{alike}." if alike else "", "groups": "" if groups is None else groups.by_position}
+    kept: dict[str, Any] = {"samples": np.asarray(names), "selection": found.selection, "notes": notes}
+    kept |= {} if groups is None else {"groups": groups.values}
     outcome.write(
-        SavedModel(model, features=features, samples=np.asarray(names), selection=found.selection, groups=groups),
+        SavedModel(model, features=features, **kept),
         summary_of(found, len(names), what, findings) | ({} if compared is None else {"truth": compared.summary()}),
     )
 
@@ -247,6 +260,15 @@ def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity, Any]:
         return _without_directions(X), names, "node", "precomputed", None
     _check_cells(matrix.X, names, matrix.columns)
     return matrix.X, names, matrix.row_title, "knn", matrix.columns
+
+
+def _as_one(X: Any, names: Any, what: str) -> tuple[Any, Any]:
+    """The graph with nodes that differ only in capitals or spaces as one."""
+    if what == "point":
+        raise InputError("--ignore-case is for the nodes of a graph.", "Leave it out for points.")
+    n, (X, names) = len(names), without_case(sp.csr_array(X), names)
+    say(f"Capitals and spaces ignored: {count(n, 'node')} before, {count(len(names), 'node')} after.")
+    return X, names
 
 
 def _check_cells(X: Any, names: Any, columns: Any) -> None:

@@ -10,11 +10,12 @@ import pandas as pd
 from rich.table import Table
 
 from rectifact.cli.how_many import Found
-from rectifact.cli.known_groups import read_groups
+from rectifact.cli.known_groups import Groups, read_groups
 from rectifact.cli.outcome import how_it_ended
 from rectifact.cli.terminal import say, say_table
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
+from rectifact.graph.bridges import EdgeShares, shares_of
 from rectifact.graph.comparison import Comparison, compare_with_groups
 from rectifact.graph.quality import edge_counts
 from rectifact.io.graphs import node_attributes
@@ -35,7 +36,7 @@ def check_possible(how_many: int | range | str, n: int, what: str) -> None:
         raise InputError(f"There are {count(n, what)}, too few for {how_many} clusters.", "Lower -k.")
 
 
-def read_truth(text: str, data: Path, names: Any, what: str) -> dict[str, Any]:
+def read_truth(text: str, data: Path, names: Any, what: str) -> Groups:
     """Known groups of the nodes or points, by the name of their column, or of an attribute of the nodes of a graph."""
     known = np.asarray([str(name) for name in names])
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
@@ -43,7 +44,7 @@ def read_truth(text: str, data: Path, names: Any, what: str) -> dict[str, Any]:
     attributes = node_attributes(path) if path.is_file() else None
     if attributes is not None:
         values = _attribute(attributes, column, f"--truth {text!r}", path)
-        return {column: np.asarray([values.get(name) for name in known.tolist()], dtype=object)}
+        return Groups({column: np.asarray([values.get(name) for name in known.tolist()], dtype=object)})
     if what == "node" and path == data:
         raise InputError(
             f"--truth {text!r} is not a file, and {str(data)!r} has edges, not groups of nodes.",
@@ -97,6 +98,7 @@ def say_clusters(found: Found, n: int, what: str, roles: pd.DataFrame | None) ->
     found.say_stability("clusters")
     if roles is not None:
         _say_roles(roles)
+        _say_elsewhere(roles, shares_of(model))
 
 
 def _say_roles(roles: pd.DataFrame) -> None:
@@ -112,6 +114,19 @@ def _say_roles(roles: pd.DataFrame) -> None:
     ties = f"Bridges, which clearly tie two clusters together: {_first(tied)}."
     ties = ties if tied else "No node clearly ties two clusters together."
     say(f"{said} {ties} The columns hub_rank and bridge_to of the table have all of them.")
+
+
+def _say_elsewhere(roles: pd.DataFrame, shares: EdgeShares) -> None:
+    """Name the nodes that have more weight to another cluster than to their own."""
+    found = roles.assign(other=shares.other)[shares.elsewhere & (roles["cluster"] >= 0).to_numpy()]
+    if found.empty:
+        return
+    such = [
+        f"{node} ({k + 1}, more to {j + 1})" for node, k, j in found[["node", "cluster", "other"]].to_numpy().tolist()
+    ]
+    one = len(found) == 1
+    has, own = ("has", "its own") if one else ("have", "their own")
+    say(f"Note: {count(len(found), 'node')} {has} more weight to another cluster than to {own}: {_first(such)}.")
 
 
 def _first(names: list[str]) -> str:

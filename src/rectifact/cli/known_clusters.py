@@ -16,6 +16,7 @@ from rectifact.cli.tables import as_json, write_table
 from rectifact.cli.terminal import say, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.graph import SymNMF, SymNMFNet, from_edges, from_networkx
+from rectifact.graph.far import FAR, outside_range
 from rectifact.graph.new_nodes import NewNodes, find_new_nodes
 from rectifact.graph.results import leading_memberships
 from rectifact.io.graphs import TWO_KINDS
@@ -50,6 +51,9 @@ def apply_saved(path: Path, source: Reading, data: Path, out: Path, outcome: Out
     names, title, X, new = _read(source, data, saved, path)
     membership = np.asarray(model.predict_membership(X), dtype=float)
     table = _table(names, title, membership, new)
+    if points:
+        labels = np.maximum(table["cluster"].to_numpy() - 1, -1)
+        table.insert(list(table.columns).index("membership1"), "distance", model._distances(X, labels))
     write_table(table, out)
     placed = int((table["cluster"] > 0).sum())
     what = "point" if points else "node"
@@ -60,17 +64,38 @@ def apply_saved(path: Path, source: Reading, data: Path, out: Path, outcome: Out
     without = table[title][table["cluster"] < 0].astype(str).tolist()
     if without:
         why = "far from all points" if points else "without edges to a node in a cluster"
-        such = ", ".join(f'"{name}"' if "," in name else name for name in without[:5])
-        such += ", ..." if len(without) > 5 else ""
-        say(f"Note: {count(len(without), f'new {what}')} in no cluster (-1), {why}: {such}.")
+        say(f"Note: {count(len(without), f'new {what}')} in no cluster (-1), {why}: {_such(without)}.")
+    far = table[title][table["distance"] > FAR].astype(str).tolist() if points else []
+    if points:
+        _say_far(far, saved, X)
     if new is not None and new.unused():
         say(f"Note: {new.unused()} Edges among new nodes are not used: check the spelling, or fit all edges again.")
     if outcome.as_json:
         sizes = np.bincount(table["cluster"][table["cluster"] > 0] - 1, minlength=model.n_clusters).tolist()
         summary = {f"new_{what}s": len(table), "clusters": model.n_clusters, "sizes": sizes}
         summary |= {"in_no_cluster": len(table) - placed}
+        summary |= {"far": len(far)} if points else {}
         summary |= {} if new is None else {"unused_edges": int(new.unknown.sum()) // 2}
         show_plain(as_json(summary))
+
+
+def _such(names: list[str]) -> str:
+    """The first of some names, for a sentence."""
+    such = ", ".join(f'"{name}"' if "," in name else name for name in names[:5])
+    return such + (", ..." if len(names) > 5 else "")
+
+
+def _say_far(far: list[str], saved: SavedModel, X: Any) -> None:
+    """Name points far from all others, whose cluster is only the nearest, and columns that may be in another unit."""
+    from rectifact.report.members import in_units
+
+    if far:
+        lies = "lies" if len(far) == 1 else "lie"
+        why = f"the column distance is above {FAR:g}, and the cluster is only the nearest one"
+        say(f"Note: {count(len(far), 'point')} {lies} far from all clusters: {_such(far)}; {why}.")
+    points = in_units(saved.model)
+    if points is not None and (beyond := outside_range(points, X, saved.features)):
+        say(f"Note: {beyond} Check the unit of the column.")
 
 
 def _read(source: Reading, data: Path, saved: SavedModel, path: Path) -> tuple[Any, str, Any, NewNodes | None]:

@@ -1,7 +1,7 @@
 """Values that colour the map of a report, or compare clusters with known groups: a column of the data or of a file."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,13 @@ from rectifact.io.matrices import read_names
 from rectifact.io.tables import read_table
 
 TABLES = {".csv", ".tsv", ".parquet"}
+
+
+class Groups(NamedTuple):
+    """Values of the samples by the name of their column, and a sentence on how rows were matched where by position."""
+
+    values: dict[str, Any]
+    by_position: str = ""
 
 
 def check_colours(colour_by: str | None, report: Path | None, save: Path | None) -> None:
@@ -39,10 +46,10 @@ def read_groups(
     option: str = "--colour-by",
     said: str = "Colours",
     what: str = "sample",
-) -> dict[str, Any]:
+) -> Groups:
     """Values that colour the map, by the name of their column: from a table and column, or one value per line.
 
-    Another table is joined by the names of the samples, if one of its columns holds them; otherwise by position.
+    Another table is joined by the names of the samples. It is matched by position only if it has no column of names.
 
     Parameters
     ----------
@@ -60,7 +67,7 @@ def read_groups(
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
     if path.suffix.lower() not in TABLES:
-        return {path.stem: _numbers(read_names(path, n_samples, "row"))}
+        return Groups({path.stem: _numbers(read_names(path, n_samples, "row"))}, _say_by_position(said, path))
     table = read_table(path).to_pandas(ignore_metadata=True)  # an index stays a column, which may hold the names
     if not column and len(table.columns) == 1:
         column = str(table.columns[0])
@@ -77,17 +84,57 @@ def read_groups(
     if key is not None:
         values, n_found = _joined(path, table, key, column, names)
         by = repr(key) if key else "the column without a name"
-        say(f"{said} matched by {by}: {n_found:,} of {count(n_samples, what)}.")
-        return {column: _numbers(values)}
+        more = _would_match(table[key], names) - n_found
+        hint = f"; {more:,} more would match if capitals and surrounding spaces were ignored" if more > 0 else ""
+        say(f"{said} matched by {by}: {n_found:,} of {count(n_samples, what)}{hint}.")
+        return Groups({column: _numbers(values)})
+    if joined:
+        _refuse_other_names(table.drop(columns=column), names, column, path, what)
     if len(table) != n_samples:
         raise InputError(
             f"{str(path)!r} has {len(table):,} rows, but there are {n_samples:,} samples.",
             "Give one row per sample, or a column with the names of the samples.",
         )
-    if joined:
-        unmatched = f"no column of {str(path)!r} holds the names of the {what}s"
-        say(f"Note: {unmatched}, so {said.lower()} are matched by position.")
-    return {column: _numbers(table[column].to_numpy())}
+    return Groups({column: _numbers(table[column].to_numpy())}, _say_by_position(said, path) if joined else "")
+
+
+def _say_by_position(said: str, path: Path) -> str:
+    """Say that rows are matched by position, and return the sentence."""
+    sentence = f"{said} are matched by position: {path.name!r} has no names."
+    say(f"Note: {sentence}")
+    return sentence
+
+
+def _refuse_other_names(others: pd.DataFrame, names: Any, column: str, path: Path, what: str) -> None:
+    """Refuse a table with names of its own that are not those of the samples, which position would mix up."""
+    called = list(map(str, names))
+    if called == [str(i + 1) for i in range(len(called))]:
+        return  # the samples have no names
+    numbers = all(name.isdecimal() for name in called)
+    named = [key for key in others.columns.tolist() if _are_names(others[key], numbers)]
+    if not named:
+        return
+    best = max(named, key=lambda key: (_would_match(others[key], names), others[key].nunique()))
+    n, alike = len(set(called) & set(others[best].astype(str))), _would_match(others[best], names)
+    such = f"{str(others[best].iloc[0])!r} there, {called[0]!r} here"
+    raise InputError(
+        f"{n:,} of {count(len(called), what)} {'is' if n == 1 else 'are'} found in the column {best!r} of "
+        f"{str(path)!r} ({such}), and {alike:,} would be if capitals and surrounding spaces were ignored.",
+        f"Spell the names alike, or keep only the column {column!r} if its rows are in the order of the {what}s.",
+    )
+
+
+def _are_names(values: Any, numbers: bool) -> bool:
+    """Whether a column may hold names: text, or ``numbers`` if the samples are called so, most of them different."""
+    found = values.dropna()
+    kind = pd.api.types.is_integer_dtype(found) if numbers else not pd.api.types.is_numeric_dtype(found)
+    return kind and 2 * found.nunique() > len(values)
+
+
+def _would_match(values: Any, names: Any) -> int:
+    """How many names are in a column if capitals and surrounding spaces are ignored."""
+    there = {str(value).strip().casefold() for value in values}
+    return sum(str(name).strip().casefold() in there for name in names)
 
 
 def _numbers(values: Any) -> Any:

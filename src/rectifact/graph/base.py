@@ -150,15 +150,24 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
 
     def _rows(self, X: Any) -> Operand:
         """Similarities of new nodes or points to those of the fit."""
-        points, found = hasattr(self, "points_"), self._new(X)
-        X = self._like_fit(found)
+        if hasattr(self, "points_"):
+            return operand(similarities_to(self._known_points(), self._new_points(X)))
+        return operand(reweighted(self._checked_new(X), self.values, self.resolved_.get("unit"))[0])
+
+    def _checked_new(self, X: Any) -> Any:
+        """New points, or edges of new nodes, as a matrix with the columns of the fit."""
+        points, X = hasattr(self, "points_"), self._like_fit(self._new(X))
         X = check_matrix(self, X, reset=False, nonnegative=not points, sparse_chunks=True)
         check_alike(self.components_, X)
-        if points:
-            X = divided(X, getattr(self, "spreads_", None))
-            near = Neighbours(None, self.points_, self.scales_, self.resolved_["n_neighbors"], self.metric)
-            return operand(similarities_to(near, X))
-        return operand(reweighted(X, self.values, self.resolved_.get("unit"))[0])
+        return X
+
+    def _new_points(self, X: Any) -> Any:
+        """New points with their columns divided as those of the fit were."""
+        return divided(self._checked_new(X), getattr(self, "spreads_", None))
+
+    def _known_points(self) -> Neighbours:
+        """The points of the fit."""
+        return Neighbours(None, self.points_, self.scales_, self.resolved_["n_neighbors"], self.metric)
 
     def _like_fit(self, found: Any) -> Any:
         """New nodes or points with names of columns where the fit had them, and without where it had not."""

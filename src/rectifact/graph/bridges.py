@@ -6,13 +6,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import betainc
 
 from rectifact.core.arrays import to_csr, to_host
 from rectifact.graph.similarities import Similarities
 
-MAY, FEWEST, CLEAR = 0.25, 3, 3.0
-"""Membership from which on a node may belong to another community; the fewest edges into it, and the standard
-deviations by which they must be more than usual in its own community, for a clear case."""
+MAY, FEWEST, SHARE, ERRORS = 0.25, 3, 0.2, 0.1
+"""Membership from which on a node may belong to another community; and for a clear case the fewest edges into it, the
+least share of the weight in each of both, and the false discovery rate."""
+
+MOST = 0.5
+"""Share of its weight that a hub has to keep inside its community, and more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +32,8 @@ class EdgeShares:
     other_share : array of shape (n_nodes,)
     neighbours, other_neighbours : array of int of shape (n_nodes,)
         Number of edges, and of those to the other community.
-    excess : array of shape (n_nodes,)
-        Edges to the other community beyond what is usual in its own, in standard deviations.
+    p_value : array of shape (n_nodes,)
+        Of as many edges to the other community, adjusted for having looked at all nodes and communities.
     weight : array of shape (n_nodes,)
         Of all of its edges.
     """
@@ -39,7 +43,7 @@ class EdgeShares:
     other_share: NDArray[Any]
     neighbours: NDArray[Any]
     other_neighbours: NDArray[Any]
-    excess: NDArray[Any]
+    p_value: NDArray[Any]
     weight: NDArray[Any]
 
     @property
@@ -56,8 +60,11 @@ class EdgeShares:
 def edge_shares(graph: sp.csr_array, labels: NDArray[Any], n_clusters: int) -> EdgeShares:
     """Shares of the weight of each node's edges.
 
-    With q the share of the weight of a node's own community that goes to the other one, d of its edges would be
-    expected there as d q, with the variance d q (1 - q) of draws.
+    With q the share of the edges of the others in a node's community that go to the other one, as many of its own d
+    edges as there are, or more, have the probability of so many successes in d draws. It is multiplied by the number of
+    other communities, of which the node has the one that most of its weight goes to, and adjusted over the nodes for
+    the false discovery rate [1]_. Weights that count something, such as e-mails, take the place of edges where they
+    tell more; both are divided by their dispersion.
 
     Parameters
     ----------
@@ -67,6 +74,11 @@ def edge_shares(graph: sp.csr_array, labels: NDArray[Any], n_clusters: int) -> E
         Community of each node; -1 for none.
     n_clusters : int
         Number of communities.
+
+    References
+    ----------
+    .. [1] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate: a practical and powerful approach to
+       multiple testing", Journal of the Royal Statistical Society B 57(1), 1995.
 
     Examples
     --------
@@ -89,14 +101,73 @@ def edge_shares(graph: sp.csr_array, labels: NDArray[Any], n_clusters: int) -> E
     others = shares.copy()
     others[nodes[inside], labels[inside]] = 0
     other = others.argmax(axis=1)
-    between = groups.T @ weights
-    usual = (between / np.maximum(between.sum(axis=1, keepdims=True), 1e-300))[labels, other]
-    neighbours, there = np.diff(graph.indptr), counts[nodes, other]
-    spread = np.sqrt(np.maximum(neighbours * usual * (1 - usual), 1e-12))
     found = others[nodes, other] > 0
-    excess = np.where(inside & found, (there - neighbours * usual) / spread, 0.0)
-    there = np.where(found, there, 0).astype(int)
-    return EdgeShares(own, np.where(found, other, -1), others[nodes, other], neighbours, there, excess, weight)
+    there = np.where(found, counts[nodes, other], 0)
+    p_value = np.ones(len(labels))
+    if inside.any():
+        p_value[inside] = _p_values(_events(weights, counts, labels), labels, other)[inside]
+        p_value[inside] = adjusted(p_value[inside] * (n_clusters - 1))
+    columns = own, np.where(found, other, -1), others[nodes, other], np.diff(graph.indptr), there.astype(int)
+    return EdgeShares(*columns, p_value, weight)
+
+
+def _events(weights: NDArray[Any], counts: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
+    """Independent events that the edges into each community amount to: edges, or weights that count something.
+
+    Both are divided by their dispersion, for an edge of weight 5 need not be five independent events; what leaves more
+    of them is taken. Weights that are not whole numbers do not count anything.
+    """
+    edges = counts / _dispersion(counts, labels)
+    events = weights / _dispersion(weights, labels)
+    whole = np.allclose(weights, np.round(weights), rtol=0, atol=1e-6)
+    return events if whole and events.sum() > edges.sum() else edges
+
+
+def _dispersion(into: NDArray[Any], labels: NDArray[Any]) -> float:
+    """By how much nodes differ more from their community than draws would (Pearson's statistic); at least 1."""
+    inside = labels >= 0
+    into, own = into[inside], labels[inside]
+    total = np.zeros((into.shape[1], into.shape[1]))
+    np.add.at(total, own, into)
+    shares = total / np.maximum(total.sum(axis=1, keepdims=True), 1e-300)
+    expected = into.sum(axis=1, keepdims=True) * shares[own]
+    squares = (into - expected) ** 2 / np.where(expected > 0, expected, 1.0)
+    return max(1.0, float(squares.sum() / max(len(into) * (into.shape[1] - 1), 1)))
+
+
+def _p_values(events: NDArray[Any], labels: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Probability of as many events into the other community, if they went where those of its community go."""
+    groups = labels[:, None] == np.arange(events.shape[1])
+    between, there, all_ = groups.T @ events, events[np.arange(len(labels)), other], events.sum(axis=1)
+    usual = (between[labels, other] - there + 1) / (between.sum(axis=1)[labels] - all_ + events.shape[1])  # never 0
+    return at_least(there, all_, usual)
+
+
+def at_least(successes: NDArray[Any], draws: NDArray[Any], share: NDArray[Any]) -> NDArray[Any]:
+    """Probability of so many successes or more, each with the probability ``share``; they need not be whole numbers.
+
+    Examples
+    --------
+    >>> at_least(np.array([0, 1, 2]), np.array([2, 2, 2]), np.array([0.5, 0.5, 0.5])).tolist()
+    [1.0, 0.75, 0.25]
+    """
+    some = np.where(successes > 0, successes, 1.0)
+    return np.where(successes > 0, betainc(some, np.maximum(draws - some, 0) + 1, np.clip(share, 0, 1)), 1.0)
+
+
+def adjusted(p: NDArray[Any]) -> NDArray[Any]:
+    """p-values for the false discovery rate, by the procedure of Benjamini and Hochberg.
+
+    Examples
+    --------
+    >>> adjusted(np.array([0.02, 0.5, 0.01, 0.03])).tolist()
+    [0.04, 0.5, 0.04, 0.04]
+    """
+    order = np.argsort(p)
+    ratios = p[order] * len(p) / np.arange(1, len(p) + 1)
+    found = np.empty(len(p))
+    found[order] = np.minimum(np.minimum.accumulate(ratios[::-1])[::-1], 1.0)
+    return found
 
 
 def shares_of(model: Any) -> EdgeShares:
@@ -113,19 +184,24 @@ def _as_csr(rows: Any) -> list[Any]:
     return [to_csr(rows)]
 
 
-def hub_ranks(inside: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
-    """Place of each node in its community by the weight of its edges ``inside``, 1 for the hub; 0 for nodes in none.
+def hub_ranks(shares: EdgeShares, labels: NDArray[Any]) -> NDArray[Any]:
+    """Place of each node in its community by the weight of its edges inside, 1 for the hub.
+
+    It is 0 for nodes that do not keep most of their weight inside, and for those in no community.
 
     Examples
     --------
-    >>> hub_ranks(np.array([1.0, 3.0, 2.0, 5.0, 0.0]), np.array([0, 0, 0, 1, -1])).tolist()
-    [3, 1, 2, 1, 0]
+    >>> graph = sp.csr_array(np.array([[0, 3, 1, 0], [3, 0, 0, 0], [1, 0, 0, 1], [0, 0, 1, 0.0]]))
+    >>> labels = np.array([0, 0, 1, 1])
+    >>> hub_ranks(edge_shares(graph, labels, 2), labels).tolist()
+    [1, 2, 0, 1]
     """
-    order = np.lexsort((-inside, labels))
-    first = np.searchsorted(labels[order], labels[order])
+    groups = np.where((labels >= 0) & (shares.own > MOST), labels, -1)
+    order = np.lexsort((-shares.inside, groups))
+    first = np.searchsorted(groups[order], groups[order])
     ranks = np.empty(len(labels), dtype=int)
     ranks[order] = np.arange(len(labels)) - first + 1
-    return np.where(labels >= 0, ranks, 0)
+    return np.where(groups >= 0, ranks, 0)
 
 
 def memberships_there(model: Any, shares: EdgeShares) -> NDArray[Any]:
@@ -134,7 +210,7 @@ def memberships_there(model: Any, shares: EdgeShares) -> NDArray[Any]:
     return np.where(shares.other >= 0, membership[np.arange(len(membership)), shares.other], 0.0)
 
 
-def clear_bridges(shares: EdgeShares, there: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
-    """Whether each node clearly lies between two communities, by its membership ``there`` and by its edges."""
-    by_edges = (shares.other_neighbours >= FEWEST) & (shares.excess >= CLEAR)
-    return np.asarray((labels >= 0) & (there >= MAY) & by_edges)
+def clear_bridges(shares: EdgeShares) -> NDArray[Any]:
+    """Whether each node clearly lies between two communities, by the edges that it has to both."""
+    enough = (shares.other_neighbours >= FEWEST) & (np.minimum(shares.own, shares.other_share) >= SHARE)
+    return np.asarray(enough & (shares.p_value < ERRORS))

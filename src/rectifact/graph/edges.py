@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.io.columns import is_no_weight
-from rectifact.io.graphs import nearly_equal
+from rectifact.io.graphs import folded, nearly_equal
 
 ROLES = ("source", "target", "weight")
 """Columns of a table of edges; there need not be weights."""
@@ -262,6 +262,24 @@ def from_igraph(graph: Any) -> tuple[sp.csr_array, Any]:
     return _from_places(graph.get_edgelist(), weight, n), nodes
 
 
+def without_case(matrix: sp.csr_array, nodes: Any) -> tuple[sp.csr_array, NDArray[Any]]:
+    """A graph whose nodes that differ only in capitals or spaces are one, called as the first of them.
+
+    Examples
+    --------
+    >>> matrix, nodes = without_case(*from_edges(["Ann", "ann", "Bea"], ["Bea", "Bea", "Cid"]))
+    >>> nodes.tolist(), matrix.toarray().tolist()
+    (['Ann', 'Bea', 'Cid'], [[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    """
+    names = np.asarray([str(node) for node in nodes], dtype=object)
+    codes, spelt = pd.factorize(np.asarray([folded(name) for name in names], dtype=object))
+    first = np.unique(codes, return_index=True)[1]
+    groups = sp.csr_array((np.ones(len(codes)), (np.arange(len(codes)), codes)), shape=(len(codes), len(spelt)))
+    merged = sp.csr_array(groups.T @ matrix @ groups)
+    loops = (merged.diagonal() + groups.T @ matrix.diagonal()) / 2  # an edge between two that are one counts once
+    return sp.csr_array(merged - sp.diags_array(merged.diagonal() - loops)), names[first]
+
+
 def _from_places(edges: list[tuple[int, int]], weight: Any, n_nodes: int) -> sp.csr_array:
     """Symmetric matrix of the edges of a graph object, between the places of its nodes."""
     if not edges:
@@ -286,6 +304,9 @@ def _adjacency(source: NDArray[Any], target: NDArray[Any], weight: Any, n_nodes:
         what = f"{int(wrong.sum())} of {len(values)} weights of edges are negative or not finite, the first is "
         raise InputError(f"{what}{values[first]:g} in edge {first + 1}.", "Drop such edges, or set their weights to 0.")
     loops = source == target
+    if loops.all():
+        what = "All edges lead from a node to itself: there is nothing to cluster."
+        raise InputError(what, "Give edges between different nodes, or check which columns hold them.")
     half = sp.coo_array((np.where(loops, values / 2, values), (source, target)), shape=(n_nodes, n_nodes))
     whole = sp.csr_array(half + half.T)
     index = np.int32 if whole.nnz < 2**31 else np.int64  # scikit-learn takes no others where these suffice

@@ -151,10 +151,9 @@ def similarities_to(near: Neighbours, X: Any) -> Array:
     -------
     CSR matrix of shape (m, n)
     """
-    X = _unit_rows(_points(X)) if near.metric == "cosine" else _points(X)
-    points = _points(near.points)
-    n, k = points.shape[0], near.n_neighbors
-    found, squared = _nearest_among(points, X, min(max(k, SCALE_NEIGHBOUR), n))
+    points, k = _points(near.points), near.n_neighbors
+    n = points.shape[0]
+    X, found, squared = nearest_known(near, X, min(max(k, SCALE_NEIGHBOUR), n))
     xp = namespace(squared)
     scales = xp.sqrt(squared[:, min(SCALE_NEIGHBOUR, squared.shape[1]) - 1])
     scales = xp.where(scales > 0, scales, xp.min(near.scales)) if near.metric == "euclidean" else xp.ones_like(scales)
@@ -264,6 +263,12 @@ def nearest(X: Array, k: int, transformer: Any, n_jobs: int | None) -> Array:
     with surviving_threads():
         graph = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X).kneighbors_graph(mode="distance")
     return csr(graph.data**2, stored_rows(graph), graph.indices, graph.shape)
+
+
+def nearest_known(near: Neighbours, X: Any, k: int) -> tuple[Array, Array, Array]:
+    """New points as the old ones are stored, and as :func:`_nearest_among` the ``k`` old ones nearest to each."""
+    X = _unit_rows(_points(X)) if near.metric == "cosine" else _points(X)
+    return X, *_nearest_among(_points(near.points), X, k)
 
 
 def _nearest_among(points: Array, X: Array, k: int) -> tuple[Array, Array]:

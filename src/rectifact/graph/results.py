@@ -16,6 +16,7 @@ from rectifact.core.findings import Finding, findings_table
 from rectifact.graph.bridges import MAY, clear_bridges, hub_ranks, memberships_there, shares_of
 from rectifact.graph.components import Components, least_nodes
 from rectifact.graph.diagnosis import diagnose, louvain
+from rectifact.graph.far import relative_distances
 from rectifact.graph.knn import nearest
 from rectifact.graph.new_nodes import NewNodes, in_order, read_new_nodes
 from rectifact.graph.outside import outside
@@ -46,6 +47,8 @@ class GraphResults(GraphPlots):
     modularity_: float
     resolved_: dict[str, Any]
     predict_membership: Any
+    _known_points: Any
+    _new_points: Any
 
     def communities(self, threshold: float = 0.25) -> list[list[Any]]:
         """Communities as overlapping sets of nodes, by name.
@@ -110,7 +113,8 @@ class GraphResults(GraphPlots):
             ``node``, as in ``nodes_`` or in X; ``cluster``, as in ``labels_``; ``membership`` in it; ``next_cluster``,
             where the membership is second largest, -1 if there is no other; and ``next_membership``. For new nodes
             from edges also ``neighbours``, how many nodes of the fit they have edges to, and ``unknown``, how many
-            other new nodes, whose edges are not used.
+            other new nodes, whose edges are not used. For new points also ``distance`` to their seventh nearest point
+            of the fit, relative to the 95 % quantile of that in their community: above 2, a point is far from all.
 
         Examples
         --------
@@ -139,11 +143,17 @@ class GraphResults(GraphPlots):
         index = getattr(X, "index", None)
         names: Any = list(index) if isinstance(index, pd.Index) else np.arange(len(labels))
         more: dict[str, Any] = {}
+        if hasattr(self, "points_"):
+            more = {"distance": self._distances(X, labels)}
         if isinstance(found, NewNodes):
             names, more = found.names, {"neighbours": found.neighbours, "unknown": found.unknown}
             if found.unused():
                 warnings.warn(FitWarning(found.unused(), "Edges among new nodes are not used."), stacklevel=3)
         return pd.DataFrame({"node": names, "cluster": labels, **leading_memberships(labels, membership), **more})
+
+    def _distances(self, X: Any, new: NDArray[Any]) -> NDArray[Any]:
+        """How far new points in the communities ``new`` are from those of the fit; 1 is far for a point of the fit."""
+        return relative_distances(self._known_points(), self._new_points(X), np.asarray(to_host(self.labels_)), new)
 
     def _new(self, X: Any) -> Any:
         """New nodes from edges, or a matrix of new nodes or points; a frame with its columns as in the fit."""
@@ -168,9 +178,9 @@ class GraphResults(GraphPlots):
     def bridges(self) -> pd.DataFrame:
         """Nodes that may belong to two communities, those that most clearly do first.
 
-        A node is listed if its membership in the other community that most of its weight goes to is at least 0.25;
-        :meth:`communities` goes by memberships alone. Membership leans towards small communities, and a node of few
-        edges is easily listed: ``clear`` asks for more.
+        A node is listed if its membership in the other community that most of its weight goes to is at least 0.25, or
+        if its edges show clearly that it lies between both; :meth:`communities` goes by memberships alone. Membership
+        leans towards small communities, and a node of few edges is easily listed: see ``clear``.
 
         .. versionadded:: 0.2
 
@@ -179,9 +189,10 @@ class GraphResults(GraphPlots):
         DataFrame
             ``node`` and ``cluster``; ``share``, that of the weight of its edges that goes into its community;
             ``next_cluster``, the other one that most weight goes to; ``next_share`` and ``next_membership`` there;
-            ``neighbours``, and ``next_neighbours`` of them there; ``excess``, by how many standard deviations these
-            are more than usual for its own community; and ``clear``, whether that is at least 3, with at least 3
-            edges.
+            ``neighbours``, and ``next_neighbours`` of them there; ``p_value``, the probability of so many there if the
+            edges of the node went where those of its community go, adjusted over all nodes for the false discovery
+            rate; and ``clear``, whether that is below 0.1, with at least 3 edges there and a fifth of the weight in
+            each of both.
 
         Examples
         --------
@@ -195,12 +206,13 @@ class GraphResults(GraphPlots):
         check_is_fitted(self)
         labels, shares = np.asarray(to_host(self.labels_)), shares_of(self)
         there = memberships_there(self, shares)
-        clear = clear_bridges(shares, there, labels)
+        clear = clear_bridges(shares)
         columns = {"node": list(self.nodes_), "cluster": labels, "share": shares.own, "next_cluster": shares.other}
         columns |= {"next_share": shares.other_share, "next_membership": there, "neighbours": shares.neighbours}
-        columns |= {"next_neighbours": shares.other_neighbours, "excess": shares.excess, "clear": clear}
-        table = pd.DataFrame(columns)[(labels >= 0) & (there >= MAY)]
-        return table.sort_values(["clear", "excess"], ascending=False, kind="stable").reset_index(drop=True)
+        columns |= {"next_neighbours": shares.other_neighbours, "p_value": shares.p_value, "clear": clear}
+        table = pd.DataFrame(columns)[(labels >= 0) & ((there >= MAY) | clear)]
+        by = {"clear": False, "p_value": True}
+        return table.sort_values(list(by), ascending=list(by.values()), kind="stable").reset_index(drop=True)
 
     def roles(self) -> pd.DataFrame:
         """One row per node: how central it is in its community, and whether it ties that to another one.
@@ -211,9 +223,9 @@ class GraphResults(GraphPlots):
         -------
         DataFrame
             ``node`` and ``cluster``; ``neighbours``, how many; ``share_inside``, the share of the weight of its edges
-            that stays in its community; ``hub_rank``, its place there by that weight, 1 for the hub and 0 for nodes in
-            no community; and ``bridge_to``, the other community that it clearly ties its own to, -1 for none, as
-            :meth:`bridges` has it.
+            that stays in its community; ``hub_rank``, its place there by that weight, 1 for the hub and 0 for nodes
+            that do not keep most of their weight there, or are in no community; and ``bridge_to``, the other community
+            that it clearly ties its own to, -1 for none, as :meth:`bridges` has it.
 
         Examples
         --------
@@ -225,9 +237,9 @@ class GraphResults(GraphPlots):
         """
         check_is_fitted(self)
         labels, shares = np.asarray(to_host(self.labels_)), shares_of(self)
-        clear = clear_bridges(shares, memberships_there(self, shares), labels)
+        clear = clear_bridges(shares)
         columns = {"node": list(self.nodes_), "cluster": labels, "neighbours": shares.neighbours}
-        columns |= {"share_inside": shares.own, "hub_rank": hub_ranks(shares.inside, labels)}
+        columns |= {"share_inside": shares.own, "hub_rank": hub_ranks(shares, labels)}
         return pd.DataFrame(columns | {"bridge_to": np.where(clear, shares.other, -1)})
 
     def diagnose(self) -> pd.DataFrame:

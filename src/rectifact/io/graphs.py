@@ -122,13 +122,24 @@ def nearly_equal(names: Iterable[str]) -> str:
     """
     spelt: dict[str, list[str]] = {}
     for name in names:
-        spelt.setdefault(" ".join(normalize("NFKC", name).casefold().split()), []).append(name)
+        spelt.setdefault(folded(name), []).append(name)
     found = [sorted(same) for same in spelt.values() if len(same) > 1]
     if not found:
         return ""
     n, such = sum(map(len, found)), f"{found[0][0]!r} and {found[0][1]!r}"
     start = such if n == 2 else f"{n:,} names, such as {such},"
     return f"{start} differ only in capitals or spaces, and are different nodes"
+
+
+def folded(name: str) -> str:
+    """A name without capitals, and with one space where there are several.
+
+    Examples
+    --------
+    >>> folded(" Ann  Lee")
+    'ann lee'
+    """
+    return " ".join(normalize("NFKC", name).casefold().split())
 
 
 def has_attributes(path: Path) -> bool:

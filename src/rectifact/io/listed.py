@@ -129,6 +129,7 @@ def _edges(view: View, source: str, target: str) -> Plan:
     ends = [source, target]
     weights = [view.options.weight] if view.options.weight else _values(view, WEIGHTS, ends)
     weights = weights or [name for name in view.names if name not in ends and view.is_measure(name)]
+    weights = weights or [name for name in view.names if name not in ends and _mostly_numbers(view, name)]
     weights = [name for name in weights if view.may_be_weight(name) or name == view.options.weight]
     triples = [source, target, *weights[:1]]
     if len(weights) > 1:
@@ -144,6 +145,14 @@ def _edges(view: View, source: str, target: str) -> Plan:
         "--table to read the columns as numbers.",
         triples,
     )
+
+
+def _mostly_numbers(view: View, name: str) -> bool:
+    """Whether a column of text holds numbers but for a few cells; as the values of pairs it is refused later."""
+    if not is_name(view.type(name)) or pa.types.is_temporal(view.type(name)):
+        return False
+    cells = [is_number_or_gap(str(text)) for text in plain(view.table.column(name)).drop_null().to_pylist()]
+    return 2 * sum(cells) > len(cells)
 
 
 def _values(view: View, words: set[str], taken: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rectifact.core.arrays import to_csr, to_host
-from rectifact.graph.bridges import shares_of
+from rectifact.graph.bridges import hub_ranks, shares_of
 from rectifact.graph.quality import edge_counts
 from rectifact.graph.results import leading_memberships
 from rectifact.graph.similarities import Similarities
@@ -113,7 +113,7 @@ def _overview(saved: SavedModel) -> Section:
     )  # one is always the same
     quality = Table("Quality of clusters", *several)
     words = f"A cluster is a group of {noun(model)}s that are densely connected to each other."
-    words += " Clusters are numbered by size, here and in all files."
+    words += f" Clusters are numbered by size, here and in all files. {(saved.notes or {}).get('names', '')}".rstrip()
     return Section("Overview", words, [Facts(facts), *findings, chart, quality])
 
 
@@ -158,11 +158,13 @@ def _communities(saved: SavedModel) -> Section:
     """A card for each cluster: its hubs with their weights inside it, and its members."""
     model, names, table = saved.model, node_names(saved), saved.model.cluster_report()
     member, stability = _memberships(model), getattr(saved.model, "stability_", None)
-    weight = shares_of(model).inside
+    shares = shares_of(model)
+    weight, ranks = shares.inside, hub_ranks(shares, model.labels_)
     items = []
     for k in np.argsort(-table["size"].to_numpy(), kind="stable")[:MOST_CARDS].tolist():
         own = np.flatnonzero(model.labels_ == k)
-        hubs = own[np.argsort(-weight[own], kind="stable")][:N_HUBS]
+        hubs = own[np.argsort(ranks[own], kind="stable")]
+        hubs = hubs[ranks[hubs] > 0][:N_HUBS]
         order = own[np.argsort(-member[own, k], kind="stable")][:N_MEMBERS]
         caption = count(len(own), noun(model))
         cut = table["conductance"][k]
@@ -174,7 +176,8 @@ def _communities(saved: SavedModel) -> Section:
         items.append(Card(f"cluster {k + 1}", caption, bars_, [("Members:", members)] if len(own) else [], k))
     words = (
         "The hubs of a cluster are the nodes with the most weight to others in it, shown as bars: the sum of the "
-        "weights of their edges. Members come in the order of their membership."
+        "weights of their edges. Hubs keep most of their weight in the cluster. "
+        "Members come in the order of their membership."
     )
     if noun(model) == "point":
         words = "Bars show the points with the most weight to their neighbours: they lie where the cluster is dense. "

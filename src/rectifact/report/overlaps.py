@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from rectifact.graph.bridges import CLEAR, FEWEST, MAY, shares_of
+from rectifact.graph.bridges import ERRORS, FEWEST, MAY, SHARE, shares_of
 from rectifact.graph.comparison import compare_with_groups
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Column, Facts, Section, Table
 from rectifact.report.members import node_names, noun
-from rectifact.report.names import count
+from rectifact.report.names import count, isolated
 
-MOST_NODES = 20_000
-"""Rows of a table."""
+MOST_NODES, MOST_NAMED = 20_000, 5
+"""Rows of a table, and nodes that a sentence names."""
 
 
 def bridges_of(model: Any) -> Any:
@@ -80,12 +80,16 @@ def _words(table: Any, n: int, what: str) -> str:
     said = f"{count(clear, what)} of {n:,} clearly {'lies' if clear == 1 else 'lie'} between two clusters. "
     said = said if clear else f"No {what} of {n:,} clearly lies between two clusters. "
     said += (
-        f"That takes a membership in another of at least {MAY:.0%}, at least {FEWEST} edges to it, and more of "
-        f"them, by {CLEAR:g} standard deviations, than {what}s of its cluster usually have."
+        f"That takes at least {SHARE:.0%} of the weight of its edges in each of both, at least {FEWEST} edges to the "
+        f"other, and more of them than {what}s of its cluster have by chance; about {ERRORS:.0%} of the clear cases, "
+        "or fewer, are chance all the same."
     )
     if rest:
         may = "may, as it has" if rest == 1 else "may, as they have"
-        said += f" {rest:,}{' more' if clear else ''} {may} that membership, but the edges do not show it clearly."
+        said += (
+            f" {rest:,}{' more' if clear else ''} {may} a membership in another of at least {MAY:.0%}, but the edges "
+        )
+        said += "do not show it clearly."
     return (
         f"{said} Membership comes from the factorisation and leans towards small clusters; the shares say where the "
         "weight of the edges goes."
@@ -95,13 +99,15 @@ def _words(table: Any, n: int, what: str) -> str:
 def elsewhere(saved: SavedModel) -> str:
     """A sentence about nodes that have more weight to another cluster than to their own."""
     model, what = saved.model, noun(saved.model)
-    n = int((shares_of(model).elsewhere & (model.labels_ >= 0)).sum())
     if model.n_clusters == 1:
         return ""
-    if not n:
+    found = np.flatnonzero(shares_of(model).elsewhere & (model.labels_ >= 0)).tolist()
+    if not found:
         return f"No {what} has more weight to another cluster than to its own."
-    has = "has more weight to another cluster than to its own" if n == 1 else "have more weight to another cluster "
-    return f"{count(n, what)} {has}{'' if n == 1 else 'than to their own'}."
+    names = node_names(saved)
+    such = ", ".join(isolated(names[i]) for i in found[:MOST_NAMED]) + (", …" if len(found) > MOST_NAMED else "")
+    has = "has more weight to another cluster than to its own" if len(found) == 1 else "have more weight to another "
+    return f"{count(len(found), what)} {has}{'' if len(found) == 1 else 'cluster than to their own'}: {such}."
 
 
 def known_groups(saved: SavedModel) -> list[Section]:
@@ -117,5 +123,6 @@ def known_groups(saved: SavedModel) -> list[Section]:
             ("accuracy", f"{compared.accuracy:.1%}", "if each cluster stands for one group"),
         ]
         table = Table(f"Clusters and {title}", columns, rows, f"Numbers of {noun(saved.model)}s.")
-        found.append(Section("Known groups", compared.sentence(noun(saved.model)), [Facts(facts), table]))
+        words = f"{compared.sentence(noun(saved.model))} {(saved.notes or {}).get('groups', '')}"
+        found.append(Section("Known groups", words.strip(), [Facts(facts), table]))
     return found
