@@ -516,7 +516,7 @@ def tables(root: Path) -> list[tuple[str, str, str]]:
     families = "crowd", "parts", "latent", "graph", "selection"
     crowd, parts, latent, graph, selection = (stored(root, name) for name in families)
     brief, panels = brief_rows(parts["mixtures"]), stored(root, "panels")
-    scaling, cluster = stored(root, "scaling"), stored(root, "cluster")
+    scaling = stored(root, "scaling")
     error = crowd["auto"].set_index("set").astype(float)
     return [
         ("docs/benchmarks.rst", "methods", methods_table(crowd["methods"])),
@@ -546,9 +546,6 @@ def tables(root: Path) -> list[tuple[str, str, str]]:
         ("docs/how_many.rst", "consensus", consensus_table(selection["consensus NMF"])),
         ("docs/scaling.rst", "growth", growth_table(scaling["growth"])),
         ("docs/scaling.rst", "threads", threads_table(scaling["threads"])),
-        ("docs/scaling.rst", "constants", constants_table(cluster["constants"])),
-        ("docs/scaling.rst", "check", check_table(cluster["check"])),
-        ("docs/scaling.rst", "plan", plan_table(cluster["plan"])),
         ("README.md", "others", readme_others(latent["recommendation"], graph["communities"])),
         ("docs/paper/paper.md", "means", paper_means(crowd["means"])),
         ("docs/paper/paper.md", "mixtures", markdown(brief)),

@@ -166,7 +166,10 @@ OPTIONAL = {"expected_grades_", "grade_intervals_", "calibration_", "embedding_"
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and abs(value) < LARGEST
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+        return False
+    size: Any = abs(value)
+    return bool(size < LARGEST)
 
 
 def _is_row(row: Any) -> bool:
