@@ -116,7 +116,7 @@ def _unfinished(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _failures(rows: list[dict[str, Any]]) -> list[str]:
-    failures = [(row["row"], text) for row in rows for text in row["failures"]]
+    failures = [(row["row"], text) for row in rows for _, text in row["failures"]]
     if not failures:
         return []
     listed = [f"* {name}: ``{text.splitlines()[0][:150].replace('`', '')}``" for name, text in failures]
@@ -127,7 +127,8 @@ ABOUT = (
     "Files are damaged, models come from strangers, and jobs are killed. ``make trial`` tries the whole tool on such "
     "cases, thousands of them made at random from seeds, and ``make trial-short``, which takes a few minutes, runs a "
     "part of them in continuous integration. Cases are numbered from 0, and the number is "
-    "the seed: a failure prints it, and it makes the case again."
+    "the seed: a failure prints it, and it makes the case again. A trial that was stopped goes on where it was, and "
+    "repeats the cases that failed."
 )
 PROMISES = (
     "Files are written whole or not at all, and the next command removes what a killed one left.",

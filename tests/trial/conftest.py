@@ -17,7 +17,7 @@ EVERY = 5
 
 
 class Row:
-    """The cases of one row of the table, by their seeds: those that the table has already are not repeated.
+    """The cases of one row of the table, by their seeds: those that the table has are repeated only if they failed.
 
     Parameters
     ----------
@@ -32,23 +32,26 @@ class Row:
     def __init__(self, name: str, cases: int, piece: int = 0) -> None:
         self.name, self.cases, self.piece = name, cases, piece
         known = next((row for row in read()["rows"] if (row["row"], row["piece"]) == (name, piece)), {})
-        self.tried, self.failures = int(known.get("tried", 0)), list(known.get("failures", []))
+        self.tried, self.failures = int(known.get("tried", 0)), dict(known.get("failures", []))
+        self.case = 0
 
     def __iter__(self) -> Iterator[int]:
-        for case in range(self.tried, self.cases):
+        for case in (*self.failures, *range(self.tried, self.cases)):
+            self.case = case
+            self.failures.pop(case, None)
             yield case
-            self.tried = case + 1
+            self.tried = max(self.tried, case + 1)
             if self.tried % EVERY == 0:
                 self.write()
 
     def failed(self, text: str) -> None:
         """Note that the present case failed, and how."""
-        self.failures.append(text[:3000])
+        self.failures[self.case] = text[:3000]
 
     def check(self) -> None:
         """Write the row, and fail with the first failures if there are any."""
         self.write()
-        shown = "\n\n".join(self.failures[:5])
+        shown = "\n\n".join(list(self.failures.values())[:5])
         assert not self.failures, f"{len(self.failures)} of {self.tried} cases failed:\n{shown}"
 
     def write(self) -> None:
@@ -57,7 +60,7 @@ class Row:
             return
         others = [row for row in read()["rows"] if (row["row"], row["piece"]) != (self.name, self.piece)]
         mine = {"row": self.name, "piece": self.piece, "tried": self.tried, "failed": len(self.failures)}
-        mine |= {"asked": self.cases, "failures": self.failures}
+        mine |= {"asked": self.cases, "failures": list(self.failures.items())}
         rows = sorted([*others, mine], key=lambda row: (row["row"], row["piece"]))
         new = Path(f"{TABLE}.new")
         new.write_text(json.dumps(about() | {"rows": rows}, indent=1) + "\n")

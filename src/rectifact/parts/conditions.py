@@ -16,6 +16,9 @@ from rectifact.core.arrays import Array, namespace
 from rectifact.core.linalg import pseudo_inverse, solve_gram
 from rectifact.core.operand import Operand, operand
 
+CONSTANT = 1e-9
+"""Spread of a column, relative to its largest entry, below which it is rounding."""
+
 
 def constant_sum_error(coordinates: Operand | Array) -> float:
     """How far samples are from a common plane that misses the origin, as weights with a constant sum have it.
@@ -115,7 +118,7 @@ def independence_conditions(W: NDArray[Any], H: NDArray[Any]) -> dict[str, float
     n = x.shape[1]
     C1, squares = n * float(x.mean(axis=0).max()), n * (x**2).mean(axis=0)
     c2, C2 = float(squares.min()), float(squares.max())
-    between = correlations(x[:, x.std(axis=0) > 0])
+    between = correlations(x)
     parts = H / np.maximum(np.abs(H).sum(axis=1, keepdims=True), 1e-300)
     values = np.linalg.svd(parts, compute_uv=False)
     return {
@@ -132,9 +135,18 @@ def independence_conditions(W: NDArray[Any], H: NDArray[Any]) -> dict[str, float
 
 
 def correlations(W: NDArray[Any]) -> NDArray[Any]:
-    """Correlations between the columns, with zeros on the diagonal."""
-    if W.shape[1] < 2:
-        return np.zeros((W.shape[1],) * 2)
-    between = np.corrcoef(W.T)
+    """Correlations between the columns, with zeros on the diagonal, and for columns that are constant but for rounding.
+
+    Examples
+    --------
+    >>> correlations(np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 3.0]]))
+    array([[0., 1., 0.],
+           [1., 0., 0.],
+           [0., 0., 0.]])
+    """
+    between = np.zeros((W.shape[1],) * 2)
+    varies = np.flatnonzero(W.std(axis=0) > CONSTANT * np.abs(W).max(axis=0, initial=0.0))
+    if len(varies) > 1:
+        between[np.ix_(varies, varies)] = np.corrcoef(W[:, varies].T)
     np.fill_diagonal(between, 0.0)
     return between
