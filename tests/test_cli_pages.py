@@ -229,9 +229,11 @@ def test_colours_are_matched_by_the_names_of_samples(run, matrix, tmp_path):
     assert "<title>s4: rock</title>" in page
     pd.concat([kinds, kinds[:3].assign(kind="sea")]).to_csv(tmp_path / "twice.csv", index=False)
     assert "'s0' has several rows" in coloured("twice.csv", expect=2)[0]
-    kinds.assign(barcode="x")[::-1].to_csv(tmp_path / "others.csv", index=False)
-    said, found = coloured("others.csv")
-    assert "holds the names of the samples, so colours are matched by position" in said.replace("\n", " ")
+    kinds.assign(barcode=kinds["barcode"] + "x").to_csv(tmp_path / "others.csv", index=False)
+    assert "0 of 30 samples are found in the column 'barcode'" in coloured("others.csv", expect=2)[0]
+    kinds[["kind"]][::-1].to_csv(tmp_path / "unnamed.csv", index=False)
+    said, found = coloured("unnamed.csv")
+    assert "Colours are matched by position: 'unnamed.csv' has no names" in said.replace("\n", " ")
     assert found == kinds["kind"].tolist()[::-1]
 
 

@@ -146,7 +146,8 @@ def test_an_audit_does_not_see_the_gold_labels(crowd):
 def test_people_decide_where_gold_labels_are_few(crowd):
     is_judge = crowd.answers["worker"] < 3
     judges, people = crowd.answers[is_judge], crowd.answers[~is_judge]
-    found = evaluate(judges, people, gold=crowd.truth[:5], positive=1)
+    with pytest.warns(FitWarning, match="5 gold labels are too few to measure by, so people decide"):
+        found = evaluate(judges, people, gold=crowd.truth[:5], positive=1)
     assert found.reference == "people"
     assert found.audit.n_gold == 5
     assert set(found.biases.table["worker"]) == {0, 1, 2}  # people are not compared with themselves

@@ -36,7 +36,7 @@ def check_possible(how_many: int | range | str, n: int, what: str) -> None:
         raise InputError(f"There are {count(n, what)}, too few for {how_many} clusters.", "Lower -k.")
 
 
-def read_truth(text: str, data: Path, names: Any, what: str) -> Groups:
+def read_truth(text: str, data: Path, names: Any, what: str, ignore_case: bool = False) -> Groups:
     """Known groups of the nodes or points, by the name of their column, or of an attribute of the nodes of a graph."""
     known = np.asarray([str(name) for name in names])
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
@@ -50,7 +50,9 @@ def read_truth(text: str, data: Path, names: Any, what: str) -> Groups:
             f"--truth {text!r} is not a file, and {str(data)!r} has edges, not groups of nodes.",
             "Give a table with one row per node, such as nodes.csv:group.",
         )
-    return read_groups(text, data, len(known), known, option="--truth", said="Known groups", what=what)
+    return read_groups(
+        text, data, len(known), known, option="--truth", said="Known groups", what=what, ignore_case=ignore_case
+    )
 
 
 def _attribute(nodes: dict[str, dict[str, Any]], name: str, given: str, path: Path) -> dict[str, Any]:

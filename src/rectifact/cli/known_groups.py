@@ -8,6 +8,7 @@ import pandas as pd
 
 from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError, count
+from rectifact.io.graphs import folded
 from rectifact.io.matrices import read_names
 from rectifact.io.tables import read_table
 
@@ -46,6 +47,7 @@ def read_groups(
     option: str = "--colour-by",
     said: str = "Colours",
     what: str = "sample",
+    ignore_case: bool = False,
 ) -> Groups:
     """Values that colour the map, by the name of their column: from a table and column, or one value per line.
 
@@ -63,12 +65,16 @@ def read_groups(
         Names of the samples.
     option, said, what : str
         The option, and what the values and the samples are called in a sentence.
+    ignore_case : bool
+        Whether capitals and spaces do not count when names are matched.
     """
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
     if path.suffix.lower() not in TABLES:
         return Groups({path.stem: _numbers(read_names(path, n_samples, "row"))}, _say_by_position(said, path))
     table = read_table(path).to_pandas(ignore_metadata=True)  # an index stays a column, which may hold the names
+    if ignore_case and names is not None:
+        table = _respelt(table, names)
     if not column and len(table.columns) == 1:
         column = str(table.columns[0])
     if not column and len(table.columns) == 2 and names is not None and (named := _key(table, names)) is not None:
@@ -96,6 +102,16 @@ def read_groups(
             "Give one row per sample, or a column with the names of the samples.",
         )
     return Groups({column: _numbers(table[column].to_numpy())}, _say_by_position(said, path) if joined else "")
+
+
+def _respelt(table: pd.DataFrame, names: Any) -> pd.DataFrame:
+    """The table with texts that are names but for capitals and spaces as these names."""
+    spelt = {folded(str(name)): str(name) for name in names}
+
+    def known(value: Any) -> Any:
+        return spelt.get(folded(value), value) if isinstance(value, str) else value
+
+    return table.map(known)
 
 
 def _say_by_position(said: str, path: Path) -> str:

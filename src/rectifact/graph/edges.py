@@ -263,21 +263,22 @@ def from_igraph(graph: Any) -> tuple[sp.csr_array, Any]:
 
 
 def without_case(matrix: sp.csr_array, nodes: Any) -> tuple[sp.csr_array, NDArray[Any]]:
-    """A graph whose nodes that differ only in capitals or spaces are one, called as the first of them.
+    """A graph whose nodes that differ only in capitals or spaces are one, called as most of its weight is.
 
     Examples
     --------
-    >>> matrix, nodes = without_case(*from_edges(["Ann", "ann", "Bea"], ["Bea", "Bea", "Cid"]))
+    >>> matrix, nodes = without_case(*from_edges(["Ann", "ann", "ann", "Bea"], ["Bea", "Bea", "Cid", "Cid"]))
     >>> nodes.tolist(), matrix.toarray().tolist()
-    (['Ann', 'Bea', 'Cid'], [[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    (['ann', 'Bea', 'Cid'], [[0.0, 2.0, 1.0], [2.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
     """
     names = np.asarray([str(node) for node in nodes], dtype=object)
     codes, spelt = pd.factorize(np.asarray([folded(name) for name in names], dtype=object))
-    first = np.unique(codes, return_index=True)[1]
+    heaviest = np.argsort(-np.asarray(matrix.sum(axis=1)).ravel(), kind="stable")
+    usual = heaviest[np.unique(codes[heaviest], return_index=True)[1]]
     groups = sp.csr_array((np.ones(len(codes)), (np.arange(len(codes)), codes)), shape=(len(codes), len(spelt)))
     merged = sp.csr_array(groups.T @ matrix @ groups)
     loops = (merged.diagonal() + groups.T @ matrix.diagonal()) / 2  # an edge between two that are one counts once
-    return sp.csr_array(merged - sp.diags_array(merged.diagonal() - loops)), names[first]
+    return sp.csr_array(merged - sp.diags_array(merged.diagonal() - loops)), names[usual]
 
 
 def _from_places(edges: list[tuple[int, int]], weight: Any, n_nodes: int) -> sp.csr_array:

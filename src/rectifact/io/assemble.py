@@ -116,7 +116,8 @@ def from_triples(
     matrix = NamedMatrix(as_floats(frame.path, X), rows, columns)
     if frame.named:
         matrix = replace(matrix, row_title=plan.columns[0], column_title=plan.columns[1])
-    how = f"the {repeats} of them" if repeats in {"first", "last", "mean"} else "added up"
+    one = {"first": "the first of them in the file", "last": "the last of them in the file", "mean": "the mean of them"}
+    how = one.get(str(repeats), "added up")
     added = f", {how} where a pair is repeated" if n_twice else ""
     value = repr(plan.columns[2]) if len(plan.columns) > 2 else "1 for each pair"
     what = f"triples, {plan.columns[0]!r} in rows, {plan.columns[1]!r} in columns, {value} as value{added}"

@@ -118,7 +118,7 @@ def nearly_equal(names: Iterable[str]) -> str:
     Examples
     --------
     >>> nearly_equal(["Ann", "Bea", "ann"])
-    "'Ann' and 'ann' differ only in capitals or spaces, and are different nodes"
+    "'Ann' and 'ann' differ only in capitals or spaces"
     """
     spelt: dict[str, list[str]] = {}
     for name in names:
@@ -128,7 +128,7 @@ def nearly_equal(names: Iterable[str]) -> str:
         return ""
     n, such = sum(map(len, found)), f"{found[0][0]!r} and {found[0][1]!r}"
     start = such if n == 2 else f"{n:,} names, such as {such},"
-    return f"{start} differ only in capitals or spaces, and are different nodes"
+    return f"{start} differ only in capitals or spaces"
 
 
 def folded(name: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
+from rectifact.core.errors import InputError
 from rectifact.io.checkpoint import RunFile
 
 RESOLUTION = 0.1
@@ -169,7 +170,10 @@ class Curve:
 
     def smallest(self) -> int:
         """The smallest number that is not worse than the best."""
-        return min(k for k in self.scores if self.not_worse(k))
+        good = [k for k in self.scores if self.not_worse(k)]
+        if not good:  # no score is a number, as nothing could be held out
+            raise InputError("There is too little data to choose the number.", "Give the number yourself.")
+        return min(good)
 
 
 def climb(curve: Curve, start: int, ks: Sequence[int]) -> int:
