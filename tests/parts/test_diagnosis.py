@@ -5,12 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
-from numpy.testing import assert_allclose
 
 from rectifact import ANDNMF, PurificationNMF
 from rectifact.core.errors import FitWarning, InputTypeError
-from rectifact.core.operand import operand
 from rectifact.datasets import make_neurons, make_signatures, make_spectra, make_topics
 from rectifact.parts.conditions import (
     constant_sum_error,
@@ -19,7 +16,6 @@ from rectifact.parts.conditions import (
     independence_conditions,
 )
 from rectifact.parts.diagnosis import background_share, diagnose
-from rectifact.parts.stability import Halves
 from rectifact.parts.terms import TOPICS
 
 GOOD = {"sum_error": 0.5, "nonnegative": True, "independent": False}
@@ -129,24 +125,6 @@ def test_a_topic_without_a_subject_need_not_hold_much_of_the_corpus():
     assert "the median of the other topics is 0.05" in junk.detail
     found = diagnose(W, H, **GOOD, coherence=np.array([0.2, 0.47, 0.53, 0.1, 0.0]), terms=TOPICS)  # mixed, small, tiny
     assert "without a subject" not in " ".join(names(found))
-
-
-def test_the_stability_of_the_same_samples_is_the_same_in_any_order_of_their_rows():
-    rng = np.random.default_rng(0)
-    X = (rng.random((60, 3)) < 0.5) * rng.random((60, 3)) @ rng.random((3, 12)) + 0.2 * rng.random((60, 12))
-    model, order = ANDNMF(3, random_state=0).fit(X), rng.permutation(60)
-    H = model.components_
-    for whole in (X, sp.csr_array(np.where(X > 0.5, X, 0))):
-        one, other = (Halves(model, operand(rows)).stabilities(3, H) for rows in (whole, whole[order]))
-        assert_allclose(one, other, atol=1e-6)
-
-
-def test_a_part_that_one_split_does_not_have_is_named():
-    ends = np.array([[0.9, 0.95], [0.2, 0.85], [0.5, 0.8]])
-    found = diagnose(weights(), np.eye(3), **GOOD, stability=np.array([0.92, 0.61, 0.65]), stability_range=ends)
-    detail = next(one.detail for one in found if "two halves" in one.finding)
-    assert "agree on 2 of 3 parts. Part 2 (0.61, 0.20 to 0.85 by split) has" in detail
-    assert "below 0.6, where 1 is the same, or below 0.3 in one of the splits." in detail
 
 
 def test_a_finding_about_unstable_parts_has_the_range_of_the_splits():

@@ -32,7 +32,6 @@ NEGATIVE = 0.05  # share of the absolute sum of a part
 UNSTABLE = (
     0.6  # stability: a cosine of 0.7 between the parts of two halves, from which on a choice counts a part as found
 )
-NOT_FOUND = 0.3  # the same of a single split, in which the part is not found again
 MANY = 0.5  # share of samples that are mostly noise
 LIKE_A_CONSTANT = 0.75  # share of what one more part would explain that a constant explains as well
 LEAST_BACKGROUND = 0.05  # share of the data that nearly every sample has
@@ -258,21 +257,16 @@ def _stability(H: NDArray[Any], halves: tuple[NDArray[Any], NDArray[Any]] | None
 
 
 def _unstable(stability: NDArray[Any] | None, ends: NDArray[Any] | None, terms: Terms) -> list[Finding]:
-    if stability is None:
+    if stability is None or (stability := np.round(stability, 2)).min() >= UNSTABLE:  # as it is shown
         return []
-    stability = np.round(stability, 2)  # as it is shown
-    lowest = stability if ends is None else np.round(ends[:, 0], 2)
-    weak, k, name = np.flatnonzero((stability < UNSTABLE) | (lowest < NOT_FOUND)), len(stability), terms.part
-    if not len(weak):
-        return []
+    weak, k, name = np.flatnonzero(stability < UNSTABLE), len(stability), terms.part
     spans = [""] * k if ends is None else [f", {low:.2f} to {high:.2f} by split" for low, high in ends]
     listed = ", ".join(f"{i + 1} ({max(stability[i], 0):.2f}{spans[i]})" for i in weak[:MOST_NAMED])
     listed += ", ..." if len(weak) > MOST_NAMED else ""
     who = f"{name.capitalize()} {listed} has" if len(weak) == 1 else f"{name.capitalize()}s {listed} have"
-    once = f", or below {NOT_FOUND:g} in one of the splits" if (stability[weak] >= UNSTABLE).any() else ""
     detail = (
         f"Fitted apart, two halves of the {terms.sample}s agree on {k - len(weak)} of {count(k, name)}. {who} a "
-        f"stability below {UNSTABLE:g}, where 1 is the same{once}."
+        f"stability below {UNSTABLE:g}, where 1 is the same."
     )
     them = "it" if len(weak) == 1 else "them"
     remedy = f"Check {them} before you rely on {them}; more {terms.sample}s help"

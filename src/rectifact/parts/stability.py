@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rectifact.core.arrays import device, namespace, to_csr, to_host
+from rectifact.core.arrays import to_csr
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import is_sparse
 from rectifact.parts.matching import agreement, partners, parts_of
 from rectifact.parts.samples import largest_columns
 
 SPLITS = 3
-"""Splits of the samples into halves. They are the same ones for the same samples, whatever the order of the rows and
-the seed of a fit: a figure that is shown twice is the same figure."""
+"""Splits of the samples into halves. They are the same ones for the same number of samples, whatever the seed of a fit:
+a figure that is shown twice is the same figure."""
 
 MOST_COLUMNS = 2000
 """Features of sparse data, the largest, in which parts of halves are compared."""
@@ -36,7 +36,6 @@ class Halves:
     def __init__(self, estimator: Any, X: Operand) -> None:
         self._estimator = estimator
         self._columns, self._narrow = _largest_features(X)
-        self._order = None if is_chunked(X.data) else _order_by_content(self._narrow)
         self._starts: dict[int, NDArray[Any] | str] = {}
         self._found: dict[tuple[int, int], tuple[NDArray[Any], NDArray[Any]]] = {}
 
@@ -45,20 +44,16 @@ class Halves:
         if (k, split) not in self._found:
             half = np.random.default_rng(split).permutation(self._narrow.shape[0]) % 2 == 0
             options = self._options(k) | {"init": self._start(k)}
-            one, other = (self._parts_of(rows, dict(options)) for rows in (half, ~half))
+            one, other = (parts_of(self._estimator, self._narrow, rows, dict(options)) for rows in (half, ~half))
             self._found[k, split] = one, other
         return self._found[k, split]
-
-    def _parts_of(self, rows: NDArray[Any], options: dict[str, Any]) -> NDArray[Any]:
-        """Parts of some of the samples, which are counted by what they hold if they are in memory."""
-        return parts_of(self._estimator, self._narrow, rows if self._order is None else self._order[rows], options)
 
     def _start(self, k: int) -> Any:
         """Parts of all samples; what the estimator starts from where it has parts of its own, or finds none."""
         if k not in self._starts:
             start = self._estimator.init
             if isinstance(start, str):
-                whole = self._parts_of(np.ones(self._narrow.shape[0], bool), self._options(k))
+                whole = parts_of(self._estimator, self._narrow, np.ones(self._narrow.shape[0], bool), self._options(k))
                 start = whole if whole.any(axis=1).all() else start
             self._starts[k] = start
         return self._starts[k]
@@ -83,17 +78,6 @@ def set_stability(model: Any, by_split: NDArray[Any]) -> NDArray[Any]:
     model.stability_ = by_split.mean(axis=0)
     model.stability_range_ = np.column_stack([by_split.min(axis=0), by_split.max(axis=0)])
     return np.asarray(model.stability_)
-
-
-def _order_by_content(X: Operand) -> NDArray[Any]:
-    """Numbers of the samples in an order that depends on what they hold, and not on the order of the rows."""
-    direction = np.random.default_rng(0).random(X.shape[1])
-    if is_sparse(X.data):
-        return np.argsort(to_csr(X.data) @ direction, kind="stable")
-    xp = namespace(X.data)
-    known = xp.where(xp.isnan(X.data), xp.zeros_like(X.data), X.data)
-    places = known @ xp.asarray(direction, dtype=X.dtype, device=device(X.data))
-    return np.argsort(np.asarray(to_host(places)), kind="stable")
 
 
 def _largest_features(X: Operand) -> tuple[Any, Operand]:
