@@ -87,3 +87,9 @@ def test_scores_of_a_tiny_table_are_finite():
     for seed in range(5):
         trial = LatentTrial(NMD(1, missing=np.nan, random_state=0), X, np.random.default_rng(seed))
         assert np.abs(trial.scores(1)).max(initial=0.0) < 1e6
+
+
+def test_too_little_data_to_choose_from_is_one_sentence(run, tmp_path):
+    (tmp_path / "tiny.csv").write_text("user,item,stars\nu1,a,5\nu1,b,3\nu2,a,4\n")
+    said = run("embed", tmp_path / "tiny.csv", "--missing", "-o", tmp_path / "o.csv", expect=2).err
+    assert "too little data to choose the number" in said

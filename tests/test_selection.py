@@ -615,8 +615,3 @@ def test_numbers_whose_scores_are_within_their_error_are_named() -> None:
 def test_data_without_a_scale_is_refused_as_by_a_fit(size, words):
     with pytest.raises(InputError, match=words):
         select(ANDNMF(1), size * np.ones((12, 8)))
-
-
-def test_too_little_data_to_choose_from_is_one_sentence():
-    with pytest.raises(InputError, match="too little data to choose"):
-        select(NMD(1, missing=np.nan), np.array([[5.0, 3.0], [4.0, np.nan]]))

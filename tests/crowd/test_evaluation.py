@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rectifact import DawidSkene, alternative_annotator_test, evaluate
+from rectifact.core.errors import FitWarning
 from rectifact.crowd import read_answers
 from rectifact.crowd.advice.audit import audit_of
 from rectifact.crowd.advice.dependence import excess_agreement

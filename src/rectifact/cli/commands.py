@@ -20,7 +20,7 @@ SUMMARIES = {
     "evaluate": "From verdicts of judges and people to a decision: rates, agreement, who may replace whom, labels.",
     "labels": "Turn the answers of many workers into one label per task, and learn how good each worker is.",
     "agree": "Measure how far workers agree, and judges with people, and test whether judges may replace people.",
-    "rate": "Estimate the share of a class, and differences between groups, from judges and a few labels of people.",
+    "rate": "Estimate the share of a class or the mean grade, by group, from judges and a few labels of people.",
     "parts": "Find the parts that samples are mixtures of, such as topics in texts or substances in spectra.",
     "embed": "Describe sparse non-negative or binary data with a few dimensions: a map, neighbours, recommendations.",
     "cluster": "Find communities in a graph, or clusters of points, and how strongly each node or point belongs "

@@ -20,8 +20,8 @@ FEW_NONZEROS = 0.5
 class Fit:
     """The data behind the parts, as given and with gaps filled in; weights, residuals, shares, coherence.
 
-    ``relative`` are residuals by the norms of the samples. ``documents`` are the numbers of samples of which each part is
-    clearly the largest.
+    ``relative`` are residuals by the norms of the samples. ``documents`` are the numbers of samples of which each part
+    is clearly the largest.
     """
 
     given: Any
