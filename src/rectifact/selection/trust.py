@@ -86,11 +86,11 @@ def assess(estimator: Any, X: Any, *, bootstrap: int = 0, random_state: Any = No
     >>> from rectifact.datasets import make_topics
     >>> from rectifact.selection import assess
     >>> X = make_topics(n_samples=400, n_features=60, n_topics=4, noise=0.001).X
-    >>> for k in (4, 5):                                     # right, and one too many: two share one topic
+    >>> for k in (4, 5):                                     # right, and one too many
     ...     found = assess(ANDNMF(k, random_state=0).fit(X), X, random_state=0)
     ...     print(int((found.stability > 0.9).sum()), "of", k, "are found again")
     4 of 4 are found again
-    3 of 5 are found again
+    4 of 5 are found again
     """
     check_is_fitted(estimator)
     rng = check_generator(random_state)
