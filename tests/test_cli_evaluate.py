@@ -396,7 +396,8 @@ def test_no_more_tasks_are_asked_for_than_there_are(run, tmp_path, monkeypatch):
 
 
 def test_judges_are_compared_task_by_task(found, made):
-    best, leads = judges_compared(found)
+    best, leads, by = judges_compared(found)
+    assert by == "people"  # whose labels are many more than the gold labels
     assert best in {"gpt", "qwen"}  # right on 88 and 87 % of these tasks
     judges, passed = made[0], made[3]
     right = {

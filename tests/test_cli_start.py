@@ -84,6 +84,32 @@ def test_an_interrupt_during_shutdown_finds_everything_done():
     assert done.stdout.startswith("rectifact ")
 
 
+LOST = """
+import ctypes, os, signal, sys, time
+from rectifact.cli import interrupt_again
+if "again" in sys.argv:
+    sys.unraisablehook = interrupt_again
+signal.signal(signal.SIGINT, signal.default_int_handler)
+@ctypes.CFUNCTYPE(None)
+def called():
+    os.kill(os.getpid(), signal.SIGINT)
+    sum(range(100))
+try:
+    called()
+    time.sleep(5 if "again" in sys.argv else 0.1)
+    print("went on")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize(("words", "expected"), [((), "went on"), (("again",), "interrupted")])
+def test_an_interrupt_that_a_callback_from_c_swallows_comes_again(words, expected):
+    done = subprocess.run([sys.executable, "-c", LOST, *words], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.strip() == expected
+    assert ("KeyboardInterrupt" in done.stderr) is (expected == "went on")
+
+
 def test_an_interrupt_inside_exec_has_the_exit_code_of_others():
     """Python ends by the signal, and not with the exit code, where an interrupt passed through exec()."""
     broken = "import rectifact.cli.commands as c; c.run = lambda: exec('raise KeyboardInterrupt'); "

@@ -1,5 +1,6 @@
 """What an evaluation rests on, compared with slow forms and planted truth."""
 
+import functools
 from itertools import combinations
 
 import numpy as np
@@ -14,7 +15,7 @@ from rectifact.crowd.advice.audit import audit_of
 from rectifact.crowd.advice.dependence import excess_agreement
 from rectifact.crowd.copies import fit_without_copies, pairs_of
 from rectifact.crowd.data.people import read_panel
-from rectifact.crowd.panel_accuracy import leads_of
+from rectifact.crowd.panel_accuracy import leads_of, measured_accuracies
 from rectifact.crowd.panel_bias import biases_of
 from rectifact.crowd.panel_gap import agreement_gaps
 from rectifact.datasets import make_crowd
@@ -173,6 +174,70 @@ def test_with_all_labels_known_a_lead_is_a_difference_of_accuracies():
         assert leads[name].tasks == both.sum()
     assert leads["b"].certain
     assert not leads["c"].certain
+
+
+def graded_panel(seed, n=250):
+    """Grades of five judges who take the same tasks for better, or worse, than they are; and the true ones."""
+    rng = np.random.default_rng(seed)
+    quality, shared = rng.normal(size=n), rng.normal(0, 0.5, n)
+    grade = functools.partial(np.digitize, bins=[-1.3, -0.5, 0.1, 0.8])
+    noise = {"gpt": 0.25, "claude": 0.3, "qwen": 0.4, "llama": 0.6, "mini": 0.7}
+    said = {name: grade(quality + shared + rng.normal(0, spread, n)) + 1 for name, spread in noise.items()}
+    table = pd.DataFrame(said, index=[f"t{i}" for i in range(n)]).rename_axis("task").reset_index()
+    answers = table.melt("task", var_name="worker", value_name="label")
+    return answers, pd.Series(grade(quality) + 1, index=table["task"]), rng
+
+
+def test_accuracies_of_judges_who_share_errors_are_measured_by_gold_labels():
+    held = {"gold labels": [], "all answers": []}
+    for seed in range(6):
+        answers, truth, rng = graded_panel(seed)
+        true = (answers["label"] == answers["task"].map(truth)).groupby(answers["worker"]).mean()
+        found = evaluate(answers, gold=truth.sample(60, random_state=rng), ordinal=True)
+        for table in (found.workers(), found.model.worker_report().assign(accuracy_by="all answers")):
+            assert table["accuracy_by"].nunique() == 1
+            inside = (table["accuracy_low"] <= true[table["worker"]].to_numpy()) & (
+                true[table["worker"]].to_numpy() <= table["accuracy_high"]
+            )
+            held[table["accuracy_by"].iloc[0]] += inside.tolist()
+    assert np.mean(held["gold labels"]) > 0.8
+    assert np.mean(held["all answers"]) < 0.4
+
+
+def test_without_help_of_posteriors_a_measured_accuracy_is_that_on_the_labels():
+    rng = np.random.default_rng(0)
+    said, truth = rng.integers(-1, 3, (200, 4)), np.where(np.arange(200) < 60, rng.integers(0, 3, 200), -1)
+    said[15:60, 3] = -1
+    said[:7, 3] = 0
+    said[7:15, 3] = -1  # seven labels are too few
+    found = measured_accuracies(said, np.full((200, 3), 1 / 3), truth)
+    assert sorted(found) == [0, 1, 2]
+    for worker, one in found.items():
+        labelled = (said[:, worker] >= 0) & (truth >= 0)
+        assert one.value == pytest.approx((said[labelled, worker] == truth[labelled]).mean())
+        assert one.n_labels == labelled.sum()
+
+
+def test_leads_are_measured_by_labels_where_posteriors_are_wrong():
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 2, 600)
+    said = np.column_stack([truth ^ (rng.random(600) < share) for share in (0.1, 0.25)])
+    wrong = np.eye(2)[said[:, 1]] * 0.98 + 0.01  # posteriors that follow the worse of the two
+    known = np.where(np.arange(600) < 200, truth, -1)
+    by_model, by_gold = (leads_of(said, wrong, ["a", "b"], 0, [1], 0.95, labels)[0] for labels in (None, known))
+    assert by_model.value < -0.2
+    assert by_gold.low < (said[:, 0] == truth).mean() - (said[:, 1] == truth).mean() < by_gold.high
+    assert by_gold.certain
+    assert leads_of(said, wrong, ["a", "b"], 0, [1], 0.95, np.where(np.arange(600) < 9, truth, -1)) == []
+
+
+def test_leads_are_by_people_where_there_are_no_gold_labels(crowd):
+    answers = crowd.answers
+    with pytest.warns(FitWarning, match="people tie"):
+        found = evaluate(answers[answers["worker"] < 3], answers[answers["worker"] >= 3], positive=1)
+    assert "has the highest accuracy, as people label. Compared on" in " ".join(found.words())
+    alone = evaluate(answers[answers["worker"] < 3], positive=1)
+    assert "has the highest accuracy, if the model is right. Compared on" in " ".join(alone.words())
 
 
 def test_the_joint_label_of_a_panel_is_compared_with_each_judge(crowd):

@@ -5,18 +5,22 @@ error; 2 bad input; 130 interrupted. This module imports next to nothing, so tha
 running.
 """
 
+import _thread
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 
-__all__ = ["end_at_once", "ending_at_once", "is_program", "main"]
+__all__ = ["end_at_once", "ending_at_once", "interrupt_again", "is_program", "main"]
 
 
 def main() -> None:
     """Run the command line; Ctrl-C ends it with one sentence and exit code 130, imports and shutdown included."""
+    if is_program():
+        sys.unraisablehook = interrupt_again
     try:
         with ending_at_once():
             from rectifact.cli.commands import run
@@ -31,6 +35,16 @@ def main() -> None:
     finally:
         if is_program():
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is written: what is left is Python's own shutdown
+
+
+def interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
+    """Repeat an interrupt that came in a callback from C, as those of the compiler, where Python drops exceptions."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        again = threading.Timer(0.01, _thread.interrupt_main)  # at once, it would come in this callback
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def is_program() -> bool:

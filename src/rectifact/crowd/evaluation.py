@@ -22,6 +22,7 @@ from rectifact.crowd.data.people import Panel, check_people, panel_of
 from rectifact.crowd.data.verdicts import Verdicts, read_verdicts
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.grades import numbers_of
+from rectifact.crowd.panel_accuracy import measured_accuracies, with_measured
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_bias import Biases
 from rectifact.crowd.panel_choice import with_reservations
@@ -32,6 +33,7 @@ from rectifact.crowd.panel_shift import biases_by
 from rectifact.crowd.panel_steps import next_steps
 from rectifact.crowd.panel_words import decision_words, who, words_of
 from rectifact.crowd.reference import (
+    GOLD,
     Asked,
     asked_classes,
     beside_gold,
@@ -145,10 +147,18 @@ class Evaluation:
         return next_steps(self)
 
     def workers(self) -> pd.DataFrame:
-        """Table by worker: that of :meth:`rectifact.DawidSkene.worker_report`, and ``kind``, judge or person."""
-        table = self.model.worker_report()
+        """Table by worker: that of :meth:`rectifact.DawidSkene.worker_report`, ``kind``, and ``accuracy_by``.
+
+        ``kind`` is judge or person. With gold labels, accuracies are measured by them, of workers who answered at least
+        ten such tasks; ``accuracy_by`` says so. Others are inferred from all answers, and too high where workers share
+        errors.
+        """
+        table = self.model.worker_report().assign(accuracy_by="all answers")
         table.insert(1, "kind", np.where(self.panel.is_person, "person", "judge"))
-        return table
+        if self.reference != GOLD or self.truth is None:
+            return table
+        found = measured_accuracies(self.model._answers.said(), self.model._model.posteriors, self.truth)
+        return with_measured(table, found, GOLD)
 
 
 def evaluate(

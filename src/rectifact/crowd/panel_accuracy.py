@@ -1,15 +1,23 @@
-"""Which of several workers is most accurate: differences on the tasks that both answered, by the model's posteriors."""
+"""How accurate workers are, and who is most: by labels of some tasks, or else by the model's posteriors."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from rectifact.core.errors import count
 from rectifact.crowd.data.names import plain, sentence
-from rectifact.crowd.prediction_powered import Floats, deviations
+from rectifact.crowd.panel_shift import by_labels
+from rectifact.crowd.prediction_powered import LEAST_LABELS, Floats, Share, deviations, share
+
+BY = {"gold labels": " by gold labels", "people": ", as people label", "": ", if the model is right"}
+"""What an accuracy is measured by, in words."""
+
+SURE = 0.9
+"""Probability of the intervals of accuracies, as in :meth:`rectifact.DawidSkene.worker_report`."""
 
 
 class Lead(NamedTuple):
@@ -38,6 +46,84 @@ class Lead(NamedTuple):
     certain: bool
 
 
+def measured_accuracies(said: NDArray[np.int64], posteriors: Floats, truth: NDArray[np.int64]) -> dict[int, Share]:
+    """The accuracy of workers by labels of some tasks, sharpened by how likely all their answers are to be right.
+
+    The labels decide, see :func:`rectifact.crowd.prediction_powered.share`: posteriors of workers who share errors are
+    too sure of them, and an accuracy that rests on these alone is too high.
+
+    Parameters
+    ----------
+    said : array of shape (n_tasks, n_workers)
+        Number of the class that each worker gave, -1 for none.
+    posteriors : array of shape (n_tasks, n_classes)
+        Made without the labels.
+    truth : array of shape (n_tasks,)
+        Number of the true class, -1 where it is not known.
+
+    Returns
+    -------
+    dict
+        By number of the worker, for those who answered enough tasks with a label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> said = np.zeros((100, 1), dtype=int)
+    >>> truth = np.where(np.arange(100) < 40, np.arange(100) % 4 == 0, -1)
+    >>> found = measured_accuracies(said, np.tile([0.99, 0.01], (100, 1)), truth)  # posteriors are too sure
+    >>> round(found[0].value, 2)
+    0.75
+    """
+    found = {}
+    for worker, answer in enumerate(said.T):
+        answered = np.flatnonzero(answer >= 0)
+        labelled = answered[truth[answered] >= 0]
+        if len(labelled) >= LEAST_LABELS:
+            right = (answer[labelled] == truth[labelled]).astype(np.float64)
+            found[worker] = share(right, posteriors[labelled, answer[labelled]], posteriors[answered, answer[answered]])
+    return found
+
+
+def with_measured(table: pd.DataFrame, found: dict[int, Share], by: str) -> pd.DataFrame:
+    """A table of workers in which accuracies and their intervals are those ``found``, and ``accuracy_by`` says so."""
+    table, z = table.copy(), deviations(SURE)
+    for worker, measured in found.items():
+        table.loc[worker, ["accuracy", "accuracy_low", "accuracy_high"]] = measured.value, *measured.interval(z)
+        table.loc[worker, "accuracy_by"] = by
+    return table
+
+
+def most_accurate(
+    said: NDArray[np.int64],
+    posteriors: Floats,
+    names: Sequence[Any],
+    confidence: float,
+    truth: NDArray[np.int64] | None = None,
+) -> tuple[Any, list[Lead]]:
+    """Name of the most accurate worker, by labels or else by the posteriors, and the lead over the others.
+
+    See :func:`leads_of` for the parameters. Without a worker whose accuracy is known there is no lead.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> said = np.column_stack([np.arange(100) % 5 == 0, np.zeros(100)]).astype(int)
+    >>> name, (lead,) = most_accurate(said, np.tile([0.9, 0.1], (100, 1)), ["mini", "gpt"], 0.95)
+    >>> name, lead.other
+    ('gpt', 'mini')
+    """
+    if truth is None:
+        accuracy = {w: float(posteriors[np.flatnonzero(a >= 0), a[a >= 0]].mean()) for w, a in enumerate(said.T)}
+    else:
+        accuracy = {w: one.value for w, one in measured_accuracies(said, posteriors, truth).items()}
+    if not accuracy:
+        return None, []
+    best = max(accuracy, key=lambda worker: accuracy[worker])
+    others = [worker for worker in range(said.shape[1]) if worker != best]
+    return names[best], leads_of(said, posteriors, names, best, others, confidence, truth)
+
+
 def leads_of(
     said: NDArray[np.int64],
     posteriors: Floats,
@@ -45,17 +131,19 @@ def leads_of(
     best: int,
     others: Sequence[int],
     confidence: float = 0.95,
+    truth: NDArray[np.int64] | None = None,
 ) -> list[Lead]:
     """The lead of one worker over others, each on the tasks that both answered.
 
     Where both say the same, they are right or wrong together, so that only tasks on which they differ count. Whose
-    answer is right there is known with the probabilities of the posteriors, and so is the variance.
+    answer is right there is known from labels of some tasks or, without any, with the probabilities of the posteriors.
 
     Parameters
     ----------
     said : array of shape (n_tasks, n_workers)
         Number of the class that each worker gave, -1 for none.
     posteriors : array of shape (n_tasks, n_classes)
+        Made without the labels.
     names : sequence
         Of the workers.
     best : int
@@ -64,6 +152,8 @@ def leads_of(
         Their numbers.
     confidence : float, default 0.95
         Probability of the intervals.
+    truth : array of shape (n_tasks,), default None
+        Number of the true class, -1 where it is not known. Pairs with fewer than ten such tasks are left out.
 
     Examples
     --------
@@ -73,19 +163,22 @@ def leads_of(
     >>> lead.other, round(lead.value, 2), lead.certain
     ('mini', 0.16, True)
     """
-    z = deviations(confidence)
     rows = []
     for other in others:
         both = np.flatnonzero((said[:, best] >= 0) & (said[:, other] >= 0))
         if not both.size:
             continue
-        first, second = (posteriors[both, said[both, worker]] for worker in (best, other))
-        differ = said[both, best] != said[both, other]
-        value = float((first - second)[differ].sum() / len(both))
-        square = float((first + second)[differ].sum() / len(both))  # one of them is right, so the square is 1
-        error = float(np.sqrt(max(square - value**2, 0) / len(both) + 1 / (3 * len(both) ** 2)))
-        p_value = float(2 * ndtr(-abs(value) / error))
-        rows.append((plain(names[other]), value, value - z * error, value + z * error, p_value, len(both)))
+        pair = said[both, best], said[both, other]
+        first, second = (posteriors[both, answer] for answer in pair)
+        if truth is None:
+            figures = _by_model(first, second, pair[0] != pair[1], deviations(confidence))
+        else:
+            known = truth[both] >= 0
+            if known.sum() < LEAST_LABELS:
+                continue
+            right = [(answer[known] == truth[both][known]).astype(np.float64) for answer in pair]
+            figures = by_labels(right[0] - right[1], (first - second)[known], first - second, confidence)
+        rows.append((plain(names[other]), *figures, len(both)))
     rows.sort(key=lambda row: row[4])
     found, certain = [], True
     for place, row in enumerate(rows):
@@ -94,16 +187,25 @@ def leads_of(
     return found
 
 
-def accuracy_words(best: Any, leads: Sequence[Lead], confidence: float = 0.95) -> str:
-    """Who is most accurate, as far as the comparisons tell.
+def _by_model(first: Floats, second: Floats, differ: NDArray[np.bool_], z: float) -> tuple[float, float, float, float]:
+    """The difference that posteriors expect between the shares of right answers, its interval and its p-value."""
+    n = len(first)
+    value = float((first - second)[differ].sum() / n)
+    square = float((first + second)[differ].sum() / n)  # one of them is right, so the square is 1
+    error = float(np.sqrt(max(square - value**2, 0) / n + 1 / (3 * n**2)))
+    return value, value - z * error, value + z * error, float(2 * ndtr(-abs(value) / error))
+
+
+def accuracy_words(best: Any, leads: Sequence[Lead], confidence: float = 0.95, by: str = "gold labels") -> str:
+    """Who is most accurate, ``by`` gold labels, people or, if empty, the model, as far as the comparisons tell.
 
     Examples
     --------
     >>> leads = [Lead("mini", 0.16, 0.1, 0.22, 1e-6, 100, True), Lead("qwen", 0.01, -0.02, 0.04, 0.5, 100, False)]
     >>> print(accuracy_words("gpt", leads))
-    gpt has the highest accuracy. Compared on the tasks that both answered, it is right more often than mini (by 16.0
-    points, 95% interval 10.0 to 22.0), but cannot be told apart from qwen (+1.0, -2.0 to +4.0). These are 2 comparisons
-    made together.
+    gpt has the highest accuracy by gold labels. Compared on the tasks that both answered, it is right more often than
+    mini (by 16.0 points, 95% interval 10.0 to 22.0), but cannot be told apart from qwen (+1.0, -2.0 to +4.0). These are
+    2 comparisons made together.
     """
     if not leads:
         return ""
@@ -127,6 +229,6 @@ def accuracy_words(best: Any, leads: Sequence[Lead], confidence: float = 0.95) -
             parts.append(f"{start} {sentence(shown)}")
     together = f" These are {count(len(leads), 'comparison')} made together." if len(leads) > 1 else ""
     return (
-        f"{best} has the highest accuracy. Compared on the tasks that both answered, it {', but '.join(parts)}."
+        f"{best} has the highest accuracy{BY[by]}. Compared on the tasks that both answered, it {', but '.join(parts)}."
         f"{together}"
     )

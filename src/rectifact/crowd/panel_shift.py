@@ -96,7 +96,7 @@ def shifts_of(
         far = said - expected[task]
         n = int(labelled.sum())
         if n >= LEAST_LABELS:
-            figures = _by_labels(said[labelled] - grades[truth[task[labelled]]], far[labelled], far, confidence)
+            figures = by_labels(said[labelled] - grades[truth[task[labelled]]], far[labelled], far, confidence)
         else:
             figures = _by_model(far, variance[task], z)
         rows.append([plain(answers.workers[worker]), *figures, len(task), n, against if n >= LEAST_LABELS else MODEL])
@@ -104,8 +104,19 @@ def shifts_of(
     return table.assign(certain=holm(table["p_value"].to_numpy(dtype=float), confidence))
 
 
-def _by_labels(wrong: Floats, far: Floats, everywhere: Floats, confidence: float) -> tuple[float, float, float, float]:
-    """The mean of ``wrong``, corrected by how far the expected grades are on these tasks and on all; the interval."""
+def by_labels(wrong: Floats, far: Floats, everywhere: Floats, confidence: float) -> tuple[float, float, float, float]:
+    """The mean of a difference that labels show, its interval, and the p-value of none.
+
+    Parameters
+    ----------
+    wrong : array of shape (n_labels,)
+        The difference for each task with a label, in whole steps.
+    far : array of shape (n_labels,)
+        What it is expected to be without the label.
+    everywhere : array of shape (n_tasks,)
+        The same for all tasks: it takes out of the mean what chance has put into it by drawing these tasks.
+    confidence : float
+    """
     n, spread = len(wrong), float(far.var())
     tuning = 0.0 if spread == 0 else float(np.clip(np.cov(wrong, far, bias=True)[0, 1] / spread, 0, 1))
     rest = wrong - tuning * far

@@ -9,7 +9,7 @@ import pandas as pd
 from rectifact.core.errors import count
 from rectifact.crowd.copies import families_of
 from rectifact.crowd.data.names import matched, object_array, plain_text, sentence
-from rectifact.crowd.panel_accuracy import Lead, accuracy_words, leads_of
+from rectifact.crowd.panel_accuracy import Lead, accuracy_words, most_accurate
 from rectifact.crowd.panel_caution import (
     compared,
     contradiction_words,
@@ -21,7 +21,7 @@ from rectifact.crowd.panel_choice import replacing, reservation_words
 from rectifact.crowd.panel_gap import agreement_words, gap_words, who
 from rectifact.crowd.panel_rates import Rates
 from rectifact.crowd.panel_shift import bias_summary
-from rectifact.crowd.reference import consensus_classes
+from rectifact.crowd.reference import GOLD, PEOPLE, consensus_classes
 
 __all__ = ["accuracy_sentence", "agreement_words", "decision_words", "gap_words", "who", "words_of"]
 
@@ -249,21 +249,33 @@ def _alike(names: list[Any]) -> str:
 
 def accuracy_sentence(found: Any) -> str:
     """Which judge is most accurate, compared with the others on the tasks that both answered."""
-    best, leads = judges_compared(found)
-    words = accuracy_words(best, leads, found.biases.confidence)
+    best, leads, by = judges_compared(found)
+    words = accuracy_words(best, leads, found.biases.confidence, by)
     return f"Of the judges, {words}" if words else ""
 
 
-def judges_compared(found: Any) -> tuple[Any, list[Lead]]:
-    """The judge with the highest accuracy, and its lead over the others."""
-    n, model = found.panel.n_judges, found.model
-    report = found.workers()
-    accuracy = report["accuracy"].to_numpy()[:n]
-    best = int(np.argmax(accuracy))
-    others = [j for j in range(n) if j != best]
-    names = [found.panel.name(j) for j in range(n)]
-    said = model._answers.said()
-    return names[best], leads_of(said, model._model.posteriors, names, best, others, found.biases.confidence)
+def judges_compared(found: Any) -> tuple[Any, list[Lead], str]:
+    """The most accurate judge, its lead over the others, and what they are measured by.
+
+    That is gold labels or people, whichever gives the shorter intervals: errors that people make without the judges
+    make a lead look smaller, not larger. Without both, it is the model, which is empty.
+    """
+    n, posteriors = found.panel.n_judges, found.model._model.posteriors
+    said, names = found.model._answers.said()[:, :n], [found.panel.name(j) for j in range(n)]
+    compared = []
+    for by, truth in _labels_of(found).items():
+        expected = posteriors if by == GOLD else np.zeros_like(posteriors)  # which know what people say
+        compared.append((*most_accurate(said, expected, names, found.biases.confidence, truth), by))
+    compared = [one for one in compared if one[1]]
+    if compared:
+        return min(compared, key=lambda one: sum(lead.high - lead.low for lead in one[1]) / len(one[1]))
+    return (*most_accurate(said, posteriors, names, found.biases.confidence), "")
+
+
+def _labels_of(found: Any) -> dict[str, Any]:
+    """Classes of the tasks that gold labels or people tell, by what they are."""
+    labels = {GOLD: found.truth} if found.reference == GOLD else {}
+    return labels | ({PEOPLE: consensus_classes(found.panel)} if found.panel.has_people else {})
 
 
 def twin_words(found: Any) -> list[str]:

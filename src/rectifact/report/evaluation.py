@@ -27,6 +27,7 @@ from rectifact.crowd.panel_words import (
     two_rates_words,
     who,
 )
+from rectifact.crowd.reference import GOLD
 from rectifact.report.agreement import agreement_report, replacing_fact
 from rectifact.report.blocks import Block, Chart, Column, Facts, Findings, Matrices, Report, Section, Table
 from rectifact.report.charts import histogram, ranges
@@ -207,7 +208,12 @@ def _trust(found: Evaluation) -> Section:
 
 
 def _accuracies(report: pd.DataFrame) -> list[Chart]:
-    told = "Accuracies are inferred from all answers together, as far as errors of different workers are independent."
+    inferred = "inferred from all answers together, and too high where workers share errors."
+    measured = report["accuracy_by"] == GOLD
+    told = f"Accuracies are {inferred}"
+    if measured.any():
+        told = "Accuracies are measured by gold labels, and sharpened by all answers."
+        told += "" if measured.all() else f" Those of workers with few gold labels are {inferred}"
     return [replace(chart, words=f"{chart.words} {told}") for chart in accuracy_chart(report)]
 
 
@@ -225,6 +231,7 @@ def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
         Column("answers", "integer"),
         Column("accuracy", "share", "share of the answers that are expected to be right"),
         Column("90% interval"),
+        Column("measured by", "text", "gold labels, or all answers together, by which shared errors do not show"),
         Column("on gold", "text", "right answers to tasks with a gold label"),
         Column("replaces people", "text", "by the alternative annotator test; reservations are named below"),
         Column("gap to people", "number", "points by which the judge agrees with people more often than people do"),
@@ -241,6 +248,7 @@ def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
                 row["kind"],
                 int(row["answers"]),
                 *accuracy,
+                row["accuracy_by"],
                 right.get(name, ""),
                 decisions.get(name, ""),
                 gap,

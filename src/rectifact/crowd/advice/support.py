@@ -117,8 +117,8 @@ def not_independent(effect: float, trusting: bool, calibrated: bool) -> list[Fin
 
     Examples
     --------
-    >>> not_independent(2.0, False, False)[0].detail
-    'Their variance is 2.00 times what independent answers would show; labels and confidence allow for it.'
+    >>> not_independent(2.0, False, False)[0].detail.split(". ")[0]
+    'Their variance is 2.00 times what independent answers would show'
     >>> not_independent(1.0, False, False)
     []
     """
@@ -130,7 +130,7 @@ def not_independent(effect: float, trusting: bool, calibrated: bool) -> list[Fin
             Finding(
                 "note" if calibrated else "warning",
                 "answers to one task are not independent",
-                f"{detail}; labels and confidence allow for it.",
+                f"{detail}. Labels and confidence allow for it, accuracies of workers do not: these may be too high.",
                 "Have some tasks checked by people you trust, to see how far the labels can be believed.",
             )
         ]
