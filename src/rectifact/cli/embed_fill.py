@@ -74,7 +74,10 @@ def write_filled(filling: Filling, model: Any, compared: Comparison | None, path
     table.insert(0, filling.matrix.row_title, filling.names[0], allow_duplicates=True)
     write_table(table, path)
     known, beside = dense_with_gaps(filling.matrix.X), _beside(path)
-    if beside is None or not np.isnan(known).any():
+    if not np.isnan(known).any():
+        say(f"Note: No cell is missing, and {str(path)!r} holds the data as it is; zeros count as known.")
+        return {}
+    if beside is None:
         return {}
     if model.resolved_.get("link") != "relu":
         say("Filled cells hold probabilities, which say themselves how sure they are.")
