@@ -161,6 +161,7 @@ OTHERS = {
         "logistic_pca_estimator",
         "data",
         "filling",
+        "intervals",
         "ranking",
         "scales",
         "held_out",

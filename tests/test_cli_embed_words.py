@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from rectifact.latent.filling import Comparison
 
@@ -75,3 +76,39 @@ def test_filled_amounts_are_not_cut(run, tmp_path):
     assert above.sum() >= 2
     np.testing.assert_allclose(found[above], full[above], rtol=0.1)
     assert "outside the scale" not in said.err
+
+
+def test_what_a_file_without_gaps_is_filled_with_is_said(run, tmp_path):
+    sp.save_npz(tmp_path / "X.npz", sp.random_array((40, 12), density=0.4, rng=np.random.default_rng(0), format="csr"))
+    files = "-o", tmp_path / "e.csv", "--fill", tmp_path / "f.csv"
+    said = " ".join(run("embed", tmp_path / "X.npz", "-k", 1, "--missing", *files).err.split())
+    assert "Note: No cell is missing, and" in said
+    assert "holds the data as it is; zeros count as known." in said
+    assert not (tmp_path / "f.intervals.csv").exists()
+
+
+def test_a_matrix_has_no_column_to_colour_by(run, tmp_path):
+    np.save(tmp_path / "X.npy", np.random.default_rng(0).random((30, 8)))
+    more = "--colour-by", "type", "--report", tmp_path / "r.html"
+    said = run("embed", tmp_path / "X.npy", "-k", 1, "-o", tmp_path / "e.csv", *more, expect=2).err
+    assert "is not a table. Name a table with that column, as in known.csv:type" in " ".join(said.split())
+
+
+def test_triples_with_long_titles_and_numbered_readers_are_named(run, tmp_path):
+    rng = np.random.default_rng(0)
+    pairs = [(i, j) for i in range(30) for j in range(20) if rng.random() < 0.5]
+    table = pd.DataFrame(pairs, columns=["Reader No.", "Book title"])
+    table["Book title"] = [f"The book of {j} tales" for j in table["Book title"]]
+    table["Sterne"] = rng.integers(1, 6, len(table)) / 2
+    table.assign(gelesen="1.2.2024").to_csv(tmp_path / "b.csv", index=False)
+    said = " ".join(run("embed", tmp_path / "b.csv", "-o", tmp_path / "e.csv", expect=2).err.split())
+    assert "use --triples 'Reader No.,Book title,Sterne'" in said
+    run("embed", tmp_path / "b.csv", "-k", 1, "-o", tmp_path / "e.csv", "--triples", "Reader No.,Book title,Sterne")
+
+
+def test_a_letter_is_not_a_no(run, tmp_path):
+    X = pd.DataFrame(np.random.default_rng(0).random((12, 4)), columns=list("abcd"))
+    for cells, what in ((["N", "S", "E"], "holds text"), (["no", "yes", "no"], "holds yes and no")):
+        X.assign(region=cells * 4).to_csv(tmp_path / "X.csv", index=False)
+        said = run("embed", tmp_path / "X.csv", "-k", 1, "-o", tmp_path / "e.csv", expect=2).err
+        assert what in " ".join(said.split())

@@ -183,3 +183,13 @@ def test_triples_that_are_not_listed_count_as_zero_in_new_rows_too(run, tmp_path
     np.testing.assert_allclose(found.to_numpy(), loaded.positions(matrix.to_numpy()), atol=1e-8)
     like = pd.read_csv(tmp_path / "n.similar-rows.csv")
     assert (like["user"].str[1:].astype(int) % 2 == like["neighbour"].str[1:].astype(int) % 2).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("option", "spelled"), [(("-k", 3), "-k"), (("--values", "log"), "--values"), (("--prior", "none"), "--prior")]
+)
+def test_options_of_a_fit_are_not_ignored_with_a_model(option, spelled, tastes, saved, run, tmp_path):
+    said = run("embed", tmp_path / "old.csv", "--model", saved, "-o", tmp_path / "u.csv", *option, expect=2).err
+    assert f"{spelled} is for finding dimensions, and --model has them. Leave one of them out." in " ".join(
+        said.split()
+    )

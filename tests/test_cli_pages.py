@@ -182,7 +182,7 @@ def test_times_are_no_values(run, tmp_path):
     assert "Say which counts: --repeats last, first, mean or sum." in said
     more = "--repeats", "last", "--json"
     done = run("embed", tmp_path / "twice.csv", "-k", 1, "-o", tmp_path / "e.csv", *more)
-    assert "the last of them in the file where a pair is repeated" in " ".join(done.err.split())
+    assert "the last of them by 'seen' where a pair is repeated" in " ".join(done.err.split())
 
 
 def test_ratings_that_are_empty_are_missing_and_repeated_ones_count_as_asked(run, tmp_path):

@@ -12,7 +12,7 @@ import typer
 from rectifact.cli import options, reading
 from rectifact.cli.cluster_outputs import check_possible, compare_and_say, read_truth, say_clusters, summary_of
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
-from rectifact.cli.known_clusters import apply_saved, check_known
+from rectifact.cli.known_clusters import USED, apply_saved
 from rectifact.cli.known_groups import dropped
 from rectifact.cli.outcome import Outcome, fitting, say_warnings
 from rectifact.cli.reading import Reading
@@ -180,7 +180,7 @@ def cluster(
     source = replace(source, weight=weight)
     source.check(in_chunks=False)
     if known is not None:
-        check_known(context, outcome)
+        options.check_known(context, USED, "clusters", "nodes or points")
         apply_saved(known, source, Path(str(graph or data)), out, outcome)
         return
     X, names, title, affinity, features = _read(source, Path(str(graph or data)))

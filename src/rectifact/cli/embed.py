@@ -8,21 +8,20 @@ import typer
 
 from rectifact.cli import options, reading
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
+from rectifact.cli.embed_fill import Filling, check_fill, write_filled
 from rectifact.cli.embed_outputs import (
     Judgement,
     as_values,
     check_entries,
-    check_fill,
     check_for_chunks,
     compared_with_means,
-    filled,
     joined_verdict,
     judge,
     neighbours,
     scaled,
 )
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
-from rectifact.cli.known_embedding import Places, apply_saved, check_known
+from rectifact.cli.known_embedding import USED, Places, apply_saved
 from rectifact.cli.known_groups import check_colours, dropped, read_groups
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
 from rectifact.cli.reading import Reading
@@ -37,6 +36,7 @@ from rectifact.models import SavedModel
 
 
 def embed(
+    context: typer.Context,
     data: Annotated[
         Path,
         typer.Argument(
@@ -118,6 +118,7 @@ def embed(
     ] = None,
     triples: reading.Triples = None,
     repeats: reading.Repeats = None,
+    returns: reading.Returns = None,
     id_column: reading.IdColumn = None,
     rows: reading.Rows = None,
     columns: reading.Columns = None,
@@ -137,7 +138,10 @@ def embed(
     ] = None,
     fill: Annotated[
         Path | None,
-        typer.Option(help="With --missing, write the data with missing cells filled in here: .csv, .tsv, .parquet."),
+        typer.Option(
+            help="With --missing, write the data with missing cells filled in here: .csv, .tsv, .parquet. filled.csv "
+            "comes with filled.intervals.csv, which says how sure each filled cell is."
+        ),
     ] = None,
     known: Annotated[
         Path | None,
@@ -160,7 +164,7 @@ def embed(
     """Describe sparse non-negative or binary data with a few dimensions: a map, neighbours, recommendations."""
     how_many, in_chunks = check_numbers(numbers), holds_chunks(data)
     named = triples, None, id_column, rows, columns, dropped(drop, colour_by, data)
-    source = Reading(*named, transpose, table, header, sheet, missing=missing, repeats=repeats)
+    source = Reading(*named, transpose, table, header, sheet, missing=missing, repeats=repeats, returns=returns)
     source.check(in_chunks)
     check_colours(colour_by, report, save)
     outcome = Outcome(report, save, as_json)
@@ -169,12 +173,12 @@ def embed(
         check_for_chunks(coordinates, values, scale)
     suggestions = _beside(out, "recommend", in_chunks) if recommend else None
     alike = {axis: _beside(out, f"similar-{axis}", in_chunks) for axis in _axes(known)} if similar else {}
-    check_fill(fill, missing or known is not None, in_chunks)
-    outcome.check(out, [data, suggestions, *alike.values(), fill, known])
+    intervals = check_fill(fill, missing or known is not None, in_chunks)
+    outcome.check(out, [data, suggestions, *alike.values(), fill, intervals, known])
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     places = Places(out, coordinates, recommend, similar, suggestions, alike, fill)
     if known is not None:
-        check_known(outcome, in_chunks)
+        options.check_known(context, USED, "dimensions", "samples")
         apply_saved(known, source, data, places, outcome)
         return
     hole = np.nan if missing else None
@@ -199,8 +203,9 @@ def embed(
         _write_coordinates(chosen, matrix, out, samples, features, own=in_chunks or coordinates == "embedding")
         _write_tables(model, matrix, places, (samples, features))
         compared = None if in_chunks else compared_with_means(model, matrix)
+        sure = {}
         if fill is not None:
-            write_table(filled(matrix, model, (samples, features), values, spreads, compared), fill)
+            sure = write_filled(Filling(matrix, (samples, features), values, spreads), model, compared, fill)
     say_warnings(caught, "embed")
     judged = Judgement([], {}, {}) if in_chunks else judge(model, matrix, values, recommend, compared, spreads)
     say(
@@ -210,11 +215,8 @@ def embed(
     chosen.say_stability("dimensions", "1 if halves of the samples lead to the same")
     summary = {"samples": n_samples, "features": n_features, "dimensions": model.n_components}
     summary |= {"scale": float(model.scale_)} | {key: value for key, value in model.resolved_.items() if key != "link"}
-    summary |= (
-        {"link": found, "values": values, "scaling": scale, "warnings": judged.warnings}
-        | chosen.summary
-        | judged.summary
-    )
+    summary |= {"link": found, "values": values, "scaling": scale, "warnings": judged.warnings}
+    summary |= chosen.summary | judged.summary | sure
     kept: dict[str, Any] = {"selection": chosen.selection, "notes": judged.notes, "spreads": spreads}
     kept |= {} if in_chunks else {"X": matrix.X, "samples": samples}
     outcome.write(SavedModel(model, features=features, image_shape=image_shape, groups=groups, **kept), summary)

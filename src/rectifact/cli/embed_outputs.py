@@ -1,7 +1,6 @@
-"""What rectifact embed writes and shows besides the embedding: neighbours, filled cells, and how good they are."""
+"""What rectifact embed writes and shows besides the embedding: neighbours, and how good predictions are."""
 
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,16 +8,15 @@ import pandas as pd
 import scipy.sparse as sp
 
 from rectifact.cli.how_many import Found
-from rectifact.cli.tables import check_table_name
 from rectifact.cli.terminal import progress, say
 from rectifact.core.errors import InputError, count
 from rectifact.io.columns import quoted
 from rectifact.io.matrices import NamedMatrix, numbered
 from rectifact.latent.data import large_values, largest_column, unit_column
-from rectifact.latent.filling import Comparison, compare_with_means, dense_with_gaps, filled_by_means, unit_of
+from rectifact.latent.filling import Comparison, compare_with_means, unit_of
 from rectifact.latent.how_many import RECURS
 from rectifact.latent.ranking import compare_with_popularity
-from rectifact.latent.scales import n_clipped, stray_values
+from rectifact.latent.scales import stray_values
 from rectifact.selection.points import NOTHING
 
 SHOWN = 5
@@ -27,17 +25,6 @@ SHOWN = 5
 MOST_COLUMNS, LEAST_COLUMN, MANY = 200, 10, 0.2
 """Columns up to which the error of each is told, hidden entries that one needs to be named, and share of the columns
 that must be predicted worse than by their means to be."""
-
-
-def check_fill(path: Path | None, missing: bool, in_chunks: bool) -> None:
-    """Refuse --fill where nothing could be filled in, or written."""
-    if path is None:
-        return
-    if not missing:
-        raise InputError("--fill is for missing cells.", "Add --missing, so that empty cells and NaN count as missing.")
-    if in_chunks:
-        raise InputError("--fill needs a matrix in memory, and this one is in chunks.", "Fill in some of its rows.")
-    check_table_name(path)
 
 
 def check_gaps(matrix: Any, allowed: bool) -> None:
@@ -257,37 +244,6 @@ def joined_verdict(chosen: Found, matrix: Any, *, structure: bool) -> Found:
     why = why if share else "A few large values decide the score: use --values log"
     reason = f"{selection.reason} {why} before you believe it."
     return replace(chosen, selection=replace(selection, reason=reason))
-
-
-def filled(
-    matrix: NamedMatrix,
-    model: Any,
-    names: tuple[Any, Any],
-    values: str = "raw",
-    spreads: Any = None,
-    compared: Comparison | None = None,
-    fitted: Any = None,
-) -> pd.DataFrame:
-    """The data with what the model predicts in place of its missing cells, or means where those predict better.
-
-    In the units of the file, and within closed scales; one row per sample. For new samples, ``fitted`` is
-    the data of the fit, with which they have the means in common.
-    """
-    known, ranges = dense_with_gaps(matrix.X), getattr(model, "_ranges", None)
-    if compared is not None and not compared.better:
-        say(f"Note: {compared.no_better} The cells are filled in by {compared.simplest}.")
-        every = known if fitted is None else np.vstack([dense_with_gaps(fitted, model.missing), known])
-        full = filled_by_means(every, compared, ranges)[-len(known) :]
-    else:
-        full = model.fill(matrix.X)
-    if ranges is not None and (cut := n_clipped(known, full, ranges)):
-        of = f"{cut:,} of the {int(np.isnan(known).sum()):,} filled cells"
-        say(f"{of} would lie outside the scale of the known values, and hold its lowest or highest value instead.")
-    full = full if spreads is None else full * spreads  # undone in turn: logarithms were taken first
-    full = np.expm1(full) if values == "log" else full
-    table = pd.DataFrame(full, columns=[str(name) for name in names[1]])
-    table.insert(0, matrix.row_title, names[0], allow_duplicates=True)
-    return table
 
 
 def neighbours(model: Any, matrix: NamedMatrix, axis: Any, n: int | None, samples: Any, features: Any) -> pd.DataFrame:

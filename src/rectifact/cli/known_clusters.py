@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
 
 from rectifact.cli.known_parts import aligned
-from rectifact.cli.options import refuse_with_model
 from rectifact.cli.outcome import Outcome
 from rectifact.cli.reading import READING, Reading
 from rectifact.cli.tables import as_json, write_table
@@ -24,16 +22,11 @@ from rectifact.io.inputs import Input
 from rectifact.io.matrices import numbered
 from rectifact.models import SavedModel, load_saved
 
+USED = ("data", "known", "out", "as_json", *READING)
+"""Parameters of the command that have an effect with ``--model``."""
+
 LONGEST = 200
 """Letters of the names of all columns, up to which they are asked for by name: a longer list may not be a file name."""
-
-
-def check_known(context: typer.Context, outcome: Outcome) -> None:
-    """Refuse options of a fit, which has been done, and a report, of which the model has one."""
-    if outcome.report is not None or outcome.save is not None:
-        what = "--report and --save are for clusters that were found, and --model only places new nodes or points."
-        raise InputError(what, "Leave them out; rectifact report model.rfx writes the report of the model.")
-    refuse_with_model(context, ("data", "known", "out", "as_json", *READING), "clusters")
 
 
 def apply_saved(path: Path, source: Reading, data: Path, out: Path, outcome: Outcome) -> None:

@@ -7,25 +7,29 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from rectifact.cli.embed_fill import Filling, write_filled
 from rectifact.cli.embed_outputs import (
     as_values,
     check_negative,
     compared_with_means,
     divided,
-    filled,
     listed,
     nothing_known,
 )
 from rectifact.cli.outcome import Outcome
-from rectifact.cli.reading import Reading
+from rectifact.cli.reading import READING, Reading
 from rectifact.cli.tables import as_json, retitled, save_arrays, write_samples, write_table
 from rectifact.cli.terminal import say, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.io.matrices import NamedMatrix, numbered
+from rectifact.io.partitions import holds_chunks
 from rectifact.latent import NMD, LogisticPCA
 from rectifact.latent.filling import dense_with_gaps
 from rectifact.latent.scales import USUAL, outside
 from rectifact.models import SavedModel, load_saved
+
+USED = ("data", "known", "out", "missing", "coordinates", "recommend", "similar", "fill", "as_json", *READING)
+"""Parameters of the command that have an effect with ``--model``; gaps are those of the fit."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +58,10 @@ class Places:
     fill: Path | None = None
 
 
-def check_known(outcome: Outcome, in_chunks: bool) -> None:
-    """Refuse what only a fit can write, and data in chunks."""
-    if outcome.report is not None or outcome.save is not None:
-        raise InputError(
-            "--report and --save are for dimensions that were found, and --model only places new samples.",
-            "Leave them out; rectifact report model.rfx writes the report of the model.",
-        )
-    if in_chunks:
-        raise InputError("--model needs a matrix in memory, and this one is in chunks.", "Name one file.")
-
-
 def apply_saved(path: Path, source: Reading, data: Path, places: Places, outcome: Outcome) -> None:
     """Write coordinates of new samples and, as far as asked for, recommendations, neighbours and filled cells."""
+    if holds_chunks(data):
+        raise InputError("--model needs a matrix in memory, and this one is in chunks.", "Name one file.")
     saved = load_saved(path)
     model = saved.model
     if not isinstance(model, NMD | LogisticPCA):
@@ -216,4 +211,4 @@ def _write(saved: SavedModel, matrix: NamedMatrix, places: Places, names: tuple[
         write_table(table.rename(columns={"item": title}) if title not in table else table, places.alike["rows"])
     if places.fill is not None:
         compared = None if saved.X is None else compared_with_means(model, saved)
-        write_table(filled(matrix, model, names, values, saved.spreads, compared, saved.X), places.fill)
+        write_filled(Filling(matrix, names, values, saved.spreads, saved.X), model, compared, places.fill)

@@ -70,6 +70,11 @@ def read_groups(
     """
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
+    if not place and data.suffix.lower() not in TABLES:
+        raise InputError(
+            f"{option} {text!r} is neither a file nor a column, as {str(data)!r} is not a table.",
+            f"Name a table with that column, as in known.csv:{text}, or a text file with one value per row.",
+        )
     if path.suffix.lower() not in TABLES:
         return Groups({path.stem: _numbers(read_names(path, n_samples, "row"))}, _say_by_position(said, path))
     table = read_table(path).to_pandas(ignore_metadata=True)  # an index stays a column, which may hold the names

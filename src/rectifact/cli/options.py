@@ -167,6 +167,16 @@ Probabilities = Annotated[
 ]
 
 
+def check_known(context: typer.Context, used: Collection[str], found: str, placed: str) -> None:
+    """Refuse a report and a model, which ``--model`` has, and options of a fit; ``placed`` is what is new."""
+    if context.params["report"] is not None or context.params["save"] is not None:
+        raise InputError(
+            f"--report and --save are for {found} that were found, and --model only places new {placed}.",
+            "Leave them out; rectifact report model.rfx writes the report of the model.",
+        )
+    refuse_with_model(context, used, found)
+
+
 def refuse_with_model(context: typer.Context, used: Collection[str], what: str) -> None:
     """Refuse what was given for a fit, which ``--model`` has done before: it would be ignored.
 

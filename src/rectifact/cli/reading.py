@@ -50,7 +50,16 @@ Repeats = Annotated[
     Literal["last", "first", "mean", "sum"] | None,
     typer.Option(
         rich_help_panel=PANEL,
-        help="Which value counts where triples have several for a pair; sums of counts are usual.",
+        help="Which value counts where triples have several for a pair; sums of counts are usual. First and last go by "
+        "the column that says when, if there is one, and else by the order of the file.",
+    ),
+]
+Returns = Annotated[
+    Literal["net", "drop"] | None,
+    typer.Option(
+        rich_help_panel=PANEL,
+        help="What to do with negative values of triples, such as returned goods: subtract them from the others of the "
+        "same pair, down to 0, or leave these rows out.",
     ),
 ]
 Ends = Annotated[
@@ -158,6 +167,7 @@ class Reading:
     missing: bool = False
     weight: str | None = None
     repeats: str | None = None
+    returns: str | None = None
     empty: bool = False
 
     def request(self) -> Request:
@@ -177,6 +187,7 @@ class Reading:
             self.header,
             self.weight,
             self.repeats,
+            self.returns,
             self.empty,
         )
         names = {"rows": self.rows, "columns": None if listed else file}

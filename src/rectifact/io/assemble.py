@@ -11,8 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError, count
-from rectifact.io.columns import WORDS, Plan, listing, quoted, word
+from rectifact.io.columns import Plan, listing, quoted, word
 from rectifact.io.frames import SAMPLES, Frame
+from rectifact.io.graphs import edge_remarks
+from rectifact.io.listed import WEIGHTS
 from rectifact.io.matrices import NamedMatrix, as_floats, from_table, names_array
 from rectifact.io.tables import column_numbers, is_number
 
@@ -78,36 +80,27 @@ def pairs(frame: Frame, plan: Plan, missing: bool = False) -> tuple[pd.DataFrame
     return table, [f"spaces around names removed in {count(n_spaced, 'cell')}"] if n_spaced else []
 
 
-def once(table: pd.DataFrame, repeats: str) -> pd.DataFrame:
-    """Triples with one value for each pair: the first or last in the file, or the mean or sum of all.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> once(pd.DataFrame({0: ["a", "a", "b"], 1: ["x", "x", "x"], 2: [1.0, 3.0, 5.0]}), "mean")[2].tolist()
-    [2.0, 5.0]
-    """
-    if repeats in {"first", "last"}:
-        return table.drop_duplicates([0, 1], keep="first" if repeats == "first" else "last")
-    return table.groupby([0, 1], sort=False)[2].agg(repeats).reset_index()
+def from_edges(frame: Frame, plan: Plan, table: pd.DataFrame) -> tuple[tuple[Any, ...], str]:
+    """Both ends of edges and, if there are any, weights; and a sentence."""
+    weights = f"weights from {plan.columns[2]!r}" if len(plan.columns) > 2 else "no weights"
+    if len(plan.columns) > 2 and frame.named and word(plan.columns[2]) not in WEIGHTS:
+        weights += f" (without them: --drop {quoted(plan.columns[2])})"
+    edges = tuple(table[name].to_numpy() for name in table)
+    frame = replace(frame, remarks=(*edge_remarks(*edges[:2]), *frame.remarks))
+    ends = " and ".join(map(repr, plan.columns[:2]))
+    return edges, sentence(frame, plan, f"Edges read from the columns {ends}, {weights}")
 
 
 def from_triples(
-    frame: Frame, plan: Plan, table: pd.DataFrame, missing: bool = False, repeats: str | None = None
+    frame: Frame, plan: Plan, table: pd.DataFrame, how: Sequence[str], missing: bool = False
 ) -> tuple[NamedMatrix, str]:
-    """A sparse matrix, rows and columns in the order of the file; dense, with NaN, if other pairs are missing."""
-    n_twice = int(table.duplicated([0, 1]).sum())
-    if n_twice and 2 in table and repeats is not None:
-        table = once(table, repeats)
+    """A sparse matrix, rows and columns in the order of the file; dense, with NaN, if other pairs are missing.
+
+    ``how`` says how the table came to have one value for each pair.
+    """
     coded = [pd.factorize(table[i]) for i in (0, 1)]
     values = table[2].to_numpy() if 2 in table else np.ones(len(table))
     shape = (len(coded[0][1]), len(coded[1][1]))
-    if n_twice and 2 in table and repeats is None and word(plan.columns[2]) not in WORDS["count"]:
-        raise InputError(
-            f"{str(frame.path)!r} has {count(n_twice, 'value')} for pairs of {plan.columns[0]!r} and "
-            f"{plan.columns[1]!r} that have one already.",
-            "Say which counts: --repeats last, first, mean or sum.",
-        )
     X: Any = sp.coo_array((values.astype(float), (coded[0][0], coded[1][0])), shape=shape)
     X = _with_gaps(frame, X) if missing else X
     rows, columns = (
@@ -116,12 +109,9 @@ def from_triples(
     matrix = NamedMatrix(as_floats(frame.path, X), rows, columns)
     if frame.named:
         matrix = replace(matrix, row_title=plan.columns[0], column_title=plan.columns[1])
-    one = {"first": "the first of them in the file", "last": "the last of them in the file", "mean": "the mean of them"}
-    how = one.get(str(repeats), "added up")
-    added = f", {how} where a pair is repeated" if n_twice else ""
     value = repr(plan.columns[2]) if len(plan.columns) > 2 else "1 for each pair"
-    what = f"triples, {plan.columns[0]!r} in rows, {plan.columns[1]!r} in columns, {value} as value{added}"
-    return matrix, what
+    what = f"triples, {plan.columns[0]!r} in rows, {plan.columns[1]!r} in columns, {value} as value"
+    return matrix, ", ".join([what, *how])
 
 
 def _with_gaps(frame: Frame, X: sp.coo_array) -> NDArray[np.float64]:

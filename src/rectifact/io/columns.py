@@ -56,6 +56,7 @@ class Options:
     header: bool | None = None
     weight: str | None = None
     repeats: str | None = None
+    returns: str | None = None  # what is done with negative values: net or drop
     empty: bool = False  # whether columns may be empty: what they hold is missing
     usual_texts: tuple[str, ...] = ()  # columns of texts, where the table has them
 

@@ -13,14 +13,13 @@ from pyarrow import parquet
 
 from rectifact.core.errors import InputError, count
 from rectifact.core.validation import canonical
-from rectifact.io.assemble import from_numbers, from_texts, from_triples, is_adjacency, pairs, sentence
-from rectifact.io.columns import Options, Plan, Purpose, is_axis_name, quoted, unlisted, word
+from rectifact.io.assemble import from_edges, from_numbers, from_texts, from_triples, is_adjacency, pairs, sentence
+from rectifact.io.columns import Options, Plan, Purpose, View, is_axis_name, quoted, unlisted
 from rectifact.io.files import reading
 from rectifact.io.frames import SAMPLES, Frame, read_frame
 from rectifact.io.graphs import (
     GRAPHS,
     Edges,
-    edge_remarks,
     has_attributes,
     holds_node_links,
     read_edge_lines,
@@ -29,10 +28,10 @@ from rectifact.io.graphs import (
     read_node_links,
 )
 from rectifact.io.kinds import find_kind, find_list
-from rectifact.io.listed import WEIGHTS
 from rectifact.io.matrices import NamedMatrix, as_floats, read_matrix, read_names
 from rectifact.io.single_cell import has_barcodes, holds_10x, read_10x
 from rectifact.io.text import are_numbers, are_records, text_head, text_suffix
+from rectifact.io.triples import settled
 
 TABLES = {".csv", ".tsv", ".tab", ".parquet", ".xlsx", ".xlsm", ".json", ".jsonl", ".ndjson"}
 MATRICES = {".npz", ".npy", ".mtx", ".h5ad"}
@@ -237,7 +236,8 @@ def _refuse_table_options(path: Path, request: Request, what: str) -> None:
     options = request.options
     given = {"--triples": options.triples, "--text-column": options.text_columns, "--id-column": options.id_column}
     given |= {"--weight": options.weight if what != "a graph" else None}
-    given |= {"--drop": options.drop, "--columns with a list": options.keep, "--sheet": request.sheet}
+    given |= {"--repeats": options.repeats, "--returns": options.returns, "--drop": options.drop}
+    given |= {"--columns with a list": options.keep, "--sheet": request.sheet}
     for name, value in given.items():
         if value:
             raise InputError(f"{name} is for tables, and {str(path)!r} is {what}.", "Leave it out.")
@@ -329,17 +329,16 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         table, remarks = pairs(frame, plan, request.missing and plan.kind == "triples")
         frame = replace(frame, remarks=(*remarks, *frame.remarks))
         if plan.kind == "edges":
-            ends = " and ".join(map(repr, plan.columns[:2]))
-            weights = f"weights from {plan.columns[2]!r}" if len(plan.columns) > 2 else "no weights"
-            if len(plan.columns) > 2 and frame.named and word(plan.columns[2]) not in WEIGHTS:
-                weights += f" (without them: --drop {quoted(plan.columns[2])})"
-            edges = tuple(table[name].to_numpy() for name in table)
-            frame = replace(frame, remarks=(*edge_remarks(*edges[:2]), *frame.remarks))
-            return Input(sentence(frame, plan, f"Edges read from the columns {ends}, {weights}"), edges=edges)
+            edges, said = from_edges(frame, plan, table)
+            return Input(said, edges=edges)
         remark = unlisted(table, plan.columns, purpose, missing=bool(request.missing))
         frame = replace(frame, remarks=(remark, *frame.remarks))
-        stored = from_triples(frame, plan, table, request.missing, request.options.repeats)
-        return _finished(frame, plan, request, purpose, stored)
+        table, plan, how = settled(View(frame, purpose, request.options), plan, table)
+        return _finished(frame, plan, request, purpose, from_triples(frame, plan, table, how, request.missing))
+    for option in ("repeats", "returns"):
+        if getattr(request.options, option):
+            what = f"--{option} is for triples, and {str(frame.path)!r} is a table of numbers."
+            raise InputError(what, "Leave it out, or name the columns of triples with --triples.")
     if not request.transpose and any(map(is_axis_name, plan.index[:1])):
         frame = replace(frame, remarks=(*frame.remarks, "for samples in columns: --transpose"))
     return _finished(frame, plan, request, purpose, from_numbers(frame, plan))

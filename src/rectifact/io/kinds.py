@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -125,7 +124,7 @@ def find_triples(table: pa.Table) -> tuple[str, ...]:
 
 def _documents(view: View) -> Plan | None:
     """Texts, if one column holds them."""
-    texts = [name for name in view.names if is_name(view.type(name)) and not _is_time(view.type(name))]
+    texts = [name for name in view.names if is_name(view.type(name)) and not pa.types.is_temporal(view.type(name))]
     numbers = [name for name in view.names if is_number(view.type(name)) and not view.is_id_name(name)]
     lengths = {name: _mean_words(view.table.column(name)) for name in texts}
     known = [name for name in texts if word(name) in WORDS["text"]]
@@ -141,7 +140,8 @@ def _documents(view: View) -> Plan | None:
         ask_for_pairs(view, found)
         raise InputError(
             f"{view.where} holds texts, in the column {found[0]!r}.",
-            f"Use rectifact parts for their topics, or leave the column out with --drop {quoted(found[0])}.",
+            f"Use rectifact parts for their topics, or leave the column out with --drop {quoted(found[0])}."
+            f"{_as_pairs(view, found[0])}",
         )
     if len(found) > 1 or len(numbers) >= 10:
         also = ", --table for the numbers" if len(numbers) >= 10 else f", or both, as in {listing(found[:2])}"
@@ -292,17 +292,30 @@ def _empty(view: View, names: Sequence[str]) -> InputError:
 
 def _as_pairs(view: View, name: str) -> str:
     """What to do if each row of a narrow table is a pair, such as a customer and an item: names then repeat."""
-    table = view.table
-    if not 2 <= table.num_columns <= MOST_OF_PAIRS or 2 * pc.count_distinct(table.column(name)).as_py() > len(table):
+    if not 2 <= view.table.num_columns <= MOST_OF_PAIRS or not _comes_again(view, name):
         return ""
-    return " If each row is a pair, such as a user and an item with a rating, use --triples ROW,COLUMN,VALUE."
+    others = [other for other in view.names if other != name and not view.is_when(other)]
+    ids = {_distinct(view, other): other for other in others if view.is_id(other) and _comes_again(view, other)}
+    row = ids[max(ids)] if ids else ""
+    values = [other for other in others if other != row and view.is_measure(other) and view.may_be_weight(other)]
+    example = listing([row, name, values[0]]) if row and values else "ROW,COLUMN,VALUE"
+    return f" If each row is a pair, such as a user and an item with a rating, use --triples {example}."
+
+
+def _distinct(view: View, name: str) -> int:
+    return int(pc.count_distinct(view.table.column(name)).as_py())
+
+
+def _comes_again(view: View, name: str) -> bool:
+    """Whether a column has each of its cells twice on average."""
+    return 2 * _distinct(view, name) <= len(view.table)
 
 
 def _check_meant(view: View, name: str) -> None:
     """Ask about a column of numbers that are probably not measurements."""
     if len(view.names) > MOST_MEASURES or not view.frame.named:
         return
-    few = pc.count_distinct(view.table.column(name)).as_py() <= max(2, min(20, len(view.table) // 2))
+    few = _distinct(view, name) <= max(2, min(20, len(view.table) // 2))
     whole = pa.types.is_integer(view.type(name)) or pa.types.is_boolean(view.type(name))
     if whole and ((word(name) in WORDS["class"] and few) or word(name) in WORDS["time"]):
         what = "classes" if word(name) in WORDS["class"] else "times"
@@ -310,10 +323,6 @@ def _check_meant(view: View, name: str) -> None:
             f"The column {name!r} of {view.where} seems to hold {what}, not measurements.",
             f"Leave it out with --drop {quoted(name)}, or keep it with --table.",
         )
-
-
-def _is_time(kind: Any) -> bool:
-    return bool(pa.types.is_temporal(kind))
 
 
 def _mean_words(column: pa.ChunkedArray) -> float:
@@ -328,7 +337,7 @@ def _why_not(column: pa.ChunkedArray) -> tuple[str, str]:
     row, text = next(((row, text) for row, text in texts if not is_number_or_gap(text)), (0, ""))
     shown = text if len(text) <= 30 else f"{text[:30]}..."
     first = f"first {shown!r} in row {row + 1}"
-    if _is_time(column.type):
+    if pa.types.is_temporal(column.type):
         return f"holds dates, {first}", ", or name the rows by it with --id-column"
     if re.fullmatch(r"[+-]?[\d.,]+\s*%", text):
         return f"holds percentages, {first}", ", or write them as plain numbers"
@@ -336,6 +345,6 @@ def _why_not(column: pa.ChunkedArray) -> tuple[str, str]:
         return f"holds numbers with separators of thousands, {first}", ", or write them without separators"
     if re.fullmatch(r"[+-]?\d+,\d+", text):
         return f"holds decimal commas, {first}", ", or write decimal points"
-    if text.lower() in {"yes", "no", "y", "n"}:
+    if {str(cell).lower() for cell in plain(column).unique().drop_null().to_pylist()} <= {"yes", "no", "y", "n"}:
         return f"holds yes and no, {first}", ", or write 1 and 0"
     return f"holds text, {first}", ", or encode it as numbers"

@@ -1,7 +1,7 @@
 """Missing entries filled in, and whether what a model predicts is any better than plain means."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rectifact.core.arrays import to_host
 from rectifact.core.estimator import quiet_copy
 from rectifact.latent.held_out import LEAST_ROWS, MOST_ENTRIES, hide_entries
+from rectifact.latent.intervals import LEAST, Cells, Intervals, cells_of, find_intervals
 from rectifact.latent.scales import ranges_of
 from rectifact.metrics import root_mean_squared_error
 
@@ -46,6 +47,8 @@ class Comparison:
         For each column: how many of its entries were hidden, and their error by the model and by its mean.
     zeros : float
         Share of the hidden entries that are zero.
+    hidden : tuple of Cells and array, or None
+        The hidden entries, as the model or, where they are better, the means predict them, and their values.
     """
 
     model: float
@@ -55,6 +58,12 @@ class Comparison:
     columns: float = np.inf
     by_column: tuple[tuple[int, float, float], ...] = ()
     zeros: float = 0.0
+    hidden: tuple[Cells, NDArray[np.float64]] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def intervals(self) -> Intervals | None:
+        """Intervals for entries that are filled in, unless too few were hidden to tell."""
+        return find_intervals(*self.hidden) if self.hidden is not None and self.n_hidden >= LEAST else None
 
     @property
     def better(self) -> bool:
@@ -194,7 +203,9 @@ class Hidden:
         counts, zeros = self.mask.sum(axis=0), float(np.mean(self.known[self.mask] == 0))
         errors = [_by_column(each - self.known, self.mask, counts) for each in (found, simple[-1])]
         each = zip(counts.tolist(), *(error.tolist() for error in errors), strict=True)
-        return Comparison(ours, mean, means, int(self.mask.sum()), columns, tuple(each), zeros)
+        compared = Comparison(ours, mean, means, int(self.mask.sum()), columns, tuple(each), zeros)
+        best = found if compared.better else filled_by_means(self.seen, compared, self.ranges)
+        return replace(compared, hidden=(cells_of(self.known, self.mask, best), self.known[self.mask]))
 
 
 def fitted_again(model: Any, X: NDArray[np.float64], k: int, sweeps: int, *, gaps: bool) -> Any:

@@ -51,7 +51,8 @@ def error_of_columns(judged: Comparison | None, names: Any, *, gaps: bool, unit:
     for name, (n, ours, mean) in zip(names, judged.by_column, strict=True):
         saved = 1 - ours / mean if n and mean > 0 else np.nan
         rows.append([str(name), n, *(float(f"{value:.3g}") for value in (ours, mean, saved))])
-    note = "Where the model is not better, take the mean of the column, or leave the cells empty."
+    note = "Where the model is not better, take the mean of the column, or leave the cells empty. "
+    note += "embed --fill also writes an interval for each filled cell."
     return [Table("How sure are filled cells?", columns, rows, note)]
 
 

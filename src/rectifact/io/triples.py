@@ -1,0 +1,118 @@
+"""From rows of a table to triples with one value for each pair: returns, and pairs that come again."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import pandas as pd
+
+from rectifact.core.errors import InputError, count
+from rectifact.io.columns import WORDS, Plan, View, word
+from rectifact.io.times import find_times
+
+
+class Settled(NamedTuple):
+    """Triples with one value for each pair, a plan that uses a column of times if they go by it, and what to say."""
+
+    table: pd.DataFrame
+    plan: Plan
+    said: tuple[str, ...] = ()
+
+
+def settled(view: View, plan: Plan, table: pd.DataFrame) -> Settled:
+    """Rows of pairs, with or without values, as triples, by what ``--returns`` and ``--repeats`` say."""
+    if 2 not in table:
+        return Settled(table, plan, ("added up where a pair is repeated",) * bool(table.duplicated([0, 1]).any()))
+    if view.options.returns is not None:
+        return (_without_returns if view.options.returns == "drop" else _net)(view, plan, table)
+    n_negative = int((table[2] < 0).sum()) if view.purpose == "embed" else 0
+    if n_negative and _asks(view, plan):  # one question less: --returns net adds up
+        raise _negative(view, plan, n_negative)
+    done = _one_for_each(view, plan, table)
+    if n_negative and (done.table[2] < 0).any():
+        raise _negative(view, plan, n_negative)
+    return done._replace(said=(*done.said, f"{_rows(n_negative, plan)} among them")) if n_negative else done
+
+
+def _without_returns(view: View, plan: Plan, table: pd.DataFrame) -> Settled:
+    """Triples without rows that have a negative value."""
+    negative = table[2] < 0
+    done = _one_for_each(view, plan, table[~negative])
+    return done._replace(said=(*done.said, f"{_rows(int(negative.sum()), plan)} left out"))
+
+
+def _net(view: View, plan: Plan, table: pd.DataFrame) -> Settled:
+    """Triples whose negative values are subtracted from the others of the same pair, down to 0."""
+    if view.options.repeats not in {None, "sum"}:
+        raise InputError(
+            f"--returns net adds up the values of a pair, and --repeats {view.options.repeats} does not.",
+            "Leave out --repeats, or use --returns drop.",
+        )
+    n_negative, found = int((table[2] < 0).sum()), once(table, "sum")
+    below = found[2] < 0
+    more = f", and {count(int(below.sum()), 'pair')} with more returned than sold set to 0" if below.any() else ""
+    found[2] = found[2].clip(lower=0.0)
+    added = ("added up where a pair is repeated",) * bool(len(found) < len(table))
+    return Settled(found, plan, (*added, f"{_rows(n_negative, plan)} subtracted{more}"))
+
+
+def _rows(n: int, plan: Plan) -> str:
+    return f"{count(n, 'row')} with a negative {plan.columns[2]!r}"
+
+
+def _negative(view: View, plan: Plan, n_negative: int) -> InputError:
+    """What to do about negative values: they may be returns, or a scale that goes below 0."""
+    has = f"{view.where} has {_rows(n_negative, plan)}, where nothing may be below 0"
+    return InputError(
+        f"{has}.",
+        "If these are returns, use --returns net to subtract them from what was sold, or --returns drop to leave them "
+        "out; if they are ratings on a scale that goes below 0, add a constant to all ratings.",
+    )
+
+
+def _asks(view: View, plan: Plan) -> bool:
+    """Whether nobody has said what values of one pair are to become; counts are added up."""
+    return view.options.repeats is None and word(plan.columns[2]) not in WORDS["count"]
+
+
+def _one_for_each(view: View, plan: Plan, table: pd.DataFrame) -> Settled:
+    """One value for each pair, and how it came about where a pair has several."""
+    n_twice, repeats = int(table.duplicated([0, 1]).sum()), view.options.repeats
+    if not n_twice:
+        return Settled(table, plan)
+    if _asks(view, plan):
+        raise InputError(
+            f"{view.where} has {count(n_twice, 'value')} for pairs of {plan.columns[0]!r} and "
+            f"{plan.columns[1]!r} that have one already.",
+            "Say which counts: --repeats last, first, mean or sum.",
+        )
+    if repeats in {"first", "last"}:
+        return _by_time(view, plan, table, str(repeats))
+    how = "the mean of them" if repeats == "mean" else "added up"
+    return Settled(once(table, repeats or "sum"), plan, (f"{how} where a pair is repeated",))
+
+
+def _by_time(view: View, plan: Plan, table: pd.DataFrame, repeats: str) -> Settled:
+    """The first or last value of each pair in time, where one column says when, and else in the file."""
+    when = find_times(view, plan.unused)
+    if when.column is None:
+        why = f" ({when.why_not})" if when.why_not else ""
+        said = f"the {repeats} of them in the file where a pair is repeated{why}"
+        return Settled(once(table, repeats), plan, (said,))
+    ordered = table.loc[when.times.loc[table.index].sort_values(kind="stable").index]
+    kept = once(ordered, repeats).sort_index()  # rows and columns stay in the order of the file
+    plan = replace(plan, unused=tuple(name for name in plan.unused if name != when.column))
+    return Settled(kept, plan, (f"the {repeats} of them by {when.column!r} where a pair is repeated",))
+
+
+def once(table: pd.DataFrame, repeats: str) -> pd.DataFrame:
+    """Triples with one value for each pair: that of its first or last row, or the mean or sum of all.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> once(pd.DataFrame({0: ["a", "a", "b"], 1: ["x", "x", "x"], 2: [1.0, 3.0, 5.0]}), "mean")[2].tolist()
+    [2.0, 5.0]
+    """
+    if repeats in {"first", "last"}:
+        return table.drop_duplicates([0, 1], keep="first" if repeats == "first" else "last")
+    return table.groupby([0, 1], sort=False)[2].agg(repeats).reset_index()
