@@ -19,7 +19,7 @@ from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.crowd.data.mixed import read_mixed_panel
-from rectifact.crowd.data.names import split_names
+from rectifact.crowd.data.names import no_answers, split_names
 from rectifact.crowd.data.people import Panel
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
@@ -79,7 +79,7 @@ def agree(
     order = None if classes is None else split_names(classes)
     columns = {"task": task, "worker": worker, "label": label}
     with progress("comparing"), warnings.catch_warnings(record=True, action="always") as caught:
-        reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": missing}
+        reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": no_answers(missing)}
         reading |= {"form": form, "question": field}
         panel = read_mixed_panel(answers, humans, people=people, level=level, classes=order, **reading)
         found = agreement_of(panel, confidence=confidence, n_resamples=1000, random_state=seed)

@@ -20,7 +20,7 @@ from rectifact.cli.terminal import STDOUT, progress, say, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
 from rectifact.crowd import DawidSkene
-from rectifact.crowd.data.names import split_names
+from rectifact.crowd.data.names import no_answers, split_names
 from rectifact.crowd.data.verdicts import read_verdicts
 from rectifact.crowd.evaluation import Evaluation, evaluation_of
 from rectifact.crowd.panel_bias import Biases
@@ -107,7 +107,13 @@ def evaluate(
         Outcome(report, save=None, as_json=as_json),
     )
     columns = {"task": task, "worker": worker, "label": label}
-    reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": missing, "form": form, "question": field}
+    reading: dict[str, Any] = {
+        "columns": columns,
+        "wide": wide,
+        "missing": no_answers(missing),
+        "form": form,
+        "question": field,
+    }
     order = None if classes is None else split_names(classes)
     measuring: dict[str, Any] = {"ordinal": ordinal, "classes": order, "epsilon": epsilon, "confidence": confidence}
     bar = progress("evaluating", DawidSkene().max_iter)
