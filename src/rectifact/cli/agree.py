@@ -28,6 +28,11 @@ from rectifact.io.files import real_path
 MOST_SHOWN = 20
 """Rows of a table on the terminal."""
 
+TEST_ALONE = (
+    "The test looks at agreement alone: a judge that passes may be biased, or right less often than people; rectifact "
+    "evaluate looks at that."
+)
+
 
 def agree(
     answers: Annotated[
@@ -155,6 +160,7 @@ def _show(found: Agreement, test: Replacement | None, read: str) -> None:
         show(_judges(test))
         for sentence in test.words():
             show_plain(sentence)
+        show_plain(TEST_ALONE)
 
 
 def _table(rows: pd.DataFrame, names: list[str], title: str) -> Table:

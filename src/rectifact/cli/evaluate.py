@@ -210,7 +210,9 @@ def _facts(found: Evaluation) -> dict[str, Any]:
         return findings_table(rows).to_dict("records")
 
     def biases(of: Biases | None) -> Any:
-        return None if of is None else {"biases": records(of.table), "shifts": records(of.shifts)}
+        if of is None:
+            return None
+        return {"biases": records(of.table), "leanings": records(of.changes), "shifts": records(of.shifts)}
 
     def shares(of: Rates | None) -> dict[str, Any]:
         return {"rates": records(None if of is None else of.rates)} | {
@@ -235,8 +237,7 @@ def _facts(found: Evaluation) -> dict[str, Any]:
         "workers": records(found.workers()),
         "replacement": records(None if test is None else test.judges),
         "pairs": [pair._asdict() for pair in found.pairs],
-        "biases": records(found.biases.table),
-        "shifts": records(found.biases.shifts),
+        **(biases(found.biases) or {}),
         "biases_by_people": biases(found.biases_by_people),
         "audit": None if found.audit is None else vars(found.audit),
         "findings": findings(found.findings),

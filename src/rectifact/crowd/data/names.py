@@ -129,6 +129,8 @@ def check_gold(
         others = f", and so {'is that' if more == 1 else 'are those'} of {count(more, 'other task')}" if more else ""
         remedy = "They are left out; no worker gave such an answer." if others else "It is left out."
         warnings.warn(FitWarning(f"{what}{others}.", remedy), stacklevel=5)
+    if not len(gold[0]):
+        raise InputError("There are no gold labels.", "Give labels of some of the tasks.")
     if not found.any():
         raise InputError("No task with a gold label was answered.", "Check that both name the tasks alike.")
     if repeated:
