@@ -93,6 +93,8 @@ def is_no_answer(folded: str, share: float) -> bool:
 def gold_like(gold: Gold, classes: NDArray[Any]) -> Gold:
     """Certain labels spelt as the classes of the answers; those that say that there is no label are left out.
 
+    What may be the name of a class that no worker has, such as none, stays: it may not be dropped unasked.
+
     A warning says which were spelt otherwise, and how many were left out.
     """
     tasks, labels = gold[0], object_array(list(gold[1]))
@@ -101,7 +103,7 @@ def gold_like(gold: Gold, classes: NDArray[Any]) -> Gold:
         return gold
     by_fold = {fold(name): plain(name) for name in reversed(classes.tolist())}
     place = np.array([fold(name) in by_fold for name in labels]) & unknown
-    empty = np.array([not pd.isna(name) and is_no_answer(fold(name), 0.0) for name in labels]) & unknown & ~place
+    empty = np.array([not pd.isna(name) and is_no_answer(fold(name), 1.0) for name in labels]) & unknown & ~place
     if place.any():
         own = pd.unique(labels[place])
         spelt = object_array([by_fold[fold(name)] for name in own])
