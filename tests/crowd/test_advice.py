@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
 
 from rectifact import KOS, DawidSkene, InputError, MajorityVote
-from rectifact.core.errors import count
+from rectifact.core.errors import FitWarning, count
 from rectifact.crowd import read_answers
 from rectifact.crowd.advice import held_out
 from rectifact.crowd.advice.calibration import temperature, tempered
@@ -144,13 +144,15 @@ def test_each_problem_is_named():
     assert detail.startswith("Workers hardly tell 0, 1 apart")
 
 
-def test_labels_spelt_in_two_ways_are_named_and_not_merged():
+def test_labels_spelt_in_two_ways_are_one_unless_both_are_listed():
     answers = make_crowd(1000, 12, 3, random_state=3).answers
     sloppy = np.where(answers["worker"] == 0, "Good ", "good")
-    labels = np.choose(answers["label"], [sloppy, "bad", "ugly"])
-    model = DawidSkene().fit(answers.assign(label=labels))
-    assert model.classes_.tolist() == ["Good ", "bad", "good", "ugly"]
-    row = model.diagnose().set_index("finding").loc["labels that differ only in case or spaces"]
+    answers = answers.assign(label=np.choose(answers["label"], [sloppy, "bad", "ugly"]))
+    with pytest.warns(FitWarning, match="count as one: 'Good ' as 'good'"):
+        model = DawidSkene().fit(answers)
+    assert model.classes_.tolist() == ["bad", "good", "ugly"]
+    apart = DawidSkene().fit(read_answers(answers, classes=["Good ", "bad", "good", "ugly"]))
+    row = apart.diagnose().set_index("finding").loc["labels that differ only in case or spaces"]
     assert row["severity"] == "warning"
     assert "classes: 'Good ', 'good'." in row["detail"]
     assert "Merge them" in row["remedy"]

@@ -121,8 +121,8 @@ def test_few_or_strange_gold_labels(shared_errors):
     with pytest.warns(FitWarning, match="20 gold labels are too few to calibrate by class"):
         assert model.calibrate(gold=truth.iloc[:20]).calibration_.form == "confidence"
     odd = truth.iloc[:100].astype(object)
-    odd.iloc[:7] = "no response"
-    with pytest.warns(FitWarning, match="'no response' of task 0 is none of the classes.*6 other tasks"):
+    odd.iloc[:7] = "unclear"
+    with pytest.warns(FitWarning, match="'unclear' of task 0 is none of the classes.*6 other tasks"):
         assert model.calibrate(gold=odd).calibration_.n_gold == 93
 
 

@@ -19,7 +19,7 @@ from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.panel_shift import shifts_of
 from rectifact.crowd.panel_steps import tasks_to_label
 from rectifact.crowd.panel_words import twin_words
-from rectifact.crowd.replacement import MAY, MAY_NOT, TOO_FEW
+from rectifact.crowd.replacement import MAY, MAY_NOT, RESERVED, TOO_FEW
 from rectifact.report.evaluation import evaluation_reports
 
 
@@ -199,12 +199,30 @@ def test_the_first_chart_shows_groups_by_what_the_sentence_uses(found):
     section = evaluation_reports(found)[0].sections[0]
     names = section.blocks[0].x.names
     share, mean = found.decision()[0].split(" The mean grade is ")
-    by_gold, difference = share.split("; ")[1], share.split("; ")[-1]
+    by_gold, by_people = share.split(" As people label, ")
     assert "in v2 it is" in mean
-    assert re.fullmatch(r"it is .* in v1 and .* in v2", by_gold)
-    assert "as people label" in difference
+    assert re.fullmatch(r"it is .* in v1 and .* in v2", by_gold.split("; ")[1])
+    assert all("in v2 it is" in words for words in (by_gold, by_people))
     by_people = ["as people label", "v1, as people label", "v2, as people label"]
     assert names[:6] == ["all tasks", "v1", "v2", *by_people]
+
+
+def test_a_judge_that_favours_a_version_has_a_reservation():
+    rng = np.random.default_rng(11)
+    truth, second = rng.random(500) < 0.6, np.arange(500) % 2 == 1
+    said = {name: truth ^ (rng.random(500) > 0.9) for name in ("gpt", "claude", "ann", "bob", "cai")}
+    fan = truth ^ (rng.random(500) > 0.95)
+    fan[second & ~truth & (rng.random(500) < 0.4)] = True
+    fan[~second & truth & (rng.random(500) < 0.25)] = False
+    said["fan"] = fan
+    rows = [(i, name, votes[i], "ab"[int(second[i])]) for name, votes in said.items() for i in range(500)]
+    table = pd.DataFrame(rows, columns=["task", "worker", "label", "version"])
+    one = evaluate(table, people=["ann", "bob", "cai"], positive=True, by="version", gold=dict(enumerate(truth[:200])))
+    judges = one.replacement.judges.set_index("judge")
+    assert judges["decision"]["fan"] == RESERVED
+    assert judges["reservation"]["fan"].startswith("favours b (leans to True ")
+    assert not judges["reservation"][["gpt", "claude"]].str.contains("favours").any()
+    assert "(fan favours b)" in one.decision()[1]
 
 
 def test_people_may_come_as_a_table_with_names_of_its_own(found, tmp_path):

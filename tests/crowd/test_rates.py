@@ -410,11 +410,11 @@ def test_intervals_on_real_panels(name, positive, n, gain):
 @pytest.mark.parametrize("command", [rate, evaluate])
 def test_gold_labels_that_may_be_misspelt_are_refused_alike(command):
     answers = pd.DataFrame({"task": np.repeat(range(40), 2), "worker": ["a", "b"] * 40, "label": ["pass", "fail"] * 40})
-    gold = {task: "pass" if task % 3 else "fail" for task in range(30)} | {0: "pas", 1: "pass "}
-    with pytest.raises(InputError, match=r"2 gold labels are none of the classes 'fail', 'pass': 'pas', 'pass '\."):
+    gold = {task: "pass" if task % 3 else "fail" for task in range(30)} | {0: "pas", 1: "pss"}
+    with pytest.raises(InputError, match=r"2 gold labels are none of the classes 'fail', 'pass': 'pas', 'pss'\."):
         command(answers, gold=gold, positive="pass")
     with warnings.catch_warnings(action="ignore"):
-        found = command(answers, gold=gold, positive="pass", classes=["fail", "pass", "pas", "pass "])
+        found = command(answers, gold=gold, positive="pass", classes=["fail", "pass", "pas", "pss"])
     rates = found if command is rate else found.rates
     assert rates.rates["labels"].iloc[0] == 30
 

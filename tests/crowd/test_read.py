@@ -328,8 +328,8 @@ def test_options_that_make_no_sense():
         read_answers(FRAME, task="worker")
     with pytest.raises(InputError, match="one column per worker"):
         read_answers(WIDE, wide=True, label="ann")
-    with pytest.raises(InputError, match="missing is one value"):
-        read_answers(FRAME, missing=[1, 2])
+    with pytest.raises(InputError, match="missing is a value or a list of them"):
+        read_answers(FRAME, missing=[[1, 2], [3, 4]])
     with pytest.raises(InputError, match="listed twice"):
         read_answers(FRAME, classes=["yes", "no", "no"])
     assert read_answers(FRAME, classes=["a", "b", "c", "yes", "no", "d"]).classes.tolist()[-1] == "d"

@@ -19,7 +19,7 @@ from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.crowd.data.mixed import read_mixed_panel
-from rectifact.crowd.data.names import split_names
+from rectifact.crowd.data.names import no_answers, split_names
 from rectifact.crowd.data.people import Panel
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
@@ -27,6 +27,11 @@ from rectifact.io.files import real_path
 
 MOST_SHOWN = 20
 """Rows of a table on the terminal."""
+
+TEST_ALONE = (
+    "The test looks at agreement alone: a judge that passes may be biased, or right less often than people; rectifact "
+    "evaluate looks at that."
+)
 
 
 def agree(
@@ -79,7 +84,7 @@ def agree(
     order = None if classes is None else split_names(classes)
     columns = {"task": task, "worker": worker, "label": label}
     with progress("comparing"), warnings.catch_warnings(record=True, action="always") as caught:
-        reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": missing}
+        reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": no_answers(missing)}
         reading |= {"form": form, "question": field}
         panel = read_mixed_panel(answers, humans, people=people, level=level, classes=order, **reading)
         found = agreement_of(panel, confidence=confidence, n_resamples=1000, random_state=seed)
@@ -155,6 +160,7 @@ def _show(found: Agreement, test: Replacement | None, read: str) -> None:
         show(_judges(test))
         for sentence in test.words():
             show_plain(sentence)
+        show_plain(TEST_ALONE)
 
 
 def _table(rows: pd.DataFrame, names: list[str], title: str) -> Table:

@@ -20,7 +20,7 @@ from rectifact.cli.terminal import STDOUT, progress, say, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
 from rectifact.crowd import DawidSkene
-from rectifact.crowd.data.names import split_names
+from rectifact.crowd.data.names import no_answers, split_names
 from rectifact.crowd.data.verdicts import read_verdicts
 from rectifact.crowd.evaluation import Evaluation, evaluation_of
 from rectifact.crowd.panel_bias import Biases
@@ -107,7 +107,13 @@ def evaluate(
         Outcome(report, save=None, as_json=as_json),
     )
     columns = {"task": task, "worker": worker, "label": label}
-    reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": missing, "form": form, "question": field}
+    reading: dict[str, Any] = {
+        "columns": columns,
+        "wide": wide,
+        "missing": no_answers(missing),
+        "form": form,
+        "question": field,
+    }
     order = None if classes is None else split_names(classes)
     measuring: dict[str, Any] = {"ordinal": ordinal, "classes": order, "epsilon": epsilon, "confidence": confidence}
     bar = progress("evaluating", DawidSkene().max_iter)
@@ -204,7 +210,9 @@ def _facts(found: Evaluation) -> dict[str, Any]:
         return findings_table(rows).to_dict("records")
 
     def biases(of: Biases | None) -> Any:
-        return None if of is None else {"biases": records(of.table), "shifts": records(of.shifts)}
+        if of is None:
+            return None
+        return {"biases": records(of.table), "leanings": records(of.changes), "shifts": records(of.shifts)}
 
     def shares(of: Rates | None) -> dict[str, Any]:
         return {"rates": records(None if of is None else of.rates)} | {
@@ -229,8 +237,7 @@ def _facts(found: Evaluation) -> dict[str, Any]:
         "workers": records(found.workers()),
         "replacement": records(None if test is None else test.judges),
         "pairs": [pair._asdict() for pair in found.pairs],
-        "biases": records(found.biases.table),
-        "shifts": records(found.biases.shifts),
+        **(biases(found.biases) or {}),
         "biases_by_people": biases(found.biases_by_people),
         "audit": None if found.audit is None else vars(found.audit),
         "findings": findings(found.findings),

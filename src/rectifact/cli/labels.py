@@ -12,7 +12,7 @@ import typer
 
 from rectifact.cli import options
 from rectifact.cli.dask_options import check_cluster, cluster_of
-from rectifact.cli.outcome import Outcome, fitting, how_it_ended, say_warnings
+from rectifact.cli.outcome import Outcome, fitting, how_it_ended, notes_of, say_warnings
 from rectifact.cli.plans import Planning, promised
 from rectifact.cli.tables import (
     check_json_name,
@@ -30,7 +30,7 @@ from rectifact.crowd.advice.audit import Audit, audit_of
 from rectifact.crowd.advice.summary import Summary, summary_of
 from rectifact.crowd.data.formats import label_studio as studio
 from rectifact.crowd.data.groups import groups_in_column
-from rectifact.crowd.data.names import plain_text, split_names
+from rectifact.crowd.data.names import fold, no_answers, plain_text, split_names
 from rectifact.crowd.data.sources import is_source
 from rectifact.crowd.data.verdicts import no_text_column, texts_in
 from rectifact.crowd.data.wide import wide_table
@@ -148,14 +148,15 @@ def labels(
     )
     with cluster_of(scheduler, local_cluster):
         with fitting("aggregating", fitted) as caught:
-            columns: dict[str, Any] = {"task": task, "worker": worker, "label": label, "missing": missing}
+            columns: dict[str, Any] = {"task": task, "worker": worker, "label": label, "missing": no_answers(missing)}
             data: Any
             texts = None
             if partitioned:
                 data = read_lazy(answers if len(answers) > 1 else answers[0], **columns)
             else:
-                data, texts = _read(answers[0], text_column, wide, {"format": form, "field": field, **columns})
-                data = data if classes is None else data.ordered(split_names(classes))
+                order = None if classes is None else split_names(classes)
+                reading = {"format": form, "field": field, **columns}
+                data, texts = _read(answers[0], text_column, wide, order, reading)
             known = gold if gold is not None or data.gold is None else pd.Series(data.gold[1], index=data.gold[0])
             families = None if groups is None else _groups(groups, answers[0], partitioned or wide, worker)
             fitted.fit(data, **({} if model == "majority" else {"gold": known, "groups": families}))
@@ -177,24 +178,31 @@ def labels(
             say(audit.words())
         if needed is not None and target is not None and plan is None:  # which says it by itself
             say(needed.words())
-        facts = _facts(data, fitted, summary) | promised(needed) | _audited(audit)
+        facts = _facts(data, fitted, summary) | promised(needed) | _said(audit, notes_of(caught, "labels"))
         outcome.write(SavedModel(fitted), facts, needed=needed, plan=planned, audit=audit, texts=texts)
 
 
-def _read(path: Path, text_column: str | None, wide: bool, options: dict[str, Any]) -> tuple[Any, Any]:
-    """The answers, and the texts of the tasks, if there is a column of them."""
-    if not wide or text_column is None:
-        data = read_answers(path, wide=wide, **options)
-        return data, None if text_column is None else texts_in(path, data, text_column)
-    frame, beside = wide_table(path, [text_column], options["task"])
-    if text_column not in beside:
-        raise no_text_column(text_column)
-    options = {name: value for name, value in options.items() if name not in ("format", "field")}
-    return read_answers(frame, wide=True, **options), beside[text_column]
+def _read(
+    path: Path, text_column: str | None, wide: bool, order: list[str] | None, options: dict[str, Any]
+) -> tuple[Any, Any]:
+    """The answers with classes in ``order``, and the texts of the tasks, if there is a column of them."""
+    source: Any = path
+    texts = None
+    if wide and text_column is not None:
+        source, beside = wide_table(path, [text_column], options["task"])
+        if text_column not in beside:
+            raise no_text_column(text_column)
+        texts = beside[text_column]
+        options = {name: value for name, value in options.items() if name not in ("format", "field")}
+    # Labels that differ only in case are one as they are read, unless the order lists them apart.
+    apart = order is not None and len({fold(name) for name in order}) < len(order)
+    data = read_answers(source, wide=wide, classes=order if apart else None, **options)
+    data = data if order is None or apart else data.ordered(order)
+    return data, texts if wide or text_column is None else texts_in(path, data, text_column)
 
 
-def _audited(audit: Audit | None) -> dict[str, Any]:
-    return {} if audit is None else {"audit": vars(audit)}
+def _said(audit: Audit | None, notes: list[str]) -> dict[str, Any]:
+    return ({} if audit is None else {"audit": vars(audit)}) | {"warnings": notes}
 
 
 def _groups(groups: str, answers: Path, without_column: bool, worker: str | None) -> Any:

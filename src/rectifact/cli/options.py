@@ -82,7 +82,9 @@ Missing = Annotated[
     str,
     typer.Option(
         "--missing",
-        help="Value that means no answer, besides an empty cell. auto: also -1 with --wide; nan: nothing else.",
+        metavar="A,B,C",
+        help="What means no answer, besides an empty cell, with commas: N/A,error. auto: -1 with --wide; nan: nothing "
+        "else.",
     ),
 ]
 Classes = Annotated[

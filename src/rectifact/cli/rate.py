@@ -20,7 +20,7 @@ from rectifact.cli.outcome import Outcome, notes_of, say_warnings
 from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
 from rectifact.core.errors import InputError, count
-from rectifact.crowd.data.names import split_names
+from rectifact.crowd.data.names import no_answers, split_names
 from rectifact.crowd.data.wide import grouped_answers
 from rectifact.crowd.events import judge
 from rectifact.crowd.panel_rates import Rates, check_asked, means_of, rates_of
@@ -83,15 +83,12 @@ def rate(
     _check(answers, gold, [by, gold_weights], out, Outcome(report, save=None, as_json=as_json))
     columns = {"task": task, "worker": worker, "label": label}
     with progress("judging"), warnings.catch_warnings(record=True, action="always") as caught:
-        data, groups = grouped_answers(answers, by, columns, wide, missing, form, field)
+        order = None if classes is None else split_names(classes)
+        data, groups = grouped_answers(answers, by, columns, wide, no_answers(missing), form, field, order)
         asked: dict[str, Any] = {"groups": groups, "gold_weights": gold_weights}
         asked |= {"confidence": confidence, "half_width": half_width}
-        if mean:
-            found = means_of(data, gold, **asked)
-        else:
-            found = rates_of(
-                judge(data), gold, positive, classes=None if classes is None else split_names(classes), **asked
-            )
+        asked |= {} if mean else {"classes": order}
+        found = means_of(data, gold, **asked) if mean else rates_of(judge(data), gold, positive, **asked)
     if out is not None:
         write_table(found.table(), out)
     say_warnings(caught, "rate")

@@ -18,6 +18,7 @@ from rectifact.crowd.data.groups import group_numbers, read_groups
 from rectifact.crowd.data.names import of_classes
 from rectifact.crowd.data.partitions import is_lazy_data
 from rectifact.crowd.data.read import read_gold
+from rectifact.crowd.data.spellings import gold_like
 from rectifact.crowd.decisions import TRIAL_TOL, best_start, count_copies_once, decide
 from rectifact.crowd.device import check_device
 from rectifact.crowd.fitted import check_size
@@ -241,7 +242,7 @@ class DawidSkene(ConvergencePlot, Planner, Reviewer, Iterative):
         if weights is not None:
             answers = answers.weighted(weights)
         check_size(len(answers.workers), len(answers.classes))
-        self._gold = answers.gold if gold is None else read_gold(gold, answers.columns)
+        self._gold = answers.gold if gold is None else gold_like(read_gold(gold, answers.columns), answers.classes)
         problem = replace(self._problem(answers, device=self.device), groups=self._groups(groups, answers))
         self._gold = of_classes(self._gold, answers.classes)
         checkpoint = open_checkpoint(self, *answers.codes, *(self._gold or ()), *_present(problem.groups))

@@ -18,7 +18,8 @@ from rectifact.crowd.copies import Pair, fit_without_copies, pairs_of
 from rectifact.crowd.data.answers import check_comparable
 from rectifact.crowd.data.humans import task_groups
 from rectifact.crowd.data.names import plain
-from rectifact.crowd.data.people import Panel, check_people, panel_of
+from rectifact.crowd.data.people import Panel, check_people, mentioned, panel_of
+from rectifact.crowd.data.spellings import gold_like
 from rectifact.crowd.data.verdicts import Verdicts, read_verdicts
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.grades import numbers_of
@@ -225,7 +226,7 @@ def evaluate(
     random_state : int, Generator or None, default 0
         Of the bootstrap resamples.
     missing : any, default "auto"
-        What stands for no answer in a matrix, see :func:`rectifact.crowd.read_answers`.
+        What stands for no answer, such as ``["N/A", "error"]``, see :func:`rectifact.crowd.read_answers`.
     task, worker, label : str, default None
         Names of the columns of ``data``, where they do not have usual names.
     wide : bool, default False
@@ -269,10 +270,12 @@ def evaluation_of(
     answers = panel.answers
     _check(panel)
     check_options(confidence, half_width)
-    known = gold_classes(answers, verdicts.gold)
+    gold = None if verdicts.gold is None else gold_like(verdicts.gold, answers.classes)
+    mentioned(panel, None if gold is None else gold[1])
+    known = gold_classes(answers, gold)
     names = asked_classes(positive, answers)
     model = fit_without_copies(DawidSkene(ordinal=ordinal, callbacks=callbacks), answers)
-    reference = reference_of(panel, model.probas_, known, verdicts.gold)
+    reference = reference_of(panel, model.probas_, known, gold)
     groups = None if verdicts.groups is None else task_groups(verdicts.groups, None, answers)
     unknown: list[str] = []
     asked = Asked(names, numbers_of(answers.classes) if ordinal else None, verdicts.groups, confidence, half_width)
@@ -286,8 +289,8 @@ def evaluation_of(
     biases = biases_by(reference, panel, names, groups, confidence)
     found = None if known is None else audit(model.probas_, known, ordinal=ordinal, confidence=confidence)
     pairs = pairs_of(model, ~panel.is_person)
-    gold = None if known is None or (known >= 0).sum() < LEAST_GOLD else gold_series(answers, known)
-    model.calibrate(gold)
+    certain = None if known is None or (known >= 0).sum() < LEAST_GOLD else gold_series(answers, known)
+    model.calibrate(certain)
     findings = _findings(model, panel, pairs)
     people = people_beside(reference, panel)
     other, on_gold = beside_gold(reference, people, panel, asked)

@@ -23,7 +23,7 @@ MOST_CLASSES, MOST_WORKERS = 8, 1000
 """Classes and workers of which biases are measured."""
 
 COLUMNS = ["worker", "class", "group", "bias", "low", "high", "p_value", "tasks", "labels", "against", "certain"]
-CHANGES = ["worker", "class", "first", "second", "change", "low", "high", "p_value", "certain"]
+CHANGES = ["worker", "class", "first", "second", "change", "low", "high", "p_value", "against", "certain"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Biases:
         ``tasks`` and of ``labels`` behind it; ``against`` what it was measured; and whether it is ``certain``, all
         workers and classes considered; biases within groups are considered together, apart from those of all tasks.
     changes : DataFrame
-        By worker and class, the bias in the ``second`` group minus that in the ``first``.
+        By worker and class, the bias in the ``second`` group minus that in the ``first``, and ``against`` what it was
+        measured.
     confidence : float
         Probability of the intervals.
     shifts : DataFrame or None
@@ -95,8 +96,14 @@ def _change_words(row: Any, confidence: float) -> str:
     ends = f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
     return (
         f"{row['worker']} leans to {row['class']} {100 * abs(row['change']):.1f} points {more} in {row['second']} than "
-        f"in {row['first']}, beyond the true difference ({confidence:.0%} interval {ends})."
+        f"in {row['first']}, {_beyond(row['against'])} ({confidence:.0%} interval {ends})."
     )
+
+
+def _beyond(against: str) -> str:
+    if against == MODEL:
+        return "beyond the true difference, if the model is right"
+    return "beyond the difference that people see" if against == "people" else "beyond the true difference"
 
 
 def biases_of(
@@ -168,7 +175,8 @@ def biases_of(
                 measured = against if by_labels else MODEL
                 rows.append([*head, name, *_figures(one), n_tasks, n_labels, measured])
             for first, second in pairwise([name for name in found if name != EVERYTHING]):
-                changes.append([*head, first, second, *_figures(_change(found[first][0], found[second][0], view.z))])
+                figures = _figures(_change(found[first][0], found[second][0], view.z))
+                changes.append([*head, first, second, *figures, against if found[first][3] else MODEL])
     return Biases(_with_certain(rows, COLUMNS, confidence), _with_certain(changes, CHANGES, confidence), confidence)
 
 

@@ -51,6 +51,22 @@ def contradictions(found: Any) -> dict[tuple[Any, Any], tuple[float, float]]:
     return {pair: signs for pair, signs in both.items() if signs[0] * signs[1] < 0}
 
 
+def opposed(found: Any) -> dict[tuple[Any, Any], tuple[float, float, str]]:
+    """Differences of opposite signs by gold labels and by people, of which one is more than chance explains: whose."""
+    if found.rates is None or found.by_people is None:
+        return {}
+    tables = [rates.differences.dropna(subset=["difference"]) for rates in (found.rates, found.by_people)]
+    by_gold, by_people = (
+        {(row["first"], row["second"]): row["difference"] for row in table.to_dict("records")} for table in tables
+    )
+    clear = [set(_significant(rates)) for rates in (found.rates, found.by_people)]
+    return {
+        pair: (by_gold[pair], by_people[pair], "gold labels" if pair in clear[0] else "people")
+        for pair in by_gold
+        if pair in by_people and by_gold[pair] * by_people[pair] < 0 and (pair in clear[0]) != (pair in clear[1])
+    }
+
+
 def _significant(rates: Any) -> dict[tuple[Any, Any], float]:
     """Differences that are more than chance explains, all comparisons considered."""
     rows = rates.differences.dropna(subset=["difference", "p_value"])

@@ -67,7 +67,7 @@ def replacing(found: Any) -> str:
     if by[RESERVED]:
         names = _one_of_each(by[RESERVED], found.pairs)
         verb = "pass the test with reservations" if len(names) > 1 else "passes the test with a reservation"
-        parts.append(f"{sentence(names, 4)} {verb}")
+        parts.append(f"{sentence(names, 4)} {verb}{_favoured(found, by[RESERVED])}")
     if who and len(by[MAY_NOT]) == len(single):
         parts.append("no single judge passes it")
     elif who and by[MAY_NOT]:
@@ -76,6 +76,13 @@ def replacing(found: Any) -> str:
     if by[TOO_FEW]:
         parts.append(f"for {sentence(_one_of_each(by[TOO_FEW], found.pairs), 4)}, people answered too few tasks to say")
     return "; ".join(parts)
+
+
+def _favoured(found: Any, judges: list[Any]) -> str:
+    """Which groups judges favour, for a decision that is about groups; empty if none does."""
+    leans = {judge: _leaning(found, judge).split(" (")[0] for judge in judges}
+    said = [f"{judge} {words}" for judge, words in leans.items() if words]
+    return f" ({sentence(said, 4)})" if said else ""
 
 
 def _as_one(decisions: "pd.Series[Any]", pairs: Any) -> "pd.Series[Any]":
@@ -100,12 +107,13 @@ def _allowed(epsilon: float) -> str:
 
 
 def flaws(found: Any, judges: list[Any]) -> dict[Any, str]:
-    """What is wrong with some judges for certain, by judge: a bias, a class that is missed, a lower accuracy."""
+    """What is wrong with some judges for certain: a bias, a group they favour, a class they miss, a lower accuracy."""
     missed, accuracy = missed_classes(found), _less_accurate(found)
     said = {}
     for judge in judges:
         bias = _shifted(found, judge) or _biased(found, judge)
-        words = [text for text in (bias, missed.get(judge, ""), accuracy.get(judge, "")) if text]
+        favours = _leaning(found, judge) or ("" if bias else _biased_in_group(found, judge))
+        words = [text for text in (bias, favours, missed.get(judge, ""), accuracy.get(judge, "")) if text]
         if words:
             said[judge] = sentence(words)
     return said
@@ -119,11 +127,41 @@ def _biased(found: Any, judge: Any) -> str:
         table = biases.table
         rows = table[(table["group"] == EVERYTHING) & table["certain"] & (table["worker"] == judge)]
         if len(rows):
+            return _bias_clause(rows.loc[rows["bias"].abs().idxmax()])
+    return ""
+
+
+def _bias_clause(row: Any) -> str:
+    often = "often" if row["bias"] > 0 else "rarely"
+    than = f"{'more' if row['bias'] > 0 else 'less'} often than people"
+    how = than if row["against"] == "people" else f"too {often}"
+    return f"says {plain_text(row['class'])} {100 * abs(row['bias']):.1f} points {how}"
+
+
+def _leaning(found: Any, judge: Any) -> str:
+    """The largest difference between biases of a judge in two groups that is certain, by gold labels or by people."""
+    for biases in (found.biases, found.biases_by_people):
+        if biases is None:
+            continue
+        rows = biases.changes[biases.changes["certain"] & (biases.changes["worker"] == judge)]
+        if len(rows):
+            row = rows.loc[rows["change"].abs().idxmax()]
+            more, less = (row["second"], row["first"])[:: 1 if row["change"] > 0 else -1]
+            size = 100 * abs(row["change"])
+            return f"favours {more} (leans to {plain_text(row['class'])} {size:.1f} points more there than in {less})"
+    return ""
+
+
+def _biased_in_group(found: Any, judge: Any) -> str:
+    """The largest bias of a judge within a group that is certain, by gold labels or else by people."""
+    for biases in (found.biases, found.biases_by_people):
+        if biases is None:
+            continue
+        table = biases.table
+        rows = table[(table["group"] != EVERYTHING) & table["certain"] & (table["worker"] == judge)]
+        if len(rows):
             row = rows.loc[rows["bias"].abs().idxmax()]
-            often = "often" if row["bias"] > 0 else "rarely"
-            than = f"{'more' if row['bias'] > 0 else 'less'} often than people"
-            how = than if row["against"] == "people" else f"too {often}"
-            return f"says {plain_text(row['class'])} {100 * abs(row['bias']):.1f} points {how}"
+            return f"{_bias_clause(row)} in {row['group']}"
     return ""
 
 

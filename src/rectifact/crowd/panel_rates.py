@@ -198,7 +198,8 @@ def rate(
     if isinstance(data, Answers) and data.weight is not None:
         raise InputError("Rates count all answers alike.", "Give answers without weights.")
     check_asked(positive, mean)
-    answers, groups = grouped_answers(data, by, {"task": task, "worker": worker, "label": label}, wide, missing)
+    columns = {"task": task, "worker": worker, "label": label}
+    answers, groups = grouped_answers(data, by, columns, wide, missing, classes=classes)
     options: dict[str, Any] = {"gold_weights": gold_weights, "confidence": confidence, "half_width": half_width}
     if mean:
         return means_of(answers, gold, groups=groups, **options)

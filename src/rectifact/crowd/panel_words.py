@@ -15,6 +15,7 @@ from rectifact.crowd.panel_caution import (
     contradiction_words,
     contradictions,
     is_selected,
+    opposed,
     selection_words,
 )
 from rectifact.crowd.panel_choice import replacing, reservation_words
@@ -32,12 +33,13 @@ MOST_TWINS, MOST_GROUPS, FEW_GROUPS = 6, 10, 3
 def decision_words(found: Any, *, command: bool = True) -> list[str]:
     """Three sentences: the rate, judges and people, and what to do next, in words of the ``command`` or of Python.
 
-    Where the rate cannot be relied on, the first sentence says so.
+    Where the rate cannot be relied on, or gold labels and people contradict each other, the first sentence says so.
     """
     steps = found.next_steps()
     last = ((steps[0].command if command else "") or steps[0].remedy) if steps else ""
     return [
         *selection_words(found),
+        *_opposite_words(found),
         _rate_sentence(found),
         _people_sentence(found),
         f"Next: {last[0].lower()}{last[1:]}" if steps else "Nothing is left to do: the labels can be used as they are.",
@@ -91,17 +93,44 @@ def _rate_sentence(found: Any) -> str:
         f"{quantity.ends(whole)}), from {by}{_and_panel(found)}"
         f"{_by_group(found.rates)}"
     )
-    other = found.by_people
-    if other is not None and narrower(other.rates, found.rates.rates):
-        row = other.rates.iloc[0]
-        text += f"; as people label, it is {quantity.value(row['rate'])} ({quantity.ends(row)})"
-        text += " in all" if len(other.rates) > 1 else ""
-    differences, by_people = compared(found)
+    differences = found.rates.differences.dropna(subset="difference")
     if len(differences):
-        row = differences.iloc[int(np.argmin(differences["p_value"]))]
-        text += f"; {_difference_clause(row, found.rates, len(differences), by_people)}"
-        text += _against(found, (row["first"], row["second"]), by_people)
-    return f"{text}.{_grades_sentence(found.grades) if found.grades is not found.rates else ''}"
+        text += f"; {_difference_clause(_clearest(differences), found.rates, len(differences))}"
+    grades = "" if found.grades is found.rates else _grades_sentence(found.grades)
+    return f"{text}.{_people_say(found)}{grades}"
+
+
+def _clearest(differences: pd.DataFrame) -> Any:
+    """The difference with the smallest p-value."""
+    return differences.iloc[int(np.argmin(differences["p_value"]))]
+
+
+def _people_say(found: Any) -> str:
+    """The share and the difference as people label, in a sentence of its own, where their intervals are shorter."""
+    other, (differences, by_people) = found.by_people, compared(found)
+    if other is None:
+        return ""
+    quantity, parts = other.quantity, []
+    if narrower(other.rates, found.rates.rates):
+        row = other.rates.iloc[0]
+        whole = " in all" if len(other.rates) > 1 else ""
+        parts.append(f"the {quantity.what} is {quantity.value(row['rate'])} ({quantity.ends(row)}){whole}")
+    if by_people and len(differences):
+        it = "it" if parts else f"the {quantity.what}"
+        parts.append(_difference_clause(_clearest(differences), other, len(differences), it))
+    return f" As people label, {'; '.join(parts)}." if parts else ""
+
+
+def _opposite_words(found: Any) -> list[str]:
+    """That gold labels and people do not agree on which group is better, where it is clear for one of them or both."""
+    if contradictions(found):
+        return [f"Gold labels and people contradict each other. {' '.join(contradiction_words(found))}"]
+    said = []
+    for (first, second), (by_gold, by_people, whose) in opposed(found).items():
+        change, unit = found.rates.quantity.change, found.rates.quantity.unit
+        figures = f"{change(by_gold)}{unit} by gold labels and {change(by_people)} as people label"
+        said.append(f"{second} minus {first} is {figures}; only that by {whose} is more than chance explains")
+    return [f"Gold labels and people do not agree on which is better: {'; '.join(said[:MOST_TWINS])}."] if said else []
 
 
 def _grades_sentence(grades: Rates | None) -> str:
@@ -112,8 +141,7 @@ def _grades_sentence(grades: Rates | None) -> str:
     text = f" The mean grade is {quantity.value(row['rate'])} ({quantity.ends(row)}){_by_group(grades)}"
     differences = grades.differences.dropna(subset="difference")
     if len(differences):
-        row = differences.iloc[int(np.argmin(differences["p_value"]))]
-        text += f"; {_difference_clause(row, grades, len(differences), by_people=False)}"
+        text += f"; {_difference_clause(_clearest(differences), grades, len(differences))}"
     return f"{text}."
 
 
@@ -123,15 +151,6 @@ def _by_group(rates: Rates) -> str:
     value, ends = rates.quantity.value, rates.quantity.ends
     said = [f"{value(row['rate'])} ({ends(row)}) in {row['group']}" for row in rows]
     return f"; it is {sentence(said)}" if 1 < len(said) <= FEW_GROUPS else ""
-
-
-def _against(found: Any, pair: tuple[Any, Any], by_people: bool) -> str:
-    """What the other labels say of a difference, where they contradict."""
-    if pair not in contradictions(found):
-        return ""
-    other = contradictions(found)[pair][0 if by_people else 1]
-    whose = "by gold labels" if by_people else "as people label"
-    return f", but {whose} it is {found.rates.quantity.change(other)}{found.rates.quantity.unit}, which contradicts it"
 
 
 def narrower(one: pd.DataFrame, other: pd.DataFrame) -> bool:
@@ -215,10 +234,9 @@ def _and_panel(found: Any) -> str:
     return f"{',' if found.panel.has_people else ' and'} {who(found)}"
 
 
-def _difference_clause(row: Any, rates: Rates, n: int, by_people: bool) -> str:
+def _difference_clause(row: Any, rates: Rates, n: int, it: str = "it") -> str:
     more = "higher" if row["difference"] >= 0 else "lower"
-    whose = ", as people label," if by_people else ""
-    shown = f"in {row['second']} it is{whose} {rates.quantity.size(row['difference'])} {more} than in {row['first']}"
+    shown = f"in {row['second']} {it} is {rates.quantity.size(row['difference'])} {more} than in {row['first']}"
     together = "" if n == 1 else f", {n} comparisons considered"
     verdict = "more" if row["p_value"] * n < 1 - rates.confidence else "which is not more"
     return f"{shown} ({rates.quantity.changes(row)}), {verdict} than chance explains{together}"

@@ -23,7 +23,8 @@ from rectifact.crowd.advice.likeness import likeness_findings, pair_findings
 from rectifact.crowd.advice.support import not_independent, unconfirmed, unknown_workers, without_majority
 from rectifact.crowd.advice.workers import information
 from rectifact.crowd.data.answers import Answers
-from rectifact.crowd.data.names import NAMED, listed
+from rectifact.crowd.data.names import NAMED, fold, joined_names, listed, plain, sentence
+from rectifact.crowd.data.spellings import is_no_answer
 from rectifact.crowd.em import CrowdModel
 
 RARE = 0.02  # share of a class below which its confusions can hardly be learnt
@@ -32,7 +33,6 @@ FEW_TASKS = 5  # of a class, expected; with fewer nothing can be said about how 
 LEAST_CONTRAST = 0.03  # correlation of two answers to one task on any contrast of classes
 LEAST_INFORMATION = 0.1  # bits in a worker's answer, or share of the doubt about a task if that is below one bit
 MANY = 0.2  # share of the workers above which a finding about some of them is a warning
-NO_ANSWER = {"n/a", "na", "n.a.", "none", "null", "nan", "-", "--", "?", "missing", "no answer"}  # names that mean it
 
 
 def diagnose(
@@ -158,11 +158,11 @@ def _amounts(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
 
 
 def _spellings(classes: NDArray[Any]) -> list[Finding]:
-    """Labels that differ only in capitals, or in spaces around them."""
+    """Labels that differ only in capitals or spaces, of answers that are partitioned or whose classes were listed."""
     groups: dict[str, list[int]] = {}
     for i, name in enumerate(classes.tolist()):
         if isinstance(name, str):
-            groups.setdefault(name.strip().casefold(), []).append(i)
+            groups.setdefault(fold(name), []).append(i)
     alike = [classes[group] for group in groups.values() if len(group) > 1]
     if not alike:
         return []
@@ -200,17 +200,22 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel, beside: 
             for c, other in list(beside.items())[:NAMED]
         )
         more = f"; and {len(beside) - NAMED} more" if len(beside) > NAMED else ""
-        remedy = "Merge each with the class beside it, drop it, or sharpen the instructions."
-        blank = next((str(classes[c]) for c in beside if str(classes[c]).strip().casefold() in NO_ANSWER), None)
-        if blank is not None:
-            remedy = f"If {blank!r} stands for no answer, say so: {{}}. {remedy}"
+        remedy = "Merge each with the class beside it, leave it out ({}), or sharpen the instructions."
+        share = chosen / chosen.sum()
+        blanks = [plain(classes[c]) for c in beside if is_no_answer(fold(classes[c]), share[c])]
+        if blanks:
+            stand = "stands" if len(blanks) == 1 else "stand"
+            remedy = f"If {sentence([repr(name) for name in blanks])} {stand} for no answer, say so: {{}}."
+            if len(beside) > len(blanks):
+                remedy += " Merge others with the class beside them, or sharpen the instructions."
+        out = blanks or [plain(classes[c]) for c in beside]
         findings.append(
             Finding(
                 "warning",
                 "classes that the answers do not support",
                 f"Where one worker chooses such a class, others do not confirm it: {named}{more}.",
-                remedy.format(f"missing={blank!r}"),
-                remedy.format(f"--missing {shlex.quote(blank)}") if blank is not None else "",
+                remedy.format(f"missing={out if len(out) > 1 else out[0]!r}"),
+                remedy.format(f"--missing {shlex.quote(joined_names(out))}"),
             )
         )
     if rare.any():

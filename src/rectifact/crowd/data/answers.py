@@ -13,7 +13,17 @@ from scipy.special import entr
 from rectifact.core.errors import InputError, InputTypeError
 from rectifact.core.operand import Operand, operand
 from rectifact.core.reprs import short_repr
-from rectifact.crowd.data.names import Gold, check_gold, matched, object_array, plain, plain_text
+from rectifact.crowd.data.names import (
+    Gold,
+    as_spelt,
+    check_gold,
+    matched,
+    object_array,
+    outside_classes,
+    plain,
+    plain_text,
+)
+from rectifact.crowd.data.spellings import gold_like, spelt_as
 from rectifact.crowd.em import Floats, vote_shares
 from rectifact.crowd.grades import chosen, expected_grades, grade_intervals
 
@@ -81,19 +91,16 @@ class Answers:
         position = pd.Index(classes).get_indexer(pd.Index(self.classes))
         unknown = np.flatnonzero((position < 0) & (np.bincount(self.label, minlength=len(self.classes)) > 0))
         if unknown.size:
-            raise InputError(
-                f"The label {plain(self.classes[unknown[0]])!r} is not among the classes {list(classes)}.",
-                "Add it, or drop it.",
-            )
+            raise outside_classes(self.classes[unknown].tolist(), list(classes))
         return replace(self, label=position[self.label], classes=np.asarray(classes))
 
     def ordered(self, names: Sequence[str]) -> "Answers":
         """The same answers, with the classes in the order of their names as text; names that nobody chose are added."""
         seen = {plain_text(value): value for value in self.classes.tolist()}
-        wanted = [name.strip() for name in names]
+        wanted = [as_spelt(name.strip(), self.classes) for name in names]
         if len(set(wanted)) < len(wanted):
             raise InputError(f"A class is listed twice among {wanted}.", "List each once.", option="classes")
-        classes = [seen.get(name, name) for name in wanted]
+        classes = [seen.get(plain_text(name), name) for name in wanted]
         try:
             return self.recoded(np.array(classes, dtype=self.classes.dtype))
         except ValueError as error:
@@ -136,6 +143,7 @@ class Answers:
         """
         if gold is None:
             return None
+        gold = gold_like(gold, self.classes)
         place, codes = matched(gold[0], self.tasks), matched(gold[1], self.classes)
         found = place >= 0
         check_gold(gold, codes, found, len(np.unique(place[found])) < found.sum(), self.classes)
@@ -289,9 +297,8 @@ def make_answers(
         raise InputTypeError(f"A class is a list or a dict ({error}).", "Turn it into text first.") from error
     if len(position) < len(ordered):
         raise InputError(f"A class is listed twice among {ordered}.", "List each once.")
-    unknown = [value for value in seen if value not in position]
-    if unknown:
-        raise InputError(f"The label {unknown[0]!r} is not among the given classes {ordered}.", "Add it, or drop it.")
+    if classes is not None:
+        seen = spelt_as(seen, codes["label"], ordered)
     kept = object_array(ordered)
     if values["label"].dtype != object and len({type(value) for value in ordered}) == 1:
         kept = kept.astype(values["label"].dtype)

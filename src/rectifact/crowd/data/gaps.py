@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, count
-from rectifact.crowd.data.matrices import equal
+from rectifact.crowd.data.matrices import is_auto, stands_for
 
 
 def labelled(labels: NDArray[Any], missing: Any) -> tuple[NDArray[np.bool_], int]:
@@ -17,10 +17,10 @@ def labelled(labels: NDArray[Any], missing: Any) -> tuple[NDArray[np.bool_], int
     if labels.dtype.kind == "O" and empty.any():
         labels = labels.copy()
         labels[empty] = [np.nan if gap is pd.NA else gap for gap in labels[empty]]  # pd.NA cannot be compared
-    if not (isinstance(missing, str) and missing == "auto"):
-        absent = equal(labels.astype(object), missing)
+    if not is_auto(missing):
+        absent = stands_for(labels.astype(object), missing)
     if labels.dtype.kind not in "biufmM":
-        empty |= equal(labels.astype(object), "")
+        empty |= stands_for(labels.astype(object), "")
     empty &= ~absent
     return ~(absent | empty), int(empty.sum())
 

@@ -16,6 +16,7 @@ from rectifact.crowd.data.answers import Answers, sort_classes
 from rectifact.crowd.data.groups import groups_in_column, read_groups
 from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain, refuse_strange
 from rectifact.crowd.data.read import read_gold
+from rectifact.crowd.data.spellings import gold_like
 from rectifact.crowd.data.tables import find_gold_column, read_table, usual_name
 
 Groups = tuple[NDArray[np.int64], NDArray[Any]]
@@ -80,7 +81,9 @@ def positive_labels(
     Labels may be of classes that no worker has, if these are among ``classes`` or ``positive``. Labels of tasks that
     nobody answered are left out.
     """
-    tasks, labels = consensus(read_gold(gold, answers.columns), positive, by_people=by_people)
+    tasks, labels = consensus(
+        gold_like(read_gold(gold, answers.columns), answers.classes), positive, by_people=by_people
+    )
     place = _answered(tasks, answers)
     found = place >= 0
     _check_positive(positive, answers.classes, labels)

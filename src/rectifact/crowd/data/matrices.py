@@ -13,7 +13,7 @@ from rectifact.core.arrays import to_host
 from rectifact.core.errors import InputError, InputTypeError
 from rectifact.core.validation import check_not_empty
 from rectifact.crowd.data.answers import Answers, encode, make_answers
-from rectifact.crowd.data.names import WHOLE_NUMBER, plain, plain_text
+from rectifact.crowd.data.names import WHOLE_NUMBER, fold, plain, plain_text
 
 
 def to_matrix(data: Any) -> NDArray[Any]:
@@ -50,8 +50,8 @@ def from_matrix(
     absent = np.asarray(pd.isna(matrix))
     if matrix.dtype == object:
         matrix = whole_numbers(np.where(absent, np.array(None), matrix))
-        absent |= equal(matrix, "")
-    if isinstance(missing, str) and missing == "auto":
+        absent |= stands_for(matrix, "")
+    if is_auto(missing):
         minus_one = equal(matrix, -1)
         if minus_one.any() and {plain_text(value) for value in pd.unique(matrix[~absent])} == {"-1", "1"}:
             raise InputError(
@@ -61,11 +61,37 @@ def from_matrix(
             )
         absent |= minus_one
     else:
-        absent |= equal(matrix, missing)
+        absent |= stands_for(matrix, missing)
     row, column = np.nonzero(~absent)
     label, seen = encode(matrix[row, column], "label")
     codes = {"task": row, "worker": column, "label": label}
     return make_answers(codes, {"task": tasks, "worker": workers, "label": seen}, classes, columns)
+
+
+def is_auto(missing: Any) -> bool:
+    """Whether nobody said what stands for no answer."""
+    return isinstance(missing, str) and missing == "auto"
+
+
+def stands_for(values: NDArray[Any], missing: Any) -> NDArray[np.bool_]:
+    """Where entries are ``missing``, or one of a list; texts without regard to case and spaces.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stands_for(np.array(["pass", "N/A", "error ", 3], dtype=object), ["n/a", "Error"])
+    array([False,  True,  True, False])
+    """
+    wanted = list(missing) if isinstance(missing, list | tuple | set | np.ndarray | pd.Series) else [missing]
+    same = np.zeros(values.shape, dtype=bool)
+    for value in wanted:
+        same |= equal(values, value)
+    texts = {fold(value) for value in wanted if isinstance(value, str)}
+    if values.dtype != object or not texts:
+        return same
+    flat = [value if isinstance(value, str) else None for value in values.ravel()]  # a list cannot be looked up
+    alike = {value: value is not None and fold(value) in texts for value in dict.fromkeys(flat)}
+    return same | np.array([alike[value] for value in flat], dtype=bool).reshape(values.shape)
 
 
 def equal(matrix: NDArray[Any], value: Any) -> NDArray[np.bool_]:
@@ -89,7 +115,7 @@ def from_sparse(matrix: Any, missing: Any, classes: Sequence[Any] | None) -> Ans
             f"Sparse answers are a matrix of tasks by workers; got shape {matrix.shape}.", "Reshape your data."
         )
     coo = sp.coo_array(matrix)
-    absent = np.isnan(coo.data) | (coo.data == 0) | equal(coo.data, missing)
+    absent = np.isnan(coo.data) | (coo.data == 0) | stands_for(coo.data, missing)
     row, column, value = (array[~absent] for array in (coo.row, coo.col, coo.data))
     if (value < 1).any():
         raise InputError(

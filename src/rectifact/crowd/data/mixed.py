@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rectifact.crowd.agreement import Level
-from rectifact.crowd.data.people import Panel, panel_of, read_panel
+from rectifact.crowd.data.people import Panel, mentioned, panel_of, read_panel
 from rectifact.crowd.data.verdicts import read_verdicts
 
 
@@ -24,4 +24,4 @@ def read_mixed_panel(
     if people is None:
         return read_panel(data, humans, level=level, classes=classes, **reading)
     found = read_verdicts(data, humans, people=people, **reading)
-    return panel_of([part for part in (found.judges, found.people) if part is not None], level, classes)
+    return mentioned(panel_of([part for part in (found.judges, found.people) if part is not None], level, classes))

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, InputError, count
+from rectifact.io.graphs import folded
 
 Gold = tuple[NDArray[Any], NDArray[Any]]
 """Tasks and their certain labels."""
@@ -38,6 +39,17 @@ def plain_text(value: Any) -> str:
 def plain(value: Any) -> Any:
     """Python's own number for a numpy one, so that messages show 1 and not np.int64(1)."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def fold(value: Any) -> str:
+    """Text of a label without capitals, and with one space where there are several.
+
+    Examples
+    --------
+    >>> fold(" Not  Relevant"), fold(True), fold(4)
+    ('not relevant', 'true', '4')
+    """
+    return folded(str(plain(value)))
 
 
 def listed(names: NDArray[Any]) -> str:
@@ -117,6 +129,8 @@ def check_gold(
         others = f", and so {'is that' if more == 1 else 'are those'} of {count(more, 'other task')}" if more else ""
         remedy = "They are left out; no worker gave such an answer." if others else "It is left out."
         warnings.warn(FitWarning(f"{what}{others}.", remedy), stacklevel=5)
+    if not len(gold[0]):
+        raise InputError("There are no gold labels.", "Give labels of some of the tasks.")
     if not found.any():
         raise InputError("No task with a gold label was answered.", "Check that both name the tasks alike.")
     if repeated:
@@ -137,6 +151,18 @@ def split_names(text: str) -> list[str]:
     """
     fields = next(csv.reader([text], skipinitialspace=True), [])
     return [name.strip() for name in fields if name.strip()]
+
+
+def no_answers(text: str) -> str | list[str]:
+    """What stands for no answer, from a text that may hold several with commas between them.
+
+    Examples
+    --------
+    >>> no_answers("auto"), no_answers("N/A,error")
+    ('auto', ['N/A', 'error', 'N/A,error'])
+    """
+    names = split_names(text)
+    return text if len(names) < 2 and text in names else [*names, text]
 
 
 def joined_names(names: Sequence[Any]) -> str:
@@ -164,9 +190,25 @@ def with_commas(names: Sequence[Any], classes: NDArray[Any]) -> list[Any]:
     found: list[Any] = []
     for name in names:
         parts = split_names(name) if isinstance(name, str) and "," in name else [name]
-        several = matched(object_array([name]), classes)[0] < 0 and (matched(object_array(parts), classes) >= 0).all()
+        spelt = object_array([as_spelt(part, classes) for part in parts])
+        several = matched(object_array([name]), classes)[0] < 0 and (matched(spelt, classes) >= 0).all()
         found += parts if several else [name]
-    return found
+    return [as_spelt(name, classes) for name in found]
+
+
+def as_spelt(name: Any, classes: NDArray[Any]) -> Any:
+    """A name as one of the classes is spelt, if it differs from that class only in case or spaces.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_spelt("PASS", np.array(["fail", "pass"])), as_spelt("4", np.array([3, 4]))
+    ('pass', '4')
+    """
+    if matched(object_array([name]), classes)[0] >= 0:
+        return name
+    alike = [plain(known) for known in classes.tolist() if fold(known) == fold(name)]
+    return alike[0] if len(alike) == 1 else name
 
 
 def refuse_strange(labels: NDArray[Any], classes: NDArray[Any], named: Sequence[Any] = ()) -> None:
@@ -195,6 +237,18 @@ def refuse_strange(labels: NDArray[Any], classes: NDArray[Any], named: Sequence[
         f"{len(strange)} {verb} none of the classes {listed(classes)}: {listed(names)}.",
         remedy.format(f"classes={everything!r}"),
         command=remedy.format(f"--classes {shlex.quote(joined_names(everything))}"),
+    )
+
+
+def outside_classes(unknown: Sequence[Any], classes: Sequence[Any], of: str = "") -> InputError:
+    """An error about labels that are not among the classes, and how to leave them out."""
+    names = [plain(name) for name in unknown]
+    also = f", nor {'is 1 other' if len(names) == 2 else f'are {len(names) - 1} others'}" if len(names) > 1 else ""
+    remedy = "Add what is a class, or leave out what is no answer: {}."
+    return InputError(
+        f"The label {names[0]!r} is not among the {of}classes {list(classes)}{also}.",
+        remedy.format(f"missing={names if also else names[0]!r}"),
+        command=remedy.format(f"--missing {shlex.quote(joined_names(names))}"),
     )
 
 

@@ -23,6 +23,7 @@ from rectifact.crowd.data.names import Gold, check_gold, matched, refuse_strange
 from rectifact.crowd.data.read import read_more
 from rectifact.crowd.data.repartition import Partition, box, joined, move, ordered_classes, settled, survey
 from rectifact.crowd.data.sources import is_source
+from rectifact.crowd.data.spellings import gold_like
 from rectifact.crowd.data.tables import COLUMN_NAMES
 from rectifact.crowd.em import Floats, vote_shares
 from rectifact.crowd.grades import chosen, expected_grades, grade_intervals
@@ -89,6 +90,7 @@ class LazyAnswers:
         """The class of each task where a gold label says it, -1 elsewhere, as a Dask array; None without labels."""
         if gold is None:
             return None
+        gold = gold_like(gold, self.classes)
         codes = matched(gold[1], self.classes)
         found, twice = operand(self.partitions).total(_gold_found, gold[0])
         check_gold(gold, codes, found > 0, twice > 0, self.classes)

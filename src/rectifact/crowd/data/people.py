@@ -16,9 +16,10 @@ from rectifact.crowd.agreement import LEVELS, Level, Scale, scale_of
 from rectifact.crowd.data.answers import Answers, encode, make_answers
 from rectifact.crowd.data.files import fields_of
 from rectifact.crowd.data.formats import FORMATS
-from rectifact.crowd.data.names import listed, matched, plain, sentence
+from rectifact.crowd.data.names import listed, matched, object_array, plain, sentence
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column
+from rectifact.crowd.data.tidy import mention_no_answers, tidied
 from rectifact.io.records import is_json
 
 MOST_CLASSES = {"nominal": 1000, "ordinal": 100}
@@ -97,7 +98,15 @@ def read_panel(
         parts.append(read_people(humans, given, wide, missing, question))
     if classes is None and all(isinstance(part, Answers) for part in (data, humans) if part is not None):
         classes = _common_order(parts)
-    return panel_of(parts, level, classes)
+    return mentioned(panel_of(parts, level, classes))
+
+
+def mentioned(panel: Panel, gold: NDArray[Any] | None = None) -> Panel:
+    """The same panel; labels that seem to be no answers are named, by what people and ``gold`` labels are."""
+    answers = panel.answers
+    used = answers.classes[np.unique(answers.label[panel.is_person[answers.worker]])].astype(object)
+    mention_no_answers(answers, used if gold is None else np.concatenate([used, gold.astype(object)]))
+    return panel
 
 
 def read_people(humans: Any, names: dict[str, str | None], wide: bool, missing: Any, question: str | None) -> Answers:
@@ -165,7 +174,11 @@ def panel_of(parts: Sequence[Answers], level: Level, classes: Sequence[Any] | No
         raise InputError("Agreement counts all answers alike.", "Give answers without weights.")
     if classes is not None:
         classes = [_like(name, parts[0].classes) for name in classes]
-    answers = _merged(parts, classes)
+    answers = tidied(_merged(parts), classes)
+    if classes is not None:
+        if len(set(classes)) < len(classes):
+            raise InputError(f"A class is listed twice among {classes}.", "List each once.", option="classes")
+        answers = answers.recoded(object_array(classes))
     return Panel(answers, len(parts[0].workers), _scale(answers, level, classes is not None))
 
 
@@ -182,7 +195,7 @@ def _common_order(parts: list[Answers]) -> list[Any] | None:
     return first.tolist() if known else None
 
 
-def _merged(parts: Sequence[Answers], classes: Sequence[Any] | None) -> Answers:
+def _merged(parts: Sequence[Answers]) -> Answers:
     """All answers, coded together; the workers of each part are kept apart, whatever their names."""
     first = parts[0]
     tasks, labels, workers, start = [], [], [], 0
@@ -196,7 +209,7 @@ def _merged(parts: Sequence[Answers], classes: Sequence[Any] | None) -> Answers:
     codes["label"], values["label"] = encode(np.concatenate(labels), "label")
     codes["worker"] = np.concatenate(workers)
     values["worker"] = np.concatenate([part.workers.astype(object) for part in parts])
-    return answered_once(make_answers(codes, values, classes, first.columns))
+    return answered_once(make_answers(codes, values, None, first.columns))
 
 
 def _spelled_like(names: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
@@ -218,25 +231,13 @@ def check_people(panel: Panel) -> None:
 
 
 def check_labels(panel: Panel) -> None:
-    """Refuse people who have no label in common with judges, or write labels in another case."""
+    """Refuse people who have no label in common with judges."""
     answers, theirs = panel.answers, panel.is_person[panel.answers.worker]
     said, by_judges = (answers.classes[np.unique(answers.label[some])] for some in (theirs, ~theirs))
-    _check_spellings(said.tolist(), by_judges.tolist())
     grades = panel.scale.level != "nominal" and bool(_is_number(answers.classes).all())
     if not grades and len(said) + len(by_judges) > 2 and not set(said.tolist()) & set(by_judges.tolist()):
         what = f"People write {listed(said)} and judges {listed(by_judges)}, so that they have no label in common."
         raise InputError(what, "Write the labels alike in both.")
-
-
-def _check_spellings(said: list[Any], by_judges: list[Any]) -> None:
-    """Refuse people who write all that judges say in another case: no answer of theirs would count as the same."""
-    plainly = {str(name).strip().casefold(): name for name in by_judges}
-    other = [(name, plainly.get(str(name).strip().casefold(), name)) for name in said if name not in by_judges]
-    pairs = [(name, same) for name, same in other if same != name and same not in said]
-    if pairs:
-        theirs_, ours = (sentence([repr(plain(name)) for name in names]) for names in zip(*pairs, strict=True))
-        what = f"People write {theirs_} where judges write {ours}, which would count as different classes."
-        raise InputError(what, "Write them alike in both.")
 
 
 def answered_once(answers: Answers) -> Answers:

@@ -19,10 +19,11 @@ from rectifact.crowd.data.files import labels_in, read_file, read_flat
 from rectifact.crowd.data.formats import check_format
 from rectifact.crowd.data.gaps import labelled, warn_of_empty
 from rectifact.crowd.data.matrices import from_matrix, from_sparse, to_matrix, whole_numbers
-from rectifact.crowd.data.names import Gold, listed, object_array, plain, refuse_strangers
+from rectifact.crowd.data.names import Gold, fold, listed, object_array, plain, refuse_strangers
 from rectifact.crowd.data.records import from_records
 from rectifact.crowd.data.sources import is_source, refuse_source
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long, usual_name
+from rectifact.crowd.data.tidy import mention_no_answers, tidied
 
 LEAVE_OUT_WIDE = "It has columns for task, worker and label, so it is long: leave out wide=True."
 
@@ -62,11 +63,14 @@ def read_answers(
     wide : bool, default False
         Whether a table has one column per worker.
     missing : any, default "auto"
-        What stands for no answer, besides an empty cell. ``"auto"`` stands for NaN and -1 in a matrix or a wide table,
-        and raises an error if the only labels are -1 and 1; ``np.nan`` stands for NaN alone, so that -1 is a label.
-        Rows of a long table without a label are skipped, and a warning says how many.
+        What stands for no answer, besides an empty cell: a value, or a list of values, whose case and spaces do not
+        count. ``"auto"`` stands for NaN and -1 in a matrix or a wide table, and raises an error if the only labels are
+        -1 and 1; ``np.nan`` stands for NaN alone, so that -1 is a label. Rows of a long table without a label are
+        skipped, and a warning says how many.
     classes : sequence, default None
-        All classes, in the desired order, including those that nobody chose.
+        All classes, in the desired order, including those that nobody chose. Labels that differ from one of them only
+        in case or spaces count as that class; without ``classes``, labels that differ only so count as one, spelt as
+        most answers have it. A warning says which.
     n_classes : int, default None
         Number of classes where nobody chose some of them, as in :class:`rectifact.DawidSkene`.
     format : str, default None
@@ -95,6 +99,9 @@ def read_answers(
     """
     names = {"task": task, "worker": worker, "label": label}
     answers = coded(data, names, wide, missing, classes, format, field)
+    if classes is None and not isinstance(data, Answers):
+        answers = tidied(answers)
+        mention_no_answers(answers)
     answers = with_classes(answers, n_classes)
     check_comparable(answers)
     return answers
@@ -110,9 +117,14 @@ def coded(
     question: str | None = None,
 ) -> Answers:
     """Answers in any common format; one worker or one class is enough, other than for :func:`read_answers`."""
-    if np.ndim(missing) != 0 or (classes is not None and np.ndim(np.asarray(classes, dtype=object)) == 0):
+    if (
+        isinstance(missing, dict)
+        or np.ndim(np.asarray(missing, dtype=object)) > 1
+        or (classes is not None and np.ndim(np.asarray(classes, dtype=object)) == 0)
+    ):
         raise InputTypeError(
-            "missing is one value, and classes a list.", "Give what stands for no answer, and a list of all classes."
+            "missing is a value or a list of them, and classes a list.",
+            "Give what stands for no answer, and a list of all classes.",
         )
     if isinstance(data, Answers):
         return data if classes is None else data.recoded(object_array(classes))
@@ -275,7 +287,10 @@ def _annotators(matrix: NDArray[Any], names: list[Any], long: bool, *, has_tasks
 
     It may be the task, so that it is refused, unless another column is.
     """
-    seen = [{value for value in column if value not in (None, "")} for column in matrix.T]
+    seen = [
+        {fold(value) if isinstance(value, str) else value for value in column if value not in (None, "")}
+        for column in matrix.T
+    ]
     kept = np.ones(len(names), dtype=bool)
     for j, labels in enumerate(seen):
         others = set().union(*(seen[:j] + seen[j + 1 :]))

@@ -16,7 +16,7 @@ from rectifact.core.errors import InputError, InputTypeError
 from rectifact.core.operand import operand
 from rectifact.crowd.data.answers import Answers, answer_matrix, encode, make_answers
 from rectifact.crowd.data.gaps import labelled, warn_of_empty
-from rectifact.crowd.data.names import object_array
+from rectifact.crowd.data.names import as_spelt, object_array
 from rectifact.crowd.data.sources import Source, open_source
 
 LEAST_ANSWERS = 1 << 19
@@ -191,6 +191,8 @@ def _coded_rows(part: pd.DataFrame, names: tuple[Any, ...]) -> pd.DataFrame:
     number = {}
     for role, known in (("worker", workers), ("label", classes)):
         codes, values = encode(rows[role], role)
+        if role == "label" and values.dtype == object:  # the survey has said which are spelt otherwise
+            values = object_array([as_spelt(value, known) for value in values.tolist()])
         number[role] = pd.Index(known).get_indexer(pd.Index(values))[codes]
     cell = number["worker"] * len(classes) + number["label"]
     cell = cell.astype(np.int32 if len(workers) * len(classes) < 2**31 else np.int64)

@@ -13,16 +13,28 @@ from rectifact.crowd.data.humans import Groups, task_groups
 from rectifact.crowd.data.people import answered_once
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, usual_name
+from rectifact.crowd.data.tidy import mention_no_answers, tidied
 
 
 def grouped_answers(
-    data: Any, by: Any, columns: dict[str, str | None], wide: bool, missing: Any, form: Any = None, question: Any = None
+    data: Any,
+    by: Any,
+    columns: dict[str, str | None],
+    wide: bool,
+    missing: Any,
+    form: Any = None,
+    question: Any = None,
+    classes: Sequence[Any] | None = None,
 ) -> tuple[Answers, Groups | None]:
-    """One answer of each worker to a task, and groups of tasks, which may be a column of a wide table as well."""
+    """One answer of each worker to a task, and groups of tasks, which may be a column of a wide table as well.
+
+    Labels that differ only in case or spaces are one, but for those that ``classes`` list apart.
+    """
     beside: dict[str, dict[Any, Any]] = {}
     if wide and isinstance(by, str):
         data, beside = wide_table(data, [by], columns.get("task"))
-    answers = answered_once(coded(data, columns, wide, missing, None, form, question))
+    answers = tidied(answered_once(coded(data, columns, wide, missing, None, form, question)), classes)
+    mention_no_answers(answers)
     if by is None:
         return answers, None
     return answers, task_groups(beside.get(by, by) if isinstance(by, str) else by, None if wide else data, answers)

@@ -1,0 +1,120 @@
+"""Spellings of labels that differ only in case or spaces, and labels that say that there is no answer."""
+
+import re
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rectifact.core.errors import FitWarning, count
+from rectifact.crowd.data.names import (
+    NAMED,
+    Gold,
+    as_spelt,
+    fold,
+    listed,
+    matched,
+    object_array,
+    outside_classes,
+    plain,
+)
+
+NO_ANSWER = {"n/a", "#n/a", "n.a.", "null", "nan", "nil", "no answer", "no response", "refused", "invalid", "undefined"}
+"""What tools write in place of an answer, without capitals."""
+
+MAYBE_NO_ANSWER = {"na", "none", "-", "--", "?", "missing", "empty", "skipped"}
+"""What may also be the name of a class, if many answers have it."""
+
+FAILED = re.compile(
+    r"(api |parse |parsing |json |rate ?limit |http )?(error|exception|failure)\b.*|time[d ]*out\b.*|parse .*"
+)
+"""What stands where a judge did not answer, or its answer could not be read."""
+
+SELDOM = 0.1
+"""Share of the answers below which such a name is hardly that of a class."""
+
+
+def one_spelling(names: list[Any], given: NDArray[Any], classes: Sequence[Any] | None = None) -> list[Any]:
+    """How each name is spelt: as ``classes`` do, which keep apart what they list apart, or as it is given most often.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one_spelling(["Ok ", "no", "ok"], np.array([1, 2, 3])), one_spelling(["a", "A"], np.ones(2), ["a", "A"])
+    (['ok', 'no', 'ok'], ['a', 'A'])
+    """
+    wanted = [] if classes is None else list(classes)
+    place = matched(object_array(wanted), object_array(names)).tolist() if wanted else []
+    kept = [names[i] if i >= 0 else name for name, i in zip(wanted, place, strict=True)]
+    best: dict[str, Any] = {}
+    for name in [*kept, *(names[i] for i in sorted(range(len(names)), key=lambda i: (-given[i], str(names[i]))))]:
+        best.setdefault(fold(name), name)
+    return [name if name in kept else best[fold(name)] for name in names]
+
+
+def spelt_as(names: list[Any], codes: NDArray[Any], classes: list[Any]) -> list[Any]:
+    """Names as ``classes`` are spelt, which a warning says if they differ in case or spaces; others are refused."""
+    if all(name in classes for name in names):
+        return names
+    known = object_array(classes)
+    spelt = [name if name in classes else as_spelt(name, known) for name in names]
+    unknown = [name for name in spelt if name not in classes]
+    if unknown:
+        raise outside_classes(unknown, classes, "given ")
+    say_respelt(names, spelt, np.bincount(codes, minlength=len(names)))
+    return spelt
+
+
+def say_respelt(names: Sequence[Any], spelt: Sequence[Any], given: NDArray[Any]) -> None:
+    """Say which names are spelt otherwise, and how many answers have them."""
+    groups: dict[Any, list[Any]] = {}
+    for name, to in zip(names, spelt, strict=True):
+        if name != to:
+            groups.setdefault(to, []).append(name)
+    n_other = int(sum(k for name, to, k in zip(names, spelt, given, strict=True) if name != to))
+    said = "; ".join(f"{listed(object_array(own))} as {plain(to)!r}" for to, own in list(groups.items())[:NAMED])
+    more = f"; and {len(groups) - NAMED} more" if len(groups) > NAMED else ""
+    what = f"Labels that differ only in case or spaces count as one: {said}{more} ({count(n_other, 'answer')})."
+    remedy = "To keep some apart, list them with {}."
+    warnings.warn(FitWarning(what, remedy.format("classes"), command=remedy.format("--classes")), stacklevel=5)
+
+
+def is_no_answer(folded: str, share: float) -> bool:
+    """Whether a label, without capitals, says that there is no answer; ``share`` of the answers have it."""
+    words = folded.replace("_", " ").replace("-", " ").strip() or folded
+    if folded in MAYBE_NO_ANSWER or words in MAYBE_NO_ANSWER:
+        return share < SELDOM
+    return folded in NO_ANSWER or words in NO_ANSWER or FAILED.fullmatch(words) is not None
+
+
+def gold_like(gold: Gold, classes: NDArray[Any]) -> Gold:
+    """Certain labels spelt as the classes of the answers; those that say that there is no label are left out.
+
+    What may be the name of a class that no worker has, such as none, stays: it may not be dropped unasked.
+
+    A warning says which were spelt otherwise, and how many were left out.
+    """
+    tasks, labels = gold[0], object_array(list(gold[1]))
+    unknown = matched(labels, classes) < 0
+    if not unknown.any():
+        return gold
+    by_fold = {fold(name): plain(name) for name in reversed(classes.tolist())}
+    place = np.array([fold(name) in by_fold for name in labels]) & unknown
+    empty = np.array([not pd.isna(name) and is_no_answer(fold(name), 1.0) for name in labels]) & unknown & ~place
+    if place.any():
+        own = pd.unique(labels[place])
+        spelt = object_array([by_fold[fold(name)] for name in own])
+        labels_are = "Gold labels {} are" if len(own) > 1 else "The gold label {} is"
+        read_as = f"read as {listed(pd.unique(spelt))}: only case or spaces differ."
+        what = f"{labels_are.format(listed(own))} {read_as}"
+        warnings.warn(FitWarning(what), stacklevel=5)
+        labels[place] = [by_fold[fold(name)] for name in labels[place]]
+    if empty.any():
+        were = "was" if empty.sum() == 1 else "were"
+        said = listed(pd.unique(labels[empty]))
+        what = f"{count(int(empty.sum()), 'gold label')} {were} left out, as there is no such class: {said}."
+        warnings.warn(FitWarning(what), stacklevel=5)
+    return tasks[~empty], labels[~empty]

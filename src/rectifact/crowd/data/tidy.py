@@ -1,0 +1,78 @@
+"""Tidies the labels of answers: one class for each spelling, and a word about labels that seem to be no answers."""
+
+import shlex
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rectifact.core.errors import FitWarning, count
+from rectifact.crowd.data.answers import Answers, sort_classes
+from rectifact.crowd.data.names import NAMED, fold, joined_names, matched, object_array, plain
+from rectifact.crowd.data.spellings import is_no_answer, one_spelling, say_respelt
+
+STRAY = 0.01
+"""Share of the answers below which a label that people and gold labels do not use may be a slip."""
+
+MOST_LISTED = 50
+"""Labels that a remedy lists."""
+
+
+def tidied(answers: Answers, classes: Sequence[Any] | None = None) -> Answers:
+    """The answers with labels that differ only in case or spaces as one class, and a warning that says so.
+
+    It is spelt as in ``classes``, which keep those apart that they list apart, or else as most answers have it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from rectifact.crowd.data.read import coded
+    >>> rows = [{"task": t, "worker": w, "label": v} for t, w, v in zip("aabb", "xyxy", ["ok", "Ok ", "no", "ok"])]
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     tidied(coded(rows, dict.fromkeys(["task", "worker", "label"]), False, "auto", None)).classes.tolist()
+    ['no', 'ok']
+    """
+    if answers.classes.dtype.kind in "biufmM":
+        return answers
+    given = np.bincount(answers.label, weights=answers.weight, minlength=len(answers.classes))
+    seen = answers.classes.tolist()
+    spelt = one_spelling(seen, given, classes)
+    if spelt == seen:
+        return answers
+    names = object_array(sort_classes(list(dict.fromkeys(spelt))))
+    label = pd.Index(names).get_indexer(pd.Index(object_array(spelt)))[answers.label]
+    say_respelt(seen, spelt, np.bincount(answers.label, minlength=len(seen)))
+    return replace(answers, label=label.astype(answers.label.dtype), classes=names)
+
+
+def mention_no_answers(answers: Answers, used: NDArray[Any] | None = None) -> None:
+    """Name labels that seem to be no answers, and say how to leave them out.
+
+    Parameters
+    ----------
+    answers : Answers
+    used : array or None
+        Labels that people or gold labels have: of others, those that hardly any answer has are named as well.
+    """
+    n = np.bincount(answers.label, minlength=len(answers.classes))
+    share, names = n / max(n.sum(), 1), answers.classes
+    odd = np.array([is_no_answer(fold(name), part) for name, part in zip(names.tolist(), share, strict=True)])
+    if used is not None and len(used) and answers.classes.dtype.kind not in "biuf":
+        odd |= (matched(names, pd.unique(used)) < 0) & (share < STRAY)
+    odd &= n > 0
+    if not odd.any() or (~odd & (n > 0)).sum() < 2:
+        return
+    those = names[odd][np.argsort(-n[odd], kind="stable")][:MOST_LISTED]
+    number = {plain(name): count(int(k), "answer") for name, k in zip(names.tolist(), n, strict=True)}
+    said = ", ".join(f"{plain(name)!r} ({number[plain(name)]})" for name in those[:NAMED].tolist())
+    more = f" and {odd.sum() - NAMED} more" if odd.sum() > NAMED else ""
+    count_as = "counts as a class" if odd.sum() == 1 else "count as classes"
+    what = f"{said}{more} {count_as}, and may not be answers."
+    remedy = "If so, leave them out: {}."
+    listing = [plain(name) for name in those.tolist()]
+    forms = f"missing={listing!r}", f"--missing {shlex.quote(joined_names(listing))}"
+    warnings.warn(FitWarning(what, remedy.format(forms[0]), command=remedy.format(forms[1])), stacklevel=4)

@@ -1,0 +1,122 @@
+"""Labels as judges write them: several spellings of a class, and strings that are no answers."""
+
+import json
+import shlex
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rectifact import DawidSkene, InputError, agreement, evaluate, rate
+from rectifact.core.errors import FitWarning
+from rectifact.crowd import read_answers
+
+FAILURES = ["N/A", "ERROR", "null", "timeout"]
+
+
+@pytest.fixture(scope="module")
+def tidy():
+    """Five judges who are right in 85 % of 200 tasks."""
+    rng = np.random.default_rng(3)
+    truth = rng.random(200) < 0.6
+    right = rng.random((200, 5)) < 0.85
+    said = np.where(truth[:, None] == right, "pass", "fail")
+    rows = [(f"t{i}", f"j{j}", said[i, j]) for i in range(200) for j in range(5)]
+    return pd.DataFrame(rows, columns=["task", "worker", "label"]), np.where(truth, "pass", "fail")
+
+
+@pytest.fixture(scope="module")
+def untidy(tidy):
+    """The same with spellings, and four kinds of failures in place of the first answers of some judges."""
+    answers = tidy[0].copy()
+    answers.loc[answers["worker"] == "j1", "label"] = answers["label"].str.upper()
+    answers.loc[answers["worker"] == "j2", "label"] = answers["label"].str.capitalize() + " "
+    answers.loc[range(0, 80, 4), "label"] = np.resize(FAILURES, 20)
+    return answers
+
+
+def _kept(answers):
+    return answers[~answers["label"].isin(FAILURES)]
+
+
+def test_spellings_and_failures_give_what_tidy_labels_give(tidy, untidy):
+    clean = tidy[0].loc[_kept(untidy).index]
+    with pytest.warns(FitWarning, match=r"count as one: 'FAIL', 'Fail ' as 'fail'; 'PASS', 'Pass ' as 'pass' \(39"):
+        found = DawidSkene(missing=FAILURES).fit(untidy)
+    assert found.classes_.tolist() == ["fail", "pass"]
+    np.testing.assert_allclose(found.probas_, DawidSkene().fit(clean).probas_)
+
+
+def test_failures_are_named_with_an_option_that_drops_them(untidy):
+    with pytest.warns(FitWarning) as caught:
+        read_answers(untidy)
+    said = next(str(w.message) for w in caught if "may not be answers" in str(w.message))
+    assert all(f"{name!r} (5 answers)" in said for name in FAILURES)
+    listing = json.loads(said.split("missing=")[1].rstrip(".").replace("'", '"'))
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        assert len(read_answers(untidy, missing=listing)) == len(untidy) - 20
+    assert not any("may not be answers" in str(w.message) for w in caught)
+
+
+def test_a_class_that_many_answers_have_is_one():
+    rows = [(t, w, "none" if t % 2 else "mild") for t in range(20) for w in range(3)]
+    with warnings.catch_warnings(action="error"):
+        found = read_answers(pd.DataFrame(rows, columns=["task", "worker", "label"]))
+    assert found.classes.tolist() == ["mild", "none"]
+
+
+def test_gold_people_and_positive_may_be_spelt_otherwise(tidy, untidy):
+    answers, truth = tidy
+    gold = {f"t{i}": truth[i].upper() for i in range(60)} | {"t61": "n/a"}
+    with pytest.warns(FitWarning) as caught:
+        found = rate(answers, gold, positive="Pass")
+    said = " ".join(str(w.message) for w in caught)
+    assert "are read as" in said
+    assert "1 gold label was left out" in said
+    expected = rate(answers, dict(zip(gold, truth[:60], strict=False)), positive="pass")
+    pd.testing.assert_frame_equal(found.rates, expected.rates)
+    people = answers[answers["worker"].isin(["j3", "j4"])]
+    judges = answers[answers["worker"].isin(["j0", "j1", "j2"])]
+    with pytest.warns(FitWarning, match="count as one"):
+        found = agreement(judges, humans=people.assign(label=people["label"].str.title()))
+    pd.testing.assert_frame_equal(found.overall, agreement(judges, humans=people).overall)
+
+
+def test_stray_answers_are_named_if_people_and_gold_have_none_of_them(tidy):
+    answers, truth = tidy
+    answers = answers.copy()
+    answers.loc[3, "label"] = "It passes, I think"
+    with pytest.warns(FitWarning, match=r"'It passes, I think' \(1 answer\) counts as a class"):
+        evaluate(answers, gold={f"t{i}": truth[i] for i in range(60)}, positive="pass")
+
+
+def test_classes_decide_how_labels_are_spelt_and_which_stay_apart(untidy):
+    with pytest.warns(FitWarning, match="'pass' as 'PASS'"):
+        assert read_answers(_kept(untidy), classes=["PASS", "FAIL"]).classes.tolist() == ["PASS", "FAIL"]
+    with pytest.raises(InputError, match=r"nor are 3 others. .* missing=\['N/A'"):
+        read_answers(untidy, classes=["pass", "fail"])
+    letters = pd.DataFrame(
+        [(t, w, "aA"[t % 2]) for t in range(9) for w in range(3)], columns=["task", "worker", "label"]
+    )
+    assert read_answers(letters, classes=["a", "A"]).classes.tolist() == ["a", "A"]
+
+
+def test_a_column_in_other_capitals_is_a_worker(tidy):
+    wide = tidy[0].pivot(index="task", columns="worker", values="label").reset_index()
+    wide["j1"] = wide["j1"].str.upper()
+    with pytest.warns(FitWarning, match="count as one"):
+        assert len(read_answers(wide, wide=True).workers) == 5
+
+
+def test_the_option_that_commands_advise_works(run, untidy, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    untidy.to_csv("answers.csv", index=False)
+    said = run("labels", "answers.csv", "-o", "labels.csv").err
+    advice = shlex.split(next(line for line in said.splitlines() if "leave them out: " in line).split("out: ")[1][:-1])
+    assert advice[0] == "--missing"
+    facts = json.loads(run("labels", "answers.csv", "-o", "labels.csv", "--json", *advice).out)
+    assert facts["classes"] == ["fail", "pass"]
+    assert facts["answers"] == len(untidy) - 20
+    refused = run("labels", "answers.csv", "-o", "labels.csv", "--classes", "pass,fail", expect=2).err
+    assert f"--missing {','.join(sorted(FAILURES))}." in refused
