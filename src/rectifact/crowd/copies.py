@@ -19,12 +19,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rectifact.core.findings import Finding
 from rectifact.crowd.advice.dependence import dependent_pairs
 from rectifact.crowd.advice.likeness import pair_agreements
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import plain
+from rectifact.crowd.data.people import Panel
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.dependence import COMMON_TASKS
+
+PAIRS = ("workers who err alike", "two workers decide the labels", "copies that count as one worker")
+"""Findings about workers who err alike, whom an evaluation names itself if they are judges."""
 
 ALIKE = 0.9
 """Share of their common tasks on which two workers say the same, from which on they may be copies."""
@@ -158,3 +163,13 @@ def _shared_errors(said: NDArray[np.int64], posteriors: Any, a: int, b: int) -> 
     both = np.flatnonzero((said[:, a] >= 0) & (said[:, b] >= 0))
     wrong, same = 1 - posteriors[both, said[both, a]], said[both, a] == said[both, b]
     return float(wrong[same].sum() / max(wrong[same].sum() + (~same).sum(), 1e-9))  # who differ are not both right
+
+
+def findings_beside(pairs: list[Pair], model: DawidSkene, panel: Panel) -> list[Finding]:
+    """What is wrong with the answers, but for judges who err alike, whom ``pairs`` name."""
+    people = [str(plain(name)) for name in panel.answers.workers[panel.is_person]]
+
+    def is_said(finding: Finding) -> bool:
+        return bool(pairs) and finding.finding in PAIRS and not any(name in finding.detail for name in people)
+
+    return [finding for finding in model._findings() if not is_said(finding)]

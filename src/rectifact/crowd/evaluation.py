@@ -14,7 +14,7 @@ from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.audit import Audit, audit
 from rectifact.crowd.advice.gold import LEAST_GOLD
-from rectifact.crowd.copies import Pair, fit_without_copies, pairs_of
+from rectifact.crowd.copies import Pair, findings_beside, fit_without_copies, pairs_of
 from rectifact.crowd.data.answers import check_comparable
 from rectifact.crowd.data.humans import task_groups
 from rectifact.crowd.data.names import plain
@@ -45,9 +45,6 @@ from rectifact.crowd.reference import (
     rates_by,
     reference_of,
 )
-
-PAIRS = ("workers who err alike", "two workers decide the labels", "copies that count as one worker")
-"""Findings about workers who err alike, whom an evaluation names itself if they are judges."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,6 +92,8 @@ class Evaluation:
         A column that seems to say who is a person, where nobody is named as one.
     grades : Rates or None
         The mean grade, where labels are grades that are numbers; the same as ``rates`` if no class is named.
+    grades_by_people : Rates or None
+        The same as people label, where gold labels decide and there are people as well.
     """
 
     panel: Panel
@@ -117,6 +116,7 @@ class Evaluation:
     findings: list[Finding] = field(default_factory=list)
     kind_column: str | None = None
     grades: Rates | None = None
+    grades_by_people: Rates | None = None
 
     def __repr__(self) -> str:
         return "\n".join([f"Evaluation of {self._read()}", *self.decision()])
@@ -291,7 +291,7 @@ def evaluation_of(
     pairs = pairs_of(model, ~panel.is_person)
     certain = None if known is None or (known >= 0).sum() < LEAST_GOLD else gold_series(answers, known)
     model.calibrate(certain)
-    findings = _findings(model, panel, pairs)
+    findings = findings_beside(pairs, model, panel)
     people = people_beside(reference, panel)
     other, on_gold = beside_gold(reference, people, panel, asked)
     evaluation = Evaluation(
@@ -304,6 +304,7 @@ def evaluation_of(
         findings=findings,
         kind_column=verdicts.kind_column,
         grades=grades_by(reference, panel, asked) if names else rates,
+        grades_by_people=other if people is None or not names else grades_by(people, panel, asked),
     )
     return replace(evaluation, replacement=with_reservations(evaluation))
 
@@ -319,16 +320,6 @@ def _check(panel: Panel) -> None:
         )
     check_comparable(panel.answers)
     check_people(panel)
-
-
-def _findings(model: DawidSkene, panel: Panel, pairs: list[Pair]) -> list[Finding]:
-    """What is wrong with the answers, but for judges who err alike, whom ``pairs`` name."""
-    people = [str(plain(name)) for name in panel.answers.workers[panel.is_person]]
-
-    def is_said(finding: Finding) -> bool:
-        return bool(pairs) and finding.finding in PAIRS and not any(name in finding.detail for name in people)
-
-    return [finding for finding in model._findings() if not is_said(finding)]
 
 
 def _agreement(panel: Panel, confidence: float, random_state: Any) -> Agreement:

@@ -40,6 +40,7 @@ def decision_words(found: Any, *, command: bool = True) -> list[str]:
     return [
         *selection_words(found),
         *_opposite_words(found),
+        *([] if of_grades(found) is None else _opposite_words(of_grades(found))),
         _rate_sentence(found),
         _people_sentence(found),
         f"Next: {last[0].lower()}{last[1:]}" if steps else "Nothing is left to do: the labels can be used as they are.",
@@ -96,8 +97,7 @@ def _rate_sentence(found: Any) -> str:
     differences = found.rates.differences.dropna(subset="difference")
     if len(differences):
         text += f"; {_difference_clause(_clearest(differences), found.rates, len(differences))}"
-    grades = "" if found.grades is found.rates else _grades_sentence(found.grades)
-    return f"{text}.{_people_say(found)}{grades}"
+    return f"{text}.{_people_say(found)}{_grades_sentence(found)}"
 
 
 def _clearest(differences: pd.DataFrame) -> Any:
@@ -133,16 +133,25 @@ def _opposite_words(found: Any) -> list[str]:
     return [f"Gold labels and people do not agree on which is better: {'; '.join(said[:MOST_TWINS])}."] if said else []
 
 
-def _grades_sentence(grades: Rates | None) -> str:
+def _grades_sentence(found: Any) -> str:
     """The mean grade beside the share of a class, where there is one."""
-    if grades is None:
+    means = of_grades(found)
+    if means is None:
         return ""
+    grades, start = means.rates, "As people label, the" if found.reference == PEOPLE else "The"
     row, quantity = grades.rates.iloc[0], grades.quantity
-    text = f" The mean grade is {quantity.value(row['rate'])} ({quantity.ends(row)}){_by_group(grades)}"
+    text = f" {start} mean grade is {quantity.value(row['rate'])} ({quantity.ends(row)}){_by_group(grades)}"
     differences = grades.differences.dropna(subset="difference")
     if len(differences):
         text += f"; {_difference_clause(_clearest(differences), grades, len(differences))}"
-    return f"{text}."
+    return f"{text}.{_people_say(means)}"
+
+
+def of_grades(found: Any) -> Any:
+    """The same evaluation with mean grades as its rates; None where these are its rates, or there are none."""
+    if found.grades is None or found.grades is found.rates:
+        return None
+    return replace(found, rates=found.grades, by_people=found.grades_by_people)
 
 
 def _by_group(rates: Rates) -> str:
