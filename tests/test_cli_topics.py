@@ -187,6 +187,19 @@ def test_documents_that_the_topics_hardly_explain_are_counted_everywhere(run, ne
     assert "hardly explained" not in run("parts", news, "-k", 3, "--text-column", "text").err
 
 
+def test_low_coherence_of_titles_is_no_reason_to_warn(run, news, tmp_path):
+    """Words of one subject rarely share a title, and a topic looked as if it had no subject."""
+    rng, page = np.random.default_rng(0), tmp_path / "r.html"
+    subjects = [[f"{name}{i}" for i in range(60)] for name in ("bank", "ball", "star")]
+    texts = [" ".join(rng.choice(subjects[i % 3], 4)) for i in range(300)]
+    (tmp_path / "titles.txt").write_text("\n".join(texts))
+    said = run("parts", tmp_path / "titles.txt", "-k", 3, "--report", page).err
+    assert "a low or negative coherence does not mean that a topic is bad" in said
+    assert "a low or negative coherence does not mean that a topic is bad" in page.read_text()
+    assert "without a subject" not in said
+    assert "negative coherence" not in run("parts", news, "-k", 3, "--text-column", "text").err
+
+
 def test_quiet_prints_no_topics_where_files_have_them(run, news, tmp_path):
     chosen = "parts", news, "-k", 3, "--text-column", "text"
     said = run("-q", *chosen, "--weights", tmp_path / "w.csv")
@@ -218,6 +231,8 @@ def test_new_texts_with_a_new_subject_are_found(run, news, tmp_path):
     assert "1 document without known words is at its end" in text
     summary = json.loads(run("parts", tmp_path / "new.csv", "--text-column", "text", "--model", model, "--json").out)
     assert summary["known_words"] == [1.0, 0.25, None]
+    assert "1 of 3 documents is clearly about a topic of the model, and 2 not" in said.err
+    assert (summary["clear_documents"], table["clear"].tolist()) == (1, [True, False, False])
     assert [found["finding"] for found in summary["findings"]] == ["documents with few known words"]
 
 

@@ -615,3 +615,40 @@ def test_numbers_whose_scores_are_within_their_error_are_named() -> None:
 def test_data_without_a_scale_is_refused_as_by_a_fit(size, words):
     with pytest.raises(InputError, match=words):
         select(ANDNMF(1), size * np.ones((12, 8)))
+
+
+def titles(n: int, *, n_subjects: int = 0) -> list[str]:
+    """One-line texts: half of their words are those of a subject; without subjects, all are drawn alike."""
+    rng = np.random.default_rng(0)
+    found = []
+    for i in range(n):
+        subject = f"s{i % n_subjects}w" if n_subjects else "other"
+        own = [f"{subject}{j}" for j in rng.choice(25, 4, p=np.arange(25, 0, -1) / 325)]
+        found.append(" ".join([*own, *(f"common{j}" for j in rng.choice(150, 4))]))
+    return found
+
+
+def test_the_number_of_topics_of_titles_does_not_depend_on_the_seed() -> None:
+    """Draws decided on one-line texts: what they cannot agree on is said not to be determined."""
+    X = count_words(titles(400, n_subjects=6)).X
+    trials = [PartsTrial(ANDNMF(1, random_state=seed), X, np.random.default_rng(seed)) for seed in (1, 2)]
+    assert np.array_equal(*(trial._gains for trial in trials))
+    assert [trial._estimator.random_state for trial in trials] == [0, 0]
+    assert all(trial.short and trial._draws_agree and trial.start(1) == 6 for trial in trials)
+
+
+def test_where_draws_disagree_the_middle_of_the_numbers_that_recur_is_taken() -> None:
+    trial = PartsTrial(ANDNMF(1), count_words(titles(200)).X, np.random.default_rng(0))
+    trial.recurrence = {k: np.full(3, 0.7 if k in (4, 5, 6, 8, 15) else 0.5) for k in range(1, 65)}
+    trial.__dict__["_draws_agree"] = False
+    assert trial.recurring(2, range(1, trial.most + 1)) == 6
+    assert "5 of those that were tried, from 4 to 15, have parts that recur, and 6 is the middle" in trial.doubt()
+    trial.recurrence = {k: np.full(3, 0.5) for k in range(1, 65)}
+    assert trial.recurring(2, range(1, trial.most + 1)) == 1
+    trial.__dict__["_draws_agree"] = True
+    assert trial.recurring(1, range(1, trial.most + 1)) == 1
+    assert trial.doubt() == ""
+
+
+def test_longer_texts_are_not_short() -> None:
+    assert not PartsTrial(ANDNMF(1), count_words(texts_of_families(3, 20)).X, np.random.default_rng(0)).short

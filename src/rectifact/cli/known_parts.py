@@ -20,7 +20,7 @@ from rectifact.models import SavedModel, load_saved
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import Corpus, count_known
 from rectifact.parts.terms import PARTS, TOPICS
-from rectifact.parts.topics import about_documents, few_known, hardly_explained
+from rectifact.parts.topics import CLEAR_SHARE, FEW_KNOWN, HARDLY, about_documents, few_known, hardly_explained
 
 USED = ("data", "known", "out", "weights", "shares", "report", "as_json", *READING)
 """Parameters of the command that have an effect with ``--model``."""
@@ -59,6 +59,8 @@ def apply_saved(
         f"{count(len(components), terms.part)} of {str(path)!r} weighed in "
         f"{count(len(samples), terms.sample)}{without}."
     )
+    if known is not None:
+        say(_clear_said(shown))
     findings = [] if known is None else few_known(known, samples) + hardly_explained(about["residual"])
     for finding in findings:
         say(finding.on_command_line())
@@ -68,8 +70,20 @@ def apply_saved(
         share = [round(float(value), 6) for value in shown.share]
         summary = {f"{terms.sample}s": len(samples), f"{terms.part}s": len(components), "shares": share}
         if known is not None:
+            summary["clear_documents"] = int(shown.clear.sum())
             summary["known_words"] = [None if np.isnan(share) else round(float(share), 4) for share in known]
         show_plain(as_json(summary | {f"without_{terms.part}s": empty, "findings": listed(findings)}))
+
+
+def _clear_said(shown: Shown) -> str:
+    """How many new documents are clearly about a topic of the model, and how many are not."""
+    clear, total = int(shown.clear.sum()), len(shown.clear)
+    verb = "is" if clear == 1 else "are"
+    return (
+        f"{clear} of {count(total, 'document')} {verb} clearly about a topic of the model, and {total - clear} not: "
+        f"clear, a column of --weights, is true for a largest share of at least {CLEAR_SHARE:g}, a residual below "
+        f"{HARDLY:g} and at least {FEW_KNOWN:.0%} known words."
+    )
 
 
 def _write_report(

@@ -16,7 +16,7 @@ from rectifact.core.arrays import Array
 from rectifact.core.findings import Finding
 from rectifact.core.operand import operand
 from rectifact.parts.terms import TOPICS, Terms
-from rectifact.parts.topics import CLEAR_SHARE, HARDLY, documents_by_topic
+from rectifact.parts.topics import CLEAR_SHARE, HARDLY, clear_documents, documents_by_topic
 
 NEGLIGIBLE = 1e-6
 """Share of the largest value of a part below which others are not shown."""
@@ -69,6 +69,11 @@ class Shown:
     def documents(self) -> NDArray[Any] | None:
         """Documents of which each topic is clearly the largest; None for parts, whose sizes cannot be compared."""
         return documents_by_topic(self.shares(), self.about["residual"]) if self.terms == TOPICS else None
+
+    @property
+    def clear(self) -> NDArray[Any]:
+        """Whether each document is clearly about its largest topic."""
+        return clear_documents(self.shares(), self.about["residual"], self.known)
 
     def largest(self) -> pd.DataFrame:
         """A table of part, rank, feature and value, at most ``top`` rows per part, with the bands that are known."""
@@ -167,11 +172,11 @@ class Shown:
     def write_weights(self, path: Path, title: str, as_shares: bool = False) -> None:
         """Write one row per sample: its weights or shares; for texts the share of each topic and the largest one.
 
-        Of a text, the share of its largest topic and its residual tell how sure that is.
+        Of a text, the share of its largest topic and its residual tell how sure that is, and ``clear`` sums them up.
         """
         if self.terms == TOPICS:
             table = topics_of_documents(self.shares().round(6), self.samples, title, self.known)
-            write_table(table.assign(**self.about), path)
+            write_table(table.assign(**self.about, clear=self.clear), path)
         else:
             write_samples(self.shares() if as_shares else self.W, self.samples, self.terms.part, path, title)
 

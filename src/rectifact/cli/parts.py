@@ -35,6 +35,7 @@ from rectifact.parts.base import are_few, renumber
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.features import stray_features
+from rectifact.parts.incoherence import about_coherence
 from rectifact.parts.languages import other_language
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
@@ -149,7 +150,8 @@ def parts(
         if not as_json:
             _show_table(shown, (weights, features), any((out, features, weights, report, save)))
         explained = 1 - model.reconstruction_err_**2 / squared_norm(X) if in_chunks else explained_by(model, X, W)
-    say(_said(shown, found, matrix.X.shape, float(explained)))
+    said = _said(shown, found, matrix.X.shape, float(explained))
+    say(f"{said} {about_coherence(matrix.X)}".rstrip() if terms == TOPICS else said)
     for finding in findings:
         if finding.severity != "note":
             say(finding.on_command_line())

@@ -32,7 +32,7 @@ from rectifact.metrics import npmi_coherence
 from rectifact.parts.conditions import constant_sum_error
 from rectifact.parts.diagnosis import background_share, diagnose
 from rectifact.parts.fitting import predicted_squares
-from rectifact.parts.samples import choose_norm, largest_entry, sample_block
+from rectifact.parts.samples import are_short, choose_norm, largest_entry, sample_block
 from rectifact.parts.stability import Halves
 from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace
 from rectifact.parts.terms import PARTS, TOPICS, Terms
@@ -293,8 +293,8 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
         )
 
     def _coherence(self, samples: Operand) -> Any:
-        """Coherence of the topics, for counts of words in memory."""
-        if is_chunked(samples.data):
+        """Coherence of the topics, for counts of words in memory, where it says something about them."""
+        if is_chunked(samples.data) or are_short(samples.data):
             return None
         X = to_csr(samples.data) if is_sparse(samples.data) else to_host(samples.data)
         return npmi_coherence(np.asarray(to_host(self.components_), dtype=float), X)

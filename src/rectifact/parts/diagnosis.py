@@ -174,13 +174,10 @@ def _background(share: float, independent: bool, terms: Terms) -> list[Finding]:
 
 
 def _correlations(W: NDArray[Any], independent: bool, terms: Terms) -> list[Finding]:
-    varies = np.flatnonzero(W.std(axis=0) > 0)
-    if len(varies) < 2:
-        return []
-    between = correlations(W[:, varies])
+    between = correlations(W)
     i, j = np.unravel_index(np.abs(between).argmax(), between.shape)
     value = float(between[i, j])
-    pair = f"The weights of {terms.part}s {varies[i] + 1} and {varies[j] + 1} have a correlation of {value:.2f}."
+    pair = f"The weights of {terms.part}s {i + 1} and {j + 1} have a correlation of {value:.2f}."
     if independent and abs(value) > max(DEPENDENT, 5 / len(W) ** 0.5):
         remedy = "Use ANDNMF, which allows correlated weights."
         return [Finding("warning", "weights are not independent", pair, remedy, "Use --method and.")]

@@ -15,7 +15,7 @@ from rectifact.core.validation import check_matrix
 from rectifact.parts.base import PartsTransformer
 from rectifact.parts.directions import directions_above_noise, even_noise, predicted_shares
 from rectifact.parts.matching import matched_cosines, partners, parts_of
-from rectifact.parts.samples import fill_gaps, sample_block, with_gaps
+from rectifact.parts.samples import are_short, fill_gaps, sample_block, with_gaps
 from rectifact.parts.stability import MOST_COLUMNS, SPLITS, Halves, set_stability
 
 MOST = 64
@@ -57,6 +57,10 @@ LEADING = 5
 SAMPLES_PER_PART = 4
 """Samples of both halves together below which a part cannot be found again."""
 
+DRAWS, MOST_OF_SHORT = 3, 22
+"""Draws that must agree on the number for short samples, and parts up to which they are looked at unless others are
+asked for."""
+
 
 class PartsTrial:
     """What is known about each number of parts.
@@ -78,14 +82,16 @@ class PartsTrial:
 
     def __init__(self, estimator: PartsTransformer, X: Any, rng: np.random.Generator) -> None:
         gaps = estimator._allows_gaps
-        self._estimator = estimator
         samples = operand(check_matrix(clone(estimator), X, allow_nan=gaps))
         self._known = with_gaps(samples, estimator.missing) if gaps else samples
         samples = fill_gaps(self._known, 1) if gaps else samples
         estimator._check_scale(samples)
         n, d = samples.shape
         self.most = max(1, min(MOST, n // SAMPLES_PER_PART, d - 1, MOST_COLUMNS - 1))
-        self._samples, self._rng = samples, rng
+        self.short = not gaps and are_short(samples.data)
+        if self.short:  # what is drawn would decide: all seeds draw the same
+            estimator, rng = clone(estimator).set_params(random_state=0), np.random.default_rng(0)
+        self._samples, self._rng, self._estimator = samples, rng, estimator
         self._halves = Halves(estimator, self._known)
         self.recurrence: dict[int, NDArray[Any]] = {}
         self._weakest = np.inf
@@ -116,8 +122,13 @@ class PartsTrial:
         """``k``, if both halves of the samples clearly have its parts; else the number on which they agree best.
 
         To be seen, a direction needs less than to predict: if more than ``k`` stand out from the noise, their number,
-        or one between, is taken if every part recurs, whatever the halves.
+        or one between, is taken if every part recurs, whatever the halves. Of samples with a few entries each, ``k`` is
+        taken where several draws agree on it, and else the middle of the numbers that recur.
         """
+        if self.short and not (self._draws_agree and (k == 1 or self._mean_stability(k) >= RECURS)):
+            return self._middle(ks)
+        if self.short:
+            return k
         if k == 1:
             return 1
         low, high = k, self._above_noise(k, ks)
@@ -129,6 +140,28 @@ class PartsTrial:
             middle = between[len(between) // 2]
             low, high = (middle, high) if self._every_recurs(middle) else (low, middle)
         return low
+
+    @cached_property
+    def _draws_agree(self) -> bool:
+        """Whether other halves and groups of features lead to about the same number of directions."""
+        draws = (predicted_shares(self._block, self.most, np.random.default_rng(seed)) for seed in range(1, DRAWS))
+        tops = [max(1, int(gains.mean(axis=0).argmax())) for gains in (self._gains, *draws)]
+        return max(tops) <= max(min(tops) + 1, 1.1 * min(tops)) and (min(tops) > 1 or max(tops) == 1)
+
+    def _middle(self, ks: Sequence[int]) -> int:
+        """The middle of the numbers whose parts recur; 1 if none does."""
+        high = MOST_OF_SHORT if (ks[0], ks[-1]) == (1, self.most) else ks[-1]
+        for number in _rungs([number for number in ks if 1 < number <= high]):
+            self._mean_stability(number)
+        stable = self._stable()
+        if not stable:
+            return 1
+        self._mean_stability(middle := stable[(len(stable) - 1) // 2], SPLITS)
+        return middle
+
+    def _stable(self) -> list[int]:
+        """Numbers whose parts have the mean stability that is asked for, as it is shown, in the first split."""
+        return [k for k, values in sorted(self.recurrence.items()) if k > 1 and np.round(values[0], 2) >= RECURS]
 
     def _most_agreed(self, rungs: list[int], ks: Sequence[int]) -> int:
         """The number whose parts exceed the stability that is asked for by most, all of them together; 1 if none does.
@@ -178,9 +211,22 @@ class PartsTrial:
 
     def doubt(self) -> str:
         """What speaks against the number that was found."""
+        if self.short:
+            return self._as_stable()
         if self._weakest >= WEAK:
             return ""
         return "The number may be too low: the weakest parts barely exceed the noise, and others may be hidden in it."
+
+    def _as_stable(self) -> str:
+        """Which numbers short samples cannot tell apart."""
+        stable = self._stable()
+        if self._draws_agree or len(stable) < 2:
+            return ""
+        return (
+            f"Short samples do not determine the number: {len(stable)} of those that were tried, from {stable[0]} to "
+            f"{stable[-1]}, have parts that recur, and {stable[(len(stable) - 1) // 2]} is the middle of them. Compare "
+            "several, and keep the one whose parts you can use."
+        )
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """1 less the error to expect of each part, the mean over splits into halves; in the order of ``model``."""

@@ -6,12 +6,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectifact.core.findings import Finding
+from rectifact.parts.samples import are_short
 from rectifact.parts.terms import Terms
 
 JUNK_SHARE, JUNK_COHERENCE = 0.4, 0.15  # of a topic that is a rest of several
 LESS_COHERENT = ((2, 0.5), (1, 0.25))  # the same, next to an even share and to the median coherence of the others
 LEAST_OF_ITS_SHARE = 0.5  # of an even share, from which on a coherence below chance is worth a word
 MOST_NAMED = 8  # topics in a sentence
+
+LITTLE_MEANT = (
+    "In texts this short, even words of one subject rarely occur together, so a low or negative coherence does not "
+    "mean that a topic is bad: judge it by its words and stability."
+)
+
+
+def about_coherence(X: Any) -> str:
+    """What must be said with the coherence of topics in these documents: that it means little for short ones."""
+    return LITTLE_MEANT if are_short(X) else ""
 
 
 def _without_subject(share: NDArray[Any], coherence: NDArray[Any]) -> list[int]:

@@ -4,6 +4,7 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.arrays import Array, device, namespace, to_csr, to_host, to_like
@@ -21,6 +22,25 @@ MOST_NEGATIVE = 0.25
 
 MOST_SAMPLED = 1000
 """Rows from which a background is estimated."""
+
+
+SHORT, THIN = 10, 0.05
+"""Nonzeros of the median sample, and their share of the features, up to which samples are short, as titles are."""
+
+
+def are_short(X: Any) -> bool:
+    """Whether the samples of a sparse matrix in memory have so few entries each that features hardly occur together.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> are_short(sp.eye_array(100, format="csr")), are_short(np.eye(100))
+    (True, False)
+    """
+    if not sp.issparse(X):
+        return False
+    median = float(np.median(np.diff(sp.csr_array(X).indptr)))
+    return median <= min(SHORT, THIN * X.shape[1])
 
 
 def choose_norm(X: Operand | Array) -> Norm:

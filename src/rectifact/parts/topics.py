@@ -46,11 +46,26 @@ def document_shares(W: Any, H: Any) -> NDArray[Any]:
     return np.asarray(sizes / np.where(total > 0, total, 1))
 
 
-def documents_by_topic(shares: NDArray[Any], residual: NDArray[Any]) -> NDArray[Any]:
-    """Number of documents of which each topic is clearly the largest.
+def clear_documents(
+    shares: NDArray[Any], residual: NDArray[Any], known: NDArray[Any] | None = None
+) -> NDArray[np.bool_]:
+    """Whether each document is clearly about its largest topic.
 
-    That is so where it has a share of at least ``CLEAR_SHARE``, and where the topics leave a relative residual below
-    ``HARDLY``; other documents count for none.
+    That is so where it has a share of at least ``CLEAR_SHARE``, where the topics leave a relative residual below
+    ``HARDLY``, and, for further documents, where at least the share ``FEW_KNOWN`` of its words is ``known``.
+
+    Examples
+    --------
+    >>> shares, residual = np.array([[0.8, 0.2], [0.8, 0.2], [0.0, 0.0]]), np.array([0.7, 0.7, np.nan])
+    >>> clear_documents(shares, residual, known=np.array([1, 0.2, 0]))
+    array([ True, False, False])
+    """
+    clear = (shares.max(axis=1) >= CLEAR_SHARE) & ~_hardly(residual)
+    return clear if known is None else clear & (known >= FEW_KNOWN)
+
+
+def documents_by_topic(shares: NDArray[Any], residual: NDArray[Any]) -> NDArray[Any]:
+    """Number of documents of which each topic is clearly the largest, as :func:`clear_documents` says.
 
     Examples
     --------
@@ -58,7 +73,7 @@ def documents_by_topic(shares: NDArray[Any], residual: NDArray[Any]) -> NDArray[
     >>> documents_by_topic(shares, np.array([0.7, 0.8, 0.999, 0.7, np.nan]))
     array([1, 1, 0])
     """
-    clear = (shares.max(axis=1) >= CLEAR_SHARE) & ~_hardly(residual)
+    clear = clear_documents(shares, residual)
     return np.bincount(shares.argmax(axis=1)[clear], minlength=shares.shape[1])
 
 

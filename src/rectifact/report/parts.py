@@ -13,6 +13,7 @@ from rectifact.models import SavedModel
 from rectifact.parts.base import are_few
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.how_many import RECURS
+from rectifact.parts.incoherence import about_coherence
 from rectifact.parts.terms import PARTS, TOPICS, Terms
 from rectifact.parts.topics import CLEAR_SHARE, HARDLY, document_shares, examples, hardly_explained, repeated_texts
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
@@ -116,6 +117,7 @@ def _main(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = False
             f"Mean coherence (NPMI){where} is {fit.coherence.mean():.2f}{span}; 1 if the {words.feature}s of a "
             f"{words.part} always occur together, 0 if they do by chance."
         )
+        main += [about_coherence(fit.given)] if words == TOPICS and about_coherence(fit.given) else []
     per = _present(saved, fit)
     if words == TOPICS:
         return (

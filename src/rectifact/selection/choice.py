@@ -219,6 +219,8 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
         return f"{open_}: 1 is the smallest number whose score on held-out data cannot be told from the best one."
     if best == 1 and len(curve.scores) > 1:
         return f"{NOTHING}: more than one {one} does not predict held-out data better."
+    if isinstance(trial, PartsTrial) and trial.short and best > 1 and best != supported:
+        return f"The mean stability of {best} parts in halves of the samples is {trial.recurrence[best].mean():.2f}."
     if best < supported and isinstance(trial, PartsTrial):
         return " ".join(filter(None, [_agreed(trial, best, supported), larger]))
     if best < supported:
