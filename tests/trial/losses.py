@@ -82,12 +82,14 @@ class Killer:
     def __init__(self, cluster: Any, moments: dict[int, float], rng: Any) -> None:
         self.cluster, self.moments, self.rng = cluster, dict(moments), rng
         self.times: list[float] = []
+        self.iterations = [0]
         self.killed: list[int] = []
         self.timers: list[Timer] = []
 
     def __call__(self, row: dict[str, float]) -> None:
         self.times.append(perf_counter())
-        self.after(int(row["iter"]))
+        self.iterations.append(int(row["iter"]))
+        self.after(self.iterations[-1])
 
     def after(self, iteration: int) -> None:
         if iteration in self.moments:
@@ -140,9 +142,9 @@ def trial(name: str, n_kills: int, seed: int) -> None:
         expected, calm = disturbed(cluster, name, {}, rng)
         pause = float(np.median(np.diff(calm.times)))
         while killed < n_kills:
-            n = min(rng.integers(1, 3), n_kills - killed)
-            iterations = rng.choice(len(calm.times) - 2, size=n, replace=False)
-            moments = {int(i): float(rng.random() * pause) for i in iterations}
+            early = calm.iterations[:-2] or [0]  # a kill after the last iterations may come too late
+            n = min(rng.integers(1, 3), n_kills - killed, len(early))
+            moments = {int(i): float(rng.random() * pause) for i in rng.choice(early, size=n, replace=False)}
             found, killer = disturbed(cluster, name, moments, rng)
             killed += len(killer.killed)
             row = {"name": name, "kills": len(killer.killed), "moments": moments, "of": len(calm.times)}
