@@ -11,7 +11,8 @@ from rectifact import InputError, SymNMF
 from rectifact.cli.cluster_outputs import _say_elsewhere
 from rectifact.core.errors import FitWarning
 from rectifact.graph.bridges import edge_shares
-from rectifact.graph.edges import from_edges, read_graph, without_case
+from rectifact.graph.edges import from_edges, read_graph
+from rectifact.graph.spelling import without_case
 from rectifact.selection import select
 
 

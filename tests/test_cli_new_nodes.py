@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from rectifact import load_model
+from rectifact.graph.edges import from_edges
+from rectifact.graph.spelling import spelt_as_known
 
 
 @pytest.fixture
@@ -41,6 +43,37 @@ def test_new_nodes(saved, tmp_path, run):
     assert found.loc["n1", "neighbours"] == 2
     assert found.loc["n3", "cluster"] == -1
     assert {"membership", "next_cluster", "membership1", "membership2"} <= set(found.columns)
+
+
+def test_known_nodes_are_met_without_capitals_and_spaces(saved, tmp_path, run):
+    edges = [("N1", "P01"), ("n1", " p02"), ("n2", "p20"), ("n2", "P 1")]
+    pd.DataFrame(edges, columns=[*"ab"]).to_csv(tmp_path / "new.csv", index=False)
+    given = ("cluster", "--graph", tmp_path / "new.csv", "--model", saved, "-o", tmp_path / "out.csv")
+    assert (
+        "1 new node differs from a node of the model only in capitals or spaces ('P01' is 'p01' there)"
+        in run(*given).err
+    )
+    assert pd.read_csv(tmp_path / "out.csv")["node"].tolist() == ["N1", "P01", "n1", "n2", "P 1"]
+    said = run(*given, "--ignore-case").err
+    assert "Capitals and spaces ignored: 1 node taken for known ones ('P01' is 'p01' there)." in said
+    assert "add --ignore-case" not in said
+    old = pd.read_csv(saved.with_suffix(".csv")).set_index("node")["cluster"]
+    found = pd.read_csv(tmp_path / "out.csv").set_index("node")
+    assert found.index.tolist() == ["N1", "n2", "P 1"]
+    assert found.loc["N1", ["cluster", "neighbours"]].tolist() == [old["p01"], 2]
+
+
+def test_no_known_node_but_for_capitals(saved, tmp_path, run):
+    pd.DataFrame([("n1", "P01")], columns=[*"ab"]).to_csv(tmp_path / "new.csv", index=False)
+    given = ("cluster", "--graph", tmp_path / "new.csv", "--model", saved, "-o", tmp_path / "out.csv")
+    assert "add --ignore-case" in run(*given, expect=2).err
+    assert "1 of 1 new node placed" in run(*given, "--ignore-case").err
+
+
+def test_known_names_that_differ_only_in_capitals_stay_two():
+    matrix, nodes = from_edges(["x", "x", "x"], ["Ann", "ann", "ANN"])
+    merged, names = spelt_as_known(matrix, nodes, ["ann", "Ann"])
+    assert dict(zip(names, merged.toarray()[names.tolist().index("x")], strict=True)) == {"ann": 2, "Ann": 1, "x": 0}
 
 
 @pytest.mark.parametrize(

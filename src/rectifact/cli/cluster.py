@@ -12,7 +12,7 @@ import typer
 from rectifact.cli import options, reading
 from rectifact.cli.cluster_outputs import check_possible, compare_and_say, read_truth, say_clusters, summary_of
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
-from rectifact.cli.known_clusters import apply_saved, check_known
+from rectifact.cli.known_clusters import ONLY_NODES, apply_saved, check_known
 from rectifact.cli.known_groups import dropped
 from rectifact.cli.outcome import Outcome, fitting, say_warnings
 from rectifact.cli.reading import Reading
@@ -20,9 +20,9 @@ from rectifact.cli.tables import check_table_name, samples_table, write_table
 from rectifact.cli.terminal import STDOUT, in_options, say
 from rectifact.core.errors import InputError, count
 from rectifact.graph import SymNMF, from_edges, from_networkx
-from rectifact.graph.edges import without_case
 from rectifact.graph.results import leading_memberships
 from rectifact.graph.scaling import scaled_note
+from rectifact.graph.spelling import without_case
 from rectifact.graph.weights import check_for_points
 from rectifact.io.graphs import nearly_equal
 from rectifact.io.matrices import numbered
@@ -70,7 +70,11 @@ def cluster(
         ),
     ] = None,
     ignore_case: Annotated[
-        bool, typer.Option("--ignore-case", help="Take nodes whose names differ only in capitals or spaces for one.")
+        bool,
+        typer.Option(
+            "--ignore-case",
+            help="Take nodes whose names differ only in capitals or spaces for one, with --model for the known one.",
+        ),
     ] = False,
     triples: reading.Ends = None,
     weight: reading.Weight = None,
@@ -181,7 +185,7 @@ def cluster(
     source.check(in_chunks=False)
     if known is not None:
         check_known(context, outcome)
-        apply_saved(known, source, Path(str(graph or data)), out, outcome)
+        apply_saved(known, source, Path(str(graph or data)), out, outcome, ignore_case)
         return
     X, names, title, affinity, features = _read(source, Path(str(graph or data)))
     what = "node" if affinity == "precomputed" else "point"
@@ -265,7 +269,7 @@ def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity, Any]:
 def _as_one(X: Any, names: Any, what: str) -> tuple[Any, Any]:
     """The graph with nodes that differ only in capitals or spaces as one."""
     if what == "point":
-        raise InputError("--ignore-case is for the nodes of a graph.", "Leave it out for points.")
+        raise InputError(ONLY_NODES, "Leave it out for points.")
     n, (X, names) = len(names), without_case(sp.csr_array(X), names)
     say(f"Capitals and spaces ignored: {count(n, 'node')} before, {count(len(names), 'node')} after.")
     return X, names

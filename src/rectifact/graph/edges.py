@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.io.columns import is_no_weight
-from rectifact.io.graphs import folded, nearly_equal
+from rectifact.io.graphs import nearly_equal
 
 ROLES = ("source", "target", "weight")
 """Columns of a table of edges; there need not be weights."""
@@ -260,25 +260,6 @@ def from_igraph(graph: Any) -> tuple[sp.csr_array, Any]:
     n = graph.vcount()
     nodes = list(graph.vs["name"]) if "name" in graph.vs.attributes() else np.arange(n)
     return _from_places(graph.get_edgelist(), weight, n), nodes
-
-
-def without_case(matrix: sp.csr_array, nodes: Any) -> tuple[sp.csr_array, NDArray[Any]]:
-    """A graph whose nodes that differ only in capitals or spaces are one, called as most of its weight is.
-
-    Examples
-    --------
-    >>> matrix, nodes = without_case(*from_edges(["Ann", "ann", "ann", "Bea"], ["Bea", "Bea", "Cid", "Cid"]))
-    >>> nodes.tolist(), matrix.toarray().tolist()
-    (['ann', 'Bea', 'Cid'], [[0.0, 2.0, 1.0], [2.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
-    """
-    names = np.asarray([str(node) for node in nodes], dtype=object)
-    codes, spelt = pd.factorize(np.asarray([folded(name) for name in names], dtype=object))
-    heaviest = np.argsort(-np.asarray(matrix.sum(axis=1)).ravel(), kind="stable")
-    usual = heaviest[np.unique(codes[heaviest], return_index=True)[1]]
-    groups = sp.csr_array((np.ones(len(codes)), (np.arange(len(codes)), codes)), shape=(len(codes), len(spelt)))
-    merged = sp.csr_array(groups.T @ matrix @ groups)
-    loops = (merged.diagonal() + groups.T @ matrix.diagonal()) / 2  # an edge between two that are one counts once
-    return sp.csr_array(merged - sp.diags_array(merged.diagonal() - loops)), names[usual]
 
 
 def _from_places(edges: list[tuple[int, int]], weight: Any, n_nodes: int) -> sp.csr_array:
