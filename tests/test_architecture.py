@@ -180,6 +180,7 @@ OTHERS = {
         "edges",
         "far",
         "outside",
+        "spelling",
         "scaling",
         "gold",
         "how_many",

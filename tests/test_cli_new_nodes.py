@@ -120,6 +120,26 @@ def test_known_groups_are_matched_by_name(saved, tmp_path, run):
     assert "--truth" in run(*command, "--truth", f"{tmp_path / 'groups.csv'}:none", expect=2).err
 
 
+def test_nodes_that_disagree_with_their_known_group_are_named(saved, tmp_path, run):
+    groups = pd.DataFrame({"who": [f"p{i:02d}" for i in range(24)], "side": np.repeat(["left", "right"], 12)})
+    groups.loc[3, "side"], groups.loc[5, "side"], groups.loc[20, "side"] = "right", None, "centre"
+    groups.to_csv(tmp_path / "groups.csv", index=False)
+    page, out = tmp_path / "page.html", tmp_path / "g.csv"
+    command = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 2, "-o", out, "--json", "--report", page)
+    said = run(*command, "--truth", f"{tmp_path / 'groups.csv'}:side")
+    for shown in (" ".join(said.err.split()), page.read_text()):
+        assert "2 of 23 nodes disagree with their known group" in shown
+        assert "No cluster stands for" in shown
+    assert "p03 ('right' among 'left')" in " ".join(said.err.split())
+    assert "p20 ('centre' among 'right')" in " ".join(said.err.split())
+    assert sorted(json.loads(said.out)["truth"]["disagree"]) == ["p03", "p20"]
+    table = pd.read_csv(out).set_index("node")
+    assert sorted(table.index[table["agrees"].eq(False)]) == ["p03", "p20"]
+    assert table.loc["p05", ["known_group", "agrees"]].isna().all()
+    assert table.loc["p20", ["known_group", "cluster_group"]].tolist() == ["centre", "right"]
+    assert "nodes that disagree with their known group" in page.read_text().lower()
+
+
 def test_known_groups_whose_names_are_spelt_differently_are_refused(saved, tmp_path, run):
     names = [f"p{i:02d}" for i in range(24)]
     groups = pd.DataFrame({"who": names, "side": np.repeat(["left", "right"], 12)}).sample(frac=1, random_state=0)

@@ -111,6 +111,11 @@ def test_groups_are_compared_where_both_are_known():
     assert found.n_left_out == 2
     assert found.accuracy == pytest.approx(4 / 5)
     assert "(5 nodes; 2 nodes without a cluster or a group left out)" in found.sentence("node")
+    assert found.disagree.tolist() == [2]
+    assert "1 of 5 nodes disagrees with its known group: c ('y' among 'x')." in found.disagreement([*"abcdefg"], "node")
+    assert compare_with_groups(labels[:3], [*"xyz"], "side").disagree.tolist() == []  # one cluster
+    none = compare_with_groups(labels[:6], [*"xxxyyy"], "side").disagreement([*"abcdef"], "node")
+    assert none == "If each cluster stands for the group of most of its nodes, no node disagrees with its known group."
     assert list(compare_with_groups(labels[:2], np.array([1.0, np.nan]), "n").table.columns) == ["1"]
     with pytest.raises(InputError, match="No node in a cluster has a value"):
         compare_with_groups(labels, [np.nan] * 7, "side")

@@ -5,31 +5,27 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 import typer
 
 from rectifact.cli import options, reading
-from rectifact.cli.cluster_outputs import check_possible, compare_and_say, read_truth, say_clusters, summary_of
-from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
+from rectifact.cli.cluster_outputs import check_possible, compare, read_truth, say_clusters, say_comparison, summary_of
+from rectifact.cli.cluster_table import node_table
+from rectifact.cli.how_many import check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_clusters import ONLY_NODES, apply_saved, check_known
 from rectifact.cli.known_groups import dropped
 from rectifact.cli.outcome import Outcome, fitting, say_warnings
 from rectifact.cli.reading import Reading
-from rectifact.cli.tables import check_table_name, samples_table, write_table
+from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, in_options, say
 from rectifact.core.errors import InputError, count
 from rectifact.graph import SymNMF, from_edges, from_networkx
-from rectifact.graph.results import leading_memberships
 from rectifact.graph.scaling import scaled_note
 from rectifact.graph.spelling import without_case
 from rectifact.graph.weights import check_for_points
 from rectifact.io.graphs import nearly_equal
 from rectifact.io.matrices import numbered
 from rectifact.models import SavedModel
-
-ROLES = ["neighbours", "share_inside", "hub_rank", "bridge_to"]
-RESERVED = {"cluster", "stability", "membership", "next_cluster", "next_membership", *ROLES}  # columns of the output
 
 FOUND = {"scale=", "min_component"}
 """Parameters of warnings that are said otherwise: nodes in no cluster are a finding, as in the report."""
@@ -93,7 +89,8 @@ def cluster(
             "-o",
             help="Write one row per node or point here: cluster, its stability if it is measured, the membership in "
             "it, the next cluster and the membership there; for nodes, what makes hubs and bridges between clusters; "
-            "then all memberships; .csv, .tsv, .parquet, or - for standard output.",
+            "with --truth, the known group, that of the cluster, and whether they agree; then all memberships; "
+            ".csv, .tsv, .parquet, or - for standard output.",
         ),
     ] = STDOUT,
     metric: Annotated[Literal["euclidean", "cosine"], typer.Option(help="Distance between points.")] = "euclidean",
@@ -212,41 +209,23 @@ def cluster(
         say(in_options(scaled_note(model.spreads_, features), "cluster"))
     found.say_choice()
     roles = model.roles().assign(node=list(names)) if what == "node" else None
-    write_table(_node_table(found, names, title, roles), out)
+    compared = None if groups is None else compare(model.labels_, groups.values)
+    write_table(node_table(found, names, title, roles, compared), out)
     findings = model.findings(first=1)
     say_warnings([each for each in caught if not FOUND & set(getattr(each.message, "options", ()))], "cluster")
     for finding in findings:
         say(finding.on_command_line())
-    compared = None if groups is None else compare_and_say(model.labels_, groups.values, what)
+    if compared is not None:
+        say_comparison(compared, list(map(str, names)), what)
     say_clusters(found, len(names), what, roles)
     notes = {"names": f"{alike}." if alike else "", "groups": "" if groups is None else groups.by_position}
     kept: dict[str, Any] = {"samples": np.asarray(names), "selection": found.selection, "notes": notes}
     kept |= {} if groups is None else {"groups": groups.values}
     outcome.write(
         SavedModel(model, features=features, **kept),
-        summary_of(found, len(names), what, findings) | ({} if compared is None else {"truth": compared.summary()}),
+        summary_of(found, len(names), what, findings)
+        | ({} if compared is None else {"truth": compared.summary(list(map(str, names)))}),
     )
-
-
-def _node_table(found: Found, names: Any, title: str, roles: pd.DataFrame | None) -> pd.DataFrame:
-    """One row per node: its cluster, its memberships and, if they were measured, stability and shares of resamples."""
-    labels = found.model.labels_
-    table = samples_table(found.model.membership_, names, "membership", "sample" if title in RESERVED else title)
-    table.insert(1, "cluster", np.where(labels >= 0, labels + 1, -1))
-    if found.stability is not None and found.model.n_clusters > 1:
-        table.insert(2, "stability", np.where(labels >= 0, found.stability[labels], np.nan))
-    leading: dict[str, Any] = leading_memberships(labels, np.asarray(found.model.membership_, dtype=float))
-    leading |= {} if roles is None else {name: roles[name] for name in ROLES}
-    for name in {"next_cluster", "bridge_to"} & set(leading):
-        following = pd.Series(leading[name] + 1, dtype="Int64")
-        leading[name] = following.mask(following == 0)
-    place = list(table.columns).index("membership1")
-    for i, (name, values) in enumerate(leading.items()):
-        table.insert(place + i, name, values)
-    if found.trust is not None and found.trust.membership is not None:
-        for k, share in enumerate(found.trust.membership.T, 1):
-            table[f"share{k}"] = share
-    return table
 
 
 def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity, Any]:

@@ -71,19 +71,24 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, str | int | float | bool)
 
 
-def compare_and_say(labels: Any, groups: dict[str, Any], what: str) -> Comparison:
-    """Show clusters next to known groups, and how far they agree."""
+def compare(labels: Any, groups: dict[str, Any]) -> Comparison:
+    """Clusters next to the groups of the only column that was given."""
     ((title, values),) = groups.items()
-    found = compare_with_groups(labels, values, title)
+    return compare_with_groups(labels, values, title)
+
+
+def say_comparison(found: Comparison, names: list[str], what: str) -> None:
+    """Show clusters next to known groups, how far they agree, and which nodes do not."""
     if len(found.table.columns) <= MOST_GROUPS and len(found.table) <= MOST_ROWS:
-        shown = Table("cluster", *found.table.columns, title=f"Clusters and {title}", title_justify="left")
+        shown = Table("cluster", *found.table.columns, title=f"Clusters and {found.title}", title_justify="left")
         for own in shown.columns:
             own.justify = "right"
         for cluster, *row in found.table.itertuples():
             shown.add_row(str(cluster), *(str(n) if n else "" for n in row))
         say_table(shown)
     say(found.sentence(what))
-    return found
+    table = " The columns known_group, cluster_group and agrees of the table have all of them."
+    say(found.disagreement(names, what) + table * (len(found.disagree) > 0))
 
 
 def say_clusters(found: Found, n: int, what: str, roles: pd.DataFrame | None) -> None:
