@@ -185,6 +185,7 @@ OTHERS = {
         "gold",
         "how_many",
         "knn",
+        "louvain",
         "new_nodes",
         "plots",
         "results",

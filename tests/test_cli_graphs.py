@@ -45,6 +45,19 @@ def test_years_times_and_numbers_of_rows_are_no_weights(run, tmp_path, name):
     assert SymNMF(3).fit(table).degrees_.sum() == 2 * len(table)  # the same in Python
 
 
+def test_communities_are_compared_with_those_of_louvain(run, tmp_path):
+    edges_of_cliques().to_csv(tmp_path / "edges.csv", index=False)
+    page = tmp_path / "page.html"
+    given = ("cluster", "--graph", tmp_path / "edges.csv", "-o", tmp_path / "c.csv", "--json", "--report", page)
+    same = run(*given, "-k", 3)
+    assert "Louvain's method finds the same 3 communities (modularity 0.604)." in same.err
+    assert "finds the same 3 communities" in page.read_text()
+    assert json.loads(same.out)["louvain"] == {"communities": 3, "modularity": pytest.approx(0.604167), "ari": 1}
+    fewer = run(*given, "-k", 2).err
+    assert fewer.count("Louvain's") == 1  # the finding has it
+    assert "both agree with an adjusted Rand index of 0." in fewer
+
+
 @pytest.mark.parametrize("name", ["mails", "weight", "km"])
 def test_other_numbers_are_weights(run, tmp_path, name):
     table = edges_of_cliques().assign(**{name: RNG.integers(1, 2030, 48)})

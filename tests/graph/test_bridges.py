@@ -13,6 +13,7 @@ from rectifact import InputError, SymNMF
 from rectifact.graph.bridges import edge_shares, hub_ranks
 from rectifact.graph.comparison import compare_with_groups
 from rectifact.graph.diagnosis import diagnose
+from rectifact.graph.louvain import Division
 
 
 def planted(seed, sizes=(50, 40, 30), n_bridges=8):
@@ -123,7 +124,7 @@ def test_groups_are_compared_where_both_are_known():
 
 def test_where_nothing_is_found_again_no_other_number_is_advised():
     sizes, weak = np.array([9, 9]), np.array([0.2, 0.3])
-    found = [each.finding for each in diagnose(sizes, None, weak, 0.2, (9, 0.3), 1, "node")]
+    found = [each.finding for each in diagnose(sizes, None, weak, 0.2, Division(9, 0.3, 2, 0.2, 0.5), 1, "node")]
     assert found == ["2 clusters that are not found again"]
 
 

@@ -211,19 +211,20 @@ def cluster(
     roles = model.roles().assign(node=list(names)) if what == "node" else None
     compared = None if groups is None else compare(model.labels_, groups.values)
     write_table(node_table(found, names, title, roles, compared), out)
-    findings = model.findings(first=1)
+    louvain = model.compared_with_louvain()
+    findings = model.findings(first=1, other=louvain)
     say_warnings([each for each in caught if not FOUND & set(getattr(each.message, "options", ()))], "cluster")
     for finding in findings:
         say(finding.on_command_line())
     if compared is not None:
         say_comparison(compared, list(map(str, names)), what)
-    say_clusters(found, len(names), what, roles)
+    say_clusters(found, len(names), what, roles, louvain)
     notes = {"names": f"{alike}." if alike else "", "groups": "" if groups is None else groups.by_position}
     kept: dict[str, Any] = {"samples": np.asarray(names), "selection": found.selection, "notes": notes}
     kept |= {} if groups is None else {"groups": groups.values}
     outcome.write(
         SavedModel(model, features=features, **kept),
-        summary_of(found, len(names), what, findings)
+        summary_of(found, len(names), what, findings, louvain)
         | ({} if compared is None else {"truth": compared.summary(list(map(str, names)))}),
     )
 
