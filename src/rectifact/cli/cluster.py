@@ -74,6 +74,7 @@ def cluster(
     ] = False,
     triples: reading.Ends = None,
     weight: reading.Weight = None,
+    split: reading.Split = None,
     id_column: reading.IdColumn = None,
     rows: reading.Rows = None,
     columns: reading.Columns = None,
@@ -178,7 +179,7 @@ def cluster(
     as_graph = graph is not None
     drop = drop if as_graph or data is None else dropped(drop, truth, data)
     source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet, graph=as_graph)
-    source = replace(source, weight=weight)
+    source = replace(source, weight=weight, split=split)
     source.check(in_chunks=False)
     if known is not None:
         check_known(context, outcome)

@@ -70,6 +70,15 @@ Weight = Annotated[
         help="Column of a table of edges, or attribute of edges in a GraphML, GML or GEXF file that holds the weights.",
     ),
 ]
+Split = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=PANEL,
+        metavar="MARKS",
+        help="Split cells of a table of edges that hold several nodes, as recipients of e-mails, at these characters, "
+        "such as ';'; each gets an edge of its own. none leaves such cells as they are.",
+    ),
+]
 TextColumn = Annotated[
     str | None,
     typer.Option(
@@ -159,6 +168,7 @@ class Reading:
     weight: str | None = None
     repeats: str | None = None
     empty: bool = False
+    split: str | None = None
 
     def request(self) -> Request:
         """The same for ``io.inputs``."""
@@ -178,6 +188,7 @@ class Reading:
             self.weight,
             self.repeats,
             self.empty,
+            self.split,
         )
         names = {"rows": self.rows, "columns": None if listed else file}
         return Request(options, transpose=self.transpose, sheet=self.sheet, missing=self.missing, **names)

@@ -11,9 +11,10 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.io.columns import is_no_weight
 from rectifact.io.graphs import nearly_equal
+from rectifact.io.several import find_lists
 
 ROLES = ("source", "target", "weight")
 """Columns of a table of edges; there need not be weights."""
@@ -58,6 +59,11 @@ def read_graph(
     if said:
         cure = "Correct them first if they are the same, for example with .str.strip().str.lower()."
         warnings.warn(FitWarning(f"{said}.", cure), stacklevel=5)
+    lists = find_lists(node for node in found[1] if isinstance(node, str))
+    if lists is not None:
+        what = f"{count(len(lists.cells), 'node')} may be a list of nodes each, such as {lists.cells[0]!r}."
+        cure = f"Split them first, for example with table['{names[1]}'].str.split('; *').explode()."
+        warnings.warn(FitWarning(what, cure.replace(";", lists.marks[:1] or ";")), stacklevel=5)
     return found
 
 

@@ -57,6 +57,7 @@ class Options:
     weight: str | None = None
     repeats: str | None = None
     empty: bool = False  # whether columns may be empty: what they hold is missing
+    split: str | None = None  # what separates nodes in a cell of edges
     usual_texts: tuple[str, ...] = ()  # columns of texts, where the table has them
 
 
