@@ -222,9 +222,8 @@ def cluster(
     say_clusters(found, len(names), what, roles, louvain)
     notes = {"names": f"{alike}." if alike else "", "groups": "" if groups is None else groups.by_position}
     kept: dict[str, Any] = {"samples": np.asarray(names), "selection": found.selection, "notes": notes}
-    kept |= {} if groups is None else {"groups": groups.values}
     outcome.write(
-        SavedModel(model, features=features, **kept),
+        SavedModel(model, features=features, groups=None if groups is None else groups.values, **kept),
         summary_of(found, len(names), what, findings, louvain)
         | ({} if compared is None else {"truth": compared.summary(list(map(str, names)))}),
     )
