@@ -101,7 +101,7 @@ ALGORITHMS = {
         "conditions",
     },
     "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "priors", "logistic_pca"},
-    "graph": {"normalisation", "peaks", "quality", "solvers", "spectral", "net", "recipes"},
+    "graph": {"chance", "normalisation", "peaks", "quality", "solvers", "spectral", "net", "recipes"},
 }
 """Modules that contain mathematics only."""
 
