@@ -138,6 +138,7 @@ def test_nodes_that_disagree_with_their_known_group_are_named(saved, tmp_path, r
     assert table.loc["p05", ["known_group", "agrees"]].isna().all()
     assert table.loc["p20", ["known_group", "cluster_group"]].tolist() == ["centre", "right"]
     assert "nodes that disagree with their known group" in page.read_text().lower()
+    assert "Look at the 2 nodes that disagree with their known group" in page.read_text()
 
 
 def test_known_groups_whose_names_are_spelt_differently_are_refused(saved, tmp_path, run):

@@ -115,6 +115,8 @@ def test_groups_are_compared_where_both_are_known():
     assert found.disagree.tolist() == [2]
     assert "1 of 5 nodes disagrees with its known group: c ('y' among 'x')." in found.disagreement([*"abcdefg"], "node")
     assert compare_with_groups(labels[:3], [*"xyz"], "side").disagree.tolist() == []  # one cluster
+    most = compare_with_groups(labels[:5], [*"vwxyz"], "side").disagreement([*"abcde"], "node")
+    assert most.endswith("3 of 5 nodes disagree with their known group: clusters are something else.")
     none = compare_with_groups(labels[:6], [*"xxxyyy"], "side").disagreement([*"abcdef"], "node")
     assert none == "If each cluster stands for the group of most of its nodes, no node disagrees with its known group."
     assert list(compare_with_groups(labels[:2], np.array([1.0, np.nan]), "n").table.columns) == ["1"]

@@ -71,6 +71,10 @@ class Comparison:
         if not n:
             return f"{start} no {what} disagrees with its known group."
         such = [f"{names[i]} ({self.known[i]!r} among {self.stands_for[i]!r})" for i in self.disagree]
+        if 2 * n > inside:
+            return (
+                f"{start} {n:,} of {count(inside, what)} disagree with their known group: clusters are something else."
+            )
         alone = [repr(group) for group in self.table.columns if group not in set(self.stands_for)]
         for_none = f" No cluster stands for {_first(alone)}." if alone else ""
         verb = "disagrees with its" if n == 1 else "disagree with their"

@@ -289,7 +289,10 @@ def _adjacency(source: NDArray[Any], target: NDArray[Any], weight: Any, n_nodes:
     if not (np.isfinite(values) & (values >= 0)).all():
         wrong = ~(np.isfinite(values) & (values >= 0))
         first = int(wrong.argmax())
-        what = f"{int(wrong.sum())} of {len(values)} weights of edges are negative or not finite, the first is "
+        n = int(wrong.sum())
+        what = (
+            f"{n} of {len(values)} weights of edges {'is' if n == 1 else 'are'} negative or not finite, the first is "
+        )
         raise InputError(f"{what}{values[first]:g} in edge {first + 1}.", "Drop such edges, or set their weights to 0.")
     loops = source == target
     if loops.all():

@@ -287,7 +287,8 @@ def _undecided(curve: Curve, best: int) -> str:
     shown = [str(k) for k in others]
     listed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
     top = f"; {curve.top()} has the highest score" if curve.top() != best else ""
-    return f"The scores of {listed} are within their error too{top}."
+    scores = f"score of {listed} is within its" if len(shown) == 1 else f"scores of {listed} are within their"
+    return f"The {scores} error too{top}."
 
 
 def _otherwise(curve: Curve, best: int) -> str:
