@@ -101,7 +101,7 @@ ALGORITHMS = {
         "conditions",
     },
     "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "priors", "logistic_pca"},
-    "graph": {"chance", "normalisation", "peaks", "quality", "solvers", "spectral", "net", "recipes"},
+    "graph": {"normalisation", "peaks", "quality", "solvers", "spectral", "net", "recipes"},
 }
 """Modules that contain mathematics only."""
 
@@ -174,6 +174,7 @@ OTHERS = {
         "symnmf_net_estimator",
         "bridges",
         "canonical",
+        "chance",
         "comparison",
         "components",
         "diagnosis",
