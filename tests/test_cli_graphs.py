@@ -11,7 +11,9 @@ from rectifact import InputError, SymNMF
 from rectifact.cli.cluster_outputs import _say_elsewhere
 from rectifact.core.errors import FitWarning
 from rectifact.graph.bridges import edge_shares
-from rectifact.graph.edges import from_edges, read_graph, without_case
+from rectifact.graph.edges import from_edges, read_graph
+from rectifact.graph.spelling import without_case
+from rectifact.io.several import find_lists
 from rectifact.selection import select
 
 
@@ -42,6 +44,63 @@ def test_years_times_and_numbers_of_rows_are_no_weights(run, tmp_path, name):
     assert f"no weights; not used: {name!r}; as weights: --triples who,whom,{name}." in said
     assert f"weights from {name!r}" in run(*given, "--triples", f"who,whom,{name}").err
     assert SymNMF(3).fit(table).degrees_.sum() == 2 * len(table)  # the same in Python
+
+
+MAIL = """From,To,mails
+ann@x.org,"bea@x.org; cid@x.org",1
+bea@x.org,cid@x.org,2
+cid@x.org,"ann@x.org; bea@x.org; dan@y.org",1
+dan@y.org,eve@y.org,1
+eve@y.org,"dan@y.org; fay@y.org;",3
+fay@y.org,"eve@y.org; dan@y.org",1
+"""
+
+
+def test_recipients_in_one_cell_are_nodes_of_their_own(run, tmp_path):
+    (tmp_path / "mail.csv").write_text(MAIL)
+    given = ("cluster", "--graph", tmp_path / "mail.csv", "-k", 2, "-o", tmp_path / "c.csv")
+    said = run(*given).err
+    assert "4 cells with several nodes split at ';', which makes 11 edges of 6 rows" in said
+    nodes = pd.read_csv(tmp_path / "c.csv").set_index("node")
+    assert sorted(nodes.index) == [f"{name}.org" for name in ("ann@x", "bea@x", "cid@x", "dan@y", "eve@y", "fay@y")]
+    assert nodes.groupby("cluster").size().tolist() == [3, 3]
+    run(*given, "--split", "none")
+    assert "eve@y.org; dan@y.org" in pd.read_csv(tmp_path / "c.csv")["node"].tolist()
+    with pytest.warns(FitWarning, match="4 nodes may be a list of nodes each, such as 'bea@x.org; cid@x.org'"):
+        read_graph(pd.read_csv(tmp_path / "mail.csv"))
+
+
+@pytest.mark.parametrize("mark", [";", ",", "|"])
+def test_cells_that_may_be_lists_are_asked_about(run, tmp_path, mark):
+    text = MAIL.replace("@x.org", "").replace("@y.org", "").replace(";", mark)
+    (tmp_path / "mail.csv").write_text(text)
+    given = ("cluster", "--graph", tmp_path / "mail.csv", "-k", 2, "-o", tmp_path / "c.csv")
+    said = run(*given, expect=2).err
+    assert f"look like lists of nodes, such as 'bea{mark} cid'" in said
+    assert f"add --split '{mark}'; to keep each as one node, --split none." in said
+    assert "split at" in run(*given, "--split", mark).err
+    assert sorted(pd.read_csv(tmp_path / "c.csv")["node"]) == ["ann", "bea", "cid", "dan", "eve", "fay"]
+    pd.DataFrame({"x": [0.5, 1.5], "y": [2.5, 3.5]}).to_csv(tmp_path / "points.csv", index=False)
+    assert "--split is for edges" in run("cluster", tmp_path / "points.csv", "--split", mark, expect=2).err
+
+
+def test_names_with_commas_are_no_lists(run, tmp_path):
+    assert find_lists(["Lee, Ann", "Ray, Bea", "Ann", "Paris", "Paris, Texas"]) is None
+    assert find_lists(["Lee, Ann <ann@x.org>, Bea <bea@x.org>"]).marks == ""
+    assert find_lists(["a@x.org", "a@x.org; b@x.org, c@x.org"]).marks == ";,"
+
+
+def test_communities_are_compared_with_those_of_louvain(run, tmp_path):
+    edges_of_cliques().to_csv(tmp_path / "edges.csv", index=False)
+    page = tmp_path / "page.html"
+    given = ("cluster", "--graph", tmp_path / "edges.csv", "-o", tmp_path / "c.csv", "--json", "--report", page)
+    same = run(*given, "-k", 3)
+    assert "Louvain's method finds the same 3 communities (modularity 0.604)." in same.err
+    assert "finds the same 3 communities" in page.read_text()
+    assert json.loads(same.out)["louvain"] == {"communities": 3, "modularity": pytest.approx(0.604167), "ari": 1}
+    fewer = run(*given, "-k", 2).err
+    assert fewer.count("Louvain's") == 1  # the finding has it
+    assert "both agree with an adjusted Rand index of 0." in fewer
 
 
 @pytest.mark.parametrize("name", ["mails", "weight", "km"])

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from rectifact import load_model
+from rectifact.graph.edges import from_edges
+from rectifact.graph.spelling import spelt_as_known
 
 
 @pytest.fixture
@@ -41,6 +43,37 @@ def test_new_nodes(saved, tmp_path, run):
     assert found.loc["n1", "neighbours"] == 2
     assert found.loc["n3", "cluster"] == -1
     assert {"membership", "next_cluster", "membership1", "membership2"} <= set(found.columns)
+
+
+def test_known_nodes_are_met_without_capitals_and_spaces(saved, tmp_path, run):
+    edges = [("N1", "P01"), ("n1", " p02"), ("n2", "p20"), ("n2", "P 1")]
+    pd.DataFrame(edges, columns=[*"ab"]).to_csv(tmp_path / "new.csv", index=False)
+    given = ("cluster", "--graph", tmp_path / "new.csv", "--model", saved, "-o", tmp_path / "out.csv")
+    assert (
+        "1 new node differs from a node of the model only in capitals or spaces ('P01' is 'p01' there)"
+        in run(*given).err
+    )
+    assert pd.read_csv(tmp_path / "out.csv")["node"].tolist() == ["N1", "P01", "n1", "n2", "P 1"]
+    said = run(*given, "--ignore-case").err
+    assert "Capitals and spaces ignored: 1 node taken for known ones ('P01' is 'p01' there)." in said
+    assert "add --ignore-case" not in said
+    old = pd.read_csv(saved.with_suffix(".csv")).set_index("node")["cluster"]
+    found = pd.read_csv(tmp_path / "out.csv").set_index("node")
+    assert found.index.tolist() == ["N1", "n2", "P 1"]
+    assert found.loc["N1", ["cluster", "neighbours"]].tolist() == [old["p01"], 2]
+
+
+def test_no_known_node_but_for_capitals(saved, tmp_path, run):
+    pd.DataFrame([("n1", "P01")], columns=[*"ab"]).to_csv(tmp_path / "new.csv", index=False)
+    given = ("cluster", "--graph", tmp_path / "new.csv", "--model", saved, "-o", tmp_path / "out.csv")
+    assert "add --ignore-case" in run(*given, expect=2).err
+    assert "1 of 1 new node placed" in run(*given, "--ignore-case").err
+
+
+def test_known_names_that_differ_only_in_capitals_stay_two():
+    matrix, nodes = from_edges(["x", "x", "x"], ["Ann", "ann", "ANN"])
+    merged, names = spelt_as_known(matrix, nodes, ["ann", "Ann"])
+    assert dict(zip(names, merged.toarray()[names.tolist().index("x")], strict=True)) == {"ann": 2, "Ann": 1, "x": 0}
 
 
 @pytest.mark.parametrize(
@@ -85,6 +118,27 @@ def test_known_groups_are_matched_by_name(saved, tmp_path, run):
         assert (found["nmi"], found["column"]) == (1.0, "side")
         assert sorted(sum(row.values()) for row in found["table"].values()) == [12, 12]
     assert "--truth" in run(*command, "--truth", f"{tmp_path / 'groups.csv'}:none", expect=2).err
+
+
+def test_nodes_that_disagree_with_their_known_group_are_named(saved, tmp_path, run):
+    groups = pd.DataFrame({"who": [f"p{i:02d}" for i in range(24)], "side": np.repeat(["left", "right"], 12)})
+    groups.loc[3, "side"], groups.loc[5, "side"], groups.loc[20, "side"] = "right", None, "centre"
+    groups.to_csv(tmp_path / "groups.csv", index=False)
+    page, out = tmp_path / "page.html", tmp_path / "g.csv"
+    command = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 2, "-o", out, "--json", "--report", page)
+    said = run(*command, "--truth", f"{tmp_path / 'groups.csv'}:side")
+    for shown in (" ".join(said.err.split()), page.read_text()):
+        assert "2 of 23 nodes disagree with their known group" in shown
+        assert "No cluster stands for" in shown
+    assert "p03 ('right' among 'left')" in " ".join(said.err.split())
+    assert "p20 ('centre' among 'right')" in " ".join(said.err.split())
+    assert sorted(json.loads(said.out)["truth"]["disagree"]) == ["p03", "p20"]
+    table = pd.read_csv(out).set_index("node")
+    assert sorted(table.index[table["agrees"].eq(False)]) == ["p03", "p20"]
+    assert table.loc["p05", ["known_group", "agrees"]].isna().all()
+    assert table.loc["p20", ["known_group", "cluster_group"]].tolist() == ["centre", "right"]
+    assert "nodes that disagree with their known group" in page.read_text().lower()
+    assert "Look at the 2 nodes that disagree with their known group" in page.read_text()
 
 
 def test_known_groups_whose_names_are_spelt_differently_are_refused(saved, tmp_path, run):

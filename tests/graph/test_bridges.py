@@ -13,6 +13,7 @@ from rectifact import InputError, SymNMF
 from rectifact.graph.bridges import edge_shares, hub_ranks
 from rectifact.graph.comparison import compare_with_groups
 from rectifact.graph.diagnosis import diagnose
+from rectifact.graph.louvain import Division
 
 
 def planted(seed, sizes=(50, 40, 30), n_bridges=8):
@@ -111,6 +112,13 @@ def test_groups_are_compared_where_both_are_known():
     assert found.n_left_out == 2
     assert found.accuracy == pytest.approx(4 / 5)
     assert "(5 nodes; 2 nodes without a cluster or a group left out)" in found.sentence("node")
+    assert found.disagree.tolist() == [2]
+    assert "1 of 5 nodes disagrees with its known group: c ('y' among 'x')." in found.disagreement([*"abcdefg"], "node")
+    assert compare_with_groups(labels[:3], [*"xyz"], "side").disagree.tolist() == []  # one cluster
+    most = compare_with_groups(labels[:5], [*"vwxyz"], "side").disagreement([*"abcde"], "node")
+    assert most.endswith("3 of 5 nodes disagree with their known group: clusters are something else.")
+    none = compare_with_groups(labels[:6], [*"xxxyyy"], "side").disagreement([*"abcdef"], "node")
+    assert none == "If each cluster stands for the group of most of its nodes, no node disagrees with its known group."
     assert list(compare_with_groups(labels[:2], np.array([1.0, np.nan]), "n").table.columns) == ["1"]
     with pytest.raises(InputError, match="No node in a cluster has a value"):
         compare_with_groups(labels, [np.nan] * 7, "side")
@@ -118,7 +126,7 @@ def test_groups_are_compared_where_both_are_known():
 
 def test_where_nothing_is_found_again_no_other_number_is_advised():
     sizes, weak = np.array([9, 9]), np.array([0.2, 0.3])
-    found = [each.finding for each in diagnose(sizes, None, weak, 0.2, (9, 0.3), 1, "node")]
+    found = [each.finding for each in diagnose(sizes, None, weak, 0.2, Division(9, 0.3, 2, 0.2, 0.5), 1, "node")]
     assert found == ["2 clusters that are not found again"]
 
 

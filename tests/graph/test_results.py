@@ -13,6 +13,7 @@ from rectifact.core.errors import FitWarning
 from rectifact.datasets import load_images, make_block_model
 from rectifact.graph.diagnosis import diagnose
 from rectifact.graph.knn import connect, similarities_to
+from rectifact.graph.louvain import Division
 from rectifact.metrics import cluster_accuracy
 from rectifact.selection import select
 
@@ -199,9 +200,25 @@ def test_another_division_is_of_the_same_nodes_and_has_no_remedy_where_the_numbe
     with pytest.warns(FitWarning, match="in no cluster"):
         row = SymNMF(2, random_state=0).fit(graph).findings(first=1)[-1]
     assert row.detail.startswith("Louvain's 3 communities")
-    (same,) = diagnose(np.array([5, 5]), None, None, 0.2, (2, 0.3), 1, "node")
+    (same,) = diagnose(np.array([5, 5]), None, None, 0.2, Division(2, 0.3, 2, 0.2, 0.5), 1, "node")
     assert "Compare" not in same.remedy
     assert same.command is None
+
+
+def test_louvain_is_compared_whether_it_is_better_equal_or_worse() -> None:
+    ring = networkx.ring_of_cliques(8, 6)
+    same = SymNMF(8, random_state=0).fit(ring).compared_with_louvain()
+    assert same.sentence().startswith("Louvain's method finds the same 8 communities (modularity 0.8")
+    fewer = SymNMF(4, random_state=0).fit(ring).compared_with_louvain()
+    assert fewer.is_better
+    assert (fewer.n, fewer.own_n) == (8, 4)
+    assert 0 < fewer.agreement < 1
+    assert "these 4 have 0.7" in fewer.sentence()
+    assert "which is lower, and both agree" in fewer.sentence()
+    assert "which is higher" in Division(3, 0.2, 2, 0.4, 0.5).sentence()
+    assert "which is about equal" in Division(3, 0.4, 2, 0.4, 0.5).sentence()
+    assert "either" in Division(1, 0.0, 1, 0.0, 1.0).sentence()
+    assert SymNMF(2).fit(np.random.default_rng(0).normal(size=(50, 2))).compared_with_louvain() is None
 
 
 def test_all_weak_clusters_are_named() -> None:

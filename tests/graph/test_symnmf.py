@@ -337,7 +337,7 @@ def test_edge_lists(rng):
         (lambda: from_edges(["a"], [None]), "Some edges lack a node"),
         (
             lambda: from_edges(["a"], ["b"], [-1.0]),
-            "1 of 1 weights of edges are negative or not finite, the first is -1 in edge 1",
+            "1 of 1 weights of edges is negative or not finite, the first is -1 in edge 1",
         ),
         (lambda: from_edges(["a", "b"], ["b", "c"], [1.0]), "There are 2 edges, but weights of shape"),
         (

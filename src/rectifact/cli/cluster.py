@@ -5,31 +5,27 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 import typer
 
 from rectifact.cli import options, reading
-from rectifact.cli.cluster_outputs import check_possible, compare_and_say, read_truth, say_clusters, summary_of
-from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
-from rectifact.cli.known_clusters import USED, apply_saved
+from rectifact.cli.cluster_outputs import check_possible, compare, read_truth, say_clusters, say_comparison, summary_of
+from rectifact.cli.cluster_table import node_table
+from rectifact.cli.how_many import check_numbers, first_of, fit_chosen, with_trust
+from rectifact.cli.known_clusters import ONLY_NODES, USED, apply_saved
 from rectifact.cli.known_groups import dropped
 from rectifact.cli.outcome import Outcome, fitting, say_warnings
 from rectifact.cli.reading import Reading
-from rectifact.cli.tables import check_table_name, samples_table, write_table
+from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, in_options, say
 from rectifact.core.errors import InputError, count
 from rectifact.graph import SymNMF, from_edges, from_networkx
-from rectifact.graph.edges import without_case
-from rectifact.graph.results import leading_memberships
 from rectifact.graph.scaling import scaled_note
+from rectifact.graph.spelling import without_case
 from rectifact.graph.weights import check_for_points
 from rectifact.io.graphs import nearly_equal
 from rectifact.io.matrices import numbered
 from rectifact.models import SavedModel
-
-ROLES = ["neighbours", "share_inside", "hub_rank", "bridge_to"]
-RESERVED = {"cluster", "stability", "membership", "next_cluster", "next_membership", *ROLES}  # columns of the output
 
 FOUND = {"scale=", "min_component"}
 """Parameters of warnings that are said otherwise: nodes in no cluster are a finding, as in the report."""
@@ -70,10 +66,15 @@ def cluster(
         ),
     ] = None,
     ignore_case: Annotated[
-        bool, typer.Option("--ignore-case", help="Take nodes whose names differ only in capitals or spaces for one.")
+        bool,
+        typer.Option(
+            "--ignore-case",
+            help="Take nodes whose names differ only in capitals or spaces for one, with --model for the known one.",
+        ),
     ] = False,
     triples: reading.Ends = None,
     weight: reading.Weight = None,
+    split: reading.Split = None,
     id_column: reading.IdColumn = None,
     rows: reading.Rows = None,
     columns: reading.Columns = None,
@@ -89,7 +90,8 @@ def cluster(
             "-o",
             help="Write one row per node or point here: cluster, its stability if it is measured, the membership in "
             "it, the next cluster and the membership there; for nodes, what makes hubs and bridges between clusters; "
-            "then all memberships; .csv, .tsv, .parquet, or - for standard output.",
+            "with --truth, the known group, that of the cluster, and whether they agree; then all memberships; "
+            ".csv, .tsv, .parquet, or - for standard output.",
         ),
     ] = STDOUT,
     metric: Annotated[Literal["euclidean", "cosine"], typer.Option(help="Distance between points.")] = "euclidean",
@@ -177,11 +179,11 @@ def cluster(
     as_graph = graph is not None
     drop = drop if as_graph or data is None else dropped(drop, truth, data)
     source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet, graph=as_graph)
-    source = replace(source, weight=weight)
+    source = replace(source, weight=weight, split=split)
     source.check(in_chunks=False)
     if known is not None:
         options.check_known(context, USED, "clusters", "nodes or points")
-        apply_saved(known, source, Path(str(graph or data)), out, outcome)
+        apply_saved(known, source, Path(str(graph or data)), out, outcome, ignore_case)
         return
     X, names, title, affinity, features = _read(source, Path(str(graph or data)))
     what = "node" if affinity == "precomputed" else "point"
@@ -208,41 +210,23 @@ def cluster(
         say(in_options(scaled_note(model.spreads_, features), "cluster"))
     found.say_choice()
     roles = model.roles().assign(node=list(names)) if what == "node" else None
-    write_table(_node_table(found, names, title, roles), out)
-    findings = model.findings(first=1)
+    compared = None if groups is None else compare(model.labels_, groups.values)
+    write_table(node_table(found, names, title, roles, compared), out)
+    louvain = model.compared_with_louvain()
+    findings = model.findings(first=1, other=louvain)
     say_warnings([each for each in caught if not FOUND & set(getattr(each.message, "options", ()))], "cluster")
     for finding in findings:
         say(finding.on_command_line())
-    compared = None if groups is None else compare_and_say(model.labels_, groups.values, what)
-    say_clusters(found, len(names), what, roles)
+    if compared is not None:
+        say_comparison(compared, list(map(str, names)), what)
+    say_clusters(found, len(names), what, roles, louvain)
     notes = {"names": f"{alike}." if alike else "", "groups": "" if groups is None else groups.by_position}
     kept: dict[str, Any] = {"samples": np.asarray(names), "selection": found.selection, "notes": notes}
-    kept |= {} if groups is None else {"groups": groups.values}
     outcome.write(
-        SavedModel(model, features=features, **kept),
-        summary_of(found, len(names), what, findings) | ({} if compared is None else {"truth": compared.summary()}),
+        SavedModel(model, features=features, groups=None if groups is None else groups.values, **kept),
+        summary_of(found, len(names), what, findings, louvain)
+        | ({} if compared is None else {"truth": compared.summary(list(map(str, names)))}),
     )
-
-
-def _node_table(found: Found, names: Any, title: str, roles: pd.DataFrame | None) -> pd.DataFrame:
-    """One row per node: its cluster, its memberships and, if they were measured, stability and shares of resamples."""
-    labels = found.model.labels_
-    table = samples_table(found.model.membership_, names, "membership", "sample" if title in RESERVED else title)
-    table.insert(1, "cluster", np.where(labels >= 0, labels + 1, -1))
-    if found.stability is not None and found.model.n_clusters > 1:
-        table.insert(2, "stability", np.where(labels >= 0, found.stability[labels], np.nan))
-    leading: dict[str, Any] = leading_memberships(labels, np.asarray(found.model.membership_, dtype=float))
-    leading |= {} if roles is None else {name: roles[name] for name in ROLES}
-    for name in {"next_cluster", "bridge_to"} & set(leading):
-        following = pd.Series(leading[name] + 1, dtype="Int64")
-        leading[name] = following.mask(following == 0)
-    place = list(table.columns).index("membership1")
-    for i, (name, values) in enumerate(leading.items()):
-        table.insert(place + i, name, values)
-    if found.trust is not None and found.trust.membership is not None:
-        for k, share in enumerate(found.trust.membership.T, 1):
-            table[f"share{k}"] = share
-    return table
 
 
 def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity, Any]:
@@ -265,7 +249,7 @@ def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity, Any]:
 def _as_one(X: Any, names: Any, what: str) -> tuple[Any, Any]:
     """The graph with nodes that differ only in capitals or spaces as one."""
     if what == "point":
-        raise InputError("--ignore-case is for the nodes of a graph.", "Leave it out for points.")
+        raise InputError(ONLY_NODES, "Leave it out for points.")
     n, (X, names) = len(names), without_case(sp.csr_array(X), names)
     say(f"Capitals and spaces ignored: {count(n, 'node')} before, {count(len(names), 'node')} after.")
     return X, names

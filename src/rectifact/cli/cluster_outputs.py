@@ -17,6 +17,7 @@ from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
 from rectifact.graph.bridges import EdgeShares, shares_of
 from rectifact.graph.comparison import Comparison, compare_with_groups
+from rectifact.graph.louvain import Division
 from rectifact.graph.quality import edge_counts
 from rectifact.io.graphs import node_attributes
 
@@ -71,23 +72,28 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, str | int | float | bool)
 
 
-def compare_and_say(labels: Any, groups: dict[str, Any], what: str) -> Comparison:
-    """Show clusters next to known groups, and how far they agree."""
+def compare(labels: Any, groups: dict[str, Any]) -> Comparison:
+    """Clusters next to the groups of the only column that was given."""
     ((title, values),) = groups.items()
-    found = compare_with_groups(labels, values, title)
+    return compare_with_groups(labels, values, title)
+
+
+def say_comparison(found: Comparison, names: list[str], what: str) -> None:
+    """Show clusters next to known groups, how far they agree, and which nodes do not."""
     if len(found.table.columns) <= MOST_GROUPS and len(found.table) <= MOST_ROWS:
-        shown = Table("cluster", *found.table.columns, title=f"Clusters and {title}", title_justify="left")
+        shown = Table("cluster", *found.table.columns, title=f"Clusters and {found.title}", title_justify="left")
         for own in shown.columns:
             own.justify = "right"
         for cluster, *row in found.table.itertuples():
             shown.add_row(str(cluster), *(str(n) if n else "" for n in row))
         say_table(shown)
     say(found.sentence(what))
-    return found
+    table = " The columns known_group, cluster_group and agrees of the table have all of them."
+    say(found.disagreement(names, what) + table * (len(found.disagree) > 0))
 
 
-def say_clusters(found: Found, n: int, what: str, roles: pd.DataFrame | None) -> None:
-    """Sizes, quality and how the fit ended, stability, and hubs and bridges."""
+def say_clusters(found: Found, n: int, what: str, roles: pd.DataFrame | None, louvain: Division | None = None) -> None:
+    """Sizes, quality and how the fit ended, how Louvain's communities compare, stability, and hubs and bridges."""
     model, sizes, (n_edges, loops) = found.model, _sizes(found.model), edge_counts(found.model.affinity_matrix_)
     edges = count(n_edges, "edge") + ("" if what == "node" else " between neighbours")
     chosen = "" if found.selection is None else " (a number chosen from the data)"
@@ -97,6 +103,8 @@ def say_clusters(found: Found, n: int, what: str, roles: pd.DataFrame | None) ->
         f"{', ...' if len(sizes) > MOST_SIZES else ''}; modularity {round(model.modularity_, 3) + 0.0:.3f}, "
         f"relative error {model.relative_error_:.4f} from start {model.resolved_['start']}, {how_it_ended(model)}."
     )
+    if louvain is not None and not louvain.is_better:  # which is a finding
+        say(louvain.sentence())
     found.say_stability("clusters")
     if roles is not None:
         _say_roles(roles)
@@ -136,7 +144,9 @@ def _first(names: list[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-def summary_of(found: Found, n: int, what: str, findings: Sequence[Finding]) -> dict[str, Any]:
+def summary_of(
+    found: Found, n: int, what: str, findings: Sequence[Finding], louvain: Division | None = None
+) -> dict[str, Any]:
     """Plain values for ``--json``."""
     model, sizes, (n_edges, loops) = found.model, _sizes(found.model), edge_counts(found.model.affinity_matrix_)
     summary = {f"{what}s": n, "edges": n_edges, "loops": loops, "clusters": model.n_clusters, "sizes": sizes}
@@ -144,6 +154,7 @@ def summary_of(found: Found, n: int, what: str, findings: Sequence[Finding]) -> 
     summary |= {"modularity": model.modularity_, "relative_error": model.relative_error_}
     in_words = [replace(finding, remedy=finding.command or finding.remedy) for finding in findings]
     summary |= {"findings": findings_table(in_words).to_dict("records")}
+    summary |= {} if louvain is None else {"louvain": louvain.summary()}
     ranges = getattr(model, "stability_range_", None)
     if ranges is not None:
         summary["stability_range"] = np.round(np.transpose(ranges), 4).tolist()

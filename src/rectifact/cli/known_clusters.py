@@ -17,19 +17,24 @@ from rectifact.graph import SymNMF, SymNMFNet, from_edges, from_networkx
 from rectifact.graph.far import FAR, outside_range
 from rectifact.graph.new_nodes import NewNodes, find_new_nodes
 from rectifact.graph.results import leading_memberships
+from rectifact.graph.spelling import spelt_as_known, would_be_known
 from rectifact.io.graphs import TWO_KINDS
 from rectifact.io.inputs import Input
 from rectifact.io.matrices import numbered
 from rectifact.models import SavedModel, load_saved
 
-USED = ("data", "known", "out", "as_json", *READING)
+USED = ("data", "known", "out", "as_json", "ignore_case", *READING)
 """Parameters of the command that have an effect with ``--model``."""
+
+ONLY_NODES = "--ignore-case is for the nodes of a graph."
 
 LONGEST = 200
 """Letters of the names of all columns, up to which they are asked for by name: a longer list may not be a file name."""
 
 
-def apply_saved(path: Path, source: Reading, data: Path, out: Path, outcome: Outcome) -> None:
+def apply_saved(
+    path: Path, source: Reading, data: Path, out: Path, outcome: Outcome, ignore_case: bool = False
+) -> None:
     """Write the cluster of each new node or point, by its edges to the nodes of the model or its nearest points."""
     saved = load_saved(path)
     model = saved.model
@@ -41,7 +46,9 @@ def apply_saved(path: Path, source: Reading, data: Path, out: Path, outcome: Out
         of = "points" if points else "a graph"
         remedy = "Give points, without --graph." if points else "Give the edges of new nodes, with --graph."
         raise InputError(f"The clusters of {str(path)!r} are those of {of}.", remedy)
-    names, title, X, new = _read(source, data, saved, path)
+    if points and ignore_case:
+        raise InputError(ONLY_NODES, "Leave it out for points.")
+    names, title, X, new = _read(source, data, saved, path, ignore_case)
     membership = np.asarray(model.predict_membership(X), dtype=float)
     table = _table(names, title, membership, new)
     if points:
@@ -91,7 +98,9 @@ def _say_far(far: list[str], saved: SavedModel, X: Any) -> None:
         say(f"Note: {beyond} Check the unit of the column.")
 
 
-def _read(source: Reading, data: Path, saved: SavedModel, path: Path) -> tuple[Any, str, Any, NewNodes | None]:
+def _read(
+    source: Reading, data: Path, saved: SavedModel, path: Path, ignore_case: bool
+) -> tuple[Any, str, Any, NewNodes | None]:
     """Names of new nodes or points, what they are called, their edges or columns, and nodes from edges."""
     found = _found(source, data, saved)
     matrix: Any = found.matrix
@@ -99,12 +108,31 @@ def _read(source: Reading, data: Path, saved: SavedModel, path: Path) -> tuple[A
         if matrix is not None:
             raise InputError(f"{str(data)!r} holds a matrix.", "Give the edges of new nodes as a table of pairs.")
         made = from_networkx(found.graph) if found.graph is not None else from_edges(*found.edges or (), sort=False)
-        new = find_new_nodes(made[0], made[1], saved.model.nodes_)
+        new = _new_nodes(made[0], made[1], saved.model.nodes_, ignore_case)
         return new.names, "node", new.rows, new
     if matrix is None:
         raise InputError(f"{str(data)!r} holds edges, and the model has clusters of points.", "Give points.")
     matrix = aligned(found, saved, path)
     return numbered(matrix.rows, matrix.X.shape[0]), matrix.row_title, matrix.X, None
+
+
+def _new_nodes(A: Any, nodes: Any, known: Any, ignore_case: bool) -> NewNodes:
+    """New nodes of the edges; those that are known but for capitals or spaces are made known, or named."""
+    alike = would_be_known(nodes, known)
+    n = len(alike)
+    such = f"{alike[0][0]!r} is {alike[0][1]!r} there" if alike else ""
+    if ignore_case:
+        said = f"{count(n, 'node')} taken for known ones ({such})" if alike else "no node is a known one by that"
+        say(f"Capitals and spaces ignored: {said}.")
+        A, nodes = spelt_as_known(A, nodes, known)
+    if ignore_case or not alike:
+        return find_new_nodes(A, nodes, known)
+    verb = "differs from a node" if n == 1 else "differ from nodes"
+    what = f"{count(n, 'new node')} {verb} of the model only in capitals or spaces ({such})"
+    if not {str(node) for node in nodes} & {str(node) for node in known}:
+        raise InputError(f"{what}, and no other is known.", "To take them for the same, add --ignore-case.")
+    say(f"Note: {what}; to take {'it' if n == 1 else 'them'} for the same, add --ignore-case.")
+    return find_new_nodes(A, nodes, known)
 
 
 def _found(source: Reading, data: Path, saved: SavedModel) -> Input:

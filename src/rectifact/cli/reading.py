@@ -79,6 +79,15 @@ Weight = Annotated[
         help="Column of a table of edges, or attribute of edges in a GraphML, GML or GEXF file that holds the weights.",
     ),
 ]
+Split = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=PANEL,
+        metavar="MARKS",
+        help="Split cells of a table of edges that hold several nodes, as recipients of e-mails, at these characters, "
+        "such as ';'; each gets an edge of its own. none leaves such cells as they are.",
+    ),
+]
 TextColumn = Annotated[
     str | None,
     typer.Option(
@@ -169,6 +178,7 @@ class Reading:
     repeats: str | None = None
     returns: str | None = None
     empty: bool = False
+    split: str | None = None
 
     def request(self) -> Request:
         """The same for ``io.inputs``."""
@@ -189,6 +199,7 @@ class Reading:
             self.repeats,
             self.returns,
             self.empty,
+            self.split,
         )
         names = {"rows": self.rows, "columns": None if listed else file}
         return Request(options, transpose=self.transpose, sheet=self.sheet, missing=self.missing, **names)

@@ -1,17 +1,20 @@
 """Clusters next to groups that are known: a table of both, and how far they agree."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score
 
 from rectifact.core.errors import InputError, count
 from rectifact.metrics import cluster_accuracy, nmi
 
-MOST_GROUPS = 100
-"""Groups from which on a column is taken for numbers or names."""
+MOST_GROUPS, MOST_NAMED = 100, 5
+"""Groups from which on a column is taken for numbers or names, and nodes or groups that a sentence names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +32,10 @@ class Comparison:
     nmi, ari, accuracy : float
         Normalised mutual information; adjusted Rand index; share of nodes that are right under the best one-to-one
         matching of clusters and groups.
+    known : array of shape (n_nodes,)
+        The group of each node, None for those that are left out.
+    stands_for : array of shape (n_nodes,)
+        The group that most nodes of its cluster are in, None for nodes that are left out.
     """
 
     title: str
@@ -37,6 +44,13 @@ class Comparison:
     nmi: float
     ari: float
     accuracy: float
+    known: NDArray[Any]
+    stands_for: NDArray[Any]
+
+    @property
+    def disagree(self) -> NDArray[Any]:
+        """Places of the nodes whose known group is not the one that their cluster stands for; none in one cluster."""
+        return np.flatnonzero((self.known != self.stands_for) & (len(self.table) > 1))
 
     def sentence(self, what: str) -> str:
         """The figures in words; ``what`` is one of the clustered things, such as ``"node"``."""
@@ -48,11 +62,34 @@ class Comparison:
             f"{self.accuracy:.0%} if each cluster stands for one group ({count(n, what)}{left})."
         )
 
-    def summary(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+    def disagreement(self, names: Sequence[str], what: str) -> str:
+        """Which nodes are not with their known group, in words, by their ``names``."""
+        if len(self.table) == 1:
+            return f"As all {what}s are in one cluster, none can be said to disagree with its known group."
+        n, inside = len(self.disagree), int(self.table.to_numpy().sum())
+        start = f"If each cluster stands for the group of most of its {what}s,"
+        if not n:
+            return f"{start} no {what} disagrees with its known group."
+        such = [f"{names[i]} ({self.known[i]!r} among {self.stands_for[i]!r})" for i in self.disagree]
+        if 2 * n > inside:
+            return (
+                f"{start} {n:,} of {count(inside, what)} disagree with their known group: clusters are something else."
+            )
+        alone = [repr(group) for group in self.table.columns if group not in set(self.stands_for)]
+        for_none = f" No cluster stands for {_first(alone)}." if alone else ""
+        verb = "disagrees with its" if n == 1 else "disagree with their"
+        return f"{start} {n:,} of {count(inside, what)} {verb} known group: {_first(such)}.{for_none}"
+
+    def summary(self, names: Sequence[str]) -> dict[str, Any]:
+        """Plain values, for JSON; nodes that disagree by their ``names``."""
         rows = {str(cluster): row.to_dict() for cluster, row in self.table.iterrows()}
-        figures = {"nmi": round(self.nmi, 4), "ari": round(self.ari, 4), "accuracy": round(self.accuracy, 4)}
-        return {"column": self.title, **figures, "left_out": self.n_left_out, "table": rows}
+        figures: dict[str, Any] = {
+            "nmi": round(self.nmi, 4),
+            "ari": round(self.ari, 4),
+            "accuracy": round(self.accuracy, 4),
+        }
+        figures |= {"left_out": self.n_left_out, "disagree": [names[i] for i in self.disagree]}
+        return {"column": self.title, **figures, "table": rows}
 
 
 def compare_with_groups(labels: NDArray[Any], groups: Any, title: str) -> Comparison:
@@ -69,10 +106,11 @@ def compare_with_groups(labels: NDArray[Any], groups: Any, title: str) -> Compar
 
     Examples
     --------
-    >>> import numpy as np
     >>> found = compare_with_groups(np.array([0, 0, 1, 1, -1]), ["a", "a", "b", "a", "b"], "kind")
     >>> found.table.to_numpy().tolist(), found.accuracy, found.n_left_out
     ([[2, 0], [1, 1]], 0.75, 1)
+    >>> found.disagree.tolist()
+    [3]
     """
     known = pd.Series(list(groups), dtype=object)
     inside = (known.notna() & (known.astype(str).str.strip() != "")).to_numpy() & (labels >= 0)
@@ -85,9 +123,25 @@ def compare_with_groups(labels: NDArray[Any], groups: Any, title: str) -> Compar
     table = pd.crosstab(pd.Series(found, name="cluster"), names.reset_index(drop=True))
     table.columns = pd.Index([str(name) for name in table.columns])
     figures = nmi(names, found), float(adjusted_rand_score(names, found)), cluster_accuracy(names, found)
-    return Comparison(title, table, int(len(labels) - inside.sum()), *figures)
+    groups_of = np.full((2, len(labels)), None, dtype=object)
+    groups_of[0, inside] = names
+    groups_of[1, inside] = _most_frequent(table).loc[found]
+    return Comparison(title, table, int(len(labels) - inside.sum()), *figures, *groups_of)
+
+
+def _most_frequent(table: pd.DataFrame) -> pd.Series:
+    """The group of most nodes of each cluster; of several, the one that the best one-to-one matching gives it."""
+    counts = table.to_numpy().astype(float)
+    rows, columns = linear_sum_assignment(counts, maximize=True)
+    counts[rows, columns] += 0.5
+    return pd.Series(table.columns[counts.argmax(axis=1)], index=table.index)
+
+
+def _first(words: list[str]) -> str:
+    more = f" and {len(words) - MOST_NAMED:,} more" if len(words) > MOST_NAMED else ""
+    return ", ".join(words[:MOST_NAMED]) + more
 
 
 def _called(value: Any) -> str:
     """What a group is called; whole numbers are without a point, also beside gaps."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()

@@ -4,18 +4,14 @@ Every rule about what deserves a word is here, once; the command line and the re
 """
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.errors import count
 from rectifact.core.findings import Finding
-from rectifact.graph.canonical import canonical_order
-from rectifact.graph.quality import quality
-from rectifact.graph.similarities import Similarities
+from rectifact.graph.louvain import Division
 
 WEAK = 0.6
 """Stability (Jaccard) below which a community is about as different as the same in resampled data."""
@@ -23,16 +19,13 @@ WEAK = 0.6
 NAMED = 12
 """Communities that a sentence names."""
 
-CLEARLY, MOST_EDGES = 0.01, 50_000
-"""Modularity by which another division must be better, and the edges for which it is looked for."""
-
 
 def diagnose(
     sizes: NDArray[Any],
     in_none: Finding | None,
     stability: NDArray[Any] | None,
     modularity: float,
-    other: tuple[int, float] | None,
+    other: Division | None,
     first: int,
     what: str,
     groups: int | None = None,
@@ -50,8 +43,8 @@ def diagnose(
         None if it was not measured.
     modularity : float
         Of the nodes in a community.
-    other : tuple of int and float, or None
-        Number of communities and modularity of another division of the same nodes.
+    other : Division or None
+        Another division of the same nodes.
     first : int
         Number of the first community: 0 in Python, 1 on the command line and in the report.
     what : str
@@ -81,8 +74,8 @@ def diagnose(
         found.append(_no_better(modularity))
     elif stability is not None and len(sizes) > 1 and (stability < WEAK).all():
         pass  # where nothing is found again, another number is no better
-    elif other is not None and other[0] > 1 and other[1] > modularity + CLEARLY:
-        found.append(_more_modular(len(sizes), modularity, *other))
+    elif other is not None and other.is_better:
+        found.append(_more_modular(other))
     return found
 
 
@@ -157,8 +150,9 @@ def _one_group(n: int) -> Finding:
     )
 
 
-def _more_modular(n: int, own: float, n_other: int, other: float) -> Finding:
-    what = f"Louvain's {n_other} communities have a modularity of {other:.3f}"
+def _more_modular(other: Division) -> Finding:
+    n, n_other = other.own_n, other.n
+    what = f"Louvain's {n_other} communities have a modularity of {other.modularity:.3f}"
     if n == 1:
         detail = f"{what}. Random graphs have a positive modularity too, so that alone does not make them real."
         look = "To look at them all the same: {}, which says whether they are found again."
@@ -166,7 +160,10 @@ def _more_modular(n: int, own: float, n_other: int, other: float) -> Finding:
         shell = look.format(f"-k {n_other} --stability")
         return Finding("note", "another division has a higher modularity", detail, python, shell)
     why = "overlooks small communities in large graphs" if n > n_other else "also rises where chance is divided up"
-    detail = f"{what}, these {n} have {own:.3f}. Neither is right by that alone: modularity {why}."
+    detail = (
+        f"{what}, these {n} have {other.own_modularity:.3f}, and both agree with an adjusted Rand index of "
+        f"{other.agreement:.2f}. Neither is right by that alone: modularity {why}."
+    )
     if n == n_other:
         remedy = "Nothing has to be done: SymNMF does not maximise modularity."
         return Finding("note", "another division has a higher modularity", detail, remedy)
@@ -177,20 +174,3 @@ def _more_modular(n: int, own: float, n_other: int, other: float) -> Finding:
         f"Compare with n_clusters={n_other}, and see with rectifact.selection.assess whether they are found again.",
         f"Compare with -k {n_other} --stability, which says whether they are found again.",
     )
-
-
-def louvain(graph: sp.csr_array, degrees: NDArray[Any]) -> tuple[int, float] | None:
-    """Number of communities and modularity by Louvain's method, from networkx; None for a large graph or without it."""
-    if graph.nnz > 2 * MOST_EDGES or find_spec("networkx") is None:
-        return None
-    import networkx as nx
-
-    order = canonical_order(graph)  # or it would depend on the order of the nodes
-    graph, degrees = sp.csr_array(graph[order][:, order]), degrees[order]
-    graph.sort_indices()
-    found = nx.community.louvain_communities(nx.from_scipy_sparse_array(graph), seed=0)
-    labels = np.empty(graph.shape[0], dtype=int)
-    for k, nodes in enumerate(found):
-        labels[list(nodes)] = k
-    n = sum(len(nodes) > 1 for nodes in found)  # nobody counts nodes without edges as communities
-    return n, float(quality(Similarities(graph), labels, len(found), degrees, False).modularity.sum())

@@ -11,9 +11,10 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.io.columns import is_no_weight
-from rectifact.io.graphs import folded, nearly_equal
+from rectifact.io.graphs import nearly_equal
+from rectifact.io.several import find_lists
 
 ROLES = ("source", "target", "weight")
 """Columns of a table of edges; there need not be weights."""
@@ -58,6 +59,11 @@ def read_graph(
     if said:
         cure = "Correct them first if they are the same, for example with .str.strip().str.lower()."
         warnings.warn(FitWarning(f"{said}.", cure), stacklevel=5)
+    lists = find_lists(node for node in found[1] if isinstance(node, str))
+    if lists is not None:
+        what = f"{count(len(lists.cells), 'node')} may be a list of nodes each, such as {lists.cells[0]!r}."
+        cure = f"Split them first, for example with table['{names[1]}'].str.split('; *').explode()."
+        warnings.warn(FitWarning(what, cure.replace(";", lists.marks[:1] or ";")), stacklevel=5)
     return found
 
 
@@ -262,25 +268,6 @@ def from_igraph(graph: Any) -> tuple[sp.csr_array, Any]:
     return _from_places(graph.get_edgelist(), weight, n), nodes
 
 
-def without_case(matrix: sp.csr_array, nodes: Any) -> tuple[sp.csr_array, NDArray[Any]]:
-    """A graph whose nodes that differ only in capitals or spaces are one, called as most of its weight is.
-
-    Examples
-    --------
-    >>> matrix, nodes = without_case(*from_edges(["Ann", "ann", "ann", "Bea"], ["Bea", "Bea", "Cid", "Cid"]))
-    >>> nodes.tolist(), matrix.toarray().tolist()
-    (['ann', 'Bea', 'Cid'], [[0.0, 2.0, 1.0], [2.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
-    """
-    names = np.asarray([str(node) for node in nodes], dtype=object)
-    codes, spelt = pd.factorize(np.asarray([folded(name) for name in names], dtype=object))
-    heaviest = np.argsort(-np.asarray(matrix.sum(axis=1)).ravel(), kind="stable")
-    usual = heaviest[np.unique(codes[heaviest], return_index=True)[1]]
-    groups = sp.csr_array((np.ones(len(codes)), (np.arange(len(codes)), codes)), shape=(len(codes), len(spelt)))
-    merged = sp.csr_array(groups.T @ matrix @ groups)
-    loops = (merged.diagonal() + groups.T @ matrix.diagonal()) / 2  # an edge between two that are one counts once
-    return sp.csr_array(merged - sp.diags_array(merged.diagonal() - loops)), names[usual]
-
-
 def _from_places(edges: list[tuple[int, int]], weight: Any, n_nodes: int) -> sp.csr_array:
     """Symmetric matrix of the edges of a graph object, between the places of its nodes."""
     if not edges:
@@ -302,7 +289,10 @@ def _adjacency(source: NDArray[Any], target: NDArray[Any], weight: Any, n_nodes:
     if not (np.isfinite(values) & (values >= 0)).all():
         wrong = ~(np.isfinite(values) & (values >= 0))
         first = int(wrong.argmax())
-        what = f"{int(wrong.sum())} of {len(values)} weights of edges are negative or not finite, the first is "
+        n = int(wrong.sum())
+        what = (
+            f"{n} of {len(values)} weights of edges {'is' if n == 1 else 'are'} negative or not finite, the first is "
+        )
         raise InputError(f"{what}{values[first]:g} in edge {first + 1}.", "Drop such edges, or set their weights to 0.")
     loops = source == target
     if loops.all():

@@ -26,6 +26,7 @@ from rectifact.core.errors import InputError, count
 from rectifact.core.estimator import quiet_copy
 from rectifact.graph.base import Graph, GraphClusterer
 from rectifact.graph.canonical import canonical_order
+from rectifact.graph.chance import SHIFT, divides_beyond_chance
 from rectifact.graph.knn import nearest
 from rectifact.graph.normalisation import inverse_roots
 from rectifact.graph.peaks import density_neighbours, separations
@@ -45,9 +46,6 @@ FIRST, MOST, NODES_PER_CLUSTER = 32, 256, 4
 
 MOST_DRAWS = 10
 """Samples of edges whose communities are compared with those of all edges; large graphs have 2."""
-
-SHIFT = 0.25
-"""Mean degrees added to all degrees, so that nodes with few edges have no eigenvalues of their own."""
 
 WEIGHT = 1.0
 """Edges between two communities that are taken for granted, as many as degrees alone let expect."""
@@ -105,6 +103,10 @@ class GraphTrial:
     def recurring(self, k: int, ks: Sequence[int]) -> int:
         """``k``: hidden edges decide alone, as their likelihood falls as soon as communities follow noise."""
         return k
+
+    def divides(self) -> bool:
+        """Whether the graph is small, and divides more clearly than random graphs with the same degrees."""
+        return divides_beyond_chance(self._graph)
 
     def doubt(self) -> str:
         """That a few edges hold most of the weight, where they do: then no number is sure."""

@@ -16,6 +16,7 @@ from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.graphs import edge_remarks
 from rectifact.io.listed import WEIGHTS
 from rectifact.io.matrices import NamedMatrix, as_floats, from_table, names_array
+from rectifact.io.several import split_ends
 from rectifact.io.tables import column_numbers, is_number
 
 MOST_CELLS = 50_000_000
@@ -47,11 +48,11 @@ def from_numbers(frame: Frame, plan: Plan) -> tuple[NamedMatrix, str]:
     return NamedMatrix(as_floats(frame.path, matrix.X), rows, columns, title), f"a table of numbers{named}"
 
 
-def pairs(frame: Frame, plan: Plan, missing: bool = False) -> tuple[pd.DataFrame, list[str]]:
+def pairs(frame: Frame, plan: Plan, missing: bool = False, split: str | None = None) -> tuple[pd.DataFrame, list[str]]:
     """The two columns of identifiers of triples or edges, the third of numbers, and what is to be said about them.
 
     Identifiers are as they are written, without spaces around them. With ``missing``, rows without a value are left
-    out: they say as much as pairs that are not listed.
+    out: they say as much as pairs that are not listed. ``split`` separates nodes in one cell of edges.
     """
     written = pd.DataFrame({i: frame.text(name) for i, name in enumerate(plan.columns[:2])}, dtype=object)
     table = written.apply(lambda names: names.str.strip())
@@ -77,7 +78,8 @@ def pairs(frame: Frame, plan: Plan, missing: bool = False) -> tuple[pd.DataFrame
             )
         table[2] = column_numbers(frame.path, name, column)
         table = table[~np.isin(np.arange(1, len(table) + 1), gaps)]
-    return table, [f"spaces around names removed in {count(n_spaced, 'cell')}"] if n_spaced else []
+    table, said = split_ends(table, plan.columns, frame.path, split) if plan.kind == "edges" else (table, [])
+    return table, [*said, *[f"spaces around names removed in {count(n_spaced, 'cell')}"] * (n_spaced > 0)]
 
 
 def from_edges(frame: Frame, plan: Plan, table: pd.DataFrame) -> tuple[tuple[Any, ...], str]:

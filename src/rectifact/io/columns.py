@@ -58,6 +58,7 @@ class Options:
     repeats: str | None = None
     returns: str | None = None  # what is done with negative values: net or drop
     empty: bool = False  # whether columns may be empty: what they hold is missing
+    split: str | None = None  # what separates nodes in a cell of edges
     usual_texts: tuple[str, ...] = ()  # columns of texts, where the table has them
 
 

@@ -235,7 +235,7 @@ def _may_begin_with_edge(frame: Frame, options: Options) -> bool:
 def _refuse_table_options(path: Path, request: Request, what: str) -> None:
     options = request.options
     given = {"--triples": options.triples, "--text-column": options.text_columns, "--id-column": options.id_column}
-    given |= {"--weight": options.weight if what != "a graph" else None}
+    given |= {"--weight": options.weight if what != "a graph" else None, "--split": options.split}
     given |= {"--repeats": options.repeats, "--returns": options.returns, "--drop": options.drop}
     given |= {"--columns with a list": options.keep, "--sheet": request.sheet}
     for name, value in given.items():
@@ -263,11 +263,10 @@ def _stored(path: Path) -> tuple[NamedMatrix, str]:
 def _checked(path: Path, purpose: Purpose, request: Request, stored: tuple[NamedMatrix, str]) -> Input:
     """A matrix with the names that the user gives, turned if they ask for it, and a sentence."""
     matrix, what = stored
-    n_rows, n_columns = matrix.X.shape
     if request.rows is not None:
-        matrix = replace(matrix, rows=read_names(request.rows, n_rows, "row"))
+        matrix = replace(matrix, rows=read_names(request.rows, matrix.X.shape[0], "row"))
     if request.columns is not None:
-        matrix = replace(matrix, columns=read_names(request.columns, n_columns, "column"))
+        matrix = replace(matrix, columns=read_names(request.columns, matrix.X.shape[1], "column"))
     if request.transpose:
         matrix = _turned(matrix)
         what += ", transposed"
@@ -315,8 +314,9 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         raise InputError(f"{str(frame.path)!r} {what}.", "Check the program that wrote it, or the filter.")
     square = request.options.graph and is_adjacency(frame)
     plan = Plan("numbers", ()) if square else find_kind(frame, purpose, request.options)
-    if request.options.weight and plan.kind != "edges":
-        raise InputError(f"--weight is for edges, and {str(frame.path)!r} holds {plan.kind}.", "Leave it out.")
+    for option in ("weight", "split"):
+        if getattr(request.options, option) and plan.kind != "edges":
+            raise InputError(f"--{option} is for edges, and {str(frame.path)!r} holds {plan.kind}.", "Leave it out.")
     if plan.kind in {"texts", "edges"} and (request.rows or request.columns or request.transpose):
         raise InputError(
             f"--transpose and files of names are for matrices, and {str(frame.path)!r} holds {plan.kind}.",
@@ -326,7 +326,7 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         documents, names, title, said = from_texts(frame, plan)
         return Input(said, documents=documents, names=names, title=title)
     if plan.kind in {"triples", "edges"}:
-        table, remarks = pairs(frame, plan, request.missing and plan.kind == "triples")
+        table, remarks = pairs(frame, plan, request.missing and plan.kind == "triples", request.options.split)
         frame = replace(frame, remarks=(*remarks, *frame.remarks))
         if plan.kind == "edges":
             edges, said = from_edges(frame, plan, table)

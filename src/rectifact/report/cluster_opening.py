@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from rectifact.graph.comparison import compare_with_groups
 from rectifact.graph.diagnosis import WEAK, listed
 from rectifact.models import SavedModel
 from rectifact.report.members import in_units, noun
@@ -82,14 +83,23 @@ def _steps(saved: SavedModel) -> list[str]:
     between = bridges_of(model)
     if len(between) and not weak.all():
         clear = int(between["clear"].sum())
-        who = f"the {count(clear, what)} that clearly {'lies' if clear == 1 else 'lie'} between clusters"
-        who = who if clear else f"the {count(len(between), what)} that may belong to two clusters"
+        who = f"the {_several(clear, what)} that clearly {'lies' if clear == 1 else 'lie'} between clusters"
+        who = who if clear else f"the {_several(len(between), what)} that may belong to two clusters"
         steps.append(f"Look at {who}, under Overlaps.")
+    for title, values in (saved.groups or {}).items():
+        n = len(compare_with_groups(model.labels_, values, title).disagree)
+        own = "disagrees with its" if n == 1 else "disagree with their"
+        steps += [f"Look at the {_several(n, what)} that {own} known group, under Known groups."] * (n > 0)
     if saved.selection is None:
         steps.append(_choose(points))
     if stability is None:
         steps.append("Find out which clusters are found again when edges are drawn again: --stability.")
     return steps
+
+
+def _several(n: int, what: str) -> str:
+    """A number of things after an article, which needs none for a single one."""
+    return what if n == 1 else count(n, what)
 
 
 def _choose(points: bool) -> Any:

@@ -93,8 +93,10 @@ def _overview(saved: SavedModel) -> Section:
                 f"{noun(model)}s, {left_out / len(model.labels_):.1%} of all",
             )
         )
+    louvain = model.compared_with_louvain()
     found = [
-        (each.severity, each.finding, each.detail, each.command or each.remedy) for each in model.findings(first=1)
+        (each.severity, each.finding, each.detail, each.command or each.remedy)
+        for each in model.findings(first=1, other=louvain)
     ]
     findings: list[Block] = [Findings(found)] if found else []
     words = "Sizes: " + ", ".join(f"{size:,}" for size in sizes[:30]) + ("." if len(sizes) <= 30 else ", …")
@@ -114,6 +116,7 @@ def _overview(saved: SavedModel) -> Section:
     quality = Table("Quality of clusters", *several)
     words = f"A cluster is a group of {noun(model)}s that are densely connected to each other."
     words += f" Clusters are numbered by size, here and in all files. {(saved.notes or {}).get('names', '')}".rstrip()
+    words += f" {louvain.sentence()}" if louvain is not None and not louvain.is_better else ""
     return Section("Overview", words, [Facts(facts), *findings, chart, quality])
 
 

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from rectifact.graph.bridges import ERRORS, FEWEST, MAY, SHARE, shares_of
-from rectifact.graph.comparison import compare_with_groups
+from rectifact.graph.comparison import Comparison, compare_with_groups
+from rectifact.graph.results import leading_memberships
 from rectifact.models import SavedModel
-from rectifact.report.blocks import Column, Facts, Section, Table
-from rectifact.report.members import node_names, noun
+from rectifact.report.blocks import Block, Column, Facts, Section, Table
+from rectifact.report.members import cluster_number, node_names, noun
 from rectifact.report.names import count, isolated
 
 MOST_NODES, MOST_NAMED = 20_000, 5
@@ -123,6 +124,39 @@ def known_groups(saved: SavedModel) -> list[Section]:
             ("accuracy", f"{compared.accuracy:.1%}", "if each cluster stands for one group"),
         ]
         table = Table(f"Clusters and {title}", columns, rows, f"Numbers of {noun(saved.model)}s.")
-        words = f"{compared.sentence(noun(saved.model))} {(saved.notes or {}).get('groups', '')}"
-        found.append(Section("Known groups", words.strip(), [Facts(facts), table]))
+        what, names = noun(saved.model), node_names(saved)
+        parts = [compared.sentence(what), (saved.notes or {}).get("groups", "")]
+        parts.append(compared.disagreement([isolated(name) for name in names], what))
+        blocks: list[Block] = [Facts(facts), table, *_disagreeing(saved, compared, names)]
+        found.append(Section("Known groups", " ".join(filter(None, parts)), blocks))
     return found
+
+
+def _disagreeing(saved: SavedModel, compared: Comparison, names: Any) -> list[Table]:
+    """A table of the nodes whose cluster stands for another group than theirs; none if there are none."""
+    model, what = saved.model, noun(saved.model)
+    places = compared.disagree.tolist()
+    leading = leading_memberships(model.labels_, np.asarray(model.membership_, dtype=float))
+    rows = [
+        [
+            names[i],
+            compared.known[i],
+            int(model.labels_[i]) + 1,
+            compared.stands_for[i],
+            round(float(leading["membership"][i]), 9),
+            cluster_number(leading["next_cluster"][i]),
+            round(float(leading["next_membership"][i]), 9),
+        ]
+        for i in places[:MOST_NODES]
+    ]
+    columns = [
+        Column(what),
+        Column("known group"),
+        Column("cluster", "integer"),
+        Column("stands for", help=f"the group of most of its {what}s"),
+        Column("membership", "share"),
+        Column("next cluster", "integer"),
+        Column("membership there", "share"),
+    ]
+    title = f"{what.title()}s that disagree with their known group"
+    return [Table(title, columns, rows, left_out=len(places) - len(rows))] if rows else []

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_generator, check_option
+from rectifact.graph.chance import DRAWS
 from rectifact.graph.edges import edges_named
 from rectifact.graph.how_many import GraphTrial
 from rectifact.io.checkpoint import RunFile, open_checkpoint
@@ -138,6 +139,8 @@ def select(
         curve.add_free(numbers)
         supported = best = curve.smallest()
         best = trial.recurring(best, numbers) if purpose == "structure" else best
+        if isinstance(trial, GraphTrial) and _is_open(curve, best) and trial.divides():
+            best = min(curve.alike(1))
     except (KeyboardInterrupt, _Ended):
         if not curve.scores:
             raise
@@ -208,13 +211,21 @@ def _possible(wanted: Sequence[int], trial: Trial) -> list[int]:
     return numbers
 
 
+def _is_open(curve: Curve, best: int) -> bool:
+    """Whether hidden edges leave it open if a graph has more than one community."""
+    return best == 1 and bool(curve.alike(1))
+
+
 def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
     one, several = trial.what
     larger = _most_stable(trial, best)
     if best == 1 and supported > 1:
         why = f"{NOTHING}: {supported} {several} would predict best, but resampled data has other ones."
         return " ".join(filter(None, [why, larger]))
-    if best == 1 and isinstance(trial, GraphTrial) and curve.alike(1):
+    if best > supported == 1 and isinstance(trial, GraphTrial):
+        why = f"The graph divides more clearly than each of {DRAWS} random graphs with the same degrees, and {best} is "
+        return f"{why}the smallest number above 1 whose score on held-out data cannot be told from the best one."
+    if isinstance(trial, GraphTrial) and _is_open(curve, best):
         open_ = f"It is open whether there is more than one {one}"
         return f"{open_}: 1 is the smallest number whose score on held-out data cannot be told from the best one."
     if best == 1 and len(curve.scores) > 1:
@@ -278,7 +289,8 @@ def _undecided(curve: Curve, best: int) -> str:
     shown = [str(k) for k in others]
     listed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
     top = f"; {curve.top()} has the highest score" if curve.top() != best else ""
-    return f"The scores of {listed} are within their error too{top}."
+    scores = f"score of {listed} is within its" if len(shown) == 1 else f"scores of {listed} are within their"
+    return f"The {scores} error too{top}."
 
 
 def _otherwise(curve: Curve, best: int) -> str:

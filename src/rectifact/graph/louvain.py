@@ -1,0 +1,99 @@
+"""Communities next to those of Louvain's method."""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.metrics import adjusted_rand_score
+
+from rectifact.graph.canonical import canonical_order
+from rectifact.graph.quality import quality
+from rectifact.graph.similarities import Similarities
+
+CLEARLY, MOST_EDGES = 0.01, 50_000
+"""Modularity by which one division must be better, and the edges for which another is looked for."""
+
+
+@dataclass(frozen=True)
+class Division:
+    """Another division of the nodes, next to the communities of a fit.
+
+    Parameters
+    ----------
+    n : int
+        Number of communities of more than one node.
+    modularity : float
+    own_n, own_modularity : int and float
+        Those of the fit, over the same nodes.
+    agreement : float
+        Adjusted Rand index of both.
+    """
+
+    n: int
+    modularity: float
+    own_n: int
+    own_modularity: float
+    agreement: float
+
+    @property
+    def is_better(self) -> bool:
+        """Whether it has several communities, and a modularity that is clearly higher."""
+        return self.n > 1 and self.modularity > self.own_modularity + CLEARLY
+
+    def sentence(self) -> str:
+        """How both compare, in words.
+
+        Examples
+        --------
+        >>> Division(2, 0.4, 2, 0.4, 1.0).sentence()
+        "Louvain's method finds the same 2 communities (modularity 0.400)."
+        """
+        if self.n <= 1 and self.own_n <= 1:
+            return "Louvain's method finds no more than one community either."
+        if self.agreement == 1 and self.n == self.own_n:
+            return f"Louvain's method finds the same {self.n} communities (modularity {self.modularity:.3f})."
+        more = self.own_modularity - self.modularity
+        how = "higher" if more > CLEARLY else "lower" if more < -CLEARLY else "about equal"
+        have = "this one has" if self.own_n == 1 else f"these {self.own_n} have"
+        return (
+            f"Louvain's method finds {self.n} {'community' if self.n == 1 else 'communities'} with a modularity of "
+            f"{self.modularity:.3f}; {have} {self.own_modularity + 0.0:.3f}, which is {how}, and both agree with an "
+            f"adjusted Rand index of {self.agreement:.2f} (1 if they are the same, about 0 by chance)."
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"communities": self.n, "modularity": round(self.modularity, 6), "ari": round(self.agreement, 4)}
+
+
+def compare_with_louvain(graph: sp.csr_array, labels: NDArray[Any], n_clusters: int) -> Division | None:
+    """Communities by Louvain's method, from networkx, next to ``labels``; None for a large graph or without networkx.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n_nodes, n_nodes)
+        Weights of the edges between nodes in a community.
+    labels : array of shape (n_nodes,)
+    n_clusters : int
+    """
+    if not 0 < graph.nnz <= 2 * MOST_EDGES or find_spec("networkx") is None:
+        return None
+    import networkx as nx
+
+    order = canonical_order(graph)  # or it would depend on the order of the nodes
+    graph, labels = sp.csr_array(graph[order][:, order]), labels[order]
+    graph.sort_indices()
+    found = nx.community.louvain_communities(nx.from_scipy_sparse_array(graph), seed=0)
+    other = np.empty(len(labels), dtype=int)
+    for k, nodes in enumerate(found):
+        other[list(nodes)] = k
+    degrees, S = np.asarray(graph.sum(axis=1)).ravel(), Similarities(graph)
+    own, theirs = (
+        float(quality(S, of_node, n, degrees, False).modularity.sum())
+        for of_node, n in ((labels, n_clusters), (other, len(found)))
+    )
+    n = sum(len(nodes) > 1 for nodes in found)  # nobody counts nodes without edges as communities
+    return Division(n, theirs, n_clusters, own, float(adjusted_rand_score(labels, other)))
