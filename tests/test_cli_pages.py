@@ -318,7 +318,7 @@ def test_tables_in_different_units_and_ratings_are_told_what_they_need(run, tmp_
     assert "'rating' looks like ratings: with --missing, they count as unknown" in " ".join(said.split())
     pd.DataFrame(rows, columns=["Kunde", "Titel", "Sterne"]).assign(Tag="2025-01-01", Ort="x").to_csv(path, index=False)
     said = run("embed", path, "-o", tmp_path / "e.csv", "--table", expect=2).err
-    assert "use --triples ROW,COLUMN,VALUE" in " ".join(said.split())
+    assert "use --triples Kunde,Titel,Sterne" in " ".join(said.split())
 
 
 def test_means_fill_in_where_the_model_does_not_predict(run, tmp_path):

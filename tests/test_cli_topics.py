@@ -127,7 +127,7 @@ def test_a_saved_model_weighs_its_topics_in_new_texts(run, news, tmp_path):
     )
     (tmp_path / "new.txt").write_text("the bank and its money\nthe team of the match\nnothing known\n")
     lines = run("parts", tmp_path / "new.txt", "--model", model).out.splitlines()
-    assert lines[0] == "document,largest_topic,largest_share,known_words,topic1,topic2,topic3,words,residual"
+    assert lines[0] == "document,largest_topic,largest_share,known_words,topic1,topic2,topic3,words,residual,clear"
     assert [line.split(",")[1] for line in lines[1:]] == ["3", "1", ""]
     saved = load_saved(model)
     W = saved.model.transform(count_known(["a goal for the team"], saved.vocabulary).X)

@@ -176,6 +176,23 @@ def test_with_all_labels_known_a_lead_is_a_difference_of_accuracies():
     assert not leads["c"].certain
 
 
+def test_a_judge_who_errs_alike_everywhere_favours_no_group():
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1], 600)
+    truth = rng.random(1200) < np.where(group == 0, 0.25, 0.8)
+    said = {"even": truth ^ (rng.random(1200) < 0.2), "fan": truth | ((group == 1) & (rng.random(1200) < 0.5))}
+    rows = pd.DataFrame(said).astype(int).rename_axis("task").reset_index().melt("task", var_name="worker")
+    answers = read_answers(rows.rename(columns={"value": "label"}))
+    options = {"against": "gold labels", "groups": (group[answers.tasks.astype(int)], np.array(["A", "B"]))}
+    known = truth.astype(int)[answers.tasks.astype(int)]
+    found = biases_of(answers, answers.shares(), known, **options)
+    changes, bias = found.changes.set_index("worker"), found.table.query("worker == 'even'").set_index("group")["bias"]
+    assert bias["A"] - bias["B"] > 0.15  # errors draw both rates to the middle
+    assert abs(changes.loc["even", "change"]) < 0.06
+    assert not changes.loc["even", "certain"]
+    assert changes.loc["fan", "certain"]
+
+
 def graded_panel(seed, n=250):
     """Grades of five judges who take the same tasks for better, or worse, than they are; and the true ones."""
     rng = np.random.default_rng(seed)

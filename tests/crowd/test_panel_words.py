@@ -3,6 +3,7 @@
 import re
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,10 +16,11 @@ from rectifact.crowd.advice.budget import WORTHWHILE
 from rectifact.crowd.copies import Pair
 from rectifact.crowd.data.humans import consensus
 from rectifact.crowd.panel_accuracy import Lead, accuracy_words
+from rectifact.crowd.panel_caution import half_shown, opposed
 from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.panel_shift import shifts_of
 from rectifact.crowd.panel_steps import tasks_to_label
-from rectifact.crowd.panel_words import twin_words
+from rectifact.crowd.panel_words import _likely, twin_words
 from rectifact.crowd.replacement import MAY, MAY_NOT, RESERVED, TOO_FEW
 from rectifact.report.evaluation import evaluation_reports
 
@@ -269,8 +271,9 @@ def test_ties_between_labels_that_count_together_are_none():
 
 
 def test_ties_are_said_beside_gold(found):
-    (words,) = [words for words in found.words() if "tasks that people labelled" in words]
-    assert "on which they tie" in words
+    share, mean = [words for words in found.words() if "tasks that people labelled" in words]
+    assert "on which they tie" in share
+    assert "the mean grade is" in mean
 
 
 def test_some_lost_answers_do_not_make_a_person():
@@ -311,3 +314,20 @@ def test_columns_with_spaces_are_recognised_and_gold_is_mentioned():
     with warnings.catch_warnings(record=True, action="always") as caught:
         evaluate(wide, wide=True, people=["ann", "bob"], positive=[4, 5], ordinal=True)
     assert any("The column 'gold_score' is read as a judge" in str(one.message) for one in caught)
+
+
+def test_a_difference_that_only_gold_labels_or_people_show_is_likely():
+    def rates(difference, p_value):
+        row = {"first": "A", "second": "B", "difference": difference, "p_value": p_value}
+        return SimpleNamespace(differences=pd.DataFrame([row]), confidence=0.95)
+
+    def seen(*pair):
+        return SimpleNamespace(rates=pair[0], by_people=pair[1])
+
+    shown = half_shown(seen(rates(0.1, 0.2), rates(0.12, 0.01)))
+    assert shown == {("A", "B"): (0.1, 0.12, "people")}
+    assert half_shown(seen(rates(0.1, 0.01), rates(0.12, 0.01))) == {}
+    assert half_shown(seen(rates(-0.1, 0.2), rates(0.12, 0.01))) == {}
+    assert list(opposed(seen(rates(-0.1, 0.2), rates(0.12, 0.01)))) == [("A", "B")]
+    assert "only by people is it more than chance explains" in _likely(seen(rates(0.1, 0.2), rates(0.12, 0.01)))
+    assert _likely(seen(rates(0.1, 0.2), rates(0.12, 0.3))) == ""

@@ -253,7 +253,7 @@ def test_groups_that_were_labelled_unequally_are_reported():
 def test_groups_with_few_labels_or_none():
     answers, gold, _ = panel()
     gold = gold[(gold.index % 2 == 0) | (gold.index < 10)]
-    unequal, few = "People labelled 26% .* and 0% of", "Fewer than 10 gold labels in 'v2', so people alone decide there"
+    unequal, few = "People labelled 26% .* and 0% of", "Fewer than 10 gold labels in 'v2', so they alone decide there"
     with pytest.warns(UserWarning, match=unequal), pytest.warns(UserWarning, match=few):
         found = rate(answers, gold, "pass", by="version")
     last = found.rates.iloc[2]
@@ -325,7 +325,7 @@ def test_one_judge_one_class_and_all_labels():
 
 def test_few_labels_and_labels_of_other_tasks():
     answers, gold, _ = panel()
-    with pytest.warns(UserWarning, match="5 gold labels are too few to use the judges, so people alone decide"):
+    with pytest.warns(UserWarning, match="5 gold labels are too few to use the judges, so gold labels alone decide"):
         row = rate(answers, gold[:5], "pass").rates.iloc[0]
     assert row["worth"] == pytest.approx(5)
     more = pd.concat([gold, pd.Series(["pass", "fail"], index=[5000, 5001])])

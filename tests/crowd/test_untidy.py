@@ -59,6 +59,14 @@ def test_failures_are_named_with_an_option_that_drops_them(untidy):
     assert not any("may not be answers" in str(w.message) for w in caught)
 
 
+def test_numbers_with_and_without_a_final_zero_are_one_class():
+    rows = [(t, w, label) for t in range(6) for w, label in (("a", "4.0"), ("b", "4"), ("c", "5"), ("d", "n/a"))]
+    answers = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    with pytest.warns(FitWarning, match=r"a final .0 count as one: '4.0' as '4' \(6 answers\)"):
+        model = DawidSkene(missing="n/a").fit(answers)
+    assert model.classes_.tolist() == ["4", "5"]
+
+
 def test_a_class_that_many_answers_have_is_one():
     rows = [(t, w, "none" if t % 2 else "mild") for t in range(20) for w in range(3)]
     with warnings.catch_warnings(action="error"):

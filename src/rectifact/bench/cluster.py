@@ -30,6 +30,7 @@ from rectifact.parts import ANDNMF
 
 RANK, PER_ROW, CLASSES = 10, 100, 3
 N_ITER, FIRST, LAST = 8, 2, 7
+REPEATS = 3
 HOPS = 4
 """How often a state crosses the network for one worker: to the scheduler and the worker, and back the same way."""
 
@@ -118,7 +119,12 @@ def _measured(kind: Kind, sizes: list[Size]) -> list[Measured]:
         client.run(warm)
         client.run(count_sent)
         _one(kind, sizes[0], client)
-        return [(size, _one(kind, size, client)) for size in sizes]
+        return [(size, _least([_one(kind, size, client) for _ in range(REPEATS)])) for size in sizes]
+
+
+def _least(found: list[dict[str, float]]) -> dict[str, float]:
+    """The least of each cost: other work on the machine only adds to it."""
+    return {name: min(one[name] for one in found) for name in found[0]}
 
 
 def _one(kind: Kind, size: Size, client: Any) -> dict[str, float]:
@@ -338,7 +344,7 @@ KINDS: dict[str, tuple[Kind, list[Size]]] = {
     ),
     "ANDNMF, refine=None": (
         Kind(_parts, lambda size: size.n, lambda size: 8.0 * RANK**2, _factor, 60, MATRIX),
-        [Size(4_000, 1000, 4), Size(4_000, 1000, 16), Size(24_000, 1000, 4), Size(48_000, 2000, 8)],
+        [Size(8_000, 1000, 4), Size(8_000, 1000, 16), Size(80_000, 1000, 4), Size(120_000, 2000, 8)],
     ),
     "NMD": (
         Kind(_latent, lambda size: float(size.n) * size.columns, _factor, _factor, 100, MATRIX),

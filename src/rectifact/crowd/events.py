@@ -159,13 +159,14 @@ def warn_of_few(event: Measured, by_group: Mapping[Any, Members], by_people: boo
     if labelled.sum() < LEAST_LABELS:
         n = int(labelled.sum())
         labels = f"{count(n, 'task')} that people labelled" if by_people else count(n, "gold label")
-        what = f"{labels} {'is' if n == 1 else 'are'} too few to use the judges, so people alone decide."
+        alone = "people" if by_people else "gold labels"
+        what = f"{labels} {'is' if n == 1 else 'are'} too few to use the judges, so {alone} alone decide."
         warnings.warn(FitWarning(what, f"Give at least {LEAST_LABELS}, better 100."), stacklevel=4)
         return
     few = [name for name, members in by_group.items() if (members & labelled).sum() < LEAST_LABELS]
     if few:
         labels = "labels of people" if by_people else "gold labels"
-        what = f"Fewer than {LEAST_LABELS} {labels} in {listed(object_array(few))}, so people alone decide there."
+        what = f"Fewer than {LEAST_LABELS} {labels} in {listed(object_array(few))}, so they alone decide there."
         warnings.warn(FitWarning(what), stacklevel=4)
 
 

@@ -12,6 +12,7 @@ from rectifact.core.errors import count
 from rectifact.crowd.data.names import plain, sentence
 from rectifact.crowd.panel_shift import by_labels
 from rectifact.crowd.prediction_powered import LEAST_LABELS, Floats, Share, deviations, share
+from rectifact.crowd.reference import GOLD, PEOPLE, consensus_classes
 
 BY = {"gold labels": " by gold labels", "people": ", as people label", "": ", if the model is right"}
 """What an accuracy is measured by, in words."""
@@ -232,3 +233,45 @@ def accuracy_words(best: Any, leads: Sequence[Lead], confidence: float = 0.95, b
         f"{best} has the highest accuracy{BY[by]}. Compared on the tasks that both answered, it {', but '.join(parts)}."
         f"{together}"
     )
+
+
+def accuracy_sentence(found: Any) -> str:
+    """Which judge is most accurate, compared with the others on the tasks that both answered."""
+    best, leads, by = judges_compared(found)
+    words = accuracy_words(best, leads, found.biases.confidence, by)
+    return f"Of the judges, {words}{_best_by_gold(found, best, by)}" if words else ""
+
+
+def _best_by_gold(found: Any, best: Any, by: str) -> str:
+    """Which judge gold labels put first, where another one is compared because people are the better measure."""
+    if by != PEOPLE or found.reference != GOLD:
+        return ""
+    table = found.workers().head(found.panel.n_judges)
+    first = table.loc[table["accuracy"].idxmax()]
+    if first["worker"] == best:
+        return ""
+    return f" By gold labels, which are fewer, {first['worker']} is first with {first['accuracy']:.1%}."
+
+
+def judges_compared(found: Any) -> tuple[Any, list[Lead], str]:
+    """The most accurate judge, its lead over the others, and what they are measured by.
+
+    That is gold labels or people, whichever gives the shorter intervals: errors that people make without the judges
+    make a lead look smaller, not larger. Without both, it is the model, which is empty.
+    """
+    n, posteriors = found.panel.n_judges, found.model._model.posteriors
+    said, names = found.model._answers.said()[:, :n], [found.panel.name(j) for j in range(n)]
+    compared = []
+    for by, truth in _labels_of(found).items():
+        expected = posteriors if by == GOLD else np.zeros_like(posteriors)  # which know what people say
+        compared.append((*most_accurate(said, expected, names, found.biases.confidence, truth), by))
+    compared = [one for one in compared if one[1]]
+    if compared:
+        return min(compared, key=lambda one: sum(lead.high - lead.low for lead in one[1]) / len(one[1]))
+    return (*most_accurate(said, posteriors, names, found.biases.confidence), "")
+
+
+def _labels_of(found: Any) -> dict[str, Any]:
+    """Classes of the tasks that gold labels or people tell, by what they are."""
+    labels = {GOLD: found.truth} if found.reference == GOLD else {}
+    return labels | ({PEOPLE: consensus_classes(found.panel)} if found.panel.has_people else {})

@@ -175,7 +175,8 @@ def biases_of(
                 measured = against if by_labels else MODEL
                 rows.append([*head, name, *_figures(one), n_tasks, n_labels, measured])
             for first, second in pairwise([name for name in found if name != EVERYTHING]):
-                figures = _figures(_change(found[first][0], found[second][0], view.z))
+                usual = _usual_change(np.isin(label, chosen), task, [members[first], members[second]], view)
+                figures = _figures(_change(found[first][0], found[second][0], view.z, usual))
                 changes.append([*head, first, second, *figures, against if found[first][3] else MODEL])
     return Biases(_with_certain(rows, COLUMNS, confidence), _with_certain(changes, CHANGES, confidence), confidence)
 
@@ -278,9 +279,22 @@ def _against_model(says: NDArray[np.bool_], posterior: Floats, z: float) -> Diff
     return Difference(value, max(value - z * error, -1.0), min(value + z * error, 1.0), p_value)
 
 
-def _change(first: Difference, second: Difference, z: float) -> Difference:
-    """The second minus the first, for different tasks."""
-    return apart(second.value - first.value, first, second, z)
+def _change(first: Difference, second: Difference, z: float, usual: float) -> Difference:
+    """The second minus the first, for different tasks, without what is ``usual``."""
+    return apart(second.value - first.value - usual, first, second, z)
+
+
+def _usual_change(says: NDArray[np.bool_], task: NDArray[Any], members: list[NDArray[np.bool_]], view: _View) -> float:
+    """How much the bias of a worker who errs alike in both groups changes because the class is rarer in one of them.
+
+    Errors draw every rate towards the middle: whoever is wrong in one case of ten gives a rare class too often, and a
+    common one too rarely.
+    """
+    known, predicted = view.known[task], view.predicted[task]
+    true = np.where(known >= 0, known, predicted)
+    over, under = (says * (1 - true)).sum() / max((1 - true).sum(), 1.0), (~says * true).sum() / max(true.sum(), 1.0)
+    first, second = (float(true[some[task]].mean()) for some in members)
+    return float((first - second) * (over + under))
 
 
 def apart(value: float, first: Any, second: Any, z: float) -> Difference:

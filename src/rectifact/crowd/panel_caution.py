@@ -53,6 +53,16 @@ def contradictions(found: Any) -> dict[tuple[Any, Any], tuple[float, float]]:
 
 def opposed(found: Any) -> dict[tuple[Any, Any], tuple[float, float, str]]:
     """Differences of opposite signs by gold labels and by people, of which one is more than chance explains: whose."""
+    return {pair: sides for pair, sides in _one_sided(found).items() if sides[0] * sides[1] < 0}
+
+
+def half_shown(found: Any) -> dict[tuple[Any, Any], tuple[float, float, str]]:
+    """Differences of one sign by gold labels and by people, of which one is more than chance explains: whose."""
+    return {pair: sides for pair, sides in _one_sided(found).items() if sides[0] * sides[1] >= 0}
+
+
+def _one_sided(found: Any) -> dict[tuple[Any, Any], tuple[float, float, str]]:
+    """Differences that gold labels or people show, but not both: by gold labels, by people, and who shows it."""
     if found.rates is None or found.by_people is None:
         return {}
     tables = [rates.differences.dropna(subset=["difference"]) for rates in (found.rates, found.by_people)]
@@ -63,7 +73,7 @@ def opposed(found: Any) -> dict[tuple[Any, Any], tuple[float, float, str]]:
     return {
         pair: (by_gold[pair], by_people[pair], "gold labels" if pair in clear[0] else "people")
         for pair in by_gold
-        if pair in by_people and by_gold[pair] * by_people[pair] < 0 and (pair in clear[0]) != (pair in clear[1])
+        if pair in by_people and (pair in clear[0]) != (pair in clear[1])
     }
 
 

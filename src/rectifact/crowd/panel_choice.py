@@ -112,7 +112,7 @@ def flaws(found: Any, judges: list[Any]) -> dict[Any, str]:
     said = {}
     for judge in judges:
         bias = _shifted(found, judge) or _biased(found, judge)
-        favours = _leaning(found, judge) or ("" if bias else _biased_in_group(found, judge))
+        favours = _leaning(found, judge)
         words = [text for text in (bias, favours, missed.get(judge, ""), accuracy.get(judge, "")) if text]
         if words:
             said[judge] = sentence(words)
@@ -149,19 +149,6 @@ def _leaning(found: Any, judge: Any) -> str:
             more, less = (row["second"], row["first"])[:: 1 if row["change"] > 0 else -1]
             size = 100 * abs(row["change"])
             return f"favours {more} (leans to {plain_text(row['class'])} {size:.1f} points more there than in {less})"
-    return ""
-
-
-def _biased_in_group(found: Any, judge: Any) -> str:
-    """The largest bias of a judge within a group that is certain, by gold labels or else by people."""
-    for biases in (found.biases, found.biases_by_people):
-        if biases is None:
-            continue
-        table = biases.table
-        rows = table[(table["group"] != EVERYTHING) & table["certain"] & (table["worker"] == judge)]
-        if len(rows):
-            row = rows.loc[rows["bias"].abs().idxmax()]
-            return f"{_bias_clause(row)} in {row['group']}"
     return ""
 
 

@@ -9,11 +9,12 @@ import pandas as pd
 from rectifact.core.errors import count
 from rectifact.crowd.copies import families_of
 from rectifact.crowd.data.names import matched, object_array, plain_text, sentence
-from rectifact.crowd.panel_accuracy import Lead, accuracy_words, most_accurate
+from rectifact.crowd.panel_accuracy import accuracy_sentence
 from rectifact.crowd.panel_caution import (
     compared,
     contradiction_words,
     contradictions,
+    half_shown,
     is_selected,
     opposed,
     selection_words,
@@ -22,7 +23,7 @@ from rectifact.crowd.panel_choice import replacing, reservation_words
 from rectifact.crowd.panel_gap import agreement_words, gap_words, who
 from rectifact.crowd.panel_rates import Rates
 from rectifact.crowd.panel_shift import bias_summary
-from rectifact.crowd.reference import GOLD, PEOPLE, consensus_classes
+from rectifact.crowd.reference import PEOPLE, consensus_classes
 
 __all__ = ["accuracy_sentence", "agreement_words", "decision_words", "gap_words", "who", "words_of"]
 
@@ -53,8 +54,9 @@ def words_of(found: Any) -> list[str]:
     if found.rates is not None:
         said += _rates_words(found.rates)
     said += two_rates_words(found)
-    if found.grades is not None and found.grades is not found.rates:
-        said += _rates_words(found.grades)
+    means = of_grades(found)
+    if means is not None:
+        said += [*_rates_words(means.rates), *two_rates_words(means)]
     said += [agreement_words(found), accuracy_sentence(found), reservation_words(found), *twin_words(found)]
     said.append(bias_summary(found))
     if found.audit is not None:
@@ -118,7 +120,20 @@ def _people_say(found: Any) -> str:
     if by_people and len(differences):
         it = "it" if parts else f"the {quantity.what}"
         parts.append(_difference_clause(_clearest(differences), other, len(differences), it))
-    return f" As people label, {'; '.join(parts)}." if parts else ""
+    return f" As people label, {'; '.join(parts)}.{_likely(found)}" if parts else ""
+
+
+def _likely(found: Any) -> str:
+    """What to make of a difference that gold labels and people both find, and only one of them for certain."""
+    shown = half_shown(found)
+    if not shown:
+        return ""
+    (first, second), (*_, whose) = next(iter(shown.items()))
+    which = "it" if len(shown) == 1 and len(found.rates.differences) == 1 else f"that between {first} and {second}"
+    return (
+        f" Gold labels and people find {which} in the same direction, but only by {whose} is it more than chance "
+        "explains: take it as likely, not as certain."
+    )
 
 
 def _opposite_words(found: Any) -> list[str]:
@@ -183,7 +198,7 @@ def two_rates_words(found: Any) -> list[str]:
         said.append(_which_share(found))
     if compared(found)[1]:
         said += [f"As people label, {words}" for words in other.difference_words()[:MOST_GROUPS]]
-        if not contradictions(found):
+        if not contradictions(found) and not half_shown(found):
             said.append(
                 "Compare groups as people label: errors that people make alike in all groups make a difference look "
                 "smaller, not larger."
@@ -272,37 +287,6 @@ def _people_sentence(found: Any) -> str:
 
 def _alike(names: list[Any]) -> str:
     return "twins" if len(names) == 2 else "copies of each other"
-
-
-def accuracy_sentence(found: Any) -> str:
-    """Which judge is most accurate, compared with the others on the tasks that both answered."""
-    best, leads, by = judges_compared(found)
-    words = accuracy_words(best, leads, found.biases.confidence, by)
-    return f"Of the judges, {words}" if words else ""
-
-
-def judges_compared(found: Any) -> tuple[Any, list[Lead], str]:
-    """The most accurate judge, its lead over the others, and what they are measured by.
-
-    That is gold labels or people, whichever gives the shorter intervals: errors that people make without the judges
-    make a lead look smaller, not larger. Without both, it is the model, which is empty.
-    """
-    n, posteriors = found.panel.n_judges, found.model._model.posteriors
-    said, names = found.model._answers.said()[:, :n], [found.panel.name(j) for j in range(n)]
-    compared = []
-    for by, truth in _labels_of(found).items():
-        expected = posteriors if by == GOLD else np.zeros_like(posteriors)  # which know what people say
-        compared.append((*most_accurate(said, expected, names, found.biases.confidence, truth), by))
-    compared = [one for one in compared if one[1]]
-    if compared:
-        return min(compared, key=lambda one: sum(lead.high - lead.low for lead in one[1]) / len(one[1]))
-    return (*most_accurate(said, posteriors, names, found.biases.confidence), "")
-
-
-def _labels_of(found: Any) -> dict[str, Any]:
-    """Classes of the tasks that gold labels or people tell, by what they are."""
-    labels = {GOLD: found.truth} if found.reference == GOLD else {}
-    return labels | ({PEOPLE: consensus_classes(found.panel)} if found.panel.has_people else {})
 
 
 def twin_words(found: Any) -> list[str]:

@@ -19,6 +19,9 @@ from rectifact.io.graphs import folded
 Gold = tuple[NDArray[Any], NDArray[Any]]
 """Tasks and their certain labels."""
 
+DECIMAL = re.compile(r"[+-]?\d+\.\d*")
+"""A number with a decimal point: spreadsheets write 4.0 where others write 4."""
+
 NAMED = 5
 """Workers or classes that a message names, before it says how many more there are."""
 
@@ -42,14 +45,15 @@ def plain(value: Any) -> Any:
 
 
 def fold(value: Any) -> str:
-    """Text of a label without capitals, and with one space where there are several.
+    """Text of a label without capitals, with one space where there are several, and without the zeros of 4.0.
 
     Examples
     --------
-    >>> fold(" Not  Relevant"), fold(True), fold(4)
-    ('not relevant', 'true', '4')
+    >>> fold(" Not  Relevant"), fold(True), fold(4), fold("4.0"), fold("4.50")
+    ('not relevant', 'true', '4', '4', '4.5')
     """
-    return folded(str(plain(value)))
+    text = folded(str(plain(value)))
+    return text.rstrip("0").rstrip(".") if DECIMAL.fullmatch(text) else text
 
 
 def listed(names: NDArray[Any]) -> str:

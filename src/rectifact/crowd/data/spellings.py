@@ -1,4 +1,4 @@
-"""Spellings of labels that differ only in case or spaces, and labels that say that there is no answer."""
+"""Spellings of labels that differ only in case, spaces or a final .0, and labels that say that there is no answer."""
 
 import re
 import warnings
@@ -22,10 +22,10 @@ from rectifact.crowd.data.names import (
     plain,
 )
 
-NO_ANSWER = {"n/a", "#n/a", "n.a.", "null", "nan", "nil", "no answer", "no response", "refused", "invalid", "undefined"}
+NO_ANSWER = {"n/a", "#n/a", "n.a.", "null", "nan", "nil", "undefined"}
 """What tools write in place of an answer, without capitals."""
 
-MAYBE_NO_ANSWER = {"na", "none", "-", "--", "?", "missing", "empty", "skipped"}
+MAYBE_NO_ANSWER = {"na", "none", "-", "--", "?", "missing", "empty", "skipped", "no answer"}
 """What may also be the name of a class, if many answers have it."""
 
 FAILED = re.compile(
@@ -77,7 +77,8 @@ def say_respelt(names: Sequence[Any], spelt: Sequence[Any], given: NDArray[Any])
     n_other = int(sum(k for name, to, k in zip(names, spelt, given, strict=True) if name != to))
     said = "; ".join(f"{listed(object_array(own))} as {plain(to)!r}" for to, own in list(groups.items())[:NAMED])
     more = f"; and {len(groups) - NAMED} more" if len(groups) > NAMED else ""
-    what = f"Labels that differ only in case or spaces count as one: {said}{more} ({count(n_other, 'answer')})."
+    answers = count(n_other, "answer")
+    what = f"Labels that differ only in case, spaces or a final .0 count as one: {said}{more} ({answers})."
     remedy = "To keep some apart, list them with {}."
     warnings.warn(FitWarning(what, remedy.format("classes"), command=remedy.format("--classes")), stacklevel=5)
 

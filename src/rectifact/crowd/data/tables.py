@@ -58,7 +58,7 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
     remedy = f"Name it: {role}='...'."
     if len(columns) == 1:
         remedy += " The separator may not be the one that the name of the file suggests."
-    elif role == "worker":
+    elif role in ("worker", "label"):
         remedy += " A table with one column per worker is read with wide=True."
     command = remedy.replace(f"{role}='...'", f"--{role}").replace("wide=True", "--wide")
     raise InputError(f"No column for the {role} among {list(columns)}.", remedy, command=command)

@@ -14,6 +14,7 @@ from rectifact.core.errors import FitWarning, count
 from rectifact.crowd.data.answers import Answers, sort_classes
 from rectifact.crowd.data.names import NAMED, fold, joined_names, matched, object_array, plain
 from rectifact.crowd.data.spellings import is_no_answer, one_spelling, say_respelt
+from rectifact.crowd.grades import numbers_of
 
 STRAY = 0.01
 """Share of the answers below which a label that people and gold labels do not use may be a slip."""
@@ -58,10 +59,12 @@ def mention_no_answers(answers: Answers, used: NDArray[Any] | None = None) -> No
     used : array or None
         Labels that people or gold labels have: of others, those that hardly any answer has are named as well.
     """
+    if numbers_of(answers.classes.tolist()) is not None:  # of many numbers, most are rare
+        return
     n = np.bincount(answers.label, minlength=len(answers.classes))
     share, names = n / max(n.sum(), 1), answers.classes
     odd = np.array([is_no_answer(fold(name), part) for name, part in zip(names.tolist(), share, strict=True)])
-    if used is not None and len(used) and answers.classes.dtype.kind not in "biuf":
+    if used is not None and len(used):
         odd |= (matched(names, pd.unique(used)) < 0) & (share < STRAY)
     odd &= n > 0
     if not odd.any() or (~odd & (n > 0)).sum() < 2:
