@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from rectifact import InputError, SymNMF
-from rectifact.cli.cluster_outputs import _say_elsewhere
+from rectifact.cli.cluster_outputs import say_elsewhere
 from rectifact.core.errors import FitWarning
 from rectifact.graph.bridges import edge_shares
 from rectifact.graph.edges import from_edges, read_graph
@@ -265,7 +265,7 @@ def test_nodes_with_more_weight_to_another_cluster_are_named_and_are_no_hubs(cap
     A = np.zeros((6, 6))
     for i, j in ((0, 1), (3, 4), (3, 5), (4, 5), (2, 3), (2, 4), (2, 5), (0, 2)):
         A[i, j] = A[j, i] = 1
-    _say_elsewhere(roles, edge_shares(sp.csr_array(A), roles["cluster"].to_numpy(), 2))
+    say_elsewhere(roles, edge_shares(sp.csr_array(A), roles["cluster"].to_numpy(), 2))
     said = " ".join(capsys.readouterr().err.split())
     assert "Note: 1 node has more weight to another cluster than to its own: c (1, more to 2)." in said
 

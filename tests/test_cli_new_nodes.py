@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from rectifact import load_model
+from rectifact.core.errors import FitWarning
 from rectifact.graph.edges import from_edges
 from rectifact.graph.spelling import spelt_as_known
 
@@ -43,6 +44,27 @@ def test_new_nodes(saved, tmp_path, run):
     assert found.loc["n1", "neighbours"] == 2
     assert found.loc["n3", "cluster"] == -1
     assert {"membership", "next_cluster", "membership1", "membership2"} <= set(found.columns)
+
+
+def test_new_nodes_against_most_of_their_weight_are_named(tmp_path, run):
+    """Memberships lean towards small clusters, so that a new node may be placed against most of its weight."""
+    drawn = np.random.default_rng(0).random((40, 40)) < 0.4
+    pairs = [(i, j) for i in range(40) for j in range(i) if (i >= 30 and j >= 30) or (i < 30 and drawn[i, j])]
+    edges = pd.DataFrame([(f"p{i:02d}", f"p{j:02d}") for i, j in [*pairs, (39, 0)]], columns=["from", "to"])
+    edges.to_csv(tmp_path / "edges.csv", index=False)
+    run("cluster", "--graph", tmp_path / "edges.csv", "-k", 2, "-o", tmp_path / "f.csv", "--save", tmp_path / "f.rfx")
+    ends = ["p01", "p02", "p03", "p04", "p33", "p34", "p35"]
+    new = pd.DataFrame([("x", end) for end in ends] + [("y", "p01"), ("y", "x")], columns=["from", "to"])
+    new.to_csv(tmp_path / "new.csv", index=False)
+    given = ("cluster", "--graph", tmp_path / "new.csv", "--model", tmp_path / "f.rfx", "-o", tmp_path / "out.csv")
+    said = run(*given).err
+    found = pd.read_csv(tmp_path / "out.csv").set_index("node")
+    assert found.loc["x", "cluster"] == 2
+    assert found["share_inside"].tolist() == pytest.approx([3 / 7, 1])  # x and y are new, and their edge is not used
+    assert "Note: 1 new node has more weight to another cluster than to its own: x (2, more to 1)." in said
+    with pytest.warns(FitWarning, match="Edges among new nodes are not used"):
+        table = load_model(tmp_path / "f.rfx").result(new).set_index("node")
+    assert table["share_inside"].to_dict() == found["share_inside"].to_dict()
 
 
 def test_known_nodes_are_met_without_capitals_and_spaces(saved, tmp_path, run):
