@@ -117,7 +117,8 @@ def _say_roles(roles: pd.DataFrame) -> None:
     if len(hubs) < 2:
         return
     own = [f"{node} (cluster {k + 1})" for node, k in hubs[["node", "cluster"]].to_numpy().tolist()]
-    said = f"Hubs, which have the most weight inside their cluster: {_first(own)}."
+    among = "of the nodes that keep more than half of their weight there"
+    said = f"Hubs, which have the most weight inside their cluster {among}: {_first(own)}."
     between = roles[roles["bridge_to"] >= 0].sort_values("neighbours", ascending=False, kind="stable")
     ends = between[["node", "cluster", "bridge_to"]].to_numpy().tolist()
     tied = [f"{node} ({k + 1} and {other + 1})" for node, k, other in ends]

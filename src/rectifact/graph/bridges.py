@@ -221,7 +221,7 @@ def _as_csr(rows: Any) -> list[Any]:
 def hub_ranks(shares: EdgeShares, labels: NDArray[Any]) -> NDArray[Any]:
     """Place of each node in its community by the weight of its edges inside, 1 for the hub.
 
-    It is 0 for nodes that do not keep most of their weight inside, and for those in no community.
+    Only nodes that keep most of their weight inside have a place; it is 0 for others, and for those in no community.
 
     Examples
     --------
