@@ -173,10 +173,31 @@ def test_known_groups_whose_names_are_spelt_differently_are_refused(saved, tmp_p
         said = run(*command, *truth, expect=2).err
         assert "0 of 24 nodes are found in the column 'who'" in said
         assert f"{alike} would be if capitals and surrounding spaces were ignored" in said
+        assert ("Add --ignore-case." in said) == (alike > 0)
+        assert ("Spell the names alike, or keep only the column 'side'" in said) == (alike == 0)
         assert not (tmp_path / "g.csv").exists()
+        if alike:
+            assert "accuracy of 100%" in run(*command, *truth, "--ignore-case").err
+            (tmp_path / "g.csv").unlink()
     half = groups["who"].where(np.arange(24) < 16, groups["who"].str.upper())
     groups.assign(who=half).to_csv(tmp_path / "groups.csv", index=False)
-    assert "16 of 24 nodes; 8 more would match" in run(*command, *truth).err
+    said = run(*command, *truth).err
+    assert "16 of 24 nodes; 8 more would match" in said
+    assert "for these, add --ignore-case." in said
+
+
+def test_names_of_points_are_not_told_an_option_for_nodes(tmp_path, run):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(np.vstack([rng.normal(c, 0.5, (20, 2)) for c in (0, 9)]), columns=[*"xy"])
+    table.insert(0, "id", [f"c{i}" for i in range(40)])
+    table.to_csv(tmp_path / "p.csv", index=False)
+    known = pd.DataFrame({"who": table["id"].str.upper(), "side": np.repeat(["left", "right"], 20)})
+    known.to_csv(tmp_path / "known.csv", index=False)
+    given = ("cluster", tmp_path / "p.csv", "-k", 2, "-o", tmp_path / "o.csv")
+    said = run(*given, "--truth", f"{tmp_path / 'known.csv'}:side", expect=2).err
+    assert "Spell the names alike." in said
+    assert "keep only" not in said
+    assert "--ignore-case" not in said
 
 
 def test_known_groups_without_names_are_matched_by_position_and_the_report_says_so(saved, tmp_path, run):

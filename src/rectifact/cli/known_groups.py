@@ -97,6 +97,7 @@ def read_groups(
         by = repr(key) if key else "the column without a name"
         more = _would_match(table[key], names) - n_found
         hint = f"; {more:,} more would match if capitals and surrounding spaces were ignored" if more > 0 else ""
+        hint += "; for these, add --ignore-case" if hint and what == "node" else ""
         say(f"{said} matched by {by}: {n_found:,} of {count(n_samples, what)}{hint}.")
         return Groups({column: _numbers(values)})
     if joined:
@@ -141,8 +142,15 @@ def _refuse_other_names(others: pd.DataFrame, names: Any, column: str, path: Pat
     raise InputError(
         f"{n:,} of {count(len(called), what)} {'is' if n == 1 else 'are'} found in the column {best!r} of "
         f"{str(path)!r} ({such}), and {alike:,} would be if capitals and surrounding spaces were ignored.",
-        f"Spell the names alike, or keep only the column {column!r} if its rows are in the order of the {what}s.",
+        _to_match(alike if alike > n else 0, min(len(called), len(others)), what, column),
     )
+
+
+def _to_match(alike: int, most: int, what: str, column: str) -> str:
+    """What to do about names that differ, of which ``alike`` differ only in capitals and spaces and ``most`` could."""
+    if 2 * alike >= max(1, most):  # as many as a column of names must hold
+        return "Add --ignore-case." if what == "node" else "Spell the names alike."
+    return f"Spell the names alike, or keep only the column {column!r} if its rows are in the order of the {what}s."
 
 
 def _are_names(values: Any, numbers: bool) -> bool:
