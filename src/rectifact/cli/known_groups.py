@@ -9,10 +9,9 @@ import pandas as pd
 from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError, count
 from rectifact.io.graphs import folded
+from rectifact.io.listed import WITH_GROUPS
 from rectifact.io.matrices import read_names
 from rectifact.io.tables import read_table
-
-TABLES = {".csv", ".tsv", ".parquet"}
 
 
 class Groups(NamedTuple):
@@ -30,7 +29,7 @@ def check_colours(colour_by: str | None, report: Path | None, save: Path | None)
 
 def dropped(drop: str | None, colour_by: str | None, data: Path) -> str | None:
     """Columns to leave out, with the one that colours the map if it is in the data."""
-    if colour_by is None or Path(colour_by).exists() or data.suffix.lower() not in TABLES:
+    if colour_by is None or Path(colour_by).exists() or data.suffix.lower() not in WITH_GROUPS:
         return drop
     place, _, column = colour_by.rpartition(":")
     if place and not (Path(place).exists() and Path(place).samefile(data)):
@@ -70,12 +69,12 @@ def read_groups(
     """
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
-    if not place and data.suffix.lower() not in TABLES:
+    if not place and data.suffix.lower() not in WITH_GROUPS:
         raise InputError(
             f"{option} {text!r} is neither a file nor a column, as {str(data)!r} is not a table.",
             f"Name a table with that column, as in known.csv:{text}, or a text file with one value per row.",
         )
-    if path.suffix.lower() not in TABLES:
+    if path.suffix.lower() not in WITH_GROUPS:
         return Groups({path.stem: _numbers(read_names(path, n_samples, "row"))}, _say_by_position(said, path))
     table = read_table(path).to_pandas(ignore_metadata=True)  # an index stays a column, which may hold the names
     if ignore_case and names is not None:

@@ -11,10 +11,11 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score
 
 from rectifact.core.errors import InputError, count
+from rectifact.io.listed import MOST_GROUPS
 from rectifact.metrics import cluster_accuracy, nmi
 
-MOST_GROUPS, MOST_NAMED = 100, 5
-"""Groups from which on a column is taken for numbers or names, and nodes or groups that a sentence names."""
+MOST_NAMED = 5
+"""Nodes or groups that a sentence names."""
 
 ROUNDING = 9
 """Digits after which a figure differs from 0 or 1 only by the rounding of its computation."""
