@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from rectifact import InputError, SymNMF
-from rectifact.cli.cluster_outputs import _say_elsewhere
+from rectifact.cli.cluster_outputs import say_elsewhere
 from rectifact.core.errors import FitWarning
 from rectifact.graph.bridges import edge_shares
 from rectifact.graph.edges import from_edges, read_graph
@@ -260,12 +260,29 @@ def test_hubs_and_bridges_are_columns_and_a_line(run, tmp_path):
     assert table["share_inside"]["n, 02"] == 1
 
 
+def test_hubs_are_said_to_keep_most_of_their_weight_where_a_bridge_has_more(run, tmp_path):
+    """Valjean has the most weight in his cluster, and is not its hub, as he has even more outside."""
+    networkx = pytest.importorskip("networkx")
+    networkx.write_gml(networkx.les_miserables_graph(), tmp_path / "g.gml")
+    page = tmp_path / "page.html"
+    given = ("cluster", "--graph", tmp_path / "g.gml", "-k", 6, "-o", tmp_path / "o.csv", "--report", page)
+    said = run(*given).err
+    table = pd.read_csv(tmp_path / "o.csv").set_index("node")
+    valjean = table.loc["Valjean"]
+    assert valjean["hub_rank"] == 0
+    assert valjean["share_inside"] < 0.5
+    assert "inside their cluster of the nodes that keep more than half of their weight there: " in said
+    assert "of the nodes that keep more than half of their weight there" in page.read_text()
+    hubs = said.split("of their weight there: ")[1].split(". ")[0]
+    assert "Valjean" not in hubs
+
+
 def test_nodes_with_more_weight_to_another_cluster_are_named_and_are_no_hubs(capsys):
     roles = pd.DataFrame({"node": [*"abcdef"], "cluster": [0, 0, 0, 1, 1, 1], "bridge_to": -1})
     A = np.zeros((6, 6))
     for i, j in ((0, 1), (3, 4), (3, 5), (4, 5), (2, 3), (2, 4), (2, 5), (0, 2)):
         A[i, j] = A[j, i] = 1
-    _say_elsewhere(roles, edge_shares(sp.csr_array(A), roles["cluster"].to_numpy(), 2))
+    say_elsewhere(roles, edge_shares(sp.csr_array(A), roles["cluster"].to_numpy(), 2))
     said = " ".join(capsys.readouterr().err.split())
     assert "Note: 1 node has more weight to another cluster than to its own: c (1, more to 2)." in said
 

@@ -276,11 +276,29 @@ def test_an_empty_cell_is_named_by_its_column(run, tmp_path):
     assert "embed" not in said
 
 
+@pytest.mark.parametrize("region", [None, "north"])
+def test_a_column_of_groups_among_points_can_be_compared_with(run, tmp_path, region):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(np.vstack([rng.normal(c, 0.5, (20, 2)) for c in (0, 9)]), columns=["age", "basket"])
+    table.insert(0, "id", [f"c{i}" for i in range(40)])
+    table["segment"] = np.repeat(["new", "loyal"], 20)
+    table = table if region is None else table.assign(region=region)
+    table.to_csv(tmp_path / "p.csv", index=False)
+    given = ("cluster", tmp_path / "p.csv", "-k", 2, "-o", tmp_path / "o.csv")
+    said = run(*given, expect=2).err
+    drop = "segment" if region is None else "segment,region"
+    assert f"--drop {drop}" in said
+    assert "To compare the clusters with 'segment', add --truth segment." in said
+    assert "accuracy of 100%" in run(*given, "--drop", drop, "--truth", "segment").err
+    table.assign(segment=[f"2020-01-{i:02d}" for i in range(1, 21)] * 2).to_csv(tmp_path / "p.csv", index=False)
+    assert "--truth" not in run(*given, expect=2).err
+
+
 def test_nodes_that_are_not_sure_are_in_the_report(run, data, tmp_path):
     page = tmp_path / "r.html"
     run("cluster", data / "edges.csv", "-k", 4, "-o", tmp_path / "o.csv", "--bootstrap", 5, "--report", page)
     assert "Nodes that are not sure" in page.read_text()
-    assert "Shares may sum to less than 1" in page.read_text()
+    assert "is in no cluster, as if none of its edges is drawn, do not count for it" in page.read_text()
     run("cluster", data / "edges.csv", "-k", 1, "-o", tmp_path / "o.csv", "--report", page)
     assert "are in one cluster." in page.read_text()
     assert "of 1 cluster" not in page.read_text()

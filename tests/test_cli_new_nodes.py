@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from rectifact import load_model
+from rectifact.core.errors import FitWarning
 from rectifact.graph.edges import from_edges
 from rectifact.graph.spelling import spelt_as_known
 
@@ -43,6 +44,27 @@ def test_new_nodes(saved, tmp_path, run):
     assert found.loc["n1", "neighbours"] == 2
     assert found.loc["n3", "cluster"] == -1
     assert {"membership", "next_cluster", "membership1", "membership2"} <= set(found.columns)
+
+
+def test_new_nodes_against_most_of_their_weight_are_named(tmp_path, run):
+    """Memberships lean towards small clusters, so that a new node may be placed against most of its weight."""
+    drawn = np.random.default_rng(0).random((40, 40)) < 0.4
+    pairs = [(i, j) for i in range(40) for j in range(i) if (i >= 30 and j >= 30) or (i < 30 and drawn[i, j])]
+    edges = pd.DataFrame([(f"p{i:02d}", f"p{j:02d}") for i, j in [*pairs, (39, 0)]], columns=["from", "to"])
+    edges.to_csv(tmp_path / "edges.csv", index=False)
+    run("cluster", "--graph", tmp_path / "edges.csv", "-k", 2, "-o", tmp_path / "f.csv", "--save", tmp_path / "f.rfx")
+    ends = ["p01", "p02", "p03", "p04", "p33", "p34", "p35"]
+    new = pd.DataFrame([("x", end) for end in ends] + [("y", "p01"), ("y", "x")], columns=["from", "to"])
+    new.to_csv(tmp_path / "new.csv", index=False)
+    given = ("cluster", "--graph", tmp_path / "new.csv", "--model", tmp_path / "f.rfx", "-o", tmp_path / "out.csv")
+    said = run(*given).err
+    found = pd.read_csv(tmp_path / "out.csv").set_index("node")
+    assert found.loc["x", "cluster"] == 2
+    assert found["share_inside"].tolist() == pytest.approx([3 / 7, 1])  # x and y are new, and their edge is not used
+    assert "Note: 1 new node has more weight to another cluster than to its own: x (2, more to 1)." in said
+    with pytest.warns(FitWarning, match="Edges among new nodes are not used"):
+        table = load_model(tmp_path / "f.rfx").result(new).set_index("node")
+    assert table["share_inside"].to_dict() == found["share_inside"].to_dict()
 
 
 def test_known_nodes_are_met_without_capitals_and_spaces(saved, tmp_path, run):
@@ -151,10 +173,31 @@ def test_known_groups_whose_names_are_spelt_differently_are_refused(saved, tmp_p
         said = run(*command, *truth, expect=2).err
         assert "0 of 24 nodes are found in the column 'who'" in said
         assert f"{alike} would be if capitals and surrounding spaces were ignored" in said
+        assert ("Add --ignore-case." in said) == (alike > 0)
+        assert ("Spell the names alike, or keep only the column 'side'" in said) == (alike == 0)
         assert not (tmp_path / "g.csv").exists()
+        if alike:
+            assert "accuracy of 100%" in run(*command, *truth, "--ignore-case").err
+            (tmp_path / "g.csv").unlink()
     half = groups["who"].where(np.arange(24) < 16, groups["who"].str.upper())
     groups.assign(who=half).to_csv(tmp_path / "groups.csv", index=False)
-    assert "16 of 24 nodes; 8 more would match" in run(*command, *truth).err
+    said = run(*command, *truth).err
+    assert "16 of 24 nodes; 8 more would match" in said
+    assert "for these, add --ignore-case." in said
+
+
+def test_names_of_points_are_not_told_an_option_for_nodes(tmp_path, run):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(np.vstack([rng.normal(c, 0.5, (20, 2)) for c in (0, 9)]), columns=[*"xy"])
+    table.insert(0, "id", [f"c{i}" for i in range(40)])
+    table.to_csv(tmp_path / "p.csv", index=False)
+    known = pd.DataFrame({"who": table["id"].str.upper(), "side": np.repeat(["left", "right"], 20)})
+    known.to_csv(tmp_path / "known.csv", index=False)
+    given = ("cluster", tmp_path / "p.csv", "-k", 2, "-o", tmp_path / "o.csv")
+    said = run(*given, "--truth", f"{tmp_path / 'known.csv'}:side", expect=2).err
+    assert "Spell the names alike." in said
+    assert "keep only" not in said
+    assert "--ignore-case" not in said
 
 
 def test_known_groups_without_names_are_matched_by_position_and_the_report_says_so(saved, tmp_path, run):

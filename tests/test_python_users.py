@@ -212,6 +212,20 @@ def test_edges_in_columns_of_any_name() -> None:
         assert cluster_accuracy(expected[order], model.labels_) == 1
 
 
+@pytest.mark.parametrize("first", ["Date Sent", "Minutes"])
+def test_columns_that_name_each_others_nodes_are_suggested(first: str) -> None:
+    people = [f"{name}@x.org" for name in "abcdef"]
+    frame = pd.DataFrame([(a, b) for a in people for b in people if a < b], columns=["From (e-mail)", "To (e-mail)"])
+    frame["Date Sent"] = [f"{day} May" for day in range(len(frame))]
+    frame["Minutes"] = 3.5
+    frame = frame[[first, *(name for name in frame if name != first)]]
+    wanted = "give source='From \\(e-mail\\)', target='To \\(e-mail\\)', weight='Minutes'"
+    with pytest.raises(InputError, match=wanted):
+        SymNMF(2).fit(frame)
+    model = SymNMF(2).fit(frame, source="From (e-mail)", target="To (e-mail)", weight="Minutes")
+    assert sorted(model.nodes_) == people
+
+
 def test_the_package_can_be_run() -> None:
     done = subprocess.run([sys.executable, "-m", "rectifact", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"rectifact {rectifact.__version__}\n"

@@ -115,6 +115,13 @@ def test_groups_are_compared_where_both_are_known():
     assert found.disagree.tolist() == [2]
     assert "1 of 5 nodes disagrees with its known group: c ('y' among 'x')." in found.disagreement([*"abcdefg"], "node")
     assert compare_with_groups(labels[:3], [*"xyz"], "side").disagree.tolist() == []  # one cluster
+    nearly = compare_with_groups(np.repeat([0, 1], 100), ["x"] * 101 + ["y"] * 99, "side").sentence("node")
+    assert "an accuracy of 99.5% if" in nearly
+    nearly = compare_with_groups(np.repeat([0, 1], 50_000), ["x"] * 50_001 + ["y"] * 49_999, "side").sentence("node")
+    assert "Rand index of 0.99996 (1 if they are the same, about 0 by chance), and an accuracy of 99.999% if" in nearly
+    same = compare_with_groups(np.repeat([0, 1], 100), np.repeat([*"xy"], 100), "side").sentence("node")
+    assert "an NMI of 1.00 and an adjusted Rand index of 1.00 (" in same
+    assert "an accuracy of 100% if" in same
     most = compare_with_groups(labels[:5], [*"vwxyz"], "side").disagreement([*"abcde"], "node")
     assert most.endswith("3 of 5 nodes disagree with their known group: clusters are something else.")
     none = compare_with_groups(labels[:6], [*"xxxyyy"], "side").disagreement([*"abcdef"], "node")

@@ -156,7 +156,7 @@ def cluster(
         typer.Option(
             min=0,
             help="Cluster this many graphs whose edges are drawn again, such as 20, for the share of them in which a "
-            "node belongs to each cluster, and measure stability.",
+            "node belongs to each cluster, of those in which it is in one, and measure stability.",
         ),
     ] = 0,
     seed: options.Seed = 0,

@@ -15,7 +15,7 @@ from rectifact.cli.outcome import how_it_ended
 from rectifact.cli.terminal import say, say_table
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
-from rectifact.graph.bridges import EdgeShares, shares_of
+from rectifact.graph.bridges import WeightShares, shares_of
 from rectifact.graph.comparison import Comparison, compare_with_groups
 from rectifact.graph.louvain import Division
 from rectifact.graph.quality import edge_counts
@@ -108,7 +108,7 @@ def say_clusters(found: Found, n: int, what: str, roles: pd.DataFrame | None, lo
     found.say_stability("clusters")
     if roles is not None:
         _say_roles(roles)
-        _say_elsewhere(roles, shares_of(model))
+        say_elsewhere(roles, shares_of(model))
 
 
 def _say_roles(roles: pd.DataFrame) -> None:
@@ -117,7 +117,8 @@ def _say_roles(roles: pd.DataFrame) -> None:
     if len(hubs) < 2:
         return
     own = [f"{node} (cluster {k + 1})" for node, k in hubs[["node", "cluster"]].to_numpy().tolist()]
-    said = f"Hubs, which have the most weight inside their cluster: {_first(own)}."
+    among = "of the nodes that keep more than half of their weight there"
+    said = f"Hubs, which have the most weight inside their cluster {among}: {_first(own)}."
     between = roles[roles["bridge_to"] >= 0].sort_values("neighbours", ascending=False, kind="stable")
     ends = between[["node", "cluster", "bridge_to"]].to_numpy().tolist()
     tied = [f"{node} ({k + 1} and {other + 1})" for node, k, other in ends]
@@ -126,8 +127,8 @@ def _say_roles(roles: pd.DataFrame) -> None:
     say(f"{said} {ties} The columns hub_rank and bridge_to of the table have all of them.")
 
 
-def _say_elsewhere(roles: pd.DataFrame, shares: EdgeShares) -> None:
-    """Name the nodes that have more weight to another cluster than to their own."""
+def say_elsewhere(roles: pd.DataFrame, shares: WeightShares, what: str = "node") -> None:
+    """Name the nodes that have more weight to another cluster than to their own; clusters count from 0."""
     found = roles.assign(other=shares.other)[shares.elsewhere & (roles["cluster"] >= 0).to_numpy()]
     if found.empty:
         return
@@ -136,7 +137,7 @@ def _say_elsewhere(roles: pd.DataFrame, shares: EdgeShares) -> None:
     ]
     one = len(found) == 1
     has, own = ("has", "its own") if one else ("have", "their own")
-    say(f"Note: {count(len(found), 'node')} {has} more weight to another cluster than to {own}: {_first(such)}.")
+    say(f"Note: {count(len(found), what)} {has} more weight to another cluster than to {own}: {_first(such)}.")
 
 
 def _first(names: list[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rectifact.cli.cluster_outputs import say_elsewhere
 from rectifact.cli.known_parts import aligned
 from rectifact.cli.outcome import Outcome
 from rectifact.cli.reading import READING, Reading
@@ -14,6 +15,7 @@ from rectifact.cli.tables import as_json, write_table
 from rectifact.cli.terminal import say, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.graph import SymNMF, SymNMFNet, from_edges, from_networkx
+from rectifact.graph.bridges import shares_of_new
 from rectifact.graph.far import FAR, outside_range
 from rectifact.graph.new_nodes import NewNodes, find_new_nodes
 from rectifact.graph.results import leading_memberships
@@ -50,10 +52,11 @@ def apply_saved(
         raise InputError(ONLY_NODES, "Leave it out for points.")
     names, title, X, new = _read(source, data, saved, path, ignore_case)
     membership = np.asarray(model.predict_membership(X), dtype=float)
-    table = _table(names, title, membership, new)
-    if points:
-        labels = np.maximum(table["cluster"].to_numpy() - 1, -1)
-        table.insert(list(table.columns).index("membership1"), "distance", model._distances(X, labels))
+    labels = np.where(membership.max(axis=1) > 0, membership.argmax(axis=1), -1)
+    shares = None if points else shares_of_new(model, X, labels)
+    table = _table(names, title, labels, membership, new)
+    last, more = ("distance", model._distances(X, labels)) if shares is None else ("share_inside", shares.own)
+    table.insert(list(table.columns).index("membership1"), last, more)
     write_table(table, out)
     placed = int((table["cluster"] > 0).sum())
     what = "point" if points else "node"
@@ -68,6 +71,8 @@ def apply_saved(
     far = table[title][table["distance"] > FAR].astype(str).tolist() if points else []
     if points:
         _say_far(far, saved, X)
+    if shares is not None:
+        say_elsewhere(pd.DataFrame({"node": names, "cluster": labels}), shares, "new node")
     if new is not None and new.unused():
         say(f"Note: {new.unused()} Edges among new nodes are not used: check the spelling, or fit all edges again.")
     if outcome.as_json:
@@ -153,9 +158,8 @@ def _found(source: Reading, data: Path, saved: SavedModel) -> Input:
         raise
 
 
-def _table(names: Any, title: str, membership: Any, new: NewNodes | None) -> pd.DataFrame:
+def _table(names: Any, title: str, labels: Any, membership: Any, new: NewNodes | None) -> pd.DataFrame:
     """One row per new node or point, with the columns of the table of a fit."""
-    labels = np.where(membership.max(axis=1) > 0, membership.argmax(axis=1), -1)
     leading: dict[str, Any] = leading_memberships(labels, membership)
     following = pd.Series(leading["next_cluster"] + 1, dtype="Int64")
     leading["next_cluster"] = following.mask(following == 0)

@@ -9,10 +9,9 @@ import pandas as pd
 from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError, count
 from rectifact.io.graphs import folded
+from rectifact.io.listed import WITH_GROUPS
 from rectifact.io.matrices import read_names
 from rectifact.io.tables import read_table
-
-TABLES = {".csv", ".tsv", ".parquet"}
 
 
 class Groups(NamedTuple):
@@ -30,7 +29,7 @@ def check_colours(colour_by: str | None, report: Path | None, save: Path | None)
 
 def dropped(drop: str | None, colour_by: str | None, data: Path) -> str | None:
     """Columns to leave out, with the one that colours the map if it is in the data."""
-    if colour_by is None or Path(colour_by).exists() or data.suffix.lower() not in TABLES:
+    if colour_by is None or Path(colour_by).exists() or data.suffix.lower() not in WITH_GROUPS:
         return drop
     place, _, column = colour_by.rpartition(":")
     if place and not (Path(place).exists() and Path(place).samefile(data)):
@@ -70,12 +69,12 @@ def read_groups(
     """
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
-    if not place and data.suffix.lower() not in TABLES:
+    if not place and data.suffix.lower() not in WITH_GROUPS:
         raise InputError(
             f"{option} {text!r} is neither a file nor a column, as {str(data)!r} is not a table.",
             f"Name a table with that column, as in known.csv:{text}, or a text file with one value per row.",
         )
-    if path.suffix.lower() not in TABLES:
+    if path.suffix.lower() not in WITH_GROUPS:
         return Groups({path.stem: _numbers(read_names(path, n_samples, "row"))}, _say_by_position(said, path))
     table = read_table(path).to_pandas(ignore_metadata=True)  # an index stays a column, which may hold the names
     if ignore_case and names is not None:
@@ -97,6 +96,7 @@ def read_groups(
         by = repr(key) if key else "the column without a name"
         more = _would_match(table[key], names) - n_found
         hint = f"; {more:,} more would match if capitals and surrounding spaces were ignored" if more > 0 else ""
+        hint += "; for these, add --ignore-case" if hint and what == "node" else ""
         say(f"{said} matched by {by}: {n_found:,} of {count(n_samples, what)}{hint}.")
         return Groups({column: _numbers(values)})
     if joined:
@@ -141,8 +141,15 @@ def _refuse_other_names(others: pd.DataFrame, names: Any, column: str, path: Pat
     raise InputError(
         f"{n:,} of {count(len(called), what)} {'is' if n == 1 else 'are'} found in the column {best!r} of "
         f"{str(path)!r} ({such}), and {alike:,} would be if capitals and surrounding spaces were ignored.",
-        f"Spell the names alike, or keep only the column {column!r} if its rows are in the order of the {what}s.",
+        _to_match(alike if alike > n else 0, min(len(called), len(others)), what, column),
     )
+
+
+def _to_match(alike: int, most: int, what: str, column: str) -> str:
+    """What to do about names that differ, of which ``alike`` differ only in capitals and spaces and ``most`` could."""
+    if 2 * alike >= max(1, most):  # as many as a column of names must hold
+        return "Add --ignore-case." if what == "node" else "Spell the names alike."
+    return f"Spell the names alike, or keep only the column {column!r} if its rows are in the order of the {what}s."
 
 
 def _are_names(values: Any, numbers: bool) -> bool:

@@ -20,8 +20,8 @@ MOST = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class EdgeShares:
-    """Where the edges of each node go; loops do not count.
+class WeightShares:
+    """Where the weight of the edges of each node goes.
 
     Parameters
     ----------
@@ -30,6 +30,26 @@ class EdgeShares:
     other : array of int of shape (n_nodes,)
         The other community that most weight goes to; -1 if none does.
     other_share : array of shape (n_nodes,)
+    """
+
+    own: NDArray[Any]
+    other: NDArray[Any]
+    other_share: NDArray[Any]
+
+    @property
+    def elsewhere(self) -> NDArray[Any]:
+        """Whether more weight goes to another community than to a node's own."""
+        return np.asarray(self.other_share > self.own + 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeShares(WeightShares):
+    """Where the edges of each node go; loops do not count.
+
+    Parameters
+    ----------
+    own, other, other_share : array of shape (n_nodes,)
+        As in :class:`WeightShares`.
     neighbours, other_neighbours : array of int of shape (n_nodes,)
         Number of edges, and of those to the other community.
     p_value : array of shape (n_nodes,)
@@ -38,9 +58,6 @@ class EdgeShares:
         Of all of its edges.
     """
 
-    own: NDArray[Any]
-    other: NDArray[Any]
-    other_share: NDArray[Any]
     neighbours: NDArray[Any]
     other_neighbours: NDArray[Any]
     p_value: NDArray[Any]
@@ -50,11 +67,6 @@ class EdgeShares:
     def inside(self) -> NDArray[Any]:
         """Weight of the edges into a node's own community."""
         return np.asarray(self.own * self.weight)
-
-    @property
-    def elsewhere(self) -> NDArray[Any]:
-        """Whether more weight goes to another community than to a node's own."""
-        return np.asarray(self.other_share > self.own + 1e-12)
 
 
 def edge_shares(graph: sp.csr_array, labels: NDArray[Any], n_clusters: int) -> EdgeShares:
@@ -90,25 +102,40 @@ def edge_shares(graph: sp.csr_array, labels: NDArray[Any], n_clusters: int) -> E
     graph = sp.csr_array(graph, copy=True)
     graph.setdiag(0)
     graph.eliminate_zeros()
-    nodes, inside = np.arange(len(labels)), labels >= 0
-    groups = sp.csr_array(
-        (np.ones(int(inside.sum())), (nodes[inside], labels[inside])), shape=(len(labels), n_clusters)
-    )
-    weights, counts = (graph @ groups).toarray(), (abs(graph).sign() @ groups).toarray()
-    weight = np.asarray(graph.sum(axis=1)).ravel()
-    shares = weights / np.maximum(weight, 1e-300)[:, None]
-    own = np.where(inside, shares[nodes, labels], 0.0)
-    others = shares.copy()
-    others[nodes[inside], labels[inside]] = 0
-    other = others.argmax(axis=1)
-    found = others[nodes, other] > 0
-    there = np.where(found, counts[nodes, other], 0)
+    inside, weight = labels >= 0, np.asarray(graph.sum(axis=1)).ravel()
+    weights, counts = (into_communities(edges, labels, n_clusters) for edges in (graph, abs(graph).sign()))
+    shares = weight_shares(weights, weight, labels)
+    there = np.where(shares.other >= 0, counts[np.arange(len(labels)), shares.other], 0)
     p_value = np.ones(len(labels))
     if inside.any():
-        p_value[inside] = _p_values(_events(weights, counts, labels), labels, other)[inside]
+        p_value[inside] = _p_values(_events(weights, counts, labels), labels, np.maximum(shares.other, 0))[inside]
         p_value[inside] = adjusted(p_value[inside] * (n_clusters - 1))
-    columns = own, np.where(found, other, -1), others[nodes, other], np.diff(graph.indptr), there.astype(int)
+    columns = shares.own, shares.other, shares.other_share, np.diff(graph.indptr), there.astype(int)
     return EdgeShares(*columns, p_value, weight)
+
+
+def into_communities(edges: sp.csr_array, labels: NDArray[Any], n_clusters: int) -> NDArray[Any]:
+    """Sums of each row of ``edges`` over the communities of the nodes in its columns; -1 is in none."""
+    inside = np.flatnonzero(labels >= 0)
+    groups = sp.csr_array((np.ones(len(inside)), (inside, labels[inside])), shape=(len(labels), n_clusters))
+    return np.asarray((edges @ groups).toarray())
+
+
+def weight_shares(weights: NDArray[Any], weight: NDArray[Any], labels: NDArray[Any]) -> WeightShares:
+    """Shares of the ``weight`` of each node from its ``weights`` into the communities.
+
+    Examples
+    --------
+    >>> found = weight_shares(np.array([[1.0, 3.0], [0.0, 0.0]]), np.array([4.0, 0.0]), np.array([0, -1]))
+    >>> found.own.tolist(), found.other.tolist(), found.elsewhere.tolist()
+    ([0.25, 0.0], [1, -1], [True, False])
+    """
+    nodes, inside = np.arange(len(labels)), labels >= 0
+    shares = weights / np.maximum(weight, 1e-300)[:, None]
+    own = np.where(inside, shares[nodes, labels], 0.0)
+    shares[nodes[inside], labels[inside]] = 0
+    other = shares.argmax(axis=1)
+    return WeightShares(own, np.where(shares[nodes, other] > 0, other, -1), shares[nodes, other])
 
 
 def _events(weights: NDArray[Any], counts: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
@@ -179,6 +206,13 @@ def shares_of(model: Any) -> EdgeShares:
     return edge_shares(graph, np.asarray(to_host(model.labels_)), model.n_clusters)
 
 
+def shares_of_new(model: Any, X: Any, labels: NDArray[Any]) -> WeightShares:
+    """Where the weight of new nodes in the communities ``labels`` goes, of their edges to the nodes of the fit."""
+    rows = sp.csr_array(sp.vstack(model._rows(X).total(_as_csr), format="csr"))
+    weights = into_communities(rows, np.asarray(to_host(model.labels_)), model.n_clusters)
+    return weight_shares(weights, np.asarray(rows.sum(axis=1)).ravel(), labels)
+
+
 def _as_csr(rows: Any) -> list[Any]:
     """Some rows in a list, so that chunks add up to one in their order."""
     return [to_csr(rows)]
@@ -187,7 +221,7 @@ def _as_csr(rows: Any) -> list[Any]:
 def hub_ranks(shares: EdgeShares, labels: NDArray[Any]) -> NDArray[Any]:
     """Place of each node in its community by the weight of its edges inside, 1 for the hub.
 
-    It is 0 for nodes that do not keep most of their weight inside, and for those in no community.
+    Only nodes that keep most of their weight inside have a place; it is 0 for others, and for those in no community.
 
     Examples
     --------

@@ -11,10 +11,14 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score
 
 from rectifact.core.errors import InputError, count
+from rectifact.io.listed import MOST_GROUPS
 from rectifact.metrics import cluster_accuracy, nmi
 
-MOST_GROUPS, MOST_NAMED = 100, 5
-"""Groups from which on a column is taken for numbers or names, and nodes or groups that a sentence names."""
+MOST_NAMED = 5
+"""Nodes or groups that a sentence names."""
+
+ROUNDING = 9
+"""Digits after which a figure differs from 0 or 1 only by the rounding of its computation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +61,9 @@ class Comparison:
         n = int(self.table.to_numpy().sum())
         left = f"; {count(self.n_left_out, what)} without a cluster or a group left out" if self.n_left_out else ""
         return (
-            f"Clusters and the known groups of {self.title!r} agree with an NMI of {self.nmi:.2f} and an adjusted Rand "
-            f"index of {self.ari:.2f} (1 if they are the same, about 0 by chance), and an accuracy of "
-            f"{self.accuracy:.0%} if each cluster stands for one group ({count(n, what)}{left})."
+            f"Clusters and the known groups of {self.title!r} agree with an NMI of {figure(self.nmi, '.2f')} and an "
+            f"adjusted Rand index of {figure(self.ari, '.2f')} (1 if they are the same, about 0 by chance), and an "
+            f"accuracy of {figure(self.accuracy, '.0%')} if each cluster stands for one group ({count(n, what)}{left})."
         )
 
     def disagreement(self, names: Sequence[str], what: str) -> str:
@@ -127,6 +131,21 @@ def compare_with_groups(labels: NDArray[Any], groups: Any, title: str) -> Compar
     groups_of[0, inside] = names
     groups_of[1, inside] = _most_frequent(table).loc[found]
     return Comparison(title, table, int(len(labels) - inside.sum()), *figures, *groups_of)
+
+
+def figure(value: float, form: str) -> str:
+    """A figure in words, with as many more digits as it takes to tell what is not quite 1 or 0 from it.
+
+    Examples
+    --------
+    >>> figure(0.995, ".0%"), figure(1.0, ".0%"), figure(0.9997, ".2f"), figure(0.5, ".2f")
+    ('99.5%', '100%', '0.9997', '0.50')
+    """
+    exact = round(float(value), ROUNDING) + 0.0  # not -0.0
+    ends = {format(end, form) for end in (-0.0, 0.0, 1.0)}
+    if format(exact, form) not in ends or exact in (0, 1):
+        return format(exact, form)
+    return figure(exact, f".{int(form[1:-1]) + 1}{form[-1]}")
 
 
 def _most_frequent(table: pd.DataFrame) -> pd.Series:

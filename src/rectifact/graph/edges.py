@@ -3,17 +3,21 @@
 import warnings
 from collections.abc import Mapping
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.errors import FitWarning, InputError, count
-from rectifact.io.columns import is_no_weight
+from rectifact.io.columns import Options, View, is_no_weight
+from rectifact.io.frames import Frame
 from rectifact.io.graphs import nearly_equal
+from rectifact.io.listed import likely_edges
 from rectifact.io.several import find_lists
 
 ROLES = ("source", "target", "weight")
@@ -149,11 +153,24 @@ def edge_columns(table: Any, named: Mapping[str, str], tables: bool) -> list[str
     if len(there) <= 3:
         weights = [name for name in there[2:] if _may_be_weight(table.get_column(name))]
         return [*there[:2], *weights] if tables or text else None
-    if text:
-        what = f"The columns {there[0]!r} and {there[1]!r} hold text, which points cannot have."
-        named_so = f"source={there[0]!r}, target={there[1]!r}"
+    ends = _likely_ends(table) or (there[:2] if text else [])
+    if ends:
+        what = f"The columns {ends[0]!r} and {ends[1]!r} hold text, which points cannot have."
+        named_so = ", ".join(f"{role}={name!r}" for role, name in zip(ROLES, ends, strict=False))
         raise InputError(what, f"If they are nodes of a graph, give {named_so}; else drop or encode such columns.")
     return None
+
+
+def _likely_ends(table: Any) -> list[str]:
+    """Columns of text that have names in common, and one that may hold weights, as the command line finds them."""
+    texts = [name for name in table.columns if not table.get_column(name).dtype.is_numeric()]
+    if len(texts) < 2 or not all(isinstance(name, str) for name in table.columns):
+        return []
+    try:
+        frame = Frame(Path("table"), table.to_arrow(), lambda _: [])
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # cells of several types
+        return []
+    return likely_edges(View(frame, "cluster", Options()))
 
 
 def _may_be_weight(column: Any) -> bool:

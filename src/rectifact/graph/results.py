@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from rectifact.core.arrays import is_host, to_host
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.findings import Finding, findings_table
-from rectifact.graph.bridges import MAY, clear_bridges, hub_ranks, memberships_there, shares_of
+from rectifact.graph.bridges import MAY, clear_bridges, hub_ranks, memberships_there, shares_of, shares_of_new
 from rectifact.graph.components import Components, least_nodes
 from rectifact.graph.diagnosis import diagnose
 from rectifact.graph.far import relative_distances
@@ -113,8 +113,9 @@ class GraphResults(GraphPlots):
         DataFrame
             ``node``, as in ``nodes_`` or in X; ``cluster``, as in ``labels_``; ``membership`` in it; ``next_cluster``,
             where the membership is second largest, -1 if there is no other; and ``next_membership``. For new nodes
-            from edges also ``neighbours``, how many nodes of the fit they have edges to, and ``unknown``, how many
-            other new nodes, whose edges are not used. For new points also ``distance`` to their seventh nearest point
+            also ``share_inside``, the share of the weight of their edges to the nodes of the fit that goes into their
+            community, and from edges ``neighbours``, how many these nodes are, and ``unknown``, how many other new
+            nodes, whose edges are not used. For new points also ``distance`` to their seventh nearest point
             of the fit, relative to the 95 % quantile of that in their community: above 2, a point is far from all.
 
         Examples
@@ -143,11 +144,12 @@ class GraphResults(GraphPlots):
         labels = np.where(membership.max(axis=1) > 0, membership.argmax(axis=1), -1)
         index = getattr(X, "index", None)
         names: Any = list(index) if isinstance(index, pd.Index) else np.arange(len(labels))
-        more: dict[str, Any] = {}
         if hasattr(self, "points_"):
             more = {"distance": self._distances(X, labels)}
+        else:
+            more = {"share_inside": shares_of_new(self, X, labels).own}
         if isinstance(found, NewNodes):
-            names, more = found.names, {"neighbours": found.neighbours, "unknown": found.unknown}
+            names, more = found.names, {"neighbours": found.neighbours, "unknown": found.unknown, **more}
             if found.unused():
                 warnings.warn(FitWarning(found.unused(), "Edges among new nodes are not used."), stacklevel=3)
         return pd.DataFrame({"node": names, "cluster": labels, **leading_memberships(labels, membership), **more})
@@ -224,8 +226,8 @@ class GraphResults(GraphPlots):
         -------
         DataFrame
             ``node`` and ``cluster``; ``neighbours``, how many; ``share_inside``, the share of the weight of its edges
-            that stays in its community; ``hub_rank``, its place there by that weight, 1 for the hub and 0 for nodes
-            that do not keep most of their weight there, or are in no community; and ``bridge_to``, the other community
+            that stays in its community; ``hub_rank``, its place there by that weight, of the nodes that keep most of
+            theirs there: 1 for the hub, 0 for others, even if they have more; and ``bridge_to``, the other community
             that it clearly ties its own to, -1 for none, as :meth:`bridges` has it.
 
         Examples

@@ -189,6 +189,10 @@ class View:
         """The type of a column."""
         return self.table.schema.field(name).type
 
+    def distinct(self, name: str) -> int:
+        """How many different values a column has."""
+        return int(pc.count_distinct(plain(self.table.column(name))).as_py())
+
     def is_id(self, name: str) -> bool:
         """Whether a column may hold identifiers: text, or whole numbers that are not negative."""
         kind = self.type(name)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rectifact.core.errors import InputError, count
 from rectifact.io.columns import (
@@ -33,6 +32,7 @@ from rectifact.io.listed import (
     likely_edges,
     listed_by_content,
     listed_by_name,
+    to_compare,
 )
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 
@@ -255,8 +255,8 @@ def _check_numbers(view: View, name: str, columns: Sequence[str]) -> None:
     if is_number(kind):
         return
     what, remedy = _why_not(column) if is_name(kind) else (f"holds {kind}", "")
-    pairs = _as_pairs(view, name)
     others = [other for other in columns if other != name and not is_number(view.type(other))]
+    pairs = _as_pairs(view, name) + to_compare(view, [name, *others])
     edges = likely_edges(view) if view.purpose == "cluster" else []
     if name in edges:
         ask(
@@ -295,27 +295,23 @@ def _as_pairs(view: View, name: str) -> str:
     if not 2 <= view.table.num_columns <= MOST_OF_PAIRS or not _comes_again(view, name):
         return ""
     others = [other for other in view.names if other != name and not view.is_when(other)]
-    ids = {_distinct(view, other): other for other in others if view.is_id(other) and _comes_again(view, other)}
+    ids = {view.distinct(other): other for other in others if view.is_id(other) and _comes_again(view, other)}
     row = ids[max(ids)] if ids else ""
     values = [other for other in others if other != row and view.is_measure(other) and view.may_be_weight(other)]
     example = listing([row, name, values[0]]) if row and values else "ROW,COLUMN,VALUE"
     return f" If each row is a pair, such as a user and an item with a rating, use --triples {example}."
 
 
-def _distinct(view: View, name: str) -> int:
-    return int(pc.count_distinct(view.table.column(name)).as_py())
-
-
 def _comes_again(view: View, name: str) -> bool:
     """Whether a column has each of its cells twice on average."""
-    return 2 * _distinct(view, name) <= len(view.table)
+    return 2 * view.distinct(name) <= len(view.table)
 
 
 def _check_meant(view: View, name: str) -> None:
     """Ask about a column of numbers that are probably not measurements."""
     if len(view.names) > MOST_MEASURES or not view.frame.named:
         return
-    few = _distinct(view, name) <= max(2, min(20, len(view.table) // 2))
+    few = view.distinct(name) <= max(2, min(20, len(view.table) // 2))
     whole = pa.types.is_integer(view.type(name)) or pa.types.is_boolean(view.type(name))
     if whole and ((word(name) in WORDS["class"] and few) or word(name) in WORDS["time"]):
         what = "classes" if word(name) in WORDS["class"] else "times"

@@ -12,6 +12,8 @@ from rectifact.io.tables import is_name, is_number, is_number_or_gap
 
 SHARED = 0.3  # of the names of a column that another has too, where both hold nodes
 MOST_LISTED = 8  # columns of a list of triples or edges; a wider table is a matrix
+MOST_GROUPS = 100  # different values of a column of known groups
+WITH_GROUPS = {".csv", ".tsv", ".parquet"}  # files of which a column can be known groups
 VALUES = {*WORDS["value"], *WORDS["count"]}
 WEIGHTS = VALUES | {*WORDS["weight"]}
 ENDS = re.compile(f"({'|'.join(WORDS['node'])})(1|a)")
@@ -81,6 +83,22 @@ def likely_edges(view: View) -> list[str]:
             others = [name for name in view.names if name not in pair and view.is_measure(name)]
             return [*pair, *[name for name in others if view.may_be_weight(name)][:1]]
     return []
+
+
+def to_compare(view: View, texts: Sequence[str]) -> str:
+    """How to compare clusters of points with the first of these columns that may hold known groups, if there is one."""
+    if view.purpose != "cluster" or view.options.graph or view.frame.path.suffix.lower() not in WITH_GROUPS:
+        return ""
+    groups = [name for name in texts if is_name(view.type(name)) and ":" not in name and _are_groups(view, name)]
+    return f" To compare the clusters with {groups[0]!r}, add --truth {quoted(groups[0])}." if groups else ""
+
+
+def _are_groups(view: View, name: str) -> bool:
+    """Whether a column has few different words, and not dates or numbers of any spelling."""
+    if not 2 <= view.distinct(name) <= min(MOST_GROUPS, len(view.table) // 2):
+        return False
+    texts = plain(view.table.column(name)).drop_null().unique().to_pylist()
+    return all(any(letter.isalpha() for letter in str(text)) for text in texts)
 
 
 def _are_whole(view: View, name: str) -> bool:

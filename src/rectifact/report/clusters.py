@@ -178,9 +178,9 @@ def _communities(saved: SavedModel) -> Section:
         bars_ = [(names[i], float(weight[i])) for i in hubs]
         items.append(Card(f"cluster {k + 1}", caption, bars_, [("Members:", members)] if len(own) else [], k))
     words = (
-        "The hubs of a cluster are the nodes with the most weight to others in it, shown as bars: the sum of the "
-        "weights of their edges. Hubs keep most of their weight in the cluster. "
-        "Members come in the order of their membership."
+        "The hubs of a cluster have the most weight to others in it, of the nodes that keep more than half of their "
+        "weight there; bars show the sum of the weights of these edges. A node that ties clusters together may have "
+        "more weight in a cluster than its hub. Members come in the order of their membership."
     )
     if noun(model) == "point":
         words = "Bars show the points with the most weight to their neighbours: they lie where the cluster is dense. "

@@ -80,7 +80,7 @@ def columns_section(saved: SavedModel) -> list[Section]:
 
 
 def unsure_nodes(saved: SavedModel) -> list[Block]:
-    """Nodes that often are in another cluster, or in none, where edges are drawn again."""
+    """Nodes that often are in another cluster where edges are drawn again."""
     model, shares = saved.model, getattr(saved.model, "shares_", None)
     if shares is None:
         return []
@@ -100,7 +100,7 @@ def unsure_nodes(saved: SavedModel) -> list[Block]:
     columns = [Column(what), Column("cluster", "integer"), Column("share there", "share", "of the resamples")]
     columns += [Column("or cluster", "integer"), Column("share in that", "share", "of the resamples")]
     note = f"They are in their cluster in less than {SURE:.0%} of the graphs whose edges were drawn again. "
-    note += f"Shares may sum to less than 1: where its edges are not drawn, a {what} is in no cluster."
+    note += f"Graphs in which a {what} is in no cluster, as if none of its edges is drawn, do not count for it."
     if not rows:
         note = f"All {what}s are in their cluster in at least {SURE:.0%} of the graphs whose edges were drawn again."
     return [Table(f"{what.title()}s that are not sure", columns, rows, note)]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from rectifact.graph.bridges import ERRORS, FEWEST, MAY, SHARE, shares_of
-from rectifact.graph.comparison import Comparison, compare_with_groups
+from rectifact.graph.comparison import Comparison, compare_with_groups, figure
 from rectifact.graph.results import leading_memberships
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Block, Column, Facts, Section, Table
@@ -119,9 +119,9 @@ def known_groups(saved: SavedModel) -> list[Section]:
         columns = [Column("cluster", "integer"), *(Column(str(name), "integer") for name in compared.table.columns)]
         rows = [[int(k), *map(int, row)] for k, *row in compared.table.itertuples()]
         facts = [
-            ("NMI", f"{compared.nmi:.3f}", "normalised mutual information"),
-            ("adjusted Rand index", f"{compared.ari:.3f}", "1 if they are the same, about 0 by chance"),
-            ("accuracy", f"{compared.accuracy:.1%}", "if each cluster stands for one group"),
+            ("NMI", figure(compared.nmi, ".3f"), "normalised mutual information"),
+            ("adjusted Rand index", figure(compared.ari, ".3f"), "1 if they are the same, about 0 by chance"),
+            ("accuracy", figure(compared.accuracy, ".1%"), "if each cluster stands for one group"),
         ]
         table = Table(f"Clusters and {title}", columns, rows, f"Numbers of {noun(saved.model)}s.")
         what, names = noun(saved.model), node_names(saved)

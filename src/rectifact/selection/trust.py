@@ -41,8 +41,9 @@ class Assessment:
     lower, upper : array of shape (n_components, n_features), or None
         Band that holds nine tenths of the parts of resampled samples, entry by entry; only with ``bootstrap``.
     membership : array of shape (n_nodes, n_clusters), or None
-        Share of resampled graphs in which a node belongs to a community; only with ``bootstrap``. They sum to less than
-        1 for a node that is in no community where its edges were not drawn.
+        Share of resampled graphs in which a node belongs to a community, of those in which it is in any: a graph in
+        which it is in none, as where none of its edges is drawn, does not count for it. Rows sum to 1, or to 0 for a
+        node that was in no community of any graph. Only with ``bootstrap``.
     range : array of shape (2, k), or None
         Lowest and highest stability of each community among the samples of edges.
     """
@@ -103,7 +104,8 @@ def assess(estimator: Any, X: Any, *, bootstrap: int = 0, random_state: Any = No
         estimator.bands_ = np.stack([lower, upper])
         return Assessment(stability, lower, upper)
     if isinstance(trial, GraphTrial):
-        shares = np.mean([trial.resampled(estimator, rng) for _ in range(bootstrap)], axis=0)
+        times = np.sum([trial.resampled(estimator, rng) for _ in range(bootstrap)], axis=0)
+        shares = times / np.maximum(times.sum(axis=1, keepdims=True), 1)
         estimator.shares_ = shares
         return Assessment(stability, membership=shares, range=estimator.stability_range_)
     what = "bootstrap is for parts and communities: dimensions can be turned, and have no bands."
