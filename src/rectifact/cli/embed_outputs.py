@@ -1,5 +1,6 @@
 """What rectifact embed writes and shows besides the embedding: neighbours, and how good predictions are."""
 
+import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -130,6 +131,7 @@ def judge(
         found = compare_with_popularity(model, matrix.X, recommend) if recommend else None
     warnings, notes = [*_about_data(matrix, model), *_unknown(matrix, model), *_unstable(model)], {"values": values}
     notes |= {} if spreads is None else {"scale": "standard"}
+    notes |= {"triples": json.dumps(matrix.triples)} if matrix.triples else {}
     summary: dict[str, Any] = {}
     if compared is not None:
         summary["hidden"] = compared.figures | _by_name(compared, matrix, spreads, gaps=model.missing is not None)

@@ -110,7 +110,7 @@ def from_triples(
     )
     matrix = NamedMatrix(as_floats(frame.path, X), rows, columns)
     if frame.named:
-        matrix = replace(matrix, row_title=plan.columns[0], column_title=plan.columns[1])
+        matrix = replace(matrix, row_title=plan.columns[0], column_title=plan.columns[1], triples=plan.columns)
     value = repr(plan.columns[2]) if len(plan.columns) > 2 else "1 for each pair"
     what = f"triples, {plan.columns[0]!r} in rows, {plan.columns[1]!r} in columns, {value} as value"
     return matrix, ", ".join([what, *how])

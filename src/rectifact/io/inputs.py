@@ -312,6 +312,7 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
     if len(frame.table) == 0:
         what = "has a header line and no rows below it" if frame.named else "has no rows"
         raise InputError(f"{str(frame.path)!r} {what}.", "Check the program that wrote it, or the filter.")
+    request = replace(request, options=request.options.for_table(frame.table.column_names))
     square = request.options.graph and is_adjacency(frame)
     plan = Plan("numbers", ()) if square else find_kind(frame, purpose, request.options)
     for option in ("weight", "split"):
