@@ -59,7 +59,7 @@ Returns = Annotated[
     typer.Option(
         rich_help_panel=PANEL,
         help="What to do with negative values of triples, such as returned goods: subtract them from the others of the "
-        "same pair, down to 0, or leave these rows out.",
+        "same pair, down to 0 (net), or leave these rows out (drop). In a table or matrix, drop sets them to 0.",
     ),
 ]
 Ends = Annotated[
