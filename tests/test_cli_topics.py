@@ -12,6 +12,7 @@ from rectifact import load_model
 from rectifact.cli.part_outputs import topics_of_documents
 from rectifact.models import load_saved
 from rectifact.parts.documents import count_known
+from rectifact.parts.topics import hardly_explained
 
 THEMES = ["bank money loan credit rate", "ball goal team match coach", "star planet orbit moon comet"]
 JARGON = r"(?i)\b(parts?|samples?|features?|n_components|n_features)\b|=True|lambda"
@@ -71,6 +72,13 @@ def test_warnings_are_the_same_on_the_terminal_in_json_and_in_the_report(run, ne
         assert not re.search(JARGON, " ".join(found.values()))
 
 
+def test_new_documents_need_a_new_model_for_more_topics():
+    (new,), (fitted,) = (hardly_explained(np.ones(3), new=new) for new in (True, False))
+    assert "-k" not in new.command
+    assert "a new model with more topics" in new.command
+    assert "more topics may help (-k)" in fitted.command
+
+
 def test_few_documents_do_not_confirm_topics_that_predict_best(run, tmp_path):
     rng = np.random.default_rng(1)
     themes = [[f"{letter}{i}" * 3 for i in range(25)] for letter in "abcdef"]
@@ -82,9 +90,8 @@ def test_few_documents_do_not_confirm_topics_that_predict_best(run, tmp_path):
     assert summary["parts"] == 1
     warned = [found for found in summary["findings"] if found["severity"] == "warning"]
     assert [found["finding"] for found in warned] == ["no stable structure"]
-    assert re.match(
-        r"[567] topics predict best, but do not recur in both halves of the 72 documents", warned[0]["detail"]
-    )
+    smallest = r"[567] is the smallest number of topics that predicts as well as any, but they do not recur in both "
+    assert re.match(f"{smallest}halves of the 72 documents", warned[0]["detail"])
     table = pd.DataFrame(summary["selection"]["table"]).query("k > 1").dropna(subset="stability")
     most = table.loc[table["stability"].astype(float).idxmax()]
     assert most["k"] in (5, 6, 7)  # as planted, and never one that predicts well and is not stable
@@ -182,6 +189,9 @@ def test_documents_that_the_topics_hardly_explain_are_counted_everywhere(run, ne
     details = " ".join(found["detail"] for found in summary["findings"] if found["severity"] == "warning")
     for shown in (said.err, details, page.read_text(), (tmp_path / "later.html").read_text(), again):
         assert sentence in shown
+    assert "more topics may help (-k)" in said.err
+    assert "a new model with more topics, fitted without --model" in again
+    assert "(-k)" not in again  # which is refused there
     clear = table[~hardly & (table["largest_share"] >= 0.4)]["largest_topic"].value_counts()
     assert [topic["documents"] for topic in summary["topics"]] == [clear[i] for i in (1, 2, 3)]
     assert "hardly explained" not in run("parts", news, "-k", 3, "--text-column", "text").err

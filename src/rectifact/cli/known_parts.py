@@ -61,7 +61,7 @@ def apply_saved(
     )
     if known is not None:
         say(_clear_said(shown))
-    findings = [] if known is None else few_known(known, samples) + hardly_explained(about["residual"])
+    findings = [] if known is None else few_known(known, samples) + hardly_explained(about["residual"], new=True)
     for finding in findings:
         say(finding.on_command_line())
     if outcome.report is not None:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from rectifact.cli.how_many import Found
-from rectifact.core.errors import count
 from rectifact.parts.how_many import RECURS
 from rectifact.parts.terms import Terms
 from rectifact.selection import Selection
@@ -21,8 +20,9 @@ def in_terms(found: Found, terms: Terms, n_samples: int) -> Found:
     reason, measure = terms.put(found.selection.reason), terms.put(found.selection.measure)
     if number := _unconfirmed(found.selection):
         reason = (
-            f"{NOTHING}: {count(number, terms.part)} predict best, but do not recur in both halves of the {n_samples} "
-            f"{terms.sample}s{_measured(found.selection, number)}, which may be too few to confirm them."
+            f"{NOTHING}: {number} is the smallest number of {terms.part}s that predicts as well as any, but they do "
+            f"not recur in both halves of the {n_samples} {terms.sample}s{_measured(found.selection, number)}, which "
+            "may be too few to confirm them."
         )
         if found.selection.best > 1:
             reason += f" {found.selection.best} is the smallest number that was asked for."
@@ -48,7 +48,7 @@ def _measured(selection: Selection, number: int) -> str:
 
 
 def _unconfirmed(selection: Selection) -> int:
-    """The smallest number that predicts best, where a lower one was taken as it does not recur; 0 elsewhere."""
+    """The smallest number that predicts as well as any, where a lower one was taken as it does not recur; else 0."""
     table = selection.table.dropna(subset=["score", "standard_error"])
     if not selection.reason.startswith(NOTHING) or table.empty:
         return 0
