@@ -72,6 +72,27 @@ def test_warnings_are_the_same_on_the_terminal_in_json_and_in_the_report(run, ne
         assert not re.search(JARGON, " ".join(found.values()))
 
 
+def test_markup_makes_no_topic_of_its_own(run, news, tmp_path):
+    table = pd.read_csv(news)
+    table.loc[::2, "text"] += " <br>&nbsp;<br> http://shop.example.com/x"
+    table.to_csv(tmp_path / "marked.csv", index=False)
+    fit = ("parts", tmp_path / "marked.csv", "-k", 4, "--text-column", "text", "--top", 30, "--json")
+    said = run(*fit, "--save", tmp_path / "m.rfx")
+    left_out = f"HTML tags, entities and web addresses left out of {len(table.loc[::2])} documents"
+    assert f"{left_out}; --keep-markup keeps them." in said.err
+
+    def words(said):
+        return {word["word"] for topic in json.loads(said.out)["topics"] for word in topic["words"]}
+
+    markup = {"br", "nbsp", "http", "shop", "example", "com"}
+    assert not markup & words(said)
+    assert markup & words(run(*fit, "--keep-markup", "--max-df", 1))
+    weights = ("--model", tmp_path / "m.rfx", "--weights")
+    assert f"{left_out}." in run("parts", tmp_path / "marked.csv", *weights, tmp_path / "marked_weights.csv").err
+    assert "HTML" not in run("parts", news, *weights, tmp_path / "plain_weights.csv").err
+    assert (tmp_path / "marked_weights.csv").read_text() == (tmp_path / "plain_weights.csv").read_text()
+
+
 def test_new_documents_need_a_new_model_for_more_topics():
     (new,), (fitted,) = (hardly_explained(np.ones(3), new=new) for new in (True, False))
     assert "-k" not in new.command

@@ -12,6 +12,7 @@ from rectifact.cli.part_outputs import Shown, listed
 from rectifact.cli.reading import READING, Reading
 from rectifact.cli.tables import as_json, save_arrays
 from rectifact.cli.terminal import STDOUT, say, show_plain
+from rectifact.cli.word_options import markup_left_out
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding
 from rectifact.io.inputs import Input
@@ -102,6 +103,8 @@ def _counted(found: Input, saved: SavedModel, path: Path) -> Corpus:
             "Give samples with its features, or fit the texts again with --save.",
         )
     corpus = count_known(found.documents or [], saved.vocabulary)
+    if corpus.marked:
+        say(markup_left_out(corpus.marked))
     used = int((np.diff(sp.csc_array(corpus.X).indptr) > 0).sum())
     share = 0.0 if corpus.known is None or np.isnan(corpus.known).all() else float(np.nanmean(corpus.known))
     say(

@@ -85,6 +85,7 @@ def parts(
     min_df: word_options.MinDf = 2,
     max_df: word_options.MaxDf = 0.5,
     max_words: word_options.MaxWords = 20_000,
+    keep_markup: word_options.KeepMarkup = False,
     stability: options.Stability = False,
     bootstrap: own.Bootstrap = 0,
     seed: options.Seed = 0,
@@ -118,6 +119,7 @@ def parts(
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     words: dict[str, Any] = {"min_df": min_df, "max_df": max_df, "max_words": max_words, "ngrams": ngrams}
     words |= {"stop_words": _left_out(stop_words, all_words), "weighting": "tfidf" if tfidf else weighting}
+    words["keep_markup"] = keep_markup
     model = METHODS[method](first_of(how_many), random_state=seed, checkpoint=checkpoint, resume=resume)
     model.set_params(**_model_options(method, init, decode, chosen))
     if how_many == "auto" and not isinstance(model.init, str):
@@ -318,6 +320,8 @@ def _read(source: Reading, data: Path, in_chunks: bool, text: bool, words: dict[
     if found.documents is not None:
         with progress("counting words"):
             corpus = count_words(found.documents, **words)
+        if corpus.marked:
+            say(f"{word_options.markup_left_out(corpus.marked)[:-1]}; --keep-markup keeps them.")
         if corpus.common:
             say(word_options.common_left_out(corpus.common, words["max_df"]))
         if corpus.X.shape[1] >= words["max_words"]:
