@@ -39,7 +39,7 @@ def test_topics_have_one_number_in_every_output(run, news, tmp_path):
     assert [row[0] for row in rows] == ["1", "2", "3"]
     shares = [float(row[1].rstrip("%")) for row in rows]
     assert shares == sorted(shares, reverse=True)
-    themes = [next(i for i, theme in enumerate(THEMES) if row[4] in theme) for row in rows]
+    themes = [next(i for i, theme in enumerate(THEMES) if row[-1] in theme) for row in rows]
     assert themes == [1, 2, 0]
     summary = json.loads(run("parts", news, "-k", 3, "--text-column", "text", "--json").out)
     words = pd.read_csv(files["words.csv"])
@@ -58,7 +58,7 @@ def test_topics_have_one_number_in_every_output(run, news, tmp_path):
     page = files["r.html"].read_text()
     assert "topic 1" in page
     said = re.sub(r"\S+/\S+", "", said.err)
-    assert not re.search(JARGON, said.replace("components, features, weights, samples ->", "")), said
+    assert not re.search(JARGON, said.replace("components, features, weights, samples, stability", "")), said
 
 
 def test_warnings_are_the_same_on_the_terminal_in_json_and_in_the_report(run, news, tmp_path):
@@ -70,6 +70,19 @@ def test_warnings_are_the_same_on_the_terminal_in_json_and_in_the_report(run, ne
         assert f"{found['severity']}: {found['finding']}. {found['detail']} {found['remedy']}" in said.err
         assert found["detail"] in page
         assert not re.search(JARGON, " ".join(found.values()))
+
+
+def test_stability_that_the_warning_knows_is_shown_with_each_topic(run, news, tmp_path):
+    fit = ("parts", news, "-k", 8, "--text-column", "text", "--report", tmp_path / "r.html")
+    shown, page = run(*fit), (tmp_path / "r.html").read_text()
+    assert "by split" in shown.out
+    topics = json.loads(run(*fit, "--json").out)["topics"]
+    for topic in topics:
+        assert f"stability {topic['stability']:.2f}" in page
+    unstable = [f"{topic['topic']} ({topic['stability']:.2f}" for topic in topics if topic["stability"] < 0.6]
+    assert unstable
+    assert all(one in shown.err for one in unstable)
+    assert "are found again in resampled data: --stability" not in page
 
 
 def test_markup_makes_no_topic_of_its_own(run, news, tmp_path):
@@ -155,7 +168,7 @@ def test_a_saved_model_weighs_its_topics_in_new_texts(run, news, tmp_path):
     )
     (tmp_path / "new.txt").write_text("the bank and its money\nthe team of the match\nnothing known\n")
     lines = run("parts", tmp_path / "new.txt", "--model", model).out.splitlines()
-    assert lines[0] == "document,largest_topic,largest_share,known_words,topic1,topic2,topic3,words,residual"
+    assert lines[0] == "document,largest_topic,largest_share,known_words,topic1,topic2,topic3,words,residual,clear"
     assert [line.split(",")[1] for line in lines[1:]] == ["3", "1", ""]
     saved = load_saved(model)
     W = saved.model.transform(count_known(["a goal for the team"], saved.vocabulary).X)

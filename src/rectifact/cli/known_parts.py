@@ -17,6 +17,7 @@ from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding
 from rectifact.io.inputs import Input
 from rectifact.io.matrices import NamedMatrix, numbered
+from rectifact.io.partitions import holds_chunks
 from rectifact.models import SavedModel, load_saved
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import Corpus, count_known
@@ -34,6 +35,9 @@ def apply_saved(
 
     ``files`` are those for arrays and for the table of weights, and whether that has shares.
     """
+    if not source.text and holds_chunks(data):
+        what = "--model needs a matrix in memory or texts, and this matrix is in chunks."
+        raise InputError(what, "Name one file.")
     out, weights, as_shares = files
     saved = load_saved(path)
     if not isinstance(saved.model, ANDNMF | PurificationNMF):
