@@ -75,6 +75,24 @@ def test_the_column_in_another_unit_is_named(run, tmp_path):
     run("embed", tmp_path / "x.csv", "-k", 2, "-o", tmp_path / "e.csv", "--scale", "standard")
 
 
+def test_negative_counts_of_a_wide_table_may_be_returns(run, tmp_path):
+    bought = np.random.default_rng(0).poisson(0.6, size=(40, 8)).astype(float)
+    bought[3, 2], bought[5, 1] = -2, -1
+    path, out = tmp_path / "bought.csv", tmp_path / "out.csv"
+    pd.DataFrame(bought, columns=[f"p{j}" for j in range(8)]).to_csv(path, index=False)
+    said = run("embed", path, "-k", 1, "-o", out, expect=2).err
+    assert "Negative counts may be returns: --returns drop sets them to 0." in " ".join(said.split())
+    assert "shift" not in said
+    said = run("embed", path, "-k", 1, "-o", out, "--returns", "net", expect=2).err
+    assert "Use --returns drop to set its negative values to 0." in " ".join(said.split())
+    said = run("embed", path, "-k", 1, "-o", out, "--returns", "drop").err
+    assert "a table of numbers, with 2 negative values set to 0: 40 rows by 8 columns" in " ".join(said.split())
+    first = out.read_text()
+    pd.DataFrame(bought.clip(0), columns=[f"p{j}" for j in range(8)]).to_csv(path, index=False)
+    run("embed", path, "-k", 1, "-o", out)
+    assert out.read_text() == first
+
+
 def test_negative_values_are_refused_by_name(stars, run, tmp_path):
     stars.loc["u05", "f03"] = stars.loc["u09", "f01"] = -2
     stars.to_csv(tmp_path / "x.csv")

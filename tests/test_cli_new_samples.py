@@ -67,6 +67,25 @@ def test_new_users_are_placed_filled_in_and_recommended_to(tastes, saved, run, t
     assert liked[(best["rank"] == 1) & (best["user"] != "u98")].all()
 
 
+def test_a_model_of_triples_reads_a_few_new_rows_as_triples_too(tastes, run, tmp_path):
+    odd = {"user": "Kunden-Nr.", "item": "Artikel", "stars": "Sterne (1-5)"}
+    old, new = (table.rename(columns=odd).assign(**{"Bewertet am": "2024-05-06"}) for table in tastes)
+    named = "Kunden-Nr.,Artikel,Sterne (1-5)"
+    old.to_csv(tmp_path / "old.csv", index=False)
+    new.head(5).to_csv(tmp_path / "new.csv", index=False)
+    fit = ("-k", 2, "--missing", "-o", tmp_path / "old_users.csv", "--save", tmp_path / "m.rfx")
+    run("embed", tmp_path / "old.csv", "--triples", named, *fit)
+    options = ("--model", tmp_path / "m.rfx", "-o", tmp_path / "users.csv")
+    said = run("embed", tmp_path / "new.csv", *options).err
+    assert "Read as triples, 'Kunden-Nr.' in rows, 'Artikel' in columns, 'Sterne (1-5)' as value" in said
+    assert pd.read_csv(tmp_path / "users.csv")["Kunden-Nr."].tolist() == new.head(5)["Kunden-Nr."].unique().tolist()
+    first = (tmp_path / "users.csv").read_text()
+    run("embed", tmp_path / "new.csv", *options, "--triples", named)
+    assert (tmp_path / "users.csv").read_text() == first
+    other = "Kunden-Nr.,Artikel,Bewertet am"  # what is said counts more than what is remembered
+    assert "'Bewertet am'" in run("embed", tmp_path / "new.csv", *options, "--triples", other, expect=2).err
+
+
 def test_a_new_user_who_likes_all_they_rated_may_dislike_the_rest(saved):
     """Values that are filled in have the range of the fit, and not that of a few new rows."""
     model = load_model(saved)

@@ -12,6 +12,7 @@ from rectifact import load_model
 from rectifact.cli.part_outputs import topics_of_documents
 from rectifact.models import load_saved
 from rectifact.parts.documents import count_known
+from rectifact.parts.topics import hardly_explained
 
 THEMES = ["bank money loan credit rate", "ball goal team match coach", "star planet orbit moon comet"]
 JARGON = r"(?i)\b(parts?|samples?|features?|n_components|n_features)\b|=True|lambda"
@@ -38,7 +39,7 @@ def test_topics_have_one_number_in_every_output(run, news, tmp_path):
     assert [row[0] for row in rows] == ["1", "2", "3"]
     shares = [float(row[1].rstrip("%")) for row in rows]
     assert shares == sorted(shares, reverse=True)
-    themes = [next(i for i, theme in enumerate(THEMES) if row[4] in theme) for row in rows]
+    themes = [next(i for i, theme in enumerate(THEMES) if row[-1] in theme) for row in rows]
     assert themes == [1, 2, 0]
     summary = json.loads(run("parts", news, "-k", 3, "--text-column", "text", "--json").out)
     words = pd.read_csv(files["words.csv"])
@@ -57,7 +58,7 @@ def test_topics_have_one_number_in_every_output(run, news, tmp_path):
     page = files["r.html"].read_text()
     assert "topic 1" in page
     said = re.sub(r"\S+/\S+", "", said.err)
-    assert not re.search(JARGON, said.replace("components, features, weights, samples ->", "")), said
+    assert not re.search(JARGON, said.replace("components, features, weights, samples, stability", "")), said
 
 
 def test_warnings_are_the_same_on_the_terminal_in_json_and_in_the_report(run, news, tmp_path):
@@ -71,6 +72,47 @@ def test_warnings_are_the_same_on_the_terminal_in_json_and_in_the_report(run, ne
         assert not re.search(JARGON, " ".join(found.values()))
 
 
+def test_stability_that_the_warning_knows_is_shown_with_each_topic(run, news, tmp_path):
+    fit = ("parts", news, "-k", 8, "--text-column", "text", "--report", tmp_path / "r.html")
+    shown, page = run(*fit), (tmp_path / "r.html").read_text()
+    assert "by split" in shown.out
+    topics = json.loads(run(*fit, "--json").out)["topics"]
+    for topic in topics:
+        assert f"stability {topic['stability']:.2f}" in page
+    unstable = [f"{topic['topic']} ({topic['stability']:.2f}" for topic in topics if topic["stability"] < 0.6]
+    assert unstable
+    assert all(one in shown.err for one in unstable)
+    assert "are found again in resampled data: --stability" not in page
+
+
+def test_markup_makes_no_topic_of_its_own(run, news, tmp_path):
+    table = pd.read_csv(news)
+    table.loc[::2, "text"] += " <br>&nbsp;<br> http://shop.example.com/x"
+    table.to_csv(tmp_path / "marked.csv", index=False)
+    fit = ("parts", tmp_path / "marked.csv", "-k", 4, "--text-column", "text", "--top", 30, "--json")
+    said = run(*fit, "--save", tmp_path / "m.rfx")
+    left_out = f"HTML tags, entities and web addresses left out of {len(table.loc[::2])} documents"
+    assert f"{left_out}; --keep-markup keeps them." in said.err
+
+    def words(said):
+        return {word["word"] for topic in json.loads(said.out)["topics"] for word in topic["words"]}
+
+    markup = {"br", "nbsp", "http", "shop", "example", "com"}
+    assert not markup & words(said)
+    assert markup & words(run(*fit, "--keep-markup", "--max-df", 1))
+    weights = ("--model", tmp_path / "m.rfx", "--weights")
+    assert f"{left_out}." in run("parts", tmp_path / "marked.csv", *weights, tmp_path / "marked_weights.csv").err
+    assert "HTML" not in run("parts", news, *weights, tmp_path / "plain_weights.csv").err
+    assert (tmp_path / "marked_weights.csv").read_text() == (tmp_path / "plain_weights.csv").read_text()
+
+
+def test_new_documents_need_a_new_model_for_more_topics():
+    (new,), (fitted,) = (hardly_explained(np.ones(3), new=new) for new in (True, False))
+    assert "-k" not in new.command
+    assert "a new model with more topics" in new.command
+    assert "more topics may help (-k)" in fitted.command
+
+
 def test_few_documents_do_not_confirm_topics_that_predict_best(run, tmp_path):
     rng = np.random.default_rng(1)
     themes = [[f"{letter}{i}" * 3 for i in range(25)] for letter in "abcdef"]
@@ -82,9 +124,8 @@ def test_few_documents_do_not_confirm_topics_that_predict_best(run, tmp_path):
     assert summary["parts"] == 1
     warned = [found for found in summary["findings"] if found["severity"] == "warning"]
     assert [found["finding"] for found in warned] == ["no stable structure"]
-    assert re.match(
-        r"[567] topics predict best, but do not recur in both halves of the 72 documents", warned[0]["detail"]
-    )
+    smallest = r"[567] is the smallest number of topics that predicts as well as any, but they do not recur in both "
+    assert re.match(f"{smallest}halves of the 72 documents", warned[0]["detail"])
     table = pd.DataFrame(summary["selection"]["table"]).query("k > 1").dropna(subset="stability")
     most = table.loc[table["stability"].astype(float).idxmax()]
     assert most["k"] in (5, 6, 7)  # as planted, and never one that predicts well and is not stable
@@ -182,6 +223,9 @@ def test_documents_that_the_topics_hardly_explain_are_counted_everywhere(run, ne
     details = " ".join(found["detail"] for found in summary["findings"] if found["severity"] == "warning")
     for shown in (said.err, details, page.read_text(), (tmp_path / "later.html").read_text(), again):
         assert sentence in shown
+    assert "more topics may help (-k)" in said.err
+    assert "a new model with more topics, fitted without --model" in again
+    assert "(-k)" not in again  # which is refused there
     clear = table[~hardly & (table["largest_share"] >= 0.4)]["largest_topic"].value_counts()
     assert [topic["documents"] for topic in summary["topics"]] == [clear[i] for i in (1, 2, 3)]
     assert "hardly explained" not in run("parts", news, "-k", 3, "--text-column", "text").err

@@ -543,6 +543,13 @@ CASES: dict[str, Case] = {
         texts=[NEWS[0], NEWS[2]],
         rows=["1", "3"],
     ),
+    "no texts.csv": Case(
+        f"id,text\n1,{NEWS[0]}\n2,N/A\n3,{NEWS[2]}\n4, none \n5,-\n6,\n",
+        "parts",
+        "4 rows without text left out, 3 of them with 'N/A' or the like",
+        texts=[NEWS[0], NEWS[2]],
+        rows=["1", "3"],
+    ),
     "texts to embed.csv": refused(
         f"id,text\n1,{NEWS[0]}\n2,{NEWS[2]}\n", "embed", "holds texts, in the column 'text'. Use"
     ),

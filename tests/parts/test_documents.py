@@ -81,6 +81,24 @@ def test_known_words_are_counted_as_in_their_corpus(weighting):
     assert other[[1]].nnz == 0
 
 
+def test_markup_does_not_count_in_a_corpus_and_in_further_documents():
+    marked = [f'<p class="intro">{text}</p><br>&nbsp;http://shop.example.com/x?y=1' for text in [*SEA, *LAND]]
+    plain, cleaned = count_words([*SEA, *LAND], max_df=1.0), count_words(marked, max_df=1.0)
+    assert cleaned.columns.tolist() == plain.columns.tolist()
+    assert_array_equal(cleaned.X.toarray(), plain.X.toarray())
+    assert (plain.marked, cleaned.marked) == (0, 6)
+    assert "<" not in "".join(cleaned.texts)
+    kept = count_words(marked, max_df=1.0, keep_markup=True)
+    assert {"br", "nbsp", "http", "shop", "class"} <= set(kept.columns)
+    further = count_known(["ships &amp; waves <br> www.example.org/land"], plain.vocabulary)
+    assert further.marked == 1
+    assert_array_equal(further.known, [1.0])
+    assert_array_equal(plain.columns[further.X.toarray()[0] > 0], ["ships", "waves"])
+    assert count_known(["land<br>"], replace(kept.vocabulary)).X.sum() == 2  # as it was fitted
+    earlier = replace(plain.vocabulary, without_markup=False)  # of a model saved before
+    assert "land" in earlier.words[count_known(["www.example.org/land"], earlier).X.toarray()[0] > 0]
+
+
 def test_a_damaged_vocabulary_is_refused():
     corpus = count_words(["red car", "red tree", "car tree"], max_df=1.0, weighting="log")
     with pytest.raises(InputError, match="vocabulary of the model is damaged"):

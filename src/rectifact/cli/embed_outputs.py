@@ -1,5 +1,6 @@
 """What rectifact embed writes and shows besides the embedding: neighbours, and how good predictions are."""
 
+import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -26,6 +27,9 @@ MOST_COLUMNS, LEAST_COLUMN, MANY = 200, 10, 0.2
 """Columns up to which the error of each is told, hidden entries that one needs to be named, and share of the columns
 that must be predicted worse than by their means to be."""
 
+MANY_ZEROS = 0.3
+"""Share of the values from which on zeros are what nothing was counted, and not one value among others."""
+
 
 def check_gaps(matrix: Any, allowed: bool) -> None:
     """Refuse missing values by the names of their row and column, before some rows of them are taken."""
@@ -34,8 +38,25 @@ def check_gaps(matrix: Any, allowed: bool) -> None:
 
 
 def check_negative(matrix: Any) -> None:
-    """Refuse negative values by the names of the first row and column."""
-    _refuse(matrix, lambda values: values < 0, "negative", "Set them to 0 if they are noise, or shift the data.")
+    """Refuse negative values by the names of the first row and column; counts, unlike measurements, have a zero."""
+    remedy = "Set them to 0 if they are noise, or shift the data."
+    if are_counts(matrix.X):
+        remedy = "Negative counts may be returns: --returns drop sets them to 0."
+    _refuse(matrix, lambda values: values < 0, "negative", remedy)
+
+
+def are_counts(X: Any) -> bool:
+    """Whether all values are whole numbers, many of them 0.
+
+    Examples
+    --------
+    >>> are_counts(np.array([[2, 0, 0], [-1, 0, 5]])), are_counts(np.array([[-3, 2], [1, -1]]))
+    (True, False)
+    """
+    values = np.asarray(X.data if sp.issparse(X) else X, dtype=float)
+    known = values[~np.isnan(values)]
+    many = sp.issparse(X) or np.mean(known == 0) >= MANY_ZEROS if known.size else False
+    return bool(many and (known == np.round(known)).all())
 
 
 def check_entries(matrix: Any, *, gaps: bool, in_chunks: bool) -> None:
@@ -130,6 +151,7 @@ def judge(
         found = compare_with_popularity(model, matrix.X, recommend) if recommend else None
     warnings, notes = [*_about_data(matrix, model), *_unknown(matrix, model), *_unstable(model)], {"values": values}
     notes |= {} if spreads is None else {"scale": "standard"}
+    notes |= {"triples": json.dumps(matrix.triples)} if matrix.triples else {}
     summary: dict[str, Any] = {}
     if compared is not None:
         summary["hidden"] = compared.figures | _by_name(compared, matrix, spreads, gaps=model.missing is not None)

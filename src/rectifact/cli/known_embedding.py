@@ -1,5 +1,7 @@
 """rectifact embed --model: new samples in the dimensions of a saved model."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -72,7 +74,8 @@ def apply_saved(path: Path, source: Reading, data: Path, places: Places, outcome
         raise InputError(f"{str(path)!r} was fitted without --missing, and fills nothing in.", "Leave --fill out.")
     if notes.get("scale") == "standard" and saved.spreads is None:
         raise InputError(f"{str(path)!r} does not have the spreads of its columns.", "Fit and save it again.")
-    matrix, unknown, absent = matched(source_of(source, gaps).read(data, "embed").matrix, saved, path)
+    found = source_of(source, gaps).read(data, "embed", usual_triples=_triples_of(notes))
+    matrix, unknown, absent = matched(found.matrix, saved, path)
     check_negative(matrix)
     matrix = divided(as_values(matrix, notes.get("values", "raw")), saved.spreads)
     samples, features = numbered(matrix.rows, matrix.X.shape[0]), numbered(saved.features, matrix.X.shape[1])
@@ -95,6 +98,16 @@ def apply_saved(path: Path, source: Reading, data: Path, places: Places, outcome
 def source_of(source: Reading, gaps: bool) -> Reading:
     """Pairs that triples do not list, empty cells and empty columns count as they did in the fit."""
     return replace(source, missing=gaps, empty=gaps)
+
+
+def _triples_of(notes: Mapping[str, str]) -> tuple[str, ...]:
+    """Columns of the triples that the model was fitted to, if it was; a made-up file may hold anything."""
+    try:
+        names = json.loads(notes.get("triples", "[]"))
+    except ValueError:
+        return ()
+    usual = isinstance(names, list) and len(names) in (2, 3) and all(isinstance(name, str) for name in names)
+    return tuple(names) if usual else ()
 
 
 def matched(matrix: Any, saved: SavedModel, path: Path) -> tuple[NamedMatrix, int, int]:

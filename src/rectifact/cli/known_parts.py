@@ -12,10 +12,12 @@ from rectifact.cli.part_outputs import Shown, listed
 from rectifact.cli.reading import READING, Reading
 from rectifact.cli.tables import as_json, save_arrays
 from rectifact.cli.terminal import STDOUT, say, show_plain
+from rectifact.cli.word_options import markup_left_out
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding
 from rectifact.io.inputs import Input
 from rectifact.io.matrices import NamedMatrix, numbered
+from rectifact.io.partitions import holds_chunks
 from rectifact.models import SavedModel, load_saved
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import Corpus, count_known
@@ -33,6 +35,9 @@ def apply_saved(
 
     ``files`` are those for arrays and for the table of weights, and whether that has shares.
     """
+    if not source.text and holds_chunks(data):
+        what = "--model needs a matrix in memory or texts, and this matrix is in chunks."
+        raise InputError(what, "Name one file.")
     out, weights, as_shares = files
     saved = load_saved(path)
     if not isinstance(saved.model, ANDNMF | PurificationNMF):
@@ -61,7 +66,7 @@ def apply_saved(
     )
     if known is not None:
         say(_clear_said(shown))
-    findings = [] if known is None else few_known(known, samples) + hardly_explained(about["residual"])
+    findings = [] if known is None else few_known(known, samples) + hardly_explained(about["residual"], new=True)
     for finding in findings:
         say(finding.on_command_line())
     if outcome.report is not None:
@@ -102,6 +107,8 @@ def _counted(found: Input, saved: SavedModel, path: Path) -> Corpus:
             "Give samples with its features, or fit the texts again with --save.",
         )
     corpus = count_known(found.documents or [], saved.vocabulary)
+    if corpus.marked:
+        say(markup_left_out(corpus.marked))
     used = int((np.diff(sp.csc_array(corpus.X).indptr) > 0).sum())
     share = 0.0 if corpus.known is None or np.isnan(corpus.known).all() else float(np.nanmean(corpus.known))
     say(

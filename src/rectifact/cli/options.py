@@ -49,7 +49,7 @@ Stability = Annotated[
     typer.Option(
         "--stability",
         help="Measure how far each is found again in resampled data, 1 if it is the same, at the cost of two fits of "
-        "part of the data; -k auto does so anyway.",
+        "part of the data; -k auto does so anyway, and so does parts for texts, where that takes seconds.",
     ),
 ]
 Image = Annotated[

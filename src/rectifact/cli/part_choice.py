@@ -1,9 +1,13 @@
-"""Why a number of parts was chosen, in the words of the data, and what to do where none is stable."""
+"""Numbers of parts: which are possible, why one was chosen, and what to do where none is stable."""
 
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from rectifact.cli.how_many import Found
-from rectifact.core.errors import count
+from rectifact.core.errors import InputError, count
+from rectifact.parts.base import are_few
 from rectifact.parts.how_many import RECURS
 from rectifact.parts.terms import Terms
 from rectifact.selection import Selection
@@ -14,6 +18,22 @@ ABOVE = "The most stable number"
 """How the sentence of a reason begins that names larger numbers."""
 
 
+def check_possible(how_many: int | range | str, shape: Any, terms: Terms) -> None:
+    """Refuse more parts than samples or features, of which some would be empty."""
+    most, names = min(shape), (terms.sample, terms.feature)
+    if isinstance(how_many, int) and how_many > most:
+        few = count(most, names[int(np.argmin(shape))])
+        raise InputError(
+            f"{how_many} {terms.part}s cannot be told apart in {few}.",
+            f"Give a number well below {most} with -k, or leave it out to let the data choose.",
+        )
+
+
+def halves_are_cheap(X: Any, model: Any) -> bool:
+    """Whether the diagnosis would fit halves of the samples: what it learns about each part is then shown with it."""
+    return are_few(X) and X.shape[0] >= 4 * len(model.components_)
+
+
 def in_terms(found: Found, terms: Terms, n_samples: int) -> Found:
     """What was found, with the reason for the choice in the words of the data."""
     if found.selection is None:
@@ -21,8 +41,9 @@ def in_terms(found: Found, terms: Terms, n_samples: int) -> Found:
     reason, measure = terms.put(found.selection.reason), terms.put(found.selection.measure)
     if number := _unconfirmed(found.selection):
         reason = (
-            f"{NOTHING}: {count(number, terms.part)} predict best, but do not recur in both halves of the {n_samples} "
-            f"{terms.sample}s{_measured(found.selection, number)}, which may be too few to confirm them."
+            f"{NOTHING}: {number} is the smallest number of {terms.part}s that predicts as well as any, but they do "
+            f"not recur in both halves of the {n_samples} {terms.sample}s{_measured(found.selection, number)}, which "
+            "may be too few to confirm them."
         )
         if found.selection.best > 1:
             reason += f" {found.selection.best} is the smallest number that was asked for."
@@ -48,7 +69,7 @@ def _measured(selection: Selection, number: int) -> str:
 
 
 def _unconfirmed(selection: Selection) -> int:
-    """The smallest number that predicts best, where a lower one was taken as it does not recur; 0 elsewhere."""
+    """The smallest number that predicts as well as any, where a lower one was taken as it does not recur; else 0."""
     table = selection.table.dropna(subset=["score", "standard_error"])
     if not selection.reason.startswith(NOTHING) or table.empty:
         return 0

@@ -15,13 +15,13 @@ from rectifact.cli.embed_outputs import check_gaps
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_parts import USED, apply_saved
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended
-from rectifact.cli.part_choice import all_the_same, in_terms
+from rectifact.cli.part_choice import all_the_same, check_possible, halves_are_cheap, in_terms
 from rectifact.cli.part_outputs import Shown, listed
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, check_table_name, save_arrays
 from rectifact.cli.terminal import QUIET, STDOUT, in_options, level, progress, say, say_table, show
 from rectifact.core.arrays import Array
-from rectifact.core.errors import InputError, count
+from rectifact.core.errors import InputError
 from rectifact.core.findings import Finding
 from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import operand
@@ -85,6 +85,7 @@ def parts(
     min_df: word_options.MinDf = 2,
     max_df: word_options.MaxDf = 0.5,
     max_words: word_options.MaxWords = 20_000,
+    keep_markup: word_options.KeepMarkup = False,
     stability: options.Stability = False,
     bootstrap: own.Bootstrap = 0,
     seed: options.Seed = 0,
@@ -110,14 +111,12 @@ def parts(
     chosen |= {"background": background or None, "missing": np.nan if missing else None}
     if known is not None:
         options.refuse_with_model(context, USED, "parts")
-        if in_chunks:
-            what = "--model needs a matrix in memory or texts, and this matrix is in chunks."
-            raise InputError(what, "Name one file.")
         apply_saved(known, source, data, (out, weights, shares), outcome)
         return
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     words: dict[str, Any] = {"min_df": min_df, "max_df": max_df, "max_words": max_words, "ngrams": ngrams}
     words |= {"stop_words": _left_out(stop_words, all_words), "weighting": "tfidf" if tfidf else weighting}
+    words["keep_markup"] = keep_markup
     model = METHODS[method](first_of(how_many), random_state=seed, checkpoint=checkpoint, resume=resume)
     model.set_params(**_model_options(method, init, decode, chosen))
     if how_many == "auto" and not isinstance(model.init, str):
@@ -126,7 +125,7 @@ def parts(
         matrix = _read(source, data, in_chunks, text, words)
         terms = TOPICS if isinstance(matrix, Corpus) else PARTS
         check_gaps(matrix, missing or in_chunks or terms == TOPICS)
-        _check_possible(how_many, matrix.X.shape, terms)
+        check_possible(how_many, matrix.X.shape, terms)
         image_shape = check_image_shape(image, matrix.X.shape[1])
         samples, names = numbered(matrix.rows, matrix.X.shape[0]), numbered(matrix.columns, matrix.X.shape[1])
         with fitting(f"finding {terms.part}s", _suited(model, matrix, refine)) as caught:
@@ -134,6 +133,7 @@ def parts(
             found = in_terms(fit_chosen(model, X, how_many, seed), terms, int(matrix.X.shape[0]))
             model = found.model
             W = _numbered(model, model.transform(X), terms)
+        stability = stability or (terms == TOPICS and halves_are_cheap(X, model))
         found = with_trust(found, X, stability=stability, bootstrap=bootstrap, seed=seed)
         shown = _shown(found, W, X, (samples, names), terms, top)
         found.say_choice()
@@ -168,17 +168,6 @@ def _numbered(model: Any, W: Array, terms: Terms) -> Array:
     order = np.argsort(-W.sum(axis=0) * model.components_.sum(axis=1), kind="stable")
     renumber(model, order)
     return W[:, order]
-
-
-def _check_possible(how_many: int | range | str, shape: Any, terms: Terms) -> None:
-    """Refuse more parts than samples or features, of which some would be empty."""
-    most, names = min(shape), (terms.sample, terms.feature)
-    if isinstance(how_many, int) and how_many > most:
-        few = count(most, names[int(np.argmin(shape))])
-        raise InputError(
-            f"{how_many} {terms.part}s cannot be told apart in {few}.",
-            f"Give a number well below {most} with -k, or leave it out to let the data choose.",
-        )
 
 
 def _show_table(shown: Shown, tables: tuple[Path | None, Path | None], in_files: bool) -> None:
@@ -318,6 +307,8 @@ def _read(source: Reading, data: Path, in_chunks: bool, text: bool, words: dict[
     if found.documents is not None:
         with progress("counting words"):
             corpus = count_words(found.documents, **words)
+        if corpus.marked:
+            say(f"{word_options.markup_left_out(corpus.marked)[:-1]}; --keep-markup keeps them.")
         if corpus.common:
             say(word_options.common_left_out(corpus.common, words["max_df"]))
         if corpus.X.shape[1] >= words["max_words"]:

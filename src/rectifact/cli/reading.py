@@ -59,7 +59,7 @@ Returns = Annotated[
     typer.Option(
         rich_help_panel=PANEL,
         help="What to do with negative values of triples, such as returned goods: subtract them from the others of the "
-        "same pair, down to 0, or leave these rows out.",
+        "same pair, down to 0 (net), or leave these rows out (drop). In a table or matrix, drop sets them to 0.",
     ),
 ]
 Ends = Annotated[
@@ -204,10 +204,19 @@ class Reading:
         names = {"rows": self.rows, "columns": None if listed else file}
         return Request(options, transpose=self.transpose, sheet=self.sheet, missing=self.missing, **names)
 
-    def read(self, path: Path, purpose: Purpose, *, unsaid: str = "", usual_texts: tuple[str, ...] = ()) -> Input:
+    def read(
+        self,
+        path: Path,
+        purpose: Purpose,
+        *,
+        unsaid: str = "",
+        usual_texts: tuple[str, ...] = (),
+        usual_triples: tuple[str, ...] = (),
+    ) -> Input:
         """What the file or folder holds; one line on stderr says how it was read, without a remark left ``unsaid``.
 
-        ``usual_texts`` are columns that hold the texts where a table has them and no option says otherwise.
+        ``usual_texts`` are columns that hold the texts, and ``usual_triples`` those of triples, where a table has them
+        and no option says otherwise.
         """
         with given(path) as file:
             if purpose == "parts" and self._holds_texts(file):
@@ -218,7 +227,7 @@ class Reading:
                 found = Input(" ".join(said), documents=documents, names=names)
             else:
                 request = self.request()
-                options = replace(request.options, usual_texts=usual_texts)
+                options = replace(request.options, usual_texts=usual_texts, usual_triples=usual_triples)
                 found = read_input(file, purpose, replace(request, options=options))
             if path == STDIN and found.matrix is not None:
                 found = replace(found, matrix=replace(found.matrix, X=in_memory(found.matrix.X)))

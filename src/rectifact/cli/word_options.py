@@ -70,6 +70,26 @@ MaxWords = Annotated[
     ),
 ]
 
+KeepMarkup = Annotated[
+    bool,
+    typer.Option(
+        "--keep-markup",
+        rich_help_panel=PANEL,
+        help="Count the words of HTML tags, entities and web addresses, which are left out otherwise.",
+    ),
+]
+
+
+def markup_left_out(number: int) -> str:
+    """One sentence about markup in so many documents.
+
+    Examples
+    --------
+    >>> markup_left_out(12)
+    'HTML tags, entities and web addresses left out of 12 documents.'
+    """
+    return f"HTML tags, entities and web addresses left out of {count(number, 'document')}."
+
 
 def common_left_out(words: Sequence[str], max_df: float) -> str:
     """One sentence about words, the most frequent first, that occur in too many documents to count.

@@ -23,6 +23,10 @@ MOST_CELLS = 50_000_000
 """Cells of the largest matrix of triples whose other cells are missing, which is dense."""
 
 
+NO_TEXT = {"n/a", "#n/a", "na", "n.a.", "none", "null", "nan", "nil", "-", "--", "–", "—", "?", ".", "..", "..."}
+"""What cells hold in place of a text."""
+
+
 def is_adjacency(frame: Frame) -> bool:
     """Whether a table is a square matrix whose rows and columns have the same names, in any order, or no names."""
     columns = frame.table.column_names
@@ -110,7 +114,7 @@ def from_triples(
     )
     matrix = NamedMatrix(as_floats(frame.path, X), rows, columns)
     if frame.named:
-        matrix = replace(matrix, row_title=plan.columns[0], column_title=plan.columns[1])
+        matrix = replace(matrix, row_title=plan.columns[0], column_title=plan.columns[1], triples=plan.columns)
     value = repr(plan.columns[2]) if len(plan.columns) > 2 else "1 for each pair"
     what = f"triples, {plan.columns[0]!r} in rows, {plan.columns[1]!r} in columns, {value} as value"
     return matrix, ", ".join([what, *how])
@@ -132,8 +136,10 @@ def _with_gaps(frame: Frame, X: sp.coo_array) -> NDArray[np.float64]:
 def from_texts(frame: Frame, plan: Plan) -> tuple[list[str], Any, str, str]:
     """The documents in a table, their names, what those are called, and a sentence; rows without text are left out."""
     columns: Sequence[list[str]] = [frame.text(name) for name in plan.columns]
-    joined = ["\n".join(text for text in cells if text).strip() for cells in zip(*columns, strict=True)]
+    cells = [[text.strip() for text in row if text] for row in zip(*columns, strict=True)]
+    joined = ["\n".join(text for text in row if text.casefold() not in NO_TEXT).strip() for row in cells]
     kept = [i for i, text in enumerate(joined) if text]
+    stand_ins = ["".join(row) for row, text in zip(cells, joined, strict=True) if not text and any(row)]
     if not kept:
         raise InputError(f"The column {plan.columns[0]!r} of {str(frame.path)!r} holds no text.", "Name another one.")
     names, title = np.arange(1, len(joined) + 1).astype(str), SAMPLES
@@ -144,6 +150,7 @@ def from_texts(frame: Frame, plan: Plan) -> tuple[list[str], Any, str, str]:
     start += f", named by {title!r}" if plan.index and plan.index[0] else ""
     empty = len(joined) - len(kept)
     start += f"; {count(empty, 'row')} without text left out" if empty else ""
+    start += f", {len(stand_ins)} of them with {stand_ins[0]!r} or the like" if stand_ins else ""
     found, times = np.unique(names[kept], return_counts=True)
     if (times > 1).any():
         again = f"{found[times.argmax()]!s}"

@@ -4,7 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -60,6 +60,13 @@ class Options:
     empty: bool = False  # whether columns may be empty: what they hold is missing
     split: str | None = None  # what separates nodes in a cell of edges
     usual_texts: tuple[str, ...] = ()  # columns of texts, where the table has them
+    usual_triples: tuple[str, ...] = ()  # columns of triples, where the table has them
+
+    def for_table(self, names: Sequence[str]) -> "Options":
+        """The same for a table with these columns: the usual triples, if it has them and nothing else is said."""
+        said = self.triples or self.text_columns or self.id_column or self.keep or self.table
+        usual = self.usual_triples and set(self.usual_triples) <= set(names) - set(self.drop)
+        return replace(self, triples=self.usual_triples) if usual and not said else self
 
 
 @dataclass(frozen=True)

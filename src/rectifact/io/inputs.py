@@ -31,7 +31,7 @@ from rectifact.io.kinds import find_kind, find_list
 from rectifact.io.matrices import NamedMatrix, as_floats, read_matrix, read_names
 from rectifact.io.single_cell import has_barcodes, holds_10x, read_10x
 from rectifact.io.text import are_numbers, are_records, text_head, text_suffix
-from rectifact.io.triples import settled
+from rectifact.io.triples import negatives_set_to_0, settled
 
 TABLES = {".csv", ".tsv", ".tab", ".parquet", ".xlsx", ".xlsm", ".json", ".jsonl", ".ndjson"}
 MATRICES = {".npz", ".npy", ".mtx", ".h5ad"}
@@ -150,7 +150,7 @@ def read_input(path: Path, purpose: Purpose, request: Request) -> Input:
         return Input(said, edges=edges, title="node")
     if path.is_dir() or suffix in MATRICES:
         _refuse_table_options(path, request, "a matrix")
-        return _checked(path, purpose, request, _stored(path))
+        return _checked(path, purpose, request, negatives_set_to_0(path, request.options.returns, _stored(path)))
     if suffix in EDGES and purpose == "cluster" and not request.options.table:
         request = replace(request, options=replace(request.options, graph=True))
     if suffix in TABLES or suffix in PLAIN:
@@ -236,7 +236,7 @@ def _refuse_table_options(path: Path, request: Request, what: str) -> None:
     options = request.options
     given = {"--triples": options.triples, "--text-column": options.text_columns, "--id-column": options.id_column}
     given |= {"--weight": options.weight if what != "a graph" else None, "--split": options.split}
-    given |= {"--repeats": options.repeats, "--returns": options.returns, "--drop": options.drop}
+    given |= {"--repeats": options.repeats, "--drop": options.drop}
     given |= {"--columns with a list": options.keep, "--sheet": request.sheet}
     for name, value in given.items():
         if value:
@@ -312,6 +312,7 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
     if len(frame.table) == 0:
         what = "has a header line and no rows below it" if frame.named else "has no rows"
         raise InputError(f"{str(frame.path)!r} {what}.", "Check the program that wrote it, or the filter.")
+    request = replace(request, options=request.options.for_table(frame.table.column_names))
     square = request.options.graph and is_adjacency(frame)
     plan = Plan("numbers", ()) if square else find_kind(frame, purpose, request.options)
     for option in ("weight", "split"):
@@ -335,13 +336,13 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         frame = replace(frame, remarks=(remark, *frame.remarks))
         table, plan, how = settled(View(frame, purpose, request.options), plan, table)
         return _finished(frame, plan, request, purpose, from_triples(frame, plan, table, how, request.missing))
-    for option in ("repeats", "returns"):
-        if getattr(request.options, option):
-            what = f"--{option} is for triples, and {str(frame.path)!r} is a table of numbers."
-            raise InputError(what, "Leave it out, or name the columns of triples with --triples.")
+    if request.options.repeats:
+        what = f"--repeats is for triples, and {str(frame.path)!r} is a table of numbers."
+        raise InputError(what, "Leave it out, or name the columns of triples with --triples.")
     if not request.transpose and any(map(is_axis_name, plan.index[:1])):
         frame = replace(frame, remarks=(*frame.remarks, "for samples in columns: --transpose"))
-    return _finished(frame, plan, request, purpose, from_numbers(frame, plan))
+    stored = negatives_set_to_0(frame.path, request.options.returns, from_numbers(frame, plan))
+    return _finished(frame, plan, request, purpose, stored)
 
 
 def _finished(frame: Frame, plan: Plan, request: Request, purpose: Purpose, stored: tuple[NamedMatrix, str]) -> Input:

@@ -45,6 +45,8 @@ class NamedMatrix:
     columns : array of str of shape (n_columns,), or None
     row_title, column_title : str
         What a row and a column are called in the file, as user and item; our own tables keep these names.
+    triples : tuple of str
+        Columns of the table of triples that it was read from; empty for other files, or without names.
     """
 
     X: Array
@@ -52,6 +54,7 @@ class NamedMatrix:
     columns: NDArray[np.str_] | None = None
     row_title: str = SAMPLES
     column_title: str = "feature"
+    triples: tuple[str, ...] = ()
 
 
 def read_matrix(path: Path) -> NamedMatrix:

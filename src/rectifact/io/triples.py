@@ -1,12 +1,16 @@
 """From rows of a table to triples with one value for each pair: returns, and pairs that come again."""
 
 from dataclasses import replace
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 
 from rectifact.core.errors import InputError, count
 from rectifact.io.columns import WORDS, Plan, View, word
+from rectifact.io.matrices import NamedMatrix
 from rectifact.io.times import find_times
 
 
@@ -31,6 +35,26 @@ def settled(view: View, plan: Plan, table: pd.DataFrame) -> Settled:
     if n_negative and (done.table[2] < 0).any():
         raise _negative(view, plan, n_negative)
     return done._replace(said=(*done.said, f"{_rows(n_negative, plan)} among them")) if n_negative else done
+
+
+def negatives_set_to_0(path: Path, returns: str | None, stored: tuple[NamedMatrix, str]) -> tuple[NamedMatrix, str]:
+    """A matrix without negative values, and what it is with how many they were, as ``--returns drop`` asks for."""
+    matrix, what = stored
+    if returns is None:
+        return stored
+    if returns == "net":
+        raise InputError(
+            f"--returns net is for triples, and {str(path)!r} has one cell for each pair.",
+            "Use --returns drop to set its negative values to 0.",
+        )
+    X: Any = matrix.X.copy() if sp.issparse(matrix.X) else np.asarray(matrix.X)
+    n_negative = int(((X.data if sp.issparse(X) else X) < 0).sum())
+    if sp.issparse(X):
+        X.data = np.maximum(X.data, 0)
+        X.eliminate_zeros()
+    else:
+        X = np.maximum(X, 0)  # NaN stays
+    return replace(matrix, X=X), f"{what}, with {count(n_negative, 'negative value')} set to 0"
 
 
 def _without_returns(view: View, plan: Plan, table: pd.DataFrame) -> Settled:

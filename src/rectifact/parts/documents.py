@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,10 +16,11 @@ from rectifact.core.validation import check_at_least, check_option
 from rectifact.io.files import reading
 from rectifact.io.matrices import NamedMatrix
 from rectifact.io.text import encoding_of, open_bytes
+from rectifact.parts.markup import without_markup
 from rectifact.parts.stop_words import stop_words_of
 from rectifact.parts.vocabulary import WORD, Vocabulary, Weighting
+from rectifact.parts.word_limits import USUAL_MIN_DF, as_number, limits
 
-USUAL_MIN_DF = 2
 PLAIN_TEXT = {".txt", ".text", ".md", ".markdown", ".rst"}
 """Endings of the files of a folder that are documents."""
 
@@ -40,12 +40,15 @@ class Corpus(NamedMatrix):
         Of further documents, the share of their words that the vocabulary has.
     common : sequence of str
         Words that were left out because they occur in too many documents, the most frequent first.
+    marked : int
+        Documents in which HTML tags, entities or web addresses were left out.
     """
 
     texts: Sequence[str] = ()
     vocabulary: Vocabulary | None = None
     known: NDArray[np.float64] | None = None
     common: Sequence[str] = ()
+    marked: int = 0
 
     def __repr__(self) -> str:
         """Sizes, and how words are weighted."""
@@ -151,6 +154,7 @@ def count_words(
     stop_words: str | None = "english",
     ngrams: int = 1,
     weighting: Weighting = "counts",
+    keep_markup: bool = False,
 ) -> Corpus:
     """Count the words of documents.
 
@@ -176,6 +180,8 @@ def count_words(
     weighting : {"counts", "tfidf", "log"}, default "counts"
         ``"tfidf"`` weights each count by the rarity of its word, and scales each document to length 1; ``"log"`` does
         so with one plus the logarithm of each count, so that a word which fills one document does not fill a topic.
+    keep_markup : bool, default False
+        Whether to count the words of HTML tags, entities and web addresses, which would make topics of their own.
 
     Returns
     -------
@@ -199,10 +205,10 @@ def count_words(
            [0., 1., 1.],
            [0., 1., 0.]])
     """
-    documents = _checked(documents)
+    documents, marked = _plain(_checked(documents), not keep_markup)
     check_at_least(1, max_words=max_words, ngrams=ngrams)
     check_option("weighting", weighting, get_args(Weighting))
-    fewest, most = _limits(min_df, max_df, len(documents))
+    fewest, most = limits(min_df, max_df, len(documents))
     left_out = stop_words_of(stop_words)
     options: dict[str, Any] = {"min_df": fewest, "max_df": most, "stop_words": sorted(left_out) if left_out else None}
     options["ngram_range"] = 1, ngrams
@@ -213,8 +219,8 @@ def count_words(
     except ValueError as error:
         raise _no_word_left(documents, options) from error
     occurring = np.asarray((counts > 0).sum(axis=0)).ravel()
-    common = occurring > _number(most, len(documents))
-    kept = _most_frequent((occurring >= _number(fewest, len(documents))) & ~common, counts, max_words)
+    common = occurring > as_number(most, len(documents))
+    kept = _most_frequent((occurring >= as_number(fewest, len(documents))) & ~common, counts, max_words)
     if not kept.any():
         raise _no_word_left(documents, options)
     X, rarity = counts[:, kept], None
@@ -227,16 +233,16 @@ def count_words(
     found = vectorizer.get_feature_names_out()
     words, stopped = np.array(found[kept], dtype=np.str_), np.array(sorted(left_out or ()), dtype=np.str_)
     seen = "\n".join(word for word in found[~kept] if " " not in word)
-    vocabulary = Vocabulary(words, weighting, rarity, ngrams, stopped, seen)
-    order = np.argsort(-occurring[common], kind="stable")
-    return Corpus(
-        X, columns=words, texts=beginnings(documents), vocabulary=vocabulary, common=found[common][order].tolist()
-    )
+    vocabulary = Vocabulary(words, weighting, rarity, ngrams, stopped, seen, without_markup=not keep_markup)
+    left = found[common][np.argsort(-occurring[common], kind="stable")].tolist()
+    texts = beginnings(documents)
+    return Corpus(X, columns=words, texts=texts, vocabulary=vocabulary, common=left, marked=marked)
 
 
-def _number(limit: float, n: int) -> float:
-    """A number of documents, of ``n``, that was given as a share or as a whole number."""
-    return limit * n if isinstance(limit, float) else limit
+def _plain(documents: list[str], wanted: bool) -> tuple[list[str], int]:
+    """Documents without markup, if that is wanted, and how many had any."""
+    plain = [without_markup(text) for text in documents] if wanted else documents
+    return plain, sum(one != other for one, other in zip(plain, documents, strict=True))
 
 
 def _most_frequent(kept: NDArray[Any], counts: Any, most: int) -> NDArray[Any]:
@@ -270,31 +276,14 @@ def count_known(documents: Sequence[str], vocabulary: Vocabulary) -> Corpus:
     >>> count_known(["a car, a red car, a boat"], first.vocabulary).X.toarray()
     array([[0., 2., 1.]])
     """
-    documents = _checked(documents, fewest=1)
-    X, known = vocabulary.count(documents), vocabulary.known_shares(documents)
-    return Corpus(X, columns=vocabulary.words, texts=beginnings(documents), vocabulary=vocabulary, known=known)
+    documents, marked = _plain(_checked(documents, fewest=1), vocabulary.without_markup)
+    X, known, words = vocabulary.count(documents), vocabulary.known_shares(documents), vocabulary.words
+    return Corpus(X, columns=words, texts=beginnings(documents), vocabulary=vocabulary, known=known, marked=marked)
 
 
 def beginnings(documents: Sequence[str]) -> list[str]:
     """The first letters of each document, on one line."""
     return [" ".join(text[: 2 * BEGINNING].split())[:BEGINNING] for text in documents]
-
-
-def _limits(min_df: float, max_df: float, n: int) -> tuple[float, float]:
-    """Fewest and most documents of a word, as scikit-learn takes them: whole numbers, or shares up to 1."""
-    if not isinstance(min_df, Real) or not min_df > 0 or (min_df >= 1 and not _whole(min_df)):
-        what = f"min_df={min_df!r} must be a number of documents, at least 1, or a share of them below 1."
-        raise InputError(what, "Give a number such as 2, or a share such as 0.01.", option="min_df")
-    if not isinstance(max_df, Real) or not max_df > 0 or (max_df > 1 and not _whole(max_df)):
-        what = f"max_df={max_df!r} must be a share of the documents, above 0, or a number of them above 1."
-        raise InputError(what, "Give a share such as 0.5, or a number such as 100.", option="max_df")
-    few = min_df == USUAL_MIN_DF and n < 2 * min_df  # a handful of documents: the default would leave nothing
-    fewest = float(min_df) if min_df < 1 else 1 if few else int(min_df)
-    return fewest, float(max_df) if max_df <= 1 else int(max_df)
-
-
-def _whole(number: Any) -> bool:
-    return isinstance(number, Integral) or (np.isfinite(number) and float(number).is_integer())
 
 
 def _checked(documents: Sequence[str], fewest: int = 2) -> list[str]:

@@ -214,8 +214,10 @@ def about_documents(model: Any, X: Any, W: Any) -> dict[str, NDArray[Any]]:
     return {"words": np.asarray((X != 0).sum(axis=1)).ravel(), "residual": relative_residuals(model, X, W).round(4)}
 
 
-def hardly_explained(residual: NDArray[Any]) -> list[Finding]:
+def hardly_explained(residual: NDArray[Any], *, new: bool = False) -> list[Finding]:
     """A finding about documents of which topics explain hardly anything, by relative residuals, if they are many.
+
+    Topics of a saved model stay as they are for ``new`` documents: more of them need another fit.
 
     Examples
     --------
@@ -232,13 +234,14 @@ def hardly_explained(residual: NDArray[Any]) -> list[Finding]:
     )
     only = f"Use the largest topic only of documents with a residual below {HARDLY:g}"
     more = "Longer texts or more topics may help"
+    refit = "Longer texts may help, or a new model with more topics, fitted without --model"
     return [
         Finding(
             "warning",
             "documents that the topics hardly explain",
             detail,
-            f"{only}. {more} (n_components).",
-            f"{only}, which --weights has. {more} (-k).",
+            f"{only}. {refit if new else f'{more} (n_components)'}.",
+            f"{only}, which --weights has. {refit if new else f'{more} (-k)'}.",
         )
     ]
 

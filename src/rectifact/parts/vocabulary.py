@@ -37,6 +37,8 @@ class Vocabulary:
         The other words of the corpus that do not count, one per line: too few or too many documents have them.
     text_columns : tuple of str
         Columns of a table that the texts were read from, as far as they were named.
+    without_markup : bool
+        Whether HTML tags, entities and web addresses were left out before words were counted.
     """
 
     words: NDArray[np.str_]
@@ -46,6 +48,7 @@ class Vocabulary:
     stop_words: NDArray[np.str_]
     seen: str = field(default="", metadata={"since": "0.2"})
     text_columns: tuple[str, ...] = field(default=(), metadata={"since": "0.2"})
+    without_markup: bool = field(default=False, metadata={"since": "0.2"})
 
     def count(self, documents: Sequence[str]) -> sp.csr_array:
         """Documents by words, weighted as in the corpus; words that are not known do not count."""
