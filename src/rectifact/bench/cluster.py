@@ -119,12 +119,9 @@ def _measured(kind: Kind, sizes: list[Size]) -> list[Measured]:
         client.run(warm)
         client.run(count_sent)
         _one(kind, sizes[0], client)
-        return [(size, _least([_one(kind, size, client) for _ in range(REPEATS)])) for size in sizes]
-
-
-def _least(found: list[dict[str, float]]) -> dict[str, float]:
-    """The least of each cost: other work on the machine only adds to it."""
-    return {name: min(one[name] for one in found) for name in found[0]}
+        runs = [(size, [_one(kind, size, client) for _ in range(REPEATS)]) for size in sizes]
+    # the least of each cost: other work on the machine only adds to it
+    return [(size, {name: min(one[name] for one in found) for name in found[0]}) for size, found in runs]
 
 
 def _one(kind: Kind, size: Size, client: Any) -> dict[str, float]:
@@ -204,9 +201,6 @@ def constants_of(kind: Kind, found: list[Measured]) -> dict[str, float]:
 
     def per_chunk(name: str) -> float:
         return max(b[name] - a[name], 0.0) / chunks
-
-    def per_piece(name: str) -> float:
-        return max(b[name] - a[name], 0.0) / pieces if pieces else 0.0
 
     unit, held = (c["worker_s"] - a["worker_s"]) / units, max(c["MB"] - a["MB"], 0.0) / n
     moved = per_chunk("bytes")
