@@ -575,7 +575,7 @@ def test_parts_to_files(run, news, tmp_path):
         assert arrays["weights"].shape == (300, 3)
         names, components = arrays["features"], arrays["components"]
     table = pd.read_csv(features)
-    assert list(table.columns) == ["topic", "rank", "word", "weight"]
+    assert list(table.columns) == ["topic", "rank", "word", "weight", "stability"]
     assert table.query("topic == 1")["word"].tolist() == names[np.argsort(-components[0], kind="stable")[:4]].tolist()
     columns = ["document", "largest_topic", "largest_share", "topic1", "topic2", "topic3", "words", "residual", "clear"]
     assert pd.read_parquet(weights).columns.tolist() == columns

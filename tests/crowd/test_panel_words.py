@@ -331,3 +331,10 @@ def test_a_difference_that_only_gold_labels_or_people_show_is_likely():
     assert list(opposed(seen(rates(-0.1, 0.2), rates(0.12, 0.01)))) == [("A", "B")]
     assert "only by people is it more than chance explains" in _likely(seen(rates(0.1, 0.2), rates(0.12, 0.01)))
     assert _likely(seen(rates(0.1, 0.2), rates(0.12, 0.3))) == ""
+
+
+def test_a_twin_that_few_tasks_tell_about_has_the_verdict_of_the_other():
+    judges = pd.DataFrame({"judge": ["a", "b", "c"], "decision": [TOO_FEW, MAY_NOT, TOO_FEW], "reservation": ""})
+    found = panel_choice._with_twins(judges, [Pair("a", "b", 0.9, True)]).set_index("judge")
+    assert found["decision"].tolist() == [MAY_NOT, MAY_NOT, TOO_FEW]
+    assert found.loc["a", "reservation"] == "is a twin of b"

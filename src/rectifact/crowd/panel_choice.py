@@ -13,6 +13,9 @@ from rectifact.crowd.panel_misses import missed_classes
 from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.replacement import MAY, MAY_NOT, RESERVED, TOO_FEW
 
+CAUTION = [TOO_FEW, MAY, RESERVED, MAY_NOT]
+"""Verdicts on judges, the most cautious last."""
+
 SAME = 0.98
 """Share of tasks on which the joint label is that of one judge, from which on this is said."""
 
@@ -33,7 +36,19 @@ def with_reservations(found: Any) -> Any:
     said = {name: own.get(name) or _by_twin(_family(name, found.pairs), name, own, decisions) for name in passed}
     judges = test.judges.assign(reservation=[said.get(name, "") for name in test.judges["judge"]])
     judges.loc[judges["reservation"] != "", "decision"] = RESERVED
-    return replace(test, judges=judges)
+    return replace(test, judges=_with_twins(judges, found.pairs))
+
+
+def _with_twins(judges: pd.DataFrame, pairs: Any) -> pd.DataFrame:
+    """The table in which judges that too few tasks tell about have the verdict on their twins."""
+    decided = judges[judges["decision"] != TOO_FEW].set_index("judge")["decision"]
+    for row in judges.index[judges["decision"] == TOO_FEW].tolist():
+        family = _family(judges.at[row, "judge"], pairs)
+        twins = [name for name in family if name in decided.index]
+        if twins:
+            twin = max(twins, key=lambda name: CAUTION.index(decided[name]))
+            judges.loc[row, ["decision", "reservation"]] = decided[twin], f"is a twin of {twin}"
+    return judges
 
 
 def _family(name: Any, pairs: Any) -> list[Any]:
@@ -87,8 +102,7 @@ def _favoured(found: Any, judges: list[Any]) -> str:
 
 def _as_one(decisions: "pd.Series[Any]", pairs: Any) -> "pd.Series[Any]":
     """Decisions by judge, in which twins have the more cautious of theirs that the tasks were enough for."""
-    caution = [TOO_FEW, MAY, RESERVED, MAY_NOT]
-    worst = {name: max(decisions[_family(name, pairs)], key=caution.index) for name in decisions.index}
+    worst = {name: max(decisions[_family(name, pairs)], key=CAUTION.index) for name in decisions.index}
     return pd.Series(worst, dtype=object)
 
 

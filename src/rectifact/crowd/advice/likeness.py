@@ -112,10 +112,11 @@ def _decisive(answers: Answers, model: CrowdModel, kin: NDArray[np.int64], chang
     )
     if changes is not None:
         detail += f" If they counted as one worker, {count(changes(names.tolist()), 'label')} would change."
-    remedy = "If they run the same model, name them as a family in {}; or check them against gold labels."
-    return [
-        Finding("warning", "two workers decide the labels", detail, remedy.format("groups"), remedy.format("--groups"))
-    ]
+    remedy = (
+        "If they run the same model, leave one out, or name them as a family in {}; or check them against gold labels."
+    )
+    given = "groups of DawidSkene.fit", "rectifact labels --groups"
+    return [Finding("warning", "two workers decide the labels", detail, *(remedy.format(where) for where in given))]
 
 
 def _and(names: NDArray[Any]) -> str:
