@@ -17,7 +17,7 @@ from rectifact.report.scales import written
 from rectifact.report.svg import NARROW, Chart, style_sheet
 
 PAGE_ROWS = 25
-LONGEST_TEXT = 2000
+LONGEST_TEXT = 600
 """Characters of a text that are kept in the page."""
 
 MOST_DECIMALS, SHORT_TEXT = 3, 20
