@@ -54,7 +54,7 @@ def test_every_output_is_that_of_one_file(run, folder, tmp_path):
     one = pd.read_parquet(tmp_path / "truth.parquet").set_index("task").sort_index()
     pd.testing.assert_frame_equal(one, expected, check_dtype=False)
     lines = run("labels", *sorted(folder.iterdir())).out.splitlines()
-    assert lines[0].startswith("task,label,confidence")
+    assert lines[0].startswith("task,verdict,confidence")
     assert len(lines) == 301
 
 

@@ -66,7 +66,7 @@ verdicts.sample(4, random_state=0)
 # %%
 # The decision
 # ------------
-# Three sentences: the share and the difference between versions, judges and people, and what to do next.
+# A few sentences: the share and the difference between versions, judges and people, and what to do next.
 
 found = evaluate(verdicts, people=PEOPLE, gold=gold, positive="pass", by="version")
 for sentence in found.decision():

@@ -516,7 +516,7 @@ def tables(root: Path) -> list[tuple[str, str, str]]:
     families = "crowd", "parts", "latent", "graph", "selection"
     crowd, parts, latent, graph, selection = (stored(root, name) for name in families)
     brief, panels = brief_rows(parts["mixtures"]), stored(root, "panels")
-    scaling = stored(root, "scaling")
+    scaling, cluster = stored(root, "scaling"), stored(root, "cluster")
     error = crowd["auto"].set_index("set").astype(float)
     return [
         ("docs/benchmarks.rst", "methods", methods_table(crowd["methods"])),
@@ -527,6 +527,9 @@ def tables(root: Path) -> list[tuple[str, str, str]]:
         ("docs/rates.rst", "coverage", coverage_table(panels["rates"])),
         ("docs/rates.rst", "power", power_table(panels["differences"])),
         ("docs/agreement.rst", "coverage", agreement_table(panels["agreement"])),
+        ("docs/benchmarks.rst", "constants", constants_table(cluster["constants"])),
+        ("docs/benchmarks.rst", "check", check_table(cluster["check"])),
+        ("docs/benchmarks.rst", "plan", plan_table(cluster["plan"])),
         ("docs/benchmarks.rst", "mixtures", mixtures_table(parts["mixtures"], parts["ranks"])),
         ("docs/benchmarks.rst", "likelihood", likelihood_table(parts["likelihood"])),
         ("docs/benchmarks.rst", "published", published_table(parts)),

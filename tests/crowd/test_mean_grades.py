@@ -164,5 +164,53 @@ def test_an_evaluation_of_grades_has_their_mean():
     both = evaluate(answers, gold=gold, by="version", ordinal=True, positive=[4, 5])
     assert both.rates.positive == (4, 5)
     assert_allclose(both.grades.rates["rate"], alone.rates.rates["rate"])
-    assert "The mean grade is" in both.decision()[0]
+    assert both.decision()[1].startswith("The mean grade is")
     assert evaluate(answers, gold=gold, positive=[4, 5]).grades is None
+
+
+def twins_among(t, rng, *, copied):
+    """Verdicts of five graders on tasks with true grades ``t``; the second repeats the first, or both are excellent."""
+
+    def grader(bias, spread, scale=1.0):
+        return np.clip(np.round(3 + scale * (t - 3) + bias + rng.normal(0, spread, len(t))), 1, 5)
+
+    first = grader(0, 0.6 if copied else 0.25)
+    changed = np.clip(first + rng.choice([-1, 1], len(t)), 1, 5)
+    second = np.where(rng.random(len(t)) < 0.06, changed, first) if copied else grader(0, 0.25)
+    said = {"one": first, "two": second, "high": grader(0.9, 0.7), "tame": grader(0, 0.5, 0.4), "wild": grader(0, 1.6)}
+    wide = pd.DataFrame(said).astype(int).assign(task=np.arange(len(t)))
+    return wide.melt(id_vars="task", var_name="worker", value_name="label")
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_gold_labels_tell_graded_copies_from_two_excellent_judges(copied):
+    """Without people, the answers alone cannot: both pairs agree on nine tasks in ten, and the others do not."""
+    rng = np.random.default_rng(3)
+    t = np.clip(np.round(rng.normal(3.2, 1, 500)), 1, 5)
+    answers = twins_among(t, rng, copied=copied)
+    known = rng.choice(500, 80, replace=False)
+    found = evaluate(answers, gold=pd.DataFrame({"task": known, "label": t[known].astype(int)}), ordinal=True)
+    assert [{pair.one, pair.other} for pair in found.pairs if pair.twins] == ([{"one", "two"}] if copied else [])
+    assert not any("decide the labels" in finding.finding for finding in found.findings)
+    labels = found.model.result().set_index("task")["label"].reindex(range(500)).to_numpy(float)
+    vote = answers.pivot(index="task", columns="worker", values="label").median(axis=1).to_numpy()
+    assert (labels == t).mean() > (vote == t).mean() + 0.02
+
+
+def test_gold_labels_that_cannot_tell_copies_are_not_asked_for_again():
+    rng = np.random.default_rng(4)
+    t = np.clip(np.round(rng.normal(3.2, 1, 500)), 1, 5)
+    answers = twins_among(t, rng, copied=False)
+    said = answers.pivot(index="task", columns="worker", values="label")
+    easy = np.flatnonzero((said["one"] == t) & (said["two"] == t))[:40]  # nobody of the two is wrong here
+    found = evaluate(answers, gold=pd.DataFrame({"task": easy, "label": t[easy].astype(int)}), ordinal=True)
+    (warning,) = [finding for finding in found.findings if "decide the labels" in finding.finding]
+    assert "The gold labels cannot tell either" in warning.detail
+    assert "check them against more gold labels" in warning.remedy
+
+
+def test_agreement_on_grades_counts_near_misses_beside_it():
+    answers, gold, _ = graded_panel()
+    words = " ".join(evaluate(answers, gold=gold, ordinal=True).words())
+    assert "if near misses count in part)" in words
+    assert "near misses" not in " ".join(evaluate(answers, gold=gold).words())

@@ -97,16 +97,16 @@ def with_decisions(found, decisions):
 
 def test_decision_and_findings_agree_about_the_joint_label(found):
     one = with_decisions(found, {TOGETHER: MAY, "a": TOO_FEW})
-    assert "the joint label of all judges may replace people" in one.decision()[1]
-    assert "for a, people answered too few tasks to say" in one.decision()[1]
-    assert "no single judge does not" not in one.decision()[1]
-    assert "no single judge passes it" in with_decisions(found, {TOGETHER: MAY}).decision()[1]
-    assert "people answered too few tasks" in with_decisions(found, {TOGETHER: MAY_NOT, "a": TOO_FEW}).decision()[1]
+    assert "the joint label of all judges may replace people" in one.decision()[-2]
+    assert "for a, people answered too few tasks to say" in one.decision()[-2]
+    assert "no single judge does not" not in one.decision()[-2]
+    assert "no single judge passes it" in with_decisions(found, {TOGETHER: MAY}).decision()[-2]
+    assert "people answered too few tasks" in with_decisions(found, {TOGETHER: MAY_NOT, "a": TOO_FEW}).decision()[-2]
 
 
 def test_a_judge_who_passes_with_a_bias_is_named_with_it(found):
     one = with_decisions(found, {"lax": MAY})
-    said = one.decision()[1]
+    said = one.decision()[-2]
     assert "lax may replace people" not in said
     assert "epsilon 0.2 allows a judge to do as well as a person on up to 20 points fewer of the tasks" in said
     assert "lax passes the test with a reservation" in said
@@ -144,7 +144,7 @@ def test_the_best_come_first_and_copies_count_as_one(found, monkeypatch):
     pairs = [Pair("a", "b", 0.9, True), Pair("a", "lax", 0.8, True), Pair("b", "lax", 0.7, True)]
     one = replace(with_decisions(found, {"a": MAY, "b": MAY, "lax": MAY}), pairs=pairs)
     best = one.replacement.judges.set_index("judge").loc[["a", "b", "lax"]].sort_values(["winning_rate", "advantage"])
-    assert f"{best.index[-1]} or one of its 2 copies may replace people" in one.decision()[1]
+    assert f"{best.index[-1]} or one of its 2 copies may replace people" in one.decision()[-2]
     assert twin_words(one) == [
         "a, b and lax are copies of each other: they share 70% to 90% of their errors, and count as one."
     ]
@@ -160,12 +160,12 @@ def test_twins_get_one_verdict(found, monkeypatch):
 
     for of_lax in (MAY, TOO_FEW):  # which yields to what the tasks of the other were enough for
         one = said({"a": MAY, "lax": of_lax}, {"lax": "says 5 too often"})
-        assert "or its copy passes the test with a reservation" in one.decision()[1]
-        assert "no judge may replace people" in one.decision()[1]
-        assert "too few tasks to say" not in one.decision()[1]
+        assert "or its copy passes the test with a reservation" in one.decision()[-2]
+        assert "no judge may replace people" in one.decision()[-2]
+        assert "too few tasks to say" not in one.decision()[-2]
         assert any("a is a twin of lax, which says 5 too often" in words for words in one.words())
     one = said({"a": MAY, "lax": MAY_NOT, "b": MAY}, {})
-    assert re.search(r"(a|lax) or its copy does not pass it", one.decision()[1])
+    assert re.search(r"(a|lax) or its copy does not pass it", one.decision()[-2])
     assert one.replacement.judges.set_index("judge").loc["a", "reservation"] == (
         "is a twin of lax, which does not pass the test"
     )
@@ -197,11 +197,23 @@ def test_a_judge_that_misses_a_class_has_a_reservation():
     assert not alike.replacement.judges["reservation"].str.contains("misses").any()
 
 
+def test_judges_that_agree_less_with_people_have_a_reservation():
+    columns = ["judge", "with_people", "among_people", "gap", "low", "high", "tasks"]
+    rows = [["all judges", 0.8, 0.85, -0.05, -0.1, 0.0, 90], ["a", 0.7, 0.85, -0.15, -0.2, -0.1, 90]]
+    rows += [["b", 0.82, 0.85, -0.03, -0.08, 0.02, 90], ["c", 0.95, 0.85, 0.1, 0.05, 0.15, 90]]
+    found = SimpleNamespace(gaps=pd.DataFrame(rows, columns=columns), biases=SimpleNamespace(confidence=0.95))
+    assert panel_choice._less_agreeing(found) == {
+        "a": "agrees with people 15.0 points less often than they do with each other"
+    }
+    assert panel_choice._less_agreeing(SimpleNamespace(gaps=pd.DataFrame(columns=columns), biases=found.biases)) == {}
+
+
 def test_the_first_chart_shows_groups_by_what_the_sentence_uses(found):
     section = evaluation_reports(found)[0].sections[0]
     names = section.blocks[0].x.names
-    share, mean = found.decision()[0].split(" The mean grade is ")
-    by_gold, by_people = share.split(" As people label, ")
+    by_gold, by_people, mean = found.decision()[:3]
+    assert by_people.startswith("As people label, ")
+    assert mean.startswith("The mean grade is ")
     assert "in v2 it is" in mean
     assert re.fullmatch(r"it is .* in v1 and .* in v2", by_gold.split("; ")[1])
     assert all("in v2 it is" in words for words in (by_gold, by_people))
@@ -224,7 +236,7 @@ def test_a_judge_that_favours_a_version_has_a_reservation():
     assert judges["decision"]["fan"] == RESERVED
     assert judges["reservation"]["fan"].startswith("favours b (leans to True ")
     assert not judges["reservation"][["gpt", "claude"]].str.contains("favours").any()
-    assert "(fan favours b)" in one.decision()[1]
+    assert "(fan favours b)" in one.decision()[-2]
 
 
 def test_people_may_come_as_a_table_with_names_of_its_own(found, tmp_path):

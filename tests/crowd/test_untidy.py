@@ -120,7 +120,8 @@ def test_a_column_in_other_capitals_is_a_worker(tidy):
 def test_the_option_that_commands_advise_works(run, untidy, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     untidy.to_csv("answers.csv", index=False)
-    said = run("labels", "answers.csv", "-o", "labels.csv").err
+    said = run("labels", "answers.csv", "-o", "labels.csv", "--report", "page.html").err
+    assert "count as one" in (tmp_path / "page.html").read_text(encoding="utf-8")
     advice = shlex.split(next(line for line in said.splitlines() if "leave them out: " in line).split("out: ")[1][:-1])
     assert advice[0] == "--missing"
     facts = json.loads(run("labels", "answers.csv", "-o", "labels.csv", "--json", *advice).out)
@@ -128,3 +129,21 @@ def test_the_option_that_commands_advise_works(run, untidy, tmp_path, monkeypatc
     assert facts["answers"] == len(untidy) - 20
     refused = run("labels", "answers.csv", "-o", "labels.csv", "--classes", "pass,fail", expect=2).err
     assert f"--missing {','.join(sorted(FAILURES))}." in refused
+
+
+def test_gold_labels_in_other_words_are_not_taken_for_more_classes(tidy):
+    answers, _ = tidy
+    gold = {f"t{task}": task % 2 for task in range(20)}
+    with pytest.raises(InputError, match="None of the gold labels is one of the classes") as caught:
+        evaluate(answers, gold=gold)
+    assert caught.value.remedy == "Write the gold labels as the answers are written."
+
+
+def test_grades_with_a_unit_are_not_called_missing():
+    table = pd.DataFrame({"task": [0, 0, 1, 1], "worker": ["a", "b"] * 2, "label": ["1", "2", "2 stars", "1"]})
+    with pytest.raises(InputError, match="'2 stars'") as caught:
+        evaluate(table, ordinal=True)
+    assert "Write all grades as numbers" in caught.value.remedy
+    other = table.replace("2 stars", "skip")
+    with pytest.raises(InputError, match="missing='skip'"):
+        evaluate(other, ordinal=True)

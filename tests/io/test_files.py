@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rectifact.core.errors import InputError
-from rectifact.io.files import atomic_path, check_writable, reading
+from rectifact.io.files import atomic_path, check_writable, reading, text_to
 
 
 def test_nothing_is_left_when_writing_fails(tmp_path):
@@ -114,3 +114,21 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
     with atomic_path(tmp_path / "out.csv") as path:
         path.write_text("whole")
     assert {path.name for path in tmp_path.iterdir()} == {"out.csv", living.name, other.name}
+
+
+@pytest.mark.timeout(30)
+def test_an_interrupt_does_not_wait_for_a_pipe_that_nobody_reads(tmp_path):
+    pipe = tmp_path / "out.csv"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with pytest.raises(KeyboardInterrupt), text_to(pipe) as file:
+            os.set_blocking(file.fileno(), False)
+            with pytest.raises(BlockingIOError):
+                while True:
+                    os.write(file.fileno(), b"x" * 1024)  # until the pipe is full
+            os.set_blocking(file.fileno(), True)
+            file.write("what is left")
+            raise KeyboardInterrupt
+    finally:
+        os.close(reader)

@@ -5,6 +5,7 @@ import re
 import struct
 import xml.etree.ElementTree as ET
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -214,6 +215,9 @@ def test_colours_of_points_and_legend():
     assert [svg.count(f'class="{kind}"') for kind in ("c0", "c1", "c-none")] == [2, 2, 2]  # a point and its entry
     assert "kind 1" in svg
     assert "kind 0" not in Chart("c", marks[:1], "w").svg()  # one needs no legend
+    faint = [replace(marks[0], shade=0.25), replace(marks[0], shade=0.5)]
+    svg = Chart("c", faint, "w", Axis(hidden=True), Axis(hidden=True)).svg()
+    assert [svg.count(f"fill-opacity:{shade}") for shade in ("0.25", "0.50")] == [2, 2]
 
 
 @given(

@@ -695,6 +695,24 @@ def test_every_text_is_escaped(odd_page):
         json.loads(data)
 
 
+def test_dimensions_stand_in_the_order_that_the_report_names():
+    X = make_dots(size=12, grid=8).X.toarray() + 0.2  # far from 0, so that spread and size differ
+    report = report_of(SavedModel(NMD(4, link="relu", prior=None, max_iter=40).fit(X), X=X))
+    section = next(section for section in report.sections if section.title == "Dimensions")
+    table = next(block for block in section.blocks if isinstance(block, Table))
+    sizes = [row[[column.name for column in table.columns].index("size")] for row in table.rows]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_our_sentences_are_not_cut_and_names_from_right_to_left_move_nothing():
+    long = " and ".join(f"version {i} is 15.5 points higher" for i in range(40)) + "."
+    arabic = "\u0627\u0644\u0646\u0633\u062e\u0629"
+    report = Report("Evaluation", "", [Section("Decision", long, [])], main=[long, f"{arabic} minus A is (-0.2)."])
+    page = render([report], "t")
+    assert page.count(long) == 2
+    assert f'<bdi dir="ltr">\u2068{arabic}\u2069 minus A' in page
+
+
 def test_nothing_is_fetched(odd_page):
     assert "default-src 'none'" in odd_page
     assert not re.search(r"""(?:src|href)=["'](?:https?:)?//""", odd_page)

@@ -202,7 +202,7 @@ def constants_of(kind: Kind, found: list[Measured]) -> dict[str, float]:
     def per_chunk(name: str) -> float:
         return max(b[name] - a[name], 0.0) / chunks
 
-    unit, held = (c["worker_s"] - a["worker_s"]) / units, max(c["MB"] - a["MB"], 0.0) / n
+    unit, held = max(c["worker_s"] - a["worker_s"], 0.0) / units, max(c["MB"] - a["MB"], 0.0) / n
     moved = per_chunk("bytes")
     return {
         "ns_per_unit": 1e9 * unit,

@@ -80,9 +80,8 @@ def _end(*_: object) -> None:
 
 
 def _leave(code: int) -> None:
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):
-            stream.flush()
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.flush()  # the standard output would wait for a reader who has stopped reading
     os._exit(code)
 
 

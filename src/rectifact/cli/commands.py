@@ -1,7 +1,6 @@
 """The commands by name. Each is a module of this package, which is imported when the command is called."""
 
 import errno
-import os
 import sys
 from functools import wraps
 from importlib import import_module
@@ -147,7 +146,9 @@ def run() -> None:
         complain(f"rectifact: There is not enough memory{why}. Give fewer rows or columns, or use a larger machine.")
         sys.exit(2)
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        from rectifact.cli.terminal import drop_output
+
+        drop_output()
         sys.exit(1)
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:

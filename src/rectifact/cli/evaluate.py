@@ -15,7 +15,7 @@ import typer
 from rectifact.cli import options
 from rectifact.cli.outcome import Outcome, notes_of, say_warnings
 from rectifact.cli.plans import Planning, promised
-from rectifact.cli.tables import check_table_name, write_table
+from rectifact.cli.tables import check_table_name, named_as_read, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
@@ -129,13 +129,14 @@ def evaluate(
         )
         asked = found.people
         needed = planning.needed(found.model, asked)
+    names = verdicts.judges.columns
     if out is not None:
-        write_table(found.model.result(probabilities=probabilities), out)
+        write_table(named_as_read(found.model.result(probabilities=probabilities), names), out)
     if workers is not None:
         write_table(found.workers(), workers)
     if sample is not None:
         drawn = tasks_to_label(found, random_state=seed)
-        write_table(drawn, sample)
+        write_table(named_as_read(drawn, names), sample)
         say(sample_words(found, len(drawn)))
     planned = planning.write(found.model, asked, shown=report is not None)
     say_warnings(caught, "evaluate")

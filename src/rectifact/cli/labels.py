@@ -18,6 +18,7 @@ from rectifact.cli.tables import (
     check_json_name,
     check_parts_name,
     check_table_name,
+    named_as_read,
     write_list,
     write_parts,
     write_table,
@@ -166,20 +167,21 @@ def labels(
             planning.check_names(fitted)
             needed = planning.needed(fitted)
         summary = summary_of(fitted, probabilities=probabilities)
-        (write_parts if partitioned else write_table)(summary.result, out)
+        (write_parts if partitioned else write_table)(named_as_read(summary.result, data.columns), out)
         if workers is not None:
             write_table(summary.workers, workers)
         planned = planning.write(fitted, shown=report is not None)
         if label_studio is not None:
             write_list(_tasks(data, answers[0], summary.result, field, task), label_studio)
         say_warnings(caught, "labels")
+        notes = notes_of(caught, "labels")
         _say(data, fitted, summary, gold)
         if audit is not None:
             say(audit.words())
         if needed is not None and target is not None and plan is None:  # which says it by itself
             say(needed.words())
-        facts = _facts(data, fitted, summary) | promised(needed) | _said(audit, notes_of(caught, "labels"))
-        outcome.write(SavedModel(fitted), facts, needed=needed, plan=planned, audit=audit, texts=texts)
+        facts = _facts(data, fitted, summary) | promised(needed) | _said(audit, notes)
+        outcome.write(SavedModel(fitted), facts, needed=needed, plan=planned, audit=audit, texts=texts, notes=notes)
 
 
 def _read(

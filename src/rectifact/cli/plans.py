@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from rectifact.cli.tables import check_table_name, write_table
+from rectifact.cli.tables import check_table_name, named_as_read, write_table
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
 from rectifact.core.validation import check_positive
@@ -90,10 +90,11 @@ class Planning:
         if self.path is None or table is None:
             return table
         if self._buys(default):
-            write_table(table, self.path)
+            write_table(named_as_read(table, model._answers.columns), self.path)
             self._promise(table, model)
             return table
-        write_table(table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names)))), self.path)
+        asked = table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names))))
+        write_table(named_as_read(asked, model._answers.columns), self.path)
         say(
             f"The plan has {len(table)} of {len(model.tasks_)} tasks: those where one more answer is expected to "
             f"provide {LEAST_GAIN} bits or more, up to a limit of {MOST_PLANNED} tasks."

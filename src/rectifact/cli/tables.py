@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from rectifact.cli.terminal import STDOUT, say, writing_to_stdout
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError, count
 from rectifact.core.operand import is_chunked
-from rectifact.io.files import atomic_path, check_writable, real_path
+from rectifact.io.files import atomic_path, check_writable, real_path, text_to
 
 
 def check_different_files(paths: Sequence[Path | None]) -> None:
@@ -84,6 +84,26 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
     _write([frame], path)
 
 
+def named_as_read(frame: Any, columns: Mapping[str, str]) -> Any:
+    """A table in which task and label are called as in the file that was read.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Of pandas or Dask.
+    columns : mapping
+        Names of the columns by role; a name that the table has for something else is not used.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"task": [1], "label": ["pass"], "confidence": [0.9]})
+    >>> named_as_read(frame, {"task": "item", "worker": "judge", "label": "confidence"}).columns.tolist()
+    ['item', 'label', 'confidence']
+    """
+    given = {role: columns[role] for role in ("task", "label") if role in columns}
+    return frame.rename(columns={role: name for role, name in given.items() if name not in frame.columns})
+
+
 def write_parts(frame: Any, path: Path) -> None:
     """Write a Dask dataframe: to one file, one partition after the other, or to a folder, each by its Dask worker."""
     if path != STDOUT and not path.suffix:
@@ -103,7 +123,7 @@ def _write(partitions: Iterator[pd.DataFrame] | list[pd.DataFrame], path: Path) 
         if suffix == ".parquet":
             n_rows = _write_parquet(iter(partitions), temporary)
         else:
-            with temporary.open("w", encoding="utf-8", newline="") as file:
+            with text_to(temporary) as file:
                 if suffix == ".jsonl":
                     n_rows = _write_lines(partitions, file)
                 else:
@@ -141,7 +161,7 @@ def _plain(value: Any) -> Any:
 
 def write_list(values: Iterator[Any], path: Path) -> None:
     """Write a JSON list of objects, one after the other."""
-    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+    with atomic_path(path) as temporary, text_to(temporary) as file:
         n_values, before = 0, "[\n"
         for value in values:
             file.write(before + as_json(value))

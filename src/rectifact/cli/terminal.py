@@ -1,8 +1,9 @@
 """Messages, progress and data on the terminal: data goes to the standard output, everything else to stderr."""
 
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from time import perf_counter
@@ -171,4 +172,11 @@ def writing_to_stdout() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
+        drop_output()
         raise InputError(f"Cannot write to the standard output: {error.strerror}.") from error
+
+
+def drop_output() -> None:
+    """Let what is left for the standard output go nowhere: Python would try again, and complain, when it ends."""
+    with suppress(OSError, ValueError), Path(os.devnull).open("w") as nowhere:  # the output need not be a file
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())

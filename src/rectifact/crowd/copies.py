@@ -13,22 +13,24 @@ them or without; but who evaluates judges wants to know.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.dependence import dependent_pairs
-from rectifact.crowd.advice.likeness import pair_agreements
+from rectifact.crowd.advice.likeness import DECISIVE, most_alike, pair_agreements
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import plain
 from rectifact.crowd.data.people import Panel
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.dependence import COMMON_TASKS
 
-PAIRS = ("workers who err alike", "two workers decide the labels", "copies that count as one worker")
+PAIRS = ("workers who err alike", DECISIVE, "copies that count as one worker")
 """Findings about workers who err alike, whom an evaluation names itself if they are judges."""
 
 ALIKE = 0.9
@@ -36,6 +38,9 @@ ALIKE = 0.9
 
 SHARED = 2 / 3
 """Share of their errors that two workers have in common, from which on they are twins."""
+
+SURE, UNLIKELY = 1e-3, 0.05
+"""Chance that workers who err independently look like copies by gold labels, and that copies look independent."""
 
 MOST_WORKERS, MOST_ROUNDS = 60, 3
 
@@ -98,8 +103,24 @@ def families_of(pairs: Sequence[Pair]) -> list[list[Any]]:
     return families
 
 
-def fit_without_copies(model: DawidSkene, answers: Answers) -> DawidSkene:
+def fit_without_copies(
+    model: DawidSkene,
+    answers: Answers,
+    truth: NDArray[np.int64] | None = None,
+    families: Sequence[Sequence[Any]] = (),
+) -> DawidSkene:
     """Fit the model, with copies that it has not found by itself as families, where that explains the answers better.
+
+    Parameters
+    ----------
+    model : DawidSkene
+        With its options.
+    answers : Answers
+    truth : array of shape (n_tasks,), default None
+        Number of the true class, -1 where it is not known. Where two workers are often wrong on these tasks, it tells
+        whether they are copies; the labels are made without it.
+    families : sequence of sequences, default ()
+        Names of workers who are known to be copies.
 
     Examples
     --------
@@ -112,22 +133,30 @@ def fit_without_copies(model: DawidSkene, answers: Answers) -> DawidSkene:
     >>> [(pair.one, pair.other) for pair in pairs_of(fitted, answers.given > 0)]
     [(0, 4)]
     """
-    model.fit(answers)
+    groups: dict[Any, int] = {name: number for number, names in enumerate(families) for name in names}
+    model.fit(answers, groups=groups or None)
     if len(answers.workers) > MOST_WORKERS:
         return model
     said = answers.said()
-    groups: dict[Any, int] = {}
+    independent: set[tuple[int, int]] = set()
     for _ in range(MOST_ROUNDS):
-        pair = _most_alike(model, said)
-        before = {} if pair is None else _strange(model)
-        if pair is None or not before:
+        pair = _most_alike(model, said, independent)
+        if pair is None:
+            break
+        told = None if truth is None else copies_by_gold(said, truth, *pair)
+        if told is False:
+            independent.add(pair)
+            continue
+        before = _strange(model)
+        if not (told or before):
             break
         names = answers.workers[list(pair)].tolist()
-        number = next((groups[name] for name in names if name in groups), len(groups))
-        tried = {**groups, **dict.fromkeys(names, number)}
+        joined = {groups[name] for name in names if name in groups}
+        kin = [*names, *(name for name, number in groups.items() if number in joined)]
+        tried = {**groups, **dict.fromkeys(kin, min(joined, default=len(groups)))}
         other = DawidSkene(**model.get_params()).fit(answers, groups=tried)
         same = pair in before and _shared_errors(said, model._model.posteriors, *pair) >= SHARED
-        if not same and not _total(_strange(other), pair) < _total(before, pair):
+        if not (told or same) and not _total(_strange(other), pair) < _total(before, pair):
             break
         model, groups = other, tried
     return model
@@ -148,12 +177,17 @@ def _total(scores: dict[tuple[int, int], float], without: tuple[int, int]) -> fl
     return sum(score for pair, score in scores.items() if pair != without)
 
 
-def _most_alike(model: DawidSkene, said: NDArray[np.int64]) -> tuple[int, int] | None:
-    """The two workers of different families who say the same most often; None if nobody says nearly the same."""
+def _most_alike(
+    model: DawidSkene, said: NDArray[np.int64], independent: set[tuple[int, int]]
+) -> tuple[int, int] | None:
+    """The two workers of different families who say the same most often; None if nobody says nearly the same.
+
+    Pairs that are known to be ``independent`` are left out.
+    """
     family = model.worker_report()["family"].to_numpy()
     best, found = ALIKE, None
     for (a, b), alike in pair_agreements(said, COMMON_TASKS):
-        if alike >= best and not (family[a] and family[a] == family[b]):
+        if alike >= best and (a, b) not in independent and not (family[a] and family[a] == family[b]):
             best, found = alike, (a, b)
     return found
 
@@ -165,11 +199,57 @@ def _shared_errors(said: NDArray[np.int64], posteriors: Any, a: int, b: int) -> 
     return float(wrong[same].sum() / max(wrong[same].sum() + (~same).sum(), 1e-9))  # who differ are not both right
 
 
-def findings_beside(pairs: list[Pair], model: DawidSkene, panel: Panel) -> list[Finding]:
-    """What is wrong with the answers, but for judges who err alike, whom ``pairs`` name."""
+def copies_by_gold(said: NDArray[np.int64], truth: NDArray[np.int64], a: int, b: int) -> bool | None:
+    """Whether two workers are copies, by the tasks with a gold label on which one of them is wrong; None if unclear.
+
+    They are if they give the same wrong answer on two thirds of these tasks or more, and more often than workers do who
+    err as often as these but independently. They are not if the share is lower for certain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truth = np.zeros(60, dtype=int)
+    >>> one, other = (np.arange(60) % 4 == 0).astype(int), (np.arange(60) % 4 == 1).astype(int)
+    >>> said = np.column_stack([one, one, other, truth])
+    >>> copies_by_gold(said, truth, 0, 1), copies_by_gold(said, truth, 0, 2), copies_by_gold(said, truth, 3, 3)
+    (True, False, None)
+    """
+    known = (said[:, a] >= 0) & (said[:, b] >= 0) & (truth >= 0)
+    one, other, right = said[known, a], said[known, b], truth[known]
+    either = int(((one != right) | (other != right)).sum())
+    if not either:
+        return None
+    same = int(((one == other) & (one != right)).sum())
+    chance = float((one != right).mean() * (other != right).mean())  # at most: two wrong answers may differ
+    if same >= SHARED * either and binom.sf(same - 1, len(right), chance) < SURE:
+        return True
+    return False if binom.cdf(same, either, SHARED) < UNLIKELY else None
+
+
+def findings_beside(
+    pairs: list[Pair], model: DawidSkene, panel: Panel, truth: NDArray[np.int64] | None = None
+) -> list[Finding]:
+    """What is wrong with the answers, but for judges who err alike, whom ``pairs`` name.
+
+    Nor is it said that two judges may be copies where gold labels, the ``truth``, tell that they are not.
+    """
     people = [str(plain(name)) for name in panel.answers.workers[panel.is_person]]
 
     def is_said(finding: Finding) -> bool:
         return bool(pairs) and finding.finding in PAIRS and not any(name in finding.detail for name in people)
 
-    return [finding for finding in model._findings() if not is_said(finding)]
+    found = [finding for finding in model._findings() if not is_said(finding)]
+    if truth is None or not any(finding.finding == DECISIVE for finding in found):
+        return found
+    pair = most_alike(panel.answers)
+    told = None if pair is None else copies_by_gold(panel.answers.said(), truth, *pair.pair)
+    kept = [finding for finding in found if finding.finding != DECISIVE or told is not False]
+    return [_beside_gold(finding) if finding.finding == DECISIVE and told is None else finding for finding in kept]
+
+
+def _beside_gold(finding: Finding) -> Finding:
+    """The warning about two judges who may be copies, where there are gold labels already."""
+    detail = f"{finding.detail} The gold labels cannot tell either, as the two are wrong on too few of them."
+    more = "check them against gold labels", "check them against more gold labels"
+    command = None if finding.command is None else finding.command.replace(*more)
+    return replace(finding, detail=detail, remedy=finding.remedy.replace(*more), command=command)

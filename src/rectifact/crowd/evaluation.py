@@ -14,7 +14,7 @@ from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.audit import Audit, audit
 from rectifact.crowd.advice.gold import LEAST_GOLD
-from rectifact.crowd.copies import Pair, findings_beside, fit_without_copies, pairs_of
+from rectifact.crowd.copies import Pair, families_of, findings_beside, fit_without_copies, pairs_of
 from rectifact.crowd.data.answers import check_comparable
 from rectifact.crowd.data.humans import task_groups
 from rectifact.crowd.data.names import plain
@@ -136,7 +136,7 @@ class Evaluation:
         return names or None
 
     def decision(self) -> list[str]:
-        """The result in three sentences."""
+        """The result in a few sentences: the rate, whom to trust, and what to do next."""
         return decision_words(self, command=False)
 
     def words(self) -> list[str]:
@@ -243,7 +243,7 @@ def evaluate(
     >>> crowd = make_crowd(300, 6, 2, labels_per_task=6, accuracy=(0.8, 0.9), random_state=0)
     >>> found = evaluate(crowd.answers, people=[3, 4, 5], gold=crowd.truth[:60], positive=1)
     >>> found.reference, found.audit.n_gold, len(found.decision())
-    ('gold labels', 60, 3)
+    ('gold labels', 60, 4)
     """
     options: dict[str, Any] = {"ordinal": ordinal, "classes": classes, "epsilon": epsilon, "confidence": confidence}
     reading: dict[str, Any] = {"columns": {"task": task, "worker": worker, "label": label}, "wide": wide}
@@ -274,7 +274,7 @@ def evaluation_of(
     mentioned(panel, None if gold is None else gold[1])
     known = gold_classes(answers, gold)
     names = asked_classes(positive, answers)
-    model = fit_without_copies(DawidSkene(ordinal=ordinal, callbacks=callbacks), answers)
+    model = fit_without_copies(DawidSkene(ordinal=ordinal, callbacks=callbacks), answers, known)
     reference = reference_of(panel, model.probas_, known, gold)
     groups = None if verdicts.groups is None else task_groups(verdicts.groups, None, answers)
     unknown: list[str] = []
@@ -285,13 +285,13 @@ def evaluation_of(
         warnings.warn(FitWarning(what, "Choose another class with positive.", option="positive"), stacklevel=3)
     agreement = _or_why(unknown, lambda: _agreement(panel, confidence, random_state))
     gaps = agreement_gaps(panel, confidence=confidence, random_state=random_state)
-    replacement = _or_why(unknown, lambda: _replacement(panel, epsilon))
     biases = biases_by(reference, panel, names, groups, confidence)
     found = None if known is None else audit(model.probas_, known, ordinal=ordinal, confidence=confidence)
     pairs = pairs_of(model, ~panel.is_person)
+    replacement = _or_why(unknown, lambda: _replacement(panel, epsilon, families_of(pairs)))
     certain = None if known is None or (known >= 0).sum() < LEAST_GOLD else gold_series(answers, known)
     model.calibrate(certain)
-    findings = findings_beside(pairs, model, panel)
+    findings = findings_beside(pairs, model, panel, known)
     people = people_beside(reference, panel)
     other, on_gold = beside_gold(reference, people, panel, asked)
     evaluation = Evaluation(
@@ -326,8 +326,8 @@ def _agreement(panel: Panel, confidence: float, random_state: Any) -> Agreement:
     return agreement_of(panel, confidence=confidence, n_resamples=1000, random_state=random_state)
 
 
-def _replacement(panel: Panel, epsilon: float) -> Replacement | None:
-    return replacement_of(panel, epsilon=epsilon) if panel.has_people else None
+def _replacement(panel: Panel, epsilon: float, twins: list[list[Any]]) -> Replacement | None:
+    return replacement_of(panel, epsilon=epsilon, twins=twins) if panel.has_people else None
 
 
 def _or_why(unknown: list[str], measure: Any) -> Any:

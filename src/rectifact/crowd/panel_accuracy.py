@@ -207,6 +207,9 @@ def accuracy_words(best: Any, leads: Sequence[Lead], confidence: float = 0.95, b
     gpt has the highest accuracy by gold labels. Compared on the tasks that both answered, it is right more often than
     mini (by 16.0 points, 95% interval 10.0 to 22.0), but cannot be told apart from qwen (+1.0, -2.0 to +4.0). These are
     2 comparisons made together.
+    >>> print(accuracy_words("gpt", [Lead("qwen", -0.01, -0.04, 0.02, 0.5, 100, False)]))
+    gpt and qwen share the highest accuracy by gold labels. Compared on the tasks that both answered, gpt cannot be told
+    apart from qwen (-1.0 points, 95% interval -4.0 to +2.0).
     """
     if not leads:
         return ""
@@ -229,10 +232,12 @@ def accuracy_words(best: Any, leads: Sequence[Lead], confidence: float = 0.95, b
         if shown:
             parts.append(f"{start} {sentence(shown)}")
     together = f" These are {count(len(leads), 'comparison')} made together." if len(leads) > 1 else ""
-    return (
-        f"{best} has the highest accuracy{BY[by]}. Compared on the tasks that both answered, it {', but '.join(parts)}."
-        f"{together}"
+    ahead = [lead.other for lead in open_ if lead.value < 0]  # on the tasks that both answered, not on all of theirs
+    first = (
+        f"{best} has the highest accuracy" if not ahead else f"{sentence([best, *ahead])} share the highest accuracy"
     )
+    it = best if ahead else "it"
+    return f"{first}{BY[by]}. Compared on the tasks that both answered, {it} {', but '.join(parts)}.{together}"
 
 
 def accuracy_sentence(found: Any) -> str:

@@ -5,12 +5,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr
 
 from rectifact.crowd.copies import families_of
 from rectifact.crowd.data.names import plain, plain_text, sentence
 from rectifact.crowd.events import EVERYTHING
+from rectifact.crowd.panel_bias import holm
 from rectifact.crowd.panel_misses import missed_classes
 from rectifact.crowd.panel_replacement import TOGETHER
+from rectifact.crowd.prediction_powered import deviations
 from rectifact.crowd.replacement import MAY, MAY_NOT, RESERVED, TOO_FEW
 
 CAUTION = [TOO_FEW, MAY, RESERVED, MAY_NOT]
@@ -121,13 +124,14 @@ def _allowed(epsilon: float) -> str:
 
 
 def flaws(found: Any, judges: list[Any]) -> dict[Any, str]:
-    """What is wrong with some judges for certain: a bias, a group they favour, a class they miss, a lower accuracy."""
-    missed, accuracy = missed_classes(found), _less_accurate(found)
+    """What is wrong with some judges for certain: a bias, a group they favour, a class they miss, less accuracy."""
+    missed, accuracy, apart = missed_classes(found), _less_accurate(found), _less_agreeing(found)
     said = {}
     for judge in judges:
         bias = _shifted(found, judge) or _biased(found, judge)
         favours = _leaning(found, judge)
-        words = [text for text in (bias, favours, missed.get(judge, ""), accuracy.get(judge, "")) if text]
+        less = accuracy.get(judge, "") or apart.get(judge, "")
+        words = [text for text in (bias, favours, missed.get(judge, ""), less) if text]
         if words:
             said[judge] = sentence(words)
     return said
@@ -194,6 +198,19 @@ def _less_accurate(found: Any) -> dict[Any, str]:
     }
 
 
+def _less_agreeing(found: Any) -> dict[Any, str]:
+    """Judges who agree with people less often than people do with each other, by more than chance explains."""
+    rows = found.gaps.iloc[1:].dropna(subset=["low", "high"])
+    error = (rows["high"] - rows["low"]).to_numpy(dtype=float) / (2 * deviations(found.biases.confidence))
+    p_values = 2 * ndtr(-np.abs(rows["gap"].to_numpy(dtype=float)) / np.maximum(error, 1e-12))
+    certain = holm(p_values, found.biases.confidence)
+    return {
+        row["judge"]: f"agrees with people {100 * -row['gap']:.1f} points less often than they do with each other"
+        for row, sure in zip(rows.to_dict("records"), certain, strict=True)
+        if sure and row["gap"] < 0
+    }
+
+
 def _by_quality(test: Any) -> "pd.Series[Any]":
     """Decisions by judge, the best judges first, and the joint label last."""
     table = test.judges.assign(last=test.judges["judge"] == TOGETHER)
@@ -241,5 +258,6 @@ def _followed(found: Any) -> str:
         also = f", a twin of {twins[0].other if twins[0].one == name else twins[0].one}"
     where = f"all {n}" if same == n else f"{same} of {n}"
     return (
-        f" The joint label of all judges is that of {name}{also}, on {where} tasks: the other judges hardly change it."
+        f" The joint label of all judges, without people, is that of {name}{also}, on {where} tasks: the other judges "
+        "hardly change it."
     )

@@ -13,7 +13,7 @@ from rectifact.crowd.data.people import Panel
 from rectifact.crowd.resampling import Bootstrap, Floats, estimates
 
 ALL_JUDGES = "all judges"
-OBSERVED = "observed agreement"
+OBSERVED, WEIGHTED = "observed agreement", "weighted agreement"
 COLUMNS = ["judge", "with_people", "among_people", "gap", "low", "high", "tasks"]
 
 
@@ -102,17 +102,18 @@ def agreement_words(found: Any, *, short: bool = False) -> str:
     """How far judges agree with people, beside people with each other; or judges among each other."""
     if found.agreement is None:
         return ""
-    rows = found.agreement.overall
-    rows = rows[rows["coefficient"] == OBSERVED].set_index("among")
+    overall = found.agreement.overall
+    rows, near = (overall[overall["coefficient"] == name].set_index("among") for name in (OBSERVED, WEIGHTED))
+    agree = "agree" if not len(near) else "give the same grade"
     if not found.panel.has_people:
         one = rows.loc["workers"] if "workers" in rows.index else None
         if one is None or pd.isna(one["value"]):
             return ""
-        return f"Two judges give the same answer to a task {one['value']:.1%} of the time{_ends(one)}."
+        return f"Two judges give the same answer to a task {one['value']:.1%} of the time{_beside(one, near)}."
     both = rows.loc["judges with people"]
     if pd.isna(both["value"]):
         return ""
-    text = f"A judge and a person agree {both['value']:.1%} of the time{'' if short else _ends(both)}"
+    text = f"A judge and a person {agree} {both['value']:.1%} of the time{_beside(both, near, short=short)}"
     if not len(found.gaps) or pd.isna(found.gaps["low"].iloc[0]):
         return f"{text}; too few tasks were answered by two people to say how far people agree with each other."
     return f"{text}, {gap_words(found.gaps.iloc[0])}."
@@ -126,5 +127,9 @@ def gap_words(row: Any) -> str:
     return text if row["low"] > 0 or row["high"] < 0 else f"{text}, which is not more than chance explains"
 
 
-def _ends(row: Any) -> str:
-    return "" if pd.isna(row["low"]) else f" ({row['low']:.1%} to {row['high']:.1%})"
+def _beside(row: Any, near: pd.DataFrame, *, short: bool = False) -> str:
+    """What stands in brackets behind a share: its interval, unless in ``short``, and the share with near misses."""
+    parts = [] if short or pd.isna(row["low"]) else [f"{row['low']:.1%} to {row['high']:.1%}"]
+    if row.name in near.index:
+        parts.append(f"{float(near['value'][row.name]):.1%} if near misses count in part")
+    return f" ({'; '.join(parts)})" if parts else ""

@@ -142,8 +142,10 @@ def alternative_annotator_test(
     return replacement_of(panel, epsilon=epsilon, rate=rate, min_tasks=min_tasks)
 
 
-def replacement_of(panel: Panel, *, epsilon: float, rate: float = 0.05, min_tasks: int = 30) -> Replacement:
-    """The test on answers that have been read."""
+def replacement_of(
+    panel: Panel, *, epsilon: float, rate: float = 0.05, min_tasks: int = 30, twins: Sequence[Sequence[Any]] = ()
+) -> Replacement:
+    """The test on answers that have been read; judges who are ``twins`` count as one in the label of all judges."""
     check_at_least(2, min_tasks=min_tasks)
     for name, value in {"epsilon": epsilon, "rate": rate}.items():
         if not 0 <= value < 1:
@@ -154,7 +156,7 @@ def replacement_of(panel: Panel, *, epsilon: float, rate: float = 0.05, min_task
     of_judges = _values(panel, 0, panel.n_judges)
     answers = {panel.name(j): of_judges[:, j] for j in range(panel.n_judges)}
     if panel.n_judges > 1:
-        answers[TOGETHER] = _together(panel, of_judges)
+        answers[TOGETHER] = _together(panel, of_judges, twins)
     options: dict[str, Any] = {"epsilon": epsilon, "rate": rate, "least": min_tasks}
     numeric = panel.scale.level != "nominal"
     verdicts = {name: verdict_on(values, people, numeric=numeric, **options) for name, values in answers.items()}
@@ -202,7 +204,7 @@ def _values(panel: Panel, start: int, stop: int) -> Floats:
     return values
 
 
-def _together(panel: Panel, of_judges: Floats) -> Floats:
+def _together(panel: Panel, of_judges: Floats, twins: Sequence[Sequence[Any]]) -> Floats:
     """The label of each task on which all judges together decide, as a number."""
     answers = panel.answers
     theirs = answers.worker < panel.n_judges
@@ -219,7 +221,7 @@ def _together(panel: Panel, of_judges: Floats) -> Floats:
     workers = answers.workers[: panel.n_judges]
     subset = Answers(task, answers.worker[theirs], label, answers.tasks[answered], workers, answers.classes)
     ordinal = panel.scale.level == "ordinal"
-    model = fit_without_copies(DawidSkene(ordinal=ordinal), subset)
+    model = fit_without_copies(DawidSkene(ordinal=ordinal), subset, families=twins)
     values[answered] = panel.scale.values[chosen(model.probas_, ordinal)]
     return values
 

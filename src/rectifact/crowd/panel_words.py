@@ -1,4 +1,4 @@
-"""An evaluation in words: three sentences to decide by, and all of it in sentences."""
+"""An evaluation in words: a few sentences to decide by, and all of it in sentences."""
 
 from dataclasses import replace
 from typing import Any
@@ -32,9 +32,10 @@ MOST_TWINS, MOST_GROUPS, FEW_GROUPS = 6, 10, 3
 
 
 def decision_words(found: Any, *, command: bool = True) -> list[str]:
-    """Three sentences: the rate, judges and people, and what to do next, in words of the ``command`` or of Python.
+    """The rate, judges and people, and what to do next, in words of the ``command`` or of Python.
 
-    Where the rate cannot be relied on, or gold labels and people contradict each other, the first sentence says so.
+    Rates as people label, and mean grades, have sentences of their own. Where the rate cannot be relied on, or gold
+    labels and people contradict each other, the first sentence says so.
     """
     steps = found.next_steps()
     last = ((steps[0].command if command else "") or steps[0].remedy) if steps else ""
@@ -42,7 +43,7 @@ def decision_words(found: Any, *, command: bool = True) -> list[str]:
         *selection_words(found),
         *_opposite_words(found),
         *([] if of_grades(found) is None else _opposite_words(of_grades(found))),
-        _rate_sentence(found),
+        *_rate_sentences(found),
         _people_sentence(found),
         f"Next: {last[0].lower()}{last[1:]}" if steps else "Nothing is left to do: the labels can be used as they are.",
     ]
@@ -50,7 +51,7 @@ def decision_words(found: Any, *, command: bool = True) -> list[str]:
 
 def words_of(found: Any) -> list[str]:
     """All that was found, in sentences."""
-    said = [_rate_sentence(found)]
+    said = _rate_sentences(found)[:1]
     if found.rates is not None:
         said += _rates_words(found.rates)
     said += two_rates_words(found)
@@ -81,9 +82,14 @@ def _rates_words(rates: Rates) -> list[str]:
     return [*some.words(), *([f"{count(more, 'more group')} in the table of rates."] if more > 0 else [])]
 
 
-def _rate_sentence(found: Any) -> str:
+def _rate_sentences(found: Any) -> list[str]:
+    """The rate by gold labels or people, as people label, and the mean grade, where there are these."""
     if found.rates is None:
-        return _labels_sentence(found)
+        return [_labels_sentence(found)]
+    return [words for words in (_rate_sentence(found), _people_say(found), *_grades_sentences(found)) if words]
+
+
+def _rate_sentence(found: Any) -> str:
     whole, quantity = found.rates.rates.iloc[0], found.rates.quantity
     start = "As people label, the" if found.reference == "people" else "The"
     by = (
@@ -99,7 +105,7 @@ def _rate_sentence(found: Any) -> str:
     differences = found.rates.differences.dropna(subset="difference")
     if len(differences):
         text += f"; {_difference_clause(_clearest(differences), found.rates, len(differences))}"
-    return f"{text}.{_people_say(found)}{_grades_sentence(found)}"
+    return f"{text}."
 
 
 def _clearest(differences: pd.DataFrame) -> Any:
@@ -108,7 +114,7 @@ def _clearest(differences: pd.DataFrame) -> Any:
 
 
 def _people_say(found: Any) -> str:
-    """The share and the difference as people label, in a sentence of its own, where their intervals are shorter."""
+    """The share and the difference as people label, where their intervals are shorter."""
     other, (differences, by_people) = found.by_people, compared(found)
     if other is None:
         return ""
@@ -120,7 +126,7 @@ def _people_say(found: Any) -> str:
     if by_people and len(differences):
         it = "it" if parts else f"the {quantity.what}"
         parts.append(_difference_clause(_clearest(differences), other, len(differences), it))
-    return f" As people label, {'; '.join(parts)}.{_likely(found)}" if parts else ""
+    return f"As people label, {'; '.join(parts)}.{_likely(found)}" if parts else ""
 
 
 def _likely(found: Any) -> str:
@@ -148,18 +154,18 @@ def _opposite_words(found: Any) -> list[str]:
     return [f"Gold labels and people do not agree on which is better: {'; '.join(said[:MOST_TWINS])}."] if said else []
 
 
-def _grades_sentence(found: Any) -> str:
+def _grades_sentences(found: Any) -> list[str]:
     """The mean grade beside the share of a class, where there is one."""
     means = of_grades(found)
     if means is None:
-        return ""
+        return []
     grades, start = means.rates, "As people label, the" if found.reference == PEOPLE else "The"
     row, quantity = grades.rates.iloc[0], grades.quantity
-    text = f" {start} mean grade is {quantity.value(row['rate'])} ({quantity.ends(row)}){_by_group(grades)}"
+    text = f"{start} mean grade is {quantity.value(row['rate'])} ({quantity.ends(row)}){_by_group(grades)}"
     differences = grades.differences.dropna(subset="difference")
     if len(differences):
         text += f"; {_difference_clause(_clearest(differences), grades, len(differences))}"
-    return f"{text}.{_people_say(means)}"
+    return [f"{text}.", _people_say(means)]
 
 
 def of_grades(found: Any) -> Any:

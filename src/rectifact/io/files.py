@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import TextIO
 from zipfile import BadZipFile
 from zlib import crc32
 
@@ -91,6 +92,31 @@ def atomic_path(path: Path) -> Iterator[Path]:
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def text_to(path: Path) -> Iterator[TextIO]:
+    """Open a file to write text; an interrupt does not wait for a pipe whose reader has stopped reading.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with text_to(Path(folder) / "out.txt") as file:
+    ...         _ = file.write("whole")
+    ...     (Path(folder) / "out.txt").read_text()
+    'whole'
+    """
+    with path.open("w", encoding="utf-8", newline="") as file:
+        try:
+            yield file
+            file.flush()
+        except KeyboardInterrupt:
+            if _is_special(path):  # closing it would wait until the rest is read
+                os.set_blocking(file.fileno(), False)
+                with suppress(OSError):
+                    file.close()
+            raise
 
 
 def _temporary(target: Path) -> Path:

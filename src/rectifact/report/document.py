@@ -37,6 +37,7 @@ def report_of(
     texts: Mapping[Any, Any] | None = None,
     findings: Sequence[Finding] | None = None,
     source: str | None = None,
+    notes: Sequence[str] = (),
 ) -> Report:
     """Report on a fitted model.
 
@@ -61,6 +62,8 @@ def report_of(
         For the report on parts, a diagnosis that has been made already.
     source : str, default None
         For the report on parts, the name of the saved model, where the samples are not those of its fit.
+    notes : sequence of str, default ()
+        For the report on labels, what was said when the answers were read.
 
     Returns
     -------
@@ -78,7 +81,8 @@ def report_of(
     saved = model if isinstance(model, SavedModel) else SavedModel(model)
     if isinstance(saved.model, Aggregator):
         main, steps = labels_opening(saved.model)
-        return replace(labels_report(saved.model, needed, plan=plan, audit=audit, texts=texts), main=main, steps=steps)
+        found = labels_report(saved.model, needed, plan=plan, audit=audit, texts=texts, notes=notes)
+        return replace(found, main=main, steps=steps)
     if isinstance(saved.model, ANDNMF | PurificationNMF):
         return parts_report(saved, findings, source)
     if isinstance(saved.model, NMD | LogisticPCA):

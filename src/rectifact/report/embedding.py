@@ -290,17 +290,15 @@ def _dimensions(saved: SavedModel) -> Section:
     columns = [
         Column("dimension", "integer"),
         Column("features with the largest coefficients"),
-        Column("spread", "number", "standard deviation over the samples"),
+        Column("size", "number", "root mean square over the samples"),
     ]
-    spread = np.asarray(model.embedding_, dtype=float).std(axis=0).tolist()
-    rows = [[i + 1, text, spread[i]] for i, text in enumerate(listed_features(saved, N_TOP, "+.3g", signed=True))]
+    sizes = np.sqrt((np.asarray(model.embedding_, dtype=float) ** 2).mean(axis=0)).tolist()
+    rows = [[i + 1, text, sizes[i]] for i, text in enumerate(listed_features(saved, N_TOP, "+.3g", signed=True))]
     words = (
-        "Positions tell which samples are alike: they are the columns of the table that embed writes. Dimensions are "
+        "Positions tell which samples are alike: they are the columns of the table that embed writes, in the order of "
+        "their spread. Dimensions, in the order of their size, are what the model is made of, before negative values "
+        "are set to zero: features that are nearly always zero may have large coefficients there."
     )
-    words += (
-        "what the model is made of, before negative values are set to zero: features that are nearly always zero may "
-    )
-    words += "have large coefficients there. In both, the most important comes first."
     table = Table("Dimensions of the model", *with_stability(model, columns, rows))
     return Section("Dimensions", words, [loads, table])
 

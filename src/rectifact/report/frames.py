@@ -23,8 +23,8 @@ PHONE = 500
 SHORT = 4
 """Letters of names that are left out where there is no room for all, instead of being turned."""
 
-Entry = tuple[float, float, str, str]
-"""Place, colour and text of an entry of the legend."""
+Entry = tuple[float, float, str, float, str]
+"""Place, colour, shade and text of an entry of the legend."""
 
 Ticks = Sequence[tuple[float, str]]
 """Places in pixels, and what is written there."""
@@ -152,16 +152,18 @@ def _square(across: Scale, down: Scale, matrix: bool) -> tuple[Scale, Scale]:
 
 def _legend(chart: "Chart", width: float, top: float) -> tuple[list[Entry], float]:
     """Names of the marks that have one, where there are several, and how far down they reach."""
-    named = [(mark.colour, mark.name) for mark in chart.marks if isinstance(mark, Line) and mark.name]
-    named += [(mark.colours[0], mark.name) for mark in chart.marks if isinstance(mark, Points) and mark.name]
-    named += [entry for mark in chart.marks if isinstance(mark, Cells) for entry in enumerate(mark.legend)]
+    named = [(mark.colour, 1.0, mark.name) for mark in chart.marks if isinstance(mark, Line) and mark.name]
+    points = [mark for mark in chart.marks if isinstance(mark, Points) and mark.name]
+    named += [(mark.colours[0], mark.shade, mark.name) for mark in points]
+    cells = [entry for mark in chart.marks if isinstance(mark, Cells) for entry in enumerate(mark.legend)]
+    named += [(colour, 1.0, name) for colour, name in cells]
     entries: list[Entry] = []
     x, y = EDGE, top + 14
-    for colour, name in named if len(named) > 1 else []:
+    for colour, shade, name in named if len(named) > 1 else []:
         text = cut(name, SIZE, width / 2.2)
         needed = 34 + width_of(text, SIZE)
         if x + needed > width and x > EDGE:
             x, y = EDGE, y + 22
-        entries.append((x, y, str(colour), text))
+        entries.append((x, y, str(colour), shade, text))
         x += needed
     return entries, y + 8 if entries else top

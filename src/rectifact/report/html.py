@@ -9,14 +9,18 @@ from math import floor, isfinite, log10
 from pathlib import Path
 from typing import Any
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import InputError, shortened
 from rectifact.io.files import atomic_path, check_writable
-from rectifact.report.blocks import Report, Table
-from rectifact.report.names import count, middle_cut
+from rectifact.report.blocks import Report, Section, Table
+from rectifact.report.names import count, isolated, middle_cut
 from rectifact.report.scales import written
 from rectifact.report.svg import NARROW, Chart, style_sheet
 
 PAGE_ROWS = 25
+
+RIGHT_TO_LEFT = re.compile(r"{0}+(?:[ _\-./'’\d]+{0}+)*".format(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"))
+"""Words in Hebrew, Arabic and their kin."""
+
 LONGEST_TEXT = 600
 """Characters of a text that are kept in the page."""
 
@@ -99,7 +103,10 @@ def _clean(value: Any) -> Any:
         drawn = {"wide": Markup(value.svg()), "narrow": Markup(value.svg(NARROW))}  # noqa: S704, svg() escapes names
         return {"kind": "chart", "title": _clean(value.title), "words": _clean(value.words)} | drawn
     if isinstance(value, Report):
-        return {"kind": "report", "warnings": _clean(value.warnings())} | _clean(vars(value))
+        main = [_text(shortened(sentence)) for sentence in value.main]  # our own sentences, which are not cut
+        return {"kind": "report", "warnings": _clean(value.warnings())} | _clean(vars(value)) | {"main": main}
+    if isinstance(value, Section):
+        return {"kind": "section"} | _clean(vars(value)) | {"words": _text(shortened(value.words))}
     if isinstance(value, Table):
         rows = _clean(value.rows)
         columns = [_column(column, [row[i] for row in rows]) for i, column in enumerate(_clean(value.columns))]
@@ -114,9 +121,14 @@ def _clean(value: Any) -> Any:
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, str) and not value.startswith("data:image/png;base64,"):
-        cut = value if len(value) <= LONGEST_TEXT else value[:LONGEST_TEXT].rsplit(" ", 1)[0] + " …"
-        return cut.encode("utf-8", "replace").decode("utf-8")
+        return _text(value if len(value) <= LONGEST_TEXT else value[:LONGEST_TEXT].rsplit(" ", 1)[0] + " …")
     return value
+
+
+def _text(value: str) -> str:
+    """A text that UTF-8 can encode, in which names that are written from right to left do not move what follows."""
+    apart = RIGHT_TO_LEFT.sub(lambda found: isolated(found[0]), value)
+    return apart.encode("utf-8", "replace").decode("utf-8")
 
 
 def _column(column: dict[str, Any], values: Sequence[Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from rectifact.report.blocks import Block, Column, Facts, Findings, Matrices, Re
 from rectifact.report.calibration import calibration_section
 from rectifact.report.charts import bars, heat_map, histogram, lines
 from rectifact.report.names import count
-from rectifact.report.trust import accuracy_chart, audit_section, bias_blocks, excess_chart, tasks_table
+from rectifact.report.trust import accuracy_chart, audit_section, bias_blocks, excess_chart, notes_table, tasks_table
 
 MOST_TASKS, MOST_WORKERS, MOST_MATRICES, MOST_PLANNED, MOST_ON_MAP = 20_000, 20_000, 60, 200, 60
 LEAST_ERROR = 1e-6
@@ -37,6 +37,7 @@ def labels_report(
     plan: pd.DataFrame | None = None,
     audit: Audit | None = None,
     texts: Mapping[Any, Any] | None = None,
+    notes: Sequence[str] = (),
 ) -> Report:
     """Sections for any aggregator; confusion matrices, calibration, diagnosis and plans for those that have them.
 
@@ -51,6 +52,8 @@ def labels_report(
         How often labels are right that have seen no gold label.
     texts : mapping, default None
         Text by task, to show beside tasks.
+    notes : sequence of str, default ()
+        What was said when the answers were read.
     """
     summary = summary_of(model)
     sections = [_overview(model, summary), _workers(model, summary.workers), _tasks(model, summary.result, texts)]
@@ -61,6 +64,8 @@ def labels_report(
         sections.append(_next(model, needed, plan))
     else:
         sections.append(_worker_graph(model))
+    if notes:
+        sections.append(Section("About the data", "", notes_table(notes)))
     words = (
         f"{count(len(model._answers), 'answer')} from {count(len(model.workers_), 'worker')} on "
         f"{count(len(model.tasks_), 'task')}, aggregated by {type(model).__name__}."

@@ -143,8 +143,8 @@ def _title(chart: Chart) -> str:
 
 def _drawn(chart: Chart, frame: Frame) -> str:
     """Legend, axes and marks."""
-    pieces = [_dot(x + 6, y - 4.5, 5, _colour(int(colour))) for x, y, colour, _ in frame.legend]
-    pieces += [_text(x + 17, y, text) for x, y, _, text in frame.legend]
+    pieces = [_dot(x + 6, y - 4.5, 5, _colour(int(colour)), shade) for x, y, colour, shade, _ in frame.legend]
+    pieces += [_text(x + 17, y, text) for x, y, *_, text in frame.legend]
     pieces += [*_rows(chart, frame), *_columns(chart, frame)]
     for mark in chart.marks:
         pieces += _mark(mark, chart, frame)
@@ -256,10 +256,10 @@ def _points(mark: Points, chart: Chart, frame: Frame) -> list[str]:
     ends = [] if mark.low is None or mark.high is None else [(mark.x, mark.low), (mark.x, mark.high)]
     pairs = np.stack([np.column_stack(end) for end in ends], axis=1) if ends else np.empty((0, 2, 2))
     x, y = frame.place(mark.x, mark.y)
-    kind, shade = " rf-ring" * mark.ring, f' style="fill-opacity:{mark.shade:.2f}"' * (mark.shade < 1)
+    kind = " rf-ring" * mark.ring
     shown = np.flatnonzero(np.isfinite(x) & np.isfinite(y)).tolist()
     said = {i: _said(mark, i, chart) for i in shown}
-    dots = [_dot(x[i], y[i], mark.radius, _colour(colours[i]) + kind, shade, said[i]) for i in shown]
+    dots = [_dot(x[i], y[i], mark.radius, _colour(colours[i]) + kind, mark.shade, said[i]) for i in shown]
     return [_path(_segments(pairs, frame), "rf-range"), *dots]
 
 
@@ -327,8 +327,9 @@ def _path(d: str, kind: str) -> str:
     return f'<path class="{kind}" d="{d}"/>' if d else ""
 
 
-def _dot(x: float, y: float, radius: float, kind: str, more: str = "", tip: str = "") -> str:
-    return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"{more}>{_tip(tip)}</circle>'
+def _dot(x: float, y: float, radius: float, kind: str, shade: float = 1.0, tip: str = "") -> str:
+    faint = f' style="fill-opacity:{shade:.2f}"' * (shade < 1)
+    return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"{faint}>{_tip(tip)}</circle>'
 
 
 def _rectangle(x: Any, y: Any, kind: str, style: str = "", tip: str = "") -> str:

@@ -15,6 +15,9 @@ from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import NAMED, listed, sentence
 from rectifact.crowd.em import CrowdModel
 
+DECISIVE = "two workers decide the labels"
+"""The finding about two workers who may be copies or the best."""
+
 MOST_WORKERS = 12
 """Workers of a panel that two of them can decide."""
 
@@ -116,7 +119,7 @@ def _decisive(answers: Answers, model: CrowdModel, kin: NDArray[np.int64], chang
         "If they run the same model, leave one out, or name them as a family in {}; or check them against gold labels."
     )
     given = "groups of DawidSkene.fit", "rectifact labels --groups"
-    return [Finding("warning", "two workers decide the labels", detail, *(remedy.format(where) for where in given))]
+    return [Finding("warning", DECISIVE, detail, *(remedy.format(where) for where in given))]
 
 
 def _and(names: NDArray[Any]) -> str:

@@ -235,6 +235,11 @@ def refuse_strange(labels: NDArray[Any], classes: NDArray[Any], named: Sequence[
         return
     names = pd.unique(strange)
     verb = "gold label is" if len(strange) == 1 else "gold labels are"
+    if not known.any() and len(names) > 1:  # another way of saying it, such as 0 and 1 for fail and pass
+        raise InputError(
+            f"None of the gold labels is one of the classes {listed(classes)}; they are {listed(names)}.",
+            "Write the gold labels as the answers are written.",
+        )
     everything = [*classes.tolist(), *(plain(name) for name in names)]
     remedy = "Correct the spelling; if it is meant, list all classes: {}."
     raise InputError(

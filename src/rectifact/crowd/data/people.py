@@ -93,7 +93,8 @@ def read_panel(
     Panel
     """
     given: dict[str, str | None] = dict.fromkeys(COLUMN_NAMES) | (columns or {})
-    parts = [coded(data, given, wide, missing, None, form, question)]
+    own = given if humans is None else judges_columns(given, wide)
+    parts = [coded(data, own, wide, missing, None, form, question)]
     if humans is not None:
         parts.append(read_people(humans, given, wide, missing, question))
     if classes is None and all(isinstance(part, Answers) for part in (data, humans) if part is not None):
@@ -127,6 +128,11 @@ def read_people(humans: Any, names: dict[str, str | None], wide: bool, missing: 
     return coded(humans, found, False, missing, None, None, question if is_records else None)
 
 
+def judges_columns(names: dict[str, str | None], wide: bool) -> dict[str, str | None]:
+    """Names of columns that are meant for judges beside a table of people: of a ``wide`` table, the task alone."""
+    return names | {"worker": None, "label": None} if wide else names
+
+
 def _is_long(present: list[Any], names: dict[str, str | None]) -> bool:
     """Whether a table has one answer per row: columns for the task, the worker and the label."""
     try:
@@ -145,7 +151,10 @@ def _people_by_column(humans: Any, names: dict[str, str | None], missing: Any) -
         if not isinstance(humans, str | Path):
             raise
         what = f"The people's file {str(humans)!r} cannot be read. {error.what}"
-        raise InputError(what, error.remedy, command=error.command) from error
+        rows = "If it has one answer per row, name its columns: {}; else merge the rows of each task."
+        named = rows.format("worker='...', label='...'"), rows.format("--worker COLUMN --label COLUMN")
+        remedy, command = named if error.what.endswith("has several.") else (error.remedy, error.command)
+        raise InputError(what, remedy, command=command) from error
 
 
 def _check_columns(humans: Any, present: list[Any], found: dict[str, str | None], names: dict[str, str | None]) -> None:
@@ -278,15 +287,7 @@ def _scale(answers: Answers, level: Level, ordered: bool) -> Scale:
             command="Use --level nominal, or --level ordinal with --classes in order.",
         )
     if level == "ordinal" and not numbers and not ordered and _is_number(names).sum() > 1:
-        odd = plain(names[~_is_number(names)][0])
-        raise InputError(
-            f"All labels but {odd!r} are numbers, so that it has no place in their order."
-            if (~_is_number(names)).sum() == 1
-            else f"Some labels are numbers, and others such as {odd!r} are not.",
-            f"If it stands for no answer, say so: missing={odd!r}; else list all classes in order.",
-            command=f"If it stands for no answer, say so: --missing {shlex.quote(str(odd))}; else list all classes in "
-            "order with --classes.",
-        )
+        raise _mixed_grades(names[~_is_number(names)])
     if level == "ordinal" and not numbers and not ordered:
         raise InputError(
             f"The order of labels such as {_odd(names)!r} is not known.",
@@ -294,6 +295,20 @@ def _scale(answers: Answers, level: Level, ordered: bool) -> Scale:
             command="List all classes in order: --classes poor,fair,good.",
         )
     return scale_of(level, values if numbers else np.arange(len(names), dtype=float))
+
+
+def _mixed_grades(others: NDArray[Any]) -> InputError:
+    """An error about grades that are numbers, but for some."""
+    odd = plain(others[0])
+    what = f"All labels but {odd!r} are numbers, so that it has no place in their order."
+    if len(others) > 1:
+        what = f"Some labels are numbers, and others such as {odd!r} are not."
+    if any(letter.isdigit() for letter in str(odd)):
+        remedy = "Write all grades as numbers, or list all classes in order{}."
+        return InputError(what, remedy.format(""), command=remedy.format(" with --classes"))
+    remedy = "If it stands for no answer, say so: {}; else list all classes in order{}."
+    command = remedy.format(f"--missing {shlex.quote(str(odd))}", " with --classes")
+    return InputError(what, remedy.format(f"missing={odd!r}", ""), command=command)
 
 
 def _is_number(names: NDArray[Any]) -> NDArray[np.bool_]:

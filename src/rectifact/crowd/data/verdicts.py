@@ -19,7 +19,7 @@ from rectifact.crowd.data.formats.label_studio import annotators
 from rectifact.crowd.data.groups import SEVERAL, groups_in_column, read_groups
 from rectifact.crowd.data.humans import consensus, mention_gold
 from rectifact.crowd.data.names import Gold, closest, listed, matched, object_array, plain, split_names
-from rectifact.crowd.data.people import read_people
+from rectifact.crowd.data.people import judges_columns, read_people
 from rectifact.crowd.data.read import coded, read_gold
 from rectifact.crowd.data.tables import COLUMN_NAMES
 from rectifact.crowd.data.wide import wide_table
@@ -299,7 +299,7 @@ def _from_wide(
     frame, beside = wide_table(data, [gold, by, text], names["task"])
     if text is not None and text not in beside:
         raise no_text_column(text)
-    answers = coded(frame, names, True, missing, None)
+    answers = coded(frame, names if humans is None else judges_columns(names, True), True, missing, None)
     known, groups = beside.get(gold) if isinstance(gold, str) else None, beside.get(by) if isinstance(by, str) else None
     is_person = np.zeros(len(answers.workers), bool) if people is None else named_people(people, answers.workers)
     judges, theirs = _split(answers, is_person)
