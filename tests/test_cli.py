@@ -244,6 +244,8 @@ def test_demo_shows_all_families_and_writes_a_report(run, tmp_path):
     assert re.search(r"4\d of 45 with more than 99 %", said.out)
     page = (tmp_path / "report.html").read_text()
     assert all(f"<h2>{title}</h2>" in page for title in ("Labels", "Parts", "Embedding", "Clusters"))
+    assert "5 anaesthetists graded 45 patients before an operation, real data from 1979" in page
+    assert page.count("Found: ") == 4
 
 
 def test_a_saved_model_and_its_report(run, answers, tmp_path):
@@ -648,6 +650,10 @@ def mistakes(tmp_path):
         ("Set them to 0 if they are noise", "embed minus.csv -k 1 -o e.csv"),
         ("Say which: --missing nan if -1 is a label, --missing -1 if it", "labels signs.csv --wide"),
         ("Name them: --task COLUMN --worker COLUMN --label COLUMN.", "labels small.csv"),
+        (
+            "--graph needs a value, and the option -k follows it. Write the value right",
+            "cluster small.csv --graph -k 2",
+        ),
     ],
 )
 def test_remedies_name_options(run, news, mistakes, monkeypatch, sentence, command):

@@ -141,7 +141,7 @@ def test_each_problem_is_named():
     guessed = np.random.default_rng(0).integers(2, size=len(twins))  # nobody tells 0 from 1
     table = DawidSkene().fit(twins.assign(label=np.where(twins["label"] < 2, guessed, 2))).diagnose()
     detail = table.set_index("finding").loc["classes that look alike", "detail"]
-    assert detail.startswith("Workers hardly tell 0, 1 apart")
+    assert detail.startswith("Workers hardly tell 0 and 1 apart")
 
 
 def test_labels_spelt_in_two_ways_are_one_unless_both_are_listed():

@@ -5,6 +5,7 @@ import sys
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, signature
+from itertools import pairwise
 from math import isfinite
 from typing import Annotated, Any
 
@@ -79,7 +80,20 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Name, command and remaining arguments."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command and load(str(name)), rest
+        loaded = command and load(str(name))
+        if loaded is not None:
+            check_values(loaded, rest)
+        return name, loaded, rest
+
+
+def check_values(command: Any, words: list[str]) -> None:
+    """Refuse an option where the value of another belongs, as in ``--graph -k 4``, which would name a file ``-k``."""
+    options = {word: option for option in command.params if option.param_type_name == "option" for word in option.opts}
+    for word, following in pairwise(words):
+        if word in options and following in options and not options[word].is_flag:
+            raise InputError(
+                f"{word} needs a value, and the option {following} follows it.", f"Write the value right after {word}."
+            )
 
 
 def load(name: str) -> Any:

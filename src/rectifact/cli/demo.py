@@ -1,8 +1,9 @@
 """rectifact demo: all four families on bundled and generated data."""
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -20,12 +21,17 @@ from rectifact.metrics import cluster_accuracy, part_errors, root_mean_squared_e
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF
 
+if TYPE_CHECKING:
+    from rectifact.report.blocks import Report
+
 Shown = tuple[str, str, str, SavedModel]
 """Family, what was given, what was found, and the model with its data."""
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--output", "-o", help="Report to write: .html.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option("--output", "-o", "--report", help="Report to write: .html.")] = Path(
+        "report.html"
+    ),
 ) -> None:
     """Run all four families of methods on bundled and generated data, in about a minute, and write a report."""
     check_writable(out)
@@ -44,10 +50,20 @@ def demo(
 
 
 def _write_report(shown: list[Shown], out: Path) -> None:
-    from rectifact.report import write_report
+    from rectifact.report import report_of, write_report
 
     with progress("writing the report"):
-        write_report([saved for *_, saved in shown], out, title="rectifact demo")
+        reports = [_explained(report_of(saved), given, found) for _, given, found, saved in shown]
+        write_report(reports, out, title="rectifact demo")
+
+
+def _explained(report: "Report", given: str, found: str) -> "Report":
+    """The report, which says first what the data are and what was found in them."""
+    return replace(report, words=f"{_sentence(given)} {report.words}", main=[f"Found: {found}.", *report.main])
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _labels() -> Shown:

@@ -218,7 +218,7 @@ def accuracy_words(best: Any, leads: Sequence[Lead], confidence: float = 0.95, b
     for group, start in ((sure, "is right more often than"), (open_, "cannot be told apart from")):
         shown = []
         for lead in group:
-            ends = f"{100 * lead.low:+.1f} to {100 * lead.high:+.1f}"
+            ends = f"{100 * lead.low:+z.1f} to {100 * lead.high:+z.1f}"
             if group is sure:
                 ends = f"{100 * lead.low:.1f} to {100 * lead.high:.1f}"
                 level = "" if named else f"{confidence:.0%} interval "
@@ -227,7 +227,7 @@ def accuracy_words(best: Any, leads: Sequence[Lead], confidence: float = 0.95, b
                 level = "" if named else f" points, {confidence:.0%} interval"
                 alone = len(leads) > 1 and (lead.low > 0 or lead.high < 0)
                 allowed = f", which is not clear after allowing for {len(leads)} comparisons" if alone else ""
-                shown.append(f"{lead.other} ({100 * lead.value:+.1f}{level or ','} {ends}{allowed})")
+                shown.append(f"{lead.other} ({100 * lead.value:+z.1f}{level or ','} {ends}{allowed})")
             named = True
         if shown:
             parts.append(f"{start} {sentence(shown)}")

@@ -93,7 +93,7 @@ def bias_words(row: Any, confidence: float) -> str:
 
 def _change_words(row: Any, confidence: float) -> str:
     more = "more" if row["change"] >= 0 else "less"
-    ends = f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
+    ends = f"{100 * row['low']:+z.1f} to {100 * row['high']:+z.1f}"
     return (
         f"{row['worker']} leans to {row['class']} {100 * abs(row['change']):.1f} points {more} in {row['second']} than "
         f"in {row['first']}, {_beyond(row['against'])} ({confidence:.0%} interval {ends})."

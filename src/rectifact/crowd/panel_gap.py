@@ -121,7 +121,7 @@ def agreement_words(found: Any, *, short: bool = False) -> str:
 
 def gap_words(row: Any) -> str:
     """How far judges agree with people, compared with people, as the end of a sentence."""
-    ends = f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
+    ends = f"{100 * row['low']:+z.1f} to {100 * row['high']:+z.1f}"
     how = "more often" if row["gap"] >= 0 else "less often"
     text = f"{100 * abs(row['gap']):.1f} points {how} than two people ({ends})"
     return text if row["low"] > 0 or row["high"] < 0 else f"{text}, which is not more than chance explains"

@@ -69,7 +69,7 @@ class Quantity:
 
     def change(self, x: float) -> str:
         """A difference with its sign, in points of a share."""
-        return f"{100 * x:+.1f}" if self.digits is None else f"{x:+.{self.digits}f}"
+        return f"{100 * x:+z.1f}" if self.digits is None else f"{x:+z.{self.digits}f}"
 
     def changes(self, row: Any) -> str:
         """The interval of a difference in a row of a table."""

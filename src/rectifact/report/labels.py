@@ -12,7 +12,6 @@ from rectifact.crowd import DawidSkene
 from rectifact.crowd.advice.audit import Audit
 from rectifact.crowd.advice.budget import expected_error
 from rectifact.crowd.advice.foresight import Needed
-from rectifact.crowd.advice.planning import worth_asking
 from rectifact.crowd.advice.summary import Summary, summary_of
 from rectifact.crowd.base import Aggregator
 from rectifact.crowd.panel_bias import model_biases
@@ -186,8 +185,11 @@ def _diagnosis(findings: list[Finding]) -> Section:
 
 
 def _next(model: DawidSkene, needed: Needed | None, plan: pd.DataFrame | None) -> Section:
+    blocks = plan_blocks(model, needed, plan=plan)
     words = "The tasks where one more answer is expected to help most, and whom to ask."
-    return Section("What to label next", words, plan_blocks(model, needed, plan=plan))
+    if isinstance(blocks[0], Table) and not blocks[0].rows:
+        blocks, words = blocks[1:], "No task is left where one more answer is expected to help."
+    return Section("What to label next", words, blocks)
 
 
 def plan_blocks(
@@ -207,17 +209,17 @@ def plan_blocks(
     if plan is not None and "worker" in plan:
         note = f"The first {MOST_PLANNED} of {len(plan):,} answers of the plan." if len(plan) > MOST_PLANNED else ""
         return [_purchase(plan.head(MOST_PLANNED), note), *_curve(model, needed, asked)]
-    plan = worth_asking(model.next_labels(min(MOST_PLANNED, len(model.tasks_))))
+    plan = model.next_labels(min(MOST_PLANNED, len(model.tasks_)))
     columns_of_plan = (plan[name].tolist() for name in ("task", "gain", "entropy", "workers"))
     rows = [
-        [str(task), round(gain, 4), round(doubt, 3), _names(workers) or "all have answered"]
+        [str(task), round(gain, 4), round(doubt, 3), _names(workers) or "somebody new"]
         for task, gain, doubt, workers in zip(*columns_of_plan, strict=True)
     ]
     columns = [
         Column("task"),
         Column("gain", "number", "bits that one more answer is expected to provide"),
         Column("entropy", "number", "uncertainty in bits"),
-        Column("ask", "text", "workers whose answers would provide most"),
+        Column("ask", "text", "workers whose answers would provide most; somebody new where all have answered"),
     ]
     return [Table("Next labels", columns, rows), *_curve(model, needed)]
 

@@ -63,12 +63,28 @@ def _steps(model: Aggregator, doubtful: int) -> list[str]:
             f"Read the {count(doubtful, 'task')} below {DOUBTFUL:.0%} confidence: they come first under Tasks."
         )
     if isinstance(model, DawidSkene):
-        steps += _leave_out(model)
-        steps.append("Ask for more answers where they help most: What to label next says which, and whom to ask.")
-        if getattr(model, "calibration_", None) is None:
-            steps.append(
-                "Label 100 tasks yourself, and calibrate the confidences by them: --gold gold.csv --calibrate."
-            )
+        steps += [*_leave_out(model), *_ask(model), *_calibrate(model)]
     else:
         steps.append("Fit DawidSkene as well: it learns what kind of errors each worker makes.")
     return steps
+
+
+def _ask(model: DawidSkene) -> list[str]:
+    """Whether more answers would help, and whose."""
+    best = model.next_labels(1)
+    if not len(best):
+        return []
+    if not len(best["workers"].iloc[0]):
+        return [
+            "Ask somebody new about the tasks under What to label next: all workers have answered the first of them."
+        ]
+    return ["Ask for more answers where they help most: What to label next says which, and whom to ask."]
+
+
+def _calibrate(model: DawidSkene) -> list[str]:
+    """What is missing for confidences that can be believed: gold labels, or only the option that uses them."""
+    if getattr(model, "calibration_", None) is not None:
+        return []
+    if model._gold is not None:
+        return ["Calibrate the confidences by your gold labels: --calibrate."]
+    return ["Label 100 tasks yourself, and calibrate the confidences by them: --gold gold.csv --calibrate."]

@@ -78,7 +78,7 @@ def excess_chart(model: DawidSkene) -> list[Chart]:
     most = int(np.argmax(pairs.scores))
     names = [str(name) for name in model.workers_]
     text = (
-        f"Most for {names[pairs.one[most]]} and {names[pairs.other[most]]}: {points[most]:+.1f} points, "
+        f"Most for {names[pairs.one[most]]} and {names[pairs.other[most]]}: {points[most]:+z.1f} points, "
         f"{pairs.scores[most]:.1f} standard errors. Copies, and judges of one family, agree on errors as well."
     )
     full = max(float(np.ceil(np.abs(matrix).max())), 1.0)

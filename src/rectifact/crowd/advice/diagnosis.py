@@ -257,12 +257,12 @@ def _conditioning(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel, bes
     noise = 2 / np.sqrt(share.sum())
     if values[0] > max(LEAST_CONTRAST, min(noise, 10 * LEAST_CONTRAST)):
         return []
-    alike = classes[chosen[np.sort(np.argsort(-np.abs(vectors[:, 0]))[:2])]]
+    one, other = (repr(plain(name)) for name in classes[chosen[np.sort(np.argsort(-np.abs(vectors[:, 0]))[:2])]])
     return [
         Finding(
             "warning",
             "classes that look alike",
-            f"Workers hardly tell {listed(alike)} apart: their answers agree on it with correlation {values[0]:.2f}.",
+            f"Workers hardly tell {one} and {other} apart: two answers to a task correlate by {values[0]:z.2f} on it.",
             "Merge these classes, or sharpen the instructions.",
         )
     ]
