@@ -13,7 +13,6 @@ from typing import Any
 import array_api_compat
 import numpy as np
 import scipy.sparse as sp
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
 from rectifact.core.arrays import Array, device, is_host, namespace
@@ -21,9 +20,9 @@ from rectifact.core.device_csr import DeviceCSR, canonical_csr, csr, is_native_s
 from rectifact.core.errors import InputError
 from rectifact.core.operand import is_chunked
 from rectifact.core.sparse import dense_rows, is_sparse, native, stored_rows, with_entries
-from rectifact.core.threads import surviving_threads
 from rectifact.core.validation import check_at_least, check_option
 from rectifact.graph.scaling import check_points
+from rectifact.graph.search import nearest_among, nearest_others
 
 SCALE_NEIGHBOUR = 7
 """The neighbour whose distance is the scale of a point [2]."""
@@ -260,9 +259,9 @@ def nearest(X: Array, k: int, transformer: Any, n_jobs: int | None) -> Array:
         return _in_tiles(X, k)
     if transformer is not None:
         return _transformed(X, transformer)
-    with surviving_threads():
-        graph = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X).kneighbors_graph(mode="distance")
-    return csr(graph.data**2, stored_rows(graph), graph.indices, graph.shape)
+    numbers, distances = nearest_others(X, k, n_jobs)
+    n = X.shape[0]
+    return csr(distances.ravel() ** 2, np.repeat(np.arange(n), k), numbers.ravel(), (n, n))
 
 
 def nearest_known(near: Neighbours, X: Any, k: int) -> tuple[Array, Array, Array]:
@@ -274,8 +273,7 @@ def nearest_known(near: Neighbours, X: Any, k: int) -> tuple[Array, Array, Array
 def _nearest_among(points: Array, X: Array, k: int) -> tuple[Array, Array]:
     """Numbers of the ``k`` points that are nearest to each row of X, and squared distances, the nearest first."""
     if is_host(X):
-        with surviving_threads():
-            distances, found = NearestNeighbors(n_neighbors=k).fit(points).kneighbors(X)
+        found, distances = nearest_among(points, X, k)
         return found, distances**2
     xp = namespace(X)
     squares, parts = squared_lengths(points), []

@@ -266,7 +266,7 @@ class ANDNMF(PartsTransformer):
     def fit(self, X: Any, y: None = None) -> Self:
         """Find the parts of the samples X (n_samples, n_features): dense, sparse, or a Dask array."""
         X = operand(check_matrix(self, X, allow_nan=self._allows_gaps))
-        known = with_gaps(X, self.missing) if self._allows_gaps else X  # NaN where an entry is missing
+        known = with_gaps(X, self.missing) if self._allows_gaps else X
         X = fill_gaps(known, self.n_components) if self._allows_gaps else X
         self._check_scale(X)
         if self.background and self.normalize in ("l1", "l2"):
@@ -275,6 +275,11 @@ class ANDNMF(PartsTransformer):
         if self.step is not None and self.n_inner is None:
             what = f"step={self.step} is the size of n_inner steps, and n_inner is None."
             raise InputError(what, "Give both, or neither.", option=("step", "n_inner"))
+        with small_products(X.shape[0] * X.stored_per_row * self.n_components):
+            return self._fit(X, known)
+
+    def _fit(self, X: Operand, known: Operand) -> Self:
+        """Find the parts of checked samples; ``known`` has NaN in their gaps."""
         checkpoint = open_checkpoint(self, X.data)
         if self.background:
             self.background_ = background_start(X)
@@ -332,12 +337,11 @@ class ANDNMF(PartsTransformer):
             starts["spa"] = self._padded(xp.clip(spa_start(space), 0, None))
         if free and kind == "poisson" and not self.background:
             starts["scaled"] = self._from_scaled_features(X, law.entry_power)
-        with small_products(X.shape[0] * X.stored_per_row * k):
-            data, n_iter = known if raw else plan.samples, self.refine_iter
-            name, best = best_refinement(kind, data, starts, law, n_iter=n_iter, background=background, missing=gaps)
-            if kind == "poisson" and not law.is_systematic(k):
-                weighted = self._by_variance(X, known, best)
-                name, best = weighted or (name, self._without_faint_weights(known, best, law))
+        data, n_iter = known if raw else plan.samples, self.refine_iter
+        name, best = best_refinement(kind, data, starts, law, n_iter=n_iter, background=background, missing=gaps)
+        if kind == "poisson" and not law.is_systematic(k):
+            weighted = self._by_variance(X, known, best)
+            name, best = weighted or (name, self._without_faint_weights(known, best, law))
         if name != self.resolved_["init"]:
             self.thresholds_ = xp.zeros_like(self.thresholds_)
         size = sample_norms(best.H[:k], self._stream.norm or "l2")
