@@ -75,6 +75,48 @@ def test_columns_of_people_without_usual_names_are_to_be_renamed(run, files, com
 
 
 @pytest.mark.parametrize("command", ["evaluate", "agree"])
+@pytest.mark.parametrize(
+    ("columns", "given", "message"),
+    [
+        (["task", "worker", "label"], ("--worker", "wrker"), "no column 'wrker' for the worker among"),
+        (["task", "worker", "label"], ("--label", "lable"), "no column 'lable' for the label among"),
+        (["task", "worker", "label"], ("--worker", "who"), "Did you mean 'worker'?"),
+        (["task", "rater_x", "said"], ("--worker", "rater", "--label", "said"), "Did you mean 'rater_x'?"),
+        (["task", "rater_x", "said"], ("--worker", "rater_x"), "Name it: --label COLUMN; if each person has a column,"),
+        (["task", "rater_x", "said"], ("--label", "zzz"), "Check the spelling, or leave out --label."),
+    ],
+)
+def test_columns_of_people_beside_a_wide_table_must_be_there(run, files, command, columns, given, message):
+    judges, people, _ = made()
+    wide = judges.pivot(index="conversation", columns="judge_model", values="outcome").rename_axis("task")
+    wide.reset_index().to_csv("wide.csv", index=False)
+    people.set_axis(columns, axis=1).to_csv("x.csv", index=False)
+    said = run(command, "wide.csv", "--wide", "--humans", "x.csv", *given, expect=2).err
+    assert message in said
+    assert "The people's file 'x.csv' has no column" in said
+    assert str(columns) in said
+    assert len(said.strip().splitlines()) == 1
+
+
+def test_an_export_of_people_beside_a_wide_table_takes_no_name_of_a_worker(run, files):
+    judges, _, _ = made()
+    wide = judges.pivot(index="conversation", columns="judge_model", values="outcome").rename_axis("task")
+    wide.reset_index().to_csv("wide.csv", index=False)
+    chosen = [{"from_name": "ok", "type": "choices", "value": {"choices": ["pass"]}}]
+    task = {"id": "c001", "data": {"text": "?"}, "annotations": [{"completed_by": "ann", "result": chosen}]}
+    (files / "export.json").write_text(json.dumps([task]))
+    said = run("agree", "wide.csv", "--wide", "--humans", "export.json", "--worker", "who", expect=2).err
+    assert "A Label Studio export says by itself what is the worker. Leave out --worker." in said
+
+
+def test_a_column_that_is_not_there_is_told_the_likely_one(run, files):
+    named = ("--task", "conversation", "--worker", "judge_modl", "--label", "outcome")
+    said = run("labels", "judges.csv", *named, "-o", "labels.csv", expect=2).err
+    assert "no column 'judge_modl' for the worker among" in said
+    assert "Did you mean 'judge_model'?" in said
+
+
+@pytest.mark.parametrize("command", ["evaluate", "agree"])
 @pytest.mark.parametrize("words", [{"pass": 1, "fail": 0}, {"pass": "true", "fail": "false"}])
 def test_people_without_a_label_in_common_are_refused(run, files, command, words):
     judges, people, _ = made()
