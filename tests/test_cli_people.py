@@ -98,6 +98,20 @@ def test_columns_of_people_beside_a_wide_table_must_be_there(run, files, command
     assert len(said.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("kind", ["RepeatedTask", "InputError"])
+def test_a_repeated_task_of_people_is_told_by_its_kind_and_not_by_its_words(files, monkeypatch, kind):
+    from rectifact.crowd.data import people, read
+
+    def refuse(*_):
+        raise getattr(read, kind)("In other words, which may end alike: it has several.", "Own remedy.")
+
+    monkeypatch.setattr(people, "coded", refuse)
+    with pytest.raises(InputError, match="In other words") as caught:
+        people.read_people("gold.csv", dict.fromkeys(["task", "worker", "label"]), True, "auto", None)
+    assert ("name its columns" in caught.value.remedy) == (kind == "RepeatedTask")
+    assert ("Own remedy" in caught.value.remedy) == (kind == "InputError")
+
+
 def test_an_export_of_people_beside_a_wide_table_takes_no_name_of_a_worker(run, files):
     judges, _, _ = made()
     wide = judges.pivot(index="conversation", columns="judge_model", values="outcome").rename_axis("task")

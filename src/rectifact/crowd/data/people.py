@@ -17,7 +17,7 @@ from rectifact.crowd.data.answers import Answers, encode, make_answers
 from rectifact.crowd.data.files import fields_of
 from rectifact.crowd.data.formats import FORMATS
 from rectifact.crowd.data.names import listed, matched, object_array, plain, sentence
-from rectifact.crowd.data.read import coded
+from rectifact.crowd.data.read import RepeatedTask, coded
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, likely_column
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
 from rectifact.io.records import is_json
@@ -157,7 +157,7 @@ def _people_by_column(humans: Any, names: dict[str, str | None], missing: Any) -
         what = f"The people's file {str(humans)!r} cannot be read. {error.what}"
         rows = "If it has one answer per row, name its columns: {}; else merge the rows of each task."
         named = rows.format("worker='...', label='...'"), rows.format("--worker COLUMN --label COLUMN")
-        remedy, command = named if error.what.endswith("has several.") else (error.remedy, error.command)
+        remedy, command = named if isinstance(error, RepeatedTask) else (error.remedy, error.command)
         raise InputError(what, remedy, command=command) from error
 
 
