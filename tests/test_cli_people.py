@@ -160,6 +160,30 @@ def test_people_on_other_tasks_are_said_to_be(run, files, command):
     assert "No task was answered by a judge and by a person. Check that both name the tasks alike." in said
 
 
+@pytest.mark.parametrize("command", ["evaluate", "agree"])
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [
+        ("an,bob", "Did you mean 'ann'?"),
+        ("Anne,bobb", "Did you mean 'ann' and 'bob'?"),
+        ("ann,anna", "Check the spelling, or name a column that says who is a person."),
+        ("zoe", "Check the spelling, or name a column that says who is a person."),
+    ],
+)
+def test_misspelt_people_are_told_the_likely_names(run, files, command, wide, given, remedy):
+    judges, people, _ = made()
+    everyone = pd.concat([judges, people.rename(columns={"reviewer": "judge_model"})])
+    columns = NAMED
+    if wide:
+        everyone = everyone.pivot(index="conversation", columns="judge_model", values="outcome").reset_index()
+        columns = ("--wide", "--task", "conversation")
+    everyone.to_csv("all.csv", index=False)
+    said = run(command, "all.csv", *columns, "--people", given, expect=2).err
+    assert "who gave no answer; the workers are" in said
+    assert said.strip().endswith(remedy)
+
+
 def test_a_name_with_a_comma_stands_in_quotes(run, files):
     judges, people, _ = made()
     people = people.rename(columns={"reviewer": "judge_model"}).replace({"ann": "Smith, Ann"})
