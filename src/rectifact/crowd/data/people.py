@@ -97,16 +97,17 @@ def read_panel(
     parts = [coded(data, own, wide, missing, None, form, question)]
     if humans is not None:
         parts.append(read_people(humans, given, wide, missing, question))
+    order = classes
     if classes is None and all(isinstance(part, Answers) for part in (data, humans) if part is not None):
-        classes = _common_order(parts)
-    return mentioned(panel_of(parts, level, classes))
+        order = _common_order(parts)
+    return mentioned(panel_of(parts, level, order), meant=classes)
 
 
-def mentioned(panel: Panel, gold: NDArray[Any] | None = None) -> Panel:
-    """The same panel; labels that seem to be no answers are named, by what people and ``gold`` labels are."""
+def mentioned(panel: Panel, gold: NDArray[Any] | None = None, meant: Sequence[Any] | None = None) -> Panel:
+    """The same panel; labels that seem to be no answers and are not ``meant`` are named, by people and ``gold``."""
     answers = panel.answers
     used = answers.classes[np.unique(answers.label[panel.is_person[answers.worker]])].astype(object)
-    mention_no_answers(answers, used if gold is None else np.concatenate([used, gold.astype(object)]))
+    mention_no_answers(answers, used if gold is None else np.concatenate([used, gold.astype(object)]), meant)
     return panel
 
 
