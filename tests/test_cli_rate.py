@@ -138,6 +138,17 @@ def test_the_report_begins_with_a_chart_of_the_rates(panel):
     assert "<script>alert" not in render([report], "rectifact")
 
 
+def test_the_first_screen_says_how_many_labels_are_needed(panel):
+    found = rate(*panel, positive="pass", by="version", half_width=0.06)
+    said = " ".join(rates_report(found).main)
+    whole = found.rates.iloc[0]
+    more = int(whole["labels_needed"] - whole["labels"])
+    assert f"All tasks: an interval of 6 points to both sides takes about {more} more labels." in said
+    assert "v2 minus v1: an interval of 6 points to both sides" in said
+    without = rates_report(rate(*panel, positive="pass", by="version"))
+    assert "to both sides" not in " ".join(without.main)
+
+
 def test_the_report_has_groups_without_labels(panel):
     groups = {task: "old" if task in set(panel[1]["task"]) else "new" for task in range(300)}
     few, unequal = "Fewer than 10 gold labels in 'new'", "100% of the tasks in 'old' and 0% of those in 'new'"

@@ -6,12 +6,16 @@ from typing import Any, Literal
 import pandas as pd
 
 from rectifact.crowd.panel_rates import Rates
+from rectifact.crowd.rate_words import needed_words
 from rectifact.report.blocks import Block, Column, Facts, Report, Section, Table
 from rectifact.report.charts import ranges
 from rectifact.report.trust import notes_table
 
 MOST_NAMED = 20
 """Groups on a chart."""
+
+MOST_COMPARED = 2
+"""Differences on the first screen."""
 
 
 def rates_report(found: Rates, notes: Sequence[str] = ()) -> Report:
@@ -35,7 +39,9 @@ def rates_report(found: Rates, notes: Sequence[str] = ()) -> Report:
     )
     if notes:
         sections.append(Section("About the data", "", notes_table(notes)))
-    return Report("Rates", words, sections, main=[found.words()[0], *found.difference_words()[:2]])
+    main = [found.words()[0], *found.difference_words()[:MOST_COMPARED]]
+    main += needed_words(found, [found.rates.head(1), found.differences.head(MOST_COMPARED)])
+    return Report("Rates", words, sections, main=main)
 
 
 def _named(found: Rates) -> str:
