@@ -127,17 +127,19 @@ def _kind(found: Rates) -> Literal["number", "share"]:
 
 
 def _differences(found: Rates) -> Section:
-    rows, kind, quantity = found.differences.to_dict("records"), _kind(found), found.quantity
+    rows, quantity = found.differences.to_dict("records"), found.quantity
+    kind: Literal["number", "points"] = "number" if quantity.is_mean else "points"
+    unit = f" in{quantity.unit}" if quantity.unit else ""
     columns = [
         Column("first"),
         Column("second"),
-        Column("difference", kind, "second minus first"),
-        Column("low", kind, "lower end of the interval"),
-        Column("high", kind, "upper end of the interval"),
+        Column("difference", kind, f"second minus first{unit}"),
+        Column("low", kind, f"lower end of the interval{unit}"),
+        Column("high", kind, f"upper end of the interval{unit}"),
         Column("p-value", "number", "small if there is a difference"),
-        Column(found.reference, kind, f"difference by {_deciding(found).lower()} alone"),
+        Column(found.reference, kind, f"difference by {_deciding(found).lower()} alone{unit}"),
         Column("their p-value", "number"),
-        Column(found.panel, kind, f"difference by {found.panel} alone"),
+        Column(found.panel, kind, f"difference by {found.panel} alone{unit}"),
         Column("labels", "integer", f"{_deciding(found).lower()} in both groups"),
         *_needed_column(found),
     ]
@@ -149,7 +151,7 @@ def _differences(found: Rates) -> Section:
         ]
         for row in rows
     ]
-    blocks: list[Block] = [Table("Differences", columns, cells, folded=True)]
+    blocks: list[Block] = [Table(f"Differences{unit}", columns, cells, folded=True)]
     known = [row for row in rows if not pd.isna(row["difference"])][:MOST_NAMED]
     if known:
         titles = [f"{row['second']} minus {row['first']}" for row in known]
