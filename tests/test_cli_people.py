@@ -75,6 +75,62 @@ def test_columns_of_people_without_usual_names_are_to_be_renamed(run, files, com
 
 
 @pytest.mark.parametrize("command", ["evaluate", "agree"])
+@pytest.mark.parametrize(
+    ("columns", "given", "message"),
+    [
+        (["task", "worker", "label"], ("--worker", "wrker"), "no column 'wrker' for the worker among"),
+        (["task", "worker", "label"], ("--label", "lable"), "no column 'lable' for the label among"),
+        (["task", "worker", "label"], ("--worker", "who"), "Did you mean 'worker'?"),
+        (["task", "rater_x", "said"], ("--worker", "rater", "--label", "said"), "Did you mean 'rater_x'?"),
+        (["task", "rater_x", "said"], ("--worker", "rater_x"), "Name it: --label COLUMN; if each person has a column,"),
+        (["task", "rater_x", "said"], ("--label", "zzz"), "Check the spelling, or leave out --label."),
+    ],
+)
+def test_columns_of_people_beside_a_wide_table_must_be_there(run, files, command, columns, given, message):
+    judges, people, _ = made()
+    wide = judges.pivot(index="conversation", columns="judge_model", values="outcome").rename_axis("task")
+    wide.reset_index().to_csv("wide.csv", index=False)
+    people.set_axis(columns, axis=1).to_csv("x.csv", index=False)
+    said = run(command, "wide.csv", "--wide", "--humans", "x.csv", *given, expect=2).err
+    assert message in said
+    assert "The people's file 'x.csv' has no column" in said
+    assert str(columns) in said
+    assert len(said.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("kind", ["RepeatedTask", "InputError"])
+def test_a_repeated_task_of_people_is_told_by_its_kind_and_not_by_its_words(files, monkeypatch, kind):
+    from rectifact.crowd.data import people, read
+
+    def refuse(*_):
+        raise getattr(read, kind)("In other words, which may end alike: it has several.", "Own remedy.")
+
+    monkeypatch.setattr(people, "coded", refuse)
+    with pytest.raises(InputError, match="In other words") as caught:
+        people.read_people("gold.csv", dict.fromkeys(["task", "worker", "label"]), True, "auto", None)
+    assert ("name its columns" in caught.value.remedy) == (kind == "RepeatedTask")
+    assert ("Own remedy" in caught.value.remedy) == (kind == "InputError")
+
+
+def test_an_export_of_people_beside_a_wide_table_takes_no_name_of_a_worker(run, files):
+    judges, _, _ = made()
+    wide = judges.pivot(index="conversation", columns="judge_model", values="outcome").rename_axis("task")
+    wide.reset_index().to_csv("wide.csv", index=False)
+    chosen = [{"from_name": "ok", "type": "choices", "value": {"choices": ["pass"]}}]
+    task = {"id": "c001", "data": {"text": "?"}, "annotations": [{"completed_by": "ann", "result": chosen}]}
+    (files / "export.json").write_text(json.dumps([task]))
+    said = run("agree", "wide.csv", "--wide", "--humans", "export.json", "--worker", "who", expect=2).err
+    assert "A Label Studio export says by itself what is the worker. Leave out --worker." in said
+
+
+def test_a_column_that_is_not_there_is_told_the_likely_one(run, files):
+    named = ("--task", "conversation", "--worker", "judge_modl", "--label", "outcome")
+    said = run("labels", "judges.csv", *named, "-o", "labels.csv", expect=2).err
+    assert "no column 'judge_modl' for the worker among" in said
+    assert "Did you mean 'judge_model'?" in said
+
+
+@pytest.mark.parametrize("command", ["evaluate", "agree"])
 @pytest.mark.parametrize("words", [{"pass": 1, "fail": 0}, {"pass": "true", "fail": "false"}])
 def test_people_without_a_label_in_common_are_refused(run, files, command, words):
     judges, people, _ = made()
@@ -102,6 +158,30 @@ def test_people_on_other_tasks_are_said_to_be(run, files, command):
     gold = ("--gold", "gold.csv", "--positive", "pass") if command == "evaluate" else ()
     said = run(command, "judges.csv", "--humans", "upper.csv", *NAMED, *gold, expect=2).err
     assert "No task was answered by a judge and by a person. Check that both name the tasks alike." in said
+
+
+@pytest.mark.parametrize("command", ["evaluate", "agree"])
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [
+        ("an,bob", "Did you mean 'ann'?"),
+        ("Anne,bobb", "Did you mean 'ann' and 'bob'?"),
+        ("ann,anna", "Check the spelling, or name a column that says who is a person."),
+        ("zoe", "Check the spelling, or name a column that says who is a person."),
+    ],
+)
+def test_misspelt_people_are_told_the_likely_names(run, files, command, wide, given, remedy):
+    judges, people, _ = made()
+    everyone = pd.concat([judges, people.rename(columns={"reviewer": "judge_model"})])
+    columns = NAMED
+    if wide:
+        everyone = everyone.pivot(index="conversation", columns="judge_model", values="outcome").reset_index()
+        columns = ("--wide", "--task", "conversation")
+    everyone.to_csv("all.csv", index=False)
+    said = run(command, "all.csv", *columns, "--people", given, expect=2).err
+    assert "who gave no answer; the workers are" in said
+    assert said.strip().endswith(remedy)
 
 
 def test_a_name_with_a_comma_stands_in_quotes(run, files):

@@ -8,6 +8,7 @@ import pytest
 
 from rectifact import rate
 from rectifact.report import render
+from rectifact.report.blocks import Table
 from rectifact.report.marks import Points
 from rectifact.report.rates import rates_report
 
@@ -136,6 +137,32 @@ def test_the_report_begins_with_a_chart_of_the_rates(panel):
     assert len(points.y) == 9
     assert points.y[0] == pytest.approx(found.rates["rate"].iloc[0], abs=1e-4)
     assert "<script>alert" not in render([report], "rectifact")
+
+
+def test_the_first_screen_says_how_many_labels_are_needed(panel):
+    found = rate(*panel, positive="pass", by="version", half_width=0.06)
+    said = " ".join(rates_report(found).main)
+    whole = found.rates.iloc[0]
+    more = int(whole["labels_needed"] - whole["labels"])
+    assert f"All tasks: an interval of 6 points to both sides takes about {more} more labels." in said
+    assert "v2 minus v1: an interval of 6 points to both sides" in said
+    without = rates_report(rate(*panel, positive="pass", by="version"))
+    assert "to both sides" not in " ".join(without.main)
+
+
+def test_tables_show_differences_of_shares_in_points(panel):
+    found = rate(*panel, positive="pass", by="version")
+    (table,) = [block for block in rates_report(found).sections[1].blocks if isinstance(block, Table)]
+    page = render([rates_report(found)], "rectifact")
+    assert table.title == "Differences in points"
+    assert table.columns[2].help == "second minus first in points"
+    row = found.differences.iloc[0]
+    for value in (row["difference"], row["low"], row["high"], row["human_difference"], row["judge_difference"]):
+        assert f">{found.quantity.change(value)}</td>" in page
+    grades = panel[0].assign(label=panel[0]["label"].map({"pass": 2, "fail": 1}))
+    gold = panel[1].assign(label=panel[1]["label"].map({"pass": 2, "fail": 1}))
+    blocks = rates_report(rate(grades, gold, mean=True, by="version")).sections[1].blocks
+    assert [block.columns[2].form for block in blocks if isinstance(block, Table)] == ["number"]
 
 
 def test_the_report_has_groups_without_labels(panel):

@@ -74,6 +74,69 @@ def test_a_class_that_many_answers_have_is_one():
     assert found.classes.tolist() == ["mild", "none"]
 
 
+@pytest.fixture(scope="module")
+def often_missing(tidy):
+    """The tidy answers, two of seven of which are replaced by a word that may say that there is none."""
+
+    def made(word):
+        answers = tidy[0].copy()
+        answers.loc[answers.index % 7 < 2, "label"] = word
+        return answers
+
+    return made
+
+
+def _notes(call, *given, **options):
+    """Notes about labels that may not be answers."""
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        call(*given, **options)
+    return [str(note.message) for note in caught if "may not be answers" in str(note.message)]
+
+
+@pytest.mark.parametrize("word", ["NA", "none", "-", "n/a", "null"])
+def test_frequent_words_for_no_answer_are_not_kept_in_silence(tidy, often_missing, word):
+    answers, gold = often_missing(word), {f"t{i}": tidy[1][i] for i in range(60)}
+    calls = [(read_answers, {}), (agreement, {"n_resamples": 10}), (rate, {"gold": gold, "positive": "pass"})]
+    for call, options in [*calls, (evaluate, {"gold": gold, "positive": "pass"})]:
+        (said,) = _notes(call, answers, **options)
+        assert f"{word!r} ({(answers['label'] == word).sum()} answers) counts as a class" in said
+        assert not _notes(call, answers, missing=word, **options)
+
+
+def test_a_word_that_users_or_people_name_as_a_class_is_one(tidy, often_missing):
+    answers, truth = often_missing("none"), tidy[1].copy()
+    named = ["fail", "none", "pass"]
+    truth[:20] = "none"
+    gold = {f"t{i}": truth[i] for i in range(60)}
+    assert not _notes(agreement, answers, classes=named, n_resamples=10)
+    assert not _notes(rate, answers, gold, positive="pass", classes=named)
+    assert not _notes(rate, answers, gold, positive="None")
+    assert not _notes(evaluate, answers, gold=gold, positive="pass")
+    assert len(_notes(evaluate, answers, gold={f"t{i}": tidy[1][i] for i in range(60)}, positive="pass")) == 1
+
+
+def test_a_certain_word_beside_a_single_class_is_mentioned(tidy):
+    answers = tidy[0].replace("fail", "N/A")
+    assert len(_notes(read_answers, answers)) == 1
+    assert not _notes(read_answers, answers.replace("N/A", "none"))
+
+
+@pytest.mark.parametrize("command", ["labels", "agree", "rate", "evaluate"])
+def test_frequent_words_for_no_answer_are_in_all_that_commands_write(
+    run, tidy, often_missing, tmp_path, monkeypatch, command
+):
+    monkeypatch.chdir(tmp_path)
+    often_missing("NA").to_csv("answers.csv", index=False)
+    pd.DataFrame({"task": [f"t{i}" for i in range(60)], "label": tidy[1][:60]}).to_csv("gold.csv", index=False)
+    gold = ("--gold", "gold.csv", "--positive", "pass")
+    options = {"labels": ("-o", "labels.csv"), "agree": (), "rate": gold, "evaluate": gold}[command]
+    said = run(command, "answers.csv", *options, "--json", "--report", "page.html")
+    note = "'NA' (286 answers) counts as a class, and may not be answers. If so, leave them out: --missing NA."
+    assert " ".join(said.err.split()).count(note) == 1
+    assert sum(note in warning for warning in json.loads(said.out)["warnings"]) == 1
+    assert "may not be answers" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 def test_gold_people_and_positive_may_be_spelt_otherwise(tidy, untidy):
     answers, truth = tidy
     gold = {f"t{i}": truth[i].upper() for i in range(60)} | {"t61": "n/a"}

@@ -308,16 +308,15 @@ def bounds(place):
     return place.bounding_box()
 
 
-def test_a_share_is_rounded_as_in_the_sentences(browser, tmp_path):
-    values = [0.622451, 0.6125, 0.6175, 0.0625, -0.0625, 0.3, 1.0]
-    table = Table("Shares", [Column("share", "share")], [[value] for value in values])
+@pytest.mark.parametrize("form", ["share", "points"])
+def test_a_share_is_rounded_as_in_the_sentences(browser, tmp_path, form):
+    values = [0.622451, 0.6125, 0.6175, 0.0625, -0.0625, 0.3, 1.0, 0.0, -0.0004, -0.0190]
+    table = Table("Shares", [Column("share", form)], [[value] for value in values])
     write_report([Report("Shares", "", [Section("All", "", [table])])], tmp_path / "page.html")
     page = browser.new_page()
     page.goto(f"file://{tmp_path / 'page.html'}")
     page.locator("th button").first.click()
-    assert page.locator("tbody td").all_inner_texts() == [
-        _cell(value, "share") for value in sorted(values, reverse=True)
-    ]
+    assert page.locator("tbody td").all_inner_texts() == [_cell(value, form) for value in sorted(values, reverse=True)]
     page.close()
 
 

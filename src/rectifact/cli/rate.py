@@ -84,7 +84,8 @@ def rate(
     columns = {"task": task, "worker": worker, "label": label}
     with progress("judging"), warnings.catch_warnings(record=True, action="always") as caught:
         order = None if classes is None else split_names(classes)
-        data, groups = grouped_answers(answers, by, columns, wide, no_answers(missing), form, field, order)
+        reading: dict[str, Any] = {"form": form, "question": field, "classes": order, "asked": positive or None}
+        data, groups = grouped_answers(answers, by, columns, wide, no_answers(missing), **reading)
         asked: dict[str, Any] = {"groups": groups, "gold_weights": gold_weights}
         asked |= {"confidence": confidence, "half_width": half_width}
         asked |= {} if mean else {"classes": order}

@@ -1,5 +1,6 @@
 """Rates in words: shares or mean grades, differences between groups, and labels that are needed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,20 @@ def rates_words(found: Any) -> list[str]:
     """The result in sentences."""
     said = [_rate_words(row, found) for row in found.rates.to_dict("records")]
     said += [*_outside_words(found.rates, found.quantity.noun), *difference_words(found)]
-    if found.half_width is not None:
-        rows = [*found.rates.to_dict("records"), *found.differences.to_dict("records")]
-        said += [_needed_words(row, found) for row in rows]
-    return said
+    return [*said, *needed_words(found, [found.rates, found.differences])]
 
 
 def difference_words(found: Any) -> list[str]:
     """The differences between groups in sentences."""
     rows = found.differences.to_dict("records")
     return [_difference_words(row, found, len(rows)) for row in rows]
+
+
+def needed_words(found: Any, tables: Sequence[pd.DataFrame]) -> list[str]:
+    """How many more labels the rates and differences in ``tables`` take, in sentences; none if that is not asked."""
+    if found.half_width is None:
+        return []
+    return [_needed_words(row, found) for table in tables for row in table.to_dict("records")]
 
 
 def _rate_words(row: dict[Any, Any], found: Any) -> str:

@@ -32,10 +32,10 @@ class Findings:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; ``form`` says how its cells are shown."""
+    """A column of a table; ``form`` says how its cells are shown: ``points`` are differences of shares, times 100."""
 
     name: str
-    form: Literal["text", "integer", "number", "share"] = "text"
+    form: Literal["text", "integer", "number", "share", "points"] = "text"
     help: str = ""
 
 

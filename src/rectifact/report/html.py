@@ -154,6 +154,8 @@ def _cell(value: Any, form: str, decimals: int = 0) -> str:
         return "–"
     if form == "share":
         return _share(value)
+    if form == "points":
+        return f"{100 * value:+z.1f}"
     return _number(value, decimals) if form == "number" else str(value)
 
 

@@ -6,12 +6,16 @@ from typing import Any, Literal
 import pandas as pd
 
 from rectifact.crowd.panel_rates import Rates
+from rectifact.crowd.rate_words import needed_words
 from rectifact.report.blocks import Block, Column, Facts, Report, Section, Table
 from rectifact.report.charts import ranges
 from rectifact.report.trust import notes_table
 
 MOST_NAMED = 20
 """Groups on a chart."""
+
+MOST_COMPARED = 2
+"""Differences on the first screen."""
 
 
 def rates_report(found: Rates, notes: Sequence[str] = ()) -> Report:
@@ -35,7 +39,9 @@ def rates_report(found: Rates, notes: Sequence[str] = ()) -> Report:
     )
     if notes:
         sections.append(Section("About the data", "", notes_table(notes)))
-    return Report("Rates", words, sections, main=[found.words()[0], *found.difference_words()[:2]])
+    main = [found.words()[0], *found.difference_words()[:MOST_COMPARED]]
+    main += needed_words(found, [found.rates.head(1), found.differences.head(MOST_COMPARED)])
+    return Report("Rates", words, sections, main=main)
 
 
 def _named(found: Rates) -> str:
@@ -121,17 +127,19 @@ def _kind(found: Rates) -> Literal["number", "share"]:
 
 
 def _differences(found: Rates) -> Section:
-    rows, kind, quantity = found.differences.to_dict("records"), _kind(found), found.quantity
+    rows, quantity = found.differences.to_dict("records"), found.quantity
+    kind: Literal["number", "points"] = "number" if quantity.is_mean else "points"
+    unit = f" in{quantity.unit}" if quantity.unit else ""
     columns = [
         Column("first"),
         Column("second"),
-        Column("difference", kind, "second minus first"),
-        Column("low", kind, "lower end of the interval"),
-        Column("high", kind, "upper end of the interval"),
+        Column("difference", kind, f"second minus first{unit}"),
+        Column("low", kind, f"lower end of the interval{unit}"),
+        Column("high", kind, f"upper end of the interval{unit}"),
         Column("p-value", "number", "small if there is a difference"),
-        Column(found.reference, kind, f"difference by {_deciding(found).lower()} alone"),
+        Column(found.reference, kind, f"difference by {_deciding(found).lower()} alone{unit}"),
         Column("their p-value", "number"),
-        Column(found.panel, kind, f"difference by {found.panel} alone"),
+        Column(found.panel, kind, f"difference by {found.panel} alone{unit}"),
         Column("labels", "integer", f"{_deciding(found).lower()} in both groups"),
         *_needed_column(found),
     ]
@@ -143,7 +151,7 @@ def _differences(found: Rates) -> Section:
         ]
         for row in rows
     ]
-    blocks: list[Block] = [Table("Differences", columns, cells, folded=True)]
+    blocks: list[Block] = [Table(f"Differences{unit}", columns, cells, folded=True)]
     known = [row for row in rows if not pd.isna(row["difference"])][:MOST_NAMED]
     if known:
         titles = [f"{row['second']} minus {row['first']}" for row in known]

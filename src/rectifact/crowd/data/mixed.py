@@ -24,4 +24,5 @@ def read_mixed_panel(
     if people is None:
         return read_panel(data, humans, level=level, classes=classes, **reading)
     found = read_verdicts(data, humans, people=people, **reading)
-    return mentioned(panel_of([part for part in (found.judges, found.people) if part is not None], level, classes))
+    parts = [part for part in (found.judges, found.people) if part is not None]
+    return mentioned(panel_of(parts, level, classes), meant=classes)

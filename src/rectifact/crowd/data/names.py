@@ -22,6 +22,9 @@ Gold = tuple[NDArray[Any], NDArray[Any]]
 DECIMAL = re.compile(r"[+-]?\d+\.\d*")
 """A number with a decimal point: spreadsheets write 4.0 where others write 4."""
 
+ALIKE = 0.6
+"""Similarity, from 0 to 1, above which a name may be another one misspelt."""
+
 NAMED = 5
 """Workers or classes that a message names, before it says how many more there are."""
 
@@ -78,9 +81,26 @@ def closest(to: NDArray[Any], names: NDArray[Any]) -> NDArray[Any]:
     >>> closest(np.array(["anna"]), np.array(["gpt", "claude", "Ann"])).tolist()
     ['Ann', 'claude', 'gpt']
     """
-    wanted = [plain_text(name).casefold() for name in to[:NAMED]]
-    alike = [max(SequenceMatcher(None, plain_text(name).casefold(), text).ratio() for text in wanted) for name in names]
+    alike = [max(_alike(name, one) for one in to[:NAMED]) for name in names]
     return names[np.argsort(-np.array(alike), kind="stable")]
+
+
+def likely(name: Any, names: NDArray[Any]) -> Any:
+    """The one of ``names`` that is spelt most like ``name``; None if none is spelt much like it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> likely("anna", np.array(["gpt", "Ann"])), likely("anna", np.array(["gpt"]))
+    ('Ann', None)
+    """
+    best = closest(object_array([name]), names)[:1]
+    return plain(best[0]) if len(best) and _alike(name, best[0]) > ALIKE else None
+
+
+def _alike(one: Any, other: Any) -> float:
+    """Similarity of two names without regard to case, 1 if they are the same."""
+    return SequenceMatcher(None, plain_text(one).casefold(), plain_text(other).casefold()).ratio()
 
 
 def sentence(names: Sequence[Any], most: int = 12) -> str:

@@ -17,8 +17,8 @@ from rectifact.crowd.data.answers import Answers, encode, make_answers
 from rectifact.crowd.data.files import fields_of
 from rectifact.crowd.data.formats import FORMATS
 from rectifact.crowd.data.names import listed, matched, object_array, plain, sentence
-from rectifact.crowd.data.read import coded
-from rectifact.crowd.data.tables import COLUMN_NAMES, find_column
+from rectifact.crowd.data.read import RepeatedTask, coded
+from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, likely_column
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
 from rectifact.io.records import is_json
 
@@ -97,31 +97,36 @@ def read_panel(
     parts = [coded(data, own, wide, missing, None, form, question)]
     if humans is not None:
         parts.append(read_people(humans, given, wide, missing, question))
+    order = classes
     if classes is None and all(isinstance(part, Answers) for part in (data, humans) if part is not None):
-        classes = _common_order(parts)
-    return mentioned(panel_of(parts, level, classes))
+        order = _common_order(parts)
+    return mentioned(panel_of(parts, level, order), meant=classes)
 
 
-def mentioned(panel: Panel, gold: NDArray[Any] | None = None) -> Panel:
-    """The same panel; labels that seem to be no answers are named, by what people and ``gold`` labels are."""
+def mentioned(panel: Panel, gold: NDArray[Any] | None = None, meant: Sequence[Any] | None = None) -> Panel:
+    """The same panel; labels that seem to be no answers and are not ``meant`` are named, by people and ``gold``."""
     answers = panel.answers
     used = answers.classes[np.unique(answers.label[panel.is_person[answers.worker]])].astype(object)
-    mention_no_answers(answers, used if gold is None else np.concatenate([used, gold.astype(object)]))
+    mention_no_answers(answers, used if gold is None else np.concatenate([used, gold.astype(object)]), meant)
     return panel
 
 
 def read_people(humans: Any, names: dict[str, str | None], wide: bool, missing: Any, question: str | None) -> Answers:
     """Answers of people, in a file of their own: its format is recognised, and a table has no ``question``.
 
-    Columns that are named for the judges need not be there: usual names are looked for then.
+    Columns that are named for the judges need not be there: usual names are looked for then. Beside a ``wide`` table of
+    judges, worker and label are named for people alone, so that they must be there.
     """
     is_records = isinstance(humans, str | Path) and is_json(Path(humans))
     form, present = fields_of(humans)
+    if wide and form == "records" and present:
+        _check_named(humans, present, names)
     if wide and form == "records" and not _is_long(present, names):
         return _people_by_column(humans, names, missing)
     found = names
     if form != "records":  # an export, which says by itself where most of it is
-        found = {role: name if role in FORMATS[form].takes else None for role, name in names.items()}
+        meant = [*FORMATS[form].takes, *(("worker", "label") if wide else ())]
+        found = {role: name if role in meant else None for role, name in names.items()}
     elif present:
         found = {role: name if name in present else None for role, name in names.items()}
         _check_columns(humans, present, found, names)
@@ -153,8 +158,30 @@ def _people_by_column(humans: Any, names: dict[str, str | None], missing: Any) -
         what = f"The people's file {str(humans)!r} cannot be read. {error.what}"
         rows = "If it has one answer per row, name its columns: {}; else merge the rows of each task."
         named = rows.format("worker='...', label='...'"), rows.format("--worker COLUMN --label COLUMN")
-        remedy, command = named if error.what.endswith("has several.") else (error.remedy, error.command)
+        remedy, command = named if isinstance(error, RepeatedTask) else (error.remedy, error.command)
         raise InputError(what, remedy, command=command) from error
+
+
+def _check_named(humans: Any, present: list[Any], names: dict[str, str | None]) -> None:
+    """Refuse a worker or label that is named and not a column of the people's table, and one without the other."""
+    named = [role for role in ("worker", "label") if names[role] is not None]
+    for role in named:
+        if names[role] not in present:
+            meant = likely_column(present, role, str(names[role]))
+            remedy = f"Check the spelling, or leave out {{}}{role}." if meant is None else f"Did you mean {meant!r}?"
+            what = f"{_where(humans)} has no column {names[role]!r} for the {role} among {present}."
+            raise InputError(what, remedy.format(""), command=remedy.format("--"))
+    other = "label" if named == ["worker"] else "worker"
+    if len(named) == 1 and not _is_long(present, {other: None}):
+        remedy = f"Name it: {{}}; if each person has a column, leave out {{}}{named[0]}."
+        command = remedy.format(f"--{other} COLUMN", "--")
+        what = f"{_where(humans)} has no column for the {other} among {present}."
+        raise InputError(what, remedy.format(f"{other}='...'", ""), command=command)
+
+
+def _where(humans: Any) -> str:
+    """The answers of people as the subject of a sentence."""
+    return f"The people's file {str(humans)!r}" if isinstance(humans, str | Path) else "The people's table"
 
 
 def _check_columns(humans: Any, present: list[Any], found: dict[str, str | None], names: dict[str, str | None]) -> None:
@@ -166,11 +193,10 @@ def _check_columns(humans: Any, present: list[Any], found: dict[str, str | None]
         except InputError:
             lacking.append(role)
     if lacking:
-        where = f"The people's file {str(humans)!r}" if isinstance(humans, str | Path) else "The people's table"
         wanted = sentence([f"the {role}" for role in lacking])
         called = sentence([repr(names[role] or role) for role in lacking])
         raise InputError(
-            f"{where} has no column for {wanted} among {present}.",
+            f"{_where(humans)} has no column for {wanted} among {present}.",
             f"Rename what has {'it' if len(lacking) == 1 else 'them'} to {called} there, with one answer per row.",
         )
 

@@ -28,6 +28,10 @@ from rectifact.crowd.data.tidy import mention_no_answers, tidied
 LEAVE_OUT_WIDE = "It has columns for task, worker and label, so it is long: leave out wide=True."
 
 
+class RepeatedTask(InputError):
+    """A table that is read as wide has several rows for one task."""
+
+
 def read_answers(
     data: Any,
     *,
@@ -267,8 +271,11 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
         twice = values[np.bincount(codes[codes >= 0], minlength=len(values)) > 1]
         odd = f"{plain(twice[0])!r} in the column {str(column)!r} has several" if len(twice) else "a row has no task"
         what = f"A wide table has one row for each task; here {odd}."
-        remedy = "Merge the rows of each task into one." if len(twice) else "Name the task, or drop the row."
-        raise _not_wide(what) if looks_long(frame.columns) else InputError(what, remedy)
+        if looks_long(frame.columns):
+            raise _not_wide(what)
+        if len(twice):
+            raise RepeatedTask(what, "Merge the rows of each task into one.")
+        raise InputError(what, "Name the task, or drop the row.")
     if not workers:
         raise InputError(
             "A wide table has one column per worker; there is none besides the task.", "Check the separator."

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from rectifact.core.errors import InputError
+from rectifact.crowd.data.names import likely, object_array
 from rectifact.io import tables
 from rectifact.io.text import text_suffix
 
@@ -42,9 +43,9 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
     """
     if given is not None:
         if given not in columns:
-            raise InputError(
-                f"There is no column {given!r} for the {role} among {list(columns)}.", "Check the spelling."
-            )
+            meant = likely_column(columns, role, given)
+            remedy = "Check the spelling." if meant is None else f"Did you mean {meant!r}?"
+            raise InputError(f"There is no column {given!r} for the {role} among {list(columns)}.", remedy)
         return given
     names = COLUMN_NAMES[role]
     if role == "label" and _first_named(columns, ("_task_hash", "_input_hash")) is not None:
@@ -62,6 +63,18 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
         remedy += " A table with one column per worker is read with wide=True."
     command = remedy.replace(f"{role}='...'", f"--{role}").replace("wide=True", "--wide")
     raise InputError(f"No column for the {role} among {list(columns)}.", remedy, command=command)
+
+
+def likely_column(columns: Sequence[str], role: str, given: str) -> str | None:
+    """The column that was meant by a name that is not there: one that is spelt alike, or one with a usual name.
+
+    Examples
+    --------
+    >>> likely_column(["task", "rater_x", "said"], "worker", "rater"), likely_column(["task", "judge"], "worker", "who")
+    ('rater_x', 'judge')
+    """
+    alike: str | None = likely(given, object_array(list(columns)))
+    return alike or _first_named(columns, COLUMN_NAMES[role])
 
 
 def find_columns(columns: Sequence[str], names: dict[str, str | None], *, wide: bool = True) -> dict[str, str]:

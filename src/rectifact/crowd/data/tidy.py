@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, count
 from rectifact.crowd.data.answers import Answers, sort_classes
-from rectifact.crowd.data.names import NAMED, fold, joined_names, matched, object_array, plain
+from rectifact.crowd.data.names import NAMED, as_spelt, fold, joined_names, matched, object_array, plain
 from rectifact.crowd.data.spellings import is_no_answer, one_spelling, say_respelt
 from rectifact.crowd.grades import numbers_of
 
@@ -50,7 +50,7 @@ def tidied(answers: Answers, classes: Sequence[Any] | None = None) -> Answers:
     return replace(answers, label=label.astype(answers.label.dtype), classes=names)
 
 
-def mention_no_answers(answers: Answers, used: NDArray[Any] | None = None) -> None:
+def mention_no_answers(answers: Answers, used: NDArray[Any] | None = None, meant: Sequence[Any] | None = None) -> None:
     """Name labels that seem to be no answers, and say how to leave them out.
 
     Parameters
@@ -58,16 +58,16 @@ def mention_no_answers(answers: Answers, used: NDArray[Any] | None = None) -> No
     answers : Answers
     used : array or None
         Labels that people or gold labels have: of others, those that hardly any answer has are named as well.
+    meant : sequence or None
+        Labels that the user has named as classes; these are not mentioned.
     """
     if numbers_of(answers.classes.tolist()) is not None:  # of many numbers, most are rare
         return
-    n = np.bincount(answers.label, minlength=len(answers.classes))
-    share, names = n / max(n.sum(), 1), answers.classes
-    odd = np.array([is_no_answer(fold(name), part) for name, part in zip(names.tolist(), share, strict=True)])
-    if used is not None and len(used):
-        odd |= (matched(names, pd.unique(used)) < 0) & (share < STRAY)
-    odd &= n > 0
-    if not odd.any() or (~odd & (n > 0)).sum() < 2:
+    n, names = np.bincount(answers.label, minlength=len(answers.classes)), answers.classes
+    odd = _odd(names, n / max(n.sum(), 1), used) & (n > 0)
+    if meant is not None and len(meant):
+        odd &= matched(names, pd.unique(object_array([as_spelt(name, names) for name in meant]))) < 0
+    if not odd.any():
         return
     those = names[odd][np.argsort(-n[odd], kind="stable")][:MOST_LISTED]
     number = {plain(name): count(int(k), "answer") for name, k in zip(names.tolist(), n, strict=True)}
@@ -79,3 +79,16 @@ def mention_no_answers(answers: Answers, used: NDArray[Any] | None = None) -> No
     listing = [plain(name) for name in those.tolist()]
     forms = f"missing={listing!r}", f"--missing {shlex.quote(joined_names(listing))}"
     warnings.warn(FitWarning(what, remedy.format(forms[0]), command=remedy.format(forms[1])), stacklevel=4)
+
+
+def _odd(names: NDArray[Any], share: NDArray[np.float64], used: NDArray[Any] | None) -> NDArray[np.bool_]:
+    """Which labels seem to be no answers; ``share`` of the answers have them, and people or gold labels ``used`` some.
+
+    What may be the name of a class is one if people use it, or if without it a single class would be left.
+    """
+    folded = [fold(name) for name in names.tolist()]
+    odd = np.array([is_no_answer(name, part) for name, part in zip(folded, share, strict=True)])
+    maybe = np.array([is_no_answer(name, 0.0) for name in folded])
+    if used is not None and len(used):
+        maybe = (maybe | (share < STRAY)) & (matched(names, pd.unique(used)) < 0)
+    return odd | maybe if (~(odd | maybe) & (share > 0)).sum() > 1 else odd

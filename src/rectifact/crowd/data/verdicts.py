@@ -18,7 +18,18 @@ from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.formats.label_studio import annotators
 from rectifact.crowd.data.groups import SEVERAL, groups_in_column, read_groups
 from rectifact.crowd.data.humans import consensus, mention_gold
-from rectifact.crowd.data.names import Gold, closest, listed, matched, object_array, plain, split_names
+from rectifact.crowd.data.names import (
+    NAMED,
+    Gold,
+    closest,
+    likely,
+    listed,
+    matched,
+    object_array,
+    plain,
+    sentence,
+    split_names,
+)
 from rectifact.crowd.data.people import judges_columns, read_people
 from rectifact.crowd.data.read import coded, read_gold
 from rectifact.crowd.data.tables import COLUMN_NAMES
@@ -221,11 +232,21 @@ def named_people(given: Any, workers: NDArray[Any]) -> NDArray[np.bool_]:
     names = [given] if is_one else split_names(given) if isinstance(given, str) else list(given)
     place = matched(object_array(names), workers) if names else np.empty(0, dtype=np.int64)
     strangers = object_array(names)[place < 0]
+    is_named = np.isin(np.arange(len(workers)), place)
     if len(strangers):
-        those = listed(closest(strangers, workers))
-        what = f"people names {listed(strangers)}, who gave no answer; the workers are {those}."
-        raise InputError(what, "Check the spelling, or name a column that says who is a person.", option="people")
-    return np.isin(np.arange(len(workers)), place)
+        raise _no_such_people(strangers, workers, is_named)
+    return is_named
+
+
+def _no_such_people(strangers: NDArray[Any], workers: NDArray[Any], is_named: NDArray[np.bool_]) -> InputError:
+    """An error about names that no worker has, with those that may be meant: workers who are not named already."""
+    near = [likely(name, workers[~is_named]) for name in strangers[:NAMED]]
+    meant = [repr(name) for name in dict.fromkeys(near) if name is not None]
+    what = (
+        f"people names {listed(strangers)}, who gave no answer; the workers are {listed(closest(strangers, workers))}."
+    )
+    remedy = "Check the spelling, or name a column that says who is a person."
+    return InputError(what, f"Did you mean {sentence(meant)}?" if meant else remedy, option="people")
 
 
 def _by_kind(kinds: Mapping[Any, Any], column: str, workers: NDArray[Any]) -> NDArray[np.bool_]:

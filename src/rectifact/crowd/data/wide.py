@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pandas as pd
 
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.files import read_flat
 from rectifact.crowd.data.humans import Groups, task_groups
+from rectifact.crowd.data.names import with_commas
 from rectifact.crowd.data.people import answered_once
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, usual_name
@@ -25,16 +27,22 @@ def grouped_answers(
     form: Any = None,
     question: Any = None,
     classes: Sequence[Any] | None = None,
+    asked: Any = None,
 ) -> tuple[Answers, Groups | None]:
     """One answer of each worker to a task, and groups of tasks, which may be a column of a wide table as well.
 
-    Labels that differ only in case or spaces are one, but for those that ``classes`` list apart.
+    Labels that differ only in case or spaces are one, but for those that ``classes`` list apart. Labels that seem to be
+    no answers are named, but for these and the class or classes ``asked`` about.
     """
     beside: dict[str, dict[Any, Any]] = {}
     if wide and isinstance(by, str):
         data, beside = wide_table(data, [by], columns.get("task"))
     answers = tidied(answered_once(coded(data, columns, wide, missing, None, form, question)), classes)
-    mention_no_answers(answers)
+    meant = [] if classes is None else list(classes)
+    if asked is not None:
+        names = list(asked) if isinstance(asked, list | tuple | set | np.ndarray) else [asked]
+        meant += with_commas(names, answers.classes)
+    mention_no_answers(answers, meant=meant)
     if by is None:
         return answers, None
     return answers, task_groups(beside.get(by, by) if isinstance(by, str) else by, None if wide else data, answers)

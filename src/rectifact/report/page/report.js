@@ -94,11 +94,15 @@
   document.querySelectorAll(".table .scroll").forEach((box) => wide.observe(box));
 
   // Tables: the rows are data; cells are made from text alone, never from markup
-  const percent = (share) => {
+  const hundredths = (share) => {
     const value = 100 * share; // a tie goes to the even digit, as in the sentences
-    return `${(Math.abs(value % 1) === 0.25 ? value - 0.01 * Math.sign(value) : value).toFixed(1)}%`;
+    return (Math.abs(value % 1) === 0.25 ? value - 0.01 * Math.sign(value) : value).toFixed(1);
   };
-  const share = (value) => (value >= 0.9995 && value < 1 ? "> 99.9%" : value > 0 && value < 0.0005 ? "< 0.1%" : percent(value));
+  const share = (value) => (value >= 0.9995 && value < 1 ? "> 99.9%" : value > 0 && value < 0.0005 ? "< 0.1%" : `${hundredths(value)}%`);
+  const points = (value) => {
+    const text = hundredths(value);
+    return Number(text) < 0 ? text : `+${text.replace("-", "")}`;
+  };
   const number = (value, decimals) => {
     if (value === 0 || Math.abs(value) >= 10 ** (1 - decimals)) return value.toFixed(decimals);
     const rounded = Number(value.toPrecision(2)); // too small for the decimals of its column
@@ -107,6 +111,7 @@
   const shown = (value, { form, decimals }) => {
     if (value === null || Number.isNaN(value)) return "–";
     if (form === "share") return share(value);
+    if (form === "points") return points(value);
     return form === "number" ? number(value, decimals) : String(value);
   };
   const order = (sign) => (a, b) => {
