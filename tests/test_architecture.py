@@ -189,6 +189,7 @@ OTHERS = {
         "gold",
         "how_many",
         "knn",
+        "search",
         "louvain",
         "new_nodes",
         "plots",
