@@ -147,7 +147,7 @@ def test_labels_of_plus_and_minus_one_are_not_lost_silently(one):
         read_answers(matrix)
     assert len(read_answers(matrix, missing=np.nan)) == 6
     third = np.array([[one, minus], ["0" if one == "1" else 0, minus], [one, one]])
-    assert len(read_answers(third)) == 4  # classes 0 and 1: -1 is no answer
+    assert len(read_answers(third)) == 4  # classes 0 and 1: -1 is not an answer
 
 
 def test_wide_files_mix_whole_numbers_as_pandas_writes_them(tmp_path):

@@ -271,7 +271,7 @@ def _check_cells(X: Any, names: Any, columns: Any) -> None:
 
 
 def _without_gaps(X: Any) -> Any:
-    """A matrix of weights with 0, which is no edge, in its empty cells."""
+    """A matrix of weights with its empty cells set to 0, which means that there is no edge."""
     gaps = None if sp.issparse(X) else np.isnan(X)
     if gaps is None or not gaps.any() or gaps.all():
         return X

@@ -182,7 +182,7 @@ def residual_norms(model: Any, X: Any, W: Any) -> NDArray[Any]:
 
 
 def explained_by(model: Any, X: Any, W: Any) -> float:
-    """Share of the squared norm of the data, of which gaps (NaN) are no part, that parts with weights W explain.
+    """Share of the squared norm of the data, without gaps (NaN), that parts with weights W explain.
 
     Examples
     --------

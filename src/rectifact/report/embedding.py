@@ -326,7 +326,8 @@ def _opening(saved: SavedModel, hidden: tuple[Comparison, float] | None) -> tupl
     if saved.image_shape is None:
         top = sorted(_loads(saved, model._axes(k)[0][0], 3), key=lambda pair: -abs(pair[1]))
         high, low = (", ".join(isolated(name) for name, value in top if sign * value > 0) for sign in (1, -1))
-        main.append(f"The features that tell samples apart most: {high}{'; the other way, ' if high and low else ''}{low}.")
+        opposite = "; the other way, " if high and low else ""
+        main.append(f"The features that tell samples apart most: {high}{opposite}{low}.")
     known = getattr(model, "stability_", None)
     if known is not None:
         lost = ", ".join(str(i + 1) for i in np.flatnonzero(np.asarray(known) < RECURS))

@@ -123,7 +123,7 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
         "accuracy": "share of the answers that are expected to be right",
         "accuracy_low": "lower end of a 90% interval",
         "accuracy_high": "upper end of a 90% interval",
-        "information": "bits that one answer provides; 0 is no information",
+        "information": "bits that one answer provides; 0 means no information",
         "spammer": "0: always right; 1: the answers do not depend on the task",
         "agreement": "expected share of right answers",
         "independence": "how much an answer counts compared with an independent one",

@@ -109,7 +109,7 @@ def bias_blocks(found: Biases, kinds: Mapping[Any, str] | None = None, than: str
 
 
 def _shift_chart(found: Biases, kinds: Mapping[Any, str] | None, than: str) -> list[Block]:
-    """How much too high each worker grades in the mean; no chart for labels that are no grades."""
+    """How much too high each worker grades on average; no chart for labels that are not grades."""
     if found.shifts is None or not len(found.shifts):
         return []
     shifts = found.shifts.sort_values("shift", ascending=False, kind="stable")
