@@ -125,10 +125,10 @@ def _failures(rows: list[dict[str, Any]]) -> list[str]:
 
 ABOUT = (
     "Files are damaged, models come from strangers, and jobs are killed. ``make trial`` tries the whole tool on "
-    "thousands of such cases, generated at random from seeds, and ``make trial-short``, which takes a few minutes, runs "
-    "some of them in continuous integration. Cases are numbered from 0, and the number is "
-    "the seed: a failure prints it, so that you can repeat the case. A trial that was stopped resumes where it was, and "
-    "repeats the cases that failed."
+    "thousands of such cases, generated at random from seeds, and ``make trial-short``, which takes a few minutes, "
+    "runs some of them in continuous integration. Cases are numbered from 0, and the number is "
+    "the seed: a failure prints it, so that you can repeat the case. A trial that was stopped resumes where it was, "
+    "and repeats the cases that failed."
 )
 PROMISES = (
     "Files are written whole or not at all, and the next command removes what a killed one left.",
@@ -139,9 +139,9 @@ PROMISES = (
     "Nothing is unpickled. Types and shapes of a saved model are checked before anything is built from them.",
     "Numbers so large or small that their squares cannot be computed are refused, and the message says what to divide "
     "them by.",
-    "Fits work in forked processes, such as those of ``multiprocessing`` and of joblib's backend of that name. Compiled "
-    "loops have one thread there, as the threads of GNU OpenMP do not survive a fork. Start new processes instead "
-    "(``spawn``, ``forkserver``, joblib's default ``loky``) where a fit should use several.",
+    "Fits work in forked processes, such as those of ``multiprocessing`` and of joblib's backend of that name. "
+    "Compiled loops have one thread there, as the threads of GNU OpenMP do not survive a fork. Start new processes "
+    "instead (``spawn``, ``forkserver``, joblib's default ``loky``) where a fit should use several.",
 )
 HOW = ["What is guaranteed", "------------------", ""]
 HOW += [fill(promise, 118, initial_indent="* ", subsequent_indent="  ") for promise in PROMISES]

@@ -246,10 +246,10 @@ MISTAKES = {
         "No column for the label",
     ),
     "no rows": (FRAME[:0], "no answers"),
-    "a NaN task": (FRAME.assign(task=[None, "a", "b", "c", "d"]), "1 answers have no task, first worker='ann'"),
+    "a NaN task": (FRAME.assign(task=[None, "a", "b", "c", "d"]), "1 answer has no task: worker='ann'"),
     "a NaN worker": (
         FRAME.assign(worker=["ann", None, "bob", "ann", "bob"]),
-        r"1 answers have no worker, first task='t1', label='no' \(row 2\)",
+        r"1 answer has no worker: task='t1', label='no' \(row 2\)",
     ),
     "one worker": (FRAME.assign(worker="ann"), "come from one worker, 'ann'"),
     "one class": (FRAME.assign(label="yes"), "Every answer is 'yes'"),
@@ -311,7 +311,7 @@ def test_numbers_without_a_label_are_skipped():
     frame.loc[2, "task"] = np.nan
     with (
         pytest.warns(UserWarning, match="1 answer without"),
-        pytest.raises(InputError, match=r"no task, first worker=1, label=3.0 \(row 3\)"),
+        pytest.raises(InputError, match=r"no task: worker=1, label=3.0 \(row 3\)"),
     ):
         read_answers(frame)
 
@@ -353,7 +353,7 @@ FILES = {
     ),
     "latin_header.csv": ("tâche,worker,label\n1,a,x\n".encode("cp1252"), "not UTF-8 text. Save it as UTF-8, in Excel"),
     "answers.xlsx": (b"PK", "should end in .csv, .tsv, .parquet, .json"),
-    "gap.csv": (b"task,worker,label\n1,,x\n1,3,x\n2,2,y\n", "1 answers have no worker, first task='1', label='x'"),
+    "gap.csv": (b"task,worker,label\n1,,x\n1,3,x\n2,2,y\n", "1 answer has no worker: task='1', label='x'"),
 }
 
 

@@ -116,7 +116,7 @@ def topic_table(model: Any, corpus: Corpus, *, n_words: int = 10, n_examples: in
     -------
     DataFrame
         One row per topic: ``topic``, counted from 1; ``share`` of all that the topics explain of the corpus; the number
-        of ``documents`` of which it is clearly the largest topic, with a share of at least 0.4 and a relative residual
+        of ``documents`` in which it is clearly the largest topic, with a share of at least 0.4 and a relative residual
         below 0.99; ``coherence``, see :func:`rectifact.metrics.npmi_coherence`;
         ``stability``, where it was measured; ``words`` and ``examples``, two lists of texts.
 

@@ -252,8 +252,8 @@ def _curve(model: DawidSkene, needed: Needed | None, asked: Sequence[Any] | None
     curves = {"expected error": (needed.curve["answers"], needed.curve["error"])}
     words = (
         f"{needed.words()} This is a simulation in which answers are drawn from the model, and each is bought knowing "
-        "those before it; a plan that is written at once may promise another number. Errors are expected from the "
-        "probabilities: calibrate these first."
+        "those before it; a plan that is written all at once may promise another number. The expected errors follow "
+        "from the probabilities: calibrate these first."
     )
     chart = lines("Expected error against answers bought", curves, "more answers", "share of wrong labels", words)
     return [chart.with_y(form="share", zero=True)]

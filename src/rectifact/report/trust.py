@@ -116,7 +116,7 @@ def _shift_chart(found: Biases, kinds: Mapping[Any, str] | None, than: str) -> l
     rows, sure = _ends(shifts), shifts.loc[shifts["certain"], "worker"].tolist()
     text = f"More than chance explains for {sentence(sure)}." if sure else "None is more than chance explains."
     colours = [int((kinds or {}).get(worker) == "person") for worker in rows["worker"]]
-    names, title = [str(worker) for worker in rows["worker"]], f"How much too high grades are in the mean{than}"
+    names, title = [str(worker) for worker in rows["worker"]], f"How much too high grades are on average{than}"
     return [ranges(title, names, rows["shift"], rows["low"], rows["high"], "grades", text, colours)]
 
 
