@@ -213,7 +213,7 @@ MISTAKES = {
     "column.csv": ("task,label\n1,x\n", "No column for the worker"),
     "worker.csv": ("task,worker,label\n1,a,x\n2,a,y\n", "come from one worker, 'a'"),
     "class.csv": ("task,worker,label\n1,a,x\n1,b,x\n", "Every answer is 'x'"),
-    "gap.csv": ("task,worker,label\n1,a,x\n1,,x\n", "1 answers have no worker"),
+    "gap.csv": ("task,worker,label\n1,a,x\n1,,x\n", "1 answer has no worker"),
     "classes.csv": ("task,worker,label\n1,a,x\n1,b,y\n2,a,z\n", "3 classes for 3 answers"),
     "fake.parquet": ("task,worker,label\n1,a,x\n", "as Parquet"),
 }

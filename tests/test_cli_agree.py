@@ -105,7 +105,7 @@ def test_one_person_is_compared_but_not_tested(run, files, panel):
         (["--tests", "t.csv"], "--tests needs people to test judges against."),
         (["--humans", "humans.csv", "--tests", "-"], "Name a file for --tests."),
         (["--humans", "none.csv"], "none.csv"),
-        (["--humans", "answers.csv"], "Say who of the workers are people: --people."),
+        (["--humans", "answers.csv"], "Say which of the workers are people: --people."),
         (["--people", "anne"], "--people names 'anne', who gave no answer"),
         (["-o", "out.txt"], "should end in .csv, .tsv, .parquet or .jsonl"),
         (["-o", "answers.csv"], "One file is named twice"),

@@ -416,7 +416,7 @@ def test_a_target_beyond_all_tasks_is_out_of_reach(run, files):
     said = run("evaluate", "verdicts.csv", *options).out
     assert "the 400 tasks that there are cannot give it" in said
     assert (
-        "an interval of 1 points to both sides is out of reach: labels for all 400 tasks"
+        "an interval of 1 point on either side is out of reach: labels for all 400 tasks"
         in run("rate", "verdicts.csv", *options).out
     )
 
@@ -461,7 +461,10 @@ def test_one_number_of_answers_for_a_target(run, files):
 def test_a_sample_says_why_it_has_so_many_tasks(run, files):
     given = ("evaluate", "verdicts.csv", "--humans", "people.csv", "--gold", "gold.csv", *NAMED, "--sample", "s.csv")
     said = run(*given, "--half-width", "0.01")
-    assert "The sample has 50 tasks drawn at random, a next batch: 1 points to both sides are out of reach" in said.err
+    assert (
+        "The sample has 50 tasks drawn at random, a next batch: an interval of 1 point on either side is out"
+        in said.err
+    )
 
 
 def test_what_is_spelt_or_named_otherwise(run, files, made):

@@ -298,7 +298,7 @@ def test_nodes_that_are_not_sure_are_in_the_report(run, data, tmp_path):
     page = tmp_path / "r.html"
     run("cluster", data / "edges.csv", "-k", 4, "-o", tmp_path / "o.csv", "--bootstrap", 5, "--report", page)
     assert "Nodes that are not sure" in page.read_text()
-    assert "is in no cluster, as if none of its edges is drawn, do not count for it" in page.read_text()
+    assert "is in no cluster, as when none of its edges is drawn, do not count for it" in page.read_text()
     run("cluster", data / "edges.csv", "-k", 1, "-o", tmp_path / "o.csv", "--report", page)
     assert "are in one cluster." in page.read_text()
     assert "of 1 cluster" not in page.read_text()

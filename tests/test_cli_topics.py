@@ -163,7 +163,7 @@ def test_a_saved_model_weighs_its_topics_in_new_texts(run, news, tmp_path):
     assert (again.pop("known_words") == 1).all()
     pd.testing.assert_frame_equal(old, again, atol=1e-5)
     assert (
-        "knows 100% of the words of a text on average, without those that were left out; 15 of its 15 words occur"
+        "knows 100% of the words of a text on average, not counting those that were left out; 15 of its 15 words occur"
         in said.err
     )
     (tmp_path / "new.txt").write_text("the bank and its money\nthe team of the match\nnothing known\n")
@@ -367,10 +367,10 @@ def test_documents_are_counted_by_their_largest_topic(run, news, tmp_path):
     counted = pd.read_csv(table)["largest_topic"].value_counts()
     for topic in summary["topics"]:
         assert topic["documents"] == counted[topic["topic"]]
-        assert f"clearly the largest topic of {topic['documents']} documents" in page.read_text()
+        assert f"clearly the largest topic in {topic['documents']} documents" in page.read_text()
     said = run(*options).out
     assert "documents" in said.splitlines()[2]
-    assert "Documents: those of which it is clearly the largest topic" in said
+    assert "Documents: those in which it is clearly the largest topic" in said
 
 
 def test_more_topics_than_documents_are_refused(run, news):

@@ -17,7 +17,7 @@ ROWS = {
     ),
     "degenerate data": (
         "Every estimator on matrices, graphs and crowds that are empty, constant, tiny, extreme or of an odd type",
-        "Finite results or an ``InputError``; no warnings of other libraries",
+        "Finite results or an ``InputError``; no warnings from other libraries",
         3_000,
     ),
     "forged models": (
@@ -42,7 +42,7 @@ ROWS = {
     ),
     "forks and threads": (
         "Fits in forked processes, in joblib's multiprocessing and in threads, after a fit with threads",
-        "The result of a process of its own, to rounding",
+        "The result of a separate process, up to rounding",
         60,
     ),
     "Dask workers killed": (
@@ -52,7 +52,7 @@ ROWS = {
     ),
     "Dask schedulers killed": (
         "Schedulers of a Dask cluster killed during a fit",
-        "One sentence, and a checkpoint from which the fit goes on",
+        "One sentence, and a checkpoint from which the fit can be resumed",
         6,
     ),
 }
@@ -80,7 +80,7 @@ def page(stored: dict[str, Any]) -> str:
         "   * - What is tried",
         "     - What counts as success",
         "     - Cases run",
-        "     - Of a long trial",
+        "     - In a long trial",
         "     - Failed",
     ]
     for name, tried, asked, failed in added_up(stored["rows"]):
@@ -109,7 +109,7 @@ def _unfinished(rows: list[dict[str, Any]]) -> list[str]:
         said += (
             f"The trial was stopped before its end: {', '.join(short)} did not reach all cases. Started again with the "
         )
-        said += "same table, it goes on where it was. "
+        said += "same table, it resumes where it stopped. "
     if missing:
         said += f"Not run yet: {', '.join(missing)}."
     return [fill(said, 118), ""] if said else []
@@ -124,24 +124,24 @@ def _failures(rows: list[dict[str, Any]]) -> list[str]:
 
 
 ABOUT = (
-    "Files are damaged, models come from strangers, and jobs are killed. ``make trial`` tries the whole tool on such "
-    "cases, thousands of them made at random from seeds, and ``make trial-short``, which takes a few minutes, runs a "
-    "part of them in continuous integration. Cases are numbered from 0, and the number is "
-    "the seed: a failure prints it, and it makes the case again. A trial that was stopped goes on where it was, and "
-    "repeats the cases that failed."
+    "Files are damaged, models come from strangers, and jobs are killed. ``make trial`` tries the whole tool on "
+    "thousands of such cases, generated at random from seeds, and ``make trial-short``, which takes a few minutes, "
+    "runs some of them in continuous integration. Cases are numbered from 0, and the number is "
+    "the seed: a failure prints it, so that you can repeat the case. A trial that was stopped resumes where it was, "
+    "and repeats the cases that failed."
 )
 PROMISES = (
     "Files are written whole or not at all, and the next command removes what a killed one left.",
-    "Bad input is one sentence with exit code 2; an interrupt is one line with exit code 130. What a message quotes is "
-    "shortened.",
-    "A header does not decide how much memory is taken: arrays are as large as their files, and sparse matrices whose "
+    "Bad input gives one sentence and exit code 2; an interrupt gives one line and exit code 130. Long quotations in "
+    "messages are shortened.",
+    "A header does not decide how much memory is used: arrays are as large as their files, and sparse matrices whose "
     "rows are nearly all missing are refused, as are model files whose JSON unpacks to far more than names do.",
-    "Nothing is unpickled. Types and shapes of a saved model are checked before anything is made of them.",
-    "Numbers so large or small that their squares cannot be computed are refused, and the message says by what to "
-    "divide them.",
-    "Fits work in forked processes, as those of ``multiprocessing`` and of joblib's backend of that name. Compiled "
-    "loops have one thread there, as the threads of GNU OpenMP do not survive a fork. Start new processes instead "
-    "(``spawn``, ``forkserver``, joblib's default ``loky``) where a fit should use several.",
+    "Nothing is unpickled. Types and shapes of a saved model are checked before anything is built from them.",
+    "Numbers so large or small that their squares cannot be computed are refused, and the message says what to divide "
+    "them by.",
+    "Fits work in forked processes, such as those of ``multiprocessing`` and of joblib's backend of that name. "
+    "Compiled loops have one thread there, as the threads of GNU OpenMP do not survive a fork. Start new processes "
+    "instead (``spawn``, ``forkserver``, joblib's default ``loky``) where a fit should use several.",
 )
 HOW = ["What is guaranteed", "------------------", ""]
 HOW += [fill(promise, 118, initial_indent="* ", subsequent_indent="  ") for promise in PROMISES]

@@ -224,7 +224,7 @@ def test_new_tasks_of_known_workers(crowd, kind):
     error = (model.predict(new) != crowd.truth.to_numpy()[900:]).mean()
     vote = (MajorityVote().fit(new).labels_ != crowd.truth.to_numpy()[900:]).mean()
     assert error < vote
-    with pytest.raises(InputError, match="1 workers were not in the data of fit, first 77"):
+    with pytest.raises(InputError, match="1 worker was not in the data of the fit: 77"):
         model.predict(new.replace({"worker": {5: 77}}))
 
 
@@ -528,7 +528,7 @@ def test_agreement_is_that_of_pairs_of_different_workers(rng):
 
 @pytest.mark.parametrize("copies", [True, False])
 def test_two_workers_who_say_the_same_are_named_if_the_labels_follow_them(copies):
-    """A model that two temperatures of one judge mislead says so; three independent judges are no reason to."""
+    """A model that two temperatures of one judge mislead says so; one with three independent judges does not."""
     rng = np.random.default_rng(7)
     truth = rng.random(300) < 0.65
     first, third = (np.where(rng.random(300) < right, truth, ~truth) for right in (0.8, 0.87))

@@ -229,7 +229,7 @@ def test_new_answers_are_judged_in_parts(answers):
         tasks = new["task"].unique()
         assert_allclose(lazy.compute().loc[tasks], host, atol=1e-9)
         assert_array_equal(model.predict(in_parts(new)).compute().loc[tasks], model.predict(new))
-    with pytest.raises(InputError, match="1 workers were not in the data of fit, first 77"):
+    with pytest.raises(InputError, match="1 worker was not in the data of the fit: 77"):
         model.predict(in_parts(new.assign(worker=77)))
     with pytest.raises(InputError, match="9 is not among the given classes"):
         model.predict(in_parts(new.assign(label=9)))

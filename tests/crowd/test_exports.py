@@ -127,7 +127,7 @@ def test_ground_truth_is_gold_and_models_are_workers(run, tmp_path):
     assert line + "6 ground truths in the file are used as gold.\n" in said
     (tmp_path / "gold.csv").write_text("task,label\n1,bad\n2,good\n")
     said = run("labels", EXPORTS / "label_studio.json", "--gold", tmp_path / "gold.csv", "-o", tmp_path / "b.csv").err
-    assert line + "6 ground truths in the file are left aside, because of --gold.\n" in said
+    assert line + "6 ground truths in the file are set aside because of --gold.\n" in said
     labels = pd.read_csv(tmp_path / "b.csv").set_index("task")
     assert labels["label"][[1, 2]].tolist() == ["bad", "good"]
     assert (labels["confidence"] == 1).sum() == 2

@@ -117,7 +117,7 @@ def test_mean_grades_by_version_and_in_words(tmp_path):
     assert said[0].startswith(f"All tasks: the mean grade is {rows['rate'].iloc[0]:.2f} (95% interval ")
     assert "points" not in " ".join(said)
     assert "%" not in " ".join(said).replace("95%", "")
-    assert any("an interval of 0.1 to both sides" in words for words in said)
+    assert any("an interval of 0.1 on either side" in words for words in said)
     again = rate(answers.assign(label=25.0 * (answers["label"] - 1)), 25.0 * (gold - 1), mean=True, by="version")
     assert_allclose(again.rates["rate"], 25 * (found.rates["rate"] - 1))
     assert_allclose(again.rates["low"], 25 * (found.rates["low"] - 1))

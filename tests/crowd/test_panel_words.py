@@ -56,7 +56,7 @@ def found():
 def test_gold_labels_do_not_hide_a_bias_against_people(found):
     summary = " ".join(found.words())
     assert "lax grades 0." in summary
-    assert "higher than people in the mean" in summary
+    assert "higher than people on average" in summary
     assert found.biases_by_people.shifts.set_index("worker").loc["lax", "certain"]
     assert set(found.biases.table["class"]) == {"4 or 5"}  # what is asked for, not each grade by itself
     assert "when 6 are tested together" in found.biases.together()
@@ -112,7 +112,7 @@ def test_a_judge_who_passes_with_a_bias_is_named_with_it(found):
     assert "lax passes the test with a reservation" in said
     (reserved,) = [words for words in one.words() if words.startswith("Reservations about judges that pass")]
     assert "lax grades 0." in reserved
-    assert "higher than people in the mean" in reserved or "too high in the mean" in reserved
+    assert "higher than people on average" in reserved or "too high on average" in reserved
     workers = one.workers().set_index("worker")
     low = workers.loc[workers["kind"] == "person", "accuracy_low"].min()
     assert workers.loc["lax", "accuracy_high"] < low

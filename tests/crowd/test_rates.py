@@ -340,7 +340,7 @@ def test_selected_labels_are_reported_and_weights_correct_them():
     chance = np.where(votes > 0.5, 0.05, 0.3)
     gold = truth[rng.random(2000) < chance]
     weights = pd.Series(1 / chance)
-    with pytest.warns(UserWarning, match="do not look like a random sample.*0.35 in the mean of these"):
+    with pytest.warns(UserWarning, match="do not look like a random sample.*0.35 on average over these"):
         wrong = rate(answers, gold, "pass").rates.iloc[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -148,7 +148,7 @@ def test_labels_of_plus_and_minus_one_are_not_lost_silently(one):
         read_answers(matrix)
     assert len(read_answers(matrix, missing=np.nan)) == 6
     third = np.array([[one, minus], ["0" if one == "1" else 0, minus], [one, one]])
-    assert len(read_answers(third)) == 4  # classes 0 and 1: -1 is no answer
+    assert len(read_answers(third)) == 4  # classes 0 and 1: -1 is not an answer
 
 
 def test_wide_files_mix_whole_numbers_as_pandas_writes_them(tmp_path):
@@ -247,10 +247,10 @@ MISTAKES = {
         "No column for the label",
     ),
     "no rows": (FRAME[:0], "no answers"),
-    "a NaN task": (FRAME.assign(task=[None, "a", "b", "c", "d"]), "1 answers have no task, first worker='ann'"),
+    "a NaN task": (FRAME.assign(task=[None, "a", "b", "c", "d"]), "1 answer has no task: worker='ann'"),
     "a NaN worker": (
         FRAME.assign(worker=["ann", None, "bob", "ann", "bob"]),
-        r"1 answers have no worker, first task='t1', label='no' \(row 2\)",
+        r"1 answer has no worker: task='t1', label='no' \(row 2\)",
     ),
     "one worker": (FRAME.assign(worker="ann"), "come from one worker, 'ann'"),
     "one class": (FRAME.assign(label="yes"), "Every answer is 'yes'"),
@@ -312,7 +312,7 @@ def test_numbers_without_a_label_are_skipped():
     frame.loc[2, "task"] = np.nan
     with (
         pytest.warns(UserWarning, match="1 answer without"),
-        pytest.raises(InputError, match=r"no task, first worker=1, label=3.0 \(row 3\)"),
+        pytest.raises(InputError, match=r"no task: worker=1, label=3.0 \(row 3\)"),
     ):
         read_answers(frame)
 
@@ -354,7 +354,7 @@ FILES = {
     ),
     "latin_header.csv": ("tâche,worker,label\n1,a,x\n".encode("cp1252"), "not UTF-8 text. Save it as UTF-8, in Excel"),
     "answers.xlsx": (b"PK", "should end in .csv, .tsv, .parquet, .json"),
-    "gap.csv": (b"task,worker,label\n1,,x\n1,3,x\n2,2,y\n", "1 answers have no worker, first task='1', label='x'"),
+    "gap.csv": (b"task,worker,label\n1,,x\n1,3,x\n2,2,y\n", "1 answer has no worker: task='1', label='x'"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Labels as judges write them: several spellings of a class, and strings that are no answers."""
+"""Labels as judges write them: several spellings of a class, and strings that are not answers."""
 
 import json
 import shlex

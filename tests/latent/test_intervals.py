@@ -54,7 +54,7 @@ def test_a_file_says_how_sure_each_filled_cell_is(run, tmp_path):
     table.to_csv(tmp_path / "X.csv")
     files = "-o", tmp_path / "e.csv", "--fill", tmp_path / "full.csv", "--save", tmp_path / "m.rfx"
     said = run("embed", tmp_path / "X.csv", "-k", 3, "--missing", *files).err
-    assert "made to hold 90% of the true values, and held 9" in " ".join(said.split())
+    assert "designed to hold 90% of the true values, and held 9" in " ".join(said.split())
     sure = pd.read_csv(tmp_path / "full.intervals.csv")
     assert sure.columns.tolist() == ["viewer", "feature", "value", "low", "high"]
     assert len(sure) == gaps.sum()

@@ -255,7 +255,7 @@ def test_topics_have_words_examples_shares_and_coherence(topics):
         assert min(values) > 0  # no negative words
         assert values == sorted(values, reverse=True)
         assert sum(values) <= 1 + 1e-9
-        assert re.search(r"of the corpus, clearly the largest topic of \d+ documents?, coherence ", card.caption)
+        assert re.search(r"of the corpus, clearly the largest topic in \d+ documents?, coherence ", card.caption)
     assert all("sea" in text or "ship" in text for _, text in sea.texts)
     assert all("cow" in text or "horse" in text for _, text in land.texts)
     W, H = saved.model.transform(corpus.X), saved.model.components_

@@ -134,7 +134,7 @@ def communities(extent: Extent, published: dict[str, tuple[Any, Any]]) -> Rows:
 
 
 def messy_graphs() -> Rows:
-    """SymNMF on graphs with components that are no community: nodes in no cluster should say so.
+    """SymNMF on graphs with components that are not communities: nodes outside all clusters should be marked as such.
 
     Five cliques of six nodes for three clusters, and 180 nodes in three blocks with 20 isolated ones or with 40 paths
     of four. The NMI is that of the blocks' nodes, or of the nodes in clusters where all are alike.

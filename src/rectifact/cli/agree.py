@@ -45,8 +45,8 @@ def agree(
     humans: Annotated[
         Path | None,
         typer.Option(
-            help="File with the answers of people to the same tasks; those in ANSWERS are then the judges', which are "
-            "compared with people, and tested whether they may replace them."
+            help="File with people's answers to the same tasks. The workers in ANSWERS are then judges, who are "
+            "compared with people, and the test shows whether they may replace them."
         ),
     ] = None,
     people: options.People = None,
@@ -79,7 +79,7 @@ def agree(
     report: options.Report = None,
     as_json: options.Json = False,
 ) -> None:
-    """Measure how far workers agree, and judges with people, and test whether judges may replace people."""
+    """Measure how well workers agree, and judges with people, and test whether judges may replace people."""
     _check(answers, humans, people, out, tests, Outcome(report, save=None, as_json=as_json))
     order = None if classes is None else split_names(classes)
     columns = {"task": task, "worker": worker, "label": label}
@@ -111,7 +111,7 @@ def _check(
 ) -> None:
     """Refuse outputs that could not be written after the work."""
     if humans is not None and real_path(humans) == real_path(answers):
-        raise InputError("ANSWERS and --humans are the same file.", "Say who of the workers are people: --people.")
+        raise InputError("ANSWERS and --humans are the same file.", "Say which of the workers are people: --people.")
     if tests is not None and humans is None and people is None:
         raise InputError(
             "--tests needs people to test judges against.", "Name a file with --humans, or workers with --people."

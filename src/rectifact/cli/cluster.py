@@ -61,15 +61,15 @@ def cluster(
         Path | None,
         typer.Option(
             "--model",
-            help="Find no new clusters: place new points, or new nodes by their edges to known ones, in those of a "
-            "model that --save wrote.",
+            help="Do not look for new clusters: place new points, or new nodes by their edges to known ones, in those "
+            "of a model that --save wrote.",
         ),
     ] = None,
     ignore_case: Annotated[
         bool,
         typer.Option(
             "--ignore-case",
-            help="Take nodes whose names differ only in capitals or spaces for one, with --model for the known one.",
+            help="Treat nodes whose names differ only in capitals or spaces as one; with --model, as the known one.",
         ),
     ] = False,
     triples: reading.Ends = None,
@@ -105,8 +105,8 @@ def cluster(
     values: Annotated[
         Literal["raw", "log", "binary"],
         typer.Option(
-            help="Take the weights of edges as they are, their logarithms, or none. A few large weights, as of amounts "
-            "of money, would decide alone: use log."
+            help="Take the weights of edges as they are, their logarithms, or none. A few large weights, such as "
+            "amounts of money, would decide alone: use log."
         ),
     ] = "raw",
     n_neighbors: Annotated[
@@ -156,7 +156,7 @@ def cluster(
         typer.Option(
             min=0,
             help="Cluster this many graphs whose edges are drawn again, such as 20, for the share of them in which a "
-            "node belongs to each cluster, of those in which it is in one, and measure stability.",
+            "node belongs to each cluster, among those in which it is in any, and measure stability.",
         ),
     ] = 0,
     seed: options.Seed = 0,
@@ -271,7 +271,7 @@ def _check_cells(X: Any, names: Any, columns: Any) -> None:
 
 
 def _without_gaps(X: Any) -> Any:
-    """A matrix of weights with 0, which is no edge, in its empty cells."""
+    """A matrix of weights with its empty cells set to 0, which means that there is no edge."""
     gaps = None if sp.issparse(X) else np.isnan(X)
     if gaps is None or not gaps.any() or gaps.all():
         return X

@@ -19,8 +19,8 @@ from rectifact.core.errors import ClusterError, InputError
 SUMMARIES = {
     "evaluate": "From verdicts of judges and people to a decision: rates, agreement, who may replace whom, labels.",
     "labels": "Turn the answers of many workers into one label per task, and learn how good each worker is.",
-    "agree": "Measure how far workers agree, and judges with people, and test whether judges may replace people.",
-    "rate": "Estimate the share of a class or the mean grade, by group, from judges and a few labels of people.",
+    "agree": "Measure how well workers agree, and judges with people, and test whether judges may replace people.",
+    "rate": "Estimate the share of a class or the mean grade, by group, from judges and a few human labels.",
     "parts": "Find the parts that samples are mixtures of, such as topics in texts or substances in spectra.",
     "embed": "Describe sparse non-negative or binary data with a few dimensions: a map, neighbours, recommendations.",
     "cluster": "Find communities in a graph, or clusters of points, and how strongly each node or point belongs "
@@ -36,7 +36,7 @@ SUMMARIES = {
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Say what is being done: iterations, loss, threads and device.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors; results are written all the same.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only errors; results are still written.")]
 
 
 def set_level(verbose: bool, quiet: bool) -> None:
@@ -169,7 +169,7 @@ def run() -> None:
             raise
         from rectifact.cli.terminal import complain
 
-        complain(f"rectifact: A name of a file is too long: {str(error.filename)!r}. Give a shorter one.")
+        complain(f"rectifact: A file name is too long: {str(error.filename)!r}. Give a shorter one.")
         sys.exit(2)
 
 

@@ -147,8 +147,9 @@ def embed(
         Path | None,
         typer.Option(
             "--model",
-            help="Find no new dimensions: place these samples in those of a model that --save wrote. Columns are "
-            "matched by name. --recommend, --fill and --similar, which then finds samples of the model, work for them.",
+            help="Do not look for new dimensions: place these samples in those of a model that --save wrote. Columns "
+            "are matched by name. --recommend, --fill and --similar, which then finds samples of the model, work for "
+            "them.",
         ),
     ] = None,
     stability: options.Stability = False,

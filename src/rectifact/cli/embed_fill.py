@@ -96,8 +96,9 @@ def write_filled(filling: Filling, model: Any, compared: Comparison | None, path
     write_table(_long(filling, np.nonzero(np.isnan(known)), own, ends), beside)
     coverage = measured_coverage(*compared.hidden)
     say(
-        f"The intervals of filled cells are made to hold {COVERAGE:.0%} of the true values, and held {coverage:.0%} of "
-        f"{compared.n_hidden:,} hidden ones; they hold fewer where cells are missing because of their values."
+        f"The intervals of filled cells are designed to hold {COVERAGE:.0%} of the true values, and held "
+        f"{coverage:.0%} of {compared.n_hidden:,} hidden ones; they hold fewer where cells are missing because of "
+        "their values."
     )
     return {"filled": {"interval": COVERAGE, "held": coverage, "n_hidden": compared.n_hidden}}
 

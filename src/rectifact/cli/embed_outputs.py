@@ -215,13 +215,13 @@ def _about_data(matrix: Any, model: Any) -> list[str]:
         return [f"{stray} Check whether they are mistakes: they decide much of the result."]
     column, share = unit_column(matrix.X)
     if not share and (found := large_values(matrix.X)):
-        return [f"{found} Use --values log, or --values binary for what is there at all."]
+        return [f"{found} Use --values log, or --values binary to count only what is present."]
     column, share = (column, share) if share else largest_column(matrix.X)
     name = str(numbered(matrix.columns, matrix.X.shape[1])[column])
     what = f"The column {name!r} holds {share:.0%} of the squares of the data, and decides the result."
     remedy = "Use --scale standard, which divides each column by its spread"
     remedy = f"{remedy}, or leave it out with --drop {quoted(name)}."
-    remedy = "Use --values log, or --values binary for what is there at all." if sp.issparse(matrix.X) else remedy
+    remedy = "Use --values log, or --values binary to count only what is present." if sp.issparse(matrix.X) else remedy
     return [f"{what} {remedy}"] if share else []
 
 

@@ -59,7 +59,7 @@ def evaluate(
     ] = None,
     by: options.By = None,
     ordinal: Annotated[
-        bool, typer.Option("--ordinal", help="The labels are grades in order; the mean of numbers is estimated.")
+        bool, typer.Option("--ordinal", help="The labels are ordered grades; if numbers, their mean is estimated.")
     ] = False,
     classes: options.Classes = None,
     out: Annotated[
@@ -166,7 +166,7 @@ def _check(
     """Refuse, before the work, what could not be written afterwards."""
     planning.check()
     if humans is not None and real_path(humans) == real_path(answers):
-        raise InputError("ANSWERS and --humans are the same file.", "Say who of the workers are people: --people.")
+        raise InputError("ANSWERS and --humans are the same file.", "Say which of the workers are people: --people.")
     if STDOUT in tables:
         raise InputError("Only the labels can go to the standard output.", "Name a file for --workers and for --plan.")
     for path in (out, *tables):

@@ -112,7 +112,7 @@ def _counted(found: Input, saved: SavedModel, path: Path) -> Corpus:
     used = int((np.diff(sp.csc_array(corpus.X).indptr) > 0).sum())
     share = 0.0 if corpus.known is None or np.isnan(corpus.known).all() else float(np.nanmean(corpus.known))
     say(
-        f"The model knows {share:.0%} of the words of a text on average, without those that were left out; "
+        f"The model knows {share:.0%} of the words of a text on average, not counting those that were left out; "
         f"{used} of its {len(saved.vocabulary.words)} words {'occurs' if used == 1 else 'occur'}."
     )
     return replace(corpus, rows=found.names, row_title=found.title)

@@ -87,7 +87,7 @@ def labels(
     model: Annotated[
         Literal["auto", "full", "one-coin", "majority"],
         typer.Option(
-            help="How labels are inferred. auto: a confusion matrix per worker, with priors that the crowd teaches; "
+            help="How labels are inferred. auto: a confusion matrix per worker, with priors learnt from the crowd; "
             "full: a confusion matrix per worker, by plain EM; one-coin: one accuracy per worker; majority: the most "
             "common answer."
         ),
@@ -104,7 +104,7 @@ def labels(
         bool,
         typer.Option(
             "--ordinal",
-            help="The labels are grades in order: label with the median grade, and add the columns expected (the "
+            help="The labels are ordered grades: label with the median grade, and add the columns expected (the "
             "expected grade), low and high (a 90 % interval).",
         ),
     ] = False,
@@ -274,7 +274,7 @@ def _about_gold(data: Any, gold: Path | None) -> list[str]:
     if data.gold is None:
         return []
     found = f"{count(len(data.gold[0]), 'ground truth')} in the file {'is' if len(data.gold[0]) == 1 else 'are'}"
-    return [f"{found} used as gold." if gold is None else f"{found} left aside, because of --gold."]
+    return [f"{found} used as gold." if gold is None else f"{found} set aside because of --gold."]
 
 
 def _facts(data: Any, model: Any, summary: Summary) -> dict[str, Any]:

@@ -83,8 +83,8 @@ Missing = Annotated[
     typer.Option(
         "--missing",
         metavar="A,B,C",
-        help="What means no answer, besides an empty cell, with commas: N/A,error. auto: -1 with --wide; nan: nothing "
-        "else.",
+        help="Values that mean no answer, besides an empty cell, separated by commas: N/A,error. auto: -1 with --wide; "
+        "nan: nothing else.",
     ),
 ]
 Classes = Annotated[
@@ -92,8 +92,8 @@ Classes = Annotated[
     typer.Option(
         "--classes",
         metavar="A,B,C",
-        help="All classes in order, with commas, and quotes around one that has a comma; for grades that are not "
-        "numbers, and for gold labels that nobody else gave.",
+        help="All classes in order, separated by commas, with quotes around one that has a comma; for grades that are "
+        "not numbers, and for gold labels that nobody else gave.",
     ),
 ]
 Confidence = Annotated[float, typer.Option("--confidence", help="Probability of the intervals.")]
@@ -109,15 +109,15 @@ By = Annotated[
 HalfWidth = Annotated[
     float | None,
     typer.Option(
-        "--half-width", help="Say how many more labels of people would make intervals as short as this to both sides."
+        "--half-width", help="Say how many more labels from people would shorten intervals to this on either side."
     ),
 ]
 Epsilon = Annotated[
     float,
     typer.Option(
         "--epsilon",
-        help="With people: allowance for their cost. Advised: 0.2 for experts, 0.15 for trained people, 0.1 for crowd "
-        "workers.",
+        help="With people: allowance for their cost. Recommended: 0.2 for experts, 0.15 for trained people, 0.1 for "
+        "crowd workers.",
     ),
 ]
 People = Annotated[
@@ -125,8 +125,8 @@ People = Annotated[
     typer.Option(
         "--people",
         metavar="NAMES|COLUMN",
-        help="Who of the workers in ANSWERS are people: their names, with commas between them and quotes around a name "
-        "that has one, as in CSV ('\"Smith, Ann\",Bob'), or a column that says human for them.",
+        help="Which of the workers in ANSWERS are people: their names, with commas between them and quotes around a "
+        "name that has one, as in CSV ('\"Smith, Ann\",Bob'), or a column that says human for them.",
     ),
 ]
 TextColumn = Annotated[

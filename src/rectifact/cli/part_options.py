@@ -64,8 +64,8 @@ Known = Annotated[
     Path | None,
     typer.Option(
         "--model",
-        help="Find no new parts: weigh those of a model that --save wrote in these samples or texts, and write "
-        "--weights.",
+        help="Do not look for new parts: find out how much of the parts of a model that --save wrote is in these "
+        "samples or texts, and write --weights.",
     ),
 ]
 Top = Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Number of features or words shown for each part.")]
@@ -127,7 +127,7 @@ Background = Annotated[
     bool,
     typer.Option(
         "--background",
-        help="Estimate what every sample has, such as an offset, apart from the parts.",
+        help="Estimate what every sample has, such as an offset, separately from the parts.",
         rich_help_panel=FIT,
     ),
 ]

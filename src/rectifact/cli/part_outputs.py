@@ -137,7 +137,7 @@ class Shown:
         titles = ["documents", *titles] if texts else titles
         table = Table(self.terms.part, "share", *titles, last, title=title, title_justify="left")
         each = (
-            f" Documents: those of which it is clearly the largest topic, with a share of at least {CLEAR_SHARE:g} and "
+            f" Documents: those in which it is clearly the largest topic, with a share of at least {CLEAR_SHARE:g} and "
             f"a residual below {HARDLY:g}; --weights lists all documents."
         )
         each = each if texts else ""

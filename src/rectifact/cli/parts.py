@@ -207,7 +207,7 @@ def _said(shown: Shown, found: Found, shape: Any, explained: float) -> str:
     model, sizes = found.model, shown.terms.sizes(shape, len(shown.components))
     if shown.coherence is not None:
         return (
-            f"{sizes}, of a mean coherence of {shown.coherence.mean():.2f} (NPMI: 1 if the largest words of a topic "
+            f"{sizes}, with a mean coherence of {shown.coherence.mean():.2f} (NPMI: 1 if the largest words of a topic "
             f"always occur together, 0 if by chance)."
         )
     kind = LIKELIHOODS.get(model.resolved_.get("refine"), "")

@@ -116,7 +116,7 @@ class Planning:
         missed = self.target is not None and after > self.target
         limited = self.budget is not None or self.target is not None
         if len(bought) < self._most and (missed or not limited):
-            say("Further answers of these workers are hardly expected to change labels, so the plan has no more.")
+            say("Further answers from these workers are hardly expected to change any labels, so the plan ends here.")
 
 
 def most_gained(plan: pd.DataFrame) -> str:

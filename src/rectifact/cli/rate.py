@@ -41,7 +41,7 @@ def rate(
     gold: Annotated[
         Path,
         typer.Option(
-            help="File with labels of people for some of the tasks, with columns task and label. Several labels of a "
+            help="File with people's labels for some of the tasks, with columns task and label. Several labels of a "
             "task become their consensus, or with --mean their mean."
         ),
     ],
@@ -50,7 +50,7 @@ def rate(
         typer.Option(help="Class whose share is estimated; repeat it for several, which count together."),
     ] = None,
     mean: Annotated[
-        bool, typer.Option("--mean", help="Estimate the mean of labels that are grades, in place of a share.")
+        bool, typer.Option("--mean", help="Estimate the mean of labels that are grades, instead of a share.")
     ] = False,
     by: options.By = None,
     gold_weights: Annotated[
@@ -78,7 +78,7 @@ def rate(
     report: options.Report = None,
     as_json: options.Json = False,
 ) -> None:
-    """Estimate the share of a class or the mean grade, by group, from judges and a few labels of people."""
+    """Estimate the share of a class or the mean grade, by group, from judges and a few human labels."""
     check_asked(positive or None, mean)
     _check(answers, gold, [by, gold_weights], out, Outcome(report, save=None, as_json=as_json))
     columns = {"task": task, "worker": worker, "label": label}
@@ -148,7 +148,7 @@ def _rates(found: Rates, title: str) -> Table:
         worth = "–" if np.isnan(row["worth"]) else f"{row['worth']:.0f}"
         numbers = found.quantity.value(row["judge_rate"]), str(row["tasks"]), str(row["labels"]), worth
         table.add_row(Text(str(row["group"])), *corrected, *people, *numbers, *_needed(row, found))
-    table.caption = "worth: labels of people that would be as precise without judges."
+    table.caption = "worth: how many labels from people would be as precise without judges."
     if len(found.rates) > MOST_SHOWN:
         table.caption += f" {count(len(found.rates) - MOST_SHOWN, 'more row')} with -o."
     return table

@@ -51,7 +51,7 @@ Repeats = Annotated[
     typer.Option(
         rich_help_panel=PANEL,
         help="Which value counts where triples have several for a pair; sums of counts are usual. First and last go by "
-        "the column that says when, if there is one, and else by the order of the file.",
+        "the column that says when, if there is one, and otherwise by the order of the file.",
     ),
 ]
 Returns = Annotated[
@@ -84,8 +84,8 @@ Split = Annotated[
     typer.Option(
         rich_help_panel=PANEL,
         metavar="MARKS",
-        help="Split cells of a table of edges that hold several nodes, as recipients of e-mails, at these characters, "
-        "such as ';'; each gets an edge of its own. none leaves such cells as they are.",
+        help="Split cells of a table of edges that hold several nodes, such as recipients of e-mails, at these "
+        "characters, such as ';'; each gets an edge of its own. none leaves such cells as they are.",
     ),
 ]
 TextColumn = Annotated[
@@ -112,7 +112,7 @@ Columns = Annotated[
         "--names",
         rich_help_panel=PANEL,
         metavar="NAMES",
-        help="Columns of a table to use, such as age,height; or a text file with the names of the columns, one in each "
+        help="Columns of a table to use, such as age,height; or a text file with the names of the columns, one per "
         "line.",
     ),
 ]
@@ -136,7 +136,7 @@ Header = Annotated[
     typer.Option(
         "--header/--no-header",
         rich_help_panel=PANEL,
-        help="Whether the first line of a table has the names of the columns; found out by default.",
+        help="Whether the first line of a table has the names of the columns; detected by default.",
         show_default=False,
     ),
 ]

@@ -74,7 +74,7 @@ class MinimaxModel:
 def kos(answers: Answers) -> WeighedVotes:
     """Karger, Oh and Shah's low-rank method for any number of classes (2013, [1]).
 
-    For every class but the last, answers become +1 above it and -1 otherwise, 0 is no answer, each worker's
+    For every class but the last, answers become +1 above it and -1 otherwise (0 where there is none), each worker's
     column loses its mean, and the first left singular vector splits the tasks; most of the weight of the right
     one, in squares, is taken to be positive. A task gets the first class it is not above. Their message
     passing of 2011 is close to a power iteration for such a vector; here nothing depends on random messages.

@@ -221,7 +221,7 @@ def evaluate(
     confidence : float, default 0.95
         Probability of the intervals.
     half_width : float, default 0.05
-        It is said how many more labels make the intervals of rates as short as this to both sides. Of mean grades, a
+        The results say how many more labels shorten the intervals of rates to this on either side. For mean grades, a
         share of the range of grades: 0.05 is 0.2 of grades from 1 to 5.
     random_state : int, Generator or None, default 0
         Of the bootstrap resamples.

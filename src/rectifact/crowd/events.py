@@ -184,7 +184,7 @@ def warn_if_selected(event: Measured, members: Mapping[Any, Members], by_people:
     if p_value * len(surprises) >= SURPRISING:
         return ""
     where = "" if name == EVERYTHING else f" in {plain(name)!r}"
-    figures = f"{view} is {labelled:.2f} in the mean of these tasks, and {everywhere:.2f} in that of all."
+    figures = f"{view} is {labelled:.2f} on average over these tasks, and {everywhere:.2f} over all tasks."
     if not by_people:
         what = f"The tasks with gold labels do not look like a random sample{where}: {figures}"
         remedy = "Label tasks drawn at random, or give gold_weights."

@@ -43,7 +43,7 @@ class Biases:
     confidence : float
         Probability of the intervals.
     shifts : DataFrame or None
-        Of grades, how much too high each worker grades in the mean, see
+        For grades, how much too high each worker grades on average, see
         :func:`rectifact.crowd.panel_shift.shifts_of`.
     """
 

@@ -180,7 +180,7 @@ def _shifted(found: Any, judge: Any) -> str:
             row = rows.iloc[0]
             high = "high" if row["shift"] > 0 else "low"
             how = f"{high}er than people" if row["against"] == "people" else f"too {high}"
-            return f"grades {abs(row['shift']):.2f} {how} in the mean"
+            return f"grades {abs(row['shift']):.2f} {how} on average"
     return ""
 
 

@@ -127,7 +127,7 @@ def rate(
     label: str | None = None,
     wide: bool = False,
 ) -> Rates:
-    """The share of a class, or the mean grade, and differences between groups, from judges and a few labels of people.
+    """The share of a class, or the mean grade, and differences between groups, from judges and a few human labels.
 
     The labels of people decide; judges make the interval shorter. What the judges say together, the probabilities of
     :class:`rectifact.DawidSkene`, is calibrated by the labels in folds, so that no label takes part in the prediction
@@ -156,7 +156,7 @@ def rate(
     confidence : float, default 0.95
         Probability that an interval is meant to have.
     half_width : float, default None
-        If given, ``labels_needed`` says how many human labels would make the intervals as short as this to both sides,
+        If given, ``labels_needed`` says how many human labels would shorten the intervals to this on either side,
         a share or, with ``mean``, in grades.
     classes : sequence, default None
         All classes, where people have some that no judge has given. A label of people that is neither among these nor

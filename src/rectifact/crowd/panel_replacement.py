@@ -196,7 +196,7 @@ def _check_people(panel: Panel) -> None:
 
 
 def _values(panel: Panel, start: int, stop: int) -> Floats:
-    """Answers of some workers as numbers, of shape (n_tasks, stop - start); NaN is no answer."""
+    """Answers of some workers as numbers, of shape (n_tasks, stop - start); NaN where there is none."""
     answers = panel.answers
     theirs = (answers.worker >= start) & (answers.worker < stop)
     values = np.full((len(answers.tasks), stop - start), np.nan)

@@ -1,4 +1,4 @@
-"""How much too high judges grade in the mean: by gold labels or labels of people, or else by the model."""
+"""How much too high judges grade on average: by gold labels or people's labels, or else by the model."""
 
 from dataclasses import replace
 from typing import Any
@@ -146,9 +146,9 @@ def shift_words(row: Any, confidence: float) -> str:
     --------
     >>> row = {"worker": "gpt", "shift": 0.61, "low": 0.5, "high": 0.72, "against": "people"}
     >>> shift_words(row, 0.95)
-    'gpt grades 0.61 higher than people in the mean (95% interval 0.50 to 0.72).'
+    'gpt grades 0.61 higher than people on average (95% interval 0.50 to 0.72).'
     >>> shift_words(row | {"shift": -0.2, "low": -0.3, "high": -0.1, "against": "gold labels"}, 0.95)
-    'gpt grades 0.20 too low in the mean (95% interval 0.10 to 0.30).'
+    'gpt grades 0.20 too low on average (95% interval 0.10 to 0.30).'
     """
     sign = 1 if row["shift"] >= 0 else -1
     ends = sorted([sign * row["low"], sign * row["high"]])
@@ -156,7 +156,7 @@ def shift_words(row: Any, confidence: float) -> str:
     how = than if row["against"] == "people" else "too high" if sign > 0 else "too low"
     by_model = ", if the model is right" if row["against"] == MODEL else ""
     return (
-        f"{row['worker']} grades {abs(row['shift']):.2f} {how} in the mean ({confidence:.0%} interval {ends[0]:.2f} to "
+        f"{row['worker']} grades {abs(row['shift']):.2f} {how} on average ({confidence:.0%} interval {ends[0]:.2f} to "
         f"{ends[1]:.2f}){by_model}."
     )
 

@@ -148,15 +148,15 @@ def sample_words(found: Any, n: int) -> str:
     if found.rates is None or found.rates.half_width is None:
         return f"{drawn}, to begin with."
     row, quantity = found.rates.rates.iloc[0], found.rates.quantity
-    asked = f"{quantity.wanted(found.rates.half_width)} to both sides"
+    asked = f"{quantity.wanted(found.rates.half_width)} on either side"
     needed, labels = row["labels_needed"], int(row["labels"])
     if pd.isna(needed):
         return f"{drawn}, to begin with."
     if np.isinf(needed):
         best = quantity.size(best_half_width(row, found.rates))
         return (
-            f"{drawn}, a next batch: {asked} are out of reach with these tasks, as labels for all of them would give "
-            f"about {best}."
+            f"{drawn}, a next batch: an interval of {asked} is out of reach with these tasks, as labels for all of "
+            f"them would give about {best}."
         )
     if needed <= labels:
         return f"{drawn}, though the interval reaches no more than {asked} already."
@@ -225,7 +225,7 @@ def _precision_steps(found: Any) -> list[Finding]:
     if found.rates is None or found.rates.half_width is None:
         return []
     quantity = found.rates.quantity
-    steps, wanted, whole = [], f"{quantity.wanted(found.rates.half_width)} to both sides", f"the {quantity.noun}"
+    steps, wanted, whole = [], f"{quantity.wanted(found.rates.half_width)} on either side", f"the {quantity.noun}"
     differences, by_people = compared(found)
     whose = found.by_people if by_people else found.rates
     rows = [] if is_selected(found) else [(whole, found.rates.rates.iloc[0], found.rates)]
@@ -235,7 +235,7 @@ def _precision_steps(found: Any) -> list[Finding]:
         needed, labels = row["labels_needed"], int(row["labels"])
         if pd.isna(needed) or needed <= labels:
             continue
-        now = f"The interval of {name} reaches {quantity.size((row['high'] - row['low']) / 2)} to both sides now."
+        now = f"The interval of {name} now reaches {quantity.size((row['high'] - row['low']) / 2)} on either side."
         if np.isinf(needed):
             best = quantity.size(best_half_width(row, rates))
             remedy = (
@@ -244,7 +244,7 @@ def _precision_steps(found: Any) -> list[Finding]:
             )
         else:
             whose = "Get gold labels of" if rates.reference == "gold labels" else "Let people label"
-            more = f"{whose} about {int(needed) - labels} more tasks, drawn at random"
+            more = f"{whose} about {count(int(needed) - labels, 'more task')}, drawn at random"
             remedy = f"{more}, for an interval of {name} of {wanted}."
         draws = "" if np.isinf(needed) or name != whole else " --sample tasks.csv draws them."
         steps.append(Finding("note", f"{name} could be more precise", now, remedy, f"{remedy}{draws}"))

@@ -86,4 +86,6 @@ class Quantity:
 
     def wanted(self, half_width: float) -> str:
         """Half an interval as it was asked for."""
-        return f"{100 * half_width:g} points" if self.digits is None else f"{half_width:g}"
+        points = f"{100 * half_width:g}"
+        points = f"{points} point" if points == "1" else f"{points} points"
+        return points if self.digits is None else f"{half_width:g}"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rectifact.core.errors import count
 from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.prediction_powered import deviations, wilson
 
@@ -82,11 +83,11 @@ def _needed_words(row: dict[Any, Any], found: Any) -> str:
     who = row["group"] if "group" in row else f"{row['second']} minus {row['first']}"
     who = "All tasks" if who == EVERYTHING else who
     needed = row["labels_needed"]
-    goal = f"{who}: an interval of {found.quantity.wanted(found.half_width or 0)} to both sides"
+    goal = f"{who}: an interval of {found.quantity.wanted(found.half_width or 0)} on either side"
     if np.isnan(needed):
-        return f"{goal} takes labels of people first."
+        return f"{goal} takes labels from people first."
     if np.isinf(needed):
         best = found.quantity.size(best_half_width(row, found))
         return f"{goal} is out of reach: labels for all {row['tasks']} tasks would give about {best}. Add tasks."
     more = int(needed) - row["labels"]
-    return f"{goal} takes about {max(more, 0)} more labels." if more > 0 else f"{goal} is reached."
+    return f"{goal} takes about {count(max(more, 0), 'more label')}." if more > 0 else f"{goal} is reached."

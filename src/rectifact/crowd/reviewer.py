@@ -187,7 +187,8 @@ class Reviewer(FittedModel):
         some = truth >= 0
         n_gold = int(some.sum())
         if n_gold < LEAST_GOLD:
-            what = f"{count(n_gold, 'gold label')} are too few to calibrate by, so the answers alone decide."
+            labels = f"{count(n_gold, 'gold label')} {'is' if n_gold == 1 else 'are'}"
+            what = f"{labels} too few to calibrate by, so the answers alone decide."
             warnings.warn(FitWarning(what, f"Give at least {LEAST_GOLD}, better 100."), stacklevel=3)
             return self.calibrate()
         if n_gold < LEAST_BY_CLASS:

@@ -1,7 +1,7 @@
 """How many communities: the number that predicts hidden edges best. For points, the number of groups that stand apart.
 
 Modularity cannot decide: it has a resolution limit, and it is positive on random graphs. The likelihood of edges that
-the fit has not seen falls as soon as communities follow noise. The edges between neighbouring points are no noise,
+the fit has not seen falls as soon as communities follow noise. The edges between neighbouring points are not noise,
 whatever the number: there, the density of the points decides (:mod:`rectifact.graph.peaks`).
 
 References

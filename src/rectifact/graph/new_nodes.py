@@ -140,7 +140,7 @@ def in_order(X: Any, names: Sequence[Any]) -> tuple[Any] | None:
 
 
 def _edge_columns(table: Any, n_nodes: int) -> Mapping[str, str] | None:
-    """The columns of a table of edges; None where it is no such table."""
+    """The columns of a table of edges; None for any other table."""
     there = list(table.columns)
     few = len(there) in (2, 3) and (len(there) != n_nodes or not table.get_column(there[0]).dtype.is_numeric())
     names = edge_columns(table, {}, tables=True)

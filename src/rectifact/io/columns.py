@@ -37,8 +37,8 @@ UNNAMED = re.compile(r"(?i)|index|unnamed: ?\d+")
 """Names of a first column that has the numbers of the rows, as pandas writes them."""
 DATE = re.compile(r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ].*)?")
 """Dates as text, with or without a time of the day."""
-LEAST_PLACES = 8  # rows from which on numbers at equal distances are no chance
-YEARS = (1800, 2100)  # whole numbers of a column that are years, and no weights
+LEAST_PLACES = 8  # rows; in fewer, evenly spaced numbers may be a coincidence
+YEARS = (1800, 2100)  # whole numbers in a column that are years, not weights
 MOST_MEASURES = 200  # columns; in a wider table, which may count words, a name says nothing
 
 

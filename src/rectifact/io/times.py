@@ -48,7 +48,7 @@ def _times(column: pa.ChunkedArray, name: str) -> Any:
 
 
 def read_dates(texts: Sequence[str | None]) -> Any:
-    """Texts as times; None if they are no dates, or may have the day or the month first.
+    """Texts as times; None if they are not dates, or if it is unclear whether the day or the month comes first.
 
     Examples
     --------

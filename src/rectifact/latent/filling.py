@@ -42,7 +42,7 @@ class Comparison:
         Of the sum of that mean and what rows and columns differ from it, each drawn a little towards 0.
     n_hidden : int
     columns : float
-        Of the means of the columns, drawn a little towards that of all.
+        Of the means of the columns, drawn slightly towards the overall mean.
     by_column : tuple of (int, float, float)
         For each column: how many of its entries were hidden, and their error by the model and by its mean.
     zeros : float

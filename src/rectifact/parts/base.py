@@ -182,7 +182,7 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
         Returns
         -------
         float
-            At most 1, for parts that predict everything; 0 is no better than zeros. Higher is better.
+            At most 1, for parts that predict everything; 0 if zeros would predict as well. Higher is better.
 
         Examples
         --------

@@ -116,7 +116,7 @@ def topic_table(model: Any, corpus: Corpus, *, n_words: int = 10, n_examples: in
     -------
     DataFrame
         One row per topic: ``topic``, counted from 1; ``share`` of all that the topics explain of the corpus; the number
-        of ``documents`` of which it is clearly the largest topic, with a share of at least 0.4 and a relative residual
+        of ``documents`` in which it is clearly the largest topic, with a share of at least 0.4 and a relative residual
         below 0.99; ``coherence``, see :func:`rectifact.metrics.npmi_coherence`;
         ``stability``, where it was measured; ``words`` and ``examples``, two lists of texts.
 
@@ -182,7 +182,7 @@ def residual_norms(model: Any, X: Any, W: Any) -> NDArray[Any]:
 
 
 def explained_by(model: Any, X: Any, W: Any) -> float:
-    """Share of the squared norm of the data, of which gaps (NaN) are no part, that parts with weights W explain.
+    """Share of the squared norm of the data, without gaps (NaN), that parts with weights W explain.
 
     Examples
     --------

@@ -84,7 +84,7 @@ def _decisions(test: Replacement) -> Section:
             [str(judge), str(person), int(tasks), _number(one), _number(other), _number(p), outcome]
             for judge, person, tasks, one, other, p, outcome in test.people.itertuples(index=False, name=None)
         ],
-        note=f"People take part who share {test.least} tasks with the judge and another person.",
+        note=f"The test includes people who share {test.least} tasks with the judge and another person.",
         folded=True,
     )
     words = (
@@ -111,7 +111,7 @@ def replacing_fact(test: Replacement) -> tuple[str, str, str]:
 
 def _overview(found: Agreement) -> Section:
     words = (
-        "Observed agreement is the share of pairs of answers to a task that are equal, in the mean over tasks, each of "
+        "Observed agreement is the share of equal pairs of answers to a task, averaged over tasks, each of "
         "which counts once however many answers it has. The other coefficients correct it for agreement by chance: 1 "
         "is full agreement, 0 is what chance gives. Kappa and alpha are low where nearly all answers are the same; "
         "Gwet's coefficient is not."

@@ -31,7 +31,7 @@ def calibration_section(model: DawidSkene) -> Section:
         facts[0] = ("calibrated", "yes", f"by {count(by_gold.n_gold, 'gold label')}")
         facts.append(("calibration error", error[0], f"to expect on other tasks; {error[1]}"))
     if temperature is not None:
-        lowered = "1 is no change; below 1, confidence is lowered"
+        lowered = "1 means no change; below 1, confidence is lowered"
         meaning = "no change: the answers do not contradict the confidence" if temperature == 1 else lowered
         facts.append(("temperature", f"{temperature:.2f}", meaning))
     if dispersion is not None:

@@ -29,8 +29,8 @@ def clusters_opening(saved: SavedModel) -> tuple[list[str], list[str]]:
     else:
         main.append(
             f"{model.coverage_:.0%} of the weight of the edges is inside the {count(model.n_clusters, 'cluster')}. "
-            f"Modularity is {model.modularity_:.2f}. Random graphs reach 0.3 too if the best division is looked for, "
-            "so modularity alone does not show that clusters are real; stability and -k auto do."
+            f"Modularity is {model.modularity_:.2f}. Random graphs also reach 0.3 if the best division is sought, so "
+            "modularity alone does not show that clusters are real; stability and -k auto do."
         )
     main[-1] += (
         f" The largest of {count(model.n_clusters, 'cluster')} has {count(int(sizes.max()), what)}, the smallest "

@@ -178,7 +178,7 @@ def _communities(saved: SavedModel) -> Section:
         bars_ = [(names[i], float(weight[i])) for i in hubs]
         items.append(Card(f"cluster {k + 1}", caption, bars_, [("Members:", members)] if len(own) else [], k))
     words = (
-        "The hubs of a cluster have the most weight to others in it, of the nodes that keep more than half of their "
+        "The hubs of a cluster have the most weight to others in it, among the nodes that keep more than half of their "
         "weight there; bars show the sum of the weights of these edges. A node that ties clusters together may have "
         "more weight in a cluster than its hub. Members come in the order of their membership."
     )
@@ -232,7 +232,7 @@ def _members(saved: SavedModel) -> Section:
     spread = histogram("Largest memberships", inside, f"largest membership of a {what}", span=(0, 1))
     words = (
         f"A {what} with a membership of 1 belongs to one cluster only. Memberships are shares that the factorisation "
-        f"gives, not probabilities: they are higher in small clusters, and vary for {what}s of few edges. "
+        f"gives, not probabilities: they are higher in small clusters, and vary for {what}s with few edges. "
         f"{elsewhere(saved)}"
     )
     return Section("Memberships", words.strip(), [spread, *unsure_nodes(saved), table])

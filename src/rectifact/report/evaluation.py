@@ -231,7 +231,7 @@ def _trust_table(found: Evaluation, report: pd.DataFrame) -> Table:
         Column("answers", "integer"),
         Column("accuracy", "share", "share of the answers that are expected to be right"),
         Column("90% interval"),
-        Column("measured by", "text", "gold labels, or all answers together, by which shared errors do not show"),
+        Column("measured by", "text", "gold labels, or all answers together, which do not show shared errors"),
         Column("on gold", "text", "right answers to tasks with a gold label"),
         Column("replaces people", "text", "by the alternative annotator test; reservations are named below"),
         Column("gap to people", "number", "points by which the judge agrees with people more often than people do"),
@@ -296,9 +296,8 @@ def _bias(found: Evaluation) -> Section:
         "people": "Measured by the consensus of people, and sharpened by the answers of all judges.",
         "": "Measured by the model alone, where a bias that all judges share does not show; with --gold it would.",
     }[found.reference]
-    groups = (
-        "" if found.groups is None else " A bias that differs between groups (--by) makes judges unfit to compare them."
-    )
+    unfit = " A bias that differs between groups (--by) makes a judge unfit to compare them."
+    groups = "" if found.groups is None else unfit
     kinds = dict(zip(found.model.workers_.tolist(), np.where(found.panel.is_person, "person", "judge"), strict=True))
     blocks = bias_blocks(found.biases, kinds)
     if found.biases_by_people is not None:
@@ -309,7 +308,8 @@ def _bias(found: Evaluation) -> Section:
 
 def _doubts(found: Evaluation) -> Section:
     n_doubtful = int((found.model.probas_.max(axis=1) < IN_DOUBT).sum())
-    words = f"{n_doubtful} of {len(found.model.tasks_)} labels have a confidence below {IN_DOUBT:.0%}."
+    have = "has" if n_doubtful == 1 else "have"
+    words = f"{n_doubtful} of {len(found.model.tasks_)} labels {have} a confidence below {IN_DOUBT:.0%}."
     words += " The most uncertain tasks come first."
     if found.texts is None:
         words += " Name a column with the text of the tasks with --text-column to see it here."

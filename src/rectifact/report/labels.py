@@ -123,7 +123,7 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
         "accuracy": "share of the answers that are expected to be right",
         "accuracy_low": "lower end of a 90% interval",
         "accuracy_high": "upper end of a 90% interval",
-        "information": "bits that one answer provides; 0 is no information",
+        "information": "bits that one answer provides; 0 means no information",
         "spammer": "0: always right; 1: the answers do not depend on the task",
         "agreement": "expected share of right answers",
         "independence": "how much an answer counts compared with an independent one",
@@ -252,8 +252,8 @@ def _curve(model: DawidSkene, needed: Needed | None, asked: Sequence[Any] | None
     curves = {"expected error": (needed.curve["answers"], needed.curve["error"])}
     words = (
         f"{needed.words()} This is a simulation in which answers are drawn from the model, and each is bought knowing "
-        "those before it; a plan that is written at once may promise another number. Errors are expected from the "
-        "probabilities: calibrate these first."
+        "those before it; a plan that is written all at once may promise another number. The expected errors follow "
+        "from the probabilities: calibrate these first."
     )
     chart = lines("Expected error against answers bought", curves, "more answers", "share of wrong labels", words)
     return [chart.with_y(form="share", zero=True)]

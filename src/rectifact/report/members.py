@@ -100,7 +100,7 @@ def unsure_nodes(saved: SavedModel) -> list[Block]:
     columns = [Column(what), Column("cluster", "integer"), Column("share there", "share", "of the resamples")]
     columns += [Column("or cluster", "integer"), Column("share in that", "share", "of the resamples")]
     note = f"They are in their cluster in less than {SURE:.0%} of the graphs whose edges were drawn again. "
-    note += f"Graphs in which a {what} is in no cluster, as if none of its edges is drawn, do not count for it."
+    note += f"Graphs in which a {what} is in no cluster, as when none of its edges is drawn, do not count for it."
     if not rows:
         note = f"All {what}s are in their cluster in at least {SURE:.0%} of the graphs whose edges were drawn again."
     return [Table(f"{what.title()}s that are not sure", columns, rows, note)]

@@ -81,9 +81,9 @@ def _words(table: Any, n: int, what: str) -> str:
     said = f"{count(clear, what)} of {n:,} clearly {'lies' if clear == 1 else 'lie'} between two clusters. "
     said = said if clear else f"No {what} of {n:,} clearly lies between two clusters. "
     said += (
-        f"That takes at least {SHARE:.0%} of the weight of its edges in each of both, at least {FEWEST} edges to the "
-        f"other, and more of them than {what}s of its cluster have by chance; about {ERRORS:.0%} of the clear cases, "
-        "or fewer, are chance all the same."
+        f"That takes at least {SHARE:.0%} of the weight of its edges in each of the two, at least {FEWEST} edges to "
+        f"the other, and more of them than {what}s of its cluster have by chance; about {ERRORS:.0%} of the clear "
+        "cases, or fewer, are still due to chance."
     )
     if rest:
         may = "may, as it has" if rest == 1 else "may, as they have"

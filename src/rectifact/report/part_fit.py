@@ -35,7 +35,7 @@ class Fit:
 
     @property
     def explained(self) -> float:
-        """Share of the squared norm of the data, of which gaps are no part, that the parts explain."""
+        """Share of the squared norm of the data, without gaps, that the parts explain."""
         squares = np.nansum((self.given.data if sp.issparse(self.given) else self.given) ** 2)
         return float(1 - (self.residual**2).sum() / max(squares, 1e-300))
 

@@ -40,7 +40,7 @@ N_EXAMPLES, LONGEST_EXAMPLE = 3, 240
 RULES = re.compile(r"([^\w\s])\1{3,}")
 """Lines under headings and the like, which examples do not show."""
 
-CLEARLY = f"of which it is clearly the largest topic: a share of at least {CLEAR_SHARE:g}, a residual below {HARDLY:g}"
+CLEARLY = f"in which it is clearly the largest topic: a share of at least {CLEAR_SHARE:g}, a residual below {HARDLY:g}"
 """What the column of documents counts."""
 
 PRESENT = 0.1
@@ -148,7 +148,7 @@ def _steps(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = Fals
     stability = getattr(saved.model, "stability_", None)
     if saved.selection is None and not new and stability is not None and np.mean(stability) < RECURS:
         low = f"The mean stability of the {words.part}s is {np.mean(stability):.2f}"
-        steps.append(f"{low}: compare other numbers, for example with -k 2-12; it is good from {RECURS:g} on.")
+        steps.append(f"{low}: compare other numbers, for example with -k 2-12; {RECURS:g} or more is good.")
     if getattr(saved.model, "stability_", None) is None and not new:
         steps.append(f"Find out which {words.part}s are found again in resampled data: --stability.")
     return steps
@@ -226,7 +226,7 @@ def _cards(saved: SavedModel, fit: Fit | None, words: Terms, tops: list[list[tup
     for i in order[:MOST_CARDS].tolist():
         caption = [] if fit is None else [f"{fit.share[i]:.1%} of the {words.whole}"]
         if fit is not None and words == TOPICS:
-            caption.append(f"clearly the largest topic of {count(int(fit.documents[i]), 'document')}")
+            caption.append(f"clearly the largest topic in {count(int(fit.documents[i]), 'document')}")
         if fit is not None and fit.coherence is not None:
             caption.append(f"coherence {fit.coherence[i]:.2f}")
         if stability is not None:

@@ -44,7 +44,7 @@ def error_of_columns(judged: Comparison | None, names: Any, *, gaps: bool, unit:
         Column("feature"),
         Column("hidden", "integer", "known entries that were hidden from a second fit"),
         Column("error", "number", f"RMSE of these entries{unit or ', in units of the column'}"),
-        Column("by the mean", "number", "RMSE of the mean of the column, drawn a little towards that of all"),
+        Column("by the mean", "number", "RMSE of the mean of the column, drawn slightly towards the overall mean"),
         Column("better by", "number", "share of the error of the mean that the model saves; below 0 it is worse"),
     ]
     rows = []

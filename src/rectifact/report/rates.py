@@ -65,7 +65,7 @@ def _rates(found: Rates) -> Section:
     sentences = Table("In words", [Column("result")], [[words] for words in found.words()], folded=True)
     words = (
         f"The corrected {quantity.noun}, with that by {found.reference} alone beside it. Answers of {found.panel} "
-        f"alone have no interval: how far they are wrong is only known from {_deciding(found).lower()}."
+        f"alone have no interval: how wrong they are is only known from {_deciding(found).lower()}."
     )
     blocks: list[Block] = [Facts(facts), _chart(found), sentences, _rate_table(found)]
     return Section(_named(found), words, blocks)
@@ -170,7 +170,7 @@ def _needed_column(found: Rates) -> list[Column]:
     if found.half_width is None:
         return []
     asked = found.quantity.wanted(found.half_width)
-    meaning = f"more labels of people for {asked} to both sides; empty if tasks are too few"
+    meaning = f"more labels from people for {asked} on either side; empty if there are too few tasks"
     return [Column("more labels", "integer", meaning)]
 
 

@@ -109,14 +109,14 @@ def bias_blocks(found: Biases, kinds: Mapping[Any, str] | None = None, than: str
 
 
 def _shift_chart(found: Biases, kinds: Mapping[Any, str] | None, than: str) -> list[Block]:
-    """How much too high each worker grades in the mean; no chart for labels that are no grades."""
+    """How much too high each worker grades on average; no chart for labels that are not grades."""
     if found.shifts is None or not len(found.shifts):
         return []
     shifts = found.shifts.sort_values("shift", ascending=False, kind="stable")
     rows, sure = _ends(shifts), shifts.loc[shifts["certain"], "worker"].tolist()
     text = f"More than chance explains for {sentence(sure)}." if sure else "None is more than chance explains."
     colours = [int((kinds or {}).get(worker) == "person") for worker in rows["worker"]]
-    names, title = [str(worker) for worker in rows["worker"]], f"How much too high grades are in the mean{than}"
+    names, title = [str(worker) for worker in rows["worker"]], f"How much too high grades are on average{than}"
     return [ranges(title, names, rows["shift"], rows["low"], rows["high"], "grades", text, colours)]
 
 

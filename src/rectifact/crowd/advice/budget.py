@@ -264,7 +264,7 @@ def buy(
     excess : float
         Expected wrong labels that are too many; the plan ends when it has prevented them.
     least : float, default 1e-6
-        Expected errors that an answer must prevent, alone or in the mean with those after it to the same task.
+        Expected errors that an answer must prevent, alone or on average with those after it to the same task.
     seed : int, default 0
         Of the answers that are drawn.
 
@@ -305,7 +305,7 @@ def buy(
 
 
 def _pays_off(tasks: Floats, gains: Floats, least: float) -> NDArray[np.bool_]:
-    """Answers that prevent errors, or prepare later answers to the same task that do: ``least`` each in the mean.
+    """Answers that prevent errors, or prepare later answers to the same task that do: ``least`` each on average.
 
     Examples
     --------

@@ -139,7 +139,8 @@ def _amounts(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
             Finding(
                 "note",
                 "tasks without answers",
-                f"{empty} tasks have no answer; their label is the commonest class.",
+                f"{count(empty, 'task')} {'has' if empty == 1 else 'have'} no answer, and the most common class as "
+                "label.",
                 "Have them answered, or leave them out.",
             )
         )
@@ -149,8 +150,8 @@ def _amounts(answered: sp.csr_array, workers: NDArray[Any]) -> list[Finding]:
             Finding(
                 "note",
                 "repeated answers",
-                f"{repeated} answers come from workers who had answered the task before; each counts as an independent "
-                "reading.",
+                f"{count(repeated, 'answer')} {'comes' if repeated == 1 else 'come'} from workers who had answered the "
+                "task before; each counts as an independent reading.",
                 "Drop the duplicates, unless they are intended.",
             )
         )

@@ -29,8 +29,8 @@ WEIGHT_NAMES = ("weight", "weights", "gold_weight", "inverse_probability")
 def consensus(gold: Gold, together: Sequence[Any] = (), *, by_people: bool = True) -> Gold:
     """The most frequent label of each task; tasks on which people tie are left out, and empty labels too.
 
-    It is no tie if all labels that are most frequent, or none of them, are among those that count ``together``. Where
-    the labels are not ``by_people`` of a panel, they are called gold labels that contradict each other.
+    Labels do not tie if all of the most frequent ones, or none of them, are among those that count ``together``. Where
+    the labels are not those of people on a panel (``by_people``), ties are called contradicting gold labels.
 
     Examples
     --------

@@ -273,7 +273,7 @@ def outside_classes(unknown: Sequence[Any], classes: Sequence[Any], of: str = ""
     """An error about labels that are not among the classes, and how to leave them out."""
     names = [plain(name) for name in unknown]
     also = f", nor {'is 1 other' if len(names) == 2 else f'are {len(names) - 1} others'}" if len(names) > 1 else ""
-    remedy = "Add what is a class, or leave out what is no answer: {}."
+    remedy = "Add it if it is a class, or leave out what is not an answer: {}."
     return InputError(
         f"The label {names[0]!r} is not among the {of}classes {list(classes)}{also}.",
         remedy.format(f"missing={names if also else names[0]!r}"),
@@ -292,7 +292,8 @@ def of_classes(gold: Gold | None, classes: NDArray[Any]) -> Gold | None:
 def refuse_strangers(workers: NDArray[Any]) -> None:
     """Refuse ``workers`` whose confusion matrices are not known."""
     if len(workers):
+        were, first = ("was", ":") if len(workers) == 1 else ("were", "; the first is")
         raise InputError(
-            f"{len(workers)} workers were not in the data of fit, first {plain(workers[0])!r}.",
-            "Leave their answers out, or take them in with partial_fit.",
+            f"{count(len(workers), 'worker')} {were} not in the data of the fit{first} {plain(workers[0])!r}.",
+            "Leave out their answers, or add them with partial_fit.",
         )

@@ -13,7 +13,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rectifact.core.errors import FitWarning, InputError, InputTypeError
+from rectifact.core.errors import FitWarning, InputError, InputTypeError, count
 from rectifact.crowd.data.answers import Answers, check_comparable, encode, make_answers, with_classes
 from rectifact.crowd.data.files import labels_in, read_file, read_flat
 from rectifact.crowd.data.formats import check_format
@@ -253,9 +253,11 @@ def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: 
                 other: plain(frame.get_column(name)[int(lost[0])]) for other, name in columns.items() if other != role
             }
             place = ", ".join(f"{other}={value!r}" for other, value in row.items())
+            have, first = ("has", ":") if lost.size == 1 else ("have", ", the first")
+            number = np.flatnonzero(kept)[lost[0]] + 1
             raise InputError(
-                f"{lost.size} answers have no {role}, first {place} (row {np.flatnonzero(kept)[lost[0]] + 1}).",
-                f"Drop them: frame.dropna(subset=[{columns[role]!r}]).",
+                f"{count(lost.size, 'answer')} {have} no {role}{first} {place} (row {number}).",
+                f"Drop such rows: frame.dropna(subset=[{columns[role]!r}]).",
                 command="Drop these rows.",
             )
     return make_answers(codes, values, classes, columns)

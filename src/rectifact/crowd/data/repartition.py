@@ -12,7 +12,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rectifact.core.errors import InputError, InputTypeError
+from rectifact.core.errors import InputError, InputTypeError, count
 from rectifact.core.operand import operand
 from rectifact.crowd.data.answers import Answers, answer_matrix, encode, make_answers
 from rectifact.crowd.data.gaps import labelled, warn_of_empty
@@ -67,7 +67,7 @@ class Survey:
         for role, mine in self.values.items():
             seen = [array for array in (mine, other.values[role]) if len(array)]  # an empty one may be of any type
             values[role] = pd.unique(joined(seen)) if seen else mine
-        lost = {role: count + other.lost[role] for role, count in self.lost.items()}
+        lost = {role: number + other.lost[role] for role, number in self.lost.items()}
         return Survey(self.sizes + other.sizes, self.n_empty + other.n_empty, lost, values)
 
 
@@ -84,11 +84,11 @@ def survey(data: Any, names: dict[str, str | None], missing: Any) -> tuple[Sourc
     with _unfused():
         found: Survey = operand(_boxes(source.parts)).total(_survey, source.columns, missing)
     warn_of_empty(found.n_empty, stacklevel=3)
-    for role, count in found.lost.items():
-        if count:
+    for role, lost in found.lost.items():
+        if lost:
             raise InputError(
-                f"{count} answers have no {role}.",
-                f"Drop them: frame.dropna(subset=[{source.columns[role]!r}]).",
+                f"{count(lost, 'answer')} {'has' if lost == 1 else 'have'} no {role}.",
+                f"Drop such rows: frame.dropna(subset=[{source.columns[role]!r}]).",
                 command="Drop these rows.",
             )
     if not sum(found.sizes):

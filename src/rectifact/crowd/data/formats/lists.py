@@ -54,7 +54,7 @@ def reader(first: Mapping[str, Any], names: Names) -> Callable[[Mapping[str, Any
 def _lists(first: Mapping[str, Any], names: Names) -> Lists | None:
     """Where the workers and labels of a row are, None if they are in no list."""
     beside = _pair(first, names)
-    if beside is not None:  # one worker is no list, and has one answer
+    if beside is not None:  # a single worker is not a list, and has one answer
         return (lambda record: _beside(record, *beside)) if isinstance(first[beside[0]], list) else None
     for outer, value in first.items():
         inner = value[0] if isinstance(value, list) and value else value
