@@ -144,10 +144,10 @@ def test_the_first_screen_says_how_many_labels_are_needed(panel):
     said = " ".join(rates_report(found).main)
     whole = found.rates.iloc[0]
     more = int(whole["labels_needed"] - whole["labels"])
-    assert f"All tasks: an interval of 6 points to both sides takes about {more} more labels." in said
-    assert "v2 minus v1: an interval of 6 points to both sides" in said
+    assert f"All tasks: an interval of 6 points on either side takes about {more} more labels." in said
+    assert "v2 minus v1: an interval of 6 points on either side" in said
     without = rates_report(rate(*panel, positive="pass", by="version"))
-    assert "to both sides" not in " ".join(without.main)
+    assert "on either side" not in " ".join(without.main)
 
 
 def test_tables_show_differences_of_shares_in_points(panel):

@@ -114,7 +114,7 @@ class Difference:
 
 
 def deviations(confidence: float) -> float:
-    """Standard deviations to both sides that have this probability."""
+    """Standard deviations on either side that have this probability."""
     return float(ndtri((1 + confidence) / 2))
 
 

@@ -63,14 +63,15 @@ class Needed:
             )
         if self.answers == 0:
             return f"The expected error is {now:.1%} already; {self.target:.1%} is wanted."
+        price, (plural, needed) = _for(self.cost) if priced else "", ("", "is") if self.answers == 1 else ("s", "are")
         return (
-            f"About {self.answers:,} more answers{_for(self.cost) if priced else ''} are needed to bring the "
+            f"About {self.answers:,} more answer{plural}{price} {needed} needed to bring the "
             f"expected error from {now:.1%} to {self.target:.1%}."
         )
 
 
 def check_target(target: float | None, name: str) -> None:
-    """Refuse a share of wrong labels that is none."""
+    """Refuse a target that is not a share of wrong labels."""
     if target is not None and target >= 1:
         what = f"{name}={target:g} must be below 1: it is a share of wrong labels."
         raise InputError(what, f"Give {target / 100:g} for {target:g} percent.", option=f"{name}=")
