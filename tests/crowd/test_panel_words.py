@@ -100,7 +100,7 @@ def test_decision_and_findings_agree_about_the_joint_label(found):
     assert "the joint label of all judges may replace people" in one.decision()[-2]
     assert "for a, people answered too few tasks to say" in one.decision()[-2]
     assert "no single judge does not" not in one.decision()[-2]
-    assert "no single judge passes it" in with_decisions(found, {TOGETHER: MAY}).decision()[-2]
+    assert "no single judge passes the test" in with_decisions(found, {TOGETHER: MAY}).decision()[-2]
     assert "people answered too few tasks" in with_decisions(found, {TOGETHER: MAY_NOT, "a": TOO_FEW}).decision()[-2]
 
 
@@ -165,7 +165,7 @@ def test_twins_get_one_verdict(found, monkeypatch):
         assert "too few tasks to say" not in one.decision()[-2]
         assert any("a is a twin of lax, which says 5 too often" in words for words in one.words())
     one = said({"a": MAY, "lax": MAY_NOT, "b": MAY}, {})
-    assert re.search(r"(a|lax) or its copy does not pass it", one.decision()[-2])
+    assert re.search(r"(a|lax) or its copy does not pass the test", one.decision()[-2])
     assert one.replacement.judges.set_index("judge").loc["a", "reservation"] == (
         "is a twin of lax, which does not pass the test"
     )

@@ -87,10 +87,10 @@ def replacing(found: Any) -> str:
         verb = "pass the test with reservations" if len(names) > 1 else "passes the test with a reservation"
         parts.append(f"{sentence(names, 4)} {verb}{_favoured(found, by[RESERVED])}")
     if who and len(by[MAY_NOT]) == len(single):
-        parts.append("no single judge passes it")
+        parts.append("no single judge passes the test")
     elif who and by[MAY_NOT]:
         names = _one_of_each(by[MAY_NOT], found.pairs)
-        parts.append(f"{sentence(names, 4)} {'does' if len(names) == 1 else 'do'} not pass it")
+        parts.append(f"{sentence(names, 4)} {'does' if len(names) == 1 else 'do'} not pass the test")
     if by[TOO_FEW]:
         parts.append(f"for {sentence(_one_of_each(by[TOO_FEW], found.pairs), 4)}, people answered too few tasks to say")
     return "; ".join(parts)
