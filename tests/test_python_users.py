@@ -274,3 +274,4 @@ def test_a_report_on_a_frame_warns_of_nothing(tmp_path):
     model = ANDNMF(2, random_state=0).fit(frame)
     with warnings.catch_warnings(action="error"):
         write_report(model, tmp_path / "r.html", X=frame)
+    assert "f11" in (tmp_path / "r.html").read_text()

@@ -275,6 +275,8 @@ def test_documents_one_half_of_which_is_empty(run, tmp_path):
     """Parts of the two halves are compared when the parts are written already: that must not fail."""
     (tmp_path / "texts.txt").write_text("".join(f"{'x' * 900}\nrain and wind and sea\n" for _ in range(6)))
     run("parts", tmp_path / "texts.txt", "--text", "-k", 2, "--min-df", 1, "-o", tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz") as saved:
+        assert len(saved["components"]) == 2
 
 
 FORKED = """
