@@ -83,8 +83,8 @@ def _rmse_against_rank(large: bool, quick: bool) -> Rows:
         U, s, Vt = randomized_svd(dense, max(ranks), n_iter=10, random_state=0)
         for rank in ranks:
             svd = ((U[:, :rank] * s[:rank]) @ Vt[:rank]).clip(0, 1 if name != "mnist" else None)
-            model, seconds = timed(NMD(rank, prior=None, max_iter=sweeps, tol=0, n_jobs=1).fit, X)
-            default = NMD(rank, n_jobs=1).fit(X)
+            model, seconds = timed(NMD(rank, prior=None, max_iter=sweeps, tol=0, n_jobs=1, random_state=0).fit, X)
+            default = NMD(rank, n_jobs=1, random_state=0).fit(X)
             errors = {
                 "rmse_NMD": root_mean_squared_error(model.inverse_transform(model.embedding_), dense),
                 "rmse_default": root_mean_squared_error(default.inverse_transform(default.embedding_), dense),
@@ -102,7 +102,7 @@ def _logistic(large: bool, quick: bool) -> Rows:
     dense = X.toarray()
     for rank in (5,) if quick else (5, 8, 16):
         for name, model in (
-            ("NMD", NMD(rank, prior=None, max_iter=512, tol=1e-5, n_jobs=1)),
+            ("NMD", NMD(rank, prior=None, max_iter=512, tol=1e-5, n_jobs=1, random_state=0)),
             ("LogisticPCA", LogisticPCA(rank, prior=None)),
         ):
             model.fit(X)

@@ -58,7 +58,7 @@ def held_out_entries(n_sets: int = 5) -> Rows:
         mask = hide_entries(X, 0.1, random_state=seed)
         for rank in (2, 5, 10):
             models = {
-                "NMD": NMD(rank, missing=mask, n_jobs=1),
+                "NMD": NMD(rank, missing=mask, n_jobs=1, random_state=0),
                 "LogisticPCA": LogisticPCA(rank, missing=mask),
             }
             for name, model in models.items():
@@ -93,9 +93,9 @@ def recommendation(ranks: tuple[int, ...], peers: bool) -> Rows:
     mask = hide_entries(seen, random_state=0)
     rows: Rows = []
     for rank in ranks:
-        model, seconds = timed(NMD(rank, n_jobs=1).fit, seen)
+        model, seconds = timed(NMD(rank, n_jobs=1, random_state=0).fit, seen)
         found = recall(model.embedding_ @ model.components_, seen, wanted)
-        held_out = NMD(rank, missing=mask, n_jobs=1).fit(seen).score(seen, held_out=mask)
+        held_out = NMD(rank, missing=mask, n_jobs=1, random_state=0).fit(seen).score(seen, held_out=mask)
         row = {"method": "NMD", "rank": rank, "recall": found, "seconds": seconds, "held_out_score": held_out}
         rows.append(row | {"norm_ratio": norm_ratio(model.embedding_)})
         for name, scores in _rivals(rank, peers):
@@ -143,9 +143,9 @@ def classification(ranks: tuple[int, ...], peers: bool) -> Rows:
     rows: Rows = []
     for name, some, (X, y, new, truth) in _labelled(ranks):
         for rank in some:
-            models = {"NMD": NMD(rank, n_jobs=1), "truncated SVD": TruncatedSVD(rank, random_state=0)}
+            models = {"NMD": NMD(rank, n_jobs=1, random_state=0), "truncated SVD": TruncatedSVD(rank, random_state=0)}
             if name == "MNIST":
-                models["NMD, prior='factors'"] = NMD(rank, prior="factors", n_jobs=1)
+                models["NMD, prior='factors'"] = NMD(rank, prior="factors", n_jobs=1, random_state=0)
             for method, model in models.items():
                 model, seconds = timed(model.fit, X)
                 sets = model.transform(X), y, model.transform(new), truth
