@@ -272,7 +272,7 @@ def test_hubs_are_said_to_keep_most_of_their_weight_where_a_bridge_has_more(run,
     assert valjean["hub_rank"] == 0
     assert valjean["share_inside"] < 0.5
     assert "inside their cluster of the nodes that keep more than half of their weight there: " in said
-    assert "of the nodes that keep more than half of their weight there" in page.read_text()
+    assert "among the nodes that keep more than half of their weight there" in page.read_text()
     hubs = said.split("of their weight there: ")[1].split(". ")[0]
     assert "Valjean" not in hubs
 

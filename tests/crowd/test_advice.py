@@ -468,7 +468,7 @@ def test_a_class_split_at_random_is_reported(share):
         table = DawidSkene().fit(split_class(share, seed)).diagnose().set_index("finding")
         named = [table.loc[name, "detail"] for name in about if name in table.index]
         assert len(named) == 1, (share, seed)  # one of them, not both
-        assert re.search(r"\b0, 3 apart|: 3 \(.*beside 0\)|: 0 \(.*beside 3\)", named[0]), named
+        assert re.search(r"\b0 and 3 apart|: 3 \(.*beside 0\)|: 0 \(.*beside 3\)", named[0]), named
         assert "rare classes" not in table.index
 
 
