@@ -146,6 +146,18 @@ def test_the_report_has_a_heat_map_and_decisions(panel):
     assert "<script>alert" not in render([report], "rectifact")
 
 
+def test_the_report_opens_with_one_sentence_per_decision(panel):
+    found, test = agreement(panel[0], humans=panel[1]), alternative_annotator_test(*panel)
+    report = agreement_report(found, test)
+    decisions = test.judges.groupby("decision")["judge"].agg(list)
+    assert len(report.main) == len(decisions) + 1
+    for judges in decisions:
+        shown = [str(judge).replace("panel (all judges)", "joint label of all judges") for judge in judges]
+        assert sum(all(name in words for name in shown) for words in report.main) == 1
+    shares = found.overall.query("coefficient == 'observed agreement'").set_index("among")["value"]
+    assert report.main[-1].endswith(f"two people {shares['people']:.1%}.")
+
+
 def test_names_in_the_report_are_escaped(panel):
     odd = panel[0].assign(worker=panel[0]["worker"].replace("gpt", "<script>alert(1)</script>"))
     page = render(

@@ -120,7 +120,7 @@ def test_labels_say_what_the_model_found(crowd):
     ranked = crowd.worker_report().sort_values("information", ascending=False)
     assert [row[0] for row in workers.rows] == [str(worker) for worker in ranked["worker"]]
     given = load_crowd("anaesthetists").answers.query("task == 3")["label"].value_counts()
-    assert tasks.rows[0][-1] == ", ".join(f"{label} × {n}" for label, n in given.items())
+    assert tasks.rows[0][-1] == ", ".join(f"{label} ({n}×)" for label, n in given.items())
     (matrices,) = blocks_of(report, Matrices)
     assert matrices.items[0][0] == str(crowd.workers_[0])  # doctor 1 is the most informative
     assert_allclose(matrices.items[0][2], crowd.confusions_[0].T, atol=0.1)
@@ -809,6 +809,18 @@ def test_a_stability_that_is_known_for_several_numbers_has_its_curve():
     assert stable.marks[0].y.tolist() == [0.9, 0.4]
     assert listed.rows[1:] == [[2, 2.0, 0.6, 0.9, 1.0, "chosen"], [30, 2.5, 0.0, 0.4, 1.0, ""]]
     assert np.isnan(listed.rows[0][3])  # shown as a dash
+
+
+def test_scores_far_below_the_rest_do_not_flatten_the_chart():
+    ks = np.arange(1, 7)
+    scores = [0.9, 0.98, 0.99, 0.985, -3.0, -40.0]
+    table = pd.DataFrame({"k": ks, "score": scores, "standard_error": 0.01, "stability": np.nan, "seconds": 0.0})
+    (section,) = how_many(Selection(table, 3, "Because.", None, "share"))
+    chart, shown = section.blocks
+    (line,) = (mark for mark in chart.marks if isinstance(mark, Line))
+    assert line.x.tolist() == [1, 2, 3, 4]
+    assert "2 numbers with far lower scores" in chart.words
+    assert [row[0] for row in shown.rows] == ks.tolist()
 
 
 def test_a_selection_has_a_report_of_its_own(tmp_path):

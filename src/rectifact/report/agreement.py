@@ -6,15 +6,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rectifact.crowd.data.names import plain_text, sentence
 from rectifact.crowd.panel_agreement import Agreement
+from rectifact.crowd.panel_choice import JOINT
 from rectifact.crowd.panel_replacement import TOGETHER, Replacement
-from rectifact.crowd.replacement import MAY, RESERVED
+from rectifact.crowd.replacement import MAY, MAY_NOT, RESERVED, TOO_FEW
 from rectifact.report.blocks import Block, Chart, Column, Facts, Report, Section, Table
 from rectifact.report.charts import heat_map, ranges
 from rectifact.report.trust import notes_table
 
 KAPPA = "Cohen's kappa"
-MOST_SENTENCES = 6
+MOST_IN_SENTENCE = 8
+"""Judges that a sentence names."""
+
 MOST_NAMED = 60
 """Workers on a chart."""
 
@@ -42,7 +46,31 @@ def agreement_report(found: Agreement, test: Replacement | None = None, notes: S
     )
     if notes:
         sections.append(Section("About the data", "", notes_table(notes)))
-    return Report("Agreement", words, sections, main=[] if test is None else test.words()[:MOST_SENTENCES])
+    return Report("Agreement", words, sections, main=[] if test is None else [*_verdicts(test), *_closeness(found)])
+
+
+def _verdicts(test: Replacement) -> list[str]:
+    """One sentence per decision, with the judges it is about."""
+    sentences = {
+        MAY: f"{{}} may replace people, by the alternative annotator test at epsilon {test.epsilon:g}.",
+        RESERVED: "With reservations, the test is passed by {}.",
+        MAY_NOT: f"At epsilon {test.epsilon:g}, the test does not show that {{}} may replace people.",
+        TOO_FEW: "People answered too few tasks to say whether they may be replaced by {}.",
+    }
+    judges = test.judges["judge"].map(lambda name: JOINT if name == TOGETHER else plain_text(name))
+    by = {decision: judges[test.judges["decision"] == decision].tolist() for decision in sentences}
+    said = [sentences[decision].format(sentence(names, MOST_IN_SENTENCE)) for decision, names in by.items() if names]
+    return [f"{words[0].upper()}{words[1:]}" if words.startswith(JOINT) else words for words in said]
+
+
+def _closeness(found: Agreement) -> list[str]:
+    """How often a judge and a person agree, beside two people."""
+    shares = found.overall[found.overall["coefficient"] == "observed agreement"].set_index("among")["value"].dropna()
+    if not {"judges with people", "people"} <= set(shares.index):
+        return []
+    return [
+        f"A judge and a person agree {shares['judges with people']:.1%} of the time, two people {shares['people']:.1%}."
+    ]
 
 
 def _decisions(test: Replacement) -> Section:

@@ -3,7 +3,9 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rectifact.core.errors import count
 from rectifact.models import TABLE
 from rectifact.report.blocks import Block, Column, Section, Table
 from rectifact.report.charts import lines, scores
@@ -28,7 +30,10 @@ def how_many(selection: Selection | None) -> list[Section]:
         top = k[int(np.argmax(score))]
         words = f"{top} has the highest score{', and is' if top == best else f'; {best} is'} chosen. Bars show one "
         words += "standard error of the difference from the highest: within it, scores cannot be told apart."
-        chart = scores("Score by number", k, score, error, best, "number", "score", words)
+        shown = _comparable(score)
+        if not shown.all():
+            words += f" {count(int((~shown).sum()), 'number')} with far lower scores left out; the table has them."
+        chart = scores("Score by number", k[shown], score[shown], error[shown], best, "number", "score", words)
         blocks.append(chart.with_x(log=bool(k.max() >= WIDE)))
     elif scored.sum() > 1:
         words = f"{best} is chosen. Groups below the line may be due to chance."
@@ -59,6 +64,18 @@ def how_many(selection: Selection | None) -> list[Section]:
     columns, rows = [columns[i] for i in kept], [[row[i] for i in kept] for row in rows]
     note = f"Score: {selection.measure}."
     return [Section("How many?", selection.reason, [*blocks, Table("Numbers that were tried", columns, rows, note)])]
+
+
+def _comparable(score: NDArray[Any]) -> NDArray[Any]:
+    """Which scores a chart shows: those far below all that a choice is made between would flatten the rest.
+
+    Examples
+    --------
+    >>> _comparable(np.array([0.9, 0.98, 0.99, 0.97, -3.0]))
+    array([ True,  True,  True,  True, False])
+    """
+    best, first = np.nanmax(score), score[np.isfinite(score)][0]
+    return np.asarray(~(score < first - (best - first)))
 
 
 def with_stability(model: Any, columns: list[Column], rows: list[Any]) -> tuple[list[Column], list[Any]]:

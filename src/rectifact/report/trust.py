@@ -209,5 +209,5 @@ def _given(model: Aggregator, order: Any) -> list[str]:
     texts = []
     for row in votes:
         chosen = np.argsort(-row, kind="stable")[:4]
-        texts.append(", ".join(f"{classes[k]} × {row[k]:g}" for k in chosen if row[k] > 0))
+        texts.append(", ".join(f"{classes[k]} ({row[k]:g}×)" for k in chosen if row[k] > 0))
     return texts
