@@ -115,7 +115,7 @@ def test_good_data_has_no_findings():
 
 def test_two_workers_who_agree_are_no_problem_of_the_classes():
     answers = pd.DataFrame({"task": list("aabb"), "worker": list("xyxy"), "label": ["yes", "yes", "no", "no"]})
-    assert findings(answers) == {"workers with few answers", "workers are hardly known"}
+    assert findings(answers) == {"workers with few answers", "fewer than three independent workers"}
 
 
 def test_each_problem_is_named():

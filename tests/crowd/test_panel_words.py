@@ -21,7 +21,7 @@ from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.panel_shift import shifts_of
 from rectifact.crowd.panel_steps import tasks_to_label
 from rectifact.crowd.panel_words import _likely, twin_words
-from rectifact.crowd.replacement import MAY, MAY_NOT, RESERVED, TOO_FEW
+from rectifact.crowd.replacement import FAILS, PASSES, RESERVED, TOO_FEW
 from rectifact.report.evaluation import evaluation_reports
 
 
@@ -90,22 +90,22 @@ def test_shifts_cover_the_planted_ones(n_gold):
 
 def with_decisions(found, decisions):
     judges = found.replacement.judges.copy()
-    judges["decision"] = [decisions.get(name, MAY_NOT) for name in judges["judge"]]
+    judges["decision"] = [decisions.get(name, FAILS) for name in judges["judge"]]
     found = replace(found, replacement=replace(found.replacement, judges=judges))
     return replace(found, replacement=panel_choice.with_reservations(found))
 
 
 def test_decision_and_findings_agree_about_the_joint_label(found):
-    one = with_decisions(found, {TOGETHER: MAY, "a": TOO_FEW})
+    one = with_decisions(found, {TOGETHER: PASSES, "a": TOO_FEW})
     assert "the joint label of all judges may replace people" in one.decision()[-2]
     assert "for a, people answered too few tasks to say" in one.decision()[-2]
     assert "no single judge does not" not in one.decision()[-2]
-    assert "no single judge passes the test" in with_decisions(found, {TOGETHER: MAY}).decision()[-2]
-    assert "people answered too few tasks" in with_decisions(found, {TOGETHER: MAY_NOT, "a": TOO_FEW}).decision()[-2]
+    assert "no single judge passes the test" in with_decisions(found, {TOGETHER: PASSES}).decision()[-2]
+    assert "people answered too few tasks" in with_decisions(found, {TOGETHER: FAILS, "a": TOO_FEW}).decision()[-2]
 
 
 def test_a_judge_who_passes_with_a_bias_is_named_with_it(found):
-    one = with_decisions(found, {"lax": MAY})
+    one = with_decisions(found, {"lax": PASSES})
     said = one.decision()[-2]
     assert "lax may replace people" not in said
     assert "epsilon 0.2 allows a judge to do as well as a person on up to 20 points fewer of the tasks" in said
@@ -121,9 +121,9 @@ def test_a_judge_who_passes_with_a_bias_is_named_with_it(found):
 
 def test_no_step_for_a_judge_whose_twin_is_decided(found):
     pairs = [Pair("a", "b", 0.9, True)]
-    one = replace(with_decisions(found, {"a": MAY, "b": TOO_FEW, "lax": MAY_NOT, TOGETHER: MAY}), pairs=pairs)
+    one = replace(with_decisions(found, {"a": PASSES, "b": TOO_FEW, "lax": FAILS, TOGETHER: PASSES}), pairs=pairs)
     assert not any("too few answers of people" in step.finding for step in one.next_steps())
-    both = replace(with_decisions(found, {"a": TOO_FEW, "b": TOO_FEW, TOGETHER: MAY}), pairs=pairs)
+    both = replace(with_decisions(found, {"a": TOO_FEW, "b": TOO_FEW, TOGETHER: PASSES}), pairs=pairs)
     (step,) = [step for step in both.next_steps() if "too few answers of people" in step.finding]
     assert step.finding.endswith("about a")
 
@@ -142,7 +142,7 @@ def test_a_comparison_that_is_only_clear_alone_says_so():
 def test_the_best_come_first_and_copies_count_as_one(found, monkeypatch):
     monkeypatch.setattr(panel_choice, "flaws", lambda found, judges: {})
     pairs = [Pair("a", "b", 0.9, True), Pair("a", "lax", 0.8, True), Pair("b", "lax", 0.7, True)]
-    one = replace(with_decisions(found, {"a": MAY, "b": MAY, "lax": MAY}), pairs=pairs)
+    one = replace(with_decisions(found, {"a": PASSES, "b": PASSES, "lax": PASSES}), pairs=pairs)
     best = one.replacement.judges.set_index("judge").loc[["a", "b", "lax"]].sort_values(["winning_rate", "advantage"])
     assert f"{best.index[-1]} or one of its 2 copies may replace people" in one.decision()[-2]
     assert twin_words(one) == [
@@ -158,13 +158,14 @@ def test_twins_get_one_verdict(found, monkeypatch):
         monkeypatch.setattr(panel_choice, "flaws", lambda found, judges: flaws)
         return with_decisions(twins, decisions)
 
-    for of_lax in (MAY, TOO_FEW):  # which yields to what the tasks of the other were enough for
-        one = said({"a": MAY, "lax": of_lax}, {"lax": "says 5 too often"})
-        assert "or its copy passes the test with a reservation" in one.decision()[-2]
+    for of_lax in (PASSES, TOO_FEW):  # which yields to what the tasks of the other were enough for
+        one = said({"a": PASSES, "lax": of_lax}, {"lax": "says 5 too often"})
+        outcome = "passes the test with a reservation" if of_lax == PASSES else "is ruled out by certain flaws"
+        assert f"or its copy {outcome}" in one.decision()[-2]
         assert "no judge may replace people" in one.decision()[-2]
         assert "too few tasks to say" not in one.decision()[-2]
         assert any("a is a twin of lax, which says 5 too often" in words for words in one.words())
-    one = said({"a": MAY, "lax": MAY_NOT, "b": MAY}, {})
+    one = said({"a": PASSES, "lax": FAILS, "b": PASSES}, {})
     assert re.search(r"(a|lax) or its copy does not pass the test", one.decision()[-2])
     assert one.replacement.judges.set_index("judge").loc["a", "reservation"] == (
         "is a twin of lax, which does not pass the test"
@@ -346,7 +347,7 @@ def test_a_difference_that_only_gold_labels_or_people_show_is_likely():
 
 
 def test_a_twin_that_few_tasks_tell_about_has_the_verdict_of_the_other():
-    judges = pd.DataFrame({"judge": ["a", "b", "c"], "decision": [TOO_FEW, MAY_NOT, TOO_FEW], "reservation": ""})
+    judges = pd.DataFrame({"judge": ["a", "b", "c"], "decision": [TOO_FEW, FAILS, TOO_FEW], "reservation": ""})
     found = panel_choice._with_twins(judges, [Pair("a", "b", 0.9, True)]).set_index("judge")
-    assert found["decision"].tolist() == [MAY_NOT, MAY_NOT, TOO_FEW]
+    assert found["decision"].tolist() == [FAILS, FAILS, TOO_FEW]
     assert found.loc["a", "reservation"] == "is a twin of b"

@@ -71,7 +71,7 @@ def test_the_test_is_that_of_its_description(numeric, seed):
         assert_allclose([one.p_value for one in verdict.comparisons], p_values, rtol=1e-10)
         assert verdict.wins.tolist() == wins.tolist()
         assert_allclose([verdict.winning_rate, verdict.advantage], [rate, advantage])
-        assert (verdict.decision == "may replace") == (rate >= 0.5)
+        assert (verdict.decision == "passes the test") == (rate >= 0.5)
 
 
 def test_the_procedure_of_benjamini_and_yekutieli(rng):
@@ -86,11 +86,11 @@ def test_a_judge_better_than_people_passes_and_a_worse_one_fails():
         quality: [verdict_on(*planted(quality, seed=seed), numeric=False, **OPTIONS) for seed in range(40)]
         for quality in (0.95, 0.75, 0.35)
     }
-    passed = {quality: np.mean([v.decision == "may replace" for v in all_]) for quality, all_ in decisions.items()}
+    passed = {quality: np.mean([v.decision == "passes the test" for v in all_]) for quality, all_ in decisions.items()}
     assert passed[0.95] == 1
     assert passed[0.75] > 0.9  # as good as people, and cheaper
     assert passed[0.35] == 0
-    assert np.mean([verdict.decision == "may not replace" for verdict in decisions[0.35]]) > 0.95
+    assert np.mean([verdict.decision == "does not pass the test" for verdict in decisions[0.35]]) > 0.95
     advantage = [np.mean([verdict.advantage for verdict in all_]) for all_ in decisions.values()]
     assert advantage == sorted(advantage, reverse=True)
 
@@ -113,7 +113,7 @@ def test_too_few_tasks_to_say():
     assert verdict.tasks_needed > 40
     n = int(verdict.tasks_needed / 40) + 2
     more = verdict_on(np.tile(judge, n), np.tile(people, (n, 1)), numeric=False, **OPTIONS | {"epsilon": 0.1})
-    assert more.decision == "may replace"
+    assert more.decision == "passes the test"
     verdict = verdict_on(judge[:20], people[:20], numeric=False, **OPTIONS)
     assert verdict.decision == "too few tasks to say"
     assert np.isnan(verdict.winning_rate)
@@ -135,11 +135,11 @@ def test_more_tasks_help_a_judge_that_is_ahead_of_half_of_the_people(leads, need
 def test_answers_that_never_differ():
     answers = np.ones((40, 4))
     verdict = verdict_on(answers[:, 0], answers[:, 1:], numeric=False, **OPTIONS)
-    assert verdict.decision == "may replace"  # all agree: the judge is worth what people are, and costs less
+    assert verdict.decision == "passes the test"  # all agree: the judge is worth what people are, and costs less
     verdict = verdict_on(answers[:, 0], answers[:, 1:], numeric=False, **OPTIONS | {"epsilon": 0.0})
     assert [one.p_value for one in verdict.comparisons] == [0.5] * 3
     verdict = verdict_on(0 * answers[:, 0], answers[:, 1:], numeric=False, **OPTIONS)
-    assert verdict.decision == "may not replace"
+    assert verdict.decision == "does not pass the test"
     assert [one.p_value for one in verdict.comparisons] == [1] * 3
 
 
@@ -150,13 +150,15 @@ def test_judges_people_and_the_panel():
     test = alternative_annotator_test(judges, long(people, "person"), epsilon=0.1)
     assert test.judges["judge"].tolist() == ["judge 0", "judge 1", "judge 2", "panel (all judges)"]
     decisions = test.judges.set_index("judge")["decision"]
-    assert decisions["judge 0"] == "may replace"
-    assert decisions["judge 1"] == "may not replace"
+    assert decisions["judge 0"] == "passes the test"
+    assert decisions["judge 1"] == "does not pass the test"
     assert len(test.people) == 12
     assert (test.people["outcome"] == "win").sum() == test.judges["wins"].sum()
     words = test.words()
-    assert words[0].startswith("judge 0 may replace people: it wins against 3 of 3 people at epsilon 0.1")
-    assert words[1].startswith("judge 1 may not replace people: it wins against 0 of 3 people")
+    assert words[0].startswith(
+        "judge 0 passes the test for replacing people: it wins against 3 of 3 people at epsilon 0.1"
+    )
+    assert words[1].startswith("judge 1 does not pass the test for replacing people: it wins against 0 of 3 people")
 
 
 def test_the_panel_of_numbers_is_the_mean_of_the_judges(rng):

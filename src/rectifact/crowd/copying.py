@@ -14,6 +14,7 @@ In larger panels two workers decide little; where judges are evaluated, :mod:`re
 there.
 """
 
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,10 @@ COMMON, ALIKE = 30, 0.8
 
 TRIED = 3
 """Pairs that are looked at: those who say the same most often."""
+
+UNDECIDED, AHEAD = 0.9, 0.1
+"""How often two of three workers must say the same, and how much more often than any other two, to be copies or the
+best: the third cannot tell."""
 
 COPIED = 0.5
 """Share of the answers that a copy takes from its source, at least."""
@@ -121,6 +126,31 @@ def find_copies(B: Operand, known: Any, n_workers: int) -> list[Copy]:
         copies.append(found)
         pairs = [pair for pair in pairs if pair[1] != found.worker]
     return copies
+
+
+def may_be_copies(B: Operand, n_workers: int) -> bool:
+    """Whether two of three workers say nearly the same, but not the third, who cannot tell copies from the best.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rectifact.core.operand import operand
+    >>> from rectifact.crowd import read_answers
+    >>> said = np.tile([[0, 0, 1], [1, 1, 1], [0, 0, 0]], (20, 1))
+    >>> may_be_copies(operand(read_answers(said).one_hot()), 3)
+    True
+    """
+    if n_workers != FEWEST_WORKERS - 1:
+        return False
+    patterns = patterns_of(B, None, n_workers)
+    shares = []
+    for a, b in combinations(range(n_workers), 2):
+        both = (patterns.said[:, [a, b]] >= 0).all(axis=1)
+        same = both & (patterns.said[:, a] == patterns.said[:, b])
+        n_both = patterns.tasks[both].sum()
+        shares.append(patterns.tasks[same].sum() / n_both if n_both >= COMMON else 0.0)
+    *_, others, most = sorted(shares)
+    return bool(most >= UNDECIDED and most - others >= AHEAD)
 
 
 def patterns_of(B: Operand, known: Any, n_workers: int) -> Patterns:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rectifact.core.monitor import Monitor
-from rectifact.crowd.copying import find_copies
+from rectifact.crowd.copying import find_copies, may_be_copies
 from rectifact.crowd.dependence import design_effects, find_families
 from rectifact.crowd.em import CrowdModel, Sums, posteriors_of
 from rectifact.crowd.fitting import Fitting, Problem, by_state
@@ -58,8 +58,14 @@ def count_copies_once(problem: Problem, fitting: Fitting) -> tuple[Problem, Fitt
     counted = families.vote_weights
     if (counted < 1).any():
         problem = problem.recounted(counted)
+    n_sources = min(counted.sum(), 2.0) if may_be_copies(problem.B, problem.n_workers) else counted.sum()
     return problem, replace(
-        fitting, vote_weights=counted, weights=counted, independence=counted, families=families.members
+        fitting,
+        vote_weights=counted,
+        weights=counted,
+        independence=counted,
+        families=families.members,
+        n_sources=float(n_sources),
     )
 
 

@@ -56,7 +56,8 @@ class Evaluation:
     panel : Panel
         All answers; people come last among the workers.
     model : DawidSkene
-        Fitted to all answers, and calibrated: ``model.result()`` has the labels.
+        Fitted to all answers, and calibrated: ``model.result()`` has the labels. It has seen the gold labels only where
+        the answers do not tell who is right: those of two judges, or of copies.
     reference : str
         What rates and biases are measured by: gold labels, people, or nothing, which is empty.
     truth : array of shape (n_tasks,) or None
@@ -94,6 +95,8 @@ class Evaluation:
         The mean grade, where labels are grades that are numbers; the same as ``rates`` if no class is named.
     grades_by_people : Rates or None
         The same as people label, where gold labels decide and there are people as well.
+    unaided : array of shape (n_tasks, n_classes)
+        Probabilities of the classes by the answers alone, which no gold label has changed.
     """
 
     panel: Panel
@@ -117,6 +120,7 @@ class Evaluation:
     kind_column: str | None = None
     grades: Rates | None = None
     grades_by_people: Rates | None = None
+    unaided: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
 
     def __repr__(self) -> str:
         return "\n".join([f"Evaluation of {self._read()}", *self.decision()])
@@ -158,7 +162,7 @@ class Evaluation:
         table.insert(1, "kind", np.where(self.panel.is_person, "person", "judge"))
         if self.reference != GOLD or self.truth is None:
             return table
-        found = measured_accuracies(self.model._answers.said(), self.model._model.posteriors, self.truth)
+        found = measured_accuracies(self.model._answers.said(), self.unaided, self.truth)
         return with_measured(table, found, GOLD)
 
 
@@ -290,8 +294,9 @@ def evaluation_of(
     pairs = pairs_of(model, ~panel.is_person)
     replacement = _or_why(unknown, lambda: _replacement(panel, epsilon, families_of(pairs)))
     certain = None if known is None or (known >= 0).sum() < LEAST_GOLD else gold_series(answers, known)
-    model.calibrate(certain)
+    unaided = model._model.posteriors
     findings = findings_beside(pairs, model, panel, known)
+    model = _told(model, certain).calibrate(certain)
     people = people_beside(reference, panel)
     other, on_gold = beside_gold(reference, people, panel, asked)
     evaluation = Evaluation(
@@ -305,8 +310,23 @@ def evaluation_of(
         kind_column=verdicts.kind_column,
         grades=grades_by(reference, panel, asked) if names else rates,
         grades_by_people=other if people is None or not names else grades_by(people, panel, asked),
+        unaided=unaided,
     )
     return replace(evaluation, replacement=with_reservations(evaluation))
+
+
+def _told(model: DawidSkene, certain: Any) -> DawidSkene:
+    """The model that gives the labels: where the answers do not tell who is right, a fit that knows the gold labels.
+
+    Elsewhere it does not help: measured on real panels, labels of tasks without a gold label were as often right or
+    less often, as few gold labels make the model surer of what it says than it should be.
+    """
+    if certain is None or model._fitting.identified:
+        return model
+    answers, families = model._answers, model._fitting.families
+    kin = {} if families is None else dict(zip(answers.workers.tolist(), families.tolist(), strict=True))
+    groups = {name: number for name, number in kin.items() if number >= 0}
+    return DawidSkene(**model.get_params()).fit(answers, gold=certain, groups=groups or None)
 
 
 def _check(panel: Panel) -> None:

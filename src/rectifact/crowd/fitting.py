@@ -28,7 +28,7 @@ from rectifact.crowd.em import (
     vote_shares,
 )
 from rectifact.crowd.pooled import FIRST_STRENGTH, PooledFit, Strength, pooled_em, subtypes_of
-from rectifact.crowd.trust import foretold, small_crowd_retreat, unknown_workers_retreat
+from rectifact.crowd.trust import ENOUGH_SOURCES, foretold, small_crowd_retreat, unknown_workers_retreat
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,8 @@ class Fitting:
         Number of all answers.
     foretold : float
         Nats by which answers foretell those of a worker, see :func:`rectifact.crowd.trust.foretold`.
+    n_sources : float
+        Number of workers, of which those who are copies, or may be, count as one.
     """
 
     model: str
@@ -143,6 +145,12 @@ class Fitting:
     ordinal: bool = field(default=False, metadata={"since": "0.2"})
     n_answers: float = field(default=np.inf, metadata={"since": "0.2"})
     foretold: float = field(default=np.inf, metadata={"since": "0.2"})
+    n_sources: float = field(default=np.inf, metadata={"since": "0.2"})
+
+    @property
+    def identified(self) -> bool:
+        """Whether the answers, or enough true labels, tell who is right where workers differ."""
+        return self.model != "auto" or self.n_sources > ENOUGH_SOURCES or self.foretold == np.inf
 
     @property
     def vote_share(self) -> float:
@@ -152,7 +160,7 @@ class Fitting:
     @property
     def leaning(self) -> float:
         """Weight of the vote in the posteriors because workers are hardly known."""
-        return unknown_workers_retreat(self.foretold)
+        return unknown_workers_retreat(self.foretold if self.identified else 0.0)
 
     def run(self, problem: Problem, start: Sums, *, monitor: Monitor, background: Sums = NOTHING) -> CrowdModel:
         """Fit from the sums ``start``, with what was decided."""

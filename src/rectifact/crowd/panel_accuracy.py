@@ -264,7 +264,7 @@ def judges_compared(found: Any) -> tuple[Any, list[Lead], str]:
     That is gold labels or people, whichever gives the shorter intervals: errors that people make without the judges
     make a lead look smaller, not larger. Without both, it is the model, which is empty.
     """
-    n, posteriors = found.panel.n_judges, found.model._model.posteriors
+    n, posteriors = found.panel.n_judges, found.unaided
     said, names = found.model._answers.said()[:, :n], [found.panel.name(j) for j in range(n)]
     compared = []
     for by, truth in _labels_of(found).items():

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
+from rectifact.crowd.advice.diagnosis import uninformative
 from rectifact.crowd.copies import families_of
 from rectifact.crowd.data.names import plain, plain_text, sentence
 from rectifact.crowd.events import EVERYTHING
@@ -14,13 +15,16 @@ from rectifact.crowd.panel_bias import holm
 from rectifact.crowd.panel_misses import missed_classes
 from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.prediction_powered import deviations
-from rectifact.crowd.replacement import MAY, MAY_NOT, RESERVED, TOO_FEW
+from rectifact.crowd.replacement import FAILS, MAY, PASSES, RESERVED, RULED_OUT, TOO_FEW
 
-CAUTION = [TOO_FEW, MAY, RESERVED, MAY_NOT]
+CAUTION = [TOO_FEW, MAY, RESERVED, RULED_OUT, FAILS]
 """Verdicts on judges, the most cautious last."""
 
 SAME = 0.98
 """Share of tasks on which the joint label is that of one judge, from which on this is said."""
+
+LEAST_BIAS = 0.1
+"""Bias from which on a judge may be ruled out, however little epsilon allows."""
 
 JOINT = "the joint label of all judges"
 
@@ -28,18 +32,49 @@ JOINT = "the joint label of all judges"
 def with_reservations(found: Any) -> Any:
     """The test, in which judges that pass, but are not as good as people, have a decision of their own.
 
-    Twins are one judge: what speaks against one of them speaks against the other.
+    So do judges with a flaw that people answered too few tasks to test, as more tasks would not mend it, and judges
+    whose answers hardly depend on the class. Twins are one judge: what speaks against one of them speaks against the
+    other.
     """
     test = found.replacement
     if test is None:
         return None
     decisions = test.judges.set_index("judge")["decision"].drop(TOGETHER, errors="ignore")
     own = flaws(found, decisions.index.tolist())
-    passed = decisions.index[decisions == MAY].tolist()
+    passed = decisions.index[decisions == PASSES].tolist()
     said = {name: own.get(name) or _by_twin(_family(name, found.pairs), name, own, decisions) for name in passed}
     judges = test.judges.assign(reservation=[said.get(name, "") for name in test.judges["judge"]])
+    judges["decision"] = judges["decision"].replace(PASSES, MAY)
     judges.loc[judges["reservation"] != "", "decision"] = RESERVED
+    for row, name in judges["judge"].items():
+        why = _ruled_out(found, name, judges.at[row, "decision"], own)
+        if why:
+            judges.loc[row, ["decision", "reservation"]] = RULED_OUT, why
     return replace(test, judges=_with_twins(judges, found.pairs))
+
+
+def _ruled_out(found: Any, name: Any, decision: str, own: dict[Any, str]) -> str:
+    """Why a judge cannot replace people, whatever the test says, or would say if people answered more tasks."""
+    if decision == FAILS or name == TOGETHER:
+        return ""
+    if plain(name) in {plain(silent) for silent in uninformative(found.panel.answers.workers, found.model._model)}:
+        return sentence(["gives answers that hardly depend on the class", *([own[name]] if name in own else [])])
+    certain = _grossly_biased(found, name) or (decision == TOO_FEW and _systematic(found, name))
+    return own.get(name, "") if certain else ""
+
+
+def _systematic(found: Any, judge: Any) -> bool:
+    """Whether a judge errs in one direction for certain, which more tasks would not mend."""
+    return bool(
+        _shifted(found, judge) or _biased(found, judge) or _leaning(found, judge) or judge in missed_classes(found)
+    )
+
+
+def _grossly_biased(found: Any, judge: Any) -> bool:
+    """Whether a bias is certain, and larger than what the test allows on all tasks together."""
+    tables = [biases.table for biases in (found.biases, found.biases_by_people) if biases is not None]
+    rows = [table[(table["group"] == EVERYTHING) & table["certain"] & (table["worker"] == judge)] for table in tables]
+    return any((row["bias"].abs() >= max(found.replacement.epsilon, LEAST_BIAS)).any() for row in rows)
 
 
 def _with_twins(judges: pd.DataFrame, pairs: Any) -> pd.DataFrame:
@@ -62,7 +97,7 @@ def _family(name: Any, pairs: Any) -> list[Any]:
 def _by_twin(family: list[Any], name: Any, own: dict[Any, str], decisions: "pd.Series[Any]") -> str:
     """What speaks against a judge because it does against a twin."""
     for twin in (other for other in family if other != name):
-        reason = own.get(twin) or ("does not pass the test" if decisions[twin] == MAY_NOT else "")
+        reason = own.get(twin) or ("does not pass the test" if decisions[twin] == FAILS else "")
         if reason:
             return f"is a twin of {twin}, which {reason}"
     return ""
@@ -75,22 +110,25 @@ def replacing(found: Any) -> str:
     decisions = _by_quality(found.replacement)
     single = _as_one(decisions.drop(TOGETHER, errors="ignore"), found.pairs)
     epsilon = _allowed(found.replacement.epsilon)
-    by = {decision: single.index[single == decision].tolist() for decision in (MAY, RESERVED, MAY_NOT, TOO_FEW)}
+    by = {decision: single.index[single == decision].tolist() for decision in CAUTION}
     who = [JOINT] if decisions.get(TOGETHER) == MAY and not by[MAY] else _one_of_each(by[MAY], found.pairs)
     if len(who) > 1 and len(by[MAY]) == len(single):
         who = [f"all {len(single)} judges"]
-    if not who and not by[RESERVED] and by[TOO_FEW]:
+    if not who and not by[RESERVED] and not by[RULED_OUT] and by[TOO_FEW]:
         return "people answered too few tasks to say whether judges may replace them"
     parts = [f"{sentence(who, 4)} may replace people {epsilon}" if who else f"no judge may replace people {epsilon}"]
     if by[RESERVED]:
         names = _one_of_each(by[RESERVED], found.pairs)
         verb = "pass the test with reservations" if len(names) > 1 else "passes the test with a reservation"
         parts.append(f"{sentence(names, 4)} {verb}{_favoured(found, by[RESERVED])}")
-    if who and len(by[MAY_NOT]) == len(single):
+    if who and len(by[FAILS]) == len(single):
         parts.append("no single judge passes the test")
-    elif who and by[MAY_NOT]:
-        names = _one_of_each(by[MAY_NOT], found.pairs)
+    elif who and by[FAILS]:
+        names = _one_of_each(by[FAILS], found.pairs)
         parts.append(f"{sentence(names, 4)} {'does' if len(names) == 1 else 'do'} not pass the test")
+    if by[RULED_OUT]:
+        names = _one_of_each(by[RULED_OUT], found.pairs)
+        parts.append(f"{sentence(names, 4)} {'is' if len(names) == 1 else 'are'} ruled out by certain flaws")
     if by[TOO_FEW]:
         parts.append(f"for {sentence(_one_of_each(by[TOO_FEW], found.pairs), 4)}, people answered too few tasks to say")
     return "; ".join(parts)
@@ -234,16 +272,25 @@ def _one_of_each(names: list[Any], pairs: Any) -> list[str]:
 
 
 def reservation_words(found: Any) -> str:
-    """What speaks against judges that pass the test, and whose the joint label is."""
+    """What speaks against judges that pass the test, or rules them out, and whose the joint label is."""
     test = found.replacement
     if test is None:
         return ""
-    rows = test.judges[test.judges["decision"] == RESERVED].set_index("judge")["reservation"]
+    said = [
+        _reasons(test, RESERVED, "Reservations about judges that pass the test for replacing people"),
+        _reasons(
+            test, RULED_OUT, "Judges that are ruled out as a replacement for people, however many tasks are tested"
+        ),
+        _followed(found),
+    ]
+    return " ".join(words for words in said if words)
+
+
+def _reasons(test: Any, decision: str, about: str) -> str:
+    """What speaks against each judge with this decision, in a sentence; empty if there is none."""
+    rows = test.judges[test.judges["decision"] == decision].set_index("judge")["reservation"]
     named = [f"{name} {rows[name]}" for name in _by_quality(test).index if name in rows.index]
-    reserved = (
-        f"Reservations about judges that pass the test for replacing people: {'; '.join(named)}." if named else ""
-    )
-    return f"{reserved}{_followed(found)}".strip()
+    return f"{about}: {'; '.join(named)}." if named else ""
 
 
 def _followed(found: Any) -> str:
@@ -258,6 +305,6 @@ def _followed(found: Any) -> str:
         also = f", a twin of {twins[0].other if twins[0].one == name else twins[0].one}"
     where = f"all {n}" if same == n else f"{same} of {n}"
     return (
-        f" The joint label of all judges, without people, is that of {name}{also}, on {where} tasks: the other judges "
+        f"The joint label of all judges, without people, is that of {name}{also}, on {where} tasks: the other judges "
         "hardly change it."
     )

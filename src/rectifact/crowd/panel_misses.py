@@ -17,7 +17,7 @@ def missed_classes(found: Any) -> dict[Any, str]:
     """
     if not found.panel.has_people or found.replacement is None or found.panel.scale.level != "nominal":
         return {}
-    classes, posteriors = found.panel.answers.classes, found.model._model.posteriors
+    classes, posteriors = found.panel.answers.classes, found.unaided
     said, z = found.model._answers.said(), deviations(found.biases.confidence)
     rows = []
     for c in range(len(classes)):

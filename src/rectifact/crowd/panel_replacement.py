@@ -17,7 +17,7 @@ from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.people import Panel, check_labels, read_panel
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.grades import chosen
-from rectifact.crowd.replacement import MAY, MAY_NOT, RESERVED, Floats, Verdict, verdict_on
+from rectifact.crowd.replacement import FAILS, MAY, PASSES, RESERVED, RULED_OUT, Floats, Verdict, verdict_on
 
 TOGETHER = "panel (all judges)"
 """Name of the aggregated label in the tables."""
@@ -86,7 +86,7 @@ def alternative_annotator_test(
 
     Each person is left out in turn, and the judge and that person are compared with the remaining people. A judge wins
     against a person if it represents the others as well as that person does, or better, after ``epsilon`` was taken
-    off the person; it may replace people if it wins against half of them or more. The last row is the label on which
+    off the person; it passes if it wins against half of them or more. The last row is the label on which
     all judges together decide: that of :class:`rectifact.DawidSkene` for labels, with ``ordinal=True`` for grades; the
     mean for numbers.
 
@@ -132,10 +132,10 @@ def alternative_annotator_test(
     >>> is_judge = answers["worker"] < 2
     >>> test = alternative_annotator_test(answers[is_judge], answers[~is_judge], epsilon=0.2)
     >>> test.judges[["judge", "decision", "winning_rate"]]
-                    judge     decision  winning_rate
-    0                   0  may replace           1.0
-    1                   1  may replace           1.0
-    2  panel (all judges)  may replace           1.0
+                    judge         decision  winning_rate
+    0                   0  passes the test           1.0
+    1                   1  passes the test           1.0
+    2  panel (all judges)  passes the test           1.0
     """
     columns = {"task": task, "worker": worker, "label": label}
     panel = read_panel(judges, humans, level=level, classes=classes, columns=columns, wide=wide, missing=missing)
@@ -244,17 +244,21 @@ def _person_rows(name: Any, verdict: Verdict, people: list[Any]) -> list[list[An
 def _sentence(row: dict[Any, Any], test: Replacement) -> str:
     judge, decision, least = row["judge"], row["decision"], test.least
     unsure = f"Too few tasks to say whether {judge} may replace people"
-    if not row["people"]:
+    if not row["people"] and decision != RULED_OUT:
         return f"{unsure}: no person shares {least} tasks with it and another person."
     people = "1 person" if row["people"] == 1 else f"{row['people']} people"
     details = (
         f"it wins against {row['wins']} of {people} at epsilon {test.epsilon:g}, and is as good as the person or "
         f"better on {row['advantage']:.0%} of the tasks"
     )
-    if decision in (MAY, MAY_NOT):
-        return f"{judge} {decision} people: {details}."
+    if decision in (PASSES, FAILS):
+        return f"{judge} {decision} for replacing people: {details}."
+    if decision == MAY:
+        return f"{judge} may replace people: {details}."
     if decision == RESERVED:
         return f"{judge} passes the test for replacing people, but {row['reservation']}; {details}."
+    if decision == RULED_OUT:
+        return f"{judge} is ruled out: it {row['reservation']}; in the test, {details}."
     needed = rounded_up(row["tasks_needed"])
     enough = (
         f"if this stays so, about {needed} tasks per person that another person answers too would be enough to show it"

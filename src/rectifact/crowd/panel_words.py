@@ -105,6 +105,7 @@ def _rate_sentence(found: Any) -> str:
     differences = found.rates.differences.dropna(subset="difference")
     if len(differences):
         text += f"; {_difference_clause(_clearest(differences), found.rates, len(differences))}"
+        text += ", if these tasks are like the others after all" if is_selected(found) else ""
     return f"{text}."
 
 

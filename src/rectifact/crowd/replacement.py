@@ -126,9 +126,11 @@ def rejected(p_values: Floats, rate: float) -> NDArray[np.bool_]:
 MOST_MORE, TINY = 10, 1e-12
 """With so many times the tasks, a judge that would pass then has too few of them; one that would not, fails."""
 
-MAY, MAY_NOT, TOO_FEW = "may replace", "may not replace", "too few tasks to say"
-RESERVED = "passes the test, with a reservation"
-"""Decisions; the last one is made where more is known of a judge than the test looks at."""
+PASSES, FAILS, TOO_FEW = "passes the test", "does not pass the test", "too few tasks to say"
+"""What the test says, which looks at agreement alone."""
+
+MAY, RESERVED, RULED_OUT = "may replace", "passes the test, with a reservation", "ruled out"
+"""Decisions where more is known of a judge than the test looks at."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ class Verdict:
         Share of wins among the people with enough tasks.
     advantage : float
         Mean share of tasks where the judge is as good as the person: the average advantage probability.
-    decision : {"may replace", "may not replace", "too few tasks to say"}
+    decision : {"passes the test", "does not pass the test", "too few tasks to say"}
     tasks_needed : float
         With which the judge would pass if all shares stayed the same, where there are too few; else NaN.
     """
@@ -163,7 +165,7 @@ def verdict_on(judge: Floats, people: Floats, *, epsilon: float, rate: float, le
 
     What passes is as published. A judge that does not pass may lack tasks: if it is ahead of half of the people,
     though not significantly, and would pass with ten times as many tasks or fewer, there are too few tasks to say;
-    otherwise it may not replace people.
+    otherwise it does not pass.
     """
     comparisons = [
         compare(judge, person, people, epsilon=epsilon, least=least, numeric=numeric)
@@ -176,7 +178,7 @@ def verdict_on(judge: Floats, people: Floats, *, epsilon: float, rate: float, le
         return Verdict(comparisons, wins, np.nan, np.nan, TOO_FEW, np.nan)
     advantage = float(np.mean([one.judge_as_good for one in comparisons if not np.isnan(one.p_value)]))
     needed = _tasks_needed(t[tested], sizes[tested], rate)
-    decision = MAY if 2 * wins.sum() >= n else TOO_FEW if np.isfinite(needed) else MAY_NOT
+    decision = PASSES if 2 * wins.sum() >= n else TOO_FEW if np.isfinite(needed) else FAILS
     return Verdict(
         comparisons, wins, float(wins.sum() / n), advantage, decision, needed if decision == TOO_FEW else np.nan
     )

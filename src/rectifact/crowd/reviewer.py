@@ -17,7 +17,7 @@ from rectifact.crowd.advice.diagnosis import diagnose, diagnose_workers
 from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold, learn_grades
 from rectifact.crowd.advice.held_out import HeldOut, held_out_answers, judged_unseen
 from rectifact.crowd.advice.support import unknown_workers
-from rectifact.crowd.advice.workers import doubts, expected_matrices, worker_table
+from rectifact.crowd.advice.workers import doubts, expected_matrices, swings, worker_table
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.partitions import LazyAnswers
 from rectifact.crowd.data.read import read_gold
@@ -52,7 +52,10 @@ class Reviewer(FittedModel):
         prior = self._fitting.strength.accuracy if self.model == "auto" else 2 * self.smoothing
         given = self._answers.given.astype(float)
         counts = self._expected_answers()
-        table = worker_table(self.workers_, self.classes_, given, counts, doubt, prior, self._model)
+        swing = (
+            None if self._fitting.identified else self._answers.matrix().total(swings, along=(self._model.posteriors,))
+        )
+        table = worker_table(self.workers_, self.classes_, given, counts, doubt, prior, self._model, swing)
         worth = self._fitting.independent(len(table))
         return table.assign(independence=worth, family=self._families(len(table)))
 
@@ -110,12 +113,16 @@ class Reviewer(FittedModel):
     def _findings(self) -> list[Finding]:
         answers = self._answers
         if isinstance(answers, LazyAnswers):
-            return [*unknown_workers(self._fitting.leaning), *diagnose_workers(self.workers_, self._model)]
+            return [
+                *unknown_workers(self._fitting.leaning, self._fitting.identified),
+                *diagnose_workers(self.workers_, self._model),
+            ]
         return diagnose(
             answers,
             self._model,
             effect=self._dispersion(answers.matrix()),
             leaning=self._fitting.leaning,
+            told_apart=self._fitting.identified,
             trusting=self.model != "auto",
             calibrated=self._calibrated is not None,
             identified=None if self.refine else self.resolved_["identify"],

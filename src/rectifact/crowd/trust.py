@@ -36,6 +36,10 @@ LEAST_MODEL = 0.05
 ANCHORS = 30
 """True labels with which a fit cannot mistake its classes, so that it counts whatever it foretells."""
 
+ENOUGH_SOURCES = 2.5
+"""Workers, copies counted as one, above which answers can tell who is right where they differ: three views of a task
+identify the model of Dawid and Skene, two do not."""
+
 MOST_CLASSES = 64
 """Up to which answers are foretold: the cost for an answer grows with their square."""
 

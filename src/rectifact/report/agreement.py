@@ -10,7 +10,7 @@ from rectifact.crowd.data.names import plain_text, sentence
 from rectifact.crowd.panel_agreement import Agreement
 from rectifact.crowd.panel_choice import JOINT
 from rectifact.crowd.panel_replacement import TOGETHER, Replacement
-from rectifact.crowd.replacement import MAY, MAY_NOT, RESERVED, TOO_FEW
+from rectifact.crowd.replacement import FAILS, MAY, PASSES, RESERVED, TOO_FEW
 from rectifact.report.blocks import Block, Chart, Column, Facts, Report, Section, Table
 from rectifact.report.charts import heat_map, ranges
 from rectifact.report.trust import notes_table
@@ -19,6 +19,7 @@ KAPPA = "Cohen's kappa"
 MOST_IN_SENTENCE = 8
 """Judges that a sentence names."""
 
+CAVEAT = "The test looks at agreement alone: rectifact evaluate also looks for biases, errors and copies."
 MOST_NAMED = 60
 """Workers on a chart."""
 
@@ -50,17 +51,16 @@ def agreement_report(found: Agreement, test: Replacement | None = None, notes: S
 
 
 def _verdicts(test: Replacement) -> list[str]:
-    """One sentence per decision, with the judges it is about."""
+    """One sentence per outcome of the test, with the judges it is about, and what it leaves open."""
     sentences = {
-        MAY: f"{{}} may replace people, by the alternative annotator test at epsilon {test.epsilon:g}.",
-        RESERVED: "With reservations, the test is passed by {}.",
-        MAY_NOT: f"At epsilon {test.epsilon:g}, the test does not show that {{}} may replace people.",
-        TOO_FEW: "People answered too few tasks to say whether they may be replaced by {}.",
+        PASSES: f"The alternative annotator test at epsilon {test.epsilon:g} is passed by {{}}.",
+        FAILS: f"The test at epsilon {test.epsilon:g} is not passed by {{}}.",
+        TOO_FEW: "People answered too few tasks to say whether the test is passed by {}.",
     }
     judges = test.judges["judge"].map(lambda name: JOINT if name == TOGETHER else plain_text(name))
     by = {decision: judges[test.judges["decision"] == decision].tolist() for decision in sentences}
     said = [sentences[decision].format(sentence(names, MOST_IN_SENTENCE)) for decision, names in by.items() if names]
-    return [f"{words[0].upper()}{words[1:]}" if words.startswith(JOINT) else words for words in said]
+    return [*said, CAVEAT] if by[PASSES] else said
 
 
 def _closeness(found: Agreement) -> list[str]:
@@ -124,14 +124,18 @@ def _decisions(test: Replacement) -> Section:
     words += (
         "a judge that passes it, but is biased or right less often than people, has a reservation."
         if "reservation" in test.judges
-        else "a judge that passes may be biased, or right less often than people; rectifact evaluate looks at that."
+        else "a judge that passes may be biased, or right less often than people, and copies of it pass with it; "
+        "rectifact evaluate looks at that."
     )
     return Section("May judges replace people?", words, [Facts(facts), decisions, sentences, people])
 
 
 def replacing_fact(test: Replacement) -> tuple[str, str, str]:
-    """How many judges may replace people, and how many pass the test with a reservation."""
+    """How many judges may replace people, or pass the test where it is all that is known, and the reservations."""
     judges = test.judges[test.judges["judge"] != TOGETHER]
+    if "reservation" not in judges:
+        passed = int((judges["decision"] == PASSES).sum())
+        return "judges that pass the test", f"{passed} of {len(judges)}", f"at epsilon {test.epsilon:g}"
     passed, reserved = (int((judges["decision"] == decision).sum()) for decision in (MAY, RESERVED))
     more = f"; {reserved} more {'passes' if reserved == 1 else 'pass'} the test with a reservation" if reserved else ""
     return "judges that may replace people", f"{passed} of {len(judges)}", f"at epsilon {test.epsilon:g}{more}"

@@ -41,6 +41,7 @@ def diagnose(
     *,
     effect: float = 1.0,
     leaning: float = 0.0,
+    told_apart: bool = True,
     trusting: bool = False,
     calibrated: bool = False,
     identified: str | None = None,
@@ -58,6 +59,8 @@ def diagnose(
         Design effect of the answers; 1 if they are independent.
     leaning : float, default 0
         Weight of the vote in the labels because workers are hardly known.
+    told_apart : bool, default True
+        Whether there are workers enough to tell who is right where two differ.
     trusting : bool, default False
         Whether the model takes answers for independent, whatever the design effect.
     calibrated : bool, default False
@@ -80,7 +83,7 @@ def diagnose(
         *_chance(answers.given, answers.classes, model),
         *diagnose_workers(answers.workers, model),
         *not_independent(effect, trusting, calibrated),
-        *unknown_workers(leaning),
+        *unknown_workers(leaning, told_apart),
         *without_majority(answers.shares()),
         *pair_findings(B, answers.workers, model, kin),
         *likeness_findings(answers, model, kin, changes),

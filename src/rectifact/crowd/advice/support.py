@@ -14,16 +14,20 @@ UNDECIDED = 0.2  # share of tasks without a most frequent answer from which on i
 MOSTLY = 0.5  # weight of the vote from which it, and not the model, gives the labels
 
 
-def unknown_workers(leaning: float) -> list[Finding]:
+def unknown_workers(leaning: float, identified: bool = True) -> list[Finding]:
     """That the answers do not tell good workers from bad ones, if labels lean on the vote for it.
 
     Examples
     --------
     >>> unknown_workers(0.8)[0].severity, unknown_workers(0.2)[0].severity, unknown_workers(0.0)
     ('warning', 'note', [])
+    >>> unknown_workers(0.95, identified=False)[0].finding
+    'fewer than three independent workers'
     """
     if not leaning:
         return []
+    if not identified:
+        return [_two_sources()]
     remedy = "Let workers answer more of the same tasks, or {} of some tasks."
     return [
         Finding(
@@ -35,6 +39,19 @@ def unknown_workers(leaning: float) -> list[Finding]:
             remedy.format("give --gold, the true labels"),
         )
     ]
+
+
+def _two_sources() -> Finding:
+    remedy = "Add a worker who is independent of these, or {} of at least 30 tasks."
+    return Finding(
+        "warning",
+        "fewer than three independent workers",
+        "Copies, and workers who may be copies, count as one here. Where two workers differ, nothing tells who is "
+        "right: labels and confidence follow the vote, such tasks have labels that are little better than guesses, "
+        "and accuracies have wide intervals.",
+        remedy.format("give gold, the true labels"),
+        remedy.format("give --gold, the true labels"),
+    )
 
 
 def without_majority(shares: Floats) -> list[Finding]:

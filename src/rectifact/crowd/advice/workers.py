@@ -52,6 +52,16 @@ def doubts(rows: Any, posteriors: Floats) -> Floats:
     return np.bincount(worker, variance, minlength=rows.shape[1] // n_classes).astype(np.float64)
 
 
+def swings(rows: Any, posteriors: Floats) -> Floats:
+    """By worker, how many answers are right or wrong by a toss: two for one that is as likely as its opposite."""
+    n_classes = posteriors.shape[1]
+    task = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    worker, label = np.divmod(rows.indices, n_classes)
+    right = posteriors[task, label]
+    undecided = np.asarray(rows.data * 2 * np.minimum(right, 1 - right), dtype=np.float64)
+    return np.bincount(worker, undecided, minlength=rows.shape[1] // n_classes).astype(np.float64)
+
+
 def worker_table(
     workers: NDArray[Any],
     classes: NDArray[Any],
@@ -60,6 +70,7 @@ def worker_table(
     doubt: Floats,
     prior: float,
     model: CrowdModel,
+    swing: Floats | None = None,
 ) -> pd.DataFrame:
     """Table by worker; see :meth:`rectifact.DawidSkene.worker_report` for its columns.
 
@@ -68,12 +79,17 @@ def worker_table(
     answers, less the information that is missing because the labels are in doubt (Louis 1982: ``doubt`` over the
     variance of one throw), plus ``prior``. Half of the prior, as accurate as the crowd, also counts in the accuracy:
     all of it draws the best and the worst too near to the others.
+
+    Where the answers do not tell who is right, one worker may be right on all tasks in doubt, and wrong on all of them:
+    ``swing`` counts these.
     """
     priors, confusions = model.priors, model.confusions
     accuracy = expected_accuracy(counts, prior / 2)
     spread = np.maximum(accuracy * (1 - accuracy), 1e-6)
     size = np.maximum(given - doubt / spread, 0.1 * given) + max(prior, 0.5)
-    low, high = (beta.ppf(q, accuracy * size + 1e-9, (1 - accuracy) * size + 1e-9) for q in (0.05, 0.95))
+    toss = 0.0 if swing is None else swing / np.maximum(2 * given, 1e-9)
+    ends = (0.05, np.maximum(accuracy - toss, 0)), (0.95, np.minimum(accuracy + toss, 1))
+    low, high = (beta.ppf(q, end * size + 1e-9, (1 - end) * size + 1e-9) for q, end in ends)
     bias = expected_bias(counts)
     table = {
         "worker": workers,
