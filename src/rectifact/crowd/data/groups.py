@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, InputError, InputTypeError
 from rectifact.crowd.data.files import read_flat, values_beside
-from rectifact.crowd.data.names import listed, matched, object_array, plain
+from rectifact.crowd.data.names import listed, matched_workers, object_array, plain
 from rectifact.crowd.data.tables import find_column, read_table
 from rectifact.io.records import is_json
 
@@ -106,7 +106,7 @@ def _by_name(names: NDArray[Any], groups: NDArray[Any], role: str, has: str = SE
 def group_numbers(groups: Mapping[Any, Any], workers: NDArray[Any]) -> NDArray[np.int64]:
     """Number of the group of each worker, -1 for none; a warning names those who gave no answer."""
     names = object_array(list(groups))
-    place = matched(names, workers)
+    place = matched_workers(names, workers)
     strangers = names[place < 0]
     if len(strangers):
         what = f"The groups contain {listed(strangers)}, who gave no answer."

@@ -127,6 +127,25 @@ def matched(values: NDArray[Any], known: Any) -> NDArray[Any]:
     return position
 
 
+def matched_workers(names: NDArray[Any], workers: NDArray[Any]) -> NDArray[Any]:
+    """Positions of names among the ``workers``, -1 where there is none; case and spaces count only between workers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> matched_workers(np.array(["GPT ", "ANN"]), np.array(["gpt", "ann", "Ann"])).tolist()
+    [0, -1]
+    """
+    place = matched(names, workers)
+    if (place >= 0).all():
+        return place
+    spelt: dict[str, list[int]] = {}
+    for i, name in enumerate(workers.tolist()):
+        spelt.setdefault(folded(str(name)), []).append(i)
+    alike = [spelt.get(folded(str(name)), []) for name in names.tolist()]
+    return np.array([i if i >= 0 or len(own) != 1 else own[0] for i, own in zip(place, alike, strict=True)])
+
+
 def check_gold(
     gold: Gold, codes: NDArray[Any], found: NDArray[np.bool_], repeated: bool, classes: NDArray[Any]
 ) -> None:

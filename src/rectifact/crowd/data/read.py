@@ -19,11 +19,12 @@ from rectifact.crowd.data.files import labels_in, read_file, read_flat
 from rectifact.crowd.data.formats import check_format
 from rectifact.crowd.data.gaps import labelled, warn_of_empty
 from rectifact.crowd.data.matrices import from_matrix, from_sparse, to_matrix, whole_numbers
-from rectifact.crowd.data.names import Gold, fold, listed, object_array, plain, refuse_strangers
+from rectifact.crowd.data.names import Gold, fold, listed, matched_workers, object_array, plain, refuse_strangers
 from rectifact.crowd.data.records import from_records
 from rectifact.crowd.data.sources import is_source, refuse_source
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long, usual_name
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
+from rectifact.crowd.data.workers import one_name_each
 
 LEAVE_OUT_WIDE = "It has columns for task, worker and label, so it is long: leave out wide=True."
 
@@ -62,8 +63,9 @@ def read_answers(
         - a scipy sparse matrix, tasks by workers, whose classes are numbered from 1: 0 means no answer.
     task, worker, label : str, default None
         Names of the columns, where they are not ``task``, ``worker``, ``label`` or a name that MTurk, Label Studio,
-        Argilla, Prodigy and similar tools use. In a wide table ``task`` names the column that is not a worker;
-        without one, rows are numbered.
+        Argilla, Prodigy and similar tools use. Spellings of a worker's name that differ only in case or spaces are one
+        worker unless both answered the same task, and a warning says so. In a wide table ``task`` names the column that
+        is not a worker; without one, rows are numbered.
     wide : bool, default False
         Whether a table has one column per worker.
     missing : any, default "auto"
@@ -121,6 +123,20 @@ def coded(
     question: str | None = None,
 ) -> Answers:
     """Answers in any common format; one worker or one class is enough, other than for :func:`read_answers`."""
+    answers = _as_named(data, names, wide, missing, classes, form, question)
+    return answers if isinstance(data, Answers) else one_name_each(answers)
+
+
+def _as_named(
+    data: Any,
+    names: dict[str, str | None],
+    wide: bool,
+    missing: Any,
+    classes: Sequence[Any] | None,
+    form: str | None,
+    question: str | None,
+) -> Answers:
+    """The same, with each spelling of a worker's name as a worker."""
     if (
         isinstance(missing, dict)
         or np.ndim(np.asarray(missing, dtype=object)) > 1
@@ -193,7 +209,7 @@ def read_more(
     answers = coded(data, columns, bool(given.get("wide")), missing, classes.tolist())
     if workers is None:
         return answers
-    position = pd.Index(workers).get_indexer(pd.Index(answers.workers))
+    position = matched_workers(answers.workers, workers)
     refuse_strangers(answers.workers[position < 0])
     return replace(answers, worker=position[answers.worker], workers=workers)
 

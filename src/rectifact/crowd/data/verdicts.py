@@ -25,6 +25,7 @@ from rectifact.crowd.data.names import (
     likely,
     listed,
     matched,
+    matched_workers,
     object_array,
     plain,
     sentence,
@@ -149,7 +150,7 @@ class _Beside:
         found: set[Any] = set()
         if self.answers.source.get("format") == "label-studio" and isinstance(self.source, Path):
             found = {name for _, record in json_records(self.source) for name in annotators(record)}
-        theirs = matched(object_array(list(found)), workers) if found else np.empty(0, dtype=np.int64)
+        theirs = matched_workers(object_array(list(found)), workers) if found else np.empty(0, dtype=np.int64)
         is_person = np.isin(np.arange(len(workers)), theirs)
         return is_person if not is_person.all() else np.zeros(len(workers), dtype=bool)
 
@@ -228,9 +229,9 @@ def named_people(given: Any, workers: NDArray[Any]) -> NDArray[np.bool_]:
     >>> named_people("ann, bob", np.array(["gpt", "ann", "bob"], dtype=object))
     array([False,  True,  True])
     """
-    is_one = isinstance(given, str) and matched(object_array([given]), workers)[0] >= 0
+    is_one = isinstance(given, str) and matched_workers(object_array([given]), workers)[0] >= 0
     names = [given] if is_one else split_names(given) if isinstance(given, str) else list(given)
-    place = matched(object_array(names), workers) if names else np.empty(0, dtype=np.int64)
+    place = matched_workers(object_array(names), workers) if names else np.empty(0, dtype=np.int64)
     strangers = object_array(names)[place < 0]
     is_named = np.isin(np.arange(len(workers)), place)
     if len(strangers):
@@ -258,7 +259,7 @@ def _by_kind(kinds: Mapping[Any, Any], column: str, workers: NDArray[Any]) -> ND
             f"The column {column!r} says {listed(values)}, none of which is known to mean a person.",
             "Write 'human' there for people, or list their names.",
         )
-    return np.isin(np.arange(len(workers)), matched(named, workers))
+    return np.isin(np.arange(len(workers)), matched_workers(named, workers))
 
 
 def _split(answers: Answers, is_person: NDArray[np.bool_]) -> tuple[Answers, Answers | None]:
