@@ -78,6 +78,12 @@ Task = Annotated[str | None, typer.Option("--task", help="Name of the column wit
 Worker = Annotated[str | None, typer.Option("--worker", help="Name of the column with the worker.")]
 Label = Annotated[str | None, typer.Option("--label", help="Name of the column with the label.")]
 Wide = Annotated[bool, typer.Option("--wide", help="The table has one row per task and one column per worker.")]
+Drop = Annotated[
+    str | None,
+    typer.Option(
+        "--drop", metavar="NAMES", help="With --wide: columns of a table to leave out, such as turns,latency."
+    ),
+]
 Missing = Annotated[
     str,
     typer.Option(

@@ -266,7 +266,7 @@ def evaluation_of(
 ) -> Evaluation:
     """The same from verdicts that have been read; ``callbacks`` follow the fit."""
     parts = [verdicts.judges] if verdicts.people is None else [verdicts.judges, verdicts.people]
-    panel = panel_of(parts, "ordinal" if ordinal else "nominal", classes)
+    panel = panel_of(parts, "ordinal" if ordinal else "nominal", classes, has_level=False)
     answers = panel.answers
     _check(panel)
     check_options(confidence, half_width)

@@ -56,7 +56,8 @@ class Answers:
     gold : tuple of two arrays, or None
         Tasks and their certain labels, where the file of the answers has some.
     source : dict of str
-        The ``format`` of the records that the answers were read from, and a ``sentence`` about it; empty for tables.
+        The ``format`` of the records that the answers were read from, or "wide" for a table with one column per worker,
+        and a ``sentence`` about it; empty for other tables.
     """
 
     task: Codes

@@ -1,6 +1,5 @@
 """Reads answers into memory from a file, a table or a matrix, coded as ``Answers``; reads gold labels too."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,20 +12,19 @@ import pyarrow as pa
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rectifact.core.errors import FitWarning, InputError, InputTypeError, count
+from rectifact.core.errors import InputError, InputTypeError, count
 from rectifact.crowd.data.answers import Answers, check_comparable, encode, make_answers, with_classes
 from rectifact.crowd.data.files import labels_in, read_file, read_flat
 from rectifact.crowd.data.formats import check_format
 from rectifact.crowd.data.gaps import labelled, warn_of_empty
 from rectifact.crowd.data.matrices import from_matrix, from_sparse, to_matrix, whole_numbers
-from rectifact.crowd.data.names import Gold, fold, listed, matched_workers, object_array, plain, refuse_strangers
+from rectifact.crowd.data.names import Gold, matched_workers, object_array, plain, refuse_strangers
 from rectifact.crowd.data.records import from_records
 from rectifact.crowd.data.sources import is_source, refuse_source
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long, usual_name
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
+from rectifact.crowd.data.worker_columns import not_wide, worker_columns, workers_sentence
 from rectifact.crowd.data.workers import one_name_each
-
-LEAVE_OUT_WIDE = "It has columns for task, worker and label, so it is long: leave out wide=True."
 
 
 class RepeatedTask(InputError):
@@ -290,7 +288,7 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
         odd = f"{plain(twice[0])!r} in the column {str(column)!r} has several" if len(twice) else "a row has no task"
         what = f"A wide table has one row for each task; here {odd}."
         if looks_long(frame.columns):
-            raise _not_wide(what)
+            raise not_wide(what)
         if len(twice):
             raise RepeatedTask(what, "Merge the rows of each task into one.")
         raise InputError(what, "Name the task, or drop the row.")
@@ -302,41 +300,7 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
     for j, name in enumerate(workers):
         matrix[:, j] = frame.get_column(name).to_list()
     matrix[pd.isna(matrix)] = None  # one kind of gap, that can be compared
-    kept = _annotators(whole_numbers(matrix), workers, looks_long(frame.columns), has_tasks=known)
-    columns = {} if column is None else {"task": column}
-    return from_matrix(matrix[:, kept], tasks, np.array(workers, dtype=object)[kept], missing, classes, columns)
-
-
-def _annotators(matrix: NDArray[Any], names: list[Any], long: bool, *, has_tasks: bool) -> NDArray[np.bool_]:
-    """Which columns are workers: one that shares no label with the others holds texts or numbers.
-
-    It may be the task, so that it is refused, unless another column is.
-    """
-    seen = [
-        {fold(value) if isinstance(value, str) else value for value in column if value not in (None, "")}
-        for column in matrix.T
-    ]
-    kept = np.ones(len(names), dtype=bool)
-    for j, labels in enumerate(seen):
-        others = set().union(*(seen[:j] + seen[j + 1 :]))
-        kept[j] = not (labels and others and not labels & others)
-    if kept.all():
-        return kept
-    first = names[int(np.flatnonzero(~kept)[0])]
-    what = f"The column {first!r} shares no label with the others, so it does not seem to be a worker."
-    if long:
-        raise _not_wide(what)
-    if not has_tasks or kept.sum() < 2:
-        remedy, command = (
-            f"Name it as the task ({task}), or drop it." for task in (f"task={first!r}", f"--task {first}")
-        )
-        raise InputError(what, remedy, command=command)
-    left = np.array(names, dtype=object)[~kept]
-    so = "shares {}, so it is not read as a worker" if len(left) == 1 else "share {}, so they are not read as workers"
-    what = f"{listed(left)} {so.format('no label with the other columns')}."
-    warnings.warn(FitWarning(what, "If a worker is among them, spell labels alike in all columns."), stacklevel=5)
-    return kept
-
-
-def _not_wide(what: str) -> InputError:
-    return InputError(what, LEAVE_OUT_WIDE, command=LEAVE_OUT_WIDE.replace("wide=True", "--wide"))
+    kept = worker_columns(whole_numbers(matrix), workers, looks_long(frame.columns), has_tasks=known)
+    columns, names = {} if column is None else {"task": column}, np.array(workers, dtype=object)[kept]
+    answers = from_matrix(matrix[:, kept], tasks, names, missing, classes, columns)
+    return replace(answers, source={"format": "wide", "sentence": workers_sentence(names.tolist())})

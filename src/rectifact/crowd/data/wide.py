@@ -8,10 +8,11 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
+from rectifact.core.errors import InputError
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.files import read_flat
 from rectifact.crowd.data.humans import Groups, task_groups
-from rectifact.crowd.data.names import with_commas
+from rectifact.crowd.data.names import likely, object_array, with_commas
 from rectifact.crowd.data.people import answered_once
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, usual_name
@@ -72,6 +73,29 @@ def wide_table(data: Any, columns: Sequence[Any], task: str | None) -> tuple[pd.
         kept = frame[name].notna() & (frame[name] != "")
         beside[name] = dict(zip(tasks[kept].tolist(), frame.loc[kept, name].tolist(), strict=True))
     return frame.drop(columns=named), beside
+
+
+def without_columns(data: Any, drop: Sequence[str], wide: bool) -> Any:
+    """A table with one column per worker without some columns, and whatever else as it is if there are none to drop.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> list(without_columns(pd.DataFrame({"task": ["a"], "gpt": [1], "turns": [3]}), ["turns"], wide=True).columns)
+    ['task', 'gpt']
+    """
+    if not drop:
+        return data
+    if not wide:
+        what = "--drop leaves out columns of a table with one column per worker, and this one is not read so."
+        raise InputError(what, "Leave out --drop, or add --wide.")
+    frame = _frame(data)
+    for name in drop:
+        if name not in frame.columns:
+            meant = likely(name, object_array(list(frame.columns)))
+            remedy = "Check the spelling." if meant is None else f"Did you mean {meant!r}?"
+            raise InputError(f"There is no column {name!r} to leave out among {list(frame.columns)}.", remedy)
+    return frame.drop(columns=list(drop))
 
 
 def _frame(data: Any) -> pd.DataFrame:
