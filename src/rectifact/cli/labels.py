@@ -31,6 +31,7 @@ from rectifact.crowd.advice.audit import Audit, audit_of
 from rectifact.crowd.advice.summary import Summary, summary_of
 from rectifact.crowd.data.formats import label_studio as studio
 from rectifact.crowd.data.groups import groups_in_column
+from rectifact.crowd.data.joined import with_joined_task
 from rectifact.crowd.data.names import fold, no_answers, plain_text, split_names
 from rectifact.crowd.data.sources import is_source
 from rectifact.crowd.data.verdicts import no_text_column, texts_in
@@ -190,6 +191,7 @@ def _read(
 ) -> tuple[Any, Any]:
     """The answers with classes in ``order``, and the texts of the tasks, if there is a column of them."""
     source: Any = without_columns(path, split_names(drop or ""), wide)
+    source, options["task"] = with_joined_task(source, options["task"], wide=wide, keep=[text_column])
     texts = None
     if wide and text_column is not None:
         source, beside = wide_table(source, [text_column], options["task"])
@@ -202,7 +204,7 @@ def _read(
     apart = order is not None and len({fold(name) for name in order}) < len(order)
     data = read_answers(source, wide=wide, classes=order if apart else None, **options)
     data = data if order is None or apart else data.ordered(order)
-    return data, texts if wide or text_column is None else texts_in(path, data, text_column)
+    return data, texts if wide or text_column is None else texts_in(source, data, text_column)
 
 
 def _said(audit: Audit | None, notes: list[str]) -> dict[str, Any]:

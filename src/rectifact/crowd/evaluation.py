@@ -178,7 +178,7 @@ def evaluate(
     half_width: float = 0.05,
     random_state: Any = 0,
     missing: Any = "auto",
-    task: str | None = None,
+    task: str | Sequence[str] | None = None,
     worker: str | None = None,
     label: str | None = None,
     wide: bool = False,

@@ -77,7 +77,7 @@ def alternative_annotator_test(
     rate: float = 0.05,
     min_tasks: int = 30,
     missing: Any = "auto",
-    task: str | None = None,
+    task: str | Sequence[str] | None = None,
     worker: str | None = None,
     label: str | None = None,
     wide: bool = False,

@@ -14,6 +14,7 @@ from rectifact.crowd.agreement import LEVELS, Level, Scale
 from rectifact.crowd.data.answers import Answers, encode, make_answers
 from rectifact.crowd.data.files import fields_of
 from rectifact.crowd.data.formats import FORMATS
+from rectifact.crowd.data.joined import with_joined_task
 from rectifact.crowd.data.levels import is_number, scale_for
 from rectifact.crowd.data.names import listed, matched, object_array, plain, sentence
 from rectifact.crowd.data.read import RepeatedTask, coded
@@ -63,7 +64,7 @@ def read_panel(
     *,
     level: Level = "nominal",
     classes: Sequence[Any] | None = None,
-    columns: dict[str, str | None] | None = None,
+    columns: dict[str, Any] | None = None,
     wide: bool = False,
     missing: Any = "auto",
     form: str | None = None,
@@ -89,7 +90,7 @@ def read_panel(
     -------
     Panel
     """
-    given: dict[str, str | None] = dict.fromkeys(COLUMN_NAMES) | (columns or {})
+    given: dict[str, Any] = dict.fromkeys(COLUMN_NAMES) | (columns or {})
     own = given if humans is None else judges_columns(given, wide)
     parts = [coded(data, own, wide, missing, None, form, question)]
     if humans is not None:
@@ -108,12 +109,14 @@ def mentioned(panel: Panel, gold: NDArray[Any] | None = None, meant: Sequence[An
     return panel
 
 
-def read_people(humans: Any, names: dict[str, str | None], wide: bool, missing: Any, question: str | None) -> Answers:
+def read_people(humans: Any, names: dict[str, Any], wide: bool, missing: Any, question: str | None) -> Answers:
     """Answers of people, in a file of their own: its format is recognised, and a table has no ``question``.
 
     Columns that are named for the judges need not be there: usual names are looked for then. Beside a ``wide`` table of
     judges, worker and label are named for people alone, so that they must be there.
     """
+    humans, task = with_joined_task(humans, names["task"], wide=False)
+    names = names | {"task": task}
     is_records = isinstance(humans, str | Path) and is_json(Path(humans))
     form, present = fields_of(humans)
     if wide and form == "records" and present:

@@ -17,6 +17,7 @@ from rectifact.crowd.data.answers import Answers, check_comparable, encode, make
 from rectifact.crowd.data.files import labels_in, read_file, read_flat
 from rectifact.crowd.data.formats import check_format
 from rectifact.crowd.data.gaps import labelled, warn_of_empty
+from rectifact.crowd.data.joined import refuse_versions, with_joined_task
 from rectifact.crowd.data.matrices import from_matrix, from_sparse, to_matrix, whole_numbers
 from rectifact.crowd.data.names import Gold, matched_workers, object_array, plain, refuse_strangers
 from rectifact.crowd.data.records import from_records
@@ -34,7 +35,7 @@ class RepeatedTask(InputError):
 def read_answers(
     data: Any,
     *,
-    task: str | None = None,
+    task: str | Sequence[str] | None = None,
     worker: str | None = None,
     label: str | None = None,
     wide: bool = False,
@@ -62,8 +63,9 @@ def read_answers(
     task, worker, label : str, default None
         Names of the columns, where they are not ``task``, ``worker``, ``label`` or a name that MTurk, Label Studio,
         Argilla, Prodigy and similar tools use. Spellings of a worker's name that differ only in case or spaces are one
-        worker unless both answered the same task, and a warning says so. In a wide table ``task`` names the column that
-        is not a worker; without one, rows are numbered.
+        worker unless both answered the same task, and a warning says so. ``task`` may be
+        a list of columns, such as ``["prompt", "version"]``: each combination is then a task, named ``"12, v1"``. In a
+        wide table it names the column that is not a worker; without one, rows are numbered.
     wide : bool, default False
         Whether a table has one column per worker.
     missing : any, default "auto"
@@ -113,7 +115,7 @@ def read_answers(
 
 def coded(
     data: Any,
-    names: dict[str, str | None],
+    names: dict[str, Any],
     wide: bool,
     missing: Any,
     classes: Sequence[Any] | None,
@@ -121,8 +123,12 @@ def coded(
     question: str | None = None,
 ) -> Answers:
     """Answers in any common format; one worker or one class is enough, other than for :func:`read_answers`."""
-    answers = _as_named(data, names, wide, missing, classes, form, question)
-    return answers if isinstance(data, Answers) else one_name_each(answers)
+    data, task = with_joined_task(data, names["task"], wide=wide)
+    answers = _as_named(data, names | {"task": task}, wide, missing, classes, form, question)
+    if isinstance(data, Answers):
+        return answers
+    refuse_versions(data, answers)
+    return one_name_each(answers)
 
 
 def _as_named(
@@ -231,8 +237,8 @@ def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
     if isinstance(data, pd.Series):
         return data.index.to_numpy(), data.to_numpy()
     if nw.dependencies.is_into_dataframe(data):
-        frame = _open_frame(data, wide=False)
         own = columns or {}
+        frame = _open_frame(with_joined_task(data, own.get("task"))[0], wide=False)
         task = find_gold_column(frame.columns, "task", own.get("task"))
         label = find_gold_column(frame.columns, "label", own.get("label"), task)
         return frame.get_column(task).to_numpy(), frame.get_column(label).to_numpy()

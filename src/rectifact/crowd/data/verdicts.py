@@ -18,6 +18,7 @@ from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.formats.label_studio import annotators
 from rectifact.crowd.data.groups import SEVERAL, groups_in_column, read_groups
 from rectifact.crowd.data.humans import consensus, mention_gold
+from rectifact.crowd.data.joined import with_joined_task
 from rectifact.crowd.data.names import (
     NAMED,
     Gold,
@@ -75,7 +76,7 @@ def read_verdicts(
     gold: Any = None,
     by: Any = None,
     text: str | None = None,
-    columns: Mapping[str, str | None] | None = None,
+    columns: Mapping[str, Any] | None = None,
     wide: bool = False,
     missing: Any = "auto",
     form: str | None = None,
@@ -96,7 +97,7 @@ def read_verdicts(
     text : str, default None
         Column of ``data`` with the text of a task.
     columns : mapping, default None
-        Names of the columns of task, worker and label.
+        Names of the columns of task, worker and label; of several columns that name a task together, a list.
     wide, missing
         As in :func:`rectifact.crowd.read_answers`; a wide table may have the columns that are named here as well.
     form, question : str, default None
@@ -106,7 +107,8 @@ def read_verdicts(
     -------
     Verdicts
     """
-    names: dict[str, str | None] = dict.fromkeys(COLUMN_NAMES) | dict(columns or {})
+    names: dict[str, Any] = dict.fromkeys(COLUMN_NAMES) | dict(columns or {})
+    data, names["task"] = with_joined_task(data, names["task"], wide=wide, keep=[gold, by, text])
     if wide:
         return _from_wide(data, humans, people, gold, by, text, names, missing)
     answers = coded(data, names, False, missing, None, form, question)
