@@ -133,11 +133,10 @@ def _versions(table: pd.DataFrame, columns: Mapping[str, str]) -> Any:
     task, worker, label = (columns[role] for role in ("task", "worker", "label"))
     table = table[table[label].notna()]
     repeated = table.duplicated([task, worker], keep=False)
-    used = {*COLUMN_NAMES["worker"], *COLUMN_NAMES["label"]}
     n_repeated = int(table[repeated].duplicated([task, worker]).sum())
     for name in table.columns:
         usual = usual_name(name)
-        other = usual in used or bool(READINGS & {word.rstrip("s") for word in usual.split("_")})
+        other = usual in COLUMN_NAMES["label"] or bool(READINGS & {word.rstrip("s") for word in usual.split("_")})
         if name in (task, worker, label) or other or not 2 <= _n_values(table[name]) <= MOST_VERSIONS:
             continue
         left = int(table[repeated].duplicated([task, worker, name]).sum())

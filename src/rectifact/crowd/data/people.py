@@ -19,6 +19,7 @@ from rectifact.crowd.data.levels import is_number, scale_for
 from rectifact.crowd.data.names import listed, matched, object_array, plain, sentence
 from rectifact.crowd.data.read import RepeatedTask, coded
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, likely_column
+from rectifact.crowd.data.task_columns import task_column
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
 from rectifact.io.records import is_json
 
@@ -94,7 +95,7 @@ def read_panel(
     own = given if humans is None else judges_columns(given, wide)
     parts = [coded(data, own, wide, missing, None, form, question)]
     if humans is not None:
-        parts.append(read_people(humans, given, wide, missing, question))
+        parts.append(read_people(humans, given, wide, missing, question, parts[0]))
     order = classes
     if classes is None and all(isinstance(part, Answers) for part in (data, humans) if part is not None):
         order = _common_order(parts)
@@ -109,16 +110,21 @@ def mentioned(panel: Panel, gold: NDArray[Any] | None = None, meant: Sequence[An
     return panel
 
 
-def read_people(humans: Any, names: dict[str, Any], wide: bool, missing: Any, question: str | None) -> Answers:
+def read_people(
+    humans: Any, names: dict[str, Any], wide: bool, missing: Any, question: str | None, judges: Answers | None = None
+) -> Answers:
     """Answers of people, in a file of their own: its format is recognised, and a table has no ``question``.
 
     Columns that are named for the judges need not be there: usual names are looked for then. Beside a ``wide`` table of
-    judges, worker and label are named for people alone, so that they must be there.
+    judges, worker and label are named for people alone, so that they must be there. A column for the task without a
+    usual name is found by the tasks of the ``judges``.
     """
     humans, task = with_joined_task(humans, names["task"], wide=False)
     names = names | {"task": task}
     is_records = isinstance(humans, str | Path) and is_json(Path(humans))
     form, present = fields_of(humans)
+    if form == "records" and present and judges is not None:
+        names = names | {"task": task_column(humans, present, names, judges, _where(humans))}
     if wide and form == "records" and present:
         _check_named(humans, present, names)
     if wide and form == "records" and not _is_long(present, names):

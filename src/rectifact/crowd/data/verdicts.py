@@ -116,7 +116,7 @@ def read_verdicts(
     beside = _Beside(source, answers)
     judges, theirs = _split(answers, beside.people(people))
     if humans is not None:
-        theirs = _joined(judges, theirs, read_people(humans, names, False, missing, question))
+        theirs = _joined(judges, theirs, read_people(humans, names, False, missing, question, judges))
     known = answers.gold if gold is None else beside.gold(gold)
     kind = beside.kind_column() if theirs is None else None
     return Verdicts(judges, theirs, known, beside.groups(by), beside.texts(text), kind)
@@ -329,7 +329,7 @@ def _from_wide(
     judges, theirs = _split(answers, is_person)
     mention_gold(judges.workers if gold is None else [])
     if humans is not None:
-        theirs = _joined(judges, theirs, read_people(humans, names, True, missing, None))
+        theirs = _joined(judges, theirs, read_people(humans, names, True, missing, None, answers))
     labels = None if known is None else (object_array(list(known)), object_array(list(known.values())))
     if gold is not None and labels is None:
         labels = gold_labels(gold, answers.columns)
