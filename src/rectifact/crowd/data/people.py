@@ -21,6 +21,7 @@ from rectifact.crowd.data.read import RepeatedTask, coded
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, likely_column
 from rectifact.crowd.data.task_columns import task_column
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
+from rectifact.crowd.data.unmatched import no_common_task
 from rectifact.io.records import is_json
 
 
@@ -272,7 +273,9 @@ def check_people(panel: Panel) -> None:
     if not theirs.any():
         return
     if not np.intersect1d(answers.task[theirs], answers.task[~theirs]).size:
-        raise InputError("No task was answered by a judge and by a person.", "Check that both name the tasks alike.")
+        by_people, by_judges = (answers.tasks[np.unique(answers.task[some])] for some in (theirs, ~theirs))
+        what, remedy = "No task was answered by a judge and by a person.", "Check that both name the tasks alike."
+        raise no_common_task(what, remedy, by_people, by_judges)
     check_labels(panel)
 
 
