@@ -716,4 +716,4 @@ def test_tasks_of_the_same_name_in_two_groups_are_to_be_told_apart(run, files, m
     made[0].assign(item=made[0]["item"].str[:-1]).to_csv("same.csv", index=False)
     name, *given = command
     error = " ".join(run(name, "same.csv", *given, *NAMED, expect=2).err.split())
-    assert "make their names differ, as in 'item00-v1' and 'item00-v2'" in error
+    assert "If these are different tasks, name both columns: --task item,version" in error

@@ -218,3 +218,27 @@ def test_gold_labels_that_differ_are_named(run, files):
     column.to_csv("column.csv", index=False)
     said = run("evaluate", "column.csv", *NAMED, "--positive", "pass", "--gold", "known", expect=2)
     assert f"The task '{first}' has several gold labels, " in said.err
+
+
+@pytest.mark.parametrize("command", ["evaluate", "agree"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_tasks_of_people_are_found_by_their_values(run, tmp_path, monkeypatch, command, wide):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    ids = np.arange(1, 101)
+    grades = pd.DataFrame({name: rng.integers(1, 6, 100) for name in ["gpt", "claude", "gemini"]})
+    table = pd.concat([pd.Series(ids, name="conversation_id"), grades], axis=1)
+    if not wide:
+        table = table.melt("conversation_id", var_name="judge", value_name="score")
+    table.to_csv("judges.csv", index=False)
+    who = np.repeat(["Zoë Müller", "Smith, Ann"], 40)
+    people = pd.DataFrame({"which": np.tile(ids[:40], 2), "rater_name": who, "stars": rng.integers(1, 6, 80)})
+    people.to_json("people.jsonl", orient="records", lines=True)
+    given = [command, "judges.csv", *(["--wide"] if wide else []), "--humans"]
+    said = run(*given, "people.jsonl", "--json")
+    assert "has the tasks in the column 'which': its values are those of 'conversation_id'" in said.err
+    facts = json.loads(said.out)
+    assert facts["tasks"] == 100
+    people.assign(which=people["which"] + 5000).to_csv("others.csv", index=False)
+    error = run(*given, "others.csv", expect=2).err
+    assert "Rename what has it to 'conversation_id' there." in error

@@ -210,3 +210,71 @@ def test_grades_with_a_unit_are_not_called_missing():
     other = table.replace("2 stars", "skip")
     with pytest.raises(InputError, match="missing='skip'"):
         evaluate(other, ordinal=True)
+
+
+def test_a_refusal_to_judge_is_named_wherever_answers_are_read(tidy, tmp_path, run):
+    table, truth = tidy[0].copy(), tidy[1]
+    table.loc[range(0, 8, 2), "label"] = "I cannot judge this response."
+    table.to_csv(tmp_path / "v.csv", index=False)
+    pd.DataFrame({"task": [f"t{i}" for i in range(60)], "label": truth[:60]}).to_csv(tmp_path / "g.csv", index=False)
+    given = {"labels": ["-o", tmp_path / "l.csv"], "rate": ["--positive", "pass"], "evaluate": ["--positive", "pass"]}
+    for command, more in given.items():
+        said = run(command, tmp_path / "v.csv", "--gold", tmp_path / "g.csv", *more)
+        assert "--missing 'I cannot judge this response.'" in " ".join(said.err.split()), command
+
+
+@pytest.mark.parametrize("name", ["Sorry, I can't answer that.", "unable to assess", "As an AI, I cannot say"])
+def test_refusals_are_no_answers(name):
+    from rectifact.crowd.data.spellings import fold, is_no_answer
+
+    assert is_no_answer(fold(name), 0.2)
+
+
+@pytest.mark.parametrize("name", ["cannot", "incorrect", "say no", "I agree", "unsafe", "can"])
+def test_names_of_classes_are_answers(name):
+    from rectifact.crowd.data.spellings import fold, is_no_answer
+
+    assert not is_no_answer(fold(name), 0.2)
+
+
+def test_gold_labels_that_say_the_same_twice_are_one(tidy, tmp_path, run):
+    tidy[0].to_csv(tmp_path / "v.csv", index=False)
+    gold = pd.DataFrame({"task": [f"t{i}" for i in range(30)], "label": tidy[1][:30]})
+    pd.concat([gold, gold[:5]]).to_csv(tmp_path / "g.csv", index=False)
+    for command, more in {"labels": ["-o", tmp_path / "l.csv"], "evaluate": []}.items():
+        run(command, tmp_path / "v.csv", "--gold", tmp_path / "g.csv", *more)
+    wrong = gold[:1].assign(label="pass" if gold["label"][0] == "fail" else "fail")
+    pd.concat([gold, gold[1:5], wrong]).to_csv(tmp_path / "g.csv", index=False)
+    said = run("labels", tmp_path / "v.csv", "--gold", tmp_path / "g.csv", "-o", tmp_path / "l.csv", expect=2)
+    assert "Task 't0' has two gold labels, 'fail' and 'pass'" in said.err.replace(
+        "'pass' and 'fail'", "'fail' and 'pass'"
+    )
+
+
+def test_leading_zeros_are_named_as_the_cause(tidy, tmp_path, run):
+    padded = tidy[0].assign(task=tidy[0]["task"].str[1:].str.zfill(5))
+    padded.to_csv(tmp_path / "v.csv", index=False)
+    gold = pd.DataFrame({"task": range(60), "label": tidy[1][:60]})
+    gold.to_csv(tmp_path / "g.csv", index=False)
+    gold.assign(worker="ann").to_csv(tmp_path / "p.csv", index=False)
+    g, asked = ["--gold", tmp_path / "g.csv"], ["--positive", "pass"]
+    given = {"labels": [*g, "-o", tmp_path / "l.csv"], "rate": [*g, *asked], "evaluate": [*g, *asked]}
+    for command, more in [*given.items(), ("evaluate", ["--humans", tmp_path / "p.csv"])]:
+        said = run(command, tmp_path / "v.csv", *more, expect=2)
+        assert "Leading zeros differ: '0' is '00000' in the answers." in said.err, command
+
+
+def test_an_empty_file_says_what_to_write(tmp_path, run):
+    for name in ("e.csv", "e.jsonl"):
+        (tmp_path / name).write_text("")
+        assert "Write " in run("labels", tmp_path / name, expect=2).err
+
+
+def test_names_with_commas_stand_in_quotes(tidy):
+    names = {"j0": "Qwen, 72B", "j1": "Qwen, 72B (azure)"}
+    table = tidy[0][tidy[0]["worker"] != "j1"]
+    table = pd.concat([table, table[table["worker"] == "j0"].assign(worker="j1")]).replace({"worker": names})
+    with warnings.catch_warnings(action="ignore"):
+        found = evaluate(table, people=["j3", "j4"], positive="pass")
+    said = " ".join([*found.decision(), *found.words(), *map(str, found.next_steps())])
+    assert "'Qwen, 72B' and 'Qwen, 72B (azure)' are twins" in said

@@ -21,6 +21,7 @@ from rectifact.core.errors import InputError, count
 from rectifact.crowd.data.mixed import read_mixed_panel
 from rectifact.crowd.data.names import no_answers, split_names
 from rectifact.crowd.data.people import Panel
+from rectifact.crowd.data.wide import without_columns
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
 from rectifact.io.files import real_path
@@ -74,6 +75,7 @@ def agree(
     worker: options.Worker = None,
     label: options.Label = None,
     wide: options.Wide = False,
+    drop: options.Drop = None,
     missing: options.Missing = "auto",
     seed: options.Seed = 0,
     report: options.Report = None,
@@ -85,8 +87,9 @@ def agree(
     columns = {"task": task, "worker": worker, "label": label}
     with progress("comparing"), warnings.catch_warnings(record=True, action="always") as caught:
         reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": no_answers(missing)}
-        reading |= {"form": form, "question": field}
-        panel = read_mixed_panel(answers, humans, people=people, level=level, classes=order, **reading)
+        data = without_columns(answers, split_names(drop or ""), wide)
+        reading |= {} if data is not answers else {"form": form, "question": field}
+        panel = read_mixed_panel(data, humans, people=people, level=level, classes=order, **reading)
         found = agreement_of(panel, confidence=confidence, n_resamples=1000, random_state=seed)
         test = _test(panel, epsilon)
     if out is not None:
@@ -140,7 +143,8 @@ def _read(panel: Panel) -> str:
     n_people = len(answers.workers) - panel.n_judges
     who = count(panel.n_judges, "judge") + f" and {n_people} {'person' if n_people == 1 else 'people'}"
     who = who if panel.has_people else count(len(answers.workers), "worker")
-    return f"{count(len(answers), 'answer')} from {who} on {count(len(answers.tasks), 'task')}."
+    read = f"{answers.source['sentence']} " if answers.source.get("format") == "wide" else ""
+    return f"{read}{count(len(answers), 'answer')} from {who} on {count(len(answers.tasks), 'task')}."
 
 
 def _show(found: Agreement, test: Replacement | None, read: str) -> None:

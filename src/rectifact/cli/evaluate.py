@@ -22,6 +22,7 @@ from rectifact.core.findings import Finding, findings_table
 from rectifact.crowd import DawidSkene
 from rectifact.crowd.data.names import no_answers, split_names
 from rectifact.crowd.data.verdicts import read_verdicts
+from rectifact.crowd.data.wide import without_columns
 from rectifact.crowd.evaluation import Evaluation, evaluation_of
 from rectifact.crowd.panel_bias import Biases
 from rectifact.crowd.panel_rates import Rates
@@ -89,6 +90,7 @@ def evaluate(
     worker: options.Worker = None,
     label: options.Label = None,
     wide: options.Wide = False,
+    drop: options.Drop = None,
     missing: options.Missing = "auto",
     seed: options.Seed = 0,
     report: options.Report = None,
@@ -118,7 +120,8 @@ def evaluate(
     measuring: dict[str, Any] = {"ordinal": ordinal, "classes": order, "epsilon": epsilon, "confidence": confidence}
     bar = progress("evaluating", DawidSkene().max_iter)
     with bar as callback, warnings.catch_warnings(record=True, action="always") as caught:
-        verdicts = read_verdicts(answers, humans, people=people, gold=gold, by=by, text=text_column, **reading)
+        data = without_columns(answers, split_names(drop or ""), wide)
+        verdicts = read_verdicts(data, humans, people=people, gold=gold, by=by, text=text_column, **reading)
         found = evaluation_of(
             verdicts,
             positive=positive or None,

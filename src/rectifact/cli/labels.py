@@ -31,10 +31,11 @@ from rectifact.crowd.advice.audit import Audit, audit_of
 from rectifact.crowd.advice.summary import Summary, summary_of
 from rectifact.crowd.data.formats import label_studio as studio
 from rectifact.crowd.data.groups import groups_in_column
+from rectifact.crowd.data.joined import with_joined_task
 from rectifact.crowd.data.names import fold, no_answers, plain_text, split_names
 from rectifact.crowd.data.sources import is_source
 from rectifact.crowd.data.verdicts import no_text_column, texts_in
-from rectifact.crowd.data.wide import wide_table
+from rectifact.crowd.data.wide import wide_table, without_columns
 from rectifact.io.files import real_path
 from rectifact.io.records import json_records
 from rectifact.models import SavedModel
@@ -73,6 +74,7 @@ def labels(
     worker: options.Worker = None,
     label: options.Label = None,
     wide: options.Wide = False,
+    drop: options.Drop = None,
     gold: Annotated[
         Path | None, typer.Option(help="File of labels known to be right, with columns task and label (or truth).")
     ] = None,
@@ -136,8 +138,8 @@ def labels(
     if partitioned:
         reading: dict[str, Any] = {"format": form, "field": field, "label-studio": label_studio, "classes": classes}
         reading |= {"costs": costs, "target": target, "probabilities": probabilities, "text-column": text_column}
-        _refuse("not available for partitioned answers", IN_MEMORY, wide=wide, plan=plan, calibrate=calibrate)
-        _refuse("not available for partitioned answers", IN_MEMORY, report=report, save=save, **reading)
+        in_memory: dict[str, Any] = {"wide": wide, "drop": drop, "plan": plan, "calibrate": calibrate}
+        _refuse("not available for partitioned answers", IN_MEMORY, **in_memory, report=report, save=save, **reading)
     if model == "majority":
         learning: dict[str, Any] = {"gold": gold, "groups": groups, "ordinal": ordinal, "calibrate": calibrate}
         learning |= {"plan": plan, "costs": costs, "target": target, "checkpoint": checkpoint}
@@ -157,7 +159,7 @@ def labels(
             else:
                 order = None if classes is None else split_names(classes)
                 reading = {"format": form, "field": field, **columns}
-                data, texts = _read(answers[0], text_column, wide, order, reading)
+                data, texts = _read(answers[0], text_column, wide, drop, order, reading)
             known = gold if gold is not None or data.gold is None else pd.Series(data.gold[1], index=data.gold[0])
             families = None if groups is None else _groups(groups, answers[0], partitioned or wide, worker)
             fitted.fit(data, **({} if model == "majority" else {"gold": known, "groups": families}))
@@ -185,22 +187,24 @@ def labels(
 
 
 def _read(
-    path: Path, text_column: str | None, wide: bool, order: list[str] | None, options: dict[str, Any]
+    path: Path, text_column: str | None, wide: bool, drop: str | None, order: list[str] | None, options: dict[str, Any]
 ) -> tuple[Any, Any]:
     """The answers with classes in ``order``, and the texts of the tasks, if there is a column of them."""
-    source: Any = path
+    source: Any = without_columns(path, split_names(drop or ""), wide)
+    source, options["task"] = with_joined_task(source, options["task"], wide=wide, keep=[text_column])
     texts = None
     if wide and text_column is not None:
-        source, beside = wide_table(path, [text_column], options["task"])
+        source, beside = wide_table(source, [text_column], options["task"])
         if text_column not in beside:
             raise no_text_column(text_column)
         texts = beside[text_column]
+    if source is not path:
         options = {name: value for name, value in options.items() if name not in ("format", "field")}
     # Labels that differ only in case are one as they are read, unless the order lists them apart.
     apart = order is not None and len({fold(name) for name in order}) < len(order)
     data = read_answers(source, wide=wide, classes=order if apart else None, **options)
     data = data if order is None or apart else data.ordered(order)
-    return data, texts if wide or text_column is None else texts_in(path, data, text_column)
+    return data, texts if wide or text_column is None else texts_in(source, data, text_column)
 
 
 def _said(audit: Audit | None, notes: list[str]) -> dict[str, Any]:

@@ -74,10 +74,22 @@ LocalCluster = Annotated[
         rich_help_panel=LARGE,
     ),
 ]
-Task = Annotated[str | None, typer.Option("--task", help="Name of the column with the task.")]
+Task = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        help="Name of the column with the task; of several, such as prompt,version, if each combination is a task.",
+    ),
+]
 Worker = Annotated[str | None, typer.Option("--worker", help="Name of the column with the worker.")]
 Label = Annotated[str | None, typer.Option("--label", help="Name of the column with the label.")]
 Wide = Annotated[bool, typer.Option("--wide", help="The table has one row per task and one column per worker.")]
+Drop = Annotated[
+    str | None,
+    typer.Option(
+        "--drop", metavar="NAMES", help="With --wide: columns of a table to leave out, such as turns,latency."
+    ),
+]
 Missing = Annotated[
     str,
     typer.Option(

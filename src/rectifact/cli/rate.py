@@ -21,7 +21,7 @@ from rectifact.cli.tables import check_table_name, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.crowd.data.names import no_answers, split_names
-from rectifact.crowd.data.wide import grouped_answers
+from rectifact.crowd.data.wide import grouped_answers, without_columns
 from rectifact.crowd.events import judge
 from rectifact.crowd.panel_rates import Rates, check_asked, means_of, rates_of
 from rectifact.io.files import real_path
@@ -74,6 +74,7 @@ def rate(
     worker: options.Worker = None,
     label: options.Label = None,
     wide: options.Wide = False,
+    drop: options.Drop = None,
     missing: options.Missing = "auto",
     report: options.Report = None,
     as_json: options.Json = False,
@@ -84,8 +85,10 @@ def rate(
     columns = {"task": task, "worker": worker, "label": label}
     with progress("judging"), warnings.catch_warnings(record=True, action="always") as caught:
         order = None if classes is None else split_names(classes)
-        reading: dict[str, Any] = {"form": form, "question": field, "classes": order, "asked": positive or None}
-        data, groups = grouped_answers(answers, by, columns, wide, no_answers(missing), **reading)
+        source = without_columns(answers, split_names(drop or ""), wide)
+        reading: dict[str, Any] = {} if source is not answers else {"form": form, "question": field}
+        reading |= {"classes": order, "asked": positive or None}
+        data, groups = grouped_answers(source, by, columns, wide, no_answers(missing), **reading)
         asked: dict[str, Any] = {"groups": groups, "gold_weights": gold_weights}
         asked |= {"confidence": confidence, "half_width": half_width}
         asked |= {} if mean else {"classes": order}
@@ -95,7 +98,8 @@ def rate(
     say_warnings(caught, "rate")
     notes = notes_of(caught, "rate")
     who = f"{count(len(data), 'answer')} from {count(len(data.workers), 'judge')} on {count(len(data.tasks), 'task')}"
-    read = f"{who}, and {count(int(found.rates['labels'].iloc[0]), 'task')} labelled by people."
+    columns_read = f"{data.source['sentence']} " if data.source.get("format") == "wide" else ""
+    read = f"{columns_read}{who}, and {count(int(found.rates['labels'].iloc[0]), 'task')} labelled by people."
     if as_json:
         say(read)
         show_plain(json.dumps(_facts(data, found) | {"warnings": notes}))

@@ -1,5 +1,6 @@
 """What all aggregators share: answers in, labels with their probabilities and tables out."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -182,7 +183,7 @@ class ClosedForm(Aggregator):
         data: Any,
         y: None = None,
         *,
-        task: str | None = None,
+        task: str | Sequence[str] | None = None,
         worker: str | None = None,
         label: str | None = None,
         wide: bool = False,

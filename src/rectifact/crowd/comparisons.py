@@ -1,5 +1,6 @@
 """Estimators to compare DawidSkene with: majority vote, and the methods in ``baselines``."""
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -177,7 +178,7 @@ class MinimaxEntropy(Aggregator, Iterative):
         data: Any,
         y: None = None,
         *,
-        task: str | None = None,
+        task: str | Sequence[str] | None = None,
         worker: str | None = None,
         label: str | None = None,
         wide: bool = False,

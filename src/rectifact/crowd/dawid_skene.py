@@ -1,5 +1,6 @@
 """The estimator DawidSkene: its parameters, and the fit, by ``starts`` and ``fitting``; ``fitted`` does the rest."""
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -182,7 +183,7 @@ class DawidSkene(ConvergencePlot, Planner, Reviewer, Iterative):
         gold: Any = None,
         weights: ArrayLike | None = None,
         groups: Any = None,
-        task: str | None = None,
+        task: str | Sequence[str] | None = None,
         worker: str | None = None,
         label: str | None = None,
         wide: bool = False,

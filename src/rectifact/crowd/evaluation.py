@@ -182,7 +182,7 @@ def evaluate(
     half_width: float = 0.05,
     random_state: Any = 0,
     missing: Any = "auto",
-    task: str | None = None,
+    task: str | Sequence[str] | None = None,
     worker: str | None = None,
     label: str | None = None,
     wide: bool = False,
@@ -270,7 +270,7 @@ def evaluation_of(
 ) -> Evaluation:
     """The same from verdicts that have been read; ``callbacks`` follow the fit."""
     parts = [verdicts.judges] if verdicts.people is None else [verdicts.judges, verdicts.people]
-    panel = panel_of(parts, "ordinal" if ordinal else "nominal", classes)
+    panel = panel_of(parts, "ordinal" if ordinal else "nominal", classes, has_level=False)
     answers = panel.answers
     _check(panel)
     check_options(confidence, half_width)

@@ -17,6 +17,7 @@ from rectifact.crowd.base import Aggregator
 from rectifact.crowd.data.answers import Answers, merge_answers
 from rectifact.crowd.data.partitions import LazyAnswers, is_lazy_data, merge_lazy, read_more_lazy
 from rectifact.crowd.data.read import read_more
+from rectifact.crowd.data.workers import one_name_each
 from rectifact.crowd.dependence import same_source
 from rectifact.crowd.em import CrowdModel, judged, log_likelihood
 from rectifact.crowd.fitting import Fitting, Problem
@@ -196,7 +197,9 @@ class FittedModel(Aggregator):
         old = self._answers
         if isinstance(old, LazyAnswers):
             return merge_lazy(old, read_more_lazy(data, self, new=True, n_partitions=old.partitions.numblocks[0]))
-        return merge_answers(old, read_more(data, self.classes_, missing=self.missing, names=self._named))
+        more = read_more(data, self.classes_, missing=self.missing, names=self._named)
+        merged, touched = merge_answers(old, more)
+        return one_name_each(merged), touched  # old workers keep their places: they are the first
 
 
 def predicted(rows: Any, calibrated: Any, *judging: Any) -> Any:

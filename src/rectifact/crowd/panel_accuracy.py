@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from rectifact.core.errors import count
-from rectifact.crowd.data.names import plain, sentence
+from rectifact.crowd.data.names import in_words, plain, sentence
 from rectifact.crowd.panel_shift import by_labels
 from rectifact.crowd.prediction_powered import LEAST_LABELS, Floats, Share, deviations, share
 from rectifact.crowd.reference import GOLD, PEOPLE, consensus_classes
@@ -222,17 +222,20 @@ def accuracy_words(best: Any, leads: Sequence[Lead], confidence: float = 0.95, b
             if group is sure:
                 ends = f"{100 * lead.low:.1f} to {100 * lead.high:.1f}"
                 level = "" if named else f"{confidence:.0%} interval "
-                shown.append(f"{lead.other} (by {100 * lead.value:.1f} points, {level}{ends})")
+                shown.append(f"{in_words(lead.other)} (by {100 * lead.value:.1f} points, {level}{ends})")
             else:
                 level = "" if named else f" points, {confidence:.0%} interval"
                 alone = len(leads) > 1 and (lead.low > 0 or lead.high < 0)
                 allowed = f", which is not clear after allowing for {len(leads)} comparisons" if alone else ""
-                shown.append(f"{lead.other} ({100 * lead.value:+z.1f}{level or ','} {ends}{allowed})")
+                shown.append(f"{in_words(lead.other)} ({100 * lead.value:+z.1f}{level or ','} {ends}{allowed})")
             named = True
         if shown:
             parts.append(f"{start} {sentence(shown)}")
     together = f" These are {count(len(leads), 'comparison')} made together." if len(leads) > 1 else ""
-    ahead = [lead.other for lead in open_ if lead.value < 0]  # on the tasks that both answered, not on all of theirs
+    best = in_words(best)
+    ahead = [
+        in_words(lead.other) for lead in open_ if lead.value < 0
+    ]  # on the tasks that both answered, not on all of theirs
     first = (
         f"{best} has the highest accuracy" if not ahead else f"{sentence([best, *ahead])} share the highest accuracy"
     )

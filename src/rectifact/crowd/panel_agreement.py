@@ -118,7 +118,7 @@ def agreement(
     n_resamples: int = 1000,
     random_state: Any = 0,
     missing: Any = "auto",
-    task: str | None = None,
+    task: str | Sequence[str] | None = None,
     worker: str | None = None,
     label: str | None = None,
     wide: bool = False,

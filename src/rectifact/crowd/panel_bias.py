@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from rectifact.crowd.advice.gold import cross_fitted
 from rectifact.crowd.data.answers import Answers
-from rectifact.crowd.data.names import plain, plain_text
+from rectifact.crowd.data.names import in_words, plain, plain_text
 from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.prediction_powered import LEAST_LABELS, Difference, Floats, deviations, difference, share
 
@@ -85,9 +85,9 @@ def bias_words(row: Any, confidence: float) -> str:
     by_model = ", if the model is right" if row["against"] == MODEL else ""
     name = plain_text(row["class"])
     return (
-        f"{row['worker']} says {repr(name) if name[-1:].isdigit() else name} {100 * abs(row['bias']):.1f} points "
-        f"{than if row['against'] == 'people' else too} ({confidence:.0%} interval {ends[0]:.1f} to {ends[1]:.1f})"
-        f"{by_model}."
+        f"{in_words(row['worker'])} says {repr(name) if name[-1:].isdigit() else name} {100 * abs(row['bias']):.1f} "
+        f"points {than if row['against'] == 'people' else too} ({confidence:.0%} interval {ends[0]:.1f} to "
+        f"{ends[1]:.1f}){by_model}."
     )
 
 

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 
 from rectifact.crowd.advice.diagnosis import uninformative
 from rectifact.crowd.copies import families_of
-from rectifact.crowd.data.names import plain, plain_text, sentence
+from rectifact.crowd.data.names import in_words, plain, plain_text, sentence
 from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.panel_bias import holm
 from rectifact.crowd.panel_misses import missed_classes
@@ -137,7 +137,7 @@ def replacing(found: Any) -> str:
 def _favoured(found: Any, judges: list[Any]) -> str:
     """Which groups judges favour, for a decision that is about groups; empty if none does."""
     leans = {judge: _leaning(found, judge).split(" (")[0] for judge in judges}
-    said = [f"{judge} {words}" for judge, words in leans.items() if words]
+    said = [f"{in_words(judge)} {words}" for judge, words in leans.items() if words]
     return f" ({sentence(said, 4)})" if said else ""
 
 
@@ -266,7 +266,7 @@ def _one_of_each(names: list[Any], pairs: Any) -> list[str]:
         if name not in seen:
             others = [other for other in names if other in family and other != name]
             copy = "" if not others else " or its copy" if len(others) == 1 else f" or one of its {len(others)} copies"
-            shown.append(f"{name}{copy}")
+            shown.append(f"{in_words(name)}{copy}")
         seen |= set(family)
     return shown
 
@@ -289,7 +289,7 @@ def reservation_words(found: Any) -> str:
 def _reasons(test: Any, decision: str, about: str) -> str:
     """What speaks against each judge with this decision, in a sentence; empty if there is none."""
     rows = test.judges[test.judges["decision"] == decision].set_index("judge")["reservation"]
-    named = [f"{name} {rows[name]}" for name in _by_quality(test).index if name in rows.index]
+    named = [f"{in_words(name)} {rows[name]}" for name in _by_quality(test).index if name in rows.index]
     return f"{about}: {'; '.join(named)}." if named else ""
 
 

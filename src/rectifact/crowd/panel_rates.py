@@ -122,7 +122,7 @@ def rate(
     half_width: float | None = None,
     classes: Sequence[Any] | None = None,
     missing: Any = "auto",
-    task: str | None = None,
+    task: str | Sequence[str] | None = None,
     worker: str | None = None,
     label: str | None = None,
     wide: bool = False,

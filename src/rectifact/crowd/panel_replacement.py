@@ -14,6 +14,7 @@ from rectifact.core.validation import check_at_least
 from rectifact.crowd.agreement import Level
 from rectifact.crowd.copies import fit_without_copies
 from rectifact.crowd.data.answers import Answers
+from rectifact.crowd.data.names import in_words
 from rectifact.crowd.data.people import Panel, check_labels, read_panel
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.grades import chosen
@@ -77,7 +78,7 @@ def alternative_annotator_test(
     rate: float = 0.05,
     min_tasks: int = 30,
     missing: Any = "auto",
-    task: str | None = None,
+    task: str | Sequence[str] | None = None,
     worker: str | None = None,
     label: str | None = None,
     wide: bool = False,
@@ -242,7 +243,7 @@ def _person_rows(name: Any, verdict: Verdict, people: list[Any]) -> list[list[An
 
 
 def _sentence(row: dict[Any, Any], test: Replacement) -> str:
-    judge, decision, least = row["judge"], row["decision"], test.least
+    judge, decision, least = in_words(row["judge"]), row["decision"], test.least
     unsure = f"Too few tasks to say whether {judge} may replace people"
     if not row["people"] and decision != RULED_OUT:
         return f"{unsure}: no person shares {least} tasks with it and another person."
@@ -262,7 +263,7 @@ def _sentence(row: dict[Any, Any], test: Replacement) -> str:
     needed = rounded_up(row["tasks_needed"])
     enough = (
         f"if this stays so, about {needed} tasks per person that another person answers too would be enough to show it"
-        f" (now {shared_tasks(test, [judge])})"
+        f" (now {shared_tasks(test, [row['judge']])})"
     )
     if needed > test.n_tasks > 0:
         enough += f", more than the {test.n_tasks} that there are"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
 from rectifact.crowd.data.answers import Answers
-from rectifact.crowd.data.names import matched, object_array, plain, sentence
+from rectifact.crowd.data.names import in_words, matched, object_array, plain, sentence
 from rectifact.crowd.data.people import Panel
 from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.panel_bias import MODEL, MOST_CLASSES, Biases, biases_of, by_worker, holm
@@ -156,8 +156,8 @@ def shift_words(row: Any, confidence: float) -> str:
     how = than if row["against"] == "people" else "too high" if sign > 0 else "too low"
     by_model = ", if the model is right" if row["against"] == MODEL else ""
     return (
-        f"{row['worker']} grades {abs(row['shift']):.2f} {how} on average ({confidence:.0%} interval {ends[0]:.2f} to "
-        f"{ends[1]:.2f}){by_model}."
+        f"{in_words(row['worker'])} grades {abs(row['shift']):.2f} {how} on average ({confidence:.0%} interval "
+        f"{ends[0]:.2f} to {ends[1]:.2f}){by_model}."
     )
 
 

@@ -10,7 +10,7 @@ from rectifact.core.errors import count
 from rectifact.core.findings import Finding
 from rectifact.core.validation import check_generator
 from rectifact.crowd.copies import families_of
-from rectifact.crowd.data.names import joined_names, matched, object_array, plain, sentence
+from rectifact.crowd.data.names import in_words, joined_names, matched, object_array, plain, sentence, who_all
 from rectifact.crowd.panel_caution import caution_steps, compared, is_selected
 from rectifact.crowd.panel_choice import JOINT
 from rectifact.crowd.panel_replacement import TOGETHER, rounded_up, shared_tasks
@@ -275,7 +275,7 @@ def _people_steps(found: Any) -> list[Finding]:
     few = few[~few["judge"].isin(_other_twins(found, few["judge"].tolist()))]
     if not len(few):
         return []
-    names = [JOINT if name == TOGETHER else name for name in few["judge"]]
+    names = [JOINT if name == TOGETHER else in_words(name) for name in few["judge"]]
     return [
         Finding(
             "note",
@@ -312,9 +312,9 @@ def _twin_steps(found: Any) -> list[Finding]:
     return [
         Finding(
             "warning",
-            f"{sentence(names)} are {'twins' if len(names) == 2 else 'copies of each other'}",
+            f"{who_all(names)} are {'twins' if len(names) == 2 else 'copies of each other'}",
             f"They share {shared_errors(found.pairs, names)} of their errors, far more than chance explains.",
-            f"Ask only one of {sentence(names)} from now on: the {'other says' if len(names) == 2 else 'others say'} "
+            f"Ask only one of {who_all(names)} from now on: the {'other says' if len(names) == 2 else 'others say'} "
             "hardly anything new.",
         )
         for names in families_of(found.pairs)[:3]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from rectifact.core.errors import count
 from rectifact.crowd.copies import families_of
-from rectifact.crowd.data.names import matched, object_array, plain_text, sentence
+from rectifact.crowd.data.names import in_words, matched, object_array, plain_text, sentence, who_all
 from rectifact.crowd.panel_accuracy import accuracy_sentence
 from rectifact.crowd.panel_caution import (
     compared,
@@ -287,7 +287,7 @@ def _labels_sentence(found: Any) -> str:
 def _people_sentence(found: Any) -> str:
     parts = [agreement_words(found, short=True), replacing(found)]
     families = families_of(found.pairs)
-    parts += [f"{sentence(names)} are {_alike(names)}, and count as one" for names in families[:2]]
+    parts += [f"{who_all(names)} are {_alike(names)}, and count as one" for names in families[:2]]
     text = "; ".join(part.rstrip(".") for part in parts if part)
     return f"{text}." if text else "No two workers answered the same tasks."
 
@@ -300,14 +300,14 @@ def twin_words(found: Any) -> list[str]:
     """Judges who err alike: twins by family, and others together."""
     twins, others = ([pair for pair in found.pairs if pair.twins is kind] for kind in (True, False))
     said = [
-        f"{sentence(names)} are {_alike(names)}: they share {shared_errors(found.pairs, names)} of their errors, and "
+        f"{who_all(names)} are {_alike(names)}: they share {shared_errors(found.pairs, names)} of their errors, and "
         "count as one."
         for names in families_of(twins)[:MOST_TWINS]
     ]
     if others:
         most = max(others, key=lambda pair: pair.shared)
         pairs = f"{len(others)} {'other ' if twins else ''}pairs of judges err alike"
-        named = f"{most.one} and {most.other}"
+        named = f"{in_words(most.one)} and {in_words(most.other)}"
         start = f"{pairs}, {named} most" if len(others) > 1 else f"{named} err alike"
         said.append(
             f"{start}, more often than chance explains (they share {most.shared:.0%} of their errors): their agreement "

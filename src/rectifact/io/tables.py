@@ -56,6 +56,10 @@ def read_table(
             chosen = choose(names) if choose else None
             check_different_names(path, [name for name in names if chosen is None or name in chosen])
             return parquet.read_table(path, columns=chosen)
+        if path.is_file() and not path.stat().st_size:
+            raise InputError(
+                f"{str(path)!r} is empty.", "Write a table into it, whose first line has the names of columns."
+            )
         layout = find_layout(path)
         separator = "," if layout.separator == " " else layout.separator  # pyarrow takes one character
         parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)

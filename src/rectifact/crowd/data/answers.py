@@ -17,6 +17,7 @@ from rectifact.crowd.data.names import (
     Gold,
     as_spelt,
     check_gold,
+    distinct,
     matched,
     object_array,
     outside_classes,
@@ -24,6 +25,7 @@ from rectifact.crowd.data.names import (
     plain_text,
 )
 from rectifact.crowd.data.spellings import gold_like, spelt_as
+from rectifact.crowd.data.unmatched import refuse_unanswered
 from rectifact.crowd.em import Floats, vote_shares
 from rectifact.crowd.grades import chosen, expected_grades, grade_intervals
 
@@ -56,7 +58,8 @@ class Answers:
     gold : tuple of two arrays, or None
         Tasks and their certain labels, where the file of the answers has some.
     source : dict of str
-        The ``format`` of the records that the answers were read from, and a ``sentence`` about it; empty for tables.
+        The ``format`` of the records that the answers were read from, or "wide" for a table with one column per worker,
+        and a ``sentence`` about it; empty for other tables.
     """
 
     task: Codes
@@ -143,9 +146,10 @@ class Answers:
         """
         if gold is None:
             return None
-        gold = gold_like(gold, self.classes)
+        gold = distinct(gold_like(gold, self.classes))
         place, codes = matched(gold[0], self.tasks), matched(gold[1], self.classes)
         found = place >= 0
+        refuse_unanswered(gold[0], found, self.tasks)
         check_gold(gold, codes, found, len(np.unique(place[found])) < found.sum(), self.classes)
         known = np.full(len(self.tasks), -1, dtype=np.int64)
         known[place[found]] = codes[found]  # -1 for a class that no worker has

@@ -99,7 +99,10 @@ def flat_table(path: Path) -> pd.DataFrame:
             raise BadRecord(what).located(path, number, line)
         rows.append(record)
     if not rows:
-        raise InputError(f"There are no records in {str(path)!r}.", "Check the file.")
+        raise InputError(
+            f"There are no records in {str(path)!r}.",
+            'Write one object per record into it, such as {"task": 1, "worker": "ann", "label": "yes"}.',
+        )
     return pd.DataFrame(rows, dtype=object)
 
 

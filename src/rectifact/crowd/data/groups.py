@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, InputError, InputTypeError
 from rectifact.crowd.data.files import read_flat, values_beside
-from rectifact.crowd.data.names import listed, matched, object_array, plain
+from rectifact.crowd.data.joined import several_tasks
+from rectifact.crowd.data.names import listed, matched_workers, object_array, plain
 from rectifact.crowd.data.tables import find_column, read_table
 from rectifact.io.records import is_json
 
@@ -71,12 +72,14 @@ def groups_in_column(
     """
     if isinstance(data, Path) and is_json(data):
         found = values_beside(data, column, role, name)
-        return None if found is None else _by_name(object_array(found[0]), object_array(found[1]), role, has)
+        pair = None if name is None else (name, column)
+        return None if found is None else _by_name(object_array(found[0]), object_array(found[1]), role, has, pair)
     frame = nw.from_native(read_table(data) if isinstance(data, Path) else data, eager_only=True)
     if column not in frame.columns:
         return None
-    names = frame.get_column(find_column(frame.columns, role, name))
-    return _by_name(names.to_numpy(), frame.get_column(column).to_numpy(), role, has)
+    name = find_column(frame.columns, role, name)
+    names, groups = (frame.get_column(one).to_numpy() for one in (name, column))
+    return _by_name(names, groups, role, has, (name, column))
 
 
 def _group_column(others: list[str], role: str) -> str:
@@ -86,8 +89,13 @@ def _group_column(others: list[str], role: str) -> str:
     raise InputError(f"No column for the group of a {role} among {others}.", "Call it 'group'.")
 
 
-def _by_name(names: NDArray[Any], groups: NDArray[Any], role: str, has: str = SEVERAL) -> dict[Any, Any]:
-    """A dict without workers or tasks that have no group; each is in one group only."""
+def _by_name(
+    names: NDArray[Any], groups: NDArray[Any], role: str, has: str = SEVERAL, pair: tuple[str, str] | None = None
+) -> dict[Any, Any]:
+    """A dict without workers or tasks that have no group; each is in one group only.
+
+    ``pair`` are the columns of both, where these stand beside the answers.
+    """
     table = pd.DataFrame({"name": names, "group": groups}, dtype=object)
     empty = table["group"].isna() | (table["group"] == "") | table["name"].isna()
     table = table[~empty].drop_duplicates()
@@ -96,6 +104,9 @@ def _by_name(names: NDArray[Any], groups: NDArray[Any], role: str, has: str = SE
         name = table.loc[twice, "name"].iloc[0]
         found = table.loc[table["name"] == name, "group"].to_numpy()
         remedy = "Keep one of them."
+        if role == "task" and has == SEVERAL and pair is not None:
+            what = f"The task {plain(name)!r} {has}, {listed(found)}."
+            raise several_tasks(what, *pair, "else keep one group for each task")
         if role == "task" and has == SEVERAL:
             apart = " and ".join(repr(f"{plain(name)}-{plain(group)}") for group in found[:2])
             remedy = f"If these are different tasks, make their names differ, as in {apart}; else keep one group."
@@ -106,7 +117,7 @@ def _by_name(names: NDArray[Any], groups: NDArray[Any], role: str, has: str = SE
 def group_numbers(groups: Mapping[Any, Any], workers: NDArray[Any]) -> NDArray[np.int64]:
     """Number of the group of each worker, -1 for none; a warning names those who gave no answer."""
     names = object_array(list(groups))
-    place = matched(names, workers)
+    place = matched_workers(names, workers)
     strangers = names[place < 0]
     if len(strangers):
         what = f"The groups contain {listed(strangers)}, who gave no answer."

@@ -18,6 +18,7 @@ from rectifact.crowd.data.names import Gold, listed, matched, object_array, plai
 from rectifact.crowd.data.read import read_gold
 from rectifact.crowd.data.spellings import gold_like
 from rectifact.crowd.data.tables import find_gold_column, read_table, usual_name
+from rectifact.crowd.data.unmatched import no_common_task
 
 Groups = tuple[NDArray[np.int64], NDArray[Any]]
 """Number of the group of each task, -1 for none, and the names of the groups."""
@@ -99,7 +100,8 @@ def _answered(tasks: NDArray[Any], answers: Answers) -> NDArray[np.int64]:
     n_lost = int((place < 0).sum())
     if n_lost == len(tasks):
         what = "There are no gold labels." if not len(tasks) else "No task with a gold label was answered."
-        raise InputError(what, "Give labels of some of the tasks, which are named as in the answers.")
+        remedy = "Give labels of some of the tasks, which are named as in the answers."
+        raise no_common_task(what, remedy, tasks, answers.tasks)
     if n_lost:
         were = "was" if n_lost == 1 else "were"
         what = f"{count(n_lost, 'gold label')} of tasks that nobody answered {were} left out."

@@ -117,6 +117,23 @@ def sentence(names: Sequence[Any], most: int = 12) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
+def in_words(name: Any) -> str:
+    """A name as it stands in a sentence: in quotes if it has a comma, which would seem to end it.
+
+    Examples
+    --------
+    >>> in_words("gpt"), in_words("Qwen, 72B")
+    ('gpt', "'Qwen, 72B'")
+    """
+    text = str(plain(name))
+    return repr(text) if "," in text else text
+
+
+def who_all(names: Sequence[Any]) -> str:
+    """Names of workers in a sentence, with quotes around those that have a comma."""
+    return sentence([in_words(name) for name in names])
+
+
 def matched(values: NDArray[Any], known: Any) -> NDArray[Any]:
     """Positions of ``values`` in ``known``, -1 where there is none; a number and its text are the same."""
     position = pd.Index(known).get_indexer(pd.Index(values))
@@ -125,6 +142,39 @@ def matched(values: NDArray[Any], known: Any) -> NDArray[Any]:
         texts = by_text.get_indexer(pd.Index([plain_text(value) for value in values]))
         position = np.where(position < 0, texts, position)
     return position
+
+
+def matched_workers(names: NDArray[Any], workers: NDArray[Any]) -> NDArray[Any]:
+    """Positions of names among the ``workers``, -1 where there is none; case and spaces count only between workers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> matched_workers(np.array(["GPT ", "ANN"]), np.array(["gpt", "ann", "Ann"])).tolist()
+    [0, -1]
+    """
+    place = matched(names, workers)
+    if (place >= 0).all():
+        return place
+    spelt: dict[str, list[int]] = {}
+    for i, name in enumerate(workers.tolist()):
+        spelt.setdefault(folded(str(name)), []).append(i)
+    alike = [spelt.get(folded(str(name)), []) for name in names.tolist()]
+    return np.array([i if i >= 0 or len(own) != 1 else own[0] for i, own in zip(place, alike, strict=True)])
+
+
+def distinct(gold: Gold) -> Gold:
+    """Gold labels without rows that say the same again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> distinct((np.array([1, 1, 2]), np.array(["a", "a", "b"])))[0].tolist()
+    [1, 2]
+    """
+    texts = pd.DataFrame({i: [plain_text(value) for value in part] for i, part in enumerate(gold)})
+    again = texts.duplicated().to_numpy()
+    return gold if not again.any() else (gold[0][~again], gold[1][~again])
 
 
 def check_gold(
@@ -155,8 +205,6 @@ def check_gold(
         warnings.warn(FitWarning(f"{what}{others}.", remedy), stacklevel=5)
     if not len(gold[0]):
         raise InputError("There are no gold labels.", "Give labels of some of the tasks.")
-    if not found.any():
-        raise InputError("No task with a gold label was answered.", "Check that both name the tasks alike.")
     if repeated:
         names = pd.Series([plain_text(task) for task in gold[0]])[found]
         first = names[names.duplicated()].iloc[0]

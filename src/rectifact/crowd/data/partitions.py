@@ -19,12 +19,13 @@ from rectifact.core.operand import Operand, operand
 from rectifact.core.reprs import short_repr
 from rectifact.crowd.cooccurrence import answers_per_cell
 from rectifact.crowd.data.answers import Answers, answer_matrix, check_seen, result_table, with_classes
-from rectifact.crowd.data.names import Gold, check_gold, matched, refuse_strangers
+from rectifact.crowd.data.names import Gold, check_gold, distinct, matched, refuse_strangers
 from rectifact.crowd.data.read import read_more
 from rectifact.crowd.data.repartition import Partition, box, joined, move, ordered_classes, settled, survey
 from rectifact.crowd.data.sources import is_source
 from rectifact.crowd.data.spellings import gold_like
 from rectifact.crowd.data.tables import COLUMN_NAMES
+from rectifact.crowd.data.unmatched import refuse_unanswered
 from rectifact.crowd.em import Floats, vote_shares
 from rectifact.crowd.grades import chosen, expected_grades, grade_intervals
 
@@ -90,9 +91,10 @@ class LazyAnswers:
         """The class of each task where a gold label says it, -1 elsewhere, as a Dask array; None without labels."""
         if gold is None:
             return None
-        gold = gold_like(gold, self.classes)
+        gold = distinct(gold_like(gold, self.classes))
         codes = matched(gold[1], self.classes)
         found, twice = operand(self.partitions).total(_gold_found, gold[0])
+        refuse_unanswered(gold[0], found > 0)
         check_gold(gold, codes, found > 0, twice > 0, self.classes)
         return self.matrix().keep(self._rows(_known_of, gold[0], codes, dtype=np.int64))[0]
 

@@ -1,6 +1,5 @@
 """Judges and people read together: the same tasks and classes, one answer of each worker to a task."""
 
-import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,21 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, InputError, count
-from rectifact.crowd.agreement import LEVELS, Level, Scale, scale_of
+from rectifact.crowd.agreement import LEVELS, Level, Scale
 from rectifact.crowd.data.answers import Answers, encode, make_answers
 from rectifact.crowd.data.files import fields_of
 from rectifact.crowd.data.formats import FORMATS
+from rectifact.crowd.data.joined import with_joined_task
+from rectifact.crowd.data.levels import is_number, scale_for
 from rectifact.crowd.data.names import listed, matched, object_array, plain, sentence
 from rectifact.crowd.data.read import RepeatedTask, coded
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, likely_column
+from rectifact.crowd.data.task_columns import task_column
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
+from rectifact.crowd.data.unmatched import no_common_task
 from rectifact.io.records import is_json
-
-MOST_CLASSES = {"nominal": 1000, "ordinal": 100}
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def read_panel(
     *,
     level: Level = "nominal",
     classes: Sequence[Any] | None = None,
-    columns: dict[str, str | None] | None = None,
+    columns: dict[str, Any] | None = None,
     wide: bool = False,
     missing: Any = "auto",
     form: str | None = None,
@@ -92,11 +92,11 @@ def read_panel(
     -------
     Panel
     """
-    given: dict[str, str | None] = dict.fromkeys(COLUMN_NAMES) | (columns or {})
+    given: dict[str, Any] = dict.fromkeys(COLUMN_NAMES) | (columns or {})
     own = given if humans is None else judges_columns(given, wide)
     parts = [coded(data, own, wide, missing, None, form, question)]
     if humans is not None:
-        parts.append(read_people(humans, given, wide, missing, question))
+        parts.append(read_people(humans, given, wide, missing, question, parts[0]))
     order = classes
     if classes is None and all(isinstance(part, Answers) for part in (data, humans) if part is not None):
         order = _common_order(parts)
@@ -111,14 +111,21 @@ def mentioned(panel: Panel, gold: NDArray[Any] | None = None, meant: Sequence[An
     return panel
 
 
-def read_people(humans: Any, names: dict[str, str | None], wide: bool, missing: Any, question: str | None) -> Answers:
+def read_people(
+    humans: Any, names: dict[str, Any], wide: bool, missing: Any, question: str | None, judges: Answers | None = None
+) -> Answers:
     """Answers of people, in a file of their own: its format is recognised, and a table has no ``question``.
 
     Columns that are named for the judges need not be there: usual names are looked for then. Beside a ``wide`` table of
-    judges, worker and label are named for people alone, so that they must be there.
+    judges, worker and label are named for people alone, so that they must be there. A column for the task without a
+    usual name is found by the tasks of the ``judges``.
     """
+    humans, task = with_joined_task(humans, names["task"], wide=False)
+    names = names | {"task": task}
     is_records = isinstance(humans, str | Path) and is_json(Path(humans))
     form, present = fields_of(humans)
+    if form == "records" and present and judges is not None:
+        names = names | {"task": task_column(humans, present, names, judges, _where(humans))}
     if wide and form == "records" and present:
         _check_named(humans, present, names)
     if wide and form == "records" and not _is_long(present, names):
@@ -201,8 +208,11 @@ def _check_columns(humans: Any, present: list[Any], found: dict[str, str | None]
         )
 
 
-def panel_of(parts: Sequence[Answers], level: Level, classes: Sequence[Any] | None) -> Panel:
-    """Answers of judges and, where there is a second part, of people, with ``classes`` in order or sorted."""
+def panel_of(parts: Sequence[Answers], level: Level, classes: Sequence[Any] | None, *, has_level: bool = True) -> Panel:
+    """Answers of judges and, where there is a second part, of people, with ``classes`` in order or sorted.
+
+    ``has_level`` says whether the user can choose another ``level``.
+    """
     if level not in LEVELS:
         raise InputError(f"level={level!r} is not known.", f"Choose one of {', '.join(LEVELS)}.", option="level")
     if any(part.weight is not None for part in parts):
@@ -214,7 +224,8 @@ def panel_of(parts: Sequence[Answers], level: Level, classes: Sequence[Any] | No
         if len(set(classes)) < len(classes):
             raise InputError(f"A class is listed twice among {classes}.", "List each once.", option="classes")
         answers = answers.recoded(object_array(classes))
-    return Panel(answers, len(parts[0].workers), _scale(answers, level, classes is not None))
+    scale = scale_for(answers, level, classes is not None, has_level=has_level)
+    return Panel(answers, len(parts[0].workers), scale)
 
 
 def _like(name: Any, known: NDArray[Any]) -> Any:
@@ -244,7 +255,8 @@ def _merged(parts: Sequence[Answers]) -> Answers:
     codes["label"], values["label"] = encode(np.concatenate(labels), "label")
     codes["worker"] = np.concatenate(workers)
     values["worker"] = np.concatenate([part.workers.astype(object) for part in parts])
-    return answered_once(make_answers(codes, values, None, first.columns))
+    merged = make_answers(codes, values, None, first.columns)
+    return answered_once(replace(merged, source=first.source))
 
 
 def _spelled_like(names: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
@@ -261,7 +273,9 @@ def check_people(panel: Panel) -> None:
     if not theirs.any():
         return
     if not np.intersect1d(answers.task[theirs], answers.task[~theirs]).size:
-        raise InputError("No task was answered by a judge and by a person.", "Check that both name the tasks alike.")
+        by_people, by_judges = (answers.tasks[np.unique(answers.task[some])] for some in (theirs, ~theirs))
+        what, remedy = "No task was answered by a judge and by a person.", "Check that both name the tasks alike."
+        raise no_common_task(what, remedy, by_people, by_judges)
     check_labels(panel)
 
 
@@ -269,7 +283,7 @@ def check_labels(panel: Panel) -> None:
     """Refuse people who have no label in common with judges."""
     answers, theirs = panel.answers, panel.is_person[panel.answers.worker]
     said, by_judges = (answers.classes[np.unique(answers.label[some])] for some in (theirs, ~theirs))
-    grades = panel.scale.level != "nominal" and bool(_is_number(answers.classes).all())
+    grades = panel.scale.level != "nominal" and bool(is_number(answers.classes).all())
     if not grades and len(said) + len(by_judges) > 2 and not set(said.tolist()) & set(by_judges.tolist()):
         what = f"People write {listed(said)} and judges {listed(by_judges)}, so that they have no label in common."
         raise InputError(what, "Write the labels alike in both.")
@@ -289,60 +303,3 @@ def answered_once(answers: Answers) -> Answers:
     warnings.warn(FitWarning(f"{what} left out{differ if others else ''}."), stacklevel=5)
     task, worker, label = (codes[kept] for codes in (answers.task, answers.worker, answers.label))
     return replace(answers, task=task, worker=worker, label=label)
-
-
-def _scale(answers: Answers, level: Level, ordered: bool) -> Scale:
-    names, most = answers.classes, MOST_CLASSES.get(level)
-    if most is not None and len(names) > most:
-        raise InputError(
-            f"There are {len(names)} classes, and level={level!r} takes at most {most}.",
-            "Name the column with the labels; if they are numbers, use level='interval'.",
-            option=("level",),
-            command="Name the column with the labels; if they are numbers, use --level interval.",
-        )
-    try:
-        values = np.array([float(name) for name in names])
-        numbers = bool(np.isfinite(values).all())
-    except (TypeError, ValueError):
-        numbers = False
-    if level == "interval" and not numbers:
-        raise InputError(
-            f"level='interval' needs numbers; got labels such as {_odd(names)!r}.",
-            "Use level='nominal', or level='ordinal' with classes in order.",
-            option="level",
-            command="Use --level nominal, or --level ordinal with --classes in order.",
-        )
-    if level == "ordinal" and not numbers and not ordered and _is_number(names).sum() > 1:
-        raise _mixed_grades(names[~_is_number(names)])
-    if level == "ordinal" and not numbers and not ordered:
-        raise InputError(
-            f"The order of labels such as {_odd(names)!r} is not known.",
-            "List all classes in order: classes=['poor', 'fair', 'good'].",
-            command="List all classes in order: --classes poor,fair,good.",
-        )
-    return scale_of(level, values if numbers else np.arange(len(names), dtype=float))
-
-
-def _mixed_grades(others: NDArray[Any]) -> InputError:
-    """An error about grades that are numbers, but for some."""
-    odd = plain(others[0])
-    what = f"All labels but {odd!r} are numbers, so that it has no place in their order."
-    if len(others) > 1:
-        what = f"Some labels are numbers, and others such as {odd!r} are not."
-    if any(letter.isdigit() for letter in str(odd)):
-        remedy = "Write all grades as numbers, or list all classes in order{}."
-        return InputError(what, remedy.format(""), command=remedy.format(" with --classes"))
-    remedy = "If it stands for no answer, say so: {}; else list all classes in order{}."
-    command = remedy.format(f"--missing {shlex.quote(str(odd))}", " with --classes")
-    return InputError(what, remedy.format(f"missing={odd!r}", ""), command=command)
-
-
-def _is_number(names: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which names are finite numbers."""
-    return np.isfinite(pd.to_numeric(pd.Series(names.tolist(), dtype=object), errors="coerce").to_numpy(dtype=float))
-
-
-def _odd(names: NDArray[Any]) -> Any:
-    """The first name that is not a finite number."""
-    odd = names[~_is_number(names)]
-    return plain(odd[0] if len(odd) else names[0])

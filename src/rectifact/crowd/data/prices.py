@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError, InputTypeError
 from rectifact.crowd.data.files import read_flat
-from rectifact.crowd.data.names import listed, matched, object_array, plain
+from rectifact.crowd.data.names import listed, matched, matched_workers, object_array, plain
 from rectifact.crowd.data.tables import find_column
 
 COST_NAMES = ("cost", "price", "costs", "prices")
@@ -113,7 +113,7 @@ def can_be_asked(asked: Any, tasks: NDArray[Any], workers: NDArray[Any]) -> NDAr
     if isinstance(asked, pd.DataFrame):
         some = np.zeros((len(tasks), len(workers)), dtype=bool)
         task, worker = (find_column(list(asked.columns), role, None) for role in ("task", "worker"))
-        place, who = matched(asked[task].to_numpy(), tasks), matched(asked[worker].to_numpy(), workers)
+        place, who = matched(asked[task].to_numpy(), tasks), matched_workers(asked[worker].to_numpy(), workers)
         known = (place >= 0) & (who >= 0)
         some[place[known], who[known]] = True
         return some
@@ -125,7 +125,7 @@ def can_be_asked(asked: Any, tasks: NDArray[Any], workers: NDArray[Any]) -> NDAr
 
 
 def _places(names: NDArray[Any], workers: NDArray[Any], before: str) -> NDArray[np.int64]:
-    places = matched(names, workers)
+    places = matched_workers(names, workers)
     strangers = names[places < 0]
     if len(strangers):
         raise InputError(

@@ -1,6 +1,5 @@
 """Reads answers into memory from a file, a table or a matrix, coded as ``Answers``; reads gold labels too."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,19 +12,20 @@ import pyarrow as pa
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rectifact.core.errors import FitWarning, InputError, InputTypeError, count
+from rectifact.core.errors import InputError, InputTypeError, count
 from rectifact.crowd.data.answers import Answers, check_comparable, encode, make_answers, with_classes
 from rectifact.crowd.data.files import labels_in, read_file, read_flat
 from rectifact.crowd.data.formats import check_format
 from rectifact.crowd.data.gaps import labelled, warn_of_empty
+from rectifact.crowd.data.joined import refuse_versions, with_joined_task
 from rectifact.crowd.data.matrices import from_matrix, from_sparse, to_matrix, whole_numbers
-from rectifact.crowd.data.names import Gold, fold, listed, object_array, plain, refuse_strangers
+from rectifact.crowd.data.names import Gold, matched_workers, object_array, plain, refuse_strangers
 from rectifact.crowd.data.records import from_records
 from rectifact.crowd.data.sources import is_source, refuse_source
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long, usual_name
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
-
-LEAVE_OUT_WIDE = "It has columns for task, worker and label, so it is long: leave out wide=True."
+from rectifact.crowd.data.worker_columns import not_wide, worker_columns, workers_sentence
+from rectifact.crowd.data.workers import one_name_each
 
 
 class RepeatedTask(InputError):
@@ -35,7 +35,7 @@ class RepeatedTask(InputError):
 def read_answers(
     data: Any,
     *,
-    task: str | None = None,
+    task: str | Sequence[str] | None = None,
     worker: str | None = None,
     label: str | None = None,
     wide: bool = False,
@@ -62,8 +62,10 @@ def read_answers(
         - a scipy sparse matrix, tasks by workers, whose classes are numbered from 1: 0 means no answer.
     task, worker, label : str, default None
         Names of the columns, where they are not ``task``, ``worker``, ``label`` or a name that MTurk, Label Studio,
-        Argilla, Prodigy and similar tools use. In a wide table ``task`` names the column that is not a worker;
-        without one, rows are numbered.
+        Argilla, Prodigy and similar tools use. Spellings of a worker's name that differ only in case or spaces are one
+        worker unless both answered the same task, and a warning says so. ``task`` may be
+        a list of columns, such as ``["prompt", "version"]``: each combination is then a task, named ``"12, v1"``. In a
+        wide table it names the column that is not a worker; without one, rows are numbered.
     wide : bool, default False
         Whether a table has one column per worker.
     missing : any, default "auto"
@@ -113,7 +115,7 @@ def read_answers(
 
 def coded(
     data: Any,
-    names: dict[str, str | None],
+    names: dict[str, Any],
     wide: bool,
     missing: Any,
     classes: Sequence[Any] | None,
@@ -121,6 +123,24 @@ def coded(
     question: str | None = None,
 ) -> Answers:
     """Answers in any common format; one worker or one class is enough, other than for :func:`read_answers`."""
+    data, task = with_joined_task(data, names["task"], wide=wide)
+    answers = _as_named(data, names | {"task": task}, wide, missing, classes, form, question)
+    if isinstance(data, Answers):
+        return answers
+    refuse_versions(data, answers)
+    return one_name_each(answers)
+
+
+def _as_named(
+    data: Any,
+    names: dict[str, str | None],
+    wide: bool,
+    missing: Any,
+    classes: Sequence[Any] | None,
+    form: str | None,
+    question: str | None,
+) -> Answers:
+    """The same, with each spelling of a worker's name as a worker."""
     if (
         isinstance(missing, dict)
         or np.ndim(np.asarray(missing, dtype=object)) > 1
@@ -193,7 +213,7 @@ def read_more(
     answers = coded(data, columns, bool(given.get("wide")), missing, classes.tolist())
     if workers is None:
         return answers
-    position = pd.Index(workers).get_indexer(pd.Index(answers.workers))
+    position = matched_workers(answers.workers, workers)
     refuse_strangers(answers.workers[position < 0])
     return replace(answers, worker=position[answers.worker], workers=workers)
 
@@ -217,8 +237,8 @@ def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
     if isinstance(data, pd.Series):
         return data.index.to_numpy(), data.to_numpy()
     if nw.dependencies.is_into_dataframe(data):
-        frame = _open_frame(data, wide=False)
         own = columns or {}
+        frame = _open_frame(with_joined_task(data, own.get("task"))[0], wide=False)
         task = find_gold_column(frame.columns, "task", own.get("task"))
         label = find_gold_column(frame.columns, "label", own.get("label"), task)
         return frame.get_column(task).to_numpy(), frame.get_column(label).to_numpy()
@@ -274,7 +294,7 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
         odd = f"{plain(twice[0])!r} in the column {str(column)!r} has several" if len(twice) else "a row has no task"
         what = f"A wide table has one row for each task; here {odd}."
         if looks_long(frame.columns):
-            raise _not_wide(what)
+            raise not_wide(what)
         if len(twice):
             raise RepeatedTask(what, "Merge the rows of each task into one.")
         raise InputError(what, "Name the task, or drop the row.")
@@ -286,41 +306,7 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
     for j, name in enumerate(workers):
         matrix[:, j] = frame.get_column(name).to_list()
     matrix[pd.isna(matrix)] = None  # one kind of gap, that can be compared
-    kept = _annotators(whole_numbers(matrix), workers, looks_long(frame.columns), has_tasks=known)
-    columns = {} if column is None else {"task": column}
-    return from_matrix(matrix[:, kept], tasks, np.array(workers, dtype=object)[kept], missing, classes, columns)
-
-
-def _annotators(matrix: NDArray[Any], names: list[Any], long: bool, *, has_tasks: bool) -> NDArray[np.bool_]:
-    """Which columns are workers: one that shares no label with the others holds texts or numbers.
-
-    It may be the task, so that it is refused, unless another column is.
-    """
-    seen = [
-        {fold(value) if isinstance(value, str) else value for value in column if value not in (None, "")}
-        for column in matrix.T
-    ]
-    kept = np.ones(len(names), dtype=bool)
-    for j, labels in enumerate(seen):
-        others = set().union(*(seen[:j] + seen[j + 1 :]))
-        kept[j] = not (labels and others and not labels & others)
-    if kept.all():
-        return kept
-    first = names[int(np.flatnonzero(~kept)[0])]
-    what = f"The column {first!r} shares no label with the others, so it does not seem to be a worker."
-    if long:
-        raise _not_wide(what)
-    if not has_tasks or kept.sum() < 2:
-        remedy, command = (
-            f"Name it as the task ({task}), or drop it." for task in (f"task={first!r}", f"--task {first}")
-        )
-        raise InputError(what, remedy, command=command)
-    left = np.array(names, dtype=object)[~kept]
-    so = "shares {}, so it is not read as a worker" if len(left) == 1 else "share {}, so they are not read as workers"
-    what = f"{listed(left)} {so.format('no label with the other columns')}."
-    warnings.warn(FitWarning(what, "If a worker is among them, spell labels alike in all columns."), stacklevel=5)
-    return kept
-
-
-def _not_wide(what: str) -> InputError:
-    return InputError(what, LEAVE_OUT_WIDE, command=LEAVE_OUT_WIDE.replace("wide=True", "--wide"))
+    kept = worker_columns(whole_numbers(matrix), workers, looks_long(frame.columns), has_tasks=known)
+    columns, names = {} if column is None else {"task": column}, np.array(workers, dtype=object)[kept]
+    answers = from_matrix(matrix[:, kept], tasks, names, missing, classes, columns)
+    return replace(answers, source={"format": "wide", "sentence": workers_sentence(names.tolist())})

@@ -152,7 +152,10 @@ def read_records(
     numbered = enumerate(records, start=1)
     head = _until_recognised(numbered, names, form)
     if not head:
-        raise InputError(f"There are no records in {_file(path)}.", "Check the file.")
+        raise InputError(
+            f"There are no records in {_file(path)}.",
+            'Write one object per record into it, such as {"task": 1, "worker": "ann", "label": "yes"}.',
+        )
     name, columns, read = _reader(head, path, names, form)
     found = Reading()
     for number, (line, record) in chain(head, numbered):

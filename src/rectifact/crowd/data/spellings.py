@@ -33,6 +33,13 @@ FAILED = re.compile(
 )
 """What stands where a judge did not answer, or its answer could not be read."""
 
+REFUSED = re.compile(
+    r"(.*\b)?(i|we)( am|'m|’m)? (cannot|can not|can't|can’t|could not|couldn't|unable to|not able to|not sure)\b.*"
+    r"|(unable|failed) to .*|as an ai\b.*"
+    r"|(cannot|can't) (be )?(judge|answer|determine|assess|evaluate|decide|say|tell)d?\b.*"
+)
+"""What a judge says instead of an answer."""
+
 SELDOM = 0.1
 """Share of the answers below which such a name is hardly that of a class."""
 
@@ -88,7 +95,9 @@ def is_no_answer(folded: str, share: float) -> bool:
     words = folded.replace("_", " ").replace("-", " ").strip() or folded
     if folded in MAYBE_NO_ANSWER or words in MAYBE_NO_ANSWER:
         return share < SELDOM
-    return folded in NO_ANSWER or words in NO_ANSWER or FAILED.fullmatch(words) is not None
+    if folded in NO_ANSWER or words in NO_ANSWER:
+        return True
+    return FAILED.fullmatch(words) is not None or REFUSED.fullmatch(words) is not None
 
 
 def gold_like(gold: Gold, classes: NDArray[Any]) -> Gold:

@@ -18,6 +18,7 @@ from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.formats.label_studio import annotators
 from rectifact.crowd.data.groups import SEVERAL, groups_in_column, read_groups
 from rectifact.crowd.data.humans import consensus, mention_gold
+from rectifact.crowd.data.joined import with_joined_task
 from rectifact.crowd.data.names import (
     NAMED,
     Gold,
@@ -25,6 +26,7 @@ from rectifact.crowd.data.names import (
     likely,
     listed,
     matched,
+    matched_workers,
     object_array,
     plain,
     sentence,
@@ -74,7 +76,7 @@ def read_verdicts(
     gold: Any = None,
     by: Any = None,
     text: str | None = None,
-    columns: Mapping[str, str | None] | None = None,
+    columns: Mapping[str, Any] | None = None,
     wide: bool = False,
     missing: Any = "auto",
     form: str | None = None,
@@ -95,7 +97,7 @@ def read_verdicts(
     text : str, default None
         Column of ``data`` with the text of a task.
     columns : mapping, default None
-        Names of the columns of task, worker and label.
+        Names of the columns of task, worker and label; of several columns that name a task together, a list.
     wide, missing
         As in :func:`rectifact.crowd.read_answers`; a wide table may have the columns that are named here as well.
     form, question : str, default None
@@ -105,7 +107,8 @@ def read_verdicts(
     -------
     Verdicts
     """
-    names: dict[str, str | None] = dict.fromkeys(COLUMN_NAMES) | dict(columns or {})
+    names: dict[str, Any] = dict.fromkeys(COLUMN_NAMES) | dict(columns or {})
+    data, names["task"] = with_joined_task(data, names["task"], wide=wide, keep=[gold, by, text])
     if wide:
         return _from_wide(data, humans, people, gold, by, text, names, missing)
     answers = coded(data, names, False, missing, None, form, question)
@@ -113,7 +116,7 @@ def read_verdicts(
     beside = _Beside(source, answers)
     judges, theirs = _split(answers, beside.people(people))
     if humans is not None:
-        theirs = _joined(judges, theirs, read_people(humans, names, False, missing, question))
+        theirs = _joined(judges, theirs, read_people(humans, names, False, missing, question, judges))
     known = answers.gold if gold is None else beside.gold(gold)
     kind = beside.kind_column() if theirs is None else None
     return Verdicts(judges, theirs, known, beside.groups(by), beside.texts(text), kind)
@@ -149,7 +152,7 @@ class _Beside:
         found: set[Any] = set()
         if self.answers.source.get("format") == "label-studio" and isinstance(self.source, Path):
             found = {name for _, record in json_records(self.source) for name in annotators(record)}
-        theirs = matched(object_array(list(found)), workers) if found else np.empty(0, dtype=np.int64)
+        theirs = matched_workers(object_array(list(found)), workers) if found else np.empty(0, dtype=np.int64)
         is_person = np.isin(np.arange(len(workers)), theirs)
         return is_person if not is_person.all() else np.zeros(len(workers), dtype=bool)
 
@@ -228,9 +231,9 @@ def named_people(given: Any, workers: NDArray[Any]) -> NDArray[np.bool_]:
     >>> named_people("ann, bob", np.array(["gpt", "ann", "bob"], dtype=object))
     array([False,  True,  True])
     """
-    is_one = isinstance(given, str) and matched(object_array([given]), workers)[0] >= 0
+    is_one = isinstance(given, str) and matched_workers(object_array([given]), workers)[0] >= 0
     names = [given] if is_one else split_names(given) if isinstance(given, str) else list(given)
-    place = matched(object_array(names), workers) if names else np.empty(0, dtype=np.int64)
+    place = matched_workers(object_array(names), workers) if names else np.empty(0, dtype=np.int64)
     strangers = object_array(names)[place < 0]
     is_named = np.isin(np.arange(len(workers)), place)
     if len(strangers):
@@ -258,7 +261,7 @@ def _by_kind(kinds: Mapping[Any, Any], column: str, workers: NDArray[Any]) -> ND
             f"The column {column!r} says {listed(values)}, none of which is known to mean a person.",
             "Write 'human' there for people, or list their names.",
         )
-    return np.isin(np.arange(len(workers)), matched(named, workers))
+    return np.isin(np.arange(len(workers)), matched_workers(named, workers))
 
 
 def _split(answers: Answers, is_person: NDArray[np.bool_]) -> tuple[Answers, Answers | None]:
@@ -326,7 +329,7 @@ def _from_wide(
     judges, theirs = _split(answers, is_person)
     mention_gold(judges.workers if gold is None else [])
     if humans is not None:
-        theirs = _joined(judges, theirs, read_people(humans, names, True, missing, None))
+        theirs = _joined(judges, theirs, read_people(humans, names, True, missing, None, answers))
     labels = None if known is None else (object_array(list(known)), object_array(list(known.values())))
     if gold is not None and labels is None:
         labels = gold_labels(gold, answers.columns)

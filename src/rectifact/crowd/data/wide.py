@@ -1,17 +1,16 @@
 """Tables with one column per worker, and groups of tasks beside the answers in any form."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
+from rectifact.core.errors import InputError
 from rectifact.crowd.data.answers import Answers
-from rectifact.crowd.data.files import read_flat
 from rectifact.crowd.data.humans import Groups, task_groups
-from rectifact.crowd.data.names import with_commas
+from rectifact.crowd.data.joined import table_of, with_joined_task
+from rectifact.crowd.data.names import likely, object_array, with_commas
 from rectifact.crowd.data.people import answered_once
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, usual_name
@@ -21,7 +20,7 @@ from rectifact.crowd.data.tidy import mention_no_answers, tidied
 def grouped_answers(
     data: Any,
     by: Any,
-    columns: dict[str, str | None],
+    columns: dict[str, Any],
     wide: bool,
     missing: Any,
     form: Any = None,
@@ -35,6 +34,8 @@ def grouped_answers(
     no answers are named, but for these and the class or classes ``asked`` about.
     """
     beside: dict[str, dict[Any, Any]] = {}
+    data, task = with_joined_task(data, columns.get("task"), wide=wide, keep=[by])
+    columns = columns | {"task": task}
     if wide and isinstance(by, str):
         data, beside = wide_table(data, [by], columns.get("task"))
     answers = tidied(answered_once(coded(data, columns, wide, missing, None, form, question)), classes)
@@ -59,7 +60,7 @@ def wide_table(data: Any, columns: Sequence[Any], task: str | None) -> tuple[pd.
     >>> list(frame.columns), beside
     (['task', 'gpt'], {'version': {'a': 1, 'b': 2}})
     """
-    frame = _frame(data)
+    frame = table_of(data)
     named = [name for name in columns if isinstance(name, str) and name in frame.columns]
     usual = [name for name in frame.columns if usual_name(name) in COLUMN_NAMES["task"]]
     tasks = (
@@ -74,10 +75,24 @@ def wide_table(data: Any, columns: Sequence[Any], task: str | None) -> tuple[pd.
     return frame.drop(columns=named), beside
 
 
-def _frame(data: Any) -> pd.DataFrame:
-    """A table of pandas from a file or any table."""
-    if isinstance(data, str | Path):
-        data = read_flat(Path(data))
-    if isinstance(data, pd.DataFrame):
-        return data.reset_index() if data.index.name is not None else data
-    return nw.from_native(data, eager_only=True).to_pandas()
+def without_columns(data: Any, drop: Sequence[str], wide: bool) -> Any:
+    """A table with one column per worker without some columns, and whatever else as it is if there are none to drop.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> list(without_columns(pd.DataFrame({"task": ["a"], "gpt": [1], "turns": [3]}), ["turns"], wide=True).columns)
+    ['task', 'gpt']
+    """
+    if not drop:
+        return data
+    if not wide:
+        what = "--drop leaves out columns of a table with one column per worker, and this one is not read so."
+        raise InputError(what, "Leave out --drop, or add --wide.")
+    frame = table_of(data)
+    for name in drop:
+        if name not in frame.columns:
+            meant = likely(name, object_array(list(frame.columns)))
+            remedy = "Check the spelling." if meant is None else f"Did you mean {meant!r}?"
+            raise InputError(f"There is no column {name!r} to leave out among {list(frame.columns)}.", remedy)
+    return frame.drop(columns=list(drop))

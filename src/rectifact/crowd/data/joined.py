@@ -1,0 +1,153 @@
+"""Tasks that several columns name together, such as a prompt and a version; and columns that should be among them."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from rectifact.core.errors import InputError
+from rectifact.crowd.data.answers import Answers
+from rectifact.crowd.data.files import fields_of, read_flat
+from rectifact.crowd.data.names import joined_names, plain_text, split_names
+from rectifact.crowd.data.tables import COLUMN_NAMES, usual_name
+
+READINGS = {
+    "run",
+    "repeat",
+    "repetition",
+    "replicate",
+    "trial",
+    "attempt",
+    "sample",
+    "seed",
+    "iteration",
+    "round",
+    "epoch",
+}
+"""Words in names of columns that count repeated answers to one task."""
+
+MOST_VERSIONS = 20
+"""Values of a column that tells versions of a task apart; times and counters have more."""
+
+MOST_COMPARED = 5_000_000
+"""Answers among which repeated ones are looked for: sorting more takes too long."""
+
+REPEATED, EXPLAINED = 0.1, 0.95
+"""Share of answers that repeat a task and worker, and the share of these that a column must tell apart."""
+
+FEWEST_REPEATED = 10
+"""Repeated answers below which a column may tell them apart by chance."""
+
+
+def with_joined_task(data: Any, task: Any, *, wide: bool = False, keep: Sequence[Any] = ()) -> tuple[Any, Any]:
+    """A table with one column for a task that several columns name together, and its name.
+
+    Parameters
+    ----------
+    data : any
+        Answers, people's answers or gold labels; without all of these columns, they are returned as they are.
+    task : str, sequence of str or None
+        Names of columns, as a text with commas between them; a single name is returned as it is.
+    wide : bool, default False
+        Whether other columns are workers: the columns that were joined are left out, but for those in ``keep``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table, name = with_joined_task(pd.DataFrame({"id": [1.0, 1.0], "version": ["A", "B"]}), "id,version")
+    >>> name, table[name].tolist()
+    ('id,version', ['1, A', '1, B'])
+    """
+    names = split_names(task) if isinstance(task, str) else None if task is None else list(task)
+    if names is None or (isinstance(task, str) and len(names) < 2):
+        return data, task
+    joined = task if isinstance(task, str) else names[0] if len(names) == 1 else joined_names(names)
+    form, present = _columns(data)
+    if form != "records" or joined in present or not set(names) <= set(present):
+        return data, joined
+    frame = table_of(data).copy()
+    texts = [[_text(value) for value in frame[name]] for name in names]
+    frame[joined] = [None if "" in parts else ", ".join(parts) for parts in zip(*texts, strict=True)]
+    return frame.drop(columns=[name for name in names if wide and name not in keep]), joined
+
+
+def table_of(data: Any) -> pd.DataFrame:
+    """A table of pandas from a file, any table or a list of records."""
+    if isinstance(data, str | Path):
+        data = read_flat(Path(data))
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    if isinstance(data, list):
+        data = pd.DataFrame(data, dtype=object)
+    if isinstance(data, pd.DataFrame):
+        return data.reset_index() if data.index.name is not None else data
+    return nw.from_native(data, eager_only=True).to_pandas()
+
+
+def _columns(data: Any) -> tuple[str, list[Any]]:
+    """The format of the data, and its columns; none for what is not a table."""
+    is_table = isinstance(data, str | Path | list) or nw.dependencies.is_into_dataframe(data)
+    return fields_of(data) if is_table else ("", [])
+
+
+def _text(value: Any) -> str:
+    """A part of the name of a task; a gap is empty."""
+    return "" if pd.isna(value) else plain_text(value)
+
+
+def refuse_versions(data: Any, answers: Answers) -> None:
+    """Refuse answers that repeat tasks and workers where a column, such as a version, tells them apart."""
+    if not {"task", "worker", "label"} <= answers.columns.keys() or len(answers) > MOST_COMPARED:
+        return
+    cell = answers.task.astype(np.int64) * len(answers.workers) + answers.worker
+    if len(cell) - len(np.unique(cell)) < max(REPEATED * len(cell), FEWEST_REPEATED):
+        return
+    column = None
+    with suppress(InputError):  # records with lists in them, whose fields cannot be compared
+        column = _versions(table_of(data), answers.columns)
+    if column is not None:
+        raise several_tasks(
+            f"Workers answered the same task several times, and the column {column!r} tells these answers apart.",
+            answers.columns["task"],
+            column,
+            "if they are repeated answers to one task, leave that column out of the file",
+        )
+
+
+def several_tasks(what: str, task: str, column: str, otherwise: str) -> InputError:
+    """An error about a task that is several, and how to make one of each."""
+    names = [*(split_names(task) if "," in task else [task]), column]
+    remedy = "If these are different tasks, name both columns: {}; " + otherwise + "."
+    command = remedy.format(f"--task {shlex.quote(joined_names(names))}")
+    return InputError(what, remedy.format(f"task={names!r}"), command=command)
+
+
+def _versions(table: pd.DataFrame, columns: Mapping[str, str]) -> Any:
+    """The column that tells repeated answers apart, None if there is none."""
+    task, worker, label = (columns[role] for role in ("task", "worker", "label"))
+    table = table[table[label].notna()]
+    repeated = table.duplicated([task, worker], keep=False)
+    n_repeated = int(table[repeated].duplicated([task, worker]).sum())
+    for name in table.columns:
+        usual = usual_name(name)
+        other = usual in COLUMN_NAMES["label"] or bool(READINGS & {word.rstrip("s") for word in usual.split("_")})
+        if name in (task, worker, label) or other or not 2 <= _n_values(table[name]) <= MOST_VERSIONS:
+            continue
+        left = int(table[repeated].duplicated([task, worker, name]).sum())
+        if left <= (1 - EXPLAINED) * n_repeated:
+            return name
+    return None
+
+
+def _n_values(column: "pd.Series[Any]") -> int:
+    """Number of different values, 0 if they cannot be compared."""
+    try:
+        return int(column.nunique())
+    except TypeError:  # lists
+        return 0

@@ -1,0 +1,114 @@
+"""Tasks that a prompt and a version name together: refused where they are mixed up, read where both are named."""
+
+import json
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rectifact import DawidSkene, InputError, evaluate
+from rectifact.crowd import read_answers
+
+JUDGES = ["gpt", "claude", "gemini", "llama"]
+
+
+def verdicts(n=60, seed=0):
+    """Four judges answer each prompt once per version; version B passes more often."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for version, rate in (("A", 0.4), ("B", 0.7)):
+        passed = rng.random(n) < rate
+        for name in JUDGES:
+            said = np.where(passed == (rng.random(n) < 0.9), "pass", "fail")
+            rows += [(i, version, name, said[i]) for i in range(n)]
+    return pd.DataFrame(rows, columns=["prompt_id", "version", "judge", "verdict"])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = verdicts()
+    table.to_csv("v.csv", index=False)
+    table.to_json("v.jsonl", orient="records", lines=True)
+    people = verdicts(seed=1).query("judge in ['gpt', 'claude']").replace({"gpt": "ann", "claude": "bob"})
+    people.rename(columns={"judge": "annotator"}).to_csv("people.csv", index=False)
+    gold = table[table["judge"] == "gpt"][::2].rename(columns={"verdict": "truth"})
+    gold[["prompt_id", "version", "truth"]].to_csv("gold.csv", index=False)
+    return tmp_path
+
+
+def _remedy(error):
+    return shlex.split(" ".join(error.split()).split("name both columns: ")[1].split(";")[0])
+
+
+ASKED = {
+    "labels": ["--gold", "gold.csv", "-o", "labels.csv"],
+    "evaluate": ["--humans", "people.csv", "--gold", "gold.csv", "--positive", "pass"],
+    "agree": ["--humans", "people.csv"],
+    "rate": ["--gold", "gold.csv", "--positive", "pass"],
+}
+
+
+@pytest.mark.parametrize("command", ASKED)
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_versions_of_a_task_are_refused_with_an_option_that_works(run, folder, command, suffix):
+    given = [command, f"v.{suffix}", "--task", "prompt_id", *ASKED[command]]
+    error = run(*given, expect=2).err
+    assert "the column 'version' tells these answers apart" in " ".join(error.split())
+    remedy = _remedy(error)
+    assert remedy == ["--task", "prompt_id,version"]
+    said = run(command, f"v.{suffix}", *remedy, *ASKED[command])
+    assert "on 120 tasks" in " ".join((said.out + said.err).split())
+
+
+def test_groups_are_compared_beside_joined_tasks(run, folder):
+    error = run("rate", "v.csv", "--task", "prompt_id", "--by", "version", *ASKED["rate"], expect=2).err
+    said = run("rate", "v.csv", *_remedy(error), "--by", "version", *ASKED["rate"], "--json")
+    facts = json.loads(said.out)
+    assert facts["tasks"] == 120
+    assert [row["group"] for row in facts["rates"]][1:] == ["A", "B"]
+    said = run("evaluate", "v.csv", "--task", "prompt_id,version", "--by", "version", *ASKED["evaluate"], "--json")
+    assert json.loads(said.out)["tasks"] == 120
+
+
+def test_labels_keep_the_names_of_tasks_and_serve_as_gold(run, folder):
+    run("labels", "v.csv", "--task", "prompt_id,version", "-o", "labels.csv")
+    labels = pd.read_csv("labels.csv")
+    assert labels["prompt_id,version"].iloc[0] == "0, A"
+    labels.head(40).to_csv("gold2.csv", index=False)
+    said = run("labels", "v.csv", "--task", "prompt_id,version", "--gold", "gold2.csv", "-o", "again.csv")
+    assert "left out" not in said.err
+
+
+def test_wide_tables_leave_out_the_joined_columns(run, folder):
+    wide = verdicts().pivot(index=["prompt_id", "version"], columns="judge", values="verdict").reset_index()
+    wide.to_csv("wide.csv", index=False)
+    options = ["--wide", "--task", "prompt_id,version", "--by", "version", "--gold", "gold.csv", "--positive", "pass"]
+    for command in ("evaluate", "rate"):
+        facts = json.loads(run(command, "wide.csv", *options, "--json").out)
+        assert (facts["tasks"], facts["judges"]) == (120, 4)
+
+
+def test_python_takes_a_list_of_columns():
+    table = verdicts()
+    with pytest.raises(InputError, match=r"task=\['prompt_id', 'version'\]"):
+        DawidSkene().fit(table, task="prompt_id")
+    fitted = DawidSkene().fit(table, task=["prompt_id", "version"])
+    assert fitted.tasks_[0] == "0, A"
+    assert len(fitted.tasks_) == 120
+    assert len(fitted.predict(table[table["version"] == "A"])) == 60
+    found = evaluate(table, task=["prompt_id", "version"], by="version", positive="pass")
+    assert len(found.panel.answers.tasks) == 120
+
+
+def test_repeated_runs_of_one_task_are_read():
+    table = verdicts().rename(columns={"version": "run"})
+    assert len(read_answers(table, task="prompt_id")) == len(table)
+    times = verdicts().drop(columns="version").assign(time=np.arange(480))
+    assert len(read_answers(times, task="prompt_id")) == 480
+
+
+def test_a_single_column_with_a_comma_in_its_name_is_one_column():
+    table = verdicts().query("version == 'A'").rename(columns={"prompt_id": "id, text"})
+    assert len(read_answers(table, task="id, text").tasks) == 60
