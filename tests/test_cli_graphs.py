@@ -330,3 +330,57 @@ def test_capitals_do_not_count_in_known_groups_either(run, tmp_path):
     options = ["--graph", tmp_path / "edges.csv", "-k", "2", "-o", out, "--truth", f"{tmp_path / 'teams.csv'}:team"]
     assert "12 of 12 nodes" in run("cluster", *options, "--ignore-case").err
     assert sorted(pd.read_csv(out).iloc[:, 0]) == sorted(name.lower() for name in names)  # as they are spelt most often
+
+
+def test_the_index_of_pandas_is_not_a_weight(run, tmp_path):
+    edges_of_cliques().to_csv(tmp_path / "edges.csv")
+    run_on = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv")
+    said = run(*run_on).err
+    assert "'who' and 'whom', no weights; not used: the column without a name (row numbers)." in said
+    edges_of_cliques().assign(mails=2).rename(columns={"who": "from", "whom": "to"}).to_csv(tmp_path / "edges.csv")
+    assert "'from' and 'to', weights from 'mails'" in run(*run_on).err
+
+
+def test_rows_in_the_other_direction_are_counted_as_rows(run, tmp_path):
+    table = edges_of_cliques()
+    back = table.rename(columns={"who": "whom", "whom": "who"})
+    pd.concat([table, back, back]).to_csv(tmp_path / "edges.csv", index=False)
+    said = run("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv").err
+    assert "96 rows repeat edges and are added to them, in the other direction" in said
+
+
+def test_equal_numbers_are_one_node(run, tmp_path):
+    codes = {name: i for i, name in enumerate(np.unique(edges_of_cliques()))}
+    table = edges_of_cliques().replace(codes).astype({"who": int, "whom": float})
+    table.to_csv(tmp_path / "edges.csv", index=False)
+    run("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv")
+    assert sorted(pd.read_csv(tmp_path / "c.csv")["node"]) == list(range(18))
+
+
+def test_weights_of_zero_are_said(run, tmp_path):
+    table, path = edges_of_cliques(), tmp_path / "edges.csv"
+    table.assign(weight=np.r_[0, 0, np.ones(46)]).to_csv(path, index=False)
+    given = ("cluster", "--graph", path, "-k", 3, "-o", tmp_path / "c.csv")
+    assert "2 rows have weight 0, no edge" in run(*given).err
+    table.assign(weight=0).to_csv(path, index=False)
+    said = run(*given, code=2).err
+    assert "All weights in the column 'weight' are 0: there are no edges." in said
+    assert "46 edges" not in run(*given, "--drop", "weight").err  # the remedy works
+    with pytest.raises(InputError, match="All weights of edges are 0"):
+        SymNMF(3).fit(table.assign(weight=0), source="who", target="whom", weight="weight")
+
+
+@pytest.mark.parametrize("name", ["distance", "p_value", "cost"])
+def test_a_weight_that_may_mean_the_opposite_is_said(run, tmp_path, name):
+    edges_of_cliques().assign(**{name: 0.5}).to_csv(tmp_path / "edges.csv", index=False)
+    said = run("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv").err
+    assert f"a large {name!r} counts as a strong tie: if it means a weak one, write 1 / (1 + {name}) instead" in said
+
+
+def test_sizes_of_messages_are_no_weights_but_those_of_pairs_are(run, tmp_path):
+    table, path = edges_of_cliques().rename(columns={"who": "from", "whom": "to"}), tmp_path / "edges.csv"
+    table.assign(size=np.arange(48) + 900).to_csv(path, index=False)
+    given = ("cluster", "--graph", path, "-k", 3, "-o", tmp_path / "c.csv")
+    assert "weights from 'size'" in run(*given).err
+    pd.concat([table, table]).assign(size=np.arange(96) + 900).to_csv(path, index=False)
+    assert "not used: 'size'; as weights: --triples from,to,size" in run(*given).err

@@ -96,11 +96,12 @@ def say_clusters(found: Found, n: int, what: str, roles: pd.DataFrame | None, lo
     """Sizes, quality and how the fit ended, how Louvain's communities compare, stability, and hubs and bridges."""
     model, sizes, (n_edges, loops) = found.model, _sizes(found.model), edge_counts(found.model.affinity_matrix_)
     edges = count(n_edges, "edge") + ("" if what == "node" else " between neighbours")
+    among = "" if sum(sizes) == n else f" among the {count(sum(sizes), what)} in a cluster"
     chosen = "" if found.selection is None else " (a number chosen from the data)"
     say(
         f"{count(n, what)}, {edges}{f', {loops} of them from a node to itself' if loops else ''}, "
         f"{count(model.n_clusters, 'cluster')}{chosen} of {', '.join(map(str, sizes[:MOST_SIZES]))}"
-        f"{', ...' if len(sizes) > MOST_SIZES else ''}; modularity {round(model.modularity_, 3) + 0.0:.3f}, "
+        f"{', ...' if len(sizes) > MOST_SIZES else ''}; modularity {round(model.modularity_, 3) + 0.0:.3f}{among}, "
         f"relative error {model.relative_error_:.4f} from start {model.resolved_['start']}, {how_it_ended(model)}."
     )
     if louvain is not None and not louvain.is_better:  # which is a finding

@@ -78,13 +78,14 @@ def _overview(saved: SavedModel) -> Section:
     model = saved.model
     table = model.cluster_report()
     sizes = table["size"].to_numpy()
+    left_out = int((model.labels_ < 0).sum())
+    among = f", among the {sizes.sum():,} {noun(model)}s in a cluster" if left_out else ""
     facts = [
         ("clusters", str(model.n_clusters), ""),
         ("largest, smallest", f"{sizes.max():,}, {sizes.min():,}", f"{noun(model)}s"),
         ("weight inside clusters", f"{model.coverage_:.1%}", "of the total weight of the edges"),
-        ("modularity", f"{model.modularity_:.3f}", "that weight, less what would be inside by chance"),
+        ("modularity", f"{model.modularity_:.3f}", f"that weight, less what would be inside by chance{among}"),
     ]
-    left_out = int((model.labels_ < 0).sum())
     if left_out:
         facts.append(
             (
