@@ -260,21 +260,33 @@ def test_hubs_and_bridges_are_columns_and_a_line(run, tmp_path):
     assert table["share_inside"]["n, 02"] == 1
 
 
-def test_hubs_are_said_to_keep_most_of_their_weight_where_a_bridge_has_more(run, tmp_path):
-    """Valjean has the most weight in his cluster, and is not its hub, as he has even more outside."""
+def test_the_node_of_most_weight_is_the_hub_where_it_has_less_in_any_other_cluster(run, tmp_path):
+    """Valjean has the most weight in his cluster, 48.7 % of his own, and less in any other."""
     networkx = pytest.importorskip("networkx")
     networkx.write_gml(networkx.les_miserables_graph(), tmp_path / "g.gml")
     page = tmp_path / "page.html"
     given = ("cluster", "--graph", tmp_path / "g.gml", "-k", 6, "-o", tmp_path / "o.csv", "--report", page)
     said = run(*given).err
-    table = pd.read_csv(tmp_path / "o.csv").set_index("node")
-    valjean = table.loc["Valjean"]
-    assert valjean["hub_rank"] == 0
+    valjean = pd.read_csv(tmp_path / "o.csv").set_index("node").loc["Valjean"]
+    assert valjean["hub_rank"] == 1
     assert valjean["share_inside"] < 0.5
-    assert "inside their cluster of the nodes that keep more than half of their weight there: " in said
-    assert "among the nodes that keep more than half of their weight there" in page.read_text()
-    hubs = said.split("of their weight there: ")[1].split(". ")[0]
-    assert "Valjean" not in hubs
+    assert "of the nodes that keep more of their weight there than in any other: Valjean (cluster 1)" in said
+    text = page.read_text()
+    assert "among the nodes that keep more of their weight there than in any other cluster" in text
+    assert "<title>rectifact: clusters of g.gml</title>" in text
+    assert "The hub of each cluster has a larger dot." in text
+    assert ">cluster 6</text>" in text  # the legend of the drawing
+    assert ".0</" not in text.split("Hubs and members")[1].split("Members come")[0]  # whole weights
+
+
+def test_columns_are_named_only_where_they_hold_something(run, tmp_path):
+    edges_of_cliques().to_csv(tmp_path / "edges.csv", index=False)
+    page = tmp_path / "page.html"
+    given = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv", "--report", page)
+    said = run(*given).err
+    assert "No node clearly ties two clusters together. The column hub_rank of the table has the places of" in said
+    assert "bridge_to" not in said
+    assert "All clusters are equally well separated (conductance 0.06)" in page.read_text()
 
 
 def test_nodes_with_more_weight_to_another_cluster_are_named_and_are_no_hubs(capsys):
@@ -363,9 +375,9 @@ def test_weights_of_zero_are_said(run, tmp_path):
     given = ("cluster", "--graph", path, "-k", 3, "-o", tmp_path / "c.csv")
     assert "2 rows have weight 0, no edge" in run(*given).err
     table.assign(weight=0).to_csv(path, index=False)
-    said = run(*given, code=2).err
+    said = run(*given, expect=2).err
     assert "All weights in the column 'weight' are 0: there are no edges." in said
-    assert "46 edges" not in run(*given, "--drop", "weight").err  # the remedy works
+    assert "48 edges" in run(*given, "--drop", "weight").err  # the remedy works
     with pytest.raises(InputError, match="All weights of edges are 0"):
         SymNMF(3).fit(table.assign(weight=0), source="who", target="whom", weight="weight")
 

@@ -226,9 +226,9 @@ class GraphResults(GraphPlots):
         -------
         DataFrame
             ``node`` and ``cluster``; ``neighbours``, how many; ``share_inside``, the share of the weight of its edges
-            that stays in its community; ``hub_rank``, its place there by that weight, of the nodes that keep most of
-            theirs there: 1 for the hub, 0 for others, even if they have more; and ``bridge_to``, the other community
-            that it clearly ties its own to, -1 for none, as :meth:`bridges` has it.
+            that stays in its community; ``hub_rank``, its place there by that weight, of the nodes that keep more
+            than half of theirs there, and the first of all if it has less in any other: 1 for the hub, 0 for others;
+            and ``bridge_to``, the other community that it clearly ties its own to, -1 for none, as :meth:`bridges` has.
 
         Examples
         --------
