@@ -275,7 +275,7 @@ def test_the_node_of_most_weight_is_the_hub_where_it_has_less_in_any_other_clust
     assert "among the nodes that keep more of their weight there than in any other cluster" in text
     assert "<title>rectifact: clusters of g.gml</title>" in text
     assert "The hub of each cluster has a larger dot." in text
-    assert ">cluster 6</text>" in text  # the legend of the drawing
+    assert "\u2068cluster 6\u2069</text>" in text  # the legend of the drawing
     assert ".0</" not in text.split("Hubs and members")[1].split("Members come")[0]  # whole weights
 
 
