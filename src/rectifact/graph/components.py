@@ -77,10 +77,10 @@ class Components:
         Examples
         --------
         >>> found = Components(np.zeros(1), np.array([90, 12, 9]), 10.0, 2)
-        >>> found.least_for(4), found.least_for(6)
+        >>> found.least_for(4), found.least_for(7)
         (None, 12)
         """
-        by_itself = int((self.sizes >= least_nodes(self.sizes, n_clusters)).sum())
+        by_itself = max(1, int((self.sizes >= least_nodes(self.sizes, n_clusters)).sum()))
         return None if by_itself == self.n_clustered else int(self.sizes[self.n_clustered - 1])
 
     def most_clusters(self, n_clusters: int) -> list[int]:
