@@ -260,21 +260,33 @@ def test_hubs_and_bridges_are_columns_and_a_line(run, tmp_path):
     assert table["share_inside"]["n, 02"] == 1
 
 
-def test_hubs_are_said_to_keep_most_of_their_weight_where_a_bridge_has_more(run, tmp_path):
-    """Valjean has the most weight in his cluster, and is not its hub, as he has even more outside."""
+def test_the_node_of_most_weight_is_the_hub_where_it_has_less_in_any_other_cluster(run, tmp_path):
+    """Valjean has the most weight in his cluster, 48.7 % of his own, and less in any other."""
     networkx = pytest.importorskip("networkx")
     networkx.write_gml(networkx.les_miserables_graph(), tmp_path / "g.gml")
     page = tmp_path / "page.html"
     given = ("cluster", "--graph", tmp_path / "g.gml", "-k", 6, "-o", tmp_path / "o.csv", "--report", page)
     said = run(*given).err
-    table = pd.read_csv(tmp_path / "o.csv").set_index("node")
-    valjean = table.loc["Valjean"]
-    assert valjean["hub_rank"] == 0
+    valjean = pd.read_csv(tmp_path / "o.csv").set_index("node").loc["Valjean"]
+    assert valjean["hub_rank"] == 1
     assert valjean["share_inside"] < 0.5
-    assert "inside their cluster of the nodes that keep more than half of their weight there: " in said
-    assert "among the nodes that keep more than half of their weight there" in page.read_text()
-    hubs = said.split("of their weight there: ")[1].split(". ")[0]
-    assert "Valjean" not in hubs
+    assert "of the nodes that keep more of their weight there than in any other: Valjean (cluster 1)" in said
+    text = page.read_text()
+    assert "among the nodes that keep more of their weight there than in any other cluster" in text
+    assert "<title>rectifact: clusters of g.gml</title>" in text
+    assert "The hub of each cluster has a larger dot." in text
+    assert "\u2068cluster 6\u2069</text>" in text  # the legend of the drawing
+    assert ".0</" not in text.split("Hubs and members")[1].split("Members come")[0]  # whole weights
+
+
+def test_columns_are_named_only_where_they_hold_something(run, tmp_path):
+    edges_of_cliques().to_csv(tmp_path / "edges.csv", index=False)
+    page = tmp_path / "page.html"
+    given = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv", "--report", page)
+    said = run(*given).err
+    assert "No node clearly ties two clusters together. The column hub_rank of the table has the places of" in said
+    assert "bridge_to" not in said
+    assert "All clusters are equally well separated (conductance 0.06)" in page.read_text()
 
 
 def test_nodes_with_more_weight_to_another_cluster_are_named_and_are_no_hubs(capsys):
@@ -330,3 +342,57 @@ def test_capitals_do_not_count_in_known_groups_either(run, tmp_path):
     options = ["--graph", tmp_path / "edges.csv", "-k", "2", "-o", out, "--truth", f"{tmp_path / 'teams.csv'}:team"]
     assert "12 of 12 nodes" in run("cluster", *options, "--ignore-case").err
     assert sorted(pd.read_csv(out).iloc[:, 0]) == sorted(name.lower() for name in names)  # as they are spelt most often
+
+
+def test_the_index_of_pandas_is_not_a_weight(run, tmp_path):
+    edges_of_cliques().to_csv(tmp_path / "edges.csv")
+    run_on = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv")
+    said = run(*run_on).err
+    assert "'who' and 'whom', no weights; not used: the column without a name (row numbers)." in said
+    edges_of_cliques().assign(mails=2).rename(columns={"who": "from", "whom": "to"}).to_csv(tmp_path / "edges.csv")
+    assert "'from' and 'to', weights from 'mails'" in run(*run_on).err
+
+
+def test_rows_in_the_other_direction_are_counted_as_rows(run, tmp_path):
+    table = edges_of_cliques()
+    back = table.rename(columns={"who": "whom", "whom": "who"})
+    pd.concat([table, back, back]).to_csv(tmp_path / "edges.csv", index=False)
+    said = run("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv").err
+    assert "96 rows repeat edges and are added to them, in the other direction" in said
+
+
+def test_equal_numbers_are_one_node(run, tmp_path):
+    codes = {name: i for i, name in enumerate(np.unique(edges_of_cliques()))}
+    table = edges_of_cliques().replace(codes).astype({"who": int, "whom": float})
+    table.to_csv(tmp_path / "edges.csv", index=False)
+    run("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv")
+    assert sorted(pd.read_csv(tmp_path / "c.csv")["node"]) == list(range(18))
+
+
+def test_weights_of_zero_are_said(run, tmp_path):
+    table, path = edges_of_cliques(), tmp_path / "edges.csv"
+    table.assign(weight=np.r_[0, 0, np.ones(46)]).to_csv(path, index=False)
+    given = ("cluster", "--graph", path, "-k", 3, "-o", tmp_path / "c.csv")
+    assert "2 rows have weight 0, no edge" in run(*given).err
+    table.assign(weight=0).to_csv(path, index=False)
+    said = run(*given, expect=2).err
+    assert "All weights in the column 'weight' are 0: there are no edges." in said
+    assert "48 edges" in run(*given, "--drop", "weight").err  # the remedy works
+    with pytest.raises(InputError, match="All weights of edges are 0"):
+        SymNMF(3).fit(table.assign(weight=0), source="who", target="whom", weight="weight")
+
+
+@pytest.mark.parametrize("name", ["distance", "p_value", "cost"])
+def test_a_weight_that_may_mean_the_opposite_is_said(run, tmp_path, name):
+    edges_of_cliques().assign(**{name: 0.5}).to_csv(tmp_path / "edges.csv", index=False)
+    said = run("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv").err
+    assert f"a large {name!r} counts as a strong tie: if it means a weak one, write 1 / (1 + {name}) instead" in said
+
+
+def test_sizes_of_messages_are_no_weights_but_those_of_pairs_are(run, tmp_path):
+    table, path = edges_of_cliques().rename(columns={"who": "from", "whom": "to"}), tmp_path / "edges.csv"
+    table.assign(size=np.arange(48) + 900).to_csv(path, index=False)
+    given = ("cluster", "--graph", path, "-k", 3, "-o", tmp_path / "c.csv")
+    assert "weights from 'size'" in run(*given).err
+    pd.concat([table, table]).assign(size=np.arange(96) + 900).to_csv(path, index=False)
+    assert "not used: 'size'; as weights: --triples from,to,size" in run(*given).err

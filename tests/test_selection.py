@@ -11,7 +11,8 @@ from rectifact import ANDNMF, NMD, DawidSkene, InputError, LogisticPCA, Purifica
 from rectifact.core.errors import FitWarning
 from rectifact.core.monitor import NotConverged
 from rectifact.datasets import MissingDataset, load_jasper, make_block_model, make_signatures, make_spectra, make_topics
-from rectifact.graph.how_many import drawn_edges, edge_gains, hold_out, matched_overlaps
+from rectifact.graph.how_many import drawn_edges, edge_gains, hold_out
+from rectifact.graph.overlaps import matched_overlaps
 from rectifact.latent.filling import compare_with_means
 from rectifact.latent.how_many import PREDICTED, LatentTrial
 from rectifact.metrics import part_errors
@@ -20,7 +21,8 @@ from rectifact.parts.documents import count_words
 from rectifact.parts.how_many import PartsTrial, _rungs
 from rectifact.parts.matching import agreement, matched_cosines
 from rectifact.selection import assess, select
-from rectifact.selection.choice import _otherwise, _reason
+from rectifact.selection.choice import _reason
+from rectifact.selection.doubts import otherwise
 from rectifact.selection.search import MOST_TRIED, Curve, climb
 
 
@@ -300,9 +302,9 @@ def test_numbers_that_other_hidden_edges_lead_to_are_said() -> None:
     noise = 0.01 * np.random.default_rng(0).standard_normal((20, 30))
     better = np.repeat([0.0, 1.0], 10)[:, None]  # the second round of draws finds 4 groups, the first 2
     curve.scores = {1: noise, 2: noise + 2, 4: noise[::-1] + 2 + better - 0.5}
-    assert _otherwise(curve, 2) == "Depending on which edges are hidden, it would be 2 to 4."
+    assert otherwise(curve, 2) == "Depending on which edges are hidden, it would be 2 to 4."
     curve.scores[4] = noise
-    assert _otherwise(curve, 2) == ""
+    assert otherwise(curve, 2) == ""
 
 
 def test_the_reason_names_the_rule_that_decided() -> None:

@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse.csgraph import connected_components
+from sklearn.metrics import adjusted_rand_score
 
 from rectifact import SymNMF, SymNMFNet, similarity_graph
 from rectifact.core.errors import FitWarning
@@ -16,6 +17,7 @@ from rectifact.graph.normalisation import is_normalized, normalize
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import filtered_eigenvectors, spectral_start
 from rectifact.metrics import cluster_accuracy, nmi
+from rectifact.selection import select
 
 CLIQUE = np.ones((6, 6)) - np.eye(6)
 PATH = np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1)
@@ -232,3 +234,47 @@ def test_random_starts_only_where_there_is_something_to_gain(blocks):
     model = SymNMF(20, affinity="precomputed", random_state=0, n_init=2).fit(hard)
     assert list(model.resolved_["errors"]) == ["spectral", "random 1", "random 2"]
     assert 1 - (1 - model.resolved_["errors"]["spectral"]) / (1 - model.eigenvalue_bound()) > 0.1
+
+
+def cliques(*sizes):
+    return union(*[np.ones((n, n)) - np.eye(n) for n in sizes])
+
+
+def test_communities_beside_small_components_are_found():
+    """The threshold for components is the same for all numbers: it had changed with them, and cut blocks to pieces."""
+    big = make_block_model(90, 3, degree=9, mixing=0.1, random_state=0)
+    graph = union(big.adjacency, cliques(2, 2, 2, 3, 3, 4, 4, 5, 6, 8, 9, 12))
+    with pytest.warns(FitWarning, match="48 in 11 connected components of at most 9 nodes"):
+        found = select(SymNMF(1, affinity="precomputed", random_state=0), graph)
+    model = found.estimator
+    assert found.best == 4
+    assert adjusted_rand_score(big.labels, model.labels_[:90]) > 0.9
+    assert_array_equal(model.labels_[-12:], 3)
+    assert_array_equal(model.labels_[90:-12], -1)
+    assert model.stability_[3] == 1
+    assert "1 of the 2 connected components of at least 12 nodes counts as one community. In that of 90" in found.reason
+
+
+def test_each_of_many_small_components_is_a_community():
+    found = select(SymNMF(1, affinity="precomputed"), cliques(*[6] * 12))
+    assert (found.best, found.sure) == (12, True)
+    assert_array_equal(np.bincount(found.estimator.labels_), [6] * 12)
+    assert found.reason == "Each of the 12 connected components of at least 6 nodes counts as one community."
+
+
+def test_a_component_keeps_the_number_that_was_chosen_for_it():
+    """A long path has larger eigenvalues than the communities of a graph beside it, which took its clusters."""
+    big = make_block_model(90, 3, degree=9, mixing=0.2, random_state=0)
+    path = np.diag(np.ones(39), 1) + np.diag(np.ones(39), -1)
+    found = select(SymNMF(1, affinity="precomputed", random_state=0), union(big.adjacency, path), range(4, 6))
+    assert adjusted_rand_score(big.labels, found.estimator.labels_[:90]) > 0.9
+
+
+def test_modularity_is_that_of_the_nodes_in_a_cluster():
+    graph = cliques(6, 6, 6, 2, 2)
+    model = fitted(graph, 3, "4 in 2 connected components of 2 nodes")
+    assert model.modularity_ == pytest.approx(2 / 3)
+    assert model.cluster_report()["modularity"].sum() == pytest.approx(2 / 3)
+    other = model.compared_with_louvain()
+    assert other.modularity == other.own_modularity == pytest.approx(2 / 3)
+    assert other.sentence().startswith("Among the 18 nodes in a cluster, Louvain's method finds the same 3 communities")

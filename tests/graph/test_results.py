@@ -199,7 +199,7 @@ def test_another_division_is_of_the_same_nodes_and_has_no_remedy_where_the_numbe
     assert model.diagnose()["finding"].tolist() == ["2 nodes in no cluster"]
     with pytest.warns(FitWarning, match="in no cluster"):
         row = SymNMF(2, random_state=0).fit(graph).findings(first=1)[-1]
-    assert row.detail.startswith("Louvain's 3 communities")
+    assert row.detail.startswith("Among the 18 nodes in a cluster, Louvain's 3 communities")
     (same,) = diagnose(np.array([5, 5]), None, None, 0.2, Division(2, 0.3, 2, 0.2, 0.5), 1, "node")
     assert "Compare" not in same.remedy
     assert same.command is None

@@ -174,7 +174,7 @@ def cluster(
         raise InputError("--jobs must not be 0.", "Give 1, more, or -1 for all cores.")
     if out != STDOUT:
         check_table_name(out)
-    outcome = Outcome(report, save, as_json)
+    outcome = Outcome(report, save, as_json, graph or data)
     outcome.check(out, [data, graph, known])
     as_graph = graph is not None
     drop = drop if as_graph or data is None else dropped(drop, truth, data)

@@ -96,11 +96,12 @@ def say_clusters(found: Found, n: int, what: str, roles: pd.DataFrame | None, lo
     """Sizes, quality and how the fit ended, how Louvain's communities compare, stability, and hubs and bridges."""
     model, sizes, (n_edges, loops) = found.model, _sizes(found.model), edge_counts(found.model.affinity_matrix_)
     edges = count(n_edges, "edge") + ("" if what == "node" else " between neighbours")
+    among = "" if sum(sizes) == n else f" among the {count(sum(sizes), what)} in a cluster"
     chosen = "" if found.selection is None else " (a number chosen from the data)"
     say(
         f"{count(n, what)}, {edges}{f', {loops} of them from a node to itself' if loops else ''}, "
         f"{count(model.n_clusters, 'cluster')}{chosen} of {', '.join(map(str, sizes[:MOST_SIZES]))}"
-        f"{', ...' if len(sizes) > MOST_SIZES else ''}; modularity {round(model.modularity_, 3) + 0.0:.3f}, "
+        f"{', ...' if len(sizes) > MOST_SIZES else ''}; modularity {round(model.modularity_, 3) + 0.0:.3f}{among}, "
         f"relative error {model.relative_error_:.4f} from start {model.resolved_['start']}, {how_it_ended(model)}."
     )
     if louvain is not None and not louvain.is_better:  # which is a finding
@@ -117,14 +118,15 @@ def _say_roles(roles: pd.DataFrame) -> None:
     if len(hubs) < 2:
         return
     own = [f"{node} (cluster {k + 1})" for node, k in hubs[["node", "cluster"]].to_numpy().tolist()]
-    among = "of the nodes that keep more than half of their weight there"
+    among = "of the nodes that keep more of their weight there than in any other"
     said = f"Hubs, which have the most weight inside their cluster {among}: {_first(own)}."
     between = roles[roles["bridge_to"] >= 0].sort_values("neighbours", ascending=False, kind="stable")
     ends = between[["node", "cluster", "bridge_to"]].to_numpy().tolist()
     tied = [f"{node} ({k + 1} and {other + 1})" for node, k, other in ends]
     ties = f"Bridges, which clearly tie two clusters together: {_first(tied)}."
     ties = ties if tied else "No node clearly ties two clusters together."
-    say(f"{said} {ties} The columns hub_rank and bridge_to of the table have all of them.")
+    where = "The columns hub_rank and bridge_to of the table have all of them."
+    say(f"{said} {ties} {where if tied else 'The column hub_rank of the table has the places of other nodes.'}")
 
 
 def say_elsewhere(roles: pd.DataFrame, shares: WeightShares, what: str = "node") -> None:

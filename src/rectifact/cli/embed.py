@@ -168,7 +168,7 @@ def embed(
     source = Reading(*named, transpose, table, header, sheet, missing=missing, repeats=repeats, returns=returns)
     source.check(in_chunks)
     check_colours(colour_by, report, save)
-    outcome = Outcome(report, save, as_json)
+    outcome = Outcome(report, save, as_json, data)
     _check_out(data, out, save, in_chunks)
     if in_chunks:
         check_for_chunks(coordinates, values, scale)

@@ -124,7 +124,7 @@ def labels(
     as_json: options.Json = False,
 ) -> None:
     """Turn the answers of many workers into one label per task, and learn how good each worker is."""
-    outcome = Outcome(report, save, as_json)
+    outcome = Outcome(report, save, as_json, answers[0] if len(answers) == 1 else None)
     partitioned = len(answers) > 1 or is_source(answers[0])
     planning = Planning(plan, costs, budget, target, ask)
     planning.check()

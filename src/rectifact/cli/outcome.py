@@ -90,6 +90,7 @@ class Outcome:
     report: Path | None
     save: Path | None
     as_json: bool
+    data: Path | None = None  # the file that was read, for the heading of the report
 
     def check(self, out: Path | None, others: Sequence[Path | None]) -> None:
         """Refuse what could not be written afterwards; ``out`` is where data goes, ``others`` are further files."""
@@ -107,7 +108,7 @@ class Outcome:
         """Write whatever was asked for; ``summary`` holds plain values, ``more`` is for the report."""
         try:
             if self.report is not None:
-                write_page(saved, self.report, **more)
+                write_page(saved, self.report, self.data, **more)
         finally:  # a report that fails must not lose the model, nor the other way round
             if self.save is not None:
                 save_model(**vars(saved), path=self.save)
@@ -118,12 +119,14 @@ class Outcome:
             show_plain(json.dumps(summary | run))
 
 
-def write_page(saved: SavedModel, path: Path, **more: Any) -> None:
-    """Write the report of a model; ``more`` as in ``report_of``."""
+def write_page(saved: SavedModel, path: Path, data: Path | None = None, **more: Any) -> None:
+    """Write the report of a model, with the name of the file ``data`` in its heading; ``more`` as in ``report_of``."""
     from rectifact.report import report_of, write_report
 
     with progress("writing the report"):
-        write_report(report_of(saved, **more), path)
+        page = report_of(saved, **more)
+        named = None if data is None or data == STDOUT else f"rectifact: {page.title.lower()} of {data.name}"
+        write_report(page, path, title=named)
     say(f"report -> {path}")
 
 

@@ -99,7 +99,7 @@ def parts(
     as_json: options.Json = False,
 ) -> None:
     """Find the parts that samples are mixtures of, such as topics in texts or substances in spectra."""
-    how_many, outcome = check_numbers(numbers), Outcome(report, save, as_json)
+    how_many, outcome = check_numbers(numbers), Outcome(report, save, as_json, data)
     in_chunks = not text and holds_chunks(data)
     named = triples, text_column, id_column, rows, columns, drop
     source = Reading(*named, transpose, table, header, sheet, text, missing=missing, repeats=repeats)

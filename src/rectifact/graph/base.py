@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isnan
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -32,8 +32,9 @@ from rectifact.core.validation import (
     check_matrix,
 )
 from rectifact.graph.components import Components, find_components
-from rectifact.graph.edges import looks_like_graph, read_graph
+from rectifact.graph.edges import read_graph
 from rectifact.graph.knn import Neighbours, connect, similarities_to
+from rectifact.graph.mistaken import like_graph
 from rectifact.graph.new_nodes import NewNodes
 from rectifact.graph.normalisation import inverse_roots, normalize
 from rectifact.graph.outside import outside, outside_warning
@@ -121,6 +122,8 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         "n_init": [Interval(Integral, 1, None, closed="left")],
         **RUN_CONSTRAINTS,
     }
+
+    _numbers: tuple[int, ...] | None = None  # clusters of each component, where they were chosen
 
     def eigenvalue_bound(self) -> float:
         """Relative error that no factorisation of this rank can go below, non-negative or not."""
@@ -236,15 +239,15 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
             )
         if points:
             check_for_points(self.values)
-            if looks_like_graph(given_as):
-                what = "X is symmetric, with the same names in rows and columns, and is read as points."
+            if like_graph(given_as):
+                what = f"X is {like_graph(given_as)}, and is read as points."
                 warnings.warn(FitWarning(what, "For the weights of a graph, use affinity='precomputed'."), stacklevel=5)
         X, unit = reweighted(X, self.values)
         spreads = find_spreads(X, self.scale, self.metric) if points and not is_chunked(X) else None
         near = connect(divided(X, spreads), self.n_neighbors, metric=self.metric) if points else None
         raw = Similarities(near.connected) if near is not None else check_similarities(X)
         S, by_degrees = normalize(raw, self.normalize)
-        parts = find_components(S, self.n_clusters, self.min_component)
+        parts = replace(find_components(S, self.n_clusters, self.min_component), numbers=self._numbers)
         nodes = np.arange(n) if nodes is None else nodes
         return Graph(S, nodes, raw.degrees, by_degrees, parts, near, spreads, unit)
 
@@ -258,9 +261,9 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
             yield "spectral", spectral_start(graph.S, self.n_clusters, graph.parts)[0]
         if init in ("pool", "random"):
             rng = check_generator(self.random_state)
-            nodes = None if graph.parts.clustered.all() else graph.parts.clustered
+            where = None if graph.parts.columns.all() else graph.parts.columns
             for i in range(self.n_init):
-                yield f"random {i + 1}", random_start(graph.S, self.n_clusters, rng, nodes)
+                yield f"random {i + 1}", random_start(graph.S, self.n_clusters, rng, where)
 
     def _set_result(self, graph: Graph, U: Array, monitor: Monitor, l1: float = 0.0, known: bool = False) -> Self:
         """Set the attributes; the largest community is the first, unless classes that are ``known`` are the order."""

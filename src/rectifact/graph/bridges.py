@@ -16,7 +16,7 @@ MAY, FEWEST, SHARE, ERRORS = 0.25, 3, 0.2, 0.1
 least share of the weight in each of both, and the false discovery rate."""
 
 MOST = 0.5
-"""Share of its weight that a hub has to keep inside its community, and more."""
+"""Share of its weight that a node keeps inside its community, and more, to have a place among the hubs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +221,8 @@ def _as_csr(rows: Any) -> list[Any]:
 def hub_ranks(shares: EdgeShares, labels: NDArray[Any]) -> NDArray[Any]:
     """Place of each node in its community by the weight of its edges inside, 1 for the hub.
 
-    Only nodes that keep most of their weight inside have a place; it is 0 for others, and for those in no community.
+    Only nodes that keep more than half of their weight inside have a place, and the one with the most weight inside
+    where that is more than it has in any other community; it is 0 for others, and for those in no community.
 
     Examples
     --------
@@ -230,7 +231,11 @@ def hub_ranks(shares: EdgeShares, labels: NDArray[Any]) -> NDArray[Any]:
     >>> hub_ranks(edge_shares(graph, labels, 2), labels).tolist()
     [1, 2, 0, 1]
     """
-    groups = np.where((labels >= 0) & (shares.own > MOST), labels, -1)
+    by_weight = np.lexsort((-shares.inside, labels))
+    heaviest = np.zeros(len(labels), dtype=bool)
+    heaviest[by_weight[np.unique(labels[by_weight], return_index=True)[1]]] = True
+    central = (shares.own > MOST) | (heaviest & (shares.own > shares.other_share + 1e-12))
+    groups = np.where((labels >= 0) & central, labels, -1)
     order = np.lexsort((-shares.inside, groups))
     first = np.searchsorted(groups[order], groups[order])
     ranks = np.empty(len(labels), dtype=int)

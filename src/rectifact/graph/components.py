@@ -11,8 +11,12 @@ from scipy.sparse.csgraph import connected_components
 from rectifact.core.arrays import Array, to_host
 from rectifact.graph.similarities import Similarities
 
-SMALL_CLUSTER = 10
-"""Nodes that a component needs for clusters of its own, unless clusters are smaller than twice that on average."""
+SMALL_CLUSTER, SMALLEST = 10, 4
+"""Nodes that a component needs for clusters of its own, unless clusters are smaller than twice that on average, and
+the fewest where their number is to be chosen."""
+
+MOST_COMPONENTS = 256
+"""Components that get clusters where the number of clusters is to be chosen."""
 
 
 @dataclass(frozen=True)
@@ -29,25 +33,60 @@ class Components:
         Nodes that a component needs for each of its clusters.
     n_clustered : int
         Number of components that are clustered: the first ones, since they are the largest.
+    numbers : tuple of int or None
+        How many clusters each of them gets; None leaves it to the eigenvalues.
     """
 
     of_node: NDArray[Any]
     sizes: NDArray[Any]
     least: float
     n_clustered: int
+    numbers: tuple[int, ...] | None = None
+
+    @property
+    def columns(self) -> NDArray[np.bool_]:
+        """Whether each node may belong to each cluster; one column for all if it is not known which component has it.
+
+        Examples
+        --------
+        >>> Components(np.array([0, 1, 2]), np.array([9, 8, 1]), 2.0, 2, (2, 1)).columns.astype(int).tolist()
+        [[1, 1, 0], [0, 0, 1], [0, 0, 0]]
+        """
+        if self.numbers is None:
+            return self.clustered[:, None]
+        return self.of_node[:, None] == np.repeat(np.arange(self.n_clustered), self.numbers)
 
     @property
     def clustered(self) -> NDArray[np.bool_]:
         """Whether each node is in a component that is clustered."""
         return self.of_node < self.n_clustered
 
+    def of_nodes(self, least: int) -> list[NDArray[Any]]:
+        """Nodes of each component that has at least ``least`` of them and an edge, and of the largest in any case."""
+        n = max(1, int((self.sizes >= max(least, 2)).sum()))
+        return [np.flatnonzero(self.of_node == i) for i in range(n)]
+
     @property
     def large_enough(self) -> int:
         """Number of components that could be clustered if there were clusters enough."""
         return max(1, int((self.sizes >= self.least).sum()))
 
+    def least_for(self, n_clusters: int) -> int | None:
+        """The ``min_component`` that keeps these components where there are ``n_clusters``; None if the default does.
+
+        Examples
+        --------
+        >>> found = Components(np.zeros(1), np.array([90, 12, 9]), 10.0, 2)
+        >>> found.least_for(4), found.least_for(7)
+        (None, 12)
+        """
+        by_itself = max(1, int((self.sizes >= least_nodes(self.sizes, n_clusters)).sum()))
+        return None if by_itself == self.n_clustered else int(self.sizes[self.n_clustered - 1])
+
     def most_clusters(self, n_clusters: int) -> list[int]:
         """Largest number of clusters that each component may have, of those that are clustered."""
+        if self.numbers is not None:
+            return list(self.numbers)
         sizes = self.sizes[: self.n_clustered]
         most = np.maximum(1, sizes // self.least).astype(int)
         most = sizes if most.sum() < n_clusters else most  # else some clusters would stay empty
@@ -98,6 +137,27 @@ def least_nodes(sizes: NDArray[Any], n_clusters: int, least: int | None = None) 
     """
     fewest = float(least or min(SMALL_CLUSTER, sizes[sizes > 1].sum() / (2 * n_clusters)) or 1)
     return max(fewest, 2.0) if sizes.max() > 1 else fewest
+
+
+def fixed_least(sizes: NDArray[Any]) -> int:
+    """Fewest nodes of a component with clusters where their number is to be chosen: one threshold for all numbers.
+
+    It is 10, or half the size of the component that the median node is in where that is less, but not below 4, unless
+    no component is larger. Where hundreds of components have as many, only the largest ones count.
+
+    Parameters
+    ----------
+    sizes : array of shape (n_components,)
+        Numbers of nodes, the largest first.
+
+    Examples
+    --------
+    >>> fixed_least(np.array([90, 12, 9, 2])), fixed_least(np.array([12, 6, 6, 6, 5])), fixed_least(np.array([3, 3]))
+    (10, 4, 3)
+    """
+    middle = sizes[np.searchsorted(np.cumsum(sizes), sizes.sum() / 2)]
+    least = min(max(SMALLEST, min(SMALL_CLUSTER, int(middle) // 2)), int(sizes[0]))
+    return least if len(sizes) <= MOST_COMPONENTS else max(least, int(sizes[MOST_COMPONENTS]) + 1)
 
 
 def _joined(rows: Array, numbers: Array) -> NDArray[Any]:

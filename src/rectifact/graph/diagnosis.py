@@ -30,6 +30,7 @@ def diagnose(
     what: str,
     groups: int | None = None,
     heavy: Finding | None = None,
+    least: int | None = None,
 ) -> list[Finding]:
     """What could be wrong with communities, and what to do about it.
 
@@ -53,6 +54,9 @@ def diagnose(
         How many groups of points stand apart, where that is known.
     heavy : Finding or None, default None
         What :func:`rectifact.graph.weights.heavy_edges` says about the weights.
+    least : int or None, default None
+        The ``min_component`` with which as many clusters as ``other`` has are in the same components; None if that
+        needs no word.
 
     Returns
     -------
@@ -75,7 +79,7 @@ def diagnose(
     elif stability is not None and len(sizes) > 1 and (stability < WEAK).all():
         pass  # where nothing is found again, another number is no better
     elif other is not None and other.is_better:
-        found.append(_more_modular(other))
+        found.append(_more_modular(other, least))
     return found
 
 
@@ -150,14 +154,16 @@ def _one_group(n: int) -> Finding:
     )
 
 
-def _more_modular(other: Division) -> Finding:
+def _more_modular(other: Division, least: int | None = None) -> Finding:
     n, n_other = other.own_n, other.n
-    what = f"Louvain's {n_other} communities have a modularity of {other.modularity:.3f}"
+    same = (f", min_component={least}", f" --min-component {least}") if least else ("", "")
+    what = f"{other.where}Louvain's {n_other} communities have a modularity of {other.modularity:.3f}"
+    what = what[0].upper() + what[1:]
     if n == 1:
         detail = f"{what}. Random graphs have a positive modularity too, so that alone does not make them real."
         look = "To look at them all the same: {}, which says whether they are found again."
-        python = look.format(f"n_clusters={n_other} and rectifact.selection.assess")
-        shell = look.format(f"-k {n_other} --stability")
+        python = look.format(f"n_clusters={n_other}{same[0]} and rectifact.selection.assess")
+        shell = look.format(f"-k {n_other}{same[1]} --stability")
         return Finding("note", "another division has a higher modularity", detail, python, shell)
     why = "overlooks small communities in large graphs" if n > n_other else "also rises where chance is divided up"
     detail = (
@@ -171,6 +177,7 @@ def _more_modular(other: Division) -> Finding:
         "note",
         "another division has a higher modularity",
         detail,
-        f"Compare with n_clusters={n_other}, and see with rectifact.selection.assess whether they are found again.",
-        f"Compare with -k {n_other} --stability, which says whether they are found again.",
+        f"Compare with n_clusters={n_other}{same[0]}, and see with "
+        "rectifact.selection.assess whether they are found again.",
+        f"Compare with -k {n_other}{same[1]} --stability, which says whether they are found again.",
     )

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.errors import FitWarning, InputError, count
+from rectifact.graph.mistaken import check_not_edges
 from rectifact.io.columns import Options, View, is_no_weight
 from rectifact.io.frames import Frame
 from rectifact.io.graphs import nearly_equal
@@ -57,6 +58,7 @@ def read_graph(
     table = nw.from_native(X, eager_only=True)
     names = edge_columns(table, named, tables)
     if names is None:
+        check_not_edges(table)
         return None
     found = from_edges(*(table.get_column(name).to_numpy() for name in names), sort=False)
     said = nearly_equal(sorted(node for node in found[1] if isinstance(node, str)))
@@ -115,24 +117,6 @@ def _warn_of_unused(graph: Any) -> None:
     if usual:
         what = f"Edges have the attribute {usual[0]!r}, which is not used: without a weight, each counts 1."
         warnings.warn(FitWarning(what, f"To use it, give weight={usual[0]!r}."), stacklevel=6)
-
-
-def looks_like_graph(X: Any) -> bool:
-    """Whether a table has the same names in rows and columns, in any order, and symmetric numbers, none negative.
-
-    Examples
-    --------
-    >>> looks_like_graph(pd.DataFrame([[0, 2], [2, 0]], index=["a", "b"], columns=["a", "b"]))
-    True
-    """
-    if not isinstance(X, pd.DataFrame) or X.shape[0] != X.shape[1] or isinstance(X.index, pd.RangeIndex):
-        return False
-    if not (X.index.is_unique and set(X.index) == set(X.columns)):
-        return False
-    if not all(pd.api.types.is_numeric_dtype(kind) for kind in X.dtypes):
-        return False
-    values = X[list(X.index)].to_numpy(dtype=float)
-    return bool((values >= 0).all() and np.allclose(values, values.T))
 
 
 def edge_columns(table: Any, named: Mapping[str, str], tables: bool) -> list[str] | None:
@@ -311,6 +295,9 @@ def _adjacency(source: NDArray[Any], target: NDArray[Any], weight: Any, n_nodes:
             f"{n} of {len(values)} weights of edges {'is' if n == 1 else 'are'} negative or not finite, the first is "
         )
         raise InputError(f"{what}{values[first]:g} in edge {first + 1}.", "Drop such edges, or set their weights to 0.")
+    if not values.any():
+        what = "All weights of edges are 0: there are no edges."
+        raise InputError(what, "Give other weights, or none.", command="Name another column with --weight.")
     loops = source == target
     if loops.all():
         what = "All edges lead from a node to itself: there is nothing to cluster."

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
 from rectifact.core.arrays import to_host
@@ -27,8 +26,10 @@ from rectifact.core.estimator import quiet_copy
 from rectifact.graph.base import Graph, GraphClusterer
 from rectifact.graph.canonical import canonical_order
 from rectifact.graph.chance import SHIFT, divides_beyond_chance
+from rectifact.graph.components import fixed_least
 from rectifact.graph.knn import nearest
 from rectifact.graph.normalisation import inverse_roots
+from rectifact.graph.overlaps import matched_overlaps, partners
 from rectifact.graph.peaks import density_neighbours, separations
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import leading_eigenvectors
@@ -46,6 +47,9 @@ FIRST, MOST, NODES_PER_CLUSTER = 32, 256, 4
 
 MOST_DRAWS = 10
 """Samples of edges whose communities are compared with those of all edges; large graphs have 2."""
+
+Shares = list[tuple[NDArray[Any], int]]
+"""Nodes of components, and how many communities each has."""
 
 WEIGHT = 1.0
 """Edges between two communities that are taken for granted, as many as degrees alone let expect."""
@@ -74,7 +78,7 @@ class GraphTrial:
         values = "raw"  # the graph below has them as they are wanted
         self._estimator = quiet_copy(estimator, affinity="precomputed", values=values, random_state=0)
         given = clone(estimator).set_params(n_clusters=1)._graph(X)
-        graph, self._near = _adjacency(given), given.near
+        graph, self._near, self._parts = _adjacency(given), given.near, given.parts
         self._order = canonical_order(graph)
         self._graph = sp.csr_array(graph[self._order][:, self._order])
         self._graph.sort_indices()
@@ -112,6 +116,20 @@ class GraphTrial:
         """That a few edges hold most of the weight, where they do: then no number is sure."""
         return HIDDEN if not self.of_points and few_hold_most(self._graph) else ""
 
+    def components(self) -> list[NDArray[Any]]:
+        """Nodes of each connected component that gets clusters, whatever their number; the largest is the first."""
+        return self._parts.of_nodes(self._estimator.min_component or fixed_least(self._parts.sizes))
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether all nodes with edges are in one component."""
+        return int((self._parts.sizes > 1).sum()) <= 1
+
+    def adjacency(self, nodes: NDArray[Any]) -> sp.csr_array:
+        """Weights of the edges between some nodes, in their order in X."""
+        places = np.argsort(self._order)[nodes]
+        return sp.csr_array(self._graph[places][:, places])
+
     @property
     def of_points(self) -> bool:
         """Whether the nodes are points, joined to their neighbours."""
@@ -140,18 +158,19 @@ class GraphTrial:
         if len(labels) != n:
             what = f"The graph has {count(n, 'node')}, but the model was fitted to {len(labels):,}."
             raise InputError(what, "Give the graph of the fit.", option="X=")
-        labels = labels[self._order]
+        shares, labels = self._shares_of(labels), labels[self._order]
         draws = range(max(2, min(MOST_DRAWS, self._scored)))
-        found = np.array([matched_overlaps(labels, self._labels_of(i, k), k) for i in draws])
+        found = np.array([matched_overlaps(labels, self._labels_of(i, k, shares), k) for i in draws])
         self.stability_range = np.stack([found.min(axis=0), found.max(axis=0)])
         return found.mean(axis=0)
 
     def resampled(self, model: Any, rng: np.random.Generator) -> NDArray[Any]:
         """Whether a node belongs to each community of ``model``, in a graph of edges drawn again."""
-        k = model.n_clusters
-        labels = np.empty(len(self._order), dtype=int)
-        labels[self._order] = self._fit(drawn_edges(self._graph, rng), k)
-        order = partners(np.asarray(to_host(model.labels_)), labels, k)
+        k, own = model.n_clusters, np.asarray(to_host(model.labels_))
+        labels, shares = np.empty(len(self._order), dtype=int), self._shares_of(own)
+        drawn = drawn_edges(self._graph, rng)
+        labels[self._order] = self._fit(drawn, k) if shares is None else self._fit_shares(drawn, shares)
+        order = partners(own, labels, k)
         return np.asarray(labels[:, None] == order, dtype=float)
 
     def _fit(self, graph: sp.csr_array, k: int) -> NDArray[Any]:
@@ -159,7 +178,33 @@ class GraphTrial:
             model = clone(self._estimator).set_params(n_clusters=k).fit(graph)
         return np.asarray(to_host(model.labels_))
 
-    def _labels_of(self, sample: int, k: int) -> NDArray[Any]:
+    def _fit_shares(self, graph: sp.csr_array, shares: Shares) -> NDArray[Any]:
+        """Communities of each component on its own, as many as it has in the model that is judged."""
+        labels, done = np.full(graph.shape[0], -1), 0
+        for nodes, k in shares:
+            part = sp.csr_array(graph[nodes][:, nodes])
+            found = np.where(np.asarray(part.sum(axis=1)).ravel() > 0, 0, -1) if k == 1 else self._fit(part, k)
+            labels[nodes] = np.where(found < 0, -1, found + done)
+            done += k
+        return labels
+
+    def _shares_of(self, labels: NDArray[Any]) -> Shares | None:
+        """Nodes of each component, in canonical order, and how many communities it has.
+
+        None for a connected graph, and where a community is empty or in several components.
+        """
+        if self.is_connected or self.of_points:
+            return None
+        of_node, inside = self._parts.of_node, labels >= 0
+        pairs = np.unique(np.stack([of_node[inside], labels[inside]]), axis=1)
+        if pairs.shape[1] != labels.max() + 1:
+            return None
+        ordered = of_node[self._order]
+        return [(np.flatnonzero(ordered == i), int((pairs[0] == i).sum())) for i in np.unique(pairs[0])]
+
+    def _labels_of(self, sample: int, k: int, shares: Shares | None = None) -> NDArray[Any]:
+        if shares is not None:
+            return self._fit_shares(self._splits[sample].rest, shares)
         if k == 1:
             return np.zeros(self._graph.shape[0], dtype=int)
         if (sample, k) not in self._labels:
@@ -284,25 +329,3 @@ def outstanding_eigenvalues(graph: sp.csr_array, most: int) -> int:
         if above < rank or rank == most:
             return max(above, 1)
         rank = min(2 * rank, most)
-
-
-def matched_overlaps(one: NDArray[Any], other: NDArray[Any], k: int) -> NDArray[Any]:
-    """Common nodes of each community and its partner, over all nodes of both.
-
-    Examples
-    --------
-    >>> matched_overlaps(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 1]), 2).round(2)
-    array([0.67, 0.5 ])
-    """
-    return np.asarray(_overlaps(one, other, k)[np.arange(k), partners(one, other, k)])
-
-
-def partners(one: NDArray[Any], other: NDArray[Any], k: int) -> NDArray[Any]:
-    """For each community of ``one`` the community of ``other`` that it is matched with."""
-    return np.asarray(linear_sum_assignment(-_overlaps(one, other, k))[1])
-
-
-def _overlaps(one: NDArray[Any], other: NDArray[Any], k: int) -> NDArray[Any]:
-    inside, also = (labels[:, None] == np.arange(k) for labels in (one, other))
-    common = inside.T.astype(float) @ also
-    return np.asarray(common / np.maximum(inside.sum(axis=0)[:, None] + also.sum(axis=0) - common, 1))

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
+from rectifact.core.errors import count
 from rectifact.graph.canonical import canonical_order
 from rectifact.graph.quality import quality
 from rectifact.graph.similarities import Similarities
@@ -30,6 +31,8 @@ class Division:
         Those of the fit, over the same nodes.
     agreement : float
         Adjusted Rand index of both.
+    among : int or None, default None
+        Number of these nodes where they are not all nodes of the graph.
     """
 
     n: int
@@ -37,11 +40,22 @@ class Division:
     own_n: int
     own_modularity: float
     agreement: float
+    among: int | None = None
+
+    @property
+    def where(self) -> str:
+        """Which nodes both are about, where they are not all."""
+        return f"among the {count(self.among, 'node')} in a cluster, " if self.among else ""
 
     @property
     def is_better(self) -> bool:
         """Whether it has several communities, and a modularity that is clearly higher."""
         return self.n > 1 and self.modularity > self.own_modularity + CLEARLY
+
+    @property
+    def _method(self) -> str:
+        words = f"{self.where}Louvain's method"
+        return words[0].upper() + words[1:]
 
     def sentence(self) -> str:
         """How both compare, in words.
@@ -52,14 +66,14 @@ class Division:
         "Louvain's method finds the same 2 communities (modularity 0.400)."
         """
         if self.n <= 1 and self.own_n <= 1:
-            return "Louvain's method finds no more than one community either."
+            return f"{self._method} finds no more than one community either."
         if self.agreement == 1 and self.n == self.own_n:
-            return f"Louvain's method finds the same {self.n} communities (modularity {self.modularity:.3f})."
+            return f"{self._method} finds the same {self.n} communities (modularity {self.modularity:.3f})."
         more = self.own_modularity - self.modularity
         how = "higher" if more > CLEARLY else "lower" if more < -CLEARLY else "about equal"
         have = "this one has" if self.own_n == 1 else f"these {self.own_n} have"
         return (
-            f"Louvain's method finds {self.n} {'community' if self.n == 1 else 'communities'} with a modularity of "
+            f"{self._method} finds {self.n} {'community' if self.n == 1 else 'communities'} with a modularity of "
             f"{self.modularity:.3f}; {have} {self.own_modularity + 0.0:.3f}, which is {how}, and both agree with an "
             f"adjusted Rand index of {self.agreement:.2f} (1 if they are the same, about 0 by chance)."
         )
@@ -69,7 +83,9 @@ class Division:
         return {"communities": self.n, "modularity": round(self.modularity, 6), "ari": round(self.agreement, 4)}
 
 
-def compare_with_louvain(graph: sp.csr_array, labels: NDArray[Any], n_clusters: int) -> Division | None:
+def compare_with_louvain(
+    graph: sp.csr_array, labels: NDArray[Any], n_clusters: int, among: int | None = None
+) -> Division | None:
     """Communities by Louvain's method, from networkx, next to ``labels``; None for a large graph or without networkx.
 
     Parameters
@@ -78,6 +94,8 @@ def compare_with_louvain(graph: sp.csr_array, labels: NDArray[Any], n_clusters: 
         Weights of the edges between nodes in a community.
     labels : array of shape (n_nodes,)
     n_clusters : int
+    among : int or None, default None
+        Number of these nodes where they are not all nodes of the graph, to say so.
     """
     if not 0 < graph.nnz <= 2 * MOST_EDGES or find_spec("networkx") is None:
         return None
@@ -96,4 +114,4 @@ def compare_with_louvain(graph: sp.csr_array, labels: NDArray[Any], n_clusters: 
         for of_node, n in ((labels, n_clusters), (other, len(found)))
     )
     n = sum(len(nodes) > 1 for nodes in found)  # nobody counts nodes without edges as communities
-    return Division(n, theirs, n_clusters, own, float(adjusted_rand_score(labels, other)))
+    return Division(n, theirs, n_clusters, own, float(adjusted_rand_score(labels, other)), among)

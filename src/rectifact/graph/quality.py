@@ -1,4 +1,9 @@
-"""How good communities are, by the weights of edges inside and between them."""
+"""How good communities are, by the weights of edges inside and between them.
+
+References
+----------
+[1] M. E. J. Newman and M. Girvan, "Finding and evaluating community structure in networks", Physical Review E 69, 2004.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,12 +29,15 @@ class Quality:
         Sums of their degrees.
     total : float
         Sum of all degrees.
+    among : array of shape (n_clusters,)
+        Sums of the degrees by edges between nodes in a cluster.
     """
 
     sizes: NDArray[Any]
     inside: NDArray[Any]
     volumes: NDArray[Any]
     total: float
+    among: NDArray[Any]
 
     @property
     def coverage(self) -> NDArray[Any]:
@@ -38,8 +46,12 @@ class Quality:
 
     @property
     def modularity(self) -> NDArray[Any]:
-        """Coverage less what it would be if edges were drawn at random with these degrees (Newman and Girvan)."""
-        return self.coverage - (self.volumes / self.total) ** 2
+        """Share of the weight inside each cluster, less that if edges were drawn at random with the same degrees [1].
+
+        Only edges between nodes in a cluster count, as if there were no others.
+        """
+        total = max(float(self.among.sum()), 1e-300)
+        return self.inside / total - (self.among / total) ** 2
 
     @property
     def conductance(self) -> NDArray[Any]:
@@ -129,12 +141,15 @@ def quality(S: Similarities, labels: Array, n_clusters: int, degrees: Array, nor
     ([0.5, 0.5], 0.5, [0.0, 0.0])
     """
     of_node, weights = to_host(labels), to_host(degrees).astype(float)
-    members, xp = to_like(of_node[:, None] == np.arange(n_clusters), S.like), namespace(S.like)
+    chosen = of_node >= 0
+    columns = np.column_stack([of_node[:, None] == np.arange(n_clusters), chosen])
+    members, xp = to_like(columns, S.like), namespace(S.like)
     if normalized:
         members *= xp.sqrt(degrees)[:, None]
     inside = S @ members
+    among = members.T @ inside[:, -1]
     inside *= members
-    chosen = of_node >= 0
     sizes = np.bincount(of_node[chosen], minlength=n_clusters)
     volumes = np.bincount(of_node[chosen], weights[chosen], minlength=n_clusters)
-    return Quality(sizes, to_host(xp.sum(inside, axis=0)).astype(float), volumes, float(weights.sum()))
+    within, among = to_host(xp.sum(inside, axis=0)).astype(float), to_host(among).astype(float)
+    return Quality(sizes, within[:-1], volumes, float(weights.sum()), among[:-1])

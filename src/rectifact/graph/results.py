@@ -90,7 +90,7 @@ class GraphResults(GraphPlots):
         DataFrame
             ``cluster``; ``size``; ``coverage``, the share of all weight that is inside the community; ``conductance``,
             the weight that leaves it relative to its total degree, or that of the rest if that is less; and
-            ``modularity``, its part of the modularity.
+            ``modularity``, its part of the modularity among the nodes in a community.
         """
         check_is_fitted(self)
         S = Similarities(self.affinity_matrix_)
@@ -226,9 +226,9 @@ class GraphResults(GraphPlots):
         -------
         DataFrame
             ``node`` and ``cluster``; ``neighbours``, how many; ``share_inside``, the share of the weight of its edges
-            that stays in its community; ``hub_rank``, its place there by that weight, of the nodes that keep most of
-            theirs there: 1 for the hub, 0 for others, even if they have more; and ``bridge_to``, the other community
-            that it clearly ties its own to, -1 for none, as :meth:`bridges` has it.
+            that stays in its community; ``hub_rank``, its place there by that weight, of the nodes that keep more
+            than half of theirs there, and the first of all if it has less in any other: 1 for the hub, 0 for others;
+            and ``bridge_to``, the other community that it clearly ties its own to, -1 for none, as :meth:`bridges` has.
 
         Examples
         --------
@@ -275,7 +275,10 @@ class GraphResults(GraphPlots):
         """
         check_is_fitted(self)
         S, labels = self._clustered()
-        return None if S is None else compare_with_louvain(S, labels, self.n_clusters)
+        if S is None:
+            return None
+        among = None if len(labels) == len(self.labels_) else len(labels)
+        return compare_with_louvain(S, labels, self.n_clusters, among)
 
     def _clustered(self) -> tuple[sp.csr_array | None, NDArray[Any]]:
         """Weights of the edges between nodes in a community, None for points, and their communities."""
@@ -296,25 +299,22 @@ class GraphResults(GraphPlots):
         what, sizes = "point" if points else "node", np.bincount(of_node)
         least = least_nodes(sizes, self.n_clusters, self.min_component)
         parts = Components(of_node, sizes, least, self.resolved_["n_components"])
-        groups, modularity, heavy = self._groups_apart() if points else None, self.modularity_, None
-        S, inside = self._clustered()
+        groups, heavy = self._groups_apart() if points else None, None
+        S, _ = self._clustered()
         if S is not None:
-            weights = np.asarray(S.sum(axis=1)).ravel()
-            other = other or compare_with_louvain(S, inside, self.n_clusters)
+            other = other or self.compared_with_louvain()
             heavy = heavy_edges(S, self.values)
-            if weights.sum() > 0:
-                own = quality(Similarities(S), inside, self.n_clusters, weights, False)
-                modularity = float(own.modularity.sum())
         return diagnose(
             np.bincount(labels[labels >= 0], minlength=self.n_clusters),
             outside(labels, parts, self.n_clusters, getattr(self, "l1", 0.0), what),
             getattr(self, "stability_", None),
-            modularity,
+            self.modularity_,
             other,
             first,
             what,
             groups,
             heavy,
+            parts.least_for(other.n) if other is not None else None,
         )
 
     def _groups_apart(self) -> int | None:

@@ -282,7 +282,7 @@ def spectral_start(X: Similarities, rank: int, parts: Components) -> tuple[Array
         nodes = np.flatnonzero(parts.of_node == i)
         graph = X.local if len(nodes) == X.shape[0] else X.local[nodes][:, nodes]
         found.append((nodes, *_of_component(graph, most, rng)))
-    shares = _shares([values for _, values, _ in found], rank)
+    shares = list(parts.numbers or _shares([values for _, values, _ in found], rank))
     U, done = np.zeros((X.shape[0], rank)), 0
     for (nodes, values, vectors), share in zip(found, shares, strict=True):
         U[nodes, done : done + share] = _rectified(values[:share], vectors[:, :share])
@@ -329,13 +329,13 @@ def _rotation(vectors: Array) -> Array:
     return Q
 
 
-def random_start(X: Similarities, rank: int, rng: np.random.Generator, nodes: NDArray[np.bool_] | None = None) -> Array:
-    """Uniform numbers, scaled so that ``U U'`` is as near to X as it can be; rows of zeros except for ``nodes``.
+def random_start(X: Similarities, rank: int, rng: np.random.Generator, where: NDArray[np.bool_] | None = None) -> Array:
+    """Uniform numbers, scaled so that ``U U'`` is as near to X as it can be; zeros except for the places ``where``.
 
     The scale matters: larger numbers make solvers that go column by column set whole columns to zero, for good.
     """
     U = rng.random((X.shape[0], rank))
-    U = to_like(U if nodes is None else U * nodes[:, None], X.like)
+    U = to_like(U if where is None else U * where, X.like)
     G = U.T @ U
     return U * float(((U * (X @ U)).sum() / (G * G).sum()) ** 0.5)
 

@@ -133,7 +133,8 @@ class SymNMFNet(GraphClusterer):
     spreads_ : array of shape (n_features,)
         What the columns of the points were divided by; only where they were.
     modularity_ : float
-        Modularity of the communities on the graph before normalisation, as :meth:`cluster_report` has it for each.
+        Modularity of the communities on the graph before normalisation, among the nodes in a community; each has its
+        part in :meth:`cluster_report`.
     coverage_ : float
         Share of the weight of all edges that is inside communities.
     objective_ : float

@@ -23,6 +23,9 @@ MOST_CELLS = 50_000_000
 """Cells of the largest matrix of triples whose other cells are missing, which is dense."""
 
 
+DISTANCES = {"distance", "dist", "dissimilarity", "pvalue", "pval", "p", "cost", "costs", "length", "km", "miles"}
+"""Names of columns that are large where a tie is weak."""
+
 NO_TEXT = {"n/a", "#n/a", "na", "n.a.", "none", "null", "nan", "nil", "-", "--", "–", "—", "?", ".", "..", "..."}
 """What cells hold in place of a text."""
 
@@ -61,6 +64,8 @@ def pairs(frame: Frame, plan: Plan, missing: bool = False, split: str | None = N
     written = pd.DataFrame({i: frame.text(name) for i, name in enumerate(plan.columns[:2])}, dtype=object)
     table = written.apply(lambda names: names.str.strip())
     n_spaced = int((table != written).to_numpy().sum())
+    numbers = plan.kind == "edges" and all(is_number(frame.table.column(name).type) for name in plan.columns[:2])
+    table = table.replace(r"^(-?\d+)\.0*$", r"\1", regex=True) if numbers else table  # 1 and 1.0 are one node
     for i, name in enumerate(plan.columns[:2]):
         if (table[i] == "").any() or table[i].isna().any():
             row = int(((table[i] == "") | table[i].isna()).to_numpy().argmax()) + 1
@@ -92,9 +97,33 @@ def from_edges(frame: Frame, plan: Plan, table: pd.DataFrame) -> tuple[tuple[Any
     if len(plan.columns) > 2 and frame.named and word(plan.columns[2]) not in WEIGHTS:
         weights += f" (without them: --drop {quoted(plan.columns[2])})"
     edges = tuple(table[name].to_numpy() for name in table)
-    frame = replace(frame, remarks=(*edge_remarks(*edges[:2]), *frame.remarks))
+    remarks = [*edge_remarks(*edges[:2]), *(weight_remarks(plan.columns[2], edges[2]) if len(edges) > 2 else [])]
+    frame = replace(frame, remarks=(*remarks, *frame.remarks))
     ends = " and ".join(map(repr, plan.columns[:2]))
     return edges, sentence(frame, plan, f"Edges read from the columns {ends}, {weights}")
+
+
+def weight_remarks(name: str, values: NDArray[Any]) -> list[str]:
+    """What a user should know about the weights of edges: those of zero, and names that mean the opposite of a weight.
+
+    Examples
+    --------
+    >>> weight_remarks("w", np.array([0.0, 1.0, 2.0]))
+    ['1 row has weight 0, no edge']
+    """
+    n = int((values == 0).sum())
+    if n == len(values):
+        raise InputError(
+            f"All weights in the column {name!r} are 0: there are no edges.",
+            f"Name another column with --weight, or leave the weights out with --drop {quoted(name)}.",
+        )
+    said = [f"{count(n, 'row')} {'has' if n == 1 else 'have'} weight 0, no edge"] if n else []
+    if word(name) in DISTANCES:
+        said.append(
+            f"a large {name!r} counts as a strong tie: if it means a weak one, write 1 / (1 + {name}) instead, or "
+            f"leave it out with --drop {quoted(name)}"
+        )
+    return said
 
 
 def from_triples(
@@ -161,12 +190,13 @@ def from_texts(frame: Frame, plan: Plan) -> tuple[list[str], Any, str, str]:
 
 def sentence(frame: Frame, plan: Plan, start: str) -> str:
     """A sentence that ends with what was noticed, and the columns that are not used."""
-    unused = [repr(name) if name else "the column without a name" for name in plan.unused]
+    bare = "the column without a name" + " (row numbers)" * (plan.kind == "edges")
+    unused = [repr(name) if name else bare for name in plan.unused]
     more = [*frame.remarks]
     if unused:
         listed = ", ".join(unused[:5]) + (f" and {len(unused) - 5} more" if len(unused) > 5 else "")
         more.append(f"not used: {listed}")
-    if plan.kind == "edges" and len(plan.columns) == 2 and len(unused) == 1:
+    if plan.kind == "edges" and len(plan.columns) == 2 and len(unused) == 1 and plan.unused[0]:
         column = frame.table.column(plan.unused[0])
         more += [f"as weights: --triples {listing([*plan.columns, *plan.unused])}"] * is_number(column.type)
     return "; ".join([start, *more]) + "."

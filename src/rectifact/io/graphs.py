@@ -89,14 +89,16 @@ def edge_remarks(source: Any, target: Any) -> list[str]:
     --------
     >>> edge_remarks(["a", "b", "a", "c"], ["b", "a", "c", "c"])
     ['1 row repeats an edge and is added to it, in the other direction', '1 edge from a node to itself']
+    >>> edge_remarks(["a", "b", "b", "a"], ["b", "a", "a", "b"])
+    ['3 rows repeat edges and are added to them, 2 of them in the other direction']
     >>> edge_remarks(["Ann", "Bea", "Ann"], ["tea", "tea", "ball"])
     ['no node is in both columns: two kinds of nodes, which are clustered together']
     """
     ends = pd.DataFrame({"a": np.asarray(source, dtype=object), "b": np.asarray(target, dtype=object)}).astype(str)
     swapped = ends["a"] > ends["b"]
     ordered = ends.mask(swapped, ends[["b", "a"]].set_axis(["a", "b"], axis=1))
-    again, same_way = ordered.duplicated(), ends.duplicated()
-    both, loops = int((again & ~same_way).sum()), int((ends["a"] == ends["b"]).sum())
+    again, first = ordered.duplicated(), swapped.groupby([ordered["a"], ordered["b"]]).transform("first")
+    both, loops = int((again & (swapped != first)).sum()), int((ends["a"] == ends["b"]).sum())
     remarks = []
     if again.any():
         n = int(again.sum())

@@ -7,7 +7,7 @@ from itertools import combinations
 import pyarrow as pa
 
 from rectifact.core.errors import InputError, count
-from rectifact.io.columns import WORDS, Plan, View, ask, is_rating, listing, plain, quoted, word
+from rectifact.io.columns import UNNAMED, WORDS, Plan, View, ask, is_rating, listing, plain, quoted, word
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 
 SHARED = 0.3  # of the names of a column that another has too, where both hold nodes
@@ -16,6 +16,8 @@ MOST_GROUPS = 100  # different values of a column of known groups
 WITH_GROUPS = {".csv", ".tsv", ".parquet"}  # files of which a column can be known groups
 VALUES = {*WORDS["value"], *WORDS["count"]}
 WEIGHTS = VALUES | {*WORDS["weight"]}
+PAYLOADS = {"size", "bytes", "filesize", "messagesize", "length"}
+"""Names of what a message holds, where there is one row for each; of pairs that differ, they may be counts."""
 ENDS = re.compile(f"({'|'.join(WORDS['node'])})(1|a)")
 
 
@@ -38,8 +40,9 @@ def given_edges(view: View) -> Plan:
     if by_name is not None and by_name.kind == "edges":
         return by_name
     weight, likely = view.options.weight, likely_edges(view)
-    ends = [name for name in view.names if name != weight][:2]
-    if len(view.names) not in (2, 3):
+    names = [name for name in view.names if not _is_row_number(view, name)]
+    ends = [name for name in names if name != weight][:2]
+    if len(names) not in (2, 3):
         example = listing(likely) if likely else "source,target,weight"
         raise InputError(
             f"{view.where} has {count(len(view.names), 'column')}; edges are two columns of nodes, and may have a "
@@ -57,7 +60,7 @@ def given_edges(view: View) -> Plan:
                 "source,target,weight. If rows say who takes part in what, such as scene and character, --triples "
                 "clusters both kinds together; for one kind, write the pairs that meet, and how often, first.",
             )
-    weights = [weight] if weight else [name for name in view.names[2:] if view.may_be_weight(name)]
+    weights = [weight] if weight else [name for name in names[2:] if _may_be_weight(view, ends, name)]
     return view.plan("edges", [*ends, *weights])
 
 
@@ -148,7 +151,7 @@ def _edges(view: View, source: str, target: str) -> Plan:
     weights = [view.options.weight] if view.options.weight else _values(view, WEIGHTS, ends)
     weights = weights or [name for name in view.names if name not in ends and view.is_measure(name)]
     weights = weights or [name for name in view.names if name not in ends and _mostly_numbers(view, name)]
-    weights = [name for name in weights if view.may_be_weight(name) or name == view.options.weight]
+    weights = [name for name in weights if _may_be_weight(view, ends, name) or name == view.options.weight]
     triples = [source, target, *weights[:1]]
     if len(weights) > 1:
         ask(
@@ -163,6 +166,22 @@ def _edges(view: View, source: str, target: str) -> Plan:
         "--table to read the columns as numbers.",
         triples,
     )
+
+
+def _may_be_weight(view: View, ends: Sequence[str], name: str) -> bool:
+    """Whether a column may hold weights: not numbers of the rows, and not the sizes of messages, one row for each."""
+    if _is_row_number(view, name) or not view.may_be_weight(name):
+        return False
+    if word(name) not in PAYLOADS:
+        return True
+    return bool(view.table.select(ends).group_by(list(ends)).aggregate([]).num_rows == len(view.table))
+
+
+def _is_row_number(view: View, name: str) -> bool:
+    """Whether the first column has no name of its own and holds different numbers, as the index of pandas does."""
+    if name != view.first or not UNNAMED.fullmatch(name) or len(view.names) < 3:
+        return False
+    return view.differ(name) and all(str(cell).isdecimal() for cell in view.table.column(name).to_pylist())
 
 
 def _mostly_numbers(view: View, name: str) -> bool:

@@ -41,6 +41,9 @@ SAME = 1e-9
 LONGEST_UPRIGHT, MOST_FLAT = 6, 60
 """Letters of a name that fit below a bar; bars that lie flat, with longer names beside them."""
 
+HUB = 1.7
+"""Radius of a hub in the drawing of a graph, over that of other nodes."""
+
 
 def histogram(title: str, values: ArrayLike, x: str, *, span: tuple[float, float] | None = None) -> Chart:
     """Counts of values in 20 equal bins; only the counts go into the page."""
@@ -209,18 +212,28 @@ def network(
     words: str,
     *,
     named: Mapping[int, str] = MappingProxyType({}),
+    legend: Mapping[int, str] = MappingProxyType({}),
+    hubs: Sequence[int] = (),
 ) -> Chart:
     """Nodes at places in the plane, and the edges between them.
 
     ``edges`` (n_edges, 2) holds numbers of nodes; ``colours`` are numbers too, -1 is grey; ``hover`` names the nodes.
-    ``named`` are those whose names are shown, the most important first.
+    ``named`` are those whose names are shown, the most important first; ``legend`` says what colours mean, if they do
+    not repeat; ``hubs`` are nodes with larger dots.
     """
     radius = 5 if len(places) <= 200 else 4 if len(places) <= 600 else 2.5
-    dots = Points(places[:, 0], places[:, 1], list(hover), list(colours), radius=radius, place=True)
-    marks: list[Mark] = [Edges(places[edges]), dots]
+    large, larger = set(hubs), HUB * radius
+    groups: dict[tuple[int, float], list[int]] = {}
+    for i, colour in enumerate(colours):  # one mark for each entry of the legend, and then the hubs, above all others
+        groups.setdefault((colour if legend else 0, larger if i in large else radius), []).append(i)
+    marks: list[Mark] = [Edges(places[edges])]
+    for (colour, size), own in sorted(groups.items(), key=lambda item: (item[0][1], item[0][0] < 0, item[0][0])):
+        name = legend.get(colour, "") if size == radius or (colour, radius) not in groups else ""
+        own_hover, own_colours = [hover[i] for i in own], [colours[i] for i in own]
+        marks.append(Points(places[own, 0], places[own, 1], own_hover, own_colours, radius=size, place=True, name=name))
     if named:
-        at = places[list(named)]
-        marks.append(Texts(at[:, 0], at[:, 1], list(named.values()), np.full(len(at), radius + 1.0)))
+        at, beside = places[list(named)], [larger if i in large else radius for i in named]
+        marks.append(Texts(at[:, 0], at[:, 1], list(named.values()), np.asarray(beside) + 1.0))
     bare = Axis(hidden=True)
     return Chart(title, marks, words, bare, bare, tall=True, square=True)
 

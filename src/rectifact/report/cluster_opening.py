@@ -24,13 +24,15 @@ def clusters_opening(saved: SavedModel) -> tuple[list[str], list[str]]:
     if model.n_clusters == 1:
         all_of = "All" if sizes.max() == len(model.labels_) else f"{sizes.max():,} of"
         return [*main, f"{all_of} {count(len(model.labels_), what)} are in one cluster."], _steps(saved)
+    inside = int(sizes.sum())
+    among = f" among the {count(inside, what)} in a cluster" if inside < len(model.labels_) else ""
     if points:
         main.append(f"{model.coverage_:.0%} of the weight between neighbours is inside clusters.")
     else:
         main.append(
             f"{model.coverage_:.0%} of the weight of the edges is inside the {count(model.n_clusters, 'cluster')}. "
-            f"Modularity is {model.modularity_:.2f}. Random graphs also reach 0.3 if the best division is sought, so "
-            "modularity alone does not show that clusters are real; stability and -k auto do."
+            f"Modularity is {model.modularity_:.2f}{among}. Random graphs also reach 0.3 if the best division is "
+            "sought, so modularity alone does not show that clusters are real; stability and -k auto do."
         )
     main[-1] += (
         f" The largest of {count(model.n_clusters, 'cluster')} has {count(int(sizes.max()), what)}, the smallest "
@@ -38,6 +40,11 @@ def clusters_opening(saved: SavedModel) -> tuple[list[str], list[str]]:
     )
     if np.isfinite(cuts).any() and np.nanmax(cuts) < NEGLIGIBLE:
         main.append("Hardly any weight leaves the clusters.")
+    elif np.isfinite(cuts).any() and np.nanmax(cuts) - np.nanmin(cuts) < NEGLIGIBLE:
+        main.append(
+            f"All clusters are equally well separated (conductance {np.nanmax(cuts):.2f}); conductance is the share of "
+            "the weight that leaves a cluster."
+        )
     elif np.isfinite(cuts).any():
         best, last = int(np.nanargmin(cuts)), int(np.nanargmax(cuts))
         main.append(

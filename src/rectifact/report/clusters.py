@@ -78,13 +78,14 @@ def _overview(saved: SavedModel) -> Section:
     model = saved.model
     table = model.cluster_report()
     sizes = table["size"].to_numpy()
+    left_out = int((model.labels_ < 0).sum())
+    among = f", among the {sizes.sum():,} {noun(model)}s in a cluster" if left_out else ""
     facts = [
         ("clusters", str(model.n_clusters), ""),
         ("largest, smallest", f"{sizes.max():,}, {sizes.min():,}", f"{noun(model)}s"),
         ("weight inside clusters", f"{model.coverage_:.1%}", "of the total weight of the edges"),
-        ("modularity", f"{model.modularity_:.3f}", "that weight, less what would be inside by chance"),
+        ("modularity", f"{model.modularity_:.3f}", f"that weight, less what would be inside by chance{among}"),
     ]
-    left_out = int((model.labels_ < 0).sum())
     if left_out:
         facts.append(
             (
@@ -136,8 +137,13 @@ def _network(saved: SavedModel) -> Section:
     colours = [int(model.labels_[i]) for i in drawing.nodes]
     named = {i: names[drawing.nodes[i]] for i in _hubs_in_turn(model, drawing.nodes)}
     title = f"The {'graph' if what == 'node' else 'points'}, coloured by cluster"
-    chart = network(title, drawing.places, drawing.edges, colours, hover, words, named=named)
+    few = model.n_clusters <= len(PALETTE)
+    legend = {k: cluster_name(k) for k in sorted(set(colours))} if few else {}
+    hubs = np.flatnonzero(hub_ranks(shares_of(model), model.labels_)[drawing.nodes] == 1).tolist()
+    hubs = hubs if what == "node" and model.n_clusters > 1 else []
+    chart = network(title, drawing.places, drawing.edges, colours, hover, words, named=named, legend=legend, hubs=hubs)
     about = f"{what.title()}s that are connected attract each other, and all others repel each other."
+    about += " The hub of each cluster has a larger dot." if hubs else ""
     about += f" Grey {what}s are in no cluster." if (model.labels_ < 0).any() else ""
     if what == "point":
         about += " Each point is joined to its nearest neighbours; where it lies in the data is not drawn."
@@ -162,7 +168,7 @@ def _communities(saved: SavedModel) -> Section:
     model, names, table = saved.model, node_names(saved), saved.model.cluster_report()
     member, stability = _memberships(model), getattr(saved.model, "stability_", None)
     shares = shares_of(model)
-    weight, ranks = shares.inside, hub_ranks(shares, model.labels_)
+    weight, ranks = _whole(shares.inside), hub_ranks(shares, model.labels_)
     items = []
     for k in np.argsort(-table["size"].to_numpy(), kind="stable")[:MOST_CARDS].tolist():
         own = np.flatnonzero(model.labels_ == k)
@@ -178,9 +184,9 @@ def _communities(saved: SavedModel) -> Section:
         bars_ = [(names[i], float(weight[i])) for i in hubs]
         items.append(Card(f"cluster {k + 1}", caption, bars_, [("Members:", members)] if len(own) else [], k))
     words = (
-        "The hubs of a cluster have the most weight to others in it, among the nodes that keep more than half of their "
-        "weight there; bars show the sum of the weights of these edges. A node that ties clusters together may have "
-        "more weight in a cluster than its hub. Members come in the order of their membership."
+        "The hubs of a cluster have the most weight to others in it, among the nodes that keep more of their weight "
+        "there than in any other cluster: the first of all, and others that keep more than half. Bars show the sum of "
+        "the weights of these edges. Members come in the order of their membership."
     )
     if noun(model) == "point":
         words = "Bars show the points with the most weight to their neighbours: they lie where the cluster is dense. "
@@ -192,6 +198,12 @@ def _communities(saved: SavedModel) -> Section:
         model.n_clusters - len(items),
     )
     return Section("Communities", words, [cards])
+
+
+def _whole(weight: Any) -> Any:
+    """Weights without the rounding of the normalisation, where all of them are whole numbers."""
+    nearest = np.round(weight)
+    return nearest if np.allclose(weight, nearest, rtol=1e-9, atol=1e-6) else weight
 
 
 def _members(saved: SavedModel) -> Section:

@@ -13,21 +13,20 @@ from sklearn.base import clone
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_generator, check_option
+from rectifact.graph.base import GraphClusterer
 from rectifact.graph.chance import DRAWS
 from rectifact.graph.edges import edges_named
 from rectifact.graph.how_many import GraphTrial
 from rectifact.io.checkpoint import RunFile, open_checkpoint
 from rectifact.parts.how_many import PartsTrial
+from rectifact.selection.components import choose_by_component
+from rectifact.selection.doubts import otherwise, undecided
 from rectifact.selection.points import MEASURE, NOTHING, choose_for_points
-from rectifact.selection.search import HELD_OUT, Curve, Trial, climb
+from rectifact.selection.search import Curve, Trial, climb
 from rectifact.selection.trust import set_stability, trial_of
 
 MOST = 1000
 """No number from here on is tried by itself."""
-
-CLEARLY = 2.0
-"""Standard errors by which the next larger number of communities must score lower for the choice to be sure."""
-
 
 NEARLY_AS_STABLE = 0.1
 """Difference of mean stabilities up to which a second number is named beside the most stable one."""
@@ -128,6 +127,9 @@ def select(
     wanted = _wanted(ks)
     if isinstance(trial, GraphTrial) and trial.of_points:
         return _for_points(estimator, X, trial, _possible(wanted, trial))  # nothing to search
+    if isinstance(trial, GraphTrial) and not trial.is_connected:
+        options = {"purpose": purpose, "n_jobs": n_jobs, "random_state": random_state, "callbacks": callbacks}
+        return _for_components(estimator, X, trial, wanted, options)
     start = trial.start(wanted[0])
     numbers = _possible(wanted, trial)
     saved = _checkpoint(estimator, trial, X)
@@ -152,7 +154,7 @@ def select(
     curve.try_out(best)  # what is chosen has a score
     doubt = trial.doubt() if best > 1 else ""
     if isinstance(trial, GraphTrial):
-        doubt = " ".join(filter(None, [_undecided(curve, best), _otherwise(curve, best), trial.doubt()]))
+        doubt = " ".join(filter(None, [undecided(curve, best), otherwise(curve, best), trial.doubt()]))
     tried = "" if curve.complete else f"The search stopped after {len(curve.scores)} numbers; others may score higher."
     reason = " ".join(filter(None, [ended, _reason(trial, curve, best, supported), tried, doubt]))
     if best not in numbers:  # one, which was not asked for
@@ -177,6 +179,24 @@ def _for_points(estimator: Any, X: Any, trial: GraphTrial, numbers: Sequence[int
     if found.best > 1:  # one is always the same
         table.loc[table["k"] == found.best, "stability"] = float(np.mean(model.stability_))
     return Selection(table, found.best, found.reason, model, MEASURE, found.sure)
+
+
+def _for_components(
+    estimator: Any, X: Any, trial: GraphTrial, wanted: Sequence[int], options: dict[str, Any]
+) -> Selection:
+    """The number of communities in each component, added up, or the nearest that was asked for."""
+    found = choose_by_component(select, estimator, trial, wanted, **options)
+    total = sum(found.numbers)
+    best = min(wanted, key=lambda k: (abs(k - total), k))
+    reason = f"{found.reason} {best} is the nearest number that was asked for." if best != total else found.reason
+    model = clone(estimator).set_params(min_component=estimator.min_component or found.least)
+    model._numbers = found.numbers if best == total else None
+    model = _fitted(model, X, trial.parameter, best)
+    set_stability(model, trial)
+    if reason.startswith(NOTHING):
+        warnings.warn(FitWarning(reason, ""), stacklevel=3)
+    found.table.loc[found.table["k"] == best, "stability"] = float(np.mean(model.stability_))
+    return Selection(found.table, best, reason, model, trial.measure, found.sure)
 
 
 class _Ended(Exception):
@@ -281,39 +301,6 @@ def _most_stable(trial: Trial, best: int) -> str:
     return f"The most stable {several} {listed}." if found else ""
 
 
-def _undecided(curve: Curve, best: int) -> str:
-    """Which other numbers of communities cannot be told from the best by their scores."""
-    others = curve.alike(best)
-    if not others:
-        return _nearly(curve, best)
-    shown = [str(k) for k in others]
-    listed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-    top = f"; {curve.top()} has the highest score" if curve.top() != best else ""
-    scores = f"score of {listed} is within its" if len(shown) == 1 else f"scores of {listed} are within their"
-    return f"The {scores} error too{top}."
-
-
-def _otherwise(curve: Curve, best: int) -> str:
-    """Which numbers of communities each round of draws, that hides all edges once, would have led to alone."""
-    once, draws = round(1 / HELD_OUT), len(curve.scores[best])
-    rounds = [slice(first, first + once) for first in range(0, draws - once + 1, once)]
-    found = {curve.part(rows).smallest() for rows in rounds} | {best}
-    if len(rounds) < 2 or len(found) == 1:
-        return ""
-    return f"Depending on which edges are hidden, it would be {min(found)} to {max(found)}."
-
-
-def _nearly(curve: Curve, best: int) -> str:
-    """The next larger number of communities, where its score is not clearly lower: small ones are easily missed."""
-    larger = [k for k in sorted(curve.scores) if k > best]
-    if best == 1 or not larger:
-        return ""
-    lost = float(np.mean(curve.scores[curve.top()] - curve.scores[larger[0]]))
-    if lost > CLEARLY * curve.error(larger[0], curve.top()):
-        return ""
-    return f"{larger[0]} scores nearly as well, within {CLEARLY:g} standard errors: a small group may have been missed."
-
-
 def _table(curve: Curve, trial: Trial, best: int, model: Any, numbers: Sequence[int]) -> pd.DataFrame:
     """One row per number that was tried and asked for; 1 is always tried, to compare with."""
     top, rows = curve.top(), []
@@ -331,6 +318,8 @@ def _table(curve: Curve, trial: Trial, best: int, model: Any, numbers: Sequence[
 def _fitted(estimator: Any, X: Any, parameter: str, best: int) -> Any:
     """The model with the best number; its state has a folder of its own, as a resumed search may choose another."""
     model = clone(estimator).set_params(**{parameter: best})
+    if isinstance(model, GraphClusterer):
+        model._numbers = estimator._numbers
     if estimator.checkpoint is None:
         return model.fit(X)
     model.set_params(checkpoint=Path(estimator.checkpoint) / f"{parameter}-{best}").fit(X)
