@@ -268,6 +268,8 @@ def test_a_component_keeps_the_number_that_was_chosen_for_it():
     path = np.diag(np.ones(39), 1) + np.diag(np.ones(39), -1)
     found = select(SymNMF(1, affinity="precomputed", random_state=0), union(big.adjacency, path), range(4, 6))
     assert adjusted_rand_score(big.labels, found.estimator.labels_[:90]) > 0.9
+    again = found.estimator.set_params(n_clusters=7).fit(big.adjacency)  # another number, and another graph
+    assert len(np.unique(again.labels_)) == 7
 
 
 def test_modularity_is_that_of_the_nodes_in_a_cluster():

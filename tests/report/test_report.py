@@ -61,6 +61,7 @@ from rectifact.report.how_many import how_many
 from rectifact.report.html import check_report_possible
 from rectifact.report.likeness import likeness
 from rectifact.report.marks import Line, Points
+from rectifact.report.members import cluster_name
 from rectifact.report.trust import accuracy_chart
 from rectifact.selection import Selection, assess, select
 
@@ -615,14 +616,19 @@ def test_the_drawn_network():
     names = [f"<b>{i}</b>" for i in range(62)]
     report = report_of(SavedModel(model, samples=names))
     chart = next(block for block in blocks_of(report, Chart) if "graph" in block.title)
-    edges, dots, texts = chart.marks
+    edges, *dots, texts = chart.marks
+    assert [mark.name for mark in dots if mark.name] == ["cluster 1", "cluster 2", "no cluster"]  # the legend
+    ordinary, *larger = sorted({mark.radius for mark in dots})
+    assert [len(mark.x) for mark in dots if mark.radius > ordinary] == [1, 1]  # the hubs
+    assert len(larger) == 1
     assert len(texts.texts) == 40
-    assert dots.labels[0] == f"<b>0</b>: cluster {model.labels_[0] + 1}"
+    shown = {label: i for i, label in enumerate(label for mark in dots for label in mark.labels)}
+    order = [shown[f"{name}: {cluster_name(label)}"] for name, label in zip(names, model.labels_, strict=True)]
     assert f"<title>&lt;b&gt;0&lt;/b&gt;: cluster {model.labels_[0] + 1}</title>" in chart.svg()
-    assert dots.labels[61] == "<b>61</b>: no cluster"
-    assert dots.colours[60] == dots.colours[61] not in dots.colours[:60]
+    colours = np.concatenate([mark.colours for mark in dots])[order]
+    assert colours.tolist() == model.labels_.tolist()
     assert len(edges.ends) == sp.triu(X, 1).nnz
-    places = np.column_stack([dots.x, dots.y])
+    places = np.concatenate([np.column_stack([mark.x, mark.y]) for mark in dots])[order]
     ends = [np.flatnonzero((places == end).all(axis=1))[0] for end in edges.ends[0]]
     assert X[ends[0], ends[1]] > 0
     middles = [places[:60][model.labels_[:60] == k].mean(axis=0) for k in range(2)]

@@ -239,17 +239,16 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
             )
         if points:
             check_for_points(self.values)
-            if like_graph(given_as):
-                what = f"X is {like_graph(given_as)}, and is read as points."
-                warnings.warn(FitWarning(what, "For the weights of a graph, use affinity='precomputed'."), stacklevel=5)
+            if like := like_graph(given_as):
+                remedy = "For the weights of a graph, use affinity='precomputed'."
+                warnings.warn(FitWarning(f"X is {like}, and is read as points.", remedy), stacklevel=5)
         X, unit = reweighted(X, self.values)
         spreads = find_spreads(X, self.scale, self.metric) if points and not is_chunked(X) else None
         near = connect(divided(X, spreads), self.n_neighbors, metric=self.metric) if points else None
         raw = Similarities(near.connected) if near is not None else check_similarities(X)
         S, by_degrees = normalize(raw, self.normalize)
         parts = replace(find_components(S, self.n_clusters, self.min_component), numbers=self._numbers)
-        nodes = np.arange(n) if nodes is None else nodes
-        return Graph(S, nodes, raw.degrees, by_degrees, parts, near, spreads, unit)
+        return Graph(S, np.arange(n) if nodes is None else nodes, raw.degrees, by_degrees, parts, near, spreads, unit)
 
     def _blas_threads(self, S: Similarities) -> AbstractContextManager[object]:
         """One thread for BLAS where ``U'U``, the largest product of a loop, is small."""

@@ -192,6 +192,7 @@ def _for_components(
     model = clone(estimator).set_params(min_component=estimator.min_component or found.least)
     model._numbers = found.numbers if best == total else None
     model = _fitted(model, X, trial.parameter, best)
+    model._numbers = None  # they are those of this graph and this number
     set_stability(model, trial)
     if reason.startswith(NOTHING):
         warnings.warn(FitWarning(reason, ""), stacklevel=3)
