@@ -95,8 +95,7 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
     def fill(self, X: Any) -> Any:
         """X with what the model predicts in place of its missing entries, and all others as they are.
 
-        Predictions are clipped to a closed scale, such as 1 to 5 stars. Amounts may be larger than all that are known
-        of their column by two of its standard deviations, and by more in a row that exceeds all others elsewhere, too.
+        Predictions are clipped to a closed scale, such as 1 to 5 stars, amounts to somewhat more than all known ones.
 
         .. versionadded:: 0.2
 
@@ -126,8 +125,7 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         known = self._of_the_fit(X) if np.ndim(missing) == 2 else self._in_memory(X, "fill")
         A = self.embedding_ if np.ndim(missing) == 2 else self._embed(known)
         found = np.asarray(self._predicted(A), dtype=np.float64)
-        limits = getattr(self, "_ranges", None), getattr(self, "_tops", None)
-        full = filled(dense_with_gaps(X, missing), found, *limits)
+        full = filled(dense_with_gaps(X, missing), found, getattr(self, "_ranges", None), getattr(self, "_tops", None))
         return pd.DataFrame(full, index=X.index, columns=X.columns) if isinstance(X, pd.DataFrame) else full
 
     def positions(self, X: Any, n_axes: int | None = None) -> NDArray[np.float64]:
