@@ -78,6 +78,24 @@ def test_filled_amounts_are_not_cut(run, tmp_path):
     assert "outside the scale" not in said.err
 
 
+@pytest.mark.parametrize(("prior", "cut"), [("auto", False), ("rows", True)])
+def test_filled_counts_do_not_run_away_and_cut_ones_are_counted(prior, cut, run, tmp_path):
+    rng = np.random.default_rng(13)
+    habitats, means = rng.choice(4, 180, p=[0.4, 0.3, 0.2, 0.1]), rng.gamma(0.4, 6, (4, 45))
+    means = means[habitats] * rng.gamma(3, 1 / 3, (180, 1)) * rng.gamma(4, 0.25, (180, 45))
+    full = rng.poisson(means).astype(float)
+    gaps = rng.random(full.shape) < 0.12
+    table = pd.DataFrame(np.where(gaps, np.nan, full), index=[f"S{i:03d}" for i in range(180)]).add_prefix("sp_")
+    table.to_csv(tmp_path / "species.csv", index_label="site_id")
+    files = "-o", tmp_path / "e.csv", "--fill", tmp_path / "f.csv"
+    said = run("embed", tmp_path / "species.csv", "-k", 3, "--missing", "--values", "log", "--prior", prior, *files).err
+    found = pd.read_csv(tmp_path / "f.csv").to_numpy()[:, 1:].astype(float)
+    assert found[gaps].max() < 2 * np.nanmax(table)  # 1.4e12 before
+    assert ("would lie far above all that is known of their columns" in said) == cut
+    error = float(re.search(r"([\d.]+) by the model", said)[1])
+    assert error == pytest.approx(np.sqrt(np.mean((np.log1p(found) - np.log1p(full))[gaps] ** 2)), rel=0.15)
+
+
 def test_what_a_file_without_gaps_is_filled_with_is_said(run, tmp_path):
     sp.save_npz(tmp_path / "X.npz", sp.random_array((40, 12), density=0.4, rng=np.random.default_rng(0), format="csr"))
     files = "-o", tmp_path / "e.csv", "--fill", tmp_path / "f.csv"

@@ -663,8 +663,15 @@ CASES: dict[str, Case] = {
     "percent.csv": refused(
         "a,share\n0.5,12%\n1.5,7%\n", "parts", "holds percentages, first '12%' in row 1, where numbers"
     ),
-    "thousands.csv": refused(
-        'a,pay\n0.5,"1,234"\n1.5,"12,000"\n', "parts", "numbers with separators of thousands, first"
+    "thousands.csv": Case(
+        'a,pay\n0.5,"1,234"\n1.5,"12,000"\n',
+        "parts",
+        "; 1,234 in 'pay' is read as 1234",
+        X=[[0.5, 1234], [1.5, 12000]],
+        columns=["a", "pay"],
+    ),
+    "some thousands.csv": refused(
+        'a,pay\n0.5,"1,234"\n1.5,"12,00"\n', "parts", "numbers with separators of thousands, first"
     ),
     "excel.csv": Case("height;width\n1,5;2,5\n3,5;4,5\n", "parts", "; decimal commas", **TWO),
     "thousands or decimals.csv": refused(

@@ -40,6 +40,7 @@ LATENT = ENDING | {
     "components_": "finite parts features",
     "embedding_": "finite rows parts",
     "_ranges": "float two features",
+    "_tops": "float three features",
 }
 GRAPH = ENDING | {
     "n_features_in_": "count",
@@ -161,7 +162,7 @@ SCALARS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-OPTIONAL = {"expected_grades_", "grade_intervals_", "calibration_", "embedding_", "n_effective_", "_ranges"}
+OPTIONAL = {"expected_grades_", "grade_intervals_", "calibration_", "embedding_", "n_effective_", "_ranges", "_tops"}
 """Attributes that a fitted model need not have."""
 
 
@@ -230,7 +231,7 @@ def check_shapes(model: Any) -> None:
     Traceback (most recent call last):
     ValueError: its components_ should have 2 features, and has 1
     """
-    lengths: dict[str, int] = {"two": 2}
+    lengths: dict[str, int] = {"two": 2, "three": 3}
     if hasattr(model, "n_features_in_") and isinstance(model.n_features_in_, Integral):
         lengths["features"] = int(model.n_features_in_)
     for part in _objects(model):

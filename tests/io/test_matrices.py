@@ -453,7 +453,7 @@ FILES = {
     "gap.csv": (b"a,colour\n1,NA\n2,\n3,red\n", "column 'colour' of .* holds text, first 'red' in row 3"),
     "comma.csv": (b'a,b\n1,"2,5"\n', "column 'b' of .* holds text, first '2,5' in row 1"),
     "thousands.csv": (b"a;b\n1,500;2\n3;4\n", "column 'a' of .* '1,500', whose comma may be a decimal comma or sep"),
-    "both.csv": (b"n;a\nx;1\ny;1.000,5\n", "column 'a' of .* holds text, first '1.000,5' in row 2"),
+    "both.csv": (b"n;a\nx;1\ny;1.00,5\n", "column 'a' of .* holds text, first '1.00,5' in row 2"),
     "date.csv": (b"a,day\n1,2020-01-02\n", r"column 'day' of .* holds date32\[day\], first '2020-01-02' in row 1"),
     "latin.csv": ("a,b\n1,é\n".encode("latin-1"), "as CSV: it is not UTF-8 text. Save it as UTF-8"),
     "latin_names.csv": ("n,b\né,1\n".encode("latin-1"), "as CSV: it is not UTF-8 text. Save it as UTF-8"),

@@ -83,6 +83,7 @@ def cluster(
     table: reading.AsTable = False,
     header: reading.Header = None,
     sheet: reading.Sheet = None,
+    thousands: reading.Thousands = None,
     out: Annotated[
         Path,
         typer.Option(
@@ -179,7 +180,7 @@ def cluster(
     as_graph = graph is not None
     drop = drop if as_graph or data is None else dropped(drop, truth, data)
     source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet, graph=as_graph)
-    source = replace(source, weight=weight, split=split)
+    source = replace(source, weight=weight, split=split, thousands=thousands)
     source.check(in_chunks=False)
     if known is not None:
         options.check_known(context, USED, "clusters", "nodes or points")

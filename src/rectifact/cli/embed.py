@@ -127,6 +127,7 @@ def embed(
     table: reading.AsTable = False,
     header: reading.Header = None,
     sheet: reading.Sheet = None,
+    thousands: reading.Thousands = None,
     colour_by: Annotated[
         str | None,
         typer.Option(
@@ -165,7 +166,8 @@ def embed(
     """Describe sparse non-negative or binary data with a few dimensions: a map, neighbours, recommendations."""
     how_many, in_chunks = check_numbers(numbers), holds_chunks(data)
     named = triples, None, id_column, rows, columns, dropped(drop, colour_by, data)
-    source = Reading(*named, transpose, table, header, sheet, missing=missing, repeats=repeats, returns=returns)
+    how: dict[str, Any] = {"missing": missing, "repeats": repeats, "returns": returns, "thousands": thousands}
+    source = Reading(*named, transpose, table, header, sheet, **how)
     source.check(in_chunks)
     check_colours(colour_by, report, save)
     outcome = Outcome(report, save, as_json, data)

@@ -14,7 +14,7 @@ from rectifact.io.files import check_writable
 from rectifact.io.matrices import NamedMatrix
 from rectifact.latent.filling import Comparison, dense_with_gaps, filled_by_means
 from rectifact.latent.intervals import COVERAGE, LEAST, cells_of, measured_coverage
-from rectifact.latent.scales import n_clipped
+from rectifact.latent.scales import limits_of, n_clipped, n_cut
 
 
 def check_fill(path: Path | None, missing: bool, in_chunks: bool) -> Path | None:
@@ -116,6 +116,10 @@ def _filled(filling: Filling, model: Any, compared: Comparison | None) -> Any:
     if ranges is not None and (cut := n_clipped(known, full, ranges)):
         of = f"{cut:,} of the {int(np.isnan(known).sum()):,} filled cells"
         say(f"{of} would lie outside the scale of the known values, and hold its lowest or highest value instead.")
+    tops = getattr(model, "_tops", None)
+    if tops is not None and (cut := n_cut(known, full, limits_of(known, tops))):
+        of = f"{cut:,} of the {int(np.isnan(known).sum()):,} filled cells"
+        say(f"Note: {of} would lie far above all that is known of their columns, and hold the most that it supports.")
     return full
 
 

@@ -77,6 +77,7 @@ def parts(
     table: reading.AsTable = False,
     header: reading.Header = None,
     sheet: reading.Sheet = None,
+    thousands: reading.Thousands = None,
     weighting: word_options.Weight = "log",
     tfidf: word_options.Tfidf = False,
     stop_words: word_options.StopWords = "english",
@@ -102,7 +103,8 @@ def parts(
     how_many, outcome = check_numbers(numbers), Outcome(report, save, as_json, data)
     in_chunks = not text and holds_chunks(data)
     named = triples, text_column, id_column, rows, columns, drop
-    source = Reading(*named, transpose, table, header, sheet, text, missing=missing, repeats=repeats)
+    how: dict[str, Any] = {"missing": missing, "repeats": repeats, "thousands": thousands}
+    source = Reading(*named, transpose, table, header, sheet, text, **how)
     _check_source(source, in_chunks, bootstrap, shares)
     _check_files(out, features, weights, as_json)
     check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)

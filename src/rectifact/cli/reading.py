@@ -145,6 +145,16 @@ Sheet = Annotated[
     typer.Option(rich_help_panel=PANEL, metavar="NAME", help="Sheet of an Excel workbook, if it has several."),
 ]
 
+Thousands = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=PANEL,
+        metavar="MARK",
+        help="What separates the thousands of numbers in a text file, such as . or ' or a comma; none if 1.258 is a "
+        "decimal number. Detected where it is certain.",
+    ),
+]
+
 
 def names_in(text: str | None) -> tuple[str, ...]:
     """Names of columns, separated by commas; one with a comma in it is in quotes.
@@ -179,6 +189,7 @@ class Reading:
     returns: str | None = None
     empty: bool = False
     split: str | None = None
+    thousands: str | None = None
 
     def request(self) -> Request:
         """The same for ``io.inputs``."""
@@ -202,7 +213,8 @@ class Reading:
             self.split,
         )
         names = {"rows": self.rows, "columns": None if listed else file}
-        return Request(options, transpose=self.transpose, sheet=self.sheet, missing=self.missing, **names)
+        how: dict[str, Any] = {"sheet": self.sheet, "missing": self.missing, "thousands": self.thousands}
+        return Request(options, transpose=self.transpose, **how, **names)
 
     def read(
         self,

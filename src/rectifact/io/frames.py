@@ -20,10 +20,12 @@ from rectifact.io.files import reading
 from rectifact.io.records import json_records
 from rectifact.io.tables import check_different_names, is_name, is_number_or_gap
 from rectifact.io.text import Layout, find_layout, text_suffix, utf8_source
+from rectifact.io.thousands import keep_zeros, read_thousands
 
 BLOCK = 1 << 24  # bytes of a CSV file read at once; must hold a line, and some have 100 000 columns
 SAMPLES = "sample"  # a first column of this name, as in our own tables, holds names and not numbers
 WITH_COMMA = r"^\s*[+-]?\d+,\d+\s*$"
+BOTH = r"^\s*[+-]?\d{1,3}(,\d{3})+\.\d+\s*$"
 THOUSANDS = r"^\s*[+-]?\d{1,3}(,\d{3})+\s*$"
 
 
@@ -54,7 +56,14 @@ class Frame:
     remarks: tuple[str, ...] = ()
 
 
-def read_frame(path: Path, *, header: bool | None = None, sheet: str | None = None, spaced: bool = False) -> Frame:
+def read_frame(
+    path: Path,
+    *,
+    header: bool | None = None,
+    sheet: str | None = None,
+    spaced: bool = False,
+    thousands: str | None = None,
+) -> Frame:
     """Read a table; the ending of its name shows the format.
 
     Parameters
@@ -67,6 +76,8 @@ def read_frame(path: Path, *, header: bool | None = None, sheet: str | None = No
         Which sheet of a workbook to read; None is its only one.
     spaced : bool, default False
         Whether white space separates the columns of a text file, which is found out only for numbers.
+    thousands : str or None, default None
+        What separates the thousands of numbers in a text file, ``"none"`` if nothing does; None finds out, or asks.
     """
     suffix = text_suffix(path)
     if suffix == ".parquet":
@@ -79,10 +90,10 @@ def read_frame(path: Path, *, header: bool | None = None, sheet: str | None = No
         layout = find_layout(path)
         if spaced or layout.separator == " ":
             return _read_spaced(path, layout, header)
-        return _read_separated(path, layout, header)
+        return _read_separated(path, layout, header, thousands)
 
 
-def _read_separated(path: Path, layout: Layout, header: bool | None) -> Frame:
+def _read_separated(path: Path, layout: Layout, header: bool | None, thousands: str | None) -> Frame:
     parse = csv.ParseOptions(delimiter=layout.separator, newlines_in_values=True)
     lines: dict[str, Any] = {"block_size": BLOCK, "skip_rows": layout.skip}
     with csv.open_csv(
@@ -98,7 +109,7 @@ def _read_separated(path: Path, layout: Layout, header: bool | None) -> Frame:
     if header is None and named and layout.names is None and _is_data(names, table):
         named = False
         table = _convert(named=named, types={}, **options)
-    decimal = _decimal(path, table, layout.separator)
+    decimal = _decimal(path, table, layout.separator, thousands)
     if decimal == ",":
         table = _convert(named=named, types={}, decimal=decimal, **options)
         if named and (names[0] in ("", SAMPLES) or is_name(table.schema.types[0])):
@@ -108,6 +119,10 @@ def _read_separated(path: Path, layout: Layout, header: bool | None) -> Frame:
     remarks = ["decimal commas"] if decimal == "," else []
     remarks += [] if named else ["no header line"]
     text = partial(_text_column, named=named, **options)
+    own = text if named else lambda name: text(str(int(name[1:]) + 1))  # columns are numbered below
+    how = {"separator": layout.separator, "decimal": decimal, "mark": thousands}
+    table, read = read_thousands(path, table, own, **how)
+    table, remarks = keep_zeros(table, own), [*remarks, *read]
     return _numbered(_without_trailing(Frame(path, table, text, named, (), tuple(remarks))))
 
 
@@ -171,22 +186,24 @@ def _is_data(names: Sequence[str], table: pa.Table) -> bool:
     return any(pc.any(pc.is_in(column, above)).as_py() for column in texts)
 
 
-def _decimal(path: Path, table: pa.Table, separator: str) -> str:
+def _decimal(path: Path, table: pa.Table, separator: str, thousands: str | None) -> str:
     """A comma where numbers have decimal commas; refuses commas that may separate thousands."""
-    if separator == ",":
+    if separator == "," or thousands == ",":
         return "."
     found = False
     for name, column in zip(table.column_names, table.columns, strict=True):
         if not pa.types.is_string(column.type):
             continue
         commas = pc.match_substring_regex(column, WITH_COMMA)
+        if pc.any(pc.match_substring_regex(column, BOTH)).as_py():
+            continue  # commas separate thousands, or the column is refused later
         if pc.any(commas).as_py():
             found = True
-            if pc.all(pc.match_substring_regex(column.filter(commas), THOUSANDS)).as_py():
+            if thousands is None and pc.all(pc.match_substring_regex(column.filter(commas), THOUSANDS)).as_py():
                 raise InputError(
                     f"The column {name!r} of {str(path)!r} has numbers such as {column.filter(commas)[0].as_py()!r}, "
                     "whose comma may be a decimal comma or separate thousands.",
-                    "Save it with decimal points and without separators of thousands.",
+                    "Use --thousands , if it separates thousands, or --thousands none for decimals.",
                 )
     return "," if found else "."
 

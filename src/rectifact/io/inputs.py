@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ class Request:
         Files with the names of rows and columns.
     transpose : bool
         Whether samples are in columns.
-    sheet : str or None
+    sheet, thousands : str or None
     missing : bool
         Whether cells without a value, such as pairs that triples do not list, are missing.
     """
@@ -81,6 +82,7 @@ class Request:
     transpose: bool = False
     sheet: str | None = None
     missing: bool = False
+    thousands: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,9 +157,10 @@ def read_input(path: Path, purpose: Purpose, request: Request) -> Input:
         request = replace(request, options=replace(request.options, graph=True))
     if suffix in TABLES or suffix in PLAIN:
         spaced = suffix in PLAIN and _is_spaced(path, purpose)
-        frame = read_frame(path, header=request.options.header, sheet=request.sheet, spaced=spaced)
+        read = partial(read_frame, path, sheet=request.sheet, spaced=spaced, thousands=request.thousands)
+        frame = read(header=request.options.header)
         if purpose == "cluster" and _may_begin_with_edge(frame, request.options):
-            bare = read_frame(path, header=False, sheet=request.sheet, spaced=spaced)
+            bare = read(header=False)
             frame = bare if find_kind(bare, purpose, request.options).kind == "edges" else frame
         return _from_frame(frame, purpose, request)
     raise InputError(
@@ -286,15 +289,14 @@ def _turned(matrix: NamedMatrix) -> NamedMatrix:
     """The matrix with rows for columns, and their names."""
     X = canonical(matrix.X.T) if sp.issparse(matrix.X) else matrix.X.T
     row_title = SAMPLES if matrix.column_title == "feature" else matrix.column_title
-    return NamedMatrix(
-        X, matrix.columns, matrix.rows, row_title, "feature" if matrix.row_title == SAMPLES else matrix.row_title
-    )
+    column_title = "feature" if matrix.row_title == SAMPLES else matrix.row_title
+    return NamedMatrix(X, matrix.columns, matrix.rows, row_title, column_title)
 
 
 def shape_said(matrix: NamedMatrix) -> str:
     """Rows and columns of a matrix, for a sentence, with what names them."""
     sizes = [count(size, noun) for size, noun in zip(matrix.X.shape, ("row", "column"), strict=True)]
-    names = [name for name, known in (("rows", matrix.rows), ("columns", matrix.columns)) if known is not None]
+    names = [axis for axis in ("rows", "columns") if getattr(matrix, axis) is not None]
     return f"{sizes[0]} by {sizes[1]}, {' and '.join(names) + ' named' if names else 'without names'}"
 
 
@@ -319,10 +321,8 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         if getattr(request.options, option) and plan.kind != "edges":
             raise InputError(f"--{option} is for edges, and {str(frame.path)!r} holds {plan.kind}.", "Leave it out.")
     if plan.kind in {"texts", "edges"} and (request.rows or request.columns or request.transpose):
-        raise InputError(
-            f"--transpose and files of names are for matrices, and {str(frame.path)!r} holds {plan.kind}.",
-            "Leave them out.",
-        )
+        what = f"--transpose and files of names are for matrices, and {str(frame.path)!r} holds {plan.kind}."
+        raise InputError(what, "Leave them out.")
     if plan.kind == "texts":
         documents, names, title, said = from_texts(frame, plan)
         return Input(said, documents=documents, names=names, title=title)

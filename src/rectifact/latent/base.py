@@ -30,7 +30,7 @@ from rectifact.latent.neighbours import (
     places_of,
     reliability,
 )
-from rectifact.latent.scales import ranges_of
+from rectifact.latent.scales import ranges_of, tops_of
 
 
 class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative):
@@ -95,7 +95,7 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
     def fill(self, X: Any) -> Any:
         """X with what the model predicts in place of its missing entries, and all others as they are.
 
-        Predictions are clipped to a closed scale, such as 1 to 5 stars; amounts may be larger than all that are known.
+        Predictions are clipped to a closed scale, such as 1 to 5 stars, amounts to somewhat more than all known ones.
 
         .. versionadded:: 0.2
 
@@ -125,7 +125,7 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         known = self._of_the_fit(X) if np.ndim(missing) == 2 else self._in_memory(X, "fill")
         A = self.embedding_ if np.ndim(missing) == 2 else self._embed(known)
         found = np.asarray(self._predicted(A), dtype=np.float64)
-        full = filled(dense_with_gaps(X, missing), found, getattr(self, "_ranges", None))
+        full = filled(dense_with_gaps(X, missing), found, getattr(self, "_ranges", None), getattr(self, "_tops", None))
         return pd.DataFrame(full, index=X.index, columns=X.columns) if isinstance(X, pd.DataFrame) else full
 
     def positions(self, X: Any, n_axes: int | None = None) -> NDArray[np.float64]:
@@ -321,11 +321,11 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
             del self.sample_names_
 
     def _keep_ranges(self, X: Operand) -> None:
-        """Keep the closed scale of each column, to which :meth:`fill` clips predictions."""
+        """Keep the closed scale of each column, and its largest values, to which :meth:`fill` clips predictions."""
         if getattr(self, "missing", None) is not None and is_host(X.data):
-            self._ranges = ranges_of(X.data)
+            self._ranges, self._tops = ranges_of(X.data), tops_of(X.data)
         elif hasattr(self, "_ranges"):
-            del self._ranges
+            del self._ranges, self._tops
 
     def _check_sizes(self, X: Operand, largest: float = 1.0) -> None:
         n, d = X.shape

@@ -1,16 +1,20 @@
 """What NMD finds out by trying: which prior, how long to go without it, and which of several climbs."""
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import numpy as np
 from scipy.special import entr
 
+from rectifact.core.arrays import to_host
 from rectifact.core.monitor import Monitor
 from rectifact.core.operand import Operand
+from rectifact.latent.filling import dense_with_gaps
 from rectifact.latent.held_out import Trial, begin_trial
 from rectifact.latent.model import LatentModel
 from rectifact.latent.nmd import Expectation, expected, log_likelihoods, nmd, nmd_with_priors
+from rectifact.latent.scales import limits_of, tops_of
 from rectifact.latent.starts import shaken, svd_start
 
 TRIAL = 20
@@ -18,7 +22,8 @@ TRIAL = 20
 
 LONG_TRIAL, CLEARLY = 100, 0.9
 """The same for components without a prior, before they are taken, since they predict worse the longer they are fitted;
-and the share of the error of the prior on both factors that they may have where entries are missing."""
+and the share of the error of the prior on both factors that they may have where entries are missing. There they are
+then fitted to the end: zeros bound the latent matrix on one side only, and it may run away after the first sweeps."""
 
 PATIENCE = 10
 """Sweeps that must gain next to nothing, or a plateau would be taken for the top."""
@@ -35,7 +40,7 @@ MOST_RESTARTED, RESTARTS = 4096, 12
 
 
 def choose_prior(
-    X: Operand, rank: int, link: str, auto: bool, *, gaps: bool, seed: int, options: dict[str, Any]
+    X: Operand, rank: int, link: str, auto: bool, *, gaps: bool, seed: int, to_the_end: Monitor, options: dict[str, Any]
 ) -> tuple[str, int]:
     """The kind of prior and the number of sweeps before it that predict hidden entries best.
 
@@ -54,6 +59,8 @@ def choose_prior(
     gaps : bool
         Whether entries are missing, so that predictions matter more than how well the data is reproduced.
     seed : int
+    to_the_end : Monitor
+        For one fit as long as that of the data itself, where components without a prior would fill gaps.
     options : dict
         Further arguments of :func:`rectifact.latent.nmd.nmd`.
     """
@@ -82,8 +89,11 @@ def choose_prior(
         model, _ = nmd_with_priors(trial.X, start, monitor=Monitor(length, tol=0), **options)
         scores["factors", warm_up] = trial.loss(losses, model)
     best = min(scores, key=lambda choice: scores[choice])
-    if best[0] == "rows" and not gaps:
-        scores[best] = trial.loss(losses, climb(free, LONG_TRIAL - TRIAL))
+    if best[0] == "rows":
+        free = nmd(trial.X, free, monitor=to_the_end if gaps else Monitor(LONG_TRIAL - TRIAL, tol=0), **options)
+        scores[best] = trial.loss(losses, free) / (CLEARLY if gaps else 1.0)
+        if gaps and _runs_away(free, trial):
+            scores[best] = inf
     return min(scores, key=lambda choice: scores[choice])
 
 
@@ -94,6 +104,17 @@ def _explains(model: LatentModel, trial: Trial, binary: bool) -> bool:
         return bool(exact and trial.loss(_squared_errors, model) <= PREDICTED * trial.truth.var())
     ones = trial.truth.mean()
     return trial.loss(_minus_log_likelihoods, model) <= NEARLY_CERTAIN * float(entr(ones) + entr(1 - ones))
+
+
+def _runs_away(model: LatentModel, trial: Trial) -> bool:
+    """Whether a model predicts far more than is known of a column where an entry is missing or hidden.
+
+    A few hundred hidden entries need not include one of those, which are rare and very wrong.
+    """
+    known = dense_with_gaps(trial.X.data)
+    A, B = (np.asarray(to_host(part), dtype=np.float64) for part in (model.A, model.B))
+    found = expected(A @ B, float(model.sigma), "relu")
+    return bool((np.isnan(known) & (found > limits_of(known, tops_of(known)))).any())
 
 
 def best_climb(

@@ -12,7 +12,7 @@ from rectifact.core.arrays import to_host
 from rectifact.core.estimator import quiet_copy
 from rectifact.latent.held_out import LEAST_ROWS, MOST_ENTRIES, hide_entries
 from rectifact.latent.intervals import LEAST, Cells, Intervals, cells_of, find_intervals
-from rectifact.latent.scales import ranges_of
+from rectifact.latent.scales import limits_of, ranges_of, tops_of
 from rectifact.metrics import root_mean_squared_error
 
 SHARE, LEAST_HIDDEN, MOST_SWEEPS = 0.1, 30, 200
@@ -135,9 +135,14 @@ def dense_with_gaps(X: Any, missing: Any = None) -> NDArray[np.float64]:
 
 
 def filled(
-    known: NDArray[np.float64], found: NDArray[Any], ranges: NDArray[np.float64] | None = None
+    known: NDArray[np.float64],
+    found: NDArray[Any],
+    ranges: NDArray[np.float64] | None = None,
+    tops: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """What is known, and elsewhere what was found, clipped to ``ranges``, or to those of what is known.
+    """What is known, and elsewhere what was found, clipped to ``ranges`` and to what is possible given ``tops``.
+
+    Both are by default those of what is known; see :mod:`rectifact.latent.scales`.
 
     Examples
     --------
@@ -145,7 +150,8 @@ def filled(
     array([[1., 5., 5.]])
     """
     low, high = ranges_of(known) if ranges is None else ranges
-    return np.where(np.isnan(known), np.clip(found, low, high), known)
+    high = np.minimum(high, limits_of(known, tops_of(known) if tops is None else tops))
+    return np.where(np.isnan(known), np.clip(found, np.minimum(low, high), high), known)
 
 
 def filled_by_means(
@@ -238,7 +244,8 @@ def hidden_trial(model: Any, X: Any) -> tuple[Hidden, int] | None:
     known = known_rows(model, X, np.sort(rng.permutation(n)[: max(LEAST_ROWS, MOST_ENTRIES // d)]))
     mask = ~np.isnan(known) & (rng.random(known.shape) < SHARE)
     trial = Hidden(known, mask, getattr(model, "_ranges", None))
-    return (trial, MOST_SWEEPS) if trial.enough(model, LEAST_HIDDEN) else None
+    sweeps = max(MOST_SWEEPS, model.n_iter_)  # a shorter fit may predict better than the one that fills in
+    return (trial, sweeps) if trial.enough(model, LEAST_HIDDEN) else None
 
 
 def compare_with_means(model: Any, X: Any) -> Comparison | None:

@@ -20,7 +20,7 @@ from rectifact.core.validation import Interval, StrOptions, check_alike, check_f
 from rectifact.io.checkpoint import open_checkpoint
 from rectifact.kernels import nmd_curvatures
 from rectifact.latent.base import LatentTransformer
-from rectifact.latent.choices import best_climb, choose_prior
+from rectifact.latent.choices import PATIENCE, best_climb, choose_prior
 from rectifact.latent.data import check_every, check_link, check_nonnegative, in_units, resolve_link, with_missing
 from rectifact.latent.held_out import check_held_out, entries_at, theta_at
 from rectifact.latent.nmd import (
@@ -285,7 +285,9 @@ class NMD(LatentTransformer):
         if self.prior in ("rows", "wide", None):
             return self.prior, 0
         gaps, auto = self.missing is not None, self.prior == "auto"
-        return choose_prior(X, self.n_components, link, auto, gaps=gaps, seed=seed, options=options)
+        to_the_end = Monitor(self.max_iter, tol=self.tol, patience=PATIENCE)
+        run: dict[str, Any] = {"gaps": gaps, "seed": seed, "to_the_end": to_the_end, "options": options}
+        return choose_prior(X, self.n_components, link, auto, **run)
 
     def _published(
         self, X: Operand, link: str, facts: Statistics, monitor: Callable[..., Monitor]

@@ -1,4 +1,4 @@
-"""Closed scales, such as 1 to 5 stars: which columns have one, and values that cannot belong to it."""
+"""Closed scales, such as 1 to 5 stars, values that cannot belong to one, and how large amounts may be filled in."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -16,6 +16,10 @@ GRADES, OFTEN, EACH = 11, 0.05, 5
 """Different values that a closed scale, such as 1 to 5 stars, has at most; share of the known entries that must have
 the highest of them, as the largest of a few counts is rare; and known entries for each of them, and of the highest."""
 
+
+SPREADS, MOST_BEYOND = 2.0, 0.9
+"""Standard deviations of a column by which a filled amount may exceed what is known of it; and which quantile, over its
+columns, of how far a row exceeds all others counts for those where it is not known."""
 
 STRAY, USUAL = 0.01, 0.05
 """Share of the values that may be far outside a scale, and of those of new rows that may be beyond the known ones."""
@@ -77,6 +81,58 @@ def _known_columns(X: Any) -> Iterator[NDArray[np.float64]]:
     for start, stop in pairwise(X.indptr.tolist()):
         stored = X.data[start:stop]
         yield np.concatenate([stored[~np.isnan(stored)], np.zeros(X.shape[0] - len(stored))])
+
+
+def tops_of(X: Any) -> NDArray[np.float64]:
+    """The largest and the second largest known value of each column and its standard deviation, as three rows.
+
+    Where too little of a column is known, they are the highest of all columns.
+
+    Parameters
+    ----------
+    X : array or sparse array on the host
+        With NaN for what is missing.
+    """
+    tops, few = np.zeros((3, X.shape[1])), np.zeros(X.shape[1], dtype=bool)
+    for j, column in enumerate(_known_columns(X)):
+        few[j] = len(column) < FEW
+        if len(column):
+            tops[:, j] = *np.sort(column)[[-1, max(-2, -len(column))]], column.std()
+    if few.any():
+        tops[:, few] = tops.max(axis=1, keepdims=True)
+    return tops
+
+
+def limits_of(known: NDArray[np.float64], tops: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The most that each entry may be filled in with: what is known of its column, and a little more.
+
+    A row that exceeds all others in the columns where it is known, as a large shop does, may exceed them as far here.
+
+    Parameters
+    ----------
+    known : array of shape (n_samples, n_features)
+        Rows of the fit, or new ones, with NaN for what is missing.
+    tops : array of shape (3, n_features)
+        As :func:`tops_of` gives them for the data of the fit.
+
+    Examples
+    --------
+    >>> sold = np.tile([[1.0, 2.0, 4.0], [2.0, 4.0, 8.0]], (30, 1))
+    >>> limits_of(np.array([[1.0, 2.0, np.nan], [6.0, 12.0, np.nan]]), tops_of(sold))[:, 2]
+    array([12., 28.])
+    """
+    largest, second, spread = tops
+    others = np.where(known == largest, second, largest)  # the largest of the other rows
+    with np.errstate(divide="ignore", invalid="ignore"):
+        beyond = np.where((known > 0) & (others > 0), known / others, np.nan)
+    beyond[np.isnan(beyond).all(axis=1)] = 1.0
+    exceeds = np.maximum(np.nanquantile(beyond, MOST_BEYOND, axis=1, keepdims=True), 1.0)
+    return np.asarray(exceeds * largest + SPREADS * spread)
+
+
+def n_cut(known: NDArray[np.float64], full: NDArray[np.float64], limits: NDArray[np.float64]) -> int:
+    """How many of the entries that were filled in were cut to their limits."""
+    return int((np.isnan(known) & (full == limits)).sum())
 
 
 def n_clipped(known: NDArray[np.float64], full: NDArray[np.float64], ranges: NDArray[np.float64]) -> int:
