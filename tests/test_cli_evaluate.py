@@ -243,7 +243,7 @@ def test_mistakes_are_one_sentence_and_nothing_is_written(run, files, name):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "Empty CSV file"),
+        ("", "is empty. Write a table into it"),
         ("task,worker,label\n", "There are no answers"),
         ("task,worker,label\n1,gpt,pass\n2,gpt,fail\n", "All verdicts come from 'gpt', and it takes two"),
         ("task,worker,label\n1,gpt,pass\n1,qwen,pass\n", "Every answer is 'pass'"),

@@ -64,8 +64,10 @@ def with_joined_task(data: Any, task: Any, *, wide: bool = False, keep: Sequence
     >>> name, table[name].tolist()
     ('id,version', ['1, A', '1, B'])
     """
-    names = split_names(task) if isinstance(task, str) else None if task is None else list(task)
-    if names is None or (isinstance(task, str) and len(names) < 2):
+    if not isinstance(task, str | list | tuple):
+        return data, task
+    names = split_names(task) if isinstance(task, str) else list(task)
+    if isinstance(task, str) and len(names) < 2:
         return data, task
     joined = task if isinstance(task, str) else names[0] if len(names) == 1 else joined_names(names)
     form, present = _columns(data)
