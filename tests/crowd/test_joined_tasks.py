@@ -90,6 +90,17 @@ def test_wide_tables_leave_out_the_joined_columns(run, folder):
         assert (facts["tasks"], facts["judges"]) == (120, 4)
 
 
+@pytest.mark.parametrize("options", [(), ("--by", "version")])
+def test_wide_tables_with_several_rows_for_a_task_get_an_option_that_works(run, tmp_path, options):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"prompt_id": np.repeat(range(30), 2), "version": ["A", "B"] * 30})
+    table = table.assign(**{name: rng.integers(1, 4, 60) for name in ("gpt", "claude", "gemini")})
+    table.to_csv(tmp_path / "wide.csv", index=False)
+    said = run("evaluate", tmp_path / "wide.csv", "--wide", *options, expect=2).err
+    assert "name both columns: --task prompt_id,version;" in said
+    run("evaluate", tmp_path / "wide.csv", "--wide", *options, "--task", "prompt_id,version")
+
+
 def test_python_takes_a_list_of_columns():
     table = verdicts()
     with pytest.raises(InputError, match=r"task=\['prompt_id', 'version'\]"):

@@ -283,6 +283,13 @@ def test_ties_between_labels_that_count_together_are_none():
         assert consensus((tasks, labels))[0].tolist() == [3]
 
 
+def test_grades_that_count_together_have_one_majority():
+    tasks, labels = np.repeat([0, 1], 3), np.array([3, 4, 5, 5, 1, 2])
+    kept, agreed = consensus((tasks, labels), [4, 5])
+    assert kept.tolist() == [0, 1]
+    assert [label in (4, 5) for label in agreed.tolist()] == [True, False]  # two of three, and one of three
+
+
 def test_ties_are_said_beside_gold(found):
     share, mean = [words for words in found.words() if "tasks that people labelled" in words]
     assert "on which they tie" in share

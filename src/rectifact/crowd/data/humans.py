@@ -30,8 +30,9 @@ WEIGHT_NAMES = ("weight", "weights", "gold_weight", "inverse_probability")
 def consensus(gold: Gold, together: Sequence[Any] = (), *, by_people: bool = True) -> Gold:
     """The most frequent label of each task; tasks on which people tie are left out, and empty labels too.
 
-    Labels do not tie if all of the most frequent ones, or none of them, are among those that count ``together``. Where
-    the labels are not those of people on a panel (``by_people``), ties are called contradicting gold labels.
+    Labels that count ``together``, such as the grades 4 and 5, are one, and so are all others: 3, 4 and 5 are two votes
+    for "4 or 5". Where the labels are not those of people on a panel (``by_people``), ties are called gold labels that
+    contradict each other.
 
     Examples
     --------
@@ -39,17 +40,18 @@ def consensus(gold: Gold, together: Sequence[Any] = (), *, by_people: bool = Tru
     >>> tasks, labels = consensus((np.array(["a", "a", "a", "b"]), np.array(["yes", "no", "yes", "no"])))
     >>> tasks.tolist(), labels.tolist()
     (['a', 'b'], ['yes', 'no'])
+    >>> consensus((np.array(["a", "a", "a"]), np.array([3, 4, 5])), together=[4, 5])[1].tolist()
+    [4]
     """
     table = pd.DataFrame({"task": gold[0], "label": gold[1]}, dtype=object)
     table = table[~(table.isna().any(axis=1) | (table["label"] == ""))]
+    if len(together):
+        inside = matched(table["label"].to_numpy(), pd.unique(object_array(list(together)))) >= 0
+        table["label"] = table["label"].groupby([table["task"], inside], sort=False).transform("first")
     votes = table.groupby(["task", "label"], sort=False).size()
     top = votes[votes == votes.groupby("task").transform("max")].reset_index("label")["label"]
     tied = top.index.duplicated(keep=False)
     n_labels = votes.groupby("task", sort=False).size()
-    if tied.any() and len(together):
-        inside = pd.Series(matched(top.to_numpy(), pd.unique(object_array(list(together)))) >= 0, index=top.index)
-        split = (inside.groupby(level=0, sort=False).transform("nunique") > 1).to_numpy()
-        top, tied = top[split | ~top.index.duplicated()], split[split | ~top.index.duplicated()]
     if tied.any():
         names = pd.unique(top.index[tied])
         were = "was" if len(names) == 1 else "were"

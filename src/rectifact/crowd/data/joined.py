@@ -14,7 +14,7 @@ import pyarrow as pa
 from rectifact.core.errors import InputError
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.files import fields_of, read_flat
-from rectifact.crowd.data.names import joined_names, plain_text, split_names
+from rectifact.crowd.data.names import joined_names, plain, plain_text, split_names
 from rectifact.crowd.data.tables import COLUMN_NAMES, usual_name
 
 READINGS = {
@@ -122,6 +122,29 @@ def refuse_versions(data: Any, answers: Answers) -> None:
         )
 
 
+def refuse_repeated_rows(table: pd.DataFrame, task: str) -> None:
+    """Refuse a wide table with several rows for a task where a column, such as a version, tells them apart.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"id": [1, 1, 2, 2], "version": ["A", "B", "A", "B"], "gpt": [1, 0, 1, 1]})
+    >>> refuse_repeated_rows(table, "id")  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    ...
+    rectifact.core.errors.InputError: A wide table has one row for each task; here 1 in the column 'id' has several.
+    """
+    repeated = table[table[task].duplicated(keep=False)]
+    if not len(repeated):
+        return
+    names = [name for name in table.columns if name != task and 2 <= _n_values(repeated[name]) <= MOST_VERSIONS]
+    for name in names:
+        if not (_is_reading(name) or repeated.duplicated([task, name]).any()):
+            several = f"here {plain(repeated[task].iloc[0])!r} in the column {task!r} has several"
+            what = f"A wide table has one row for each task; {several}, which the column {name!r} tells apart."
+            raise several_tasks(what, task, name, "if not, merge the rows of each task into one")
+
+
 def several_tasks(what: str, task: str, column: str, otherwise: str) -> InputError:
     """An error about a task that is several, and how to make one of each."""
     names = [*(split_names(task) if "," in task else [task]), column]
@@ -137,14 +160,18 @@ def _versions(table: pd.DataFrame, columns: Mapping[str, str]) -> Any:
     repeated = table.duplicated([task, worker], keep=False)
     n_repeated = int(table[repeated].duplicated([task, worker]).sum())
     for name in table.columns:
-        usual = usual_name(name)
-        other = usual in COLUMN_NAMES["label"] or bool(READINGS & {word.rstrip("s") for word in usual.split("_")})
-        if name in (task, worker, label) or other or not 2 <= _n_values(table[name]) <= MOST_VERSIONS:
+        if name in (task, worker, label) or _is_reading(name) or not 2 <= _n_values(table[name]) <= MOST_VERSIONS:
             continue
         left = int(table[repeated].duplicated([task, worker, name]).sum())
         if left <= (1 - EXPLAINED) * n_repeated:
             return name
     return None
+
+
+def _is_reading(name: Any) -> bool:
+    """Whether a column is called like one that counts readings of a task, or that has labels."""
+    usual = usual_name(name)
+    return usual in COLUMN_NAMES["label"] or bool(READINGS & {word.rstrip("s") for word in usual.split("_")})
 
 
 def _n_values(column: "pd.Series[Any]") -> int:

@@ -9,7 +9,7 @@ import pandas as pd
 from rectifact.core.errors import InputError
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.humans import Groups, task_groups
-from rectifact.crowd.data.joined import table_of, with_joined_task
+from rectifact.crowd.data.joined import refuse_repeated_rows, table_of, with_joined_task
 from rectifact.crowd.data.names import likely, object_array, with_commas
 from rectifact.crowd.data.people import answered_once
 from rectifact.crowd.data.read import coded
@@ -68,6 +68,8 @@ def wide_table(data: Any, columns: Sequence[Any], task: str | None) -> tuple[pd.
         if task is not None or usual
         else pd.Series(range(len(frame)))
     )
+    if tasks.name is not None:
+        refuse_repeated_rows(frame, str(tasks.name))
     beside = {}
     for name in named:
         kept = frame[name].notna() & (frame[name] != "")
