@@ -209,7 +209,7 @@ def test_a_folder_is_not_a_file_and_a_long_table_is_not_wide(run, answers, tmp_p
 
 
 MISTAKES = {
-    "empty.csv": ("", "Empty CSV file"),
+    "empty.csv": ("", "is empty. Write a table"),
     "column.csv": ("task,label\n1,x\n", "No column for the worker"),
     "worker.csv": ("task,worker,label\n1,a,x\n2,a,y\n", "come from one worker, 'a'"),
     "class.csv": ("task,worker,label\n1,a,x\n1,b,x\n", "Every answer is 'x'"),

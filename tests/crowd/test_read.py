@@ -342,7 +342,7 @@ def test_an_unhashable_label_is_a_type_error_too():
 
 
 FILES = {
-    "empty.csv": (b"", "Empty CSV file"),
+    "empty.csv": (b"", "is empty. Write a table"),
     "header.csv": (b"task,worker,label\n", "no answers"),
     "really.parquet": (b"task,worker,label\n1,2,3\n", "as Parquet"),
     "really.csv": (b"PAR1\x15\x04\x15\x80\xff\xfe\x00", "as CSV"),
