@@ -6,7 +6,7 @@ import pytest
 
 from rectifact import NMD
 from rectifact.latent.how_many import LatentTrial
-from rectifact.latent.scales import stray_values
+from rectifact.latent.scales import missing_codes, stray_values
 
 
 def words(said):
@@ -111,3 +111,60 @@ def test_too_little_data_to_choose_from_is_one_sentence(run, tmp_path):
     (tmp_path / "tiny.csv").write_text("user,item,stars\nu1,a,5\nu1,b,3\nu2,a,4\n")
     said = run("embed", tmp_path / "tiny.csv", "--missing", "-o", tmp_path / "o.csv", expect=2).err
     assert "too little data to choose the number" in said
+
+
+@pytest.mark.parametrize("codes", [[99], [-1], [9], [98, 99]])
+def test_codes_of_missing_answers_are_named_and_read_as_missing(codes, stars, run, tmp_path):
+    coded = stars.where(stars.notna(), np.resize(codes, stars.shape)).astype(int)
+    coded.to_csv(tmp_path / "x.csv")
+    common = "embed", tmp_path / "x.csv", "-k", 2, "-o", tmp_path / "e.csv"
+    option = f"--missing-values={','.join(map(str, codes))}"
+    n = int(stars.isna().sum().sum())
+    for more in ((), ("--missing",)):
+        said = words(run(*common, *more, expect=2))
+        assert f"{n} of 1,200 cells, far outside the others, 1 to 5:" in said
+        assert f"Add {option} to read" in said
+    said = words(run(*common, option, "--fill", tmp_path / "f.csv"))
+    assert f"{n} cells with" in said
+    assert pd.read_csv(tmp_path / "f.csv", index_col=0).isin(codes).sum().sum() == 0
+
+
+def test_numbers_beyond_a_scale_may_be_what_was_measured(stars, run, tmp_path):
+    stars.fillna(99).to_csv(tmp_path / "x.csv")
+    common = "embed", tmp_path / "x.csv", "-k", 2, "-o", tmp_path / "e.csv"
+    assert "seems to stand for" not in run(*common, "--missing-values=none").err
+    assert "is not a number" in words(run(*common, "--missing-values=n/a", expect=2))
+
+
+@pytest.mark.parametrize(
+    "values", [[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [0, 1, 2, 9.5], [1, 5, 9], [5, 7, 8, 9], [1, 2, 3, 4, 5]]
+)
+def test_scales_that_reach_nine_have_no_codes(values):
+    assert missing_codes(np.resize(np.array(values, dtype=float), (60, 7))) == ("", [])
+
+
+@pytest.mark.parametrize(("text", "noun"), [("user,item,rating\na,x,5\n", "row"), ("a,b,c\n1,0,2\n", "row")])
+@pytest.mark.parametrize("more", [(), ("--missing",), ("-k", 1, "--missing")])
+def test_a_single_row_is_one_true_sentence(text, noun, more, run, tmp_path):
+    (tmp_path / "x.csv").write_text(text)
+    said = words(run("embed", tmp_path / "x.csv", "-o", tmp_path / "e.csv", *more, expect=2))
+    assert f"The data has only 1 {noun}, and dimensions are what several {noun}s have in common." in said
+
+
+def test_pairs_without_values_are_not_for_missing(run, tmp_path):
+    rng = np.random.default_rng(0)
+    pairs = pd.DataFrame({"user": rng.integers(30, size=300), "film": rng.integers(20, size=300)}).astype(str)
+    ("u" + pairs.drop_duplicates()).to_csv(tmp_path / "x.csv", index=False)
+    options = "-k", 2, "--triples", "user,film", "--missing"
+    said = words(run("embed", tmp_path / "x.csv", "-o", tmp_path / "e.csv", *options, expect=2))
+    assert "All known entries of X are one" in said
+    assert "leave out --missing" in said
+
+
+def test_a_table_without_gaps_is_not_filled_by_the_mean(run, tmp_path):
+    X = pd.DataFrame(np.random.default_rng(0).poisson(3.0, (60, 8)) + 1, columns=[f"f{j}" for j in range(8)])
+    X.to_csv(tmp_path / "x.csv", index=False)
+    files = "-o", tmp_path / "e.csv", "--fill", tmp_path / "f.csv"
+    said = words(run("embed", tmp_path / "x.csv", "-k", 1, "--missing", *files))
+    assert "No cell is missing" in said
+    assert "cells are filled in by" not in said

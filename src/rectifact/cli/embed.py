@@ -12,6 +12,7 @@ from rectifact.cli.embed_fill import Filling, check_fill, write_filled
 from rectifact.cli.embed_outputs import (
     Judgement,
     as_values,
+    check_codes,
     check_entries,
     check_for_chunks,
     compared_with_means,
@@ -90,6 +91,15 @@ def embed(
     missing: Annotated[
         bool, typer.Option("--missing", help="Treat empty cells, NaN and pairs that triples do not list as missing.")
     ] = False,
+    missing_values: Annotated[
+        str | None,
+        typer.Option(
+            "--missing-values",
+            metavar="A,B",
+            help="Numbers that mean a missing value, such as 99 or 98,99, besides empty cells; implies --missing. "
+            "Write --missing-values=-1 for a negative one. none: such numbers are values.",
+        ),
+    ] = None,
     max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of sweeps over the data.")] = 1000,
     coordinates: Annotated[
         Literal["positions", "embedding"] | None,
@@ -165,6 +175,7 @@ def embed(
 ) -> None:
     """Describe sparse non-negative or binary data with a few dimensions: a map, neighbours, recommendations."""
     how_many, in_chunks = check_numbers(numbers), holds_chunks(data)
+    codes, missing = check_codes(missing_values), missing or missing_values not in (None, "none")
     named = triples, None, id_column, rows, columns, dropped(drop, colour_by, data)
     how: dict[str, Any] = {"missing": missing, "repeats": repeats, "returns": returns, "thousands": thousands}
     source = Reading(*named, transpose, table, header, sheet, **how)
@@ -189,7 +200,7 @@ def embed(
     model = NMD(first_of(how_many), link, objective, hole, prior=None if prior == "none" else prior, **run)
     with cluster_of(scheduler, local_cluster):
         matrix: Any = reading.read_in_chunks(data, "embed") if in_chunks else source.read(data, "embed").matrix
-        check_entries(matrix, gaps=missing, in_chunks=in_chunks)
+        matrix = check_entries(matrix, codes, gaps=missing, in_chunks=in_chunks)
         matrix, spreads = scaled(as_values(matrix, values), scale)
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)

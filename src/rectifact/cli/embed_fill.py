@@ -106,7 +106,7 @@ def write_filled(filling: Filling, model: Any, compared: Comparison | None, path
 def _filled(filling: Filling, model: Any, compared: Comparison | None) -> Any:
     """The data with what the model predicts in its gaps, or means where those predict better, within closed scales."""
     known, ranges = dense_with_gaps(filling.matrix.X), getattr(model, "_ranges", None)
-    if compared is not None and not compared.better:
+    if compared is not None and not compared.better and np.isnan(known).any():
         say(f"Note: {compared.no_better} The cells are filled in by {compared.simplest}.")
         fitted = filling.fitted
         every = known if fitted is None else np.vstack([dense_with_gaps(fitted, model.missing), known])

@@ -17,7 +17,7 @@ from rectifact.latent.data import large_values, largest_column, unit_column
 from rectifact.latent.filling import Comparison, compare_with_means, unit_of
 from rectifact.latent.how_many import RECURS
 from rectifact.latent.ranking import compare_with_popularity
-from rectifact.latent.scales import stray_values
+from rectifact.latent.scales import missing_codes, stray_values
 from rectifact.selection.points import NOTHING
 
 SHOWN = 5
@@ -59,11 +59,64 @@ def are_counts(X: Any) -> bool:
     return bool(many and (known == np.round(known)).all())
 
 
-def check_entries(matrix: Any, *, gaps: bool, in_chunks: bool) -> None:
-    """Refuse negative values, and missing ones unless there may be gaps; chunks are checked when they are computed."""
-    if not in_chunks:
-        check_gaps(matrix, gaps)
-        check_negative(matrix)
+def check_codes(text: str | None) -> tuple[float, ...] | None:
+    """Numbers that mean a missing value; None if they are to be looked for, and nothing if there are none."""
+    if text is None:
+        return None
+    try:
+        return () if text == "none" else tuple(float(code) for code in text.split(","))
+    except ValueError:
+        raise InputError(f"--missing-values={text} is not a number.", "Use numbers such as 98,99, or none.") from None
+
+
+def without_codes(matrix: Any, codes: tuple[float, ...] | None) -> Any:
+    """The matrix with NaN for these numbers, and a line that says how many there were."""
+    if not codes:
+        return matrix
+    X: Any = matrix.X.copy() if sp.issparse(matrix.X) else np.array(matrix.X, dtype=float)
+    values = X.data if sp.issparse(X) else X
+    coded = np.isin(values, codes)
+    values[coded] = np.nan
+    say(f"{count(int(coded.sum()), 'cell')} with {' or '.join(f'{code:g}' for code in codes)} read as missing.")
+    return replace(matrix, X=X)
+
+
+def check_entries(matrix: Any, codes: tuple[float, ...] | None = (), *, gaps: bool, in_chunks: bool) -> Any:
+    """The matrix with codes of missing values as NaN; refuses what cannot be embedded, in chunks when it is computed.
+
+    That is a single row or column, negative values, codes of missing values, and missing ones unless there may be gaps.
+    """
+    if in_chunks:
+        return matrix
+    _check_shape(matrix.X)
+    check_gaps(matrix, gaps)
+    if codes is None:
+        _refuse_codes(matrix.X)
+    matrix = without_codes(matrix, codes)
+    check_negative(matrix)
+    return matrix
+
+
+def _check_shape(X: Any) -> None:
+    """Refuse a single row or column: dimensions are what several have in common."""
+    for n, noun in zip(X.shape, ("row", "column"), strict=True):
+        if n < 2:
+            raise InputError(
+                f"The data has only {n} {noun}, and dimensions are what several {noun}s have in common.",
+                f"Give data with more {noun}s.",
+            )
+
+
+def _refuse_codes(X: Any) -> None:
+    """Refuse values such as 99 that stand for missing ones, by the option that reads them so."""
+    said, codes = missing_codes(X)
+    if codes and not (codes[0] < 0 and are_counts(X)):  # negative counts may be returns
+        named = ",".join(f"{code:g}" for code in codes)
+        raise InputError(
+            said,
+            f"Add --missing-values={named} to read {'it' if len(codes) == 1 else 'them'} as missing, or "
+            "--missing-values=none if that is what was measured.",
+        )
 
 
 def _refuse(matrix: Any, test: Any, what: str, remedy: str) -> None:

@@ -102,9 +102,8 @@ def parts(
     """Find the parts that samples are mixtures of, such as topics in texts or substances in spectra."""
     how_many, outcome = check_numbers(numbers), Outcome(report, save, as_json, data)
     in_chunks = not text and holds_chunks(data)
-    named = triples, text_column, id_column, rows, columns, drop
-    how: dict[str, Any] = {"missing": missing, "repeats": repeats, "thousands": thousands}
-    source = Reading(*named, transpose, table, header, sheet, text, **how)
+    named = triples, text_column, id_column, rows, columns, drop, transpose, table, header, sheet, text
+    source = Reading(*named, missing=missing, repeats=repeats, thousands=thousands)
     _check_source(source, in_chunks, bootstrap, shares)
     _check_files(out, features, weights, as_json)
     check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)

@@ -107,7 +107,9 @@ def resolve_link(link: str, objective: str, facts: Statistics) -> str:
         raise InputError("No entry of X is positive: there is nothing to embed.", "Check the file or the filter.")
     if link == "binary" and facts.positive == facts.known:
         raise InputError(
-            "All entries of X are one: there is nothing to tell apart.", "Use data that has zeros as well."
+            "All known entries of X are one: there is nothing to tell apart.",
+            "Use data that has zeros as well; if missing entries stand for zeros, as in lists of what was bought, do "
+            "not treat them as missing (leave out --missing).",
         )
     return link
 

@@ -21,6 +21,9 @@ SPREADS, MOST_BEYOND = 2.0, 0.9
 """Standard deviations of a column by which a filled amount may exceed what is known of it; and which quantile, over its
 columns, of how far a row exceeds all others counts for those where it is not known."""
 
+CODES = (-999, -99, -98, -97, -9, -8, -7, -2, -1, 9, 66, 77, 88, 97, 98, 99, 666, 777, 888, 997, 998, 999, 9999)
+"""Values by which surveys say that an answer is missing."""
+
 STRAY, USUAL = 0.01, 0.05
 """Share of the values that may be far outside a scale, and of those of new rows that may be beyond the known ones."""
 
@@ -171,6 +174,44 @@ def stray_values(X: Any) -> str:
     low, high = found[~stray][[0, -1]]
     lie = "lies" if n == 1 else "lie"
     return f"{n:,} of {total:,} known values, {shown}, {lie} far outside the scale of the others, {low:g} to {high:g}."
+
+
+def missing_codes(X: Any) -> tuple[str, list[float]]:
+    """A sentence and the values such as 99 or -1 that seem to say that an answer is missing; or nothing.
+
+    They occur often and in several columns, far outside the few whole numbers that all other values are.
+
+    Parameters
+    ----------
+    X : array or sparse array on the host
+        With NaN for what is missing. Of a sparse array, only what is stored counts.
+
+    Examples
+    --------
+    >>> answers = np.tile([1.0, 2.0, 3.0, 4.0, 5.0, 99.0, 3.0, 2.0], (20, 1))
+    >>> said, codes = missing_codes(np.hstack([answers, answers]))
+    >>> said
+    '99 is the value of 40 of 320 cells, far outside the others, 1 to 5: it seems to stand for missing answers.'
+    """
+    values = np.asarray(X.data if sp.issparse(X) else X, dtype=np.float64)
+    found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    is_code = np.isin(found, CODES)
+    for _ in range(2):  # what is far outside depends on which values are codes
+        plain = found[~is_code]
+        if not is_code.any() or not 2 <= len(plain) <= GRADES or (plain != np.round(plain)).any() or plain[0] < 0:
+            return "", []
+        far = max(2 * np.diff(plain).max(), 0.75 * (plain[-1] - plain[0]))
+        is_code &= (found < 0) | (found > plain[-1] + far)
+    codes, n, total = found[is_code].tolist(), int(counts[is_code].sum()), int(counts.sum())
+    places = np.isin(X.tocoo().data, codes) if sp.issparse(X) else np.isin(values, codes)
+    columns = np.unique(X.tocoo().coords[1][places] if sp.issparse(X) else np.nonzero(places)[-1])
+    if not codes or n < max(EACH, STRAY * total) or len(columns) < 2:
+        return "", []
+    named = " and ".join(f"{code:g}" for code in codes)
+    what = f"{named} is the value" if len(codes) == 1 else f"{named} are the values"
+    seems = "it seems" if len(codes) == 1 else "they seem"
+    where = f"far outside the others, {plain[0]:g} to {plain[-1]:g}"
+    return f"{what} of {n:,} of {total:,} cells, {where}: {seems} to stand for missing answers.", codes
 
 
 def outside(new: NDArray[np.float64], X: Any) -> NDArray[np.bool_]:
