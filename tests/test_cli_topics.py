@@ -29,6 +29,16 @@ def news(tmp_path):
     return tmp_path / "news.csv"
 
 
+@pytest.fixture
+def chatter(tmp_path):
+    """Texts on the same themes in which most words are drawn at random: more topics than themes are there by chance."""
+    rng = np.random.default_rng(0)
+    letters = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in "lmnrs"]
+    texts = [" ".join([*rng.choice(THEMES[i % 3].split(), size=5), *rng.choice(letters, size=15)]) for i in range(120)]
+    pd.DataFrame({"id": [f"n{i}" for i in range(120)], "text": texts}).to_csv(tmp_path / "chatter.csv", index=False)
+    return tmp_path / "chatter.csv"
+
+
 def test_topics_have_one_number_in_every_output(run, news, tmp_path):
     files = {name: tmp_path / name for name in ("t.npz", "words.csv", "weights.csv", "m.rfx", "r.html")}
     said = run(
@@ -61,8 +71,8 @@ def test_topics_have_one_number_in_every_output(run, news, tmp_path):
     assert not re.search(JARGON, said.replace("components, features, weights, samples, stability", "")), said
 
 
-def test_warnings_are_the_same_on_the_terminal_in_json_and_in_the_report(run, news, tmp_path):
-    said = run("parts", news, "-k", 8, "--text-column", "text", "--json", "--report", tmp_path / "r.html")
+def test_warnings_are_the_same_on_the_terminal_in_json_and_in_the_report(run, chatter, tmp_path):
+    said = run("parts", chatter, "-k", 8, "--text-column", "text", "--json", "--report", tmp_path / "r.html")
     warned = [found for found in json.loads(said.out)["findings"] if found["severity"] != "note"]
     assert "topics that two halves do not share" in [found["finding"] for found in warned]
     page = (tmp_path / "r.html").read_text()
@@ -72,8 +82,8 @@ def test_warnings_are_the_same_on_the_terminal_in_json_and_in_the_report(run, ne
         assert not re.search(JARGON, " ".join(found.values()))
 
 
-def test_stability_that_the_warning_knows_is_shown_with_each_topic(run, news, tmp_path):
-    fit = ("parts", news, "-k", 8, "--text-column", "text", "--report", tmp_path / "r.html")
+def test_stability_that_the_warning_knows_is_shown_with_each_topic(run, chatter, tmp_path):
+    fit = ("parts", chatter, "-k", 8, "--text-column", "text", "--report", tmp_path / "r.html")
     shown, page = run(*fit), (tmp_path / "r.html").read_text()
     assert "by split" in shown.out
     topics = json.loads(run(*fit, "--json").out)["topics"]

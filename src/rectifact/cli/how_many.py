@@ -16,6 +16,7 @@ from rich.table import Table
 from rectifact.cli.terminal import progress, say, say_table
 from rectifact.core.errors import InputError, count
 from rectifact.core.monitor import Row
+from rectifact.parts.base import PartsTransformer
 from rectifact.selection import Assessment, Selection, assess, select
 from rectifact.selection.choice import MOST
 
@@ -161,6 +162,8 @@ def choice_table(selection: Selection) -> Table:
         notes.append("±: uncertainty of the difference from the highest score; within it, scores cannot be told apart.")
         if np.diff(table["k"]).max(initial=1) > 1:
             notes.append("Numbers between these and far from the best were not tried.")
+    if isinstance(selection.estimator, PartsTransformer) and table["stability"].notna().sum() > 1:
+        notes.append("Stability: by one split into halves, so about that of -k, for numbers that were soon ruled out.")
     shown.caption = " ".join(notes) + (f" {left_out} more not shown." if left_out else "")
     shown.caption_justify = "left"
     return shown

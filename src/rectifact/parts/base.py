@@ -240,7 +240,7 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
             parts does not keep its samples.
         halves : bool, default True
             Whether to fit halves of the samples as well, in three splits, to see which parts they share; about as long
-            as three fits.
+            as three fits. Documents, which are fast, are split ten times.
             Where ``stability_`` has been measured, it says that, and nothing is fitted.
         texts : bool, default False
             Whether the samples are texts: the findings then speak of topics, documents and words.
@@ -276,7 +276,7 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
         H = np.asarray(to_host(self.components_), dtype=float)
         stability, ends = getattr(self, "stability_", None), getattr(self, "stability_range_", None)
         if halves and stability is None and n >= 4 * k and not is_chunked(samples.data):
-            by_split = Halves(self, given).stabilities(k, H)
+            by_split = Halves(self, given).stabilities(self)
             stability, ends = by_split.mean(axis=0), np.column_stack([by_split.min(axis=0), by_split.max(axis=0)])
         return diagnose(
             weights,

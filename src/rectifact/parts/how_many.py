@@ -14,9 +14,9 @@ from rectifact.core.operand import Operand, operand
 from rectifact.core.validation import check_matrix
 from rectifact.parts.base import PartsTransformer
 from rectifact.parts.directions import directions_above_noise, even_noise, predicted_shares
-from rectifact.parts.matching import matched_cosines, partners, parts_of
+from rectifact.parts.matching import partners, parts_of
 from rectifact.parts.samples import are_short, fill_gaps, sample_block, with_gaps
-from rectifact.parts.stability import MOST_COLUMNS, SPLITS, Halves, set_stability
+from rectifact.parts.stability import MOST_COLUMNS, Halves, set_stability
 
 MOST = 64
 """Directions looked at."""
@@ -42,8 +42,8 @@ CLEAR = 0.15
 WEAK = 1.5
 """Factor above the edge of the noise below which others just like it may be hidden there."""
 
-EACH_RECURS = 0.7
-"""Cosine from which on a single part that is hardly seen does."""
+EACH_RECURS = 0.6
+"""Stability from which on a single part that is hardly seen does: a cosine of 0.7 between the parts of two halves."""
 
 STEP = 1.5
 """Factor between numbers of parts that are tried on the way down, as long as they are clearly unstable."""
@@ -156,7 +156,7 @@ class PartsTrial:
         stable = self._stable()
         if not stable:
             return 1
-        self._mean_stability(middle := stable[(len(stable) - 1) // 2], SPLITS)
+        self._all_splits(middle := stable[(len(stable) - 1) // 2])
         return middle
 
     def _stable(self) -> list[int]:
@@ -181,12 +181,12 @@ class PartsTrial:
             return number * (self._mean_stability(number) - asked)
 
         for number in sorted(looked_at, key=excess)[-LEADING:]:
-            self._mean_stability(number, SPLITS)
+            self._all_splits(number)
         place = looked_at.index(max(looked_at, key=excess))
         around = range(rungs[max(place - 1, 0)], rungs[min(place + 1, len(rungs) - 1)] + 1)
         near = [number for number in ks if number in around]
         for number in near:
-            self._mean_stability(number, SPLITS)
+            self._all_splits(number)
         best = max(near, key=excess)
         return best if np.round(self._mean_stability(best), 2) >= RECURS else 1  # as it is shown
 
@@ -197,6 +197,9 @@ class PartsTrial:
         self.recurrence[k] = np.array(known)
         return float(np.mean(known))
 
+    def _all_splits(self, k: int) -> float:
+        return self._mean_stability(k, self._halves.splits(k))
+
     def _above_noise(self, k: int, ks: Sequence[int]) -> int:
         if k == 1:
             return 1
@@ -205,9 +208,9 @@ class PartsTrial:
 
     def _every_recurs(self, k: int) -> bool:
         """Whether each part does, in every split."""
-        if np.round(self._mean_stability(k, SPLITS), 2) < RECURS:
+        if np.round(self._all_splits(k), 2) < RECURS:
             return False
-        return all(matched_cosines(*self._halves.parts(k, split)).min() >= EACH_RECURS for split in range(SPLITS))
+        return all(self._halves.stability(k, split).min() >= EACH_RECURS for split in range(self._halves.splits(k)))
 
     def doubt(self) -> str:
         """What speaks against the number that was found."""
@@ -233,8 +236,8 @@ class PartsTrial:
         if model is None:
             return self._halves.stability(k, 0)
         if k in self.recurrence:  # all splits, for the number that is taken
-            self._mean_stability(k, SPLITS)
-        return set_stability(model, self._halves.stabilities(k, np.asarray(to_host(model.components_), dtype=float)))
+            self._all_splits(k)
+        return set_stability(model, self._halves.stabilities(model))
 
     def resampled(self, model: Any, rng: np.random.Generator) -> NDArray[Any]:
         """The parts of samples drawn again, found as those of ``model`` were, in its order and of the same size."""

@@ -13,6 +13,9 @@ from rectifact.core.estimator import quiet_copy
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import is_sparse
 
+ROUNDING = 1e-10
+"""Squared norm, of 1, below which a part has nothing that the others have not."""
+
 
 def parts_of(estimator: Any, X: Operand, rows: NDArray[Any], options: dict[str, Any]) -> NDArray[Any]:
     """Parts that a copy of the estimator, with these options, finds in some samples; on the host.
@@ -36,6 +39,12 @@ def parts_of(estimator: Any, X: Operand, rows: NDArray[Any], options: dict[str, 
     except InputError:  # all samples could be fitted, and these cannot: they may be empty
         return np.zeros((estimator.n_components, X.shape[1]))
     return np.asarray(to_host(model.components_), dtype=float)
+
+
+def fitted_to(estimator: Any, X: Operand, options: dict[str, Any]) -> Any:
+    """A copy of the estimator, with these options, fitted to all samples without a word."""
+    with warnings.catch_warnings(action="ignore"):
+        return quiet_copy(estimator, **options).fit(X.native)
 
 
 def partners(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
@@ -75,6 +84,38 @@ def agreement(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
     """
     distance = np.linalg.norm(_unit(one) - _unit(other), axis=1)
     return np.maximum(np.minimum(1 - distance / 2, _cosines(one, other)), 0.0)
+
+
+def agreement_apart(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """The same, but no more than that of what each part has and the others have not.
+
+    Where chance has divided one part into two, these are alike, and fits that start from them stay alike.
+
+    Examples
+    --------
+    >>> ends = np.eye(7)
+    >>> one, other = (np.stack([*ends[:5], 2 * ends[4] + ends[i]]) for i in (5, 6))
+    >>> agreement(one, other)[-1].round(2), agreement_apart(one, other)[-1].round(2)
+    (np.float64(0.68), np.float64(0.29))
+    """
+    return np.minimum(agreement(one, other), 1 - np.sqrt(np.maximum(2 - 2 * _cosines_apart(one, other), 0)) / 2)
+
+
+def _cosines_apart(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Cosines of the parts of two fits, row by row, at right angles to the means of all other rows."""
+    a, b = _unit(one), _unit(other)
+    mean = (a + b) / 2
+    gram, with_a, with_b = mean @ mean.T, mean @ a.T, mean @ b.T
+    found = np.zeros(len(a))
+    for i in range(len(a)):
+        rest = np.delete(np.arange(len(a)), i)
+        inverse = np.linalg.pinv(gram[np.ix_(rest, rest)], hermitian=True)
+        aa, ab, bb = (
+            x[i] @ y[i] - with_x[rest, i] @ inverse @ with_y[rest, i]
+            for x, y, with_x, with_y in ((a, a, with_a, with_a), (a, b, with_a, with_b), (b, b, with_b, with_b))
+        )
+        found[i] = ab / max(aa * bb, 1e-300) ** 0.5 if min(aa, bb) > ROUNDING else 0.0
+    return found
 
 
 def _cosines(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:

@@ -270,9 +270,10 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
 def _agreed(trial: PartsTrial, best: int, supported: int) -> str:
     """Why fewer parts were taken than predict best: what halves of the samples agree on."""
     mean = {k: f"{np.mean(values):.2f}" for k, values in trial.recurrence.items()}
-    known = (
-        f", and {mean[supported]} with {supported}, the fewest that predict as well as any" if supported in mean else ""
-    )
+    about = "about " if len(trial.recurrence.get(supported, ())) == 1 else ""  # by the first split alone
+    known = ""
+    if supported in mean:
+        known = f", and {about}{mean[supported]} with {supported}, the fewest that predict as well as any"
     return (
         f"More than {best} parts predict better, but halves of the samples agree best on {best}, counting how many "
         f"there are and how stable: their mean stability is {mean[best]}{known}."
