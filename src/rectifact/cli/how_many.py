@@ -190,7 +190,10 @@ def _one_interrupt_ends_the_search() -> Iterator[list[Row]]:
     def end(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if tried:
-            say("The search ends here, with the best number so far. Press Ctrl-C again to stop altogether.")
+            say(
+                "The search ends here, with the best number so far; a whole search may choose another. Press Ctrl-C "
+                "again to stop altogether."
+            )
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, end)

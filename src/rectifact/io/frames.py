@@ -175,7 +175,10 @@ def _are_numbers(names: Sequence[str], separator: str) -> bool:
 
 
 def _is_data(names: Sequence[str], table: pa.Table) -> bool:
-    """Whether the first line goes on below: a number above each column of numbers, and a text that comes again."""
+    """Whether the first line goes on below: a number above each column of numbers, and texts that come again.
+
+    Half of them have to: among five columns, one may have a value that is the name of another.
+    """
     texts = [column.cast(pa.string()) for column in table.columns if is_name(column.type)]
     others = [name for name, column in zip(names, table.columns, strict=True) if not is_name(column.type)]
     if not texts or not all(is_number_or_gap(name) for name in others):
@@ -183,7 +186,8 @@ def _is_data(names: Sequence[str], table: pa.Table) -> bool:
     above = pa.array(
         [name for name, column in zip(names, table.columns, strict=True) if is_name(column.type) and name], pa.string()
     )
-    return any(pc.any(pc.is_in(column, above)).as_py() for column in texts)
+    again = {name for column in texts for name in pc.unique(column.filter(pc.is_in(column, above))).to_pylist()}
+    return bool(again) and 2 * len(again) >= len(above)
 
 
 def _decimal(path: Path, table: pa.Table, separator: str, thousands: str | None) -> str:

@@ -225,10 +225,15 @@ class PartsTrial:
         stable = self._stable()
         if self._draws_agree or len(stable) < 2:
             return ""
+        taken, several = stable[(len(stable) - 1) // 2], f"{len(stable)} of those that were tried"
+        which = (
+            f"{several}, from {stable[0]} to {stable[-1]}, have parts that recur, and {taken} is the middle of them."
+        )
+        if len(stable) == 2:
+            which = f"with {stable[0]} and with {stable[1]}, most parts recur, and the smaller number is taken."
         return (
-            f"Short samples do not determine the number: {len(stable)} of those that were tried, from {stable[0]} to "
-            f"{stable[-1]}, have parts that recur, and {stable[(len(stable) - 1) // 2]} is the middle of them. Compare "
-            "several, and keep the one whose parts you can use."
+            f"Short samples do not determine the number: {which} Compare several, and keep the one whose parts you can "
+            "use."
         )
 
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:

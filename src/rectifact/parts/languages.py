@@ -72,19 +72,31 @@ def _many_stop_words(words: Counter[str], name: str) -> list[Finding]:
 
 
 def _led_by_stop_words(leading: Sequence[Sequence[str]], name: str) -> list[Finding]:
+    """A topic that words of another language lead, or several topics that have some of them among their largest."""
     known = stop_words_of(name) or frozenset()
+    lists = {language: (stop_words_of(language) or frozenset()) - known for language in LANGUAGES}
     found = [
         (len(own), -i, language, own)
         for i, top in enumerate(leading)
-        for language in LANGUAGES
-        if len(own := [word for word in top if word in (stop_words_of(language) or ()) and word not in known])
-        >= LEADING
+        for language, words in lists.items()
+        if len(own := [word for word in top if word in words]) >= LEADING
     ]
-    if not found:
+    if found:
+        _, i, language, own = max(found)
+        led = f"Topic {1 - i} is led by words of {language.capitalize()} that are not left out: {', '.join(own)}."
+        return [_leave_out(led, language, name, in_both=True)]
+    spread = {language: _among(leading, words) for language, words in lists.items()}
+    language = max(spread, key=lambda one: len(spread[one]))
+    if len(spread[language]) < LEADING:
         return []
-    _, i, language, own = max(found)
-    led = f"Topic {1 - i} is led by words of {language.capitalize()} that are not left out: {', '.join(own)}."
+    some = ", ".join(spread[language])
+    led = f"Topics have words of {language.capitalize()} that are not left out among their largest: {some}."
     return [_leave_out(led, language, name, in_both=True)]
+
+
+def _among(leading: Sequence[Sequence[str]], words: frozenset[str]) -> list[str]:
+    """Different words of a list among the largest of all topics."""
+    return list(dict.fromkeys(word for top in leading for word in top if word in words))
 
 
 def _leave_out(detail: str, language: str, name: str, in_both: bool) -> Finding:

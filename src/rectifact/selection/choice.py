@@ -192,7 +192,7 @@ def _for_components(
     model = clone(estimator).set_params(min_component=estimator.min_component or found.least)
     model._numbers = found.numbers if best == total else None
     model = _fitted(model, X, trial.parameter, best)
-    model._numbers = None  # they are those of this graph and this number
+    vars(model).pop("_numbers", None)  # they are those of this graph and this number, and no part of the model
     set_stability(model, trial)
     if reason.startswith(NOTHING):
         warnings.warn(FitWarning(reason, ""), stacklevel=3)
@@ -320,7 +320,7 @@ def _table(curve: Curve, trial: Trial, best: int, model: Any, numbers: Sequence[
 def _fitted(estimator: Any, X: Any, parameter: str, best: int) -> Any:
     """The model with the best number; its state has a folder of its own, as a resumed search may choose another."""
     model = clone(estimator).set_params(**{parameter: best})
-    if isinstance(model, GraphClusterer):
+    if isinstance(model, GraphClusterer) and estimator._numbers is not None:
         model._numbers = estimator._numbers
     if estimator.checkpoint is None:
         return model.fit(X)
