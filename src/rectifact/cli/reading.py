@@ -212,7 +212,7 @@ class Reading:
             self.empty,
             self.split,
         )
-        names = {"rows": self.rows, "columns": None if listed else file}
+        names: dict[str, Any] = {"rows": self.rows, "columns": None if listed else file}
         how: dict[str, Any] = {"sheet": self.sheet, "missing": self.missing, "thousands": self.thousands}
         return Request(options, transpose=self.transpose, **how, **names)
 

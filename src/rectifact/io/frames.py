@@ -118,9 +118,9 @@ def _read_separated(path: Path, layout: Layout, header: bool | None, thousands: 
         raise UnicodeError  # pyarrow takes text that is not UTF-8 for bytes
     remarks = ["decimal commas"] if decimal == "," else []
     remarks += [] if named else ["no header line"]
-    text = partial(_text_column, named=named, **options)
+    text: Callable[[str], list[str]] = partial(_text_column, named=named, **options)
     own = text if named else lambda name: text(str(int(name[1:]) + 1))  # columns are numbered below
-    how = {"separator": layout.separator, "decimal": decimal, "mark": thousands}
+    how: dict[str, Any] = {"separator": layout.separator, "decimal": decimal, "mark": thousands}
     table, read = read_thousands(path, table, own, **how)
     table, remarks = keep_zeros(table, own), [*remarks, *read]
     return _numbered(_without_trailing(Frame(path, table, text, named, (), tuple(remarks))))
