@@ -23,6 +23,19 @@ def saved(tmp_path, run):
     return tmp_path / "f.rfx"
 
 
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_model_whose_number_was_chosen_can_be_used(run, tmp_path, apart):
+    """Of a graph in one piece, and of one in two."""
+    pairs = [(i, j) for i in range(24) for j in range(i) if (i < 12) == (j < 12)]
+    edges = pd.DataFrame([*pairs, *([] if apart else [(11, 12)])], columns=["source", "target"])
+    edges.to_csv(tmp_path / "e.csv", index=False)
+    run("cluster", "--graph", tmp_path / "e.csv", "-o", tmp_path / "f.csv", "--save", tmp_path / "f.rfx")
+    pd.DataFrame({"source": ["new", "new"], "target": [0, 1]}).to_csv(tmp_path / "n.csv", index=False)
+    run("cluster", "--graph", tmp_path / "n.csv", "--model", tmp_path / "f.rfx", "-o", tmp_path / "g.csv")
+    known = pd.read_csv(tmp_path / "f.csv").set_index("node")["cluster"]
+    assert pd.read_csv(tmp_path / "g.csv")["cluster"].tolist() == [known[0]]
+
+
 def test_names_of_nodes_are_kept(saved):
     table = pd.read_csv(saved.with_suffix(".csv"))
     assert load_model(saved).result()["node"].tolist() == table["node"].tolist()

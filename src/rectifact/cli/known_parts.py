@@ -128,7 +128,7 @@ def aligned(found: Input, saved: SavedModel, path: Path) -> NamedMatrix:
     if both_named and set(map(str, matrix.columns)) >= set(map(str, wanted)):
         place = {str(name): j for j, name in enumerate(matrix.columns)}
         order = np.array([place[str(name)] for name in wanted])
-        extra = matrix.X.shape[1] - n_features
+        extra = matrix.X.shape[1] - len(wanted)
         if extra:
             say(f"{count(extra, 'column')} that the model does not have left out.")
         X = matrix.X[:, order]

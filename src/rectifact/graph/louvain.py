@@ -14,7 +14,10 @@ from rectifact.graph.canonical import canonical_order
 from rectifact.graph.quality import quality
 from rectifact.graph.similarities import Similarities
 
-CLEARLY, MOST_EDGES = 0.01, 50_000
+CLEARLY, RUNS, FEW = 5, 40_000
+"""Runs of Louvain's method, of which the best counts, and entries of a graph up to which there are several."""
+
+MOST_EDGES = 0.01, 50_000
 """Modularity by which one division must be better, and the edges for which another is looked for."""
 
 
@@ -104,7 +107,9 @@ def compare_with_louvain(
     order = canonical_order(graph)  # or it would depend on the order of the nodes
     graph, labels = sp.csr_array(graph[order][:, order]), labels[order]
     graph.sort_indices()
-    found = nx.community.louvain_communities(nx.from_scipy_sparse_array(graph), seed=0)
+    network = nx.from_scipy_sparse_array(graph)
+    runs = [nx.community.louvain_communities(network, seed=seed) for seed in range(RUNS if graph.nnz <= FEW else 1)]
+    found = max(runs, key=lambda communities: nx.community.modularity(network, communities))
     other = np.empty(len(labels), dtype=int)
     for k, nodes in enumerate(found):
         other[list(nodes)] = k

@@ -106,11 +106,14 @@ def resolve_link(link: str, objective: str, facts: Statistics) -> str:
     if facts.positive == 0:
         raise InputError("No entry of X is positive: there is nothing to embed.", "Check the file or the filter.")
     if link == "binary" and facts.positive == facts.known:
-        raise InputError(
-            "All known entries of X are one: there is nothing to tell apart.",
-            "Use data that has zeros as well; if missing entries stand for zeros, as in lists of what was bought, do "
-            "not treat them as missing (leave out --missing).",
-        )
+        if facts.known < facts.size:
+            raise InputError(
+                "All known entries of X are one: there is nothing to tell apart.",
+                "If missing entries stand for zeros, as in lists of what was bought, do not treat them as missing: "
+                "leave out --missing, or missing= in Python.",
+            )
+        what, remedy = "All entries of X are one: there is nothing to tell apart.", "Use data that has zeros as well."
+        raise InputError(what, remedy)
     return link
 
 
