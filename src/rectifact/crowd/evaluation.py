@@ -14,7 +14,7 @@ from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.audit import Audit, audit
 from rectifact.crowd.advice.gold import LEAST_GOLD
-from rectifact.crowd.copies import Pair, families_of, findings_beside, fit_without_copies, pairs_of
+from rectifact.crowd.copies import Pair, families_of, findings_beside, fit_without_copies, pairs_of, told_by_gold
 from rectifact.crowd.data.answers import check_comparable
 from rectifact.crowd.data.humans import task_groups
 from rectifact.crowd.data.names import plain
@@ -296,7 +296,7 @@ def evaluation_of(
     certain = None if known is None or (known >= 0).sum() < LEAST_GOLD else gold_series(answers, known)
     unaided = model._model.posteriors
     findings = findings_beside(pairs, model, panel, known)
-    model = _told(model, certain).calibrate(certain)
+    model = told_by_gold(model, certain).calibrate(certain)
     people = people_beside(reference, panel)
     other, on_gold = beside_gold(reference, people, panel, asked)
     evaluation = Evaluation(
@@ -313,20 +313,6 @@ def evaluation_of(
         unaided=unaided,
     )
     return replace(evaluation, replacement=with_reservations(evaluation))
-
-
-def _told(model: DawidSkene, certain: Any) -> DawidSkene:
-    """The model that gives the labels: where the answers do not tell who is right, a fit that knows the gold labels.
-
-    Elsewhere it does not help: measured on real panels, labels of tasks without a gold label were as often right or
-    less often, as few gold labels make the model surer of what it says than it should be.
-    """
-    if certain is None or model._fitting.identified:
-        return model
-    answers, families = model._answers, model._fitting.families
-    kin = {} if families is None else dict(zip(answers.workers.tolist(), families.tolist(), strict=True))
-    groups = {name: number for name, number in kin.items() if number >= 0}
-    return DawidSkene(**model.get_params()).fit(answers, gold=certain, groups=groups or None)
 
 
 def _check(panel: Panel) -> None:

@@ -14,11 +14,11 @@ from rectifact.graph.canonical import canonical_order
 from rectifact.graph.quality import quality
 from rectifact.graph.similarities import Similarities
 
-CLEARLY, RUNS, FEW = 5, 40_000
-"""Runs of Louvain's method, of which the best counts, and entries of a graph up to which there are several."""
-
-MOST_EDGES = 0.01, 50_000
+CLEARLY, MOST_EDGES = 0.01, 50_000
 """Modularity by which one division must be better, and the edges for which another is looked for."""
+
+RUNS, FEW_ENTRIES = 5, 40_000
+"""Runs of Louvain's method, of which the best counts, and entries of a graph up to which there are several."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,8 @@ def compare_with_louvain(
     graph, labels = sp.csr_array(graph[order][:, order]), labels[order]
     graph.sort_indices()
     network = nx.from_scipy_sparse_array(graph)
-    runs = [nx.community.louvain_communities(network, seed=seed) for seed in range(RUNS if graph.nnz <= FEW else 1)]
+    n_runs = RUNS if graph.nnz <= FEW_ENTRIES else 1
+    runs = [nx.community.louvain_communities(network, seed=seed) for seed in range(n_runs)]
     found = max(runs, key=lambda communities: nx.community.modularity(network, communities))
     other = np.empty(len(labels), dtype=int)
     for k, nodes in enumerate(found):

@@ -46,8 +46,8 @@ def choose_by_component(
 ) -> Sum:
     """Choose the number of communities in each component that is large enough, and add them up.
 
-    Components of fewer than 20 nodes are one community each, unless all are smaller; so are those beyond the twenty
-    largest.
+    Components of fewer than 20 nodes are one community each, unless all are smaller and one is far larger than the
+    others; so are those beyond the twenty largest.
 
     Parameters
     ----------
@@ -62,20 +62,29 @@ def choose_by_component(
         Further arguments of ``select``.
     """
     components = trial.components()
-    large = [nodes for nodes in components if len(nodes) >= min(DIVIDED, len(components[0]))]
-    looked_at = large[:MOST_DIVIDED]
+    large = [nodes for nodes in components if len(nodes) >= DIVIDED] or _main(components)
     found: list[Any] = []
-    for i, nodes in enumerate(looked_at):
-        ks = _shifted(wanted, len(components) - 1, nodes) if i == 0 else range(1, _most(nodes) + 1)
+    for i, nodes in enumerate(large[:MOST_DIVIDED] or components[:1]):  # which has the table, whether divided or not
+        ks = (
+            _shifted(wanted, len(components) - 1, nodes)
+            if i == 0 and large
+            else range(1, _most(nodes) + 1 if large else 2)
+        )
         found.append(_chosen(select, estimator, trial.adjacency(nodes), ks, i, options))
         if found[-1].reason.startswith(ENDED):
             break
     numbers = [one.best for one in found] + [1] * (len(components) - len(found))
     table = found[0].table.assign(k=found[0].table["k"] + sum(numbers[1:]))
     sizes = [len(nodes) for nodes in components]
-    unlooked = len(large) - len(found)
+    unlooked = max(len(large) - len(found), 0)
     reason = _reason(found, numbers, sizes, unlooked)
     return Sum(tuple(numbers), sizes[-1], reason, all(one.sure for one in found) and not unlooked, table)
+
+
+def _main(components: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    """The largest of small components, as a list, if it is twice as large as the next; others are communities."""
+    alone = len(components) == 1 or len(components[0]) >= 2 * len(components[1])
+    return components[:1] if alone else []
 
 
 def _most(nodes: NDArray[Any]) -> int:
