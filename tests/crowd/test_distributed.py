@@ -198,7 +198,7 @@ def test_gold_labels_are_matched_in_every_block(answers):
     with pytest.raises(InputError, match="No task with a gold label"):
         DawidSkene().fit(in_parts(answers), gold={-3: 1})
     with pytest.raises(InputError, match="two gold labels"):
-        DawidSkene().fit(in_parts(answers), gold=pd.DataFrame({"task": [3, 3], "label": [1, 1]}))
+        DawidSkene().fit(in_parts(answers), gold=pd.DataFrame({"task": [3, 3], "label": [1, 2]}))
 
 
 def test_what_is_known_by_task_stays_lazy_and_has_a_size(answers, client):

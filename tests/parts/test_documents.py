@@ -175,7 +175,7 @@ def test_options_leave_words_out():
         for name, option in {
             "all": {},
             "common": {"min_df": 2},
-            "rare": {"max_df": 0.6},
+            "rare": {"max_df": 0.5},
             "telling": {"stop_words": "english"},
             "most": {"max_words": 1},
         }.items()
@@ -212,12 +212,6 @@ def test_words_of_all_scripts_are_counted_and_pasted_data_is_not():
     assert set(count_words(documents, max_df=1).columns) == {"été", "שלום", "σίσυφος", long}
 
 
-def test_a_handful_of_documents_keeps_words_that_most_of_them_have():
-    documents = ["cats dogs birds", "dogs cats fish", "fish birds water"]
-    assert set(count_words(documents).columns) == {"cats", "dogs", "birds", "fish", "water"}
-    assert "cats" not in count_words([*documents, "cats fish", "cats dogs"]).columns
-
-
 RELAX = "No word of the {} documents is left to count"
 
 
@@ -225,11 +219,11 @@ RELAX = "No word of the {} documents is left to count"
     ("documents", "options", "sentence"),
     [
         (["red sea", "blue sky", "big tree", "old road"], {}, "Relax one option: min_df=1."),
-        (["sea"] * 5, {}, "Relax one option: max_df=1."),
-        (["sea"] * 8, {}, "Relax one option: max_df=1."),
+        (["sea", "sea"], {}, "Relax one option: max_df=1."),
+        (["sea"] * 4, {}, "Relax one option: max_df=1."),
         (["the", "and", "the", "of"], {}, "Relax one option: stop_words=None."),
-        (["ab", "cd", "ab cd", "ab cd", "ab cd"], {"stop_words": None}, "Relax one option: max_df=1."),
-        (["ab", "ab", "ab", "ab", "cd"], {}, "Relax one option: min_df=1 or max_df=1."),
+        (["ab", "cd", "ab cd", "ab cd"], {"stop_words": None}, "Relax one option: max_df=1."),
+        (["ab", "ab", "ab", "cd"], {}, "Relax one option: min_df=1 or max_df=1."),
         (["the of", "the to"], {"max_df": 0.4}, "Relax the options together: max_df=1, stop_words=None."),
     ],
 )

@@ -197,8 +197,6 @@ def reading(path: Path, expected: str) -> Iterator[None]:
     except (OSError, ValueError, KeyError, EOFError, RecursionError, BadZipFile, zlib.error) as error:
         if getattr(error, "errno", None) == errno.ELOOP:
             real_path(path)  # says it
-        if isinstance(error, BadZipFile) and expected.startswith("a model"):
-            raise InputError(f"{str(path)!r} is not a model.", "Name a file that --save has written.") from error
         reason = " ".join(str(error)[:MOST_SAID].split()).rstrip(".")
         if "invalid UTF8" in reason:  # as pyarrow says it
             raise _not_utf8(path, expected) from error

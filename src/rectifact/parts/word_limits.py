@@ -7,10 +7,7 @@ import numpy as np
 
 from rectifact.core.errors import InputError
 
-USUAL_MIN_DF, USUAL_MAX_DF = 2, 0.5
-
-HANDFUL = 5
-"""Documents below which the usual limits would leave next to no words."""
+USUAL_MIN_DF = 2
 
 
 def limits(min_df: float, max_df: float, n: int) -> tuple[float, float]:
@@ -23,8 +20,6 @@ def limits(min_df: float, max_df: float, n: int) -> tuple[float, float]:
         raise InputError(what, "Give a share such as 0.5, or a number such as 100.", option="max_df")
     few = min_df == USUAL_MIN_DF and n < 2 * min_df  # a handful of documents: the default would leave nothing
     fewest = float(min_df) if min_df < 1 else 1 if few else int(min_df)
-    if max_df == USUAL_MAX_DF and n < HANDFUL:
-        return fewest, 1.0
     return fewest, float(max_df) if max_df <= 1 else int(max_df)
 
 

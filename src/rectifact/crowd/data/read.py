@@ -17,7 +17,7 @@ from rectifact.crowd.data.answers import Answers, check_comparable, encode, make
 from rectifact.crowd.data.files import labels_in, read_file, read_flat
 from rectifact.crowd.data.formats import check_format
 from rectifact.crowd.data.gaps import labelled, warn_of_empty
-from rectifact.crowd.data.joined import refuse_repeated_rows, refuse_versions, with_joined_task
+from rectifact.crowd.data.joined import refuse_versions, with_joined_task
 from rectifact.crowd.data.matrices import from_matrix, from_sparse, to_matrix, whole_numbers
 from rectifact.crowd.data.names import Gold, matched_workers, object_array, plain, refuse_strangers
 from rectifact.crowd.data.records import from_records
@@ -296,7 +296,6 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
         if looks_long(frame.columns):
             raise not_wide(what)
         if len(twice):
-            refuse_repeated_rows(frame.to_pandas(), str(column))
             raise RepeatedTask(what, "Merge the rows of each task into one.")
         raise InputError(what, "Name the task, or drop the row.")
     if not workers:
