@@ -42,5 +42,5 @@ def test_an_adjacency_matrix_that_is_read_as_points_draws_a_warning(form):
 
 
 def test_other_square_matrices_draw_none(rng):
-    SymNMF(2).fit(rng.random((20, 20)))
-    SymNMF(2).fit(np.corrcoef(rng.random((20, 50))) ** 2)
+    for X in (rng.random((20, 20)), np.corrcoef(rng.random((20, 50))) ** 2):
+        assert len(SymNMF(2).fit(X).labels_) == 20  # warnings are errors here

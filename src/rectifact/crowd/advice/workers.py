@@ -1,5 +1,6 @@
 """What is known about each worker: accuracy, bias, information, and how sure that is."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,22 +45,21 @@ def spammer_score(confusions: Floats) -> Floats:
 
 def doubts(rows: Any, posteriors: Floats) -> Floats:
     """By worker, the variance of the number of right answers: each is right with some probability q, so q(1 - q)."""
-    n_classes = posteriors.shape[1]
-    task = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    worker, label = np.divmod(rows.indices, n_classes)
-    right = posteriors[task, label]
-    variance = np.asarray(rows.data * right * (1 - right), dtype=np.float64)
-    return np.bincount(worker, variance, minlength=rows.shape[1] // n_classes).astype(np.float64)
+    return _by_worker(rows, posteriors, lambda right: right * (1 - right))
 
 
 def swings(rows: Any, posteriors: Floats) -> Floats:
-    """By worker, how many answers are right or wrong by a toss: two for one that is as likely as its opposite."""
+    """By worker, how many answers are right or wrong by a toss: one that is as likely right as wrong counts as one."""
+    return _by_worker(rows, posteriors, lambda right: 2 * np.minimum(right, 1 - right))
+
+
+def _by_worker(rows: Any, posteriors: Floats, of: Callable[[Floats], Floats]) -> Floats:
+    """Sums over the answers of each worker, of a function of the probability that the answer is right."""
     n_classes = posteriors.shape[1]
     task = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     worker, label = np.divmod(rows.indices, n_classes)
-    right = posteriors[task, label]
-    undecided = np.asarray(rows.data * 2 * np.minimum(right, 1 - right), dtype=np.float64)
-    return np.bincount(worker, undecided, minlength=rows.shape[1] // n_classes).astype(np.float64)
+    values = np.asarray(rows.data * of(posteriors[task, label]), dtype=np.float64)
+    return np.bincount(worker, values, minlength=rows.shape[1] // n_classes).astype(np.float64)
 
 
 def worker_table(
